@@ -1,0 +1,350 @@
+//! Portals that are not weir's: weir forwards guests' packets beside them, and what they end is over,
+//! no later than with the kernel alone; what they leave running goes on.
+
+use std::collections::HashMap;
+use std::fs;
+use std::process::{Command, Stdio};
+
+use lab::Process;
+use lab::topology::{mac, text};
+use weir_tests::scene::{self, By, ENOUGH, WAYS, at_once};
+
+use super::*;
+
+/// Bytes per second.
+const RATE: u64 = 2_000_000;
+/// HTTPS, of which Pirania looks at each packet.
+const HTTPS: u16 = 443;
+/// Of anything else it looks at the first packet.
+const OTHER: u16 = 5001;
+
+/// Both portals go by the hardware address of each packet, of which weir sees none: by itself it
+/// leaves their guests to the kernel, and forwards them where it is told to.
+const IGNORE: &str = "[offload]\neach_packet = \"ignore\"\n";
+
+/// A gateway, weir on it where it is to forward, and a foreign portal.
+struct Beside {
+    weir: Option<Weir>,
+    lab: Lab,
+}
+
+impl Beside {
+    fn open(by: By, more: &str) -> Result<Self, Error> {
+        let lab = scene::lab(by, &Options::default())?;
+        let weir = scene::weir(by, &lab, more)?;
+        Ok(Self { weir, lab })
+    }
+
+    fn router(&self) -> Result<&Namespace, Error> {
+        self.lab.node("router")
+    }
+
+    /// Sends to a port of the server, and waits until weir, where there is one, forwards that.
+    fn send_fast(&self, port: u16) -> Result<Transfer, Error> {
+        let transfer = self.send(port)?;
+        if let Some(weir) = &self.weir {
+            weir.wait_for_forwarding(port)?;
+        }
+        Ok(transfer)
+    }
+
+    fn send(&self, port: u16) -> Result<Transfer, Error> {
+        let to = SocketAddr::new(SERVER, port);
+        let (client, server) = (self.lab.node("client")?, self.lab.node("server")?);
+        let transfer = Transfer::start(client, server, to, 1, Some(RATE))?;
+        transfer.advance(1, LIMIT)?;
+        Ok(transfer)
+    }
+}
+
+/// The guest, as rules call it.
+fn guest() -> String {
+    text(mac("client", "eth0"))
+}
+
+/// When the last of a transfer came to the server: nothing did for a while.
+fn last(transfer: &Transfer) -> Result<Instant, Error> {
+    let mut moved = (transfer.progress(), Instant::now());
+    let begun = moved.1;
+    while moved.1.elapsed() < 2 * AT_ONCE {
+        let progress = transfer.progress();
+        if progress != moved.0 {
+            moved = (progress, Instant::now());
+        }
+        if begun.elapsed() > LIMIT {
+            return Err(unexpected("the transfer goes on"));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Ok(moved.1)
+}
+
+/// The tables of Pirania (LibreMesh), with a guest who is in: what its script makes, in one text.
+/// `guest` is the element of the set.
+fn pirania(flags: &str, guest: &str) -> String {
+    format!(
+        "table inet pirania {{
+            set pirania-catch-ifaces {{ type ifname; elements = {{ \"lan0\" }}; }}
+            set pirania-auth-macs {{ type ether_addr; {flags} elements = {{ {guest} }}; }}
+            set pirania-allowlist-ipv4 {{ type ipv4_addr; flags interval; }}
+            set pirania-allowlist-ipv6 {{ type ipv6_addr; flags interval; }}
+            chain pirania_prerouting {{
+                ip daddr @pirania-allowlist-ipv4 accept
+                ip6 daddr @pirania-allowlist-ipv6 accept
+                udp dport {{ 67, 68, 546, 547 }} accept
+                ether saddr @pirania-auth-macs accept
+                tcp dport 80 redirect to :59080
+                udp dport 53 redirect to :59053
+                tcp dport 443 return
+                drop
+            }}
+            chain pirania_input {{
+                tcp dport 443 ether saddr != @pirania-auth-macs reject with tcp reset
+            }}
+            chain pirania_forward {{
+                ether saddr @pirania-auth-macs return
+                udp dport 53 return
+                ip daddr @pirania-allowlist-ipv4 return
+                ip6 daddr @pirania-allowlist-ipv6 return
+                tcp dport 443 ether saddr != @pirania-auth-macs reject with tcp reset
+            }}
+            chain prerouting {{
+                type nat hook prerouting priority -100;
+                iifname @pirania-catch-ifaces jump pirania_prerouting
+                meta mark 0x9124714 jump pirania_prerouting
+            }}
+            chain input {{
+                type filter hook input priority 0; policy accept;
+                iifname @pirania-catch-ifaces jump pirania_input
+                meta mark 0x9124714 jump pirania_input
+                meta mark 0x9124714 meta mark set 0
+            }}
+            chain forward {{
+                type filter hook forward priority 0; policy accept;
+                iifname @pirania-catch-ifaces jump pirania_forward
+                meta mark 0x9124714 jump pirania_forward
+                meta mark 0x9124714 meta mark set 0
+            }}
+        }}"
+    )
+}
+
+/// Each way's end of the running HTTPS after what ended it: with weir no later than a second after
+/// the kernel's. What Pirania's rules do not end goes on, by each way.
+fn pirania_ends(run: impl Fn(&Beside) -> Result<Instant, Error> + Sync, flags: &str, set: &str) {
+    let ends = Mutex::new(HashMap::new());
+    at_once(&WAYS, |by| {
+        let beside = Beside::open(by, IGNORE)?;
+        let router = beside.router()?;
+        router.nft(&pirania(flags, &format!("{}{set}", guest())))?;
+        let (https, other) = (beside.send_fast(HTTPS)?, beside.send_fast(OTHER)?);
+        let over = run(&beside)?;
+        let ended = last(&https)?;
+        let early = over.saturating_duration_since(ended);
+        assert!(early < AT_ONCE, "{by:?}: it ended {early:?} early");
+        let late = ended.saturating_duration_since(over);
+        ends.lock()
+            .expect("no panic")
+            .insert(format!("{by:?}"), late);
+        other.advance(ENOUGH / 4, LIMIT)?;
+        if let Some(weir) = &beside.weir {
+            weir.wait_for_forwarding(OTHER)?;
+        }
+        // Nobody new gets in.
+        let to = SocketAddr::new(SERVER, ECHO);
+        let _echo = Echo::serve(beside.lab.node("server")?, to)?;
+        assert!(ask_tcp(beside.lab.node("client")?, to, b"in?").is_err());
+        Ok(())
+    });
+    let ends = ends.into_inner().expect("no panic");
+    let kernel = ends[&format!("{:?}", By::Kernel)];
+    for (by, late) in &ends {
+        assert!(
+            *late < kernel + AT_ONCE,
+            "{by}: {late:?}; the kernel: {kernel:?}"
+        );
+    }
+}
+
+/// The kernel takes a guest out of the set, and tells nobody.
+#[test]
+fn piranias_guests_are_out_when_their_element_times_out() {
+    let time = Duration::from_secs(10);
+    let expires = |beside: &Beside| -> Result<Instant, Error> {
+        let router = beside.router()?;
+        let element = format!("inet pirania pirania-auth-macs {{ {} }}", guest());
+        router.nft(&format!(
+            "delete element {element}\nadd element {}\n",
+            element.replace(" }", " timeout 10s }")
+        ))?;
+        let over = Instant::now() + time;
+        if let Some(weir) = &beside.weir {
+            weir.wait_for_forwarding(HTTPS)?;
+        }
+        std::thread::sleep(over.saturating_duration_since(Instant::now() + AT_ONCE / 2));
+        Ok(over)
+    };
+    pirania_ends(expires, "flags timeout;", " timeout 1h");
+}
+
+/// As its script does it each minute: the set is emptied, and filled with who is in.
+#[test]
+fn piranias_guests_are_out_when_it_takes_them_out() {
+    let update = |beside: &Beside| -> Result<Instant, Error> {
+        let router = beside.router()?;
+        router.run("nft flush set inet pirania pirania-auth-macs")?;
+        let over = Instant::now();
+        router.run("nft add element inet pirania pirania-auth-macs {02:00:00:00:77:01}")?;
+        Ok(over)
+    };
+    pirania_ends(update, "", "");
+}
+
+/// A running openNDS 9, as Debian has it.
+///
+/// It sees an `/etc`, a `/run` and a `/tmp` of its own, as it writes there, and a systemctl that
+/// does nothing, as it starts dnsmasq anew. It also has no nft: with that it renames the chains
+/// INPUT and FORWARD of iptables and puts others of another priority in their place, which Debian's
+/// iptables refuses to use (1.8.9), so that it ends. By iptables alone its rules are the same.
+struct OpenNds {
+    process: Process,
+}
+
+const OPENNDS: &str = "set -e
+mount --make-rprivate /
+mount -t tmpfs none /mnt
+cp -a /etc/. /mnt
+mount --bind /mnt /etc
+mount -t tmpfs none /run
+mkdir /run/tmpfiles.d
+mount -t tmpfs none /tmp
+mount --bind /bin/true \"$(command -v systemctl)\"
+mount --bind /bin/false \"$(command -v nft)\"
+echo \"$0\" > /tmp/dhcp.leases
+echo \"$1\" > /run/conf
+exec opennds -f -d 1 -c /run/conf";
+
+impl OpenNds {
+    fn start(beside: &Beside) -> Result<Self, Error> {
+        let lease = format!("4000000000 {} {CLIENT} * *", guest());
+        let config = "GatewayInterface lan0\nGatewayAddress 192.168.1.1\nCheckInterval 1\n\
+                      FirewallRuleSet authenticated-users {\nFirewallRule allow all\n}\n";
+        let mut command = Command::new("unshare");
+        command.args(["-m", "-p", "-f", "--kill-child", "--mount-proc"]);
+        command.args(["bash", "-c", OPENNDS, &lease, config]);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let process = beside.router()?.start(&mut command)?;
+        let started = Self { process };
+        started.comes(beside)?;
+        Ok(started)
+    }
+
+    /// The guest asks for a page, and is known from then on.
+    fn comes(&self, beside: &Beside) -> Result<(), Error> {
+        wait_until("openNDS's own page", LIMIT, || {
+            if let Some(status) = self.process.ended()? {
+                return Err(unexpected(format!("openNDS ended: {status}")));
+            }
+            let line = format!("curl -s -m 5 -o /dev/null -w %{{redirect_url}} http://{SERVER}/");
+            let led = beside.lab.node("client")?.run(&line);
+            let led = led.is_ok_and(|led| led.starts_with("http://192.168.1.1:2050/"));
+            // Its page is there before its last rules are.
+            Ok(led
+                && self
+                    .tell("json")
+                    .is_ok_and(|known| known.contains(&guest())))
+        })
+    }
+
+    /// Tells it something.
+    fn tell(&self, line: &str) -> Result<String, Error> {
+        let id = self.process.id();
+        let file = format!("/proc/{id}/task/{id}/children");
+        let inside = fs::read_to_string(file).map_err(unexpected)?;
+        let output = Command::new("nsenter")
+            .args(["-t", inside.trim(), "-m", "-p", "ndsctl"])
+            .args(line.split(' '))
+            .output()
+            .map_err(unexpected)?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        match output.status.success() {
+            true => Ok(said),
+            false => Err(unexpected(format!("ndsctl {line}: {said}"))),
+        }
+    }
+}
+
+/// When openNDS took its rule for the guest away.
+fn ruled_out(router: &Namespace) -> Result<Instant, Error> {
+    wait_until("openNDS to end the session", LIMIT, || {
+        std::thread::sleep(Duration::from_millis(20));
+        let listed = router.run("nft list chain ip mangle ndsOUT")?;
+        Ok(!listed.contains(&guest()))
+    })?;
+    Ok(Instant::now())
+}
+
+/// By hand, and by its own clock when the session is over.
+#[test]
+fn opennds_guests_are_out_when_it_says_so() {
+    at_once(&WAYS, |by| {
+        let beside = Beside::open(by, IGNORE)?;
+        let router = beside.router()?;
+        let portal = OpenNds::start(&beside)?;
+        for (port, ends) in [(5001, "by hand"), (5002, "by its time-out")] {
+            let to = SocketAddr::new(SERVER, ECHO);
+            let _echo = Echo::serve(beside.lab.node("server")?, to)?;
+            assert!(ask_tcp(beside.lab.node("client")?, to, b"in?").is_err());
+            portal.comes(&beside)?;
+            // For a minute: it knows no less.
+            let begun = Instant::now();
+            portal.tell(&format!("auth {} 1", guest()))?;
+            let transfer = beside.send_fast(port)?;
+            if ends == "by hand" {
+                portal.tell(&format!("deauth {}", guest()))?;
+            }
+            let over = ruled_out(router)?;
+            let ended = last(&transfer)?;
+            let late = ended.saturating_duration_since(over);
+            assert!(late < AT_ONCE, "{by:?}, {ends}: it went on for {late:?}");
+            let early = over.saturating_duration_since(ended);
+            assert!(early < AT_ONCE, "{by:?}, {ends}: it ended {early:?} early");
+            let minute = begun.elapsed() >= Duration::from_secs(59);
+            assert_eq!(minute, ends != "by hand", "{by:?}: {:?}", begun.elapsed());
+        }
+        Ok(())
+    });
+}
+
+/// Not told to, weir leaves guests to the kernel: what ends then ends by it.
+#[test]
+fn the_kernel_forwards_guests_of_others_by_default() -> Result<(), Error> {
+    for of in ["Pirania", "openNDS"] {
+        let beside = Beside::open(By::Weir("tc"), "")?;
+        let mut daemon = None;
+        if of == "Pirania" {
+            beside.router()?.nft(&pirania("", &guest()))?;
+        } else {
+            daemon
+                .insert(OpenNds::start(&beside)?)
+                .tell(&format!("auth {} 1", guest()))?;
+        }
+        let transfer = beside.send(HTTPS)?;
+        let weir = beside.weir.as_ref().ok_or_else(|| unexpected("no weir"))?;
+        let mut told = None;
+        wait_until("the flow is judged", LIMIT, || {
+            told = weir.flow_at(HTTPS)?.and_then(|flow| flow.reason);
+            Ok(told
+                .as_ref()
+                .is_some_and(|reason| reason.code == "each-packet"))
+        })
+        .map_err(|error| unexpected(format!("{of}: {error}: {told:?}")))?;
+        transfer.advance(ENOUGH / 4, LIMIT)?;
+        let forwarded = weir.flow_at(HTTPS)?.map_or(0, |flow| flow.packets());
+        assert_eq!(forwarded, 0, "{of}");
+    }
+    Ok(())
+}
