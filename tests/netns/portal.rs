@@ -19,6 +19,8 @@ mod passes;
 mod past;
 #[path = "portal/secure.rs"]
 mod secure;
+#[path = "portal/refresh.rs"]
+mod refresh;
 #[path = "portal/terms.rs"]
 mod terms;
 #[path = "portal/ways.rs"]
@@ -471,48 +473,6 @@ fn wrong_codes_are_refused_and_then_wait() -> Result<(), Error> {
     assert_eq!(place.curl(&forged)?, "403>");
     assert_eq!(place.curl(&format!("-X DELETE {PAGE}login"))?, "405>");
 
-    Ok(())
-}
-
-/// The table comes anew, as a whole, while somebody uses the network: he notices nothing.
-#[test]
-fn forty_refreshes_disturb_nobody() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
-    let voucher = place.sell("--name guest --duration 1h")?;
-    place.log_in(&voucher.code)?;
-    let to = SocketAddr::new(SERVER, 5000);
-    let server = place.lab.node("server")?;
-    let transfer = Transfer::start(place.client()?, server, to, 1, Some(2_000_000))?;
-    transfer.advance(1, LIMIT)?;
-    for number in 0..40 {
-        let garden = format!("garden = [\"198.51.100.{number}/32\"]\n");
-        let config = configuration("tc", &place.folder, &garden);
-        std::fs::write(place.weir.config_file(), config).map_err(unexpected)?;
-        place.weir.client()?.reload().map_err(unexpected)?;
-        std::thread::sleep(Duration::from_millis(50));
-        assert!(!transfer.broke(), "refresh {number}");
-    }
-    transfer.advance(100_000, LIMIT)?;
-    transfer.stop()?;
-    let router = place.lab.node("router")?;
-    wait_until("the last refresh", LIMIT, || {
-        Ok(router
-            .run("nft list set inet weir_portal garden4")?
-            .contains("198.51.100.39"))
-    })?;
-    let is_in = || -> Result<bool, Error> {
-        let guests = router.run("nft list set inet weir_portal guests4")?;
-        Ok(guests.contains("192.168.1.2") && guests.contains("expires"))
-    };
-    assert!(is_in()?);
-    // Also where somebody took the table away just before.
-    let config = configuration("tc", &place.folder, "");
-    std::fs::write(place.weir.config_file(), config).map_err(unexpected)?;
-    router.run("nft delete table inet weir_portal")?;
-    place.weir.client()?.reload().map_err(unexpected)?;
-    wait_until("the table with who is in", LIMIT, || {
-        Ok(is_in().unwrap_or(false))
-    })?;
     Ok(())
 }
 
