@@ -9,6 +9,8 @@ mod foreign;
 mod former;
 #[path = "portal/hours.rs"]
 mod hours;
+#[path = "portal/manager.rs"]
+mod manager;
 #[path = "portal/nodes.rs"]
 mod nodes;
 #[path = "portal/outside.rs"]

@@ -203,9 +203,10 @@ fn piranias_guests_are_out_when_it_takes_them_out() {
 /// A running openNDS 9, as Debian has it.
 ///
 /// It sees an `/etc`, a `/run` and a `/tmp` of its own, as it writes there, and a systemctl that
-/// does nothing, as it starts dnsmasq anew. It also has no nft: with that it renames the chains
-/// INPUT and FORWARD of iptables and puts others of another priority in their place, which Debian's
-/// iptables refuses to use (1.8.9), so that it ends. By iptables alone its rules are the same.
+/// does nothing, as it starts dnsmasq anew. That of Debian 12 (9.10) also has no nft: with that it
+/// renames the chains INPUT and FORWARD of iptables and puts others of another priority in their
+/// place, which Debian's iptables (1.8.9) refuses to use, so that it ends. By iptables alone its
+/// rules are the same.
 struct OpenNds {
     process: Process,
 }
@@ -219,7 +220,7 @@ mount -t tmpfs none /run
 mkdir /run/tmpfiles.d
 mount -t tmpfs none /tmp
 mount --bind /bin/true \"$(command -v systemctl)\"
-mount --bind /bin/false \"$(command -v nft)\"
+case $(opennds -v) in *\" 9.\"*) mount --bind /bin/false \"$(command -v nft)\" ;; esac
 echo \"$0\" > /tmp/dhcp.leases
 echo \"$1\" > /run/conf
 exec opennds -f -d 1 -c /run/conf";
@@ -281,7 +282,7 @@ impl OpenNds {
 fn ruled_out(router: &Namespace) -> Result<Instant, Error> {
     wait_until("openNDS to end the session", LIMIT, || {
         std::thread::sleep(Duration::from_millis(20));
-        let listed = router.run("nft list chain ip mangle ndsOUT")?;
+        let listed = router.run("nft list ruleset")?;
         Ok(!listed.contains(&guest()))
     })?;
     Ok(Instant::now())
