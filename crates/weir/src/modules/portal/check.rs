@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use kernel::Prefix;
 use kernel::io::try_rules;
 use portal::rates::Slowed;
 use portal::rules;
 use serde::Deserialize;
 
+use super::beside;
 use super::config::Portal;
 use super::sockets::{NAMES, PAGE, SECURE};
 use crate::Error;
@@ -38,8 +40,12 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
             (try_rules(&table).await.err(), read_ruleset().await)
         });
         features.push(table(refused));
-        features.extend(read.ok().map(|read| flowtables(&read.text)));
+        if let Ok(read) = read {
+            features.push(flowtables(&read.text));
+            features.extend(beside::features(&read.text, &rules(portal)));
+        }
     }
+    features.push(garden(&portal.garden.value));
     Ok(features)
 }
 
@@ -107,6 +113,22 @@ fn table(refused: Option<String>) -> Feature {
         }),
         // The first line tells; below it nft shows the rule.
         detail: refused.and_then(|said| said.lines().next().map(str::to_owned)),
+    }
+}
+
+/// One without an edge is everything.
+fn garden(garden: &[Prefix]) -> Feature {
+    let everything: Vec<_> = garden.iter().filter(|prefix| prefix.length == 0).collect();
+    let named = everything.iter().map(ToString::to_string);
+    let named = named.collect::<Vec<_>>().join(" and ");
+    Feature {
+        name: "the garden has an edge".into(),
+        min_version: None,
+        present: everything.is_empty(),
+        required: false,
+        why_needed: "What is in it everybody may reach, without a voucher.".into(),
+        detail: (!named.is_empty()).then(|| format!("it holds {named}: everything is open")),
+        hint: (!named.is_empty()).then(|| "take that out of `garden` under [portal]".into()),
     }
 }
 
@@ -196,6 +218,19 @@ mod tests {
         assert!(bridge.present);
         assert!(!member.present && member.hint.expect("a hint").contains("\"br-lan\""));
         assert!(!none.present);
+    }
+
+    #[test]
+    fn a_garden_of_everything_is_named() {
+        let prefix = |text: &str| text.parse::<Prefix>().expect("a prefix");
+        let all = garden(&[
+            prefix("198.51.100.0/24"),
+            prefix("0.0.0.0/0"),
+            prefix("::/0"),
+        ]);
+        let wanted = "it holds 0.0.0.0/0 and ::/0: everything is open";
+        assert_eq!(all.detail.as_deref(), Some(wanted));
+        assert!(garden(&[prefix("198.51.100.0/24")]).present && garden(&[]).present);
     }
 
     #[test]

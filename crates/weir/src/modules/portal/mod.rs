@@ -1,11 +1,13 @@
 //! The portal: guests get no further before they log in, and no longer than they may.
 
+mod beside;
 mod check;
 mod command;
 pub mod config;
 mod door;
 mod keeper;
 mod names;
+mod passage;
 mod routes;
 #[cfg(feature = "tls")]
 mod secure;
