@@ -3,6 +3,8 @@
 
 #[path = "portal/browser.rs"]
 mod browser;
+#[path = "portal/check.rs"]
+mod check;
 #[path = "portal/foreign.rs"]
 mod foreign;
 #[path = "portal/former.rs"]

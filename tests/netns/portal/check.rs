@@ -1,0 +1,94 @@
+//! What `weir check` says of what is in a portal's way.
+
+use super::*;
+
+/// What a lab's rules have of their own is in nobody's way; these are.
+const IN_THE_WAY: &str = "
+table inet pirania { chain c { }; }
+table ip early {
+    chain raw {
+        type filter hook prerouting priority raw;
+        iifname { \"lan0\", \"wan0\" } tcp dport { 80, 443 } notrack
+    }
+    chain proxy {
+        type nat hook prerouting priority -150;
+        iifname != \"wan0\" meta l4proto { tcp, udp } th dport 53 redirect to :5353
+    }
+    chain input {
+        type filter hook input priority 0; policy drop;
+        ct state vmap { established : accept, related : accept }
+        iif lo accept
+        ct status dnat accept
+        iifname lan0 tcp dport { 22, 53, 80 } accept
+    }
+}";
+
+/// Each that is in the way, with what to do; and nothing where nothing is.
+#[test]
+fn check_names_what_is_in_the_way() -> Result<(), Error> {
+    let lab = Lab::gateway(&Options::default())?;
+    let router = lab.node("router")?;
+    let file = std::env::temp_dir().join(format!("weir-portal-check-{}", std::process::id()));
+    let check = |more: &str| -> Result<Vec<(String, String)>, Error> {
+        let config = format!("[portal]\ndevices = [\"lan0\"]\n{more}");
+        std::fs::write(&file, config).map_err(unexpected)?;
+        let binary = weir_tests::binary();
+        let line = format!(
+            "{} check --json --config {}",
+            binary.display(),
+            file.display()
+        );
+        // What it says counts, not whether it is content with this machine.
+        let mut words = line.split(' ');
+        let mut command = router.command(words.next().unwrap_or_default());
+        let told = command.args(words).output().map_err(unexpected)?.stdout;
+        std::fs::remove_file(&file).map_err(unexpected)?;
+        let told: serde_json::Value = serde_json::from_slice(&told).map_err(unexpected)?;
+        let features = told["features"]
+            .as_array()
+            .ok_or_else(|| unexpected(&told))?;
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let missing = features.iter().filter(|one| one["present"] == false);
+        let missing = missing.filter(|one| !one["hint"].is_null());
+        Ok(missing
+            .map(|one| (text(&one["name"]), text(&one["detail"])))
+            .collect())
+    };
+    let before = check("")?;
+    router.nft(IN_THE_WAY)?;
+    let told = check("garden = [\"::/0\"]\n")?;
+    let new = told.into_iter().filter(|one| !before.contains(one));
+    let new: Vec<_> = new.collect();
+    let new: Vec<_> = new
+        .iter()
+        .map(|(name, detail)| (&**name, &**detail))
+        .collect();
+    assert_eq!(
+        new,
+        [
+            ("no other portal beside it", "there are rules of Pirania"),
+            (
+                "guests' connections are tracked",
+                "ip early raw has tcp 80, tcp 443 from lan0"
+            ),
+            (
+                "names and pages of guests lead to the portal",
+                "ip early proxy has udp 53, tcp 53 from lan0"
+            ),
+            (
+                "the firewall lets guests to the portal",
+                "ip early input refuses tcp 2080 from lan0"
+            ),
+            (
+                "the garden has an edge",
+                "it holds ::/0: everything is open"
+            ),
+        ]
+    );
+    assert!(
+        !before
+            .iter()
+            .any(|(name, _)| new.iter().any(|(new, _)| new == name))
+    );
+    Ok(())
+}
