@@ -23,6 +23,7 @@ pub mod paths;
 pub mod portal;
 pub mod programs;
 pub mod record;
+pub mod redirects;
 pub mod report;
 pub mod rounds;
 pub mod soak;

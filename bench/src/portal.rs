@@ -229,18 +229,18 @@ fn hours(number: u32) -> String {
     format!("open = [\"Mon 03:{number:02}-03:{:02}\"]\n", number + 1)
 }
 
-fn address(number: u32) -> Ipv4Addr {
+pub(crate) fn address(number: u32) -> Ipv4Addr {
     Ipv4Addr::from(0x0a4d_0100 + number)
 }
 
-fn hardware(number: u32) -> String {
+pub(crate) fn hardware(number: u32) -> String {
     let [_, high, middle, low] = number.to_be_bytes();
     format!("02:77:00:{high:02x}:{middle:02x}:{low:02x}")
 }
 
 /// One device that is many: each address has a hardware address of its own, and what is sent to any
 /// of them arrives.
-fn people(router: &Namespace, client: &Namespace, guests: u32) -> Result<(), Error> {
+pub(crate) fn people(router: &Namespace, client: &Namespace, guests: u32) -> Result<(), Error> {
     client.ip("route add local 10.77.0.0/16 dev lo\n")?;
     client.nft(
         "table netdev people { chain come { type filter hook ingress device \"eth0\" priority 0; \
@@ -317,7 +317,7 @@ fn ask(from: Ipv4Addr, said: &str) -> io::Result<String> {
 }
 
 /// The process that serves the portal.
-fn child(daemon: u32) -> Result<u32, Error> {
+pub(crate) fn child(daemon: u32) -> Result<u32, Error> {
     let read = |file: &str| fs::read_to_string(file).map_err(Error::system(format!("read {file}")));
     let children = read(&format!("/proc/{daemon}/task/{daemon}/children"))?;
     for id in children.split_whitespace().filter_map(|id| id.parse().ok()) {
@@ -329,18 +329,28 @@ fn child(daemon: u32) -> Result<u32, Error> {
 }
 
 /// Seconds that a process had a processor.
-fn processor_time(id: u32) -> Result<f64, Error> {
+pub(crate) fn processor_time(id: u32) -> Result<f64, Error> {
+    ticks(id, 2)
+}
+
+/// The same, with those that it started and that ended.
+pub(crate) fn processor_time_with_children(id: u32) -> Result<f64, Error> {
+    ticks(id, 4)
+}
+
+fn ticks(id: u32, fields: usize) -> Result<f64, Error> {
     let file = format!("/proc/{id}/stat");
     let text = fs::read_to_string(&file).map_err(Error::system(format!("read {file}")))?;
-    // Behind its name, which may hold anything: user and system time are the 12th and 13th.
+    // Behind its name, which may hold anything: user and system time are the 12th and 13th, those
+    // of its children the next two.
     let behind = text.rsplit(')').next().unwrap_or_default();
-    let fields = behind.split_whitespace().skip(11).take(2);
+    let fields = behind.split_whitespace().skip(11).take(fields);
     let ticks: f64 = fields.filter_map(|field| field.parse::<f64>().ok()).sum();
     Ok(ticks / TICKS)
 }
 
 /// Resident memory, kB.
-fn memory(id: u32) -> Result<u64, Error> {
+pub(crate) fn memory(id: u32) -> Result<u64, Error> {
     let file = format!("/proc/{id}/status");
     let text = fs::read_to_string(&file).map_err(Error::system(format!("read {file}")))?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));

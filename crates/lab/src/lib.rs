@@ -14,6 +14,7 @@ pub mod gateway;
 pub mod generate;
 pub mod goodput;
 pub mod namespace;
+pub mod opennds;
 pub mod oracle;
 pub mod peer;
 pub mod random;

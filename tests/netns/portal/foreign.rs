@@ -2,10 +2,8 @@
 //! no later than with the kernel alone; what they leave running goes on.
 
 use std::collections::HashMap;
-use std::fs;
-use std::process::{Command, Stdio};
 
-use lab::Process;
+use lab::opennds::OpenNds;
 use lab::topology::{mac, text};
 use weir_tests::scene::{self, By, ENOUGH, WAYS, at_once};
 
@@ -200,57 +198,19 @@ fn piranias_guests_are_out_when_it_takes_them_out() {
     pirania_ends(update, "", "");
 }
 
-/// A running openNDS 9, as Debian has it.
-///
-/// It sees an `/etc`, a `/run` and a `/tmp` of its own, as it writes there, and a systemctl that
-/// does nothing, as it starts dnsmasq anew. That of Debian 12 (9.10) also has no nft: with that it
-/// renames the chains INPUT and FORWARD of iptables and puts others of another priority in their
-/// place, which Debian's iptables (1.8.9) refuses to use, so that it ends. By iptables alone its
-/// rules are the same.
-struct OpenNds {
-    process: Process,
-}
-
-const OPENNDS: &str = "set -e
-mount --make-rprivate /
-mount -t tmpfs none /mnt
-cp -a /etc/. /mnt
-mount --bind /mnt /etc
-mount -t tmpfs none /run
-mkdir /run/tmpfiles.d
-mount -t tmpfs none /tmp
-mount --bind /bin/true \"$(command -v systemctl)\"
-case $(opennds -v) in *\" 9.\"*) mount --bind /bin/false \"$(command -v nft)\" ;; esac
-echo \"$0\" > /tmp/dhcp.leases
-echo \"$1\" > /run/conf
-exec opennds -f -d 1 -c /run/conf";
-
-impl OpenNds {
-    fn start(beside: &Beside) -> Result<Self, Error> {
-        let lease = format!("4000000000 {} {CLIENT} * *", guest());
-        let config = "GatewayInterface lan0\nGatewayAddress 192.168.1.1\nCheckInterval 1\n\
-                      FirewallRuleSet authenticated-users {\nFirewallRule allow all\n}\n";
-        let mut command = Command::new("unshare");
-        command.args(["-m", "-p", "-f", "--kill-child", "--mount-proc"]);
-        command.args(["bash", "-c", OPENNDS, &lease, config]);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
-        let process = beside.router()?.start(&mut command)?;
-        let started = Self { process };
-        started.comes(beside)?;
-        Ok(started)
+impl Beside {
+    /// openNDS, which knows of the guest.
+    fn opennds(&self) -> Result<OpenNds, Error> {
+        let portal = OpenNds::start(self.router()?, &[(guest(), CLIENT)])?;
+        self.comes(&portal)?;
+        Ok(portal)
     }
 
     /// The guest asks for a page, and is known from then on.
-    fn comes(&self, beside: &Beside) -> Result<(), Error> {
+    fn comes(&self, portal: &OpenNds) -> Result<(), Error> {
         wait_until("openNDS's own page", LIMIT, || {
-            if let Some(status) = self.process.ended()? {
-                return Err(unexpected(format!("openNDS ended: {status}")));
-            }
             let line = format!("curl -s -m 5 -o /dev/null -w %{{redirect_url}} http://{SERVER}/");
-            let led = beside.lab.node("client")?.run(&line);
+            let led = self.lab.node("client")?.run(&line);
             let led = led.is_ok_and(|led| led.starts_with("http://192.168.1.1:2050/"));
             // Its page is there before its last rules are.
             Ok(led
@@ -258,23 +218,6 @@ impl OpenNds {
                     .tell("json")
                     .is_ok_and(|known| known.contains(&guest())))
         })
-    }
-
-    /// Tells it something.
-    fn tell(&self, line: &str) -> Result<String, Error> {
-        let id = self.process.id();
-        let file = format!("/proc/{id}/task/{id}/children");
-        let inside = fs::read_to_string(file).map_err(unexpected)?;
-        let output = Command::new("nsenter")
-            .args(["-t", inside.trim(), "-m", "-p", "ndsctl"])
-            .args(line.split(' '))
-            .output()
-            .map_err(unexpected)?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        match output.status.success() {
-            true => Ok(said),
-            false => Err(unexpected(format!("ndsctl {line}: {said}"))),
-        }
     }
 }
 
@@ -294,12 +237,12 @@ fn opennds_guests_are_out_when_it_says_so() {
     at_once(&WAYS, |by| {
         let beside = Beside::open(by, IGNORE)?;
         let router = beside.router()?;
-        let portal = OpenNds::start(&beside)?;
+        let portal = beside.opennds()?;
         for (port, ends) in [(5001, "by hand"), (5002, "by its time-out")] {
             let to = SocketAddr::new(SERVER, ECHO);
             let _echo = Echo::serve(beside.lab.node("server")?, to)?;
             assert!(ask_tcp(beside.lab.node("client")?, to, b"in?").is_err());
-            portal.comes(&beside)?;
+            beside.comes(&portal)?;
             // For a minute: it knows no less.
             let begun = Instant::now();
             portal.tell(&format!("auth {} 1", guest()))?;
@@ -330,7 +273,7 @@ fn the_kernel_forwards_guests_of_others_by_default() -> Result<(), Error> {
             beside.router()?.nft(&pirania("", &guest()))?;
         } else {
             daemon
-                .insert(OpenNds::start(&beside)?)
+                .insert(beside.opennds()?)
                 .tell(&format!("auth {} 1", guest()))?;
         }
         let transfer = beside.send(HTTPS)?;

@@ -211,6 +211,9 @@ pub enum Part {
         /// Guests that log in
         #[arg(long, default_value_t = 5000)]
         guests: u32,
+        /// Only how fast guests are led to the page, beside openNDS
+        #[arg(long)]
+        redirects: bool,
         /// Rounds of the closed loop
         #[arg(long, default_value_t = 9)]
         rounds: u32,

@@ -14,7 +14,7 @@ use weir_bench::report::{Measured, Table};
 use weir_bench::rounds::Plan;
 use weir_bench::{
     Error, changes, daemon, daily, day, gate, lemon, machine, meter, meter_daemon, meter_path,
-    multipath, paths, portal, record, report, soak, trust, verifier,
+    multipath, paths, portal, record, redirects, report, soak, trust, verifier,
 };
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
@@ -227,6 +227,7 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
         Part::Portal {
             weir,
             guests,
+            redirects: only,
             rounds,
             seconds,
         } => {
@@ -236,10 +237,19 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
                 seconds: *seconds,
                 warm: 0.3,
             };
+            if *only {
+                let found = redirects::measure(&binary, *rounds)?;
+                let table = redirects::report(&found);
+                return tell(arguments, &[("redirects", table)], &found);
+            }
             let found = portal::measure(&binary, *guests)?;
             let kept = portal::kept(&binary, 1000, plan, arguments.cpu)?;
-            let table = portal::report(&found, &kept);
-            tell(arguments, &[("portal", table)], &(found, kept))
+            let redirects = redirects::measure(&binary, *rounds)?;
+            let tables = [
+                ("portal", portal::report(&found, &kept)),
+                ("redirects", redirects::report(&redirects)),
+            ];
+            tell(arguments, &tables, &(found, kept, redirects))
         }
         Part::Changes {
             weir,
