@@ -214,7 +214,7 @@ impl Beside {
             let led = led.is_ok_and(|led| led.starts_with("http://192.168.1.1:2050/"));
             // Its page is there before its last rules are.
             Ok(led
-                && self
+                && portal
                     .tell("json")
                     .is_ok_and(|known| known.contains(&guest())))
         })
