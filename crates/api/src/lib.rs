@@ -22,5 +22,5 @@ pub use client::{Client, ClientError};
 pub use hyper::{Method, Response};
 pub use problem::Problem;
 pub use query::{Query, with_query};
-pub use route::{Asked, Body, Later, Nothing, Refusal, Route, Routes, Who};
+pub use route::{Asked, Body, LONGEST_BODY, Later, Nothing, Refusal, Route, Routes, Who};
 pub use server::{Arrivals, Drain, Feed, Limits, Listener, feed, serve};

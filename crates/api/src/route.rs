@@ -16,6 +16,9 @@ use crate::server::{Answer, json};
 /// What takes a while: it may come from another thread.
 pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
 
+/// Bytes of the longest body that any row takes ([`Route::with_body`]): a picture, as text.
+pub const LONGEST_BODY: usize = 192 * 1024;
+
 /// Who may ask. Each may ask what those before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Who {
@@ -95,6 +98,7 @@ pub struct Route {
     path: &'static str,
     who: Who,
     listed: bool,
+    body: Option<usize>,
     handler: Handler,
 }
 
@@ -128,12 +132,9 @@ impl Route {
         who: Who,
         handler: impl Fn(Asked<Q, B>) -> Later<T> + 'static,
     ) -> Self {
-        Self::with(method, path, who, move |raw| match raw.read() {
-            Ok(asked) => {
-                let answer = handler(asked);
-                Box::pin(async move { json(&answer.await?) })
-            }
-            Err(problem) => Box::pin(std::future::ready(Err(problem))),
+        Self::raw_later(method, path, who, move |asked| {
+            let answer = handler(asked);
+            Box::pin(async move { json(&answer.await?) })
         })
     }
 
@@ -149,6 +150,19 @@ impl Route {
         })
     }
 
+    /// Answered by anything, when it is there.
+    pub fn raw_later<Q: Query, B: Body>(
+        method: Method,
+        path: &'static str,
+        who: Who,
+        handler: impl Fn(Asked<Q, B>) -> Later<Response<Answer>> + 'static,
+    ) -> Self {
+        Self::with(method, path, who, move |raw| match raw.read() {
+            Ok(asked) => handler(asked),
+            Err(problem) => Box::pin(std::future::ready(Err(problem))),
+        })
+    }
+
     fn with(
         method: Method,
         path: &'static str,
@@ -160,6 +174,7 @@ impl Route {
             path,
             who,
             listed: true,
+            body: None,
             handler: Box::new(handler),
         }
     }
@@ -172,9 +187,12 @@ impl Route {
         }
     }
 
-    /// Whether a request for it may have a body.
-    fn has_body(&self) -> bool {
-        self.method != Method::GET
+    /// The same, for bodies of up to so many bytes: [`LONGEST_BODY`] at most.
+    pub fn with_body(self, bytes: usize) -> Self {
+        Self {
+            body: Some(bytes.min(LONGEST_BODY)),
+            ..self
+        }
     }
 
     /// What stands where the row's path has braces; `None`: it is another path.
@@ -230,9 +248,11 @@ impl Found {
         &self.routes.0[self.row]
     }
 
-    /// Whether the request may have a body.
-    pub fn has_body(&self) -> bool {
-        self.route().has_body()
+    /// Bytes of the longest body that it may have, which are `usual` where the row says nothing;
+    /// `None`: it has none.
+    pub fn longest_body(&self, usual: usize) -> Option<usize> {
+        let route = self.route();
+        (route.method != Method::GET).then(|| route.body.unwrap_or(usual))
     }
 
     /// What is answered. `query`: without the question mark.
@@ -479,6 +499,22 @@ mod tests {
             (Who::Root, "DELETE /v1/things/a", 200),
         ] {
             assert_eq!(ask(who, line, "").0, status, "{who:?}: {line}");
+        }
+    }
+
+    #[test]
+    fn a_row_says_how_long_its_body_may_be() {
+        let post = || Route::new(Method::POST, "/v1/x", Who::User, |_: Asked| Ok("done"));
+        let get = Route::get("/v1/x", Who::User, |()| Ok("well"));
+        for (route, method, longest) in [
+            (post(), "POST", Some(16)),
+            (post().with_body(70), "POST", Some(70)),
+            (post().with_body(usize::MAX), "POST", Some(LONGEST_BODY)),
+            (get, "GET", None),
+        ] {
+            let found = Routes::new([route]).find(method, "/v1/x", Who::User);
+            let found = found.unwrap_or_else(|_| panic!("no row"));
+            assert_eq!(found.longest_body(16), longest);
         }
     }
 

@@ -7,12 +7,25 @@ use api::server::{Answer, or_refuse, refuse};
 use api::{Problem, Routes};
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, RETRY_AFTER, TE, TRAILER};
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue,
+    RETRY_AFTER, TE, TRAILER,
+};
 use hyper::{Request, Response};
 
 use crate::channel::Theirs;
 use crate::token::Token;
 use crate::warden::{SESSION_HEADER, Warden};
+
+/// What the daemon says of an answer; other headers are about its connection.
+const TOLD: [HeaderName; 6] = [
+    ALLOW,
+    CACHE_CONTROL,
+    CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE,
+    RETRY_AFTER,
+    TRAILER,
+];
 
 /// The daemon, as the page's server reaches it.
 pub enum Behind {
@@ -87,8 +100,7 @@ async fn there(theirs: &Theirs, request: Request<Full<Bytes>>) -> Response<Answe
     };
     let mut response = Response::new(Answer::passed(body));
     *response.status_mut() = parts.status;
-    // The others are about that connection.
-    for name in [ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, TRAILER] {
+    for name in TOLD {
         if let Some(value) = parts.headers.get(&name) {
             response
                 .headers_mut()

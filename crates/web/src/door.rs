@@ -4,8 +4,8 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use api::Problem;
 use api::server::{Answer, read_body};
+use api::{LONGEST_BODY, Problem};
 use hyper::body::{Body, Incoming};
 use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, IF_NONE_MATCH};
 use hyper::http::request::Parts;
@@ -153,7 +153,12 @@ impl Door {
         let body = match changes {
             true => {
                 let limits = &self.front.limits;
-                read_body(body, limits.body, limits.request_time).await?
+                // Which path takes a long one, the daemon knows.
+                let longest = match (route, session) {
+                    (Route::Api(_), Some(_)) => limits.body.max(LONGEST_BODY),
+                    _ => limits.body,
+                };
+                read_body(body, longest, limits.request_time).await?
             }
             false => Default::default(),
         };

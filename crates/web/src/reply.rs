@@ -36,14 +36,21 @@ const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; f
     'none'; object-src 'none'; \
                       require-trusted-types-for 'script'";
 
-/// What every answer has.
+/// What every answer has. A document that the daemon made, such as a sheet to be printed, comes with
+/// a policy of its own.
 pub(crate) fn protect(headers: &mut HeaderMap) {
+    let policy = headers
+        .entry(CONTENT_SECURITY_POLICY)
+        .or_insert(HeaderValue::from_static(POLICY));
+    // For browsers that do not know `frame-ancestors`.
+    let framed = match policy.to_str() {
+        Ok(policy) if policy.contains("frame-ancestors 'self'") => "SAMEORIGIN",
+        _ => "DENY",
+    };
     for (name, value) in [
-        (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (REFERRER_POLICY, "no-referrer"),
-        // For browsers that do not know `frame-ancestors`.
-        (X_FRAME_OPTIONS, "DENY"),
+        (X_FRAME_OPTIONS, framed),
         (
             HeaderName::from_static("cross-origin-resource-policy"),
             "same-origin",
@@ -182,5 +189,32 @@ pub(crate) fn set_cookie(headers: &mut HeaderMap, name: &str, value: Option<&str
     if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
         cookie.set_sensitive(true);
         headers.append(SET_COOKIE, cookie);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the daemon made may stand in the page, where it says so; nothing else may stand anywhere.
+    #[test]
+    fn a_document_has_a_policy_of_its_own() {
+        for (own, policy, framed) in [
+            (None, POLICY, "DENY"),
+            (Some("default-src 'none'"), "default-src 'none'", "DENY"),
+            (
+                Some("default-src 'none'; frame-ancestors 'self'"),
+                "default-src 'none'; frame-ancestors 'self'",
+                "SAMEORIGIN",
+            ),
+        ] {
+            let mut headers = HeaderMap::new();
+            let own = own.map(HeaderValue::from_static);
+            headers.extend(own.map(|own| (CONTENT_SECURITY_POLICY, own)));
+            protect(&mut headers);
+            assert_eq!(headers[CONTENT_SECURITY_POLICY], policy);
+            assert_eq!(headers[X_FRAME_OPTIONS], framed);
+            assert_eq!(headers[X_CONTENT_TYPE_OPTIONS], "nosniff");
+        }
     }
 }

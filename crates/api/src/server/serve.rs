@@ -153,9 +153,9 @@ impl<A: Arrivals> Asked<A> {
             Ok(found) => found,
             Err(refusal) => return unseated(refuse(&refusal)),
         };
-        let body = match found.has_body() {
-            true => read_body(request.into_body(), limits.body, limits.request_time).await,
-            false => Ok(Bytes::new()),
+        let body = match found.longest_body(limits.body) {
+            Some(longest) => read_body(request.into_body(), longest, limits.request_time).await,
+            None => Ok(Bytes::new()),
         };
         let body = match body {
             Ok(body) => body,
