@@ -1,14 +1,15 @@
 //! What guests type and send to the portal, what they ask for names, what nodes tell each other, and
-//! what is left of the file of vouchers.
+//! what is left of the files of vouchers and figures; and pictures.
 #![no_main]
 
 use std::net::IpAddr;
 
 use libfuzzer_sys::fuzz_target;
 use weir_portal::code::Code;
+use weir_portal::figures::Figures;
 use weir_portal::notes::Note;
 use weir_portal::signed::Signed;
-use weir_portal::{form, journal, names};
+use weir_portal::{form, journal, names, picture};
 
 fuzz_target!(|octets: &[u8]| {
     let _ = form::field(octets, "code");
@@ -34,6 +35,10 @@ fuzz_target!(|octets: &[u8]| {
             assert!(!note.is_newer(&note));
         }
     }
+    let _ = picture::look(octets);
+    let (mut figures, _) = Figures::read(octets);
+    let (again, damaged) = Figures::read(figures.file().as_bytes());
+    assert!(damaged == 0 && again.days().eq(figures.days()));
     let read = journal::read(octets);
     // What was whole reads the same again.
     let again = journal::read(&octets[..read.whole]);

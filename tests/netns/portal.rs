@@ -21,14 +21,16 @@ mod outside;
 mod passes;
 #[path = "portal/past.rs"]
 mod past;
-#[path = "portal/secure.rs"]
-mod secure;
 #[path = "portal/refresh.rs"]
 mod refresh;
+#[path = "portal/secure.rs"]
+mod secure;
 #[path = "portal/terms.rs"]
 mod terms;
 #[path = "portal/ways.rs"]
 mod ways;
+#[path = "portal/welcome.rs"]
+mod welcome;
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};

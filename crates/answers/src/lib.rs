@@ -24,6 +24,16 @@
 //! | `POST /v1/portal/vouchers/{id}/invalidate` | [`PortalVoucher`] that is called back |
 //! | `POST /v1/portal/clients/{mac}/end` | [`PortalClients`]: those that stay |
 //! | `POST /v1/portal/import` | [`Imported`], of [`FormerVouchers`] |
+//! | `GET /v1/portal/page` | [`PortalPage`]: what the guests' page says |
+//! | `POST /v1/portal/page/text` | [`PortalPage`], of a [`NewText`] |
+//! | `POST /v1/portal/page/text/reset` | [`PortalPage`] as the configuration has it |
+//! | `POST /v1/portal/page/picture` | [`PortalPage`], of a [`NewPicture`] |
+//! | `POST /v1/portal/page/picture/remove` | [`PortalPage`] without a picture |
+//! | `GET /v1/portal/page/picture` | the picture |
+//! | `POST /v1/portal/page/preview` | [`PreviewNumber`], of a [`Preview`] |
+//! | `GET /v1/portal/page/preview/{number}` | the guests' page with that, as HTML |
+//! | `GET /v1/portal/sheet` | vouchers to be printed and cut, as HTML |
+//! | `GET /v1/portal/figures` | [`PortalFigures`]: guests by day |
 //! | `GET /v1/portal/key` | [`PortalKey`] |
 //! | `GET /v1/portal/notes` | [`PortalNotes`] for other nodes |
 //! | `POST /v1/portal/notes` | [`NotesHeard`], of [`PortalNotes`] of other nodes |
@@ -66,9 +76,10 @@ pub use offload::{
     WitnessName,
 };
 pub use portal::{
-    DoubleUse, FormerVouchers, Imported, NewVouchers, NotesHeard, PortalClient, PortalClients,
-    PortalHours, PortalKey, PortalMode, PortalNotes, PortalState, PortalVoucher, PortalVouchers,
-    QrPicture, VoucherDevice, VoucherName,
+    DoubleUse, FormerVouchers, Imported, NewPicture, NewText, NewVouchers, NotesHeard,
+    PortalClient, PortalClients, PortalDay, PortalFigures, PortalHours, PortalKey, PortalMode,
+    PortalNotes, PortalPage, PortalPicture, PortalState, PortalVoucher, PortalVouchers, Preview,
+    PreviewNumber, QrPicture, VoucherDevice, VoucherName,
 };
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use status::{

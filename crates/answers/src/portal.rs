@@ -1,8 +1,14 @@
 //! The portal: vouchers, and who is let in.
 
+mod figures;
+mod page;
+
 use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
+
+pub use figures::{PortalDay, PortalFigures};
+pub use page::{NewPicture, NewText, PortalPage, PortalPicture, Preview, PreviewNumber};
 
 /// `GET /v1/portal/clients`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -447,17 +447,22 @@ impl Guests {
             .collect()
     }
 
-    /// So many bytes were sent or received by who has this address.
-    pub fn moved(&mut self, address: &IpAddr, bytes: u64, now: Millis, out: &mut Vec<Change>) {
-        let guest = self.whose.get(address).and_then(|mac| self.guests.get(mac));
-        let id = guest.and_then(|guest| guest.voucher.clone());
-        let Some(id) = id.filter(|_| bytes > 0) else {
-            return;
-        };
+    /// So many bytes were sent or received by who has this address: the device, if a voucher lets it
+    /// in.
+    pub fn moved(
+        &mut self,
+        address: &IpAddr,
+        bytes: u64,
+        now: Millis,
+        out: &mut Vec<Change>,
+    ) -> Option<Mac> {
+        let mac = *self.whose.get(address).filter(|_| bytes > 0)?;
+        let id = self.guests.get(&mac)?.voucher.clone()?;
         if let Some(kept) = self.vouchers.get_mut(&id) {
             kept.voucher.moved = kept.voucher.moved.saturating_add(bytes);
         }
         self.wake(&id, now, out);
+        Some(mac)
     }
 
     fn used_now(&self) -> impl Iterator<Item = &Kept> {

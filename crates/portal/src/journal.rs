@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use ring::digest::{SHA256, digest};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::Millis;
@@ -46,17 +47,23 @@ pub struct Read {
 impl Entry {
     /// The line, with its end.
     pub fn line(&self) -> String {
-        let text = serde_json::to_string(self).unwrap_or_default();
-        format!("{} {text}\n", sum(text.as_bytes()))
+        line(self)
     }
+}
 
-    fn of_line(line: &[u8]) -> Option<Self> {
-        let (sum_read, text) = (line.get(..SUM)?, line.get(SUM + 1..)?);
-        if line[SUM] != b' ' || sum_read != sum(text).as_bytes() {
-            return None;
-        }
-        serde_json::from_slice(text).ok()
+/// The line of anything, with its end.
+pub(crate) fn line(entry: &impl Serialize) -> String {
+    let text = serde_json::to_string(entry).unwrap_or_default();
+    format!("{} {text}\n", sum(text.as_bytes()))
+}
+
+/// What a line says, without its end; `None`: it is damaged.
+pub(crate) fn of_line<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+    let (sum_read, text) = (line.get(..SUM)?, line.get(SUM + 1..)?);
+    if line[SUM] != b' ' || sum_read != sum(text).as_bytes() {
+        return None;
     }
+    serde_json::from_slice(text).ok()
 }
 
 fn sum(text: &[u8]) -> String {
@@ -74,7 +81,7 @@ pub fn read(octets: &[u8]) -> Read {
         };
         read.whole += line.len();
         read.lines += 1;
-        match Entry::of_line(text) {
+        match of_line(text) {
             Some(Entry::Voucher(voucher)) => {
                 read.vouchers.insert(voucher.id.clone(), *voucher);
             }

@@ -16,9 +16,12 @@
 //! - [`pirania`]: vouchers of a former portal.
 //! - [`names`]: what a device that is not let in yet is told about names (DNS).
 //! - [`page`]: what it is shown.
+//! - [`picture`]: a community's picture there.
+//! - [`figures`]: how many came by day, for how long.
 //! - [`text`]: what a community says there, in Markdown.
 
 pub mod code;
+pub mod figures;
 pub mod form;
 pub mod guests;
 pub mod journal;
@@ -27,6 +30,7 @@ pub mod names;
 pub mod notes;
 pub mod page;
 pub mod pass;
+pub mod picture;
 pub mod pirania;
 pub mod rates;
 pub mod rules;

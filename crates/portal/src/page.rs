@@ -24,6 +24,7 @@ struct Words {
     again: &'static str,
     other: &'static str,
     password: &'static str,
+    venue: &'static str,
 }
 
 const ENGLISH: Words = Words {
@@ -40,6 +41,7 @@ const ENGLISH: Words = Words {
     again: "Go on with your voucher",
     other: "Or the code of another voucher",
     password: "Password",
+    venue: "About this place",
 };
 
 const GERMAN: Words = Words {
@@ -56,6 +58,7 @@ const GERMAN: Words = Words {
     again: "Mit Ihrem Gutschein weiter",
     other: "Oder der Code eines anderen Gutscheins",
     password: "Passwort",
+    venue: "Über diesen Ort",
 };
 
 /// Why somebody is not let in.
@@ -125,9 +128,10 @@ impl Trouble {
             ),
             Self::NotThePassword => ("This is not the password.", "Das ist nicht das Passwort."),
             Self::Wait(seconds) => {
+                let seconds = counted(seconds, german);
                 return match german {
-                    false => format!("Too many wrong codes. Try again in {seconds} seconds."),
-                    true => format!("Zu viele falsche Codes. Bitte in {seconds} Sekunden erneut."),
+                    false => format!("Too many wrong codes. Try again in {seconds}."),
+                    true => format!("Zu viele falsche Codes. Bitte in {seconds} erneut."),
                 };
             }
             Self::Rest(seconds) => {
@@ -146,9 +150,10 @@ impl Trouble {
                 };
             }
             Self::Read(seconds) => {
+                let seconds = counted(seconds, german);
                 return match german {
-                    false => format!("Please read this page: {seconds} seconds more."),
-                    true => format!("Bitte lesen Sie diese Seite: noch {seconds} Sekunden."),
+                    false => format!("Please read this page: {seconds} more."),
+                    true => format!("Bitte lesen Sie diese Seite: noch {seconds}."),
                 };
             }
             Self::Stranger => (
@@ -171,6 +176,16 @@ impl Trouble {
     }
 }
 
+/// Seconds, in words.
+fn counted(seconds: u64, german: bool) -> String {
+    match (seconds, german) {
+        (1, false) => "1 second".to_owned(),
+        (1, true) => "1 Sekunde".to_owned(),
+        (_, false) => format!("{seconds} seconds"),
+        (_, true) => format!("{seconds} Sekunden"),
+    }
+}
+
 /// What a page is made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shown<'a> {
@@ -178,6 +193,10 @@ pub struct Shown<'a> {
     pub network: &'a str,
     /// What it says for itself, as HTML.
     pub text: &'a str,
+    /// Where the community's picture is, if it has one.
+    pub picture: Option<&'a str>,
+    /// Where more is said of this place, if anywhere.
+    pub venue: Option<&'a str>,
     /// What the form sends along, so that no other page can send it.
     pub token: &'a str,
     /// Who sees it is let in; for so many seconds, where that has an end.
@@ -210,8 +229,14 @@ pub fn html(shown: &Shown<'_>) -> String {
     let mut text = format!(
         "<!doctype html>\n<html lang=\"{language}\">\n<head><meta charset=\"utf-8\">\n<meta \
          name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
-         <style>{STYLE}</style></head>\n<body><main>\n<h1>{title}</h1>\n"
+         <style>{STYLE}</style></head>\n<body><main>\n"
     );
+    if let Some(picture) = shown.picture {
+        let source = escaped(picture);
+        // What it shows is the place, which the title names.
+        let _ = writeln!(text, "<img src=\"{source}\" alt=\"{title}\">");
+    }
+    let _ = writeln!(text, "<h1>{title}</h1>");
     if let Some(trouble) = shown.trouble {
         let told = escaped(&trouble.text(german));
         let _ = writeln!(
@@ -237,8 +262,13 @@ pub fn html(shown: &Shown<'_>) -> String {
     if let Some(title) = form_title {
         let _ = writeln!(text, "<h2>{title}</h2>");
     }
+    let end = shown.venue.map(|venue| {
+        let venue = escaped(venue);
+        format!("<p><a href=\"{venue}\">{}</a></p>", words.venue)
+    });
+    let end = end.unwrap_or_default() + "</main></body></html>\n";
     if shown.closed {
-        return text + shown.text + "</main></body></html>\n";
+        return text + shown.text + &end;
     }
     let again = shown.again.filter(|_| shown.inside.is_none());
     if let Some(voucher) = again {
@@ -289,7 +319,7 @@ pub fn html(shown: &Shown<'_>) -> String {
             time(seconds)
         );
     }
-    text + "</main></body></html>\n"
+    text + &end
 }
 
 const STYLE: &str = "\
@@ -310,6 +340,7 @@ button{width:100%;font:inherit;font-weight:600;min-height:3rem;border:2px solid 
 border-radius:.4rem;background:var(--key);color:var(--on)}\
 ul,ol{padding-left:1.4rem}a{color:var(--key)}\
 p,li,pre{overflow-wrap:anywhere}pre{white-space:pre-wrap}\
+img{display:block;max-width:100%;max-height:12rem;margin:0 auto 1rem;border-radius:.4rem}\
 button.quiet{background:transparent;color:var(--key)}\
 :focus-visible{outline:3px solid var(--key);outline-offset:2px}\
 .hint{font-size:.9rem;margin:.4rem 0 1rem}.trouble{color:var(--bad);font-weight:600}\
@@ -362,56 +393,5 @@ pub fn escaped(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_guest_is_asked_for_a_code_in_his_language() {
-        let shown = Shown {
-            languages: "fr-FR, de-AT;q=0.8, en;q=0.5",
-            ..Shown::default()
-        };
-        let page = html(&shown);
-        assert!(page.contains("lang=\"de\"") && page.contains("Verbinden"));
-        assert!(page.len() < 30 * 1024);
-        assert!(!page.contains("<script"));
-    }
-
-    #[test]
-    fn what_is_left_is_told() {
-        for (left, told) in [
-            (Some(59), "59 s"),
-            (Some(3 * 3600 + 61), "3 h 1 min"),
-            (Some(90_000), "1 d 1 h"),
-            (None, "without an end"),
-        ] {
-            let shown = Shown {
-                inside: Some(left),
-                ..Shown::default()
-            };
-            assert!(html(&shown).contains(told), "{told}");
-        }
-    }
-
-    #[test]
-    fn who_is_closed_out_is_told_until_when() {
-        let shown = Shown {
-            closed: true,
-            inside: Some(None),
-            trouble: Some(Trouble::Closed(Some(3660))),
-            ..Shown::default()
-        };
-        let page = html(&shown);
-        assert!(page.contains("It opens in 1 h 1 min.") && !page.contains("<form"));
-    }
-
-    #[test]
-    fn a_name_and_what_was_typed_are_text() {
-        let shown = Shown {
-            code: Some("\"><img src=x>"),
-            network: "<img src=x onerror=alert(1)>\"'&",
-            ..Shown::default()
-        };
-        assert!(!html(&shown).contains("<img"));
-    }
-}
+#[path = "page_tests.rs"]
+mod tests;

@@ -139,6 +139,7 @@ host = "Portal.example.net"
 certificate = "/etc/weir/portal/c.pem"
 certificate_key = "/etc/weir/portal/k.pem"
 text = "/etc/weir/portal.md"
+venue = "https://example.org/"
 closed = ["sun-thu 22:00-06:00"]
 open = ["Sun"]
 trust = ["11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= the roof"]
@@ -234,6 +235,7 @@ action = "cut"
         portal.text.0.as_deref(),
         Some(std::path::Path::new("/etc/weir/portal.md"))
     );
+    assert_eq!(portal.venue.0.as_deref(), Some("https://example.org/"));
     assert_eq!(
         portal.trust.0[0].to_string(),
         "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= the roof"

@@ -1,7 +1,9 @@
 //! `weir portal`: vouchers, and who is let in.
 
+mod figures;
 mod import;
 mod notes;
+mod page;
 
 use std::io;
 
@@ -30,6 +32,9 @@ use crate::output::{Align, Cell, Output, Table, Tone, harmless, units};
   weir portal voucher print > sheet.html
   weir portal clients
   weir portal end 02:00:00:00:00:01
+  weir portal figures
+  weir portal text set rules.md --title \"Café am Markt\"
+  weir portal picture set logo.png
   weir portal notes export > notes.txt")]
 pub struct PortalArgs {
     #[command(subcommand)]
@@ -41,6 +46,9 @@ enum What {
     Voucher(VoucherArgs),
     Clients(ClientsArgs),
     End(EndArgs),
+    Figures(figures::FiguresArgs),
+    Text(page::TextArgs),
+    Picture(page::PictureArgs),
     Key(notes::KeyArgs),
     Notes(notes::NotesArgs),
 }
@@ -202,6 +210,9 @@ pub fn run(args: &PortalArgs, output: &mut Output<'_>) -> Result<(), Error> {
             let clients = client(&args.connection)?.post(&path)?;
             show_clients(&clients, args.format, output)
         }
+        What::Figures(args) => figures::run(args, output),
+        What::Text(args) => page::text(args, output),
+        What::Picture(args) => page::picture(args, output),
         What::Key(args) => notes::key(args, output),
         What::Notes(args) => notes::run(args, output),
     }

@@ -17,7 +17,7 @@ use crate::config::{DeviceName, FileValue, Rate, Section, Wrong, list, table, wo
 pub const SECTIONS: [Section; 1] = [Section::of::<Portal>("portal")];
 
 /// Bytes of the longest title.
-const LONGEST: usize = 200;
+pub const LONGEST_TITLE: usize = 200;
 
 table! {
     /// `[portal]`: who may use the network.
@@ -29,6 +29,9 @@ table! {
         Restart title: Title = Title::default();
         /// File with what the page says for the community, such as terms of use, in Markdown.
         Restart text: Said = Said::default();
+        /// Where more is said of this place, on the web: the page leads there, and devices that ask for
+        /// it (RFC 8908) are told.
+        Restart venue: Venue = Venue::default();
         /// Addresses that everybody may reach.
         Live garden: Vec<Prefix> = Vec::new();
         /// Hardware addresses of devices that need no voucher.
@@ -122,6 +125,11 @@ pub enum Free {
 words!(Free, "\"off\", \"click\", \"read\" or \"password\"",
     "off" => Self::Off, "click" => Self::Click, "read" => Self::Read, "password" => Self::Password);
 
+/// Whether it can head the page.
+pub fn is_title(text: &str) -> bool {
+    text.len() <= LONGEST_TITLE && !text.chars().any(char::is_control)
+}
+
 /// One line of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Title(pub String);
@@ -131,8 +139,7 @@ impl FileValue for Title {
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         let text = value.as_str().ok_or(None)?;
-        let fits = text.len() <= LONGEST && !text.chars().any(char::is_control);
-        fits.then(|| Self(text.to_owned())).ok_or(None)
+        is_title(text).then(|| Self(text.to_owned())).ok_or(None)
     }
 
     fn show(&self) -> Value {
@@ -189,6 +196,38 @@ impl FileValue for Said {
     }
 }
 
+/// An address on the web, or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Venue(pub Option<String>);
+
+impl FileValue for Venue {
+    const ALLOWED: &'static str =
+        "an address on the web, in quotes, such as \"https://example.org/\", or \"\" for none";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        match value.as_str().ok_or(None)? {
+            "" => Ok(Self(None)),
+            url if is_web(url) => Ok(Self(Some(url.to_owned()))),
+            _ => Err(None),
+        }
+    }
+
+    fn show(&self) -> Value {
+        self.0.as_deref().unwrap_or_default().into()
+    }
+}
+
+/// Whether it is an absolute address with a host (RFC 3986): it is told as it is.
+fn is_web(url: &str) -> bool {
+    let plain = url.bytes().all(|octet| octet.is_ascii_graphic()) && url.len() <= 2048;
+    let rest = ["https://", "http://"];
+    let rest = rest.iter().find_map(|scheme| url.strip_prefix(scheme));
+    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next());
+    // No name before the host: who looks at it is to see where it leads.
+    let is_host = |host: &str| !host.is_empty() && !host.contains('@');
+    plain && host.is_some_and(is_host) && !url.contains(['"', '<', '>', '\\', '`'])
+}
+
 /// Nodes with their keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Nodes(pub Vec<Trusted>);
@@ -220,5 +259,29 @@ impl FileValue for Macs {
 
     fn show(&self) -> Value {
         self.0.iter().map(portal::voucher::mac_text).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_has_an_address_on_the_web() {
+        for (url, is) in [
+            ("https://example.org/", true),
+            ("http://192.0.2.1:8080/a?b=c#d", true),
+            ("https://[2001:db8::1]", true),
+            ("https://", false),
+            ("https:///path", false),
+            ("javascript:alert(1)", false),
+            ("//example.org/", false),
+            ("https://example.org/ x", false),
+            ("https://good.example@evil.example/", false),
+            ("https://example.org/\"", false),
+            ("https://example.org/\u{e4}", false),
+        ] {
+            assert_eq!(is_web(url), is, "{url}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Each request of a guest, from its head to its answer.
 
+use std::cell::RefCell;
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
@@ -26,6 +27,7 @@ use web::{Limits, Peer, Served};
 
 use super::server::{Came, Knock, Opening, Visited, Visitor};
 use super::sockets::{PAGE, SECURE};
+use super::welcome::Told;
 use crate::daemon::unix_seconds;
 
 /// Name of the cookie, and seconds for which it is kept: a year.
@@ -43,8 +45,8 @@ const SAID: [(&str, &str); 4] = [
     ("cache-control", "no-store"),
     (
         "content-security-policy",
-        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; \
-            frame-ancestors 'none'",
+        "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; form-action 'self'; \
+            base-uri 'none'; frame-ancestors 'none'",
     ),
     ("x-content-type-options", "nosniff"),
     ("referrer-policy", "same-origin"),
@@ -52,13 +54,20 @@ const SAID: [(&str, &str); 4] = [
 
 /// Answers guests.
 pub struct Door {
-    title: String,
-    text: String,
     /// The page's name, where it goes by HTTPS, too.
     host: Option<String>,
     tokens: Tokens,
     theirs: Rc<Theirs>,
+    /// What the page says, as weir told it last.
+    welcome: RefCell<Rc<Welcome>>,
     began: Instant,
+}
+
+/// What the page says, with the picture.
+#[derive(Default)]
+struct Welcome {
+    told: Told,
+    picture: Bytes,
 }
 
 /// Weir did not answer, or not this.
@@ -67,11 +76,10 @@ struct Silent;
 impl Door {
     pub fn new(opening: Opening, theirs: Rc<Theirs>) -> Self {
         Self {
-            title: opening.title,
-            text: opening.text,
             host: opening.host,
             tokens: Tokens::new(&opening.secret),
             theirs,
+            welcome: RefCell::default(),
             began: Instant::now(),
         }
     }
@@ -101,6 +109,7 @@ impl Door {
             (Method::GET | Method::HEAD, "/login" | "/logout" | "/free") => {
                 moved(StatusCode::SEE_OTHER, "/")
             }
+            (Method::GET | Method::HEAD, "/picture") => self.picture(peer).await,
             (Method::GET | Method::HEAD, "/favicon.ico") => {
                 text(StatusCode::NOT_FOUND, "text/plain", String::new())
             }
@@ -212,12 +221,47 @@ impl Door {
         left.is_err().then_some(Trouble::Broken)
     }
 
-    async fn visitor(&self, peer: Peer, pass: Option<Pass>) -> Option<Visited> {
+    /// Who it is, and what the page says now.
+    async fn visitor(&self, peer: Peer, pass: Option<Pass>) -> (Option<Visited>, Rc<Welcome>) {
         let visitor = Visitor {
             pass: pass.map(|pass| pass.to_string()),
             ..visitor(peer.address)
         };
-        self.ask("/portal/visit", &visitor).await.ok()
+        let visited: Option<Visited> = self.ask("/portal/visit", &visitor).await.ok();
+        let known = Rc::clone(&self.welcome.borrow());
+        let now = visited.as_ref().map(|visited| visited.welcome);
+        if now.is_none_or(|now| now == known.told.version) {
+            return (visited, known);
+        }
+        // Where weir does not tell, what it told before is better than nothing.
+        let welcome = self.told().await.map_or(known, Rc::new);
+        self.welcome.replace(Rc::clone(&welcome));
+        (visited, welcome)
+    }
+
+    async fn told(&self) -> Result<Welcome, Silent> {
+        let get = |path: &str| Request::get(path).body(Full::default()).map_err(|_| Silent);
+        let told = self.answer_to(get("/portal/welcome")?).await?;
+        let told: Told = serde_json::from_slice(&told).map_err(|_| Silent)?;
+        let picture = match told.picture {
+            Some(_) => self.answer_to(get("/portal/picture")?).await?,
+            None => Bytes::new(),
+        };
+        Ok(Welcome { told, picture })
+    }
+
+    /// The community's picture.
+    async fn picture(&self, peer: Peer) -> Response<Answer> {
+        let (_, welcome) = self.visitor(peer, None).await;
+        let media = welcome.told.picture.as_deref().map(HeaderValue::from_str);
+        let Some(Ok(media)) = media else {
+            return text(StatusCode::NOT_FOUND, "text/plain", String::new());
+        };
+        let mut response = Response::new(Answer::whole(welcome.picture.clone()));
+        response
+            .headers_mut()
+            .insert(hyper::header::CONTENT_TYPE, media);
+        response
     }
 
     async fn page(
@@ -228,7 +272,7 @@ impl Door {
         status: StatusCode,
     ) -> Response<Answer> {
         let had = pass(headers);
-        let visitor = self.visitor(peer, had).await;
+        let (visitor, welcome) = self.visitor(peer, had).await;
         let free = visitor.as_ref().and_then(|visitor| visitor.free);
         let hours = visitor.as_ref().map(|visitor| visitor.hours.clone());
         let hours = hours.unwrap_or_default();
@@ -240,8 +284,10 @@ impl Door {
         let again = had.filter(|_| trouble.is_none() && code.is_none());
         let again = again.map(|pass| pass.voucher.to_string());
         let shown = Shown {
-            network: &self.title,
-            text: &self.text,
+            network: &welcome.told.title,
+            text: &welcome.told.html,
+            picture: welcome.told.picture.as_deref().map(|_| "/picture"),
+            venue: welcome.told.venue.as_deref(),
             token: &token,
             inside: inside.map(|inside| inside.seconds),
             free: free.map(|(seconds, _)| seconds),
@@ -270,20 +316,23 @@ impl Door {
             #[serde(skip_serializing_if = "Option::is_none")]
             user_portal_url: Option<String>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            venue_info_url: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             seconds_remaining: Option<u64>,
             #[serde(skip_serializing_if = "Option::is_none")]
             bytes_remaining: Option<u64>,
             can_extend_session: bool,
         }
-        let visitor = self.visitor(peer, None).await;
-        let mode = visitor.as_ref().map(|visitor| visitor.hours.mode);
+        let (visitor, welcome) = self.visitor(peer, None).await;
+        let extends = visitor.as_ref().is_some_and(extends);
         let inside = inside(visitor);
         let captive = Captive {
             captive: inside.is_none(),
             user_portal_url: own.as_ref().map(|own| self.origin(own)),
+            venue_info_url: welcome.told.venue.clone(),
             seconds_remaining: inside.as_ref().and_then(|inside| inside.seconds),
             bytes_remaining: inside.as_ref().and_then(|inside| inside.bytes),
-            can_extend_session: mode == Some(PortalMode::Vouchers),
+            can_extend_session: extends,
         };
         let body = serde_json::to_string(&captive).unwrap_or_default();
         text(StatusCode::OK, "application/captive+json", body)
@@ -303,18 +352,18 @@ impl Door {
         &self,
         request: Request<Full<Bytes>>,
     ) -> Result<T, Silent> {
+        let octets = self.answer_to(request).await?;
+        serde_json::from_slice(&octets).map_err(|_| Silent)
+    }
+
+    async fn answer_to(&self, request: Request<Full<Bytes>>) -> Result<Bytes, Silent> {
         let stream = self.theirs.connect().map_err(|_| Silent)?;
         let answer = exchange(stream, request).await.map_err(|_| Silent)?;
         if !answer.status().is_success() {
             return Err(Silent);
         }
-        let octets = answer
-            .into_body()
-            .collect()
-            .await
-            .map_err(|_| Silent)?
-            .to_bytes();
-        serde_json::from_slice(&octets).map_err(|_| Silent)
+        let octets = answer.into_body().collect().await.map_err(|_| Silent)?;
+        Ok(octets.to_bytes())
     }
 }
 
@@ -375,6 +424,18 @@ fn inside(visitor: Option<Visited>) -> Option<Inside> {
             bytes: None,
         }),
         PortalMode::Closed | PortalMode::Vouchers => (!waits).then_some(own),
+    }
+}
+
+/// Whether a voucher more would add anything: not where nobody gets in, and not to who has no end.
+fn extends(visited: &Visited) -> bool {
+    let client = &visited.client;
+    let endless = client.seconds_remaining.is_none() && client.bytes_remaining.is_none();
+    match client.state {
+        _ if visited.hours.mode == PortalMode::Closed => false,
+        PortalState::Waiting => true,
+        PortalState::Admitted | PortalState::Free => !endless,
+        PortalState::Exempt => false,
     }
 }
 

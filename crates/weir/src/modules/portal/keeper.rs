@@ -2,6 +2,7 @@
 
 mod bytes;
 mod come;
+mod days;
 mod gift;
 mod hours;
 mod node;
@@ -26,6 +27,7 @@ use tokio::sync::oneshot;
 use tracing::warn;
 use web::throttle::Throttle;
 
+pub use days::Days;
 pub use gift::Gift;
 pub use node::{Node, key};
 pub use sale::MOST;
@@ -51,6 +53,7 @@ pub struct Keeper {
     pub store: Store,
     pub firewall: Firewall,
     pub node: Node,
+    pub days: Days,
     began: Instant,
     noted: Instant,
     codes: Throttle,
@@ -88,7 +91,7 @@ impl Keeper {
         portal: rules::Portal,
         (gift, schedule): (Option<Gift>, Schedule),
         (store, read): (Store, journal::Read),
-        node: Node,
+        (node, days): (Node, Days),
         exempt: &[Mac],
     ) -> Self {
         let began = Instant::now();
@@ -101,6 +104,7 @@ impl Keeper {
             store,
             firewall: Firewall::default(),
             node,
+            days,
             began,
             noted: began,
             codes: Throttle::new(CODES_EACH, CODES_ALL),
@@ -269,6 +273,7 @@ impl Keeper {
     /// Notes what was used so far.
     pub fn note(&mut self) {
         self.noted = Instant::now();
+        self.look_at_day();
         let used = self.guests.used(self.now());
         if !used.is_empty() {
             self.store.note(Entry::Used(used).line());
@@ -338,7 +343,7 @@ impl Keeper {
         if !steps.is_empty() {
             self.put = Some(Instant::now());
             // What is put in anew counts from 0.
-            if self.guests.counts() {
+            if self.guests.counts() || self.loses_counts(&steps) {
                 self.read_counters();
             }
             self.put(&steps);

@@ -5,6 +5,7 @@ mod check;
 mod command;
 pub mod config;
 mod door;
+mod figures;
 mod keeper;
 mod names;
 mod passage;
@@ -18,6 +19,7 @@ mod server;
 mod sheet;
 mod sockets;
 mod store;
+mod welcome;
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -38,9 +40,10 @@ use crate::daemon::{
     Face, Firewall, Forwarded, Module, Needs, Router, RulesetText, Setup, Work, apart,
 };
 use crate::registry::{Command, Entry as ModuleEntry};
-use keeper::{Keeper, Node};
+use keeper::{Days, Keeper, Node};
 use sockets::Sockets;
 use store::Store;
+use welcome::{Welcome, Words};
 
 /// The portal.
 pub const ENTRY: ModuleEntry = ModuleEntry {
@@ -59,10 +62,6 @@ pub const ENTRY: ModuleEntry = ModuleEntry {
 
 /// A portal, if there is one.
 struct Portal {
-    /// What the page is headed with.
-    title: String,
-    /// What it says for itself, as HTML.
-    text: String,
     /// By it what a former weir left is taken away, where there is no portal now.
     former: RefCell<Firewall>,
     /// What the firewall was told when the ruleset began to be read.
@@ -73,6 +72,7 @@ struct Portal {
 /// A portal that there is.
 struct Open {
     keeper: Rc<RefCell<Keeper>>,
+    welcome: Rc<Welcome>,
     sockets: Sockets,
     routes: RefCell<Routes>,
     folder: Vec<std::path::PathBuf>,
@@ -90,8 +90,6 @@ struct Open {
 pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
     let config = setup.effective.of::<config::Portal>();
     let mut portal = Portal {
-        title: config.title.0.clone(),
-        text: String::new(),
         former: RefCell::default(),
         loads: Cell::default(),
         open: None,
@@ -105,7 +103,17 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             );
             Error::because(&what, &error, "see `vouchers` under [portal]")
         })?;
-        portal.text = said(config.text.0.as_deref())?;
+        let words = Words {
+            title: config.title.0.clone(),
+            text: said(config.text.0.as_deref())?,
+        };
+        let welcome = Welcome::open(file, words, config.venue.0.clone());
+        let figures_file = file.with_extension("figures");
+        let figures = figures::File::open(&figures_file).map_err(|error| {
+            let what = format!("the figures in {} cannot be read", figures_file.display());
+            let hint = "see `vouchers` under [portal]; without the file, they begin anew";
+            Error::because(&what, &error, hint)
+        })?;
         let password = password(config)?;
         let key_file = file.with_extension("key");
         let key = keeper::key(&key_file).map_err(|error| {
@@ -128,9 +136,10 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
                 check::rules(config),
                 (config.gift(password.as_deref()), config.schedule()),
                 (store, read),
-                Node::new(key, &config.trust.0),
+                (Node::new(key, &config.trust.0), Days::new(figures)),
                 &config.exempt.0,
             ))),
+            welcome,
             sockets,
             routes: RefCell::default(),
             host: config.host.0.clone(),
@@ -142,7 +151,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     Ok(Rc::new(portal))
 }
 
-/// What the page says for the community.
+/// What the page says for the community, in Markdown.
 fn said(file: Option<&Path>) -> Result<String, Error> {
     let Some(file) = file else {
         return Ok(String::new());
@@ -152,7 +161,9 @@ fn said(file: Option<&Path>) -> Result<String, Error> {
         Error::because(&what, error, "see `text` under [portal]")
     };
     let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
-    text::shown(&text).map_err(|error| failed(&error))
+    // The page would not show it.
+    text::shown(&text).map_err(|error| failed(&error))?;
+    Ok(text)
 }
 
 /// The password that lets in without a voucher, where that is asked for.
@@ -200,6 +211,10 @@ impl Portal {
     fn keeper(&self) -> Result<Rc<RefCell<Keeper>>, Problem> {
         Ok(Rc::clone(&self.open()?.keeper))
     }
+
+    fn welcome(&self) -> Result<Rc<Welcome>, Problem> {
+        Ok(Rc::clone(&self.open()?.welcome))
+    }
 }
 
 impl Module for Portal {
@@ -218,7 +233,8 @@ impl Module for Portal {
 
     fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
         if let Some(open) = &self.open {
-            *open.routes.borrow_mut() = server::routes(&open.keeper, &open.certificate, face);
+            let known = (&open.welcome, &open.certificate);
+            *open.routes.borrow_mut() = server::routes(&open.keeper, known, face);
         }
         routes::all(&self, face)
     }
@@ -227,6 +243,7 @@ impl Module for Portal {
         if let Some(open) = &self.open {
             let mut keeper = open.keeper.borrow_mut();
             keeper.store.start();
+            keeper.days.start();
             keeper.table();
             keeper.look_for_devices(router);
             info!(devices = ?keeper.portal.devices, "the portal is open");
@@ -264,9 +281,7 @@ impl Module for Portal {
             let served = async {
                 if let Some(open) = &self.open {
                     let routes = open.routes.borrow().clone();
-                    let host = open.host.as_deref();
-                    let shown = (&*self.title, &*self.text);
-                    server::keep(shown, host, &open.sockets, &routes).await;
+                    server::keep(open.host.as_deref(), &open.sockets, &routes).await;
                 }
             };
             tokio::join!(told, served);

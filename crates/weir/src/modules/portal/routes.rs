@@ -1,5 +1,7 @@
 //! What can be asked of the portal, and what is answered.
 
+mod page;
+
 use std::rc::Rc;
 
 use answers::{
@@ -10,6 +12,8 @@ use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
 use portal::journal::Entry;
 use portal::voucher::{mac_of, station_of};
 use tokio::sync::oneshot;
+
+pub use page::picture;
 
 use super::Portal;
 use super::keeper::{Keeper, MOST};
@@ -30,7 +34,7 @@ pub fn all(portal: &Rc<Portal>, face: &Rc<Face>) -> Vec<Route> {
     let at = || Rc::clone(face);
     let (listed_at, named_at, admitted_at, called_at, ended_at) = (at(), at(), at(), at(), at());
     let (heard_at, imported_at, import) = (at(), at(), me());
-    vec![
+    let mut all = vec![
         Route::get("/v1/portal/clients", Who::User, move |()| {
             let keeper = clients.keeper()?;
             let keeper = keeper.borrow();
@@ -155,7 +159,9 @@ pub fn all(portal: &Rc<Portal>, face: &Rc<Face>) -> Vec<Route> {
                 Ok(PortalClients { clients, hours })
             },
         ),
-    ]
+    ];
+    all.extend(page::all(portal));
+    all
 }
 
 impl Portal {
@@ -240,6 +246,7 @@ impl Portal {
                     keeper.guests.add(voucher).then_some(id)
                 })
                 .collect();
+            keeper.days.sold(ids.len());
             let vouchers = ids.iter().filter_map(|id| keeper.voucher(id)).collect();
             Ok(PortalVouchers { vouchers })
         })
@@ -258,7 +265,9 @@ async fn kept(settled: oneshot::Receiver<Result<(), String>>) -> Result<(), Prob
 }
 
 /// Signatures take their time on a router: the daemon goes on meanwhile.
-async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
+pub async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
     tokio::task::spawn_blocking(work)
         .await
         .map_err(|error| Problem::new(500, "no_thread", error.to_string(), "try again"))

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use answers::{PortalClient, PortalHours};
-use api::{Asked, Body, Later, Limits, Method, Problem, Route, Routes, Who};
+use api::{Asked, Body, Later, Limits, Method, Nothing, Problem, Route, Routes, Who};
 use clap::Args;
 use portal::page::Trouble;
 use portal::pass::Pass;
@@ -18,8 +18,10 @@ use web::channel::{Ours, Theirs};
 use super::door::Door;
 use super::keeper::Keeper;
 use super::names;
+use super::routes;
 use super::secure::{Certificate, SecureDoor};
 use super::sockets::Sockets;
+use super::welcome::Welcome;
 use crate::Error;
 use crate::daemon::Face;
 use crate::daemon::apart::Apart;
@@ -51,10 +53,6 @@ pub struct ServerArgs {
 /// What the process is told first.
 #[derive(Serialize, Deserialize)]
 pub struct Opening {
-    /// What the page is headed with.
-    pub title: String,
-    /// What it says for itself, as HTML.
-    pub text: String,
     /// The page's name, where it goes by HTTPS, too.
     pub host: Option<String>,
     /// What tokens of forms are made with.
@@ -88,6 +86,8 @@ pub struct Visited {
     pub free: Option<(u64, bool)>,
     /// Which hours it is.
     pub hours: PortalHours,
+    /// Which welcome the page shows now.
+    pub welcome: u64,
 }
 
 /// Who came with a code.
@@ -110,7 +110,7 @@ impl Body for Knock {
 /// What the process may ask, and nothing else.
 pub fn routes(
     keeper: &Rc<RefCell<Keeper>>,
-    certificate: &Rc<Option<Certificate>>,
+    (welcome, certificate): (&Rc<Welcome>, &Rc<Option<Certificate>>),
     face: &Rc<Face>,
 ) -> Routes {
     let certificate = Rc::clone(certificate);
@@ -128,6 +128,7 @@ pub fn routes(
     let at = || (Rc::clone(keeper), Rc::clone(face));
     let ((visits, visited), (knocks, knocked), (leaves, left)) = (at(), at(), at());
     let (gives, given) = at();
+    let [shown, told, picture] = [0; 3].map(|_| Rc::clone(welcome));
     let visit = move |asked: Asked<(), Visitor>| -> Result<Visited, Problem> {
         let mut keeper = visits.borrow_mut();
         let (address, router) = (asked.body.address, &visited.router());
@@ -140,6 +141,7 @@ pub fn routes(
             client: client.ok_or_else(stranger)?,
             free: keeper.visited(address, router),
             hours: keeper.hours(),
+            welcome: shown.version(),
         })
     };
     let knock = move |asked: Asked<(), Knock>| -> Later<Came> {
@@ -176,6 +178,13 @@ pub fn routes(
         Route::later(Method::POST, "/portal/free", Who::Guest, give),
         Route::new(Method::POST, "/portal/logout", Who::Guest, leave),
         Route::get("/portal/certificate", Who::Guest, pair),
+        Route::get("/portal/welcome", Who::Guest, move |()| Ok(told.told())),
+        Route::raw(
+            Method::GET,
+            "/portal/picture",
+            Who::Guest,
+            move |_: Asked<(), Nothing>| routes::picture(&picture),
+        ),
     ])
 }
 
@@ -207,19 +216,12 @@ fn answered(came: Result<Option<Pass>, Trouble>, keeper: &mut Keeper) -> Later<C
 }
 
 /// Keeps the process going, for ever.
-pub async fn keep(
-    (title, text): (&str, &str),
-    host: Option<&str>,
-    sockets: &Sockets,
-    routes: &Routes,
-) {
+pub async fn keep(host: Option<&str>, sockets: &Sockets, routes: &Routes) {
     let mut secret = [0; 32];
     // Without random numbers no form is taken: it is told by who needs them more.
     let _ = getrandom::fill(&mut secret);
     let begin = |ours: Ours| {
         let opening = Opening {
-            title: title.to_owned(),
-            text: text.to_owned(),
             host: host.map(str::to_owned),
             secret,
         };

@@ -188,18 +188,40 @@ impl Keeping {
             return Err(io::Error::other("it has damaged lines"));
         }
         let text = journal::write(read.vouchers.values());
-        let beside = self.path.with_extension("new");
-        let mut file = open(&beside)?;
-        file.set_len(0)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&beside, &self.path)?;
-        if let Some(folder) = self.path.parent() {
-            File::open(folder)?.sync_all()?;
-        }
         let length = text.len() as u64;
-        (self.file, self.length, self.fresh) = (file, length, length);
+        self.file = replace(&self.path, text.as_bytes())?;
+        (self.length, self.fresh) = (length, length);
         Ok(())
+    }
+}
+
+/// Puts a file in the place of another once it is whole.
+pub fn replace(path: &Path, octets: &[u8]) -> io::Result<File> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".new");
+    let beside = PathBuf::from(name);
+    let mut file = open(&beside)?;
+    file.set_len(0)?;
+    file.write_all(octets)?;
+    file.sync_all()?;
+    fs::rename(&beside, path)?;
+    settle(path)?;
+    Ok(file)
+}
+
+/// Takes a file away, if it is there.
+pub fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => settle(path),
+    }
+}
+
+/// What is in a folder stays so.
+fn settle(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
     }
 }
 

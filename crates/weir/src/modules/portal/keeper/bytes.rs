@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use datapath::Who;
 use kernel::SetName;
 use kernel::sets::Family;
+use portal::Millis;
 use portal::rules::{self, Step};
 use tracing::debug;
 
@@ -18,21 +19,22 @@ const MOST_COUNTED: usize = 65_536;
 impl Keeper {
     /// Weir forwarded something: the kernel's counters know nothing of that.
     pub fn forwarded(&mut self, all: &[Forwarded<'_>]) {
-        if !self.guests.counts() {
-            return;
-        }
+        let now = self.now();
         for forwarded in all {
             let growth = forwarded.growth;
             if let Some((Who::Hosts(comes), Who::Hosts(leaves))) = growth.whose {
-                self.moved(&comes.source, growth.octets);
-                self.moved(&leaves.destination, growth.octets);
+                self.moved(&comes.source, growth.octets, now);
+                self.moved(&leaves.destination, growth.octets, now);
             }
         }
     }
 
-    fn moved(&mut self, address: &IpAddr, octets: u64) {
-        let now = self.now();
-        self.guests.moved(address, octets, now, &mut self.changes);
+    /// Who has this address moved so much.
+    fn moved(&mut self, address: &IpAddr, bytes: u64, now: Millis) {
+        let moved = self.guests.moved(address, bytes, now, &mut self.changes);
+        if let Some(mac) = moved {
+            self.days.moved(&mac, bytes);
+        }
     }
 
     /// What the kernel forwarded itself, those whose bytes are gone, and those who are silent.
@@ -48,7 +50,7 @@ impl Keeper {
 
     /// Reads the counters of those who are let in. An element that was put in anew begins at 0.
     pub(super) fn read_counters(&mut self) {
-        let mut counters = HashMap::new();
+        let (mut counters, now) = (HashMap::new(), self.now());
         for set in rules::ADDRESSES {
             let name = SetName {
                 family: Family::Inet,
@@ -68,11 +70,12 @@ impl Keeper {
                 };
                 let before = self.counters.get(&address).copied().unwrap_or(0);
                 let grown = count.octets.checked_sub(before).unwrap_or(count.octets);
-                self.moved(&address, grown);
+                self.moved(&address, grown, now);
                 counters.insert(address, count.octets);
             }
         }
         self.counters = counters;
+        self.counters_read();
     }
 
     /// What was put in anew was not counted yet.
@@ -90,7 +93,7 @@ impl Keeper {
 }
 
 /// The address that is an element's key.
-fn address(key: &[u8]) -> Option<IpAddr> {
+pub(super) fn address(key: &[u8]) -> Option<IpAddr> {
     let ipv4 = <[u8; 4]>::try_from(key).map(IpAddr::from);
     ipv4.or_else(|_| <[u8; 16]>::try_from(key).map(IpAddr::from))
         .ok()

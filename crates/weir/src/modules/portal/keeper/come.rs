@@ -81,7 +81,10 @@ impl Keeper {
             }
         };
         match came {
-            Ok(()) => self.codes.give_back(whose),
+            Ok(()) => {
+                self.codes.give_back(whose);
+                self.days.logged_in(&mac);
+            }
             Err(refusal) => return Err(refusal.into()),
         }
         self.find(mac, router);
@@ -174,6 +177,7 @@ impl Keeper {
         let admitted = self.guests.admit(mac, id, when, &mut self.changes);
         let answered = match admitted {
             Ok(()) => {
+                self.days.logged_in(&mac);
                 self.find(mac, router);
                 Ok(())
             }

@@ -9,7 +9,7 @@ use portal::schedule::{Local, Mode, Schedule};
 use tracing::info;
 
 /// Seconds since 1970 before which a clock is wrong (2024): no schedule holds as long as it is.
-const BUILT: u64 = 1_704_067_200;
+pub(super) const BUILT: u64 = 1_704_067_200;
 /// Seconds by which a clock may move without having been set.
 const STEADY: u64 = 2;
 

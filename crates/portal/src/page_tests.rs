@@ -1,0 +1,90 @@
+use super::*;
+
+#[test]
+fn a_guest_is_asked_for_a_code_in_his_language() {
+    let shown = Shown {
+        languages: "fr-FR, de-AT;q=0.8, en;q=0.5",
+        ..Shown::default()
+    };
+    let page = html(&shown);
+    assert!(page.contains("lang=\"de\"") && page.contains("Verbinden"));
+    assert!(page.len() < 30 * 1024);
+    assert!(!page.contains("<script"));
+}
+
+#[test]
+fn what_is_left_is_told() {
+    for (left, told) in [
+        (Some(59), "59 s"),
+        (Some(3 * 3600 + 61), "3 h 1 min"),
+        (Some(90_000), "1 d 1 h"),
+        (None, "without an end"),
+    ] {
+        let shown = Shown {
+            inside: Some(left),
+            ..Shown::default()
+        };
+        assert!(html(&shown).contains(told), "{told}");
+    }
+}
+
+#[test]
+fn who_is_closed_out_is_told_until_when() {
+    let shown = Shown {
+        closed: true,
+        inside: Some(None),
+        trouble: Some(Trouble::Closed(Some(3660))),
+        ..Shown::default()
+    };
+    let page = html(&shown);
+    assert!(page.contains("It opens in 1 h 1 min.") && !page.contains("<form"));
+}
+
+#[test]
+fn a_second_is_one() {
+    for (languages, trouble, told) in [
+        ("en", Trouble::Wait(1), "again in 1 second."),
+        ("en", Trouble::Read(2), "2 seconds more."),
+        ("de", Trouble::Wait(20), "in 20 Sekunden erneut."),
+        ("de", Trouble::Read(1), "noch 1 Sekunde."),
+    ] {
+        let shown = Shown {
+            trouble: Some(trouble),
+            languages,
+            ..Shown::default()
+        };
+        assert!(html(&shown).contains(told), "{told}");
+    }
+}
+
+/// Whoever sees it, at whatever hour.
+#[test]
+fn a_picture_and_the_place_are_shown() {
+    for (closed, inside) in [(false, None), (false, Some(None)), (true, None)] {
+        let shown = Shown {
+            network: "Caf\u{e9} <1>",
+            picture: Some("/picture?3"),
+            venue: Some("https://example.org/?a=1&b=\"x\""),
+            closed,
+            inside,
+            ..Shown::default()
+        };
+        let page = html(&shown);
+        for part in [
+            "<img src=\"/picture?3\" alt=\"Caf\u{e9} &lt;1&gt;\">",
+            "<a href=\"https://example.org/?a=1&amp;b=&quot;x&quot;\">About this place</a>",
+        ] {
+            assert!(page.contains(part), "{part}: {page}");
+        }
+    }
+}
+
+#[test]
+fn a_name_and_what_was_typed_are_text() {
+    let shown = Shown {
+        code: Some("\"><img src=x>"),
+        network: "<img src=x onerror=alert(1)>\"'&",
+        ..Shown::default()
+    };
+    assert!(!html(&shown).contains("<img"));
+}

@@ -1,0 +1,228 @@
+//! A community's picture: is it one that browsers show and nothing else, and is it small enough. By
+//! its first bytes alone; nothing is unpacked here.
+
+/// Bytes of the longest picture.
+pub const LONGEST: usize = 100 * 1024;
+/// Pixels of the longest side: so many a telephone has room to unpack.
+const LONGEST_SIDE: u32 = 4096;
+
+/// What a picture is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// PNG.
+    Png,
+    /// JPEG.
+    Jpeg,
+    /// WebP.
+    Webp,
+}
+
+impl Kind {
+    /// Its media type.
+    pub fn media(self) -> &'static str {
+        match self {
+            Self::Png => "image/png",
+            Self::Jpeg => "image/jpeg",
+            Self::Webp => "image/webp",
+        }
+    }
+}
+
+/// What is known of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// What it is written as.
+    pub kind: Kind,
+    /// Pixels from side to side.
+    pub width: u32,
+    /// Pixels from top to bottom.
+    pub height: u32,
+}
+
+/// Why something is not taken for a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// Too many bytes.
+    #[error("it has {0} bytes; {LONGEST} are possible")]
+    Long(usize),
+    /// A picture that can hold scripts.
+    #[error("it is SVG, which can hold scripts")]
+    Svg,
+    /// Something else.
+    #[error("it is no PNG, JPEG or WebP")]
+    Unknown,
+    /// Its first bytes say what it is, but not how large.
+    #[error("it is damaged: it does not say how large it is")]
+    Damaged,
+    /// Too many pixels, or none.
+    #[error("it has {0} by {1} pixels; 1 to {LONGEST_SIDE} on each side are possible")]
+    Large(u32, u32),
+}
+
+/// Looks at a picture.
+///
+/// # Errors
+/// It is none, or too large.
+pub fn look(octets: &[u8]) -> Result<Picture, Unfit> {
+    if octets.len() > LONGEST {
+        return Err(Unfit::Long(octets.len()));
+    }
+    let (kind, size) = if octets.starts_with(b"\x89PNG\r\n\x1a\n") {
+        (Kind::Png, png(octets))
+    } else if octets.starts_with(b"\xff\xd8\xff") {
+        (Kind::Jpeg, jpeg(octets))
+    } else if octets.starts_with(b"RIFF") && octets.get(8..12) == Some(b"WEBP") {
+        (Kind::Webp, webp(octets))
+    } else if is_svg(octets) {
+        return Err(Unfit::Svg);
+    } else {
+        return Err(Unfit::Unknown);
+    };
+    let (width, height) = size.ok_or(Unfit::Damaged)?;
+    let fits = |side| (1..=LONGEST_SIDE).contains(&side);
+    match fits(width) && fits(height) {
+        true => Ok(Picture {
+            kind,
+            width,
+            height,
+        }),
+        false => Err(Unfit::Large(width, height)),
+    }
+}
+
+fn is_svg(octets: &[u8]) -> bool {
+    let begin = octets.get(..1024).unwrap_or(octets);
+    begin.windows(4).any(|four| four == b"<svg")
+}
+
+fn array<const N: usize>(octets: &[u8], at: usize) -> Option<[u8; N]> {
+    octets.get(at..at.checked_add(N)?)?.try_into().ok()
+}
+
+/// PNG, third edition, section 11.2.1: the header is the first chunk.
+fn png(octets: &[u8]) -> Option<(u32, u32)> {
+    (array(octets, 8)? == *b"\0\0\0\x0dIHDR").then_some(())?;
+    let side = |at| array(octets, at).map(u32::from_be_bytes);
+    Some((side(16)?, side(20)?))
+}
+
+/// ITU T.81, section B.2.2: the size is in the frame's header, behind others.
+fn jpeg(octets: &[u8]) -> Option<(u32, u32)> {
+    let side = |at| array(octets, at).map(u16::from_be_bytes);
+    let mut at = 2;
+    loop {
+        let [sign, marker] = array(octets, at)?;
+        match (sign, marker) {
+            // Filled up.
+            (0xff, 0xff) => at += 1,
+            // DHT, JPG and DAC are not among the frames.
+            (0xff, 0xc0..=0xcf) if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
+                return Some((side(at + 7)?.into(), side(at + 5)?.into()));
+            }
+            // What follows without a frame's header is none of it.
+            (0xff, 0xd9 | 0xda) => return None,
+            (0xff, _) => at += 2 + usize::from(side(at + 2)?),
+            _ => return None,
+        }
+    }
+}
+
+/// RFC 9649, section 2: three kinds of first chunks.
+fn webp(octets: &[u8]) -> Option<(u32, u32)> {
+    match &array(octets, 12)? {
+        b"VP8 " => {
+            (array(octets, 23)? == [0x9d, 0x01, 0x2a]).then_some(())?;
+            let side =
+                |at| array(octets, at).map(|two| u32::from(u16::from_le_bytes(two)) & 0x3fff);
+            Some((side(26)?, side(28)?))
+        }
+        b"VP8L" => {
+            (octets.get(20) == Some(&0x2f)).then_some(())?;
+            let both = u32::from_le_bytes(array(octets, 21)?);
+            Some(((both & 0x3fff) + 1, (both >> 14 & 0x3fff) + 1))
+        }
+        b"VP8X" => {
+            let side = |at| {
+                let [low, middle, high] = array(octets, at)?;
+                Some(u32::from_le_bytes([low, middle, high, 0]) + 1)
+            };
+            Some((side(24)?, side(27)?))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn png_of(width: u32, height: u32) -> Vec<u8> {
+        let mut octets = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR".to_vec();
+        octets.extend(width.to_be_bytes());
+        octets.extend(height.to_be_bytes());
+        octets
+    }
+
+    fn webp_of(chunk: &[u8]) -> Vec<u8> {
+        [b"RIFF\0\0\0\0WEBP", chunk].concat()
+    }
+
+    #[test]
+    fn each_kind_says_how_large_it_is() {
+        let jpeg = b"\xff\xd8\xff\xe0\0\x04ab\xff\xff\xc4\0\x02\xff\xc2\0\x11\x08\x01\x02\x03\x04";
+        let of = |kind, width, height| {
+            Ok(Picture {
+                kind,
+                width,
+                height,
+            })
+        };
+        for (octets, picture) in [
+            (png_of(640, 480), of(Kind::Png, 640, 480)),
+            (jpeg.to_vec(), of(Kind::Jpeg, 0x0304, 0x0102)),
+            (
+                webp_of(b"VP8 \0\0\0\0tag\x9d\x01\x2a\x40\x41\xf0\x80"),
+                of(Kind::Webp, 0x140, 0xf0),
+            ),
+            (
+                webp_of(b"VP8L\0\0\0\0\x2f\x3f\xc1\x3b\x00"),
+                of(Kind::Webp, 320, 240),
+            ),
+            (
+                webp_of(b"VP8X\0\0\0\0\0\0\0\0\x3f\x01\x00\xef\x00\x00"),
+                of(Kind::Webp, 320, 240),
+            ),
+        ] {
+            assert_eq!(look(&octets), picture);
+        }
+    }
+
+    #[test]
+    fn what_is_no_picture_is_refused() {
+        let svg = b"<?xml version=\"1.0\"?><svg onload=\"alert(1)\"/>";
+        for (octets, why) in [
+            (svg.to_vec(), Unfit::Svg),
+            (b"<html>".to_vec(), Unfit::Unknown),
+            (b"GIF89a".to_vec(), Unfit::Unknown),
+            (Vec::new(), Unfit::Unknown),
+            (png_of(640, 480)[..20].to_vec(), Unfit::Damaged),
+            (b"\xff\xd8\xff\xda\0\x02".to_vec(), Unfit::Damaged),
+            (webp_of(b"VP8 "), Unfit::Damaged),
+            (png_of(0, 480), Unfit::Large(0, 480)),
+            (png_of(640, 65_000), Unfit::Large(640, 65_000)),
+            (vec![0; LONGEST + 1], Unfit::Long(LONGEST + 1)),
+        ] {
+            assert_eq!(look(&octets), Err(why));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_panics(kind in 0..4_usize, rest: Vec<u8>) {
+            let begin: [&[u8]; 4] = [b"", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"RIFF\0\0\0\0WEBPVP8X"];
+            let _ = look(&[begin[kind], &rest].concat());
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The file of figures. A thread writes it, as disks take their time; whatever is lost of it comes
+//! again with the next minute.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+
+use portal::figures::Figures;
+use tracing::warn;
+
+use super::store;
+
+/// What is to be written.
+enum Job {
+    /// Behind the rest.
+    Append(String),
+    /// In its place.
+    Replace(String),
+}
+
+/// The file, as whoever fills it has it.
+pub struct File {
+    jobs: mpsc::Sender<Job>,
+    waiting: Option<(PathBuf, mpsc::Receiver<Job>)>,
+}
+
+impl File {
+    /// What it says. It is there once something is written.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn open(path: &Path) -> io::Result<(Self, Figures)> {
+        let octets = match fs::read(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            read => read?,
+        };
+        let (figures, damaged) = Figures::read(&octets);
+        if damaged > 0 {
+            warn!(file = %path.display(), damaged, "damaged lines of figures are left out");
+        }
+        let (jobs, receiver) = mpsc::channel();
+        let waiting = Some((path.to_owned(), receiver));
+        Ok((Self { jobs, waiting }, figures))
+    }
+
+    /// Begins to write.
+    pub fn start(&mut self) {
+        let Some((path, jobs)) = self.waiting.take() else {
+            return;
+        };
+        let work = move || {
+            for job in jobs {
+                if let Err(error) = write(&path, &job) {
+                    warn!(%error, file = %path.display(), "figures cannot be written");
+                }
+            }
+        };
+        let begun = thread::Builder::new().name("figures".to_owned());
+        if let Err(error) = begun.spawn(work) {
+            warn!(%error, "figures cannot be kept: there is no thread for it");
+        }
+    }
+
+    /// Writes lines behind the others.
+    pub fn append(&self, lines: String) {
+        let _ = self.jobs.send(Job::Append(lines));
+    }
+
+    /// Writes the whole file anew.
+    pub fn replace(&self, text: String) {
+        let _ = self.jobs.send(Job::Replace(text));
+    }
+}
+
+fn write(path: &Path, job: &Job) -> io::Result<()> {
+    match job {
+        Job::Replace(text) => store::replace(path, text.as_bytes()).map(drop),
+        Job::Append(lines) => {
+            let mut options = OpenOptions::new();
+            let mut file = options.append(true).create(true).mode(0o600).open(path)?;
+            let length = file.metadata()?.len();
+            let written = file.write_all(lines.as_bytes());
+            written.and_then(|()| file.sync_data()).inspect_err(|_| {
+                // Half a line would spoil the next one.
+                let _ = file.set_len(length);
+            })
+        }
+    }
+}

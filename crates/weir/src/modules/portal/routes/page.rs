@@ -1,0 +1,227 @@
+//! What the guests' page says, sheets of vouchers, and figures: what is asked of them.
+
+use std::rc::Rc;
+
+use answers::{NewPicture, NewText, PortalVoucher, Preview, PreviewNumber};
+use api::query::{Pairs, encode, unknown};
+use api::server::Answer;
+use api::{Asked, LONGEST_BODY, Later, Method, Nothing, Problem, Query, Route, Who};
+use hyper::Response;
+use hyper::body::Bytes;
+use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
+
+use super::super::keeper::MOST;
+use super::super::welcome::Welcome;
+use super::super::{Portal, sheet};
+use super::{aside, no_voucher};
+
+/// What a document may that is to be printed: its own looks, and nothing else.
+const SHEET: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action \
+    'none'; frame-ancestors 'none'";
+
+/// The same of a preview, which stands in the administrator's page, with a picture in it.
+const PREVIEW: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri \
+    'none'; form-action 'none'; frame-ancestors 'self'";
+
+/// Bytes of a text with its title, as JSON has them.
+const TEXT: usize = 64 * 1024;
+
+/// Which vouchers a sheet has.
+struct Wanted {
+    /// Their ids; none: all that nobody used yet.
+    vouchers: Vec<String>,
+}
+
+impl Query for Wanted {
+    fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
+        let mut vouchers = Vec::new();
+        for (name, value) in pairs {
+            if name != "vouchers" {
+                let has = "the parameter is vouchers: ids with commas between them";
+                return Err(unknown("/v1/portal/sheet", name, has));
+            }
+            vouchers.extend(value.split(',').map(str::to_owned));
+        }
+        Ok(Self { vouchers })
+    }
+
+    fn to_query(&self) -> String {
+        let all = self.vouchers.join(",");
+        encode([("vouchers", (!all.is_empty()).then_some(all))])
+    }
+}
+
+/// Which picture is meant: there is one, and this is for browsers.
+struct Version;
+
+impl Query for Version {
+    fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
+        match pairs.iter().find(|(name, _)| name != "version") {
+            None => Ok(Self),
+            Some((name, _)) => Err(unknown(
+                "/v1/portal/page/picture",
+                name,
+                "the parameter is version",
+            )),
+        }
+    }
+
+    fn to_query(&self) -> String {
+        String::new()
+    }
+}
+
+/// All of it.
+pub fn all(portal: &Rc<Portal>) -> Vec<Route> {
+    let me = || Rc::clone(portal);
+    let (shown, edited, reset, framed, unframed) = (me(), me(), me(), me(), me());
+    let (picture, drawn, preview, figures, sheet) = (me(), me(), me(), me(), me());
+    vec![
+        Route::get("/v1/portal/page", Who::User, move |()| {
+            Ok(shown.welcome()?.page())
+        }),
+        Route::later(
+            Method::POST,
+            "/v1/portal/page/text",
+            Who::User,
+            move |asked: Asked<(), NewText>| {
+                let welcome = edited.welcome();
+                Box::pin(async move { welcome?.edit(asked.body).await })
+            },
+        )
+        .with_body(TEXT),
+        Route::later(
+            Method::POST,
+            "/v1/portal/page/text/reset",
+            Who::User,
+            move |_: Asked<(), Nothing>| {
+                let welcome = reset.welcome();
+                Box::pin(async move { welcome?.reset().await })
+            },
+        ),
+        Route::later(
+            Method::POST,
+            "/v1/portal/page/picture",
+            Who::User,
+            move |asked: Asked<(), NewPicture>| {
+                let welcome = framed.welcome();
+                Box::pin(async move { welcome?.frame(asked.body.picture).await })
+            },
+        )
+        .with_body(LONGEST_BODY),
+        Route::later(
+            Method::POST,
+            "/v1/portal/page/picture/remove",
+            Who::User,
+            move |_: Asked<(), Nothing>| {
+                let welcome = unframed.welcome();
+                Box::pin(async move { welcome?.unframe().await })
+            },
+        ),
+        Route::raw(
+            Method::GET,
+            "/v1/portal/page/picture",
+            Who::User,
+            move |_: Asked<Version, Nothing>| self::picture(&*picture.welcome()?),
+        ),
+        Route::new(
+            Method::POST,
+            "/v1/portal/page/preview",
+            Who::User,
+            move |asked: Asked<(), Preview>| {
+                let number = drawn.welcome()?.keep_preview(asked.body)?;
+                Ok(PreviewNumber { number })
+            },
+        )
+        .with_body(TEXT),
+        Route::raw(
+            Method::GET,
+            "/v1/portal/page/preview/{number}",
+            Who::User,
+            move |asked: Asked<(), Nothing>| {
+                let number = asked.parts[0].parse().ok();
+                let welcome = preview.welcome()?;
+                let page = number.and_then(|number| welcome.preview(number));
+                let gone = || {
+                    let hint = "ask for another one: POST /v1/portal/page/preview";
+                    Problem::new(404, "no_preview", "there is no such preview", hint)
+                };
+                Ok(document(page.ok_or_else(gone)?, PREVIEW))
+            },
+        ),
+        Route::raw_later(
+            Method::GET,
+            "/v1/portal/sheet",
+            Who::User,
+            move |asked: Asked<Wanted, Nothing>| sheet.sheet(&asked.query),
+        ),
+        Route::get("/v1/portal/figures", Who::User, move |()| {
+            Ok(figures.keeper()?.borrow().figures())
+        }),
+    ]
+}
+
+impl Portal {
+    fn sheet(&self, wanted: &Wanted) -> Later<Response<Answer>> {
+        let chosen = self.chosen(wanted).and_then(|vouchers| {
+            let title = self.welcome()?.title();
+            Ok((title, vouchers))
+        });
+        Box::pin(async move {
+            let (title, vouchers) = chosen?;
+            let html = aside(move || sheet::html(&title, &vouchers)).await?;
+            Ok(document(html, SHEET))
+        })
+    }
+
+    fn chosen(&self, wanted: &Wanted) -> Result<Vec<PortalVoucher>, Problem> {
+        let keeper = self.keeper()?;
+        let keeper = keeper.borrow();
+        let vouchers = match wanted.vouchers.is_empty() {
+            false => {
+                let ids = wanted.vouchers.iter();
+                let found = ids.map(|id| keeper.voucher(id).ok_or_else(|| no_voucher(id)));
+                found.collect::<Result<_, _>>()?
+            }
+            true => {
+                let mut all = keeper.vouchers();
+                all.retain(|voucher| voucher.state == "available");
+                all
+            }
+        };
+        if vouchers.len() > MOST as usize {
+            let detail = format!("{} vouchers are too many for a sheet", vouchers.len());
+            let hint = format!("choose {MOST} at most, or use `weir portal voucher print`");
+            return Err(Problem::new(400, "too_many", detail, hint));
+        }
+        Ok(vouchers)
+    }
+}
+
+/// The picture, for whoever looks at it: for guests, and for the administrator.
+pub fn picture(welcome: &Welcome) -> Result<Response<Answer>, Problem> {
+    let none = || {
+        let hint = "`weir portal picture set FILE` takes one";
+        Problem::new(404, "no_picture", "the page has no picture", hint)
+    };
+    let (media, octets) = welcome.picture().ok_or_else(none)?;
+    Ok(answer(media, octets))
+}
+
+/// A page by itself, and what a browser may do with it.
+fn document(html: String, policy: &'static str) -> Response<Answer> {
+    let mut response = answer("text/html; charset=utf-8", html.into());
+    let policy = HeaderValue::from_static(policy);
+    response
+        .headers_mut()
+        .insert(CONTENT_SECURITY_POLICY, policy);
+    response
+}
+
+fn answer(media: &'static str, octets: Bytes) -> Response<Answer> {
+    let mut response = Response::new(Answer::whole(octets));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
