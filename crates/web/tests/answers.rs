@@ -10,8 +10,8 @@ use std::fs;
 use std::path::Path;
 
 use answers::{
-    Devices, Explanation, FlowList, History, Hop, Paths, PortalClients, PortalVoucher,
-    ShadowCounts, Status, Talks,
+    Devices, Explanation, FlowList, History, Hop, Paths, PortalClients, PortalFigures, PortalPage,
+    PortalVoucher, ShadowCounts, Status, Talks,
 };
 use api::Problem;
 use filled::{Fill, filled};
@@ -141,6 +141,16 @@ fn the_page_knows_what_is_answered() {
             "PortalClients",
             "../../src/modules/portal/types",
             of::<PortalClients>(),
+        ),
+        (
+            "PortalFigures",
+            "../../src/modules/portal/types",
+            of::<PortalFigures>(),
+        ),
+        (
+            "PortalPage",
+            "../../src/modules/portal/types",
+            of::<PortalPage>(),
         ),
         (
             "PortalVoucher",

@@ -8,6 +8,10 @@ use super::{browse, system};
 /// The page's own test of it.
 const SALE: &str = "a voucher is sold, renamed and called back";
 
+/// The others: what is printed, and what guests read.
+const SHEET: &str = "ten vouchers are sold and printed";
+const EDITED: &str = "what guests read is edited";
+
 /// A voucher is sold in a browser, and is one that the command line knows; what it was called back
 /// from is told by the router.
 #[test]
@@ -32,20 +36,41 @@ fn a_browser_sells_vouchers() -> Result<(), Error> {
     ))?;
     let more = [
         ("WEIR_WEB_PORTAL", "yes"),
-        ("WEIR_WEB_VIEWS", "guests,vouchers,voucher"),
+        ("WEIR_WEB_VIEWS", "guests,vouchers,voucher,days,welcome"),
     ];
     let seen = browse(
         router,
         &weir,
-        &["first password$", SALE, "^every view"],
+        &["first password$", SALE, SHEET, EDITED, "^every view"],
         &more,
     );
     let binary = weir_tests::binary();
     let (binary, socket) = (binary.display(), weir.socket().display().to_string());
     let listed = router.run(&format!("{binary} portal voucher list --socket {socket}"));
+    let figures = router.run(&format!("{binary} portal figures --json --socket {socket}"));
+    let shown = lab.node("client")?.run(&format!("curl -s -m 10 {page}"));
     let _ = std::fs::remove_dir_all(&folder);
     // One that is left out has a word behind its name.
-    assert!(seen?.contains(&format!(" - {SALE}\n")), "it was left out");
+    let seen = seen?;
+    for one in [SALE, SHEET, EDITED] {
+        assert!(
+            seen.contains(&format!(" - {one}\n")),
+            "{one}: it was left out"
+        );
+    }
+    // At once, without a restart.
+    let shown = shown?;
+    assert!(
+        shown.contains("<h1>Our &lt;b&gt;place") && shown.contains("<img src=\"/picture\""),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("<h2>Terms</h2>") && !shown.contains("<script"),
+        "{shown}"
+    );
+    let figures = figures?;
+    // Two that were sold one by one, and ten at once.
+    assert!(figures.contains("\"sold\": 12"), "{figures}");
     let listed = listed?;
     assert!(
         listed.contains("room 10") && listed.contains("invalidated"),

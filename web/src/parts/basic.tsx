@@ -145,6 +145,38 @@ export function Segments(props: {
   );
 }
 
+/** A field for a line of text, or with `numeric` for a number; `wrong` says what is wrong with it. */
+export function Field(props: {
+  id: string;
+  label: string;
+  value: string;
+  set: (value: string) => void;
+  numeric?: boolean;
+  wrong?: string | null;
+}) {
+  const { id, label, value, set, numeric = false, wrong = null } = props;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        inputMode={numeric ? "numeric" : "text"}
+        autocomplete="off"
+        maxLength={200}
+        value={value}
+        aria-invalid={wrong !== null}
+        aria-describedby={wrong === null ? undefined : `${id}-wrong`}
+        onInput={(event) => set(event.currentTarget.value)}
+      />
+      {wrong !== null && (
+        <p class="hint" id={`${id}-wrong`} role="alert">
+          {wrong}
+        </p>
+      )}
+    </div>
+  );
+}
+
 /** Field to find rows by. */
 export function Search({
   id,

@@ -23,7 +23,7 @@ const guests = real ? process.env.WEIR_WEB_PORTAL !== undefined : true;
 const views = (process.env.WEIR_WEB_VIEWS?.split(",") ?? steps.VIEWS).filter(
   (view) =>
     (view !== "paths" || uplinks > 0) &&
-    (guests || !["guests", "vouchers", "voucher"].includes(view)),
+    (guests || !["guests", "vouchers", "voucher", "days", "welcome"].includes(view)),
 );
 const mockOnly = { skip: real ? "needs the mock server" : false };
 
@@ -107,6 +107,46 @@ const withPortal = { skip: guests ? false : "needs a router with a portal" };
 journey("a voucher is sold, renamed and called back", { test: withPortal }, async (page) => {
   await steps.logIn(page, password);
   await steps.sale(page);
+});
+
+journey("ten vouchers are sold and printed", { test: withPortal }, async (page) => {
+  await steps.logIn(page, password);
+  const sheet = await steps.sheet(page);
+  await accessible(page, "ten vouchers");
+  // As the browser's print does it; needs a look, where pictures are wanted.
+  if (process.env.WEIR_WEB_SHOTS) {
+    await shoot(page, "ten-vouchers");
+    const path = join(process.env.WEIR_WEB_SHOTS, "sheet.pdf");
+    await sheet.pdf({ path, preferCSSPageSize: true });
+  }
+});
+
+journey(
+  "what guests read is edited",
+  { test: withPortal, allow: /status of 400/ },
+  async (page) => {
+    await steps.logIn(page, password);
+    await steps.welcome(page);
+    await accessible(page, "what guests read, with an error");
+    await shoot(page, "welcome-edited");
+    if (!real) await steps.unwelcome(page);
+  },
+);
+
+journey("somebody else's text is not lost", { test: mockOnly }, async (page) => {
+  await steps.logIn(page, password);
+  await steps.visit(page, "welcome");
+  await page.locator("#welcome-text").fill("mine");
+  Object.assign(mock.state.portal.page, { text: "theirs", edited: true });
+  await page.getByText("Somebody else changed it meanwhile.").waitFor();
+  assert.equal(await page.locator("#welcome-text").inputValue(), "mine");
+  await page.getByRole("button", { name: "Take that" }).click();
+  assert.equal(await page.locator("#welcome-text").inputValue(), "theirs");
+  await steps.visit(page, "days");
+  await page.getByRole("img", { name: /^Guests by day, from / }).waitFor();
+  await page.getByRole("radio", { name: "Volume" }).focus();
+  await page.keyboard.press("Space");
+  await page.getByRole("img", { name: /^Volume by day, .*GB$/ }).waitFor();
 });
 
 journey("a device's time is ended", { test: mockOnly }, async (page) => {

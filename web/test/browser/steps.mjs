@@ -15,6 +15,8 @@ export const VIEWS = [
   "guests",
   "vouchers",
   "voucher",
+  "days",
+  "welcome",
   "settings",
 ];
 
@@ -63,6 +65,8 @@ export async function visit(page, view) {
         paths: ".path-card",
         guests: "tbody tr, main .nothing",
         vouchers: "tbody tr, .nothing",
+        days: ".day-bars svg",
+        welcome: "iframe.preview",
         settings: "#old",
       }[view];
       await page.locator(sign).first().waitFor();
@@ -213,6 +217,67 @@ export async function sale(page) {
   await page.locator("tbody tr").first().waitFor();
   await page.locator("#which").selectOption("");
   await page.locator("#find").fill("");
+}
+
+/** Several vouchers are sold at once, and printed: the sheet opens in a window of its own. */
+export async function sheet(page) {
+  await visit(page, "guests");
+  await page.locator(".sale summary").click();
+  await page.locator("#sale-count").fill("10");
+  await page.locator(".sale button[type=submit]").click();
+  const codes = page.locator(".codes a");
+  await codes.nth(9).waitFor();
+  assert.equal(await codes.count(), 10);
+  const [opened] = await Promise.all([
+    page.context().waitForEvent("page"),
+    page.getByRole("link", { name: /^Print 10 / }).click(),
+  ]);
+  await opened.locator(".code").nth(9).waitFor();
+  assert.deepEqual(await opened.locator(".code").allInnerTexts(), await codes.allInnerTexts());
+  // It may look as it likes.
+  const display = await opened
+    .locator("main")
+    .evaluate((element) => getComputedStyle(element).display);
+  assert.equal(display, "grid");
+  return opened;
+}
+
+/** The text is edited with a preview; a picture is taken and removed. */
+export async function welcome(page) {
+  await visit(page, "welcome");
+  const seen = page.frameLocator("iframe.preview");
+  await page.locator("#welcome-title").fill("Our <b>place</b>");
+  await page.locator("#welcome-text").fill("# Terms\n\n<script>alert(1)</script>");
+  await seen.locator("h1", { hasText: "Our <b>place</b>" }).waitFor();
+  await seen.getByText("alert(1)").waitFor();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Guests see this now.").waitFor();
+  await page.locator("#welcome-picture").setInputFiles({
+    name: "logo.png",
+    mimeType: "image/png",
+    buffer: Buffer.from(
+      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==",
+      "base64",
+    ),
+  });
+  await page.locator(".welcome-picture img").waitFor();
+  await page.waitForFunction(
+    () => document.querySelector(".welcome-picture img")?.naturalWidth === 1,
+  );
+  const file = (name, buffer) => ({ name, mimeType: "image/png", buffer });
+  await page.locator("#welcome-picture").setInputFiles(file("b.png", Buffer.alloc(102_401)));
+  await page.locator("#welcome-picture-wrong").waitFor();
+  await page.locator("#welcome-picture").setInputFiles(file("c.png", Buffer.from("<svg/>")));
+  await page.locator("main [role=alert]", { hasText: "PNG" }).waitFor();
+}
+
+/** What was edited goes: the configuration holds again. */
+export async function unwelcome(page) {
+  await visit(page, "welcome");
+  await page.getByRole("button", { name: "Remove the picture" }).click();
+  await page.getByText("The page has no picture.").waitFor();
+  await page.getByRole("button", { name: "Use the configuration’s text" }).click();
+  await page.getByText("This is the configuration’s text.").waitFor();
 }
 
 /** German and back, by the switch; the page says so to a screen reader too. */

@@ -4,6 +4,14 @@ import { HOSTILE, START } from "./world.mjs";
 const HOUR = 3600;
 const MACS = ["02:00:5e:10:00:15", "02:00:5e:10:00:11", "02:00:5e:10:00:12", "02:00:5e:10:00:13"];
 
+/** What the router lets a document do that is to be printed, and one that is shown in the page. */
+const SHEET =
+  "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; " +
+  "frame-ancestors 'none'";
+const PREVIEW =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; " +
+  "form-action 'none'; frame-ancestors 'self'";
+
 /** A QR code's picture need not be one that can be read. */
 const QR = { side: 29, path: "M4 4h7v7h-7zM18 4h7v7h-7zM4 18h7v7h-7zM13 13h3v3h-3zM20 20h4v1h-4z" };
 
@@ -31,12 +39,45 @@ function voucher(number, more) {
   };
 }
 
+/** One pixel. */
+const PIXEL = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+/** What the configuration says of the guests' page. */
+const CONFIGURED = { title: "Café am Markt", text: "# Rules\n\nBe *kind*.\n" };
+
+/** Two weeks and a gap of three days. */
+function days() {
+  return Array.from({ length: 17 }, (_, index) => index)
+    .filter((index) => index < 5 || index > 7)
+    .map((index) => ({
+      day: new Date((START - (16 - index) * 24 * HOUR) * 1000).toISOString().slice(0, 10),
+      guests: 3 + ((index * 7) % 19),
+      log_ins: 4 + ((index * 11) % 31),
+      seconds: HOUR * (5 + ((index * 13) % 60)),
+      bytes: 1e9 * (2 + ((index * 5) % 40)),
+      sold: (index * 3) % 12,
+    }));
+}
+
+/** A page by itself, as far as a test needs one. */
+const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+const document = (title, body) =>
+  `<!doctype html><html lang="en"><meta charset="utf-8"><title>${escaped(title)}</title>` +
+  `<style>:root{color-scheme:light dark}body{font:1rem/1.5 system-ui;margin:1rem}main{display:grid}</style><main>${body}</main></html>`;
+
 /** Begins with a few of each kind. */
 export function begin() {
   const hours = { mode: "vouchers", seconds: null };
   const inUse = { state: "active", activated: START - HOUR };
   return {
     hours,
+    page: { ...CONFIGURED, edited: false, picture: null },
+    picture: PIXEL,
+    previews: [],
+    figures: days(),
     vouchers: [
       voucher(1, { ...inUse, seconds_remaining: 23 * HOUR, users: [MACS[0]], devices: 3 }),
       voucher(2, {
@@ -81,7 +122,7 @@ function client(mac, state, number, more = {}) {
 }
 
 /** What is answered to a call; undefined: it is none of these. */
-export function answer(portal, call, body) {
+export function answer(portal, call, body, query) {
   const [, id, what] = /^(?:GET|POST) v1\/portal\/vouchers\/([^/]+)(?:\/(\w+))?$/.exec(call) ?? [];
   const found = portal.vouchers.find((one) => one.id === id);
   if (id !== undefined && found === undefined) return { status: 404 };
@@ -91,9 +132,52 @@ export function answer(portal, call, body) {
     case call === "GET v1/portal/vouchers":
       return { json: { vouchers: portal.vouchers } };
     case call === "POST v1/portal/vouchers": {
-      const made = voucher(10 + portal.vouchers.length, { ...body, created: START });
-      portal.vouchers.push(made);
-      return { json: { vouchers: [made] } };
+      const { count, ...more } = body;
+      const made = Array.from({ length: count }, (_, index) =>
+        voucher(10 + portal.vouchers.length + index, { ...more, created: START }),
+      );
+      portal.vouchers.push(...made);
+      return { json: { vouchers: made } };
+    }
+    case call === "GET v1/portal/sheet": {
+      const ids = query.vouchers?.split(",") ?? [];
+      const chosen = portal.vouchers.filter(({ id }) => ids.includes(id));
+      const items = chosen.map(({ code }) => `<p class="code">${escaped(code)}</p>`);
+      return { html: document(portal.page.title, items.join("")), policy: SHEET };
+    }
+    case call === "GET v1/portal/figures":
+      return { json: { days: portal.figures } };
+    case call === "GET v1/portal/page":
+      return { json: portal.page };
+    case call === "POST v1/portal/page/text":
+      Object.assign(portal.page, body, { edited: true });
+      return { json: portal.page };
+    case call === "POST v1/portal/page/text/reset":
+      Object.assign(portal.page, CONFIGURED, { edited: false });
+      return { json: portal.page };
+    case call === "POST v1/portal/page/picture":
+      portal.picture = Buffer.from(body.picture, "base64");
+      if (!portal.picture.subarray(1, 4).equals(Buffer.from("PNG"))) return { status: 400 };
+      portal.page.picture = {
+        media: "image/png",
+        width: 1,
+        height: 1,
+        bytes: portal.picture.length,
+        version: portal.previews.length + 1,
+      };
+      return { json: portal.page };
+    case call === "POST v1/portal/page/picture/remove":
+      portal.page.picture = null;
+      return { json: portal.page };
+    case call === "GET v1/portal/page/picture":
+      return { bytes: portal.picture, type: "image/png" };
+    case call === "POST v1/portal/page/preview":
+      portal.previews.push(body);
+      return { json: { number: portal.previews.length } };
+    case call.startsWith("GET v1/portal/page/preview/"): {
+      const { title, text } = portal.previews[Number(call.split("/").at(-1)) - 1];
+      const body = `<h1>${escaped(title)}</h1><pre>${escaped(text)}</pre>`;
+      return { html: document(title, body), policy: PREVIEW };
     }
     case call.startsWith("GET ") && found !== undefined && what === undefined:
       return { json: { ...found, signed: "AJ3KQ".repeat(32), qr: QR } };

@@ -144,9 +144,20 @@ async function answer(request, response, state, now, speed) {
     ...world.status(now(), world.START - 93_600, speed),
     ...state.more.status,
   });
-  const guests = portal.answer(state.portal, call, body);
+  const guests = portal.answer(state.portal, call, body, query);
   if (guests?.status === 404)
     return refuse(404, "no_voucher", "there is no such voucher", "look at the list");
+  if (guests?.status === 400)
+    return refuse(400, "wrong_picture", "it is no PNG, JPEG or WebP", "take another one");
+  if (guests?.html !== undefined) {
+    response.setHeader("Content-Security-Policy", guests.policy);
+    response.setHeader("Content-Type", "text/html; charset=utf-8");
+    return response.end(guests.html);
+  }
+  if (guests?.bytes !== undefined) {
+    response.setHeader("Content-Type", guests.type);
+    return response.end(guests.bytes);
+  }
   if (guests !== undefined) return json(guests.json);
   const answer = state.more.answers[call.replace("GET v1/", "")];
   if (answer !== undefined) return json(answer);

@@ -4,7 +4,7 @@
 import type { Devices, Problem, Session, Status } from "../../src/api/types";
 import type { Explanation, FlowList, History, Hop, Talks } from "../../src/modules/monitor/types";
 import type { Paths } from "../../src/modules/multipath/types";
-import type { PortalClients, PortalVoucher } from "../../src/modules/portal/types";
+import type { PortalClients, PortalFigures, PortalPage, PortalVoucher } from "../../src/modules/portal/types";
 
 const aDevices0 = {
     "devices": [{
@@ -1981,6 +1981,45 @@ const aPortalClients5 = {
     },
   };
 export const isPortalClients5: PortalClients = aPortalClients5;
+
+const aPortalFigures0 = {
+    "days": [{
+      "bytes": 1,
+      "day": "1f00c2aa" as const,
+      "guests": 1,
+      "log_ins": 1,
+      "seconds": 1,
+      "sold": 1,
+    }],
+  };
+export const isPortalFigures0: PortalFigures = aPortalFigures0;
+
+const aPortalFigures1 = {
+    "days": [],
+  };
+export const isPortalFigures1: PortalFigures = aPortalFigures1;
+
+const aPortalPage0 = {
+    "edited": true,
+    "picture": {
+      "bytes": 1,
+      "height": 1,
+      "media": "1f00c2aa" as const,
+      "version": 1,
+      "width": 1,
+    },
+    "text": "1f00c2aa" as const,
+    "title": "1f00c2aa" as const,
+  };
+export const isPortalPage0: PortalPage = aPortalPage0;
+
+const aPortalPage1 = {
+    "edited": true,
+    "picture": null,
+    "text": "1f00c2aa" as const,
+    "title": "1f00c2aa" as const,
+  };
+export const isPortalPage1: PortalPage = aPortalPage1;
 
 const aPortalVoucher0 = {
     "activated": 1,

@@ -1,9 +1,11 @@
 import type { Live } from "../../api/live";
 import type { Module } from "../module";
+import { DaysView } from "./days";
 import { GuestsView } from "./guests";
-import { GuestsIcon, VouchersIcon } from "./icons";
+import { DaysIcon, GuestsIcon, VouchersIcon, WelcomeIcon } from "./icons";
 import { t } from "./text";
 import { VouchersView } from "./vouchers";
+import { WelcomeView } from "./welcome";
 import "./style.css";
 
 const offered = ({ status }: Live) => status?.modules.includes("portal") === true;
@@ -20,6 +22,14 @@ export const portal: Module = {
       title: () => t("view.vouchers"),
       icon: VouchersIcon,
       show: VouchersView,
+      offered,
+    },
+    { id: "days", title: () => t("view.days"), icon: DaysIcon, show: DaysView, offered },
+    {
+      id: "welcome",
+      title: () => t("view.welcome"),
+      icon: WelcomeIcon,
+      show: WelcomeView,
       offered,
     },
   ],

@@ -2,19 +2,20 @@
 import { useState } from "preact/hooks";
 import { get, send } from "../../api/client";
 import { formatRoute } from "../../core/route";
-import { Notice, Segments } from "../../parts/basic";
+import { Field, Notice, Segments } from "../../parts/basic";
 import { FailureNotice } from "../../parts/failure";
 import { format } from "../../text";
 import { useAction } from "./action";
 import { asked, BOUNDS, type Numbers, type Sale, TIMES, USUAL_SALE, wrong } from "./core/sale";
 import { QrCode } from "./qr";
-import { t } from "./text";
+import { SheetLink } from "./sheet";
+import { plural, t } from "./text";
 import type { PortalVoucher, PortalVouchers } from "./types";
 
 export function Sell() {
   const [sale, setSale] = useState<Sale>(USUAL_SALE);
   const [unfit, setUnfit] = useState<Numbers | null>(null);
-  const selling = useAction<PortalVoucher>();
+  const selling = useAction<PortalVoucher[]>();
   const submit = async (event: Event) => {
     event.preventDefault();
     const field = wrong(sale);
@@ -22,32 +23,24 @@ export function Sell() {
     if (field !== null) return;
     await selling.run(async () => {
       const made = await send<PortalVouchers>("portal/vouchers", asked(sale));
-      const first = made.vouchers[0];
-      return get<PortalVoucher>(`portal/vouchers/${first?.id ?? ""}`);
+      const [first, ...more] = made.vouchers;
+      if (more.length > 0) return made.vouchers;
+      return [await get<PortalVoucher>(`portal/vouchers/${first?.id ?? ""}`)];
     });
   };
   const change = (part: Partial<Sale>) => setSale({ ...sale, ...part });
   const number = (field: Numbers) => {
     const [least, most] = BOUNDS[field];
-    const isWrong = unfit === field;
+    const bounds = { least: format().count(least), most: format().count(most) };
     return (
-      <div class="field">
-        <label for={`sale-${field}`}>{t(`sale.${field}`)}</label>
-        <input
-          id={`sale-${field}`}
-          inputMode="numeric"
-          autocomplete="off"
-          value={sale[field]}
-          aria-invalid={isWrong}
-          aria-describedby={isWrong ? `sale-${field}-wrong` : undefined}
-          onInput={(event) => change({ [field]: event.currentTarget.value })}
-        />
-        {isWrong && (
-          <p class="hint" id={`sale-${field}-wrong`} role="alert">
-            {t("sale.wrong", { least: format().count(least), most: format().count(most) })}
-          </p>
-        )}
-      </div>
+      <Field
+        id={`sale-${field}`}
+        label={t(`sale.${field}`)}
+        value={sale[field]}
+        set={(text) => change({ [field]: text })}
+        numeric
+        wrong={unfit === field ? t("sale.wrong", bounds) : null}
+      />
     );
   };
   return (
@@ -63,16 +56,13 @@ export function Sell() {
         <details open={unfit !== null}>
           <summary>{t("sale.more")}</summary>
           <div class="form">
-            <div class="field">
-              <label for="sale-name">{t("sale.name")}</label>
-              <input
-                id="sale-name"
-                autocomplete="off"
-                maxLength={200}
-                value={sale.name}
-                onInput={(event) => change({ name: event.currentTarget.value })}
-              />
-            </div>
+            <Field
+              id="sale-name"
+              label={t("sale.name")}
+              value={sale.name}
+              set={(name) => change({ name })}
+            />
+            {number("count")}
             {number("devices")}
             {number("megabytes")}
           </div>
@@ -82,21 +72,45 @@ export function Sell() {
         </button>
       </form>
       {selling.failure !== null && <FailureNotice failure={selling.failure} />}
-      <div aria-live="polite">{selling.done !== null && <Sold voucher={selling.done} />}</div>
+      <div aria-live="polite">{selling.done !== null && <Sold vouchers={selling.done} />}</div>
     </>
   );
 }
 
-function Sold({ voucher }: { voucher: PortalVoucher }) {
+/** One to be scanned from the screen, or many to be printed. */
+function Sold({ vouchers }: { vouchers: PortalVoucher[] }) {
+  const [first] = vouchers;
+  if (first === undefined) return null;
+  if (vouchers.length > 1) {
+    return (
+      <div class="sold">
+        <Notice kind="good">
+          <p>{plural("sale.many", vouchers.length)}</p>
+          <p>
+            <SheetLink vouchers={vouchers} />
+          </p>
+        </Notice>
+        <ul class="codes">
+          {vouchers.map(({ id, code }) => (
+            <li key={id}>
+              <a class="code" href={formatRoute(["vouchers", id])}>
+                {code}
+              </a>
+            </li>
+          ))}
+        </ul>
+      </div>
+    );
+  }
   return (
     <div class="sold">
       <Notice kind="good">
         <p>{t("sale.sold")}</p>
         <p class="voucher-code">
-          <a href={formatRoute(["vouchers", voucher.id])}>{voucher.code}</a>
+          <a href={formatRoute(["vouchers", first.id])}>{first.code}</a>
         </p>
       </Notice>
-      <QrCode voucher={voucher} />
+      <QrCode voucher={first} />
     </div>
   );
 }

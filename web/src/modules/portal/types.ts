@@ -65,3 +65,38 @@ export interface QrPicture {
   side: number;
   path: string;
 }
+
+/** Days on which the portal was open, the oldest first. */
+export interface PortalFigures {
+  days: PortalDay[];
+}
+
+export interface PortalDay {
+  /** Such as "2026-11-24", by the router's zone. */
+  day: string;
+  guests: number;
+  log_ins: number;
+  /** In which they moved anything, of all devices together. */
+  seconds: number;
+  bytes: number;
+  sold: number;
+}
+
+/** What the guests' page says. */
+export interface PortalPage {
+  title: string;
+  /** In Markdown. */
+  text: string;
+  /** Else it is the configuration's. */
+  edited: boolean;
+  picture: PortalPicture | null;
+}
+
+export interface PortalPicture {
+  media: string;
+  width: number;
+  height: number;
+  bytes: number;
+  /** Another one each time that the page changes. */
+  version: number;
+}

@@ -5,7 +5,7 @@ import { useResource } from "../../api/poller";
 import { plain } from "../../core/plain";
 import { USUAL } from "../../core/poll";
 import { formatRoute } from "../../core/route";
-import { Card, Facts, Notice, Title } from "../../parts/basic";
+import { Card, Facts, Field, Notice, Title } from "../../parts/basic";
 import { FailureNotice, Waiting } from "../../parts/failure";
 import { format } from "../../text";
 import { useAction } from "./action";
@@ -120,16 +120,7 @@ function Rename(props: { voucher: PortalVoucher; path: string; changed: () => vo
   };
   return (
     <form class="form" onSubmit={submit}>
-      <div class="field">
-        <label for="voucher-name">{t("sale.name")}</label>
-        <input
-          id="voucher-name"
-          autocomplete="off"
-          maxLength={200}
-          value={name}
-          onInput={(event) => setName(event.currentTarget.value)}
-        />
-      </div>
+      <Field id="voucher-name" label={t("sale.name")} value={name} set={setName} />
       <div aria-live="polite">
         {saving.done !== null && <Notice kind="good">{t("voucher.renamed")}</Notice>}
         {saving.failure !== null && <FailureNotice failure={saving.failure} />}

@@ -7,6 +7,7 @@ import { Waiting } from "../../parts/failure";
 import { type Column, Table } from "../../parts/table";
 import { setQuery } from "../../shell/router";
 import { format } from "../../text";
+import { SheetLink } from "./sheet";
 import { StateTag } from "./state";
 import { t, word } from "./text";
 import type { PortalVoucher, PortalVouchers } from "./types";
@@ -113,7 +114,9 @@ function Vouchers({ route }: { route: Route }) {
   return (
     <>
       <Title text={t("view.vouchers")}>
-        <p class="muted">{t("vouchers.sheet")}</p>
+        <p>
+          <SheetLink vouchers={fitting} />
+        </p>
       </Title>
       <div class="controls">
         <Search

@@ -8,14 +8,25 @@ export type Time = (typeof TIMES)[number];
 export interface Sale {
   time: Time;
   name: string;
+  count: string;
   devices: string;
   megabytes: string;
 }
 
-export const USUAL_SALE: Sale = { time: "86400", name: "", devices: "1", megabytes: "" };
+export const USUAL_SALE: Sale = {
+  time: "86400",
+  name: "",
+  count: "1",
+  devices: "1",
+  megabytes: "",
+};
 
 /** Bounds of the fields of numbers. */
-export const BOUNDS = { devices: [1, 1000], megabytes: [1, 1_000_000_000] } as const;
+export const BOUNDS = {
+  count: [1, 200],
+  devices: [1, 1000],
+  megabytes: [1, 1_000_000_000],
+} as const;
 
 export type Numbers = keyof typeof BOUNDS;
 
@@ -28,6 +39,7 @@ export function numberOf(field: Numbers, text: string): number | null {
 
 /** Which field is wrong, if one is. */
 export function wrong(sale: Sale): Numbers | null {
+  if (numberOf("count", sale.count) === null) return "count";
   if (numberOf("devices", sale.devices) === null) return "devices";
   if (sale.megabytes.trim() !== "" && numberOf("megabytes", sale.megabytes) === null)
     return "megabytes";
@@ -41,7 +53,7 @@ export function asked(sale: Sale) {
     name: sale.name.trim(),
     duration: sale.time === "0" ? null : Number(sale.time),
     bytes: megabytes === null ? null : megabytes * 1_000_000,
-    count: 1,
+    count: numberOf("count", sale.count) ?? 1,
     devices: numberOf("devices", sale.devices) ?? 1,
     until: null,
   };
