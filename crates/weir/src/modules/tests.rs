@@ -523,9 +523,9 @@ proptest! {
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 73);
+    assert_eq!(help.len(), 74);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 64, "no device has settings of its own");
+    assert_eq!(entries.len(), 65, "no device has settings of its own");
     assert!(
         entries
             .iter()
