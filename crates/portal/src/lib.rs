@@ -15,6 +15,8 @@
 //! - [`notes`]: what nodes tell each other of vouchers, and who used one twice.
 //! - [`pirania`]: vouchers of a former portal.
 //! - [`names`]: what a device that is not let in yet is told about names (DNS).
+//! - [`garden`]: what everybody may reach, by network or by name.
+//! - [`upstream`]: what a name server says of a name of the garden.
 //! - [`page`]: what it is shown.
 //! - [`picture`]: a community's picture there.
 //! - [`figures`]: how many came by day, for how long.
@@ -23,6 +25,7 @@
 pub mod code;
 pub mod figures;
 pub mod form;
+pub mod garden;
 pub mod guests;
 pub mod journal;
 pub mod keys;
@@ -37,6 +40,7 @@ pub mod rules;
 pub mod schedule;
 pub mod signed;
 pub mod text;
+pub mod upstream;
 pub mod voucher;
 
 /// Milliseconds of a clock that only goes forward, since some beginning.

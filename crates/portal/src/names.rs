@@ -1,13 +1,14 @@
-//! What a device that is not let in is told about names (RFC 1035): every name is here. No question
-//! is passed on, so none carries anything out.
+//! What a device that is not let in is told about names (RFC 1035): every name is here, but those
+//! of the garden ([`crate::garden`]). No question for others is passed on, so none carries anything
+//! out.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Seconds for which an answer holds: devices ask again once they are let in.
 const TTL: u32 = 1;
-const HEADER: usize = 12;
-/// Longest name, bytes, and a question's type and class behind it.
-const NAME: usize = 255;
+pub(crate) const HEADER: usize = 12;
+/// Longest name on the wire, bytes.
+pub(crate) const LONGEST_NAME: usize = 255;
 const A: u16 = 1;
 const AAAA: u16 = 28;
 const IN: u16 = 1;
@@ -93,7 +94,7 @@ pub fn answer(question: &[u8], router: IpAddr) -> Option<Vec<u8>> {
 }
 
 /// Bytes of a name without pointers, with its end.
-fn name_length(octets: &[u8]) -> Option<usize> {
+pub(crate) fn name_length(octets: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
         let label = usize::from(*octets.get(at)?);
@@ -101,7 +102,7 @@ fn name_length(octets: &[u8]) -> Option<usize> {
             return None;
         }
         at += label + 1;
-        if at > NAME {
+        if at > LONGEST_NAME {
             return None;
         }
         if label == 0 {

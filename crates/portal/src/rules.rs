@@ -44,6 +44,14 @@ pub struct Portal {
     pub garden: Vec<Prefix>,
 }
 
+/// Sets of addresses that names of the garden have, each for a while: IPv4, IPv6. Others may put
+/// some there, too.
+pub const NAMES: [&str; 2] = ["names4", "names6"];
+/// Addresses that one of these has room for.
+const NAMES_ROOM: u32 = 4096;
+/// How long those stay that others put there, minutes.
+const NAMES_TIME: u32 = 20;
+
 /// As good as for ever, milliseconds: a hundred years. The kernel takes some 500.
 const FOR_EVER: Millis = 100 * 365 * 86_400_000;
 
@@ -202,6 +210,13 @@ pub fn create(portal: &Portal, admitted: &Admitted<'_>) -> String {
         );
         elements(&mut text, name, &all);
     }
+    for (name, kind) in NAMES.into_iter().zip(["ipv4_addr", "ipv6_addr"]) {
+        let _ = writeln!(
+            text,
+            "add set inet {TABLE} {name} {{ type {kind}; flags timeout; timeout {NAMES_TIME}m; \
+             size {NAMES_ROOM}; }}"
+        );
+    }
     for chain in CHAINS {
         let _ = writeln!(
             text,
@@ -318,6 +333,8 @@ const FROM_GUESTS: &str = "
     ct state new ether saddr @macs return
     ip daddr @garden4 return
     ip6 daddr @garden6 return
+    ip daddr @names4 return
+    ip6 daddr @names6 return
     goto refuse";
 
 /// No answer to who sends from outside.
@@ -329,6 +346,8 @@ const TO_GUESTS: &str = "
     ip6 daddr @guests6 return
     ip saddr @garden4 return
     ip6 saddr @garden6 return
+    ip saddr @names4 return
+    ip6 saddr @names6 return
     drop";
 
 /// What everybody may ask of the router: an address, who it is, the page, names. What the router
@@ -367,6 +386,8 @@ const REDIRECT: &str = "
     tcp dport 53 redirect to :$names
     ip daddr @garden4 return
     ip6 daddr @garden6 return
+    ip daddr @names4 return
+    ip6 daddr @names6 return
     tcp dport 80 redirect to :$page";
 
 #[cfg(test)]
@@ -414,6 +435,7 @@ mod tests {
             &Admitted::These(&admitted, &Slowed::default(), Some(5)),
         );
         assert!(!text.contains("delete"));
+        assert!(!text.contains("flush set inet weir_portal names"));
         assert!(text.contains("iifname { \"br-lan\", \"br-guest\" } jump from_guests"));
         assert!(text.contains("macs { 02:00:00:00:00:07 timeout 0d0s1ms }"));
         assert!(text.contains("pairs4 { 02:00:00:00:00:07 . 10.0.0.2 }"));
