@@ -9,6 +9,8 @@ mod check;
 mod foreign;
 #[path = "portal/former.rs"]
 mod former;
+#[path = "portal/garden.rs"]
+mod garden;
 #[path = "portal/hours.rs"]
 mod hours;
 #[path = "portal/manager.rs"]

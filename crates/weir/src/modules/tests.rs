@@ -128,7 +128,9 @@ down = "20Mbit"
 [portal]
 devices = ["br-lan"]
 title = "Café"
-garden = ["198.51.100.0/24"]
+garden = ["198.51.100.0/24", "*.example.net"]
+garden_time = "30m"
+resolver = "192.0.2.53"
 exempt = ["02-00-5E-10-00-01"]
 free = "read"
 free_time = "30m"
@@ -241,8 +243,20 @@ action = "cut"
         "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= the roof"
     );
     assert_eq!(
-        (portal.garden.len(), portal.exempt.0[0]),
+        (portal.garden.networks().len(), portal.exempt.0[0]),
         (1, [2, 0, 0x5e, 0x10, 0, 1])
+    );
+    assert_eq!(
+        (
+            portal.garden.names()[0].to_string(),
+            portal.resolver.0,
+            *portal.garden_time
+        ),
+        (
+            "*.example.net".into(),
+            Some([192, 0, 2, 53].into()),
+            Duration::from_secs(1800)
+        )
     );
     let forward = multipath.forward.iter().map(ToString::to_string);
     assert_eq!(forward.collect::<Vec<_>>(), ["tcp/8022 = 192.168.1.2:22"]);
@@ -523,9 +537,9 @@ proptest! {
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 74);
+    assert_eq!(help.len(), 76);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 65, "no device has settings of its own");
+    assert_eq!(entries.len(), 67, "no device has settings of its own");
     assert!(
         entries
             .iter()

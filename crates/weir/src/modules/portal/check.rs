@@ -6,12 +6,14 @@ use std::path::Path;
 
 use kernel::Prefix;
 use kernel::io::try_rules;
+use portal::garden::Question;
 use portal::rates::Slowed;
 use portal::rules;
 use serde::Deserialize;
 
 use super::beside;
 use super::config::Portal;
+use super::resolver;
 use super::sockets::{NAMES, PAGE, SECURE};
 use crate::Error;
 use crate::check::{Feature, privileged};
@@ -31,6 +33,7 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
     let mut features: Vec<_> = devices
         .map(|name| device(&name.0, Path::new(DEVICES)))
         .collect();
+    features.extend(name_server(portal)?);
     if privileged() {
         let (refused, read) = crate::event_loop()?.block_on(async {
             let table = rules::create(
@@ -45,7 +48,7 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
             features.extend(beside::features(&read.text, &rules(portal)));
         }
     }
-    features.push(garden(&portal.garden.value));
+    features.push(garden(&portal.garden.networks()));
     Ok(features)
 }
 
@@ -60,8 +63,33 @@ pub fn rules(portal: &Portal) -> rules::Portal {
         page: PAGE,
         secure: portal.host.0.is_some().then_some(SECURE),
         names: NAMES,
-        garden: portal.garden.value.clone(),
+        garden: portal.garden.networks(),
     }
+}
+
+/// Names of the garden are asked for at the router's own name server.
+fn name_server(portal: &Portal) -> Result<Option<Feature>, Error> {
+    let names = portal.garden.names();
+    let Some(name) = names.first() else {
+        return Ok(None);
+    };
+    let question = Question {
+        name: name.host().to_owned(),
+        ipv6: false,
+    };
+    let server = portal.resolver.0.unwrap_or_else(resolver::of_the_system);
+    let said = crate::event_loop()?.block_on(resolver::ask(server, &question));
+    Ok(Some(Feature {
+        name: format!("name server {server} for the garden"),
+        min_version: None,
+        present: said.is_ok(),
+        required: false,
+        why_needed: "Says which addresses the names under `garden` have.".into(),
+        detail: said.as_ref().err().map(ToString::to_string),
+        hint: said
+            .is_err()
+            .then(|| "start it, or name another one by `resolver` under [portal]".to_owned()),
+    }))
 }
 
 /// What a bridge's member forwards, the bridge does: the portal would see none of it.

@@ -1,10 +1,12 @@
 //! `[portal]`.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use kernel::{Mac, Prefix};
 use portal::form::Password;
+use portal::garden::{Name, Place};
 use portal::keys::Trusted;
 use portal::schedule::{Schedule, Span};
 use serde_json::Value;
@@ -32,8 +34,14 @@ table! {
         /// Where more is said of this place, on the web: the page leads there, and devices that ask for
         /// it (RFC 8908) are told.
         Restart venue: Venue = Venue::default();
-        /// Addresses that everybody may reach.
-        Live garden: Vec<Prefix> = Vec::new();
+        /// Networks and names that everybody may reach. A name means itself and all below it,
+        /// "*.example.net" only what is below it.
+        Live garden: Garden = Garden::default();
+        /// For how long an address is open that a name of the garden has.
+        Live garden_time: Duration = Duration::from_secs(1200),
+            Duration::from_secs(10) => Duration::from_secs(86_400);
+        /// Name server that is asked for names of the garden. "": the first one in /etc/resolv.conf.
+        Live resolver: Resolver = Resolver::default();
         /// Hardware addresses of devices that need no voucher.
         Live exempt: Macs = Macs::default();
         /// How guests get in without a voucher: "off", not at all; "click"; "read", when they had the
@@ -88,6 +96,68 @@ impl Portal {
             rate: self.free_rate.map(|rate| rate.0),
             read: *self.free == Free::Read,
         })
+    }
+}
+
+/// What everybody may reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Garden(pub Vec<Place>);
+
+impl Garden {
+    /// The networks in it.
+    pub fn networks(&self) -> Vec<Prefix> {
+        let all = self.0.iter().filter_map(|place| match place {
+            Place::Network(network) => Some(*network),
+            Place::Name(_) => None,
+        });
+        all.collect()
+    }
+
+    /// The names in it.
+    pub fn names(&self) -> Vec<Name> {
+        let all = self.0.iter().filter_map(|place| match place {
+            Place::Network(_) => None,
+            Place::Name(name) => Some(name.clone()),
+        });
+        all.collect()
+    }
+}
+
+impl FileValue for Garden {
+    const ALLOWED: &'static str = "a list of networks and of names of two labels or more, each in \
+        quotes, such as [\"198.51.100.0/24\", \"2001:db8::/32\", \"example.org\", \
+        \"*.example.net\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| text.parse().ok()).map(Self)
+    }
+
+    fn show(&self) -> Value {
+        self.0.iter().map(ToString::to_string).collect()
+    }
+}
+
+/// A name server, or the system's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resolver(pub Option<IpAddr>);
+
+impl FileValue for Resolver {
+    const ALLOWED: &'static str = "an address in quotes, or \"\" for the system's";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        match value.as_str().ok_or(None)? {
+            "" => Ok(Self(None)),
+            text => text
+                .parse()
+                .map(|address| Self(Some(address)))
+                .map_err(|_| None),
+        }
+    }
+
+    fn show(&self) -> Value {
+        self.0
+            .map_or_else(String::new, |address| address.to_string())
+            .into()
     }
 }
 

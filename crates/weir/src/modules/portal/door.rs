@@ -71,7 +71,7 @@ struct Welcome {
 }
 
 /// Weir did not answer, or not this.
-struct Silent;
+pub struct Silent;
 
 impl Door {
     pub fn new(opening: Opening, theirs: Rc<Theirs>) -> Self {
@@ -203,7 +203,7 @@ impl Door {
     #[cfg(feature = "tls")]
     pub async fn certificate(&self) -> Option<Pair> {
         let request = Request::get("/portal/certificate").body(Full::default());
-        self.exchange(request.ok()?).await.ok()
+        told(&self.theirs, request.ok()?).await.ok()
     }
 
     /// Asks to be let in; what comes of it, unless that is well.
@@ -241,10 +241,10 @@ impl Door {
 
     async fn told(&self) -> Result<Welcome, Silent> {
         let get = |path: &str| Request::get(path).body(Full::default()).map_err(|_| Silent);
-        let told = self.answer_to(get("/portal/welcome")?).await?;
+        let told = answer_to(&self.theirs, get("/portal/welcome")?).await?;
         let told: Told = serde_json::from_slice(&told).map_err(|_| Silent)?;
         let picture = match told.picture {
-            Some(_) => self.answer_to(get("/portal/picture")?).await?,
+            Some(_) => answer_to(&self.theirs, get("/portal/picture")?).await?,
             None => Bytes::new(),
         };
         Ok(Welcome { told, picture })
@@ -343,28 +343,37 @@ impl Door {
         path: &str,
         said: &impl Serialize,
     ) -> Result<T, Silent> {
-        let body = serde_json::to_vec(said).map_err(|_| Silent)?;
-        let request = Request::post(path).body(Full::new(Bytes::from(body)));
-        self.exchange(request.map_err(|_| Silent)?).await
+        ask(&self.theirs, path, said).await
     }
+}
 
-    async fn exchange<T: DeserializeOwned>(
-        &self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<T, Silent> {
-        let octets = self.answer_to(request).await?;
-        serde_json::from_slice(&octets).map_err(|_| Silent)
-    }
+/// Asks weir.
+pub async fn ask<T: DeserializeOwned>(
+    theirs: &Theirs,
+    path: &str,
+    said: &impl Serialize,
+) -> Result<T, Silent> {
+    let body = serde_json::to_vec(said).map_err(|_| Silent)?;
+    let request = Request::post(path).body(Full::new(Bytes::from(body)));
+    told(theirs, request.map_err(|_| Silent)?).await
+}
 
-    async fn answer_to(&self, request: Request<Full<Bytes>>) -> Result<Bytes, Silent> {
-        let stream = self.theirs.connect().map_err(|_| Silent)?;
-        let answer = exchange(stream, request).await.map_err(|_| Silent)?;
-        if !answer.status().is_success() {
-            return Err(Silent);
-        }
-        let octets = answer.into_body().collect().await.map_err(|_| Silent)?;
-        Ok(octets.to_bytes())
+async fn told<T: DeserializeOwned>(
+    theirs: &Theirs,
+    request: Request<Full<Bytes>>,
+) -> Result<T, Silent> {
+    let octets = answer_to(theirs, request).await?;
+    serde_json::from_slice(&octets).map_err(|_| Silent)
+}
+
+async fn answer_to(theirs: &Theirs, request: Request<Full<Bytes>>) -> Result<Bytes, Silent> {
+    let stream = theirs.connect().map_err(|_| Silent)?;
+    let answer = exchange(stream, request).await.map_err(|_| Silent)?;
+    if !answer.status().is_success() {
+        return Err(Silent);
     }
+    let octets = answer.into_body().collect().await.map_err(|_| Silent)?;
+    Ok(octets.to_bytes())
 }
 
 impl Served for Door {

@@ -3,9 +3,11 @@
 mod bytes;
 mod come;
 mod days;
+mod garden;
 mod gift;
 mod hours;
 mod node;
+mod outside;
 mod sale;
 mod seen;
 mod shown;
@@ -33,6 +35,7 @@ pub use node::{Node, key};
 pub use sale::MOST;
 
 use come::{CODES_ALL, CODES_EACH};
+use garden::Garden;
 use hours::Hours;
 
 use super::store::Store;
@@ -54,6 +57,8 @@ pub struct Keeper {
     pub firewall: Firewall,
     pub node: Node,
     pub days: Days,
+    /// Names that everybody may reach.
+    pub garden: Garden,
     began: Instant,
     noted: Instant,
     codes: Throttle,
@@ -105,6 +110,7 @@ impl Keeper {
             firewall: Firewall::default(),
             node,
             days,
+            garden: Garden::default(),
             began,
             noted: began,
             codes: Throttle::new(CODES_EACH, CODES_ALL),
@@ -147,6 +153,7 @@ impl Keeper {
             lasts.map_or(Millis::MAX, |lasts| lasts.as_millis() as Millis)
         });
         self.as_before = false;
+        self.garden.doubt();
         self.slowed = self.guests.slowed();
         let admitted = Admitted::These(&admitted, &self.slowed, open);
         self.firewall.tell(rules::create(&self.portal, &admitted));
@@ -262,6 +269,7 @@ impl Keeper {
     /// Those whose time is over go; what was used is noted.
     pub fn turn(&mut self, router: &mut Router) {
         self.look_at_hours(router);
+        self.look_at_garden();
         let when = self.when();
         self.guests.expire(when, &mut self.changes);
         self.settle(router);
@@ -288,7 +296,7 @@ impl Keeper {
     pub fn turn_at(&self) -> Instant {
         let put =
             (!self.pending.is_empty()).then(|| self.put.map_or(self.began, |at| at + TOGETHER));
-        let others = [self.expiry, put, self.hours.next()];
+        let others = [self.expiry, put, self.hours.next(), self.garden.due()];
         let others = others.into_iter().flatten();
         others.fold(self.noted + NOTED, Instant::min)
     }

@@ -6,9 +6,11 @@ mod command;
 pub mod config;
 mod door;
 mod figures;
+mod garden;
 mod keeper;
 mod names;
 mod passage;
+mod resolver;
 mod routes;
 #[cfg(feature = "tls")]
 mod secure;
@@ -222,7 +224,12 @@ impl Module for Portal {
         match &self.open {
             None => Needs::default(),
             Some(open) => Needs {
-                read: open.read.clone(),
+                read: open
+                    .read
+                    .iter()
+                    .cloned()
+                    .chain(resolver::system_file())
+                    .collect(),
                 write: open.folder.clone(),
                 programs: std::env::current_exe().into_iter().collect(),
                 capabilities: apart::CAPABILITIES.to_vec(),
@@ -239,12 +246,13 @@ impl Module for Portal {
         routes::all(&self, face)
     }
 
-    fn start(&self, _: &Effective, router: &mut Router) {
+    fn start(&self, effective: &Effective, router: &mut Router) {
         if let Some(open) = &self.open {
             let mut keeper = open.keeper.borrow_mut();
             keeper.store.start();
             keeper.days.start();
             keeper.table();
+            keeper.plant(effective.of::<config::Portal>());
             keeper.look_for_devices(router);
             info!(devices = ?keeper.portal.devices, "the portal is open");
         }
@@ -256,6 +264,7 @@ impl Module for Portal {
             let mut keeper = open.keeper.borrow_mut();
             let known = (&*config.exempt.0, &*config.trust.0);
             let held = (check::rules(config), config.schedule());
+            keeper.plant(config);
             keeper.configure(held, known, router);
         }
     }
@@ -339,7 +348,9 @@ impl Module for Portal {
 
     fn second(&self, router: &mut Router) {
         if let Some(open) = &self.open {
-            open.keeper.borrow_mut().second(router);
+            let mut keeper = open.keeper.borrow_mut();
+            keeper.second(router);
+            keeper.hold_open(router);
         }
     }
 

@@ -17,6 +17,8 @@ use tokio::task::LocalSet;
 use tracing::debug;
 use web::crowd::Crowd;
 
+use super::garden::Guide;
+
 /// Bytes of a question: longer ones are none.
 const LONGEST: usize = 1232;
 /// Connections at once: seldom any; and of one address.
@@ -25,22 +27,27 @@ const OF_ONE: usize = 2;
 /// For a question to come, and its answer to be taken.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Questions for names of the garden at once, by datagrams; and of one address.
+const FORWARDED: usize = 32;
+const FORWARDED_OF_ONE: usize = 6;
+
 /// Answers for ever; what comes back says why no longer.
-pub async fn serve(tcp: Vec<StdListener>, udp: Vec<StdSocket>) -> io::Error {
+pub async fn serve(tcp: Vec<StdListener>, udp: Vec<StdSocket>, guide: Rc<Guide>) -> io::Error {
+    let forwarded = Rc::new(RefCell::new(Crowd::new(FORWARDED, FORWARDED_OF_ONE)));
     let room = Rc::new(RefCell::new(Crowd::new(CONNECTIONS, OF_ONE)));
     let connections = LocalSet::new();
     let all = async {
         let (send, mut heard) = tokio::sync::mpsc::unbounded_channel();
         for socket in udp {
-            let send = send.clone();
+            let (send, guide, forwarded) = (send.clone(), Rc::clone(&guide), Rc::clone(&forwarded));
             tokio::task::spawn_local(async move {
-                let _ = send.send(datagrams(socket).await);
+                let _ = send.send(datagrams(socket, guide, forwarded).await);
             });
         }
         for listener in tcp {
-            let (send, room) = (send.clone(), Rc::clone(&room));
+            let (send, room, guide) = (send.clone(), Rc::clone(&room), Rc::clone(&guide));
             tokio::task::spawn_local(async move {
-                let _ = send.send(streams(listener, room).await);
+                let _ = send.send(streams(listener, room, guide).await);
             });
         }
         heard.recv().await
@@ -51,8 +58,12 @@ pub async fn serve(tcp: Vec<StdListener>, udp: Vec<StdSocket>) -> io::Error {
         .unwrap_or_else(|| io::ErrorKind::BrokenPipe.into())
 }
 
-async fn datagrams(socket: StdSocket) -> io::Result<()> {
-    let socket = UdpSocket::from_std(socket)?;
+async fn datagrams(
+    socket: StdSocket,
+    guide: Rc<Guide>,
+    forwarded: Rc<RefCell<Crowd>>,
+) -> io::Result<()> {
+    let socket = Rc::new(UdpSocket::from_std(socket)?);
     let mut octets = [0; LONGEST];
     loop {
         let take = || receive(&socket, &mut octets);
@@ -65,17 +76,37 @@ async fn datagrams(socket: StdSocket) -> io::Result<()> {
         let (Some(from), Some((to, source))) = (from, to) else {
             continue;
         };
-        let Some(said) = octets
-            .get(..length)
-            .and_then(|question| answer(question, to))
-        else {
+        let Some(asked) = octets.get(..length) else {
             continue;
         };
-        // One that cannot be sent is asked for again.
-        if let Err(error) = send(&socket, &said, &from, &source) {
-            debug!(%error, "a name is not answered");
+        if let (Some(question), Some(guest)) = (guide.concerns(asked).await, address_of(&from)) {
+            if !forwarded.borrow_mut().enter(guest) {
+                continue;
+            }
+            let (socket, guide, forwarded) = (socket.clone(), guide.clone(), forwarded.clone());
+            let asked = asked.to_vec();
+            tokio::task::spawn_local(async move {
+                if let Some(said) = guide.answer(&asked, &question, guest).await {
+                    reply(&socket, &said, &from, &source);
+                }
+                forwarded.borrow_mut().leave(guest);
+            });
+        } else if let Some(said) = answer(asked, to) {
+            reply(&socket, &said, &from, &source);
         }
     }
+}
+
+/// One that cannot be sent is asked for again.
+fn reply(socket: &UdpSocket, said: &[u8], to: &SockaddrStorage, source: &Source) {
+    if let Err(error) = send(socket, said, to, source) {
+        debug!(%error, "a name is not answered");
+    }
+}
+
+fn address_of(from: &SockaddrStorage) -> Option<IpAddr> {
+    let four = from.as_sockaddr_in().map(|from| from.ip().into());
+    four.or_else(|| Some(from.as_sockaddr_in6()?.ip().into()))
 }
 
 /// The address that a datagram came to, from which the answer is to come.
@@ -119,7 +150,11 @@ fn send(socket: &UdpSocket, said: &[u8], to: &SockaddrStorage, source: &Source) 
     Ok(())
 }
 
-async fn streams(listener: StdListener, room: Rc<RefCell<Crowd>>) -> io::Result<()> {
+async fn streams(
+    listener: StdListener,
+    room: Rc<RefCell<Crowd>>,
+    guide: Rc<Guide>,
+) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     loop {
         let Ok((stream, from)) = listener.accept().await else {
@@ -130,15 +165,15 @@ async fn streams(listener: StdListener, room: Rc<RefCell<Crowd>>) -> io::Result<
         if !room.borrow_mut().enter(from) {
             continue;
         }
-        let room = Rc::clone(&room);
+        let (room, guide) = (Rc::clone(&room), Rc::clone(&guide));
         tokio::task::spawn_local(async move {
-            let _ = tokio::time::timeout(PATIENCE, converse(stream)).await;
+            let _ = tokio::time::timeout(PATIENCE, converse(stream, from, &guide)).await;
             room.borrow_mut().leave(from);
         });
     }
 }
 
-async fn converse(mut stream: TcpStream) -> io::Result<()> {
+async fn converse(mut stream: TcpStream, guest: IpAddr, guide: &Guide) -> io::Result<()> {
     let to = stream.local_addr()?.ip().to_canonical();
     loop {
         let length = usize::from(stream.read_u16().await?);
@@ -147,7 +182,11 @@ async fn converse(mut stream: TcpStream) -> io::Result<()> {
         }
         let mut question = vec![0; length];
         stream.read_exact(&mut question).await?;
-        let Some(said) = answer(&question, to) else {
+        let said = match guide.concerns(&question).await {
+            Some(plain) => guide.answer(&question, &plain, guest).await,
+            None => answer(&question, to),
+        };
+        let Some(said) = said else {
             return Ok(());
         };
         let mut out = (said.len() as u16).to_be_bytes().to_vec();

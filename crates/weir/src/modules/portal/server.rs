@@ -16,6 +16,7 @@ use web::Pair;
 use web::channel::{Ours, Theirs};
 
 use super::door::Door;
+use super::garden::{self, Guide};
 use super::keeper::Keeper;
 use super::names;
 use super::routes;
@@ -172,7 +173,7 @@ pub fn routes(
             .leave(asked.body.address, &mut left.router());
         Ok(())
     };
-    Routes::new([
+    let own = [
         Route::new(Method::POST, "/portal/visit", Who::Guest, visit),
         Route::later(Method::POST, "/portal/login", Who::Guest, knock),
         Route::later(Method::POST, "/portal/free", Who::Guest, give),
@@ -185,7 +186,8 @@ pub fn routes(
             Who::Guest,
             move |_: Asked<(), Nothing>| routes::picture(&picture),
         ),
-    ])
+    ];
+    Routes::new(own.into_iter().chain(garden::routes(keeper, face)))
 }
 
 /// What came of it; told when it holds.
@@ -256,6 +258,7 @@ pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
         let mut sockets = Sockets::of(handed, opening.host.is_some());
         let secure = sockets.secure();
         let (page, tcp, udp) = sockets.parts();
+        let guide = Rc::new(Guide::new(Rc::clone(&theirs)));
         let door = Rc::new(Door::new(opening, Rc::clone(&theirs)));
         let by_https = async {
             match secure {
@@ -274,7 +277,7 @@ pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
                 Err(error) => Err(stranger(error)),
                 Ok(never) => match never {},
             },
-            ended = names::serve(tcp, udp) => Err(stranger(ended)),
+            ended = names::serve(tcp, udp, guide) => Err(stranger(ended)),
             () = theirs.closed() => Ok(()),
         }
     })
