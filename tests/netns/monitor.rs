@@ -303,6 +303,8 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
 
     let server = lab.arrangement().server(false);
     let mut dnsmasq = Command::new("dnsmasq");
+    // Those that begin at once would be in each other's way.
+    dnsmasq.arg("--pid-file=");
     dnsmasq.args([
         "--no-daemon",
         "--conf-file=/dev/null",

@@ -211,6 +211,8 @@ fn remember(file: &Path) -> Result<(), Error> {
 /// Everybody asks for names, once: weir hears the answers.
 fn look_up(lab: &Lab) -> Result<(), Error> {
     let mut dnsmasq = std::process::Command::new("dnsmasq");
+    // Those that begin at once would be in each other's way.
+    dnsmasq.arg("--pid-file=");
     dnsmasq.args([
         "--no-daemon",
         "--conf-file=/dev/null",

@@ -72,6 +72,8 @@ impl<'a> Lease<'a> {
         let _ = std::fs::remove_file(&leases);
         let network = format!("10.64.{}", self.path);
         let mut dnsmasq = Command::new("dnsmasq");
+        // Those that begin at once would be in each other's way.
+        dnsmasq.arg("--pid-file=");
         dnsmasq.args([
             "--no-daemon",
             "--conf-file=/dev/null",

@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 
 use lab::namespace::Process;
 
@@ -14,6 +15,23 @@ const OTHER: [&str; 2] = ["203.0.113.8", "2001:db8:77::8"];
 /// The names that are in it.
 const NAMES: &str = "garden = [\"garden.example\", \"*.below.example\", \"near.example\"]\n\
     resolver = \"127.0.0.1\"\n";
+
+/// One that reads no file of the machine's. Without a file of its number: those that begin at once would
+/// be in each other's way.
+fn dnsmasq() -> Command {
+    let mut dnsmasq = Command::new("dnsmasq");
+    dnsmasq.args([
+        "-k",
+        "-C",
+        "/dev/null",
+        "-R",
+        "-h",
+        "-u",
+        "root",
+        "--pid-file=",
+    ]);
+    dnsmasq
+}
 
 /// A portal with name servers and sites around it.
 struct Grounds {
@@ -67,8 +85,7 @@ impl Grounds {
         ];
         let mut servers = Vec::new();
         for (node, arguments) in [(server, &far[..]), (router, &near[..])] {
-            let mut dnsmasq = std::process::Command::new("dnsmasq");
-            dnsmasq.args(["-k", "-C", "/dev/null", "-R", "-h", "-u", "root"]);
+            let mut dnsmasq = self::dnsmasq();
             dnsmasq.args(arguments);
             dnsmasq.stderr(std::process::Stdio::null());
             servers.push(node.start(&mut dnsmasq)?);
@@ -353,34 +370,16 @@ fn dnsmasq_may_open_addresses_too() -> Result<(), Error> {
     let grounds = Grounds::open("tc", "")?;
     let (place, far) = (&grounds.place, grounds.place.lab.node("server")?);
     let router = place.lab.node("router")?;
-    let mut dnsmasq = std::process::Command::new("dnsmasq");
-    dnsmasq.args([
-        "-k",
-        "-C",
-        "/dev/null",
-        "-R",
-        "-h",
-        "-u",
-        "root",
-        "--bind-interfaces",
-    ]);
+    let mut dnsmasq = self::dnsmasq();
+    dnsmasq.arg("--bind-interfaces");
     dnsmasq.args(["--listen-address=10.0.0.2", "-p", "54"]);
     dnsmasq.arg(format!(
         "--host-record=www.set.example,{},{}",
         SITE[0], SITE[1]
     ));
     let _far = far.start(&mut dnsmasq)?;
-    let mut dnsmasq = std::process::Command::new("dnsmasq");
-    dnsmasq.args([
-        "-k",
-        "-C",
-        "/dev/null",
-        "-R",
-        "-h",
-        "-u",
-        "root",
-        "--bind-interfaces",
-    ]);
+    let mut dnsmasq = self::dnsmasq();
+    dnsmasq.arg("--bind-interfaces");
     dnsmasq.args(["--listen-address=127.0.0.3", "--server=10.0.0.2#54"]);
     dnsmasq.arg("--nftset=/set.example/4#inet#weir_portal#names4,6#inet#weir_portal#names6");
     let _near = router.start(&mut dnsmasq)?;

@@ -79,7 +79,14 @@ export function begin() {
     previews: [],
     figures: days(),
     vouchers: [
-      voucher(1, { ...inUse, seconds_remaining: 23 * HOUR, users: [MACS[0]], devices: 3 }),
+      voucher(1, {
+        ...inUse,
+        seconds_remaining: 23 * HOUR,
+        users: [MACS[0]],
+        devices: 3,
+        rate: 5e6,
+        online: true,
+      }),
       voucher(2, {
         ...inUse,
         name: HOSTILE.markup,
@@ -99,7 +106,7 @@ export function begin() {
     ],
     clients: [
       client(MACS[0], "admitted", 0, { seconds_remaining: 47 * HOUR, next: [3] }),
-      client(MACS[1], "admitted", 1, { bytes_remaining: 4.2e8 }),
+      client(MACS[1], "admitted", 1, { bytes_remaining: 4.2e8, other_browser: START }),
       client(MACS[2], "waiting"),
       client(MACS[3], "exempt"),
     ].map((one) => ({ ...one })),

@@ -43,6 +43,12 @@ test("the chart is as high as its highest bar, and a little", () => {
 test("several are sold at once, within bounds", () => {
   assert.equal(asked({ ...USUAL_SALE, count: "10" }).count, 10);
   assert.equal(asked(USUAL_SALE).count, 1);
+  assert.equal(asked({ ...USUAL_SALE, megabits: "5" }).rate, 5_000_000);
+  assert.equal(asked(USUAL_SALE).rate, null);
+  assert.equal(wrong({ ...USUAL_SALE, megabits: "0.5" }), "megabits");
+  // What is good for ever needs no clock.
+  assert.equal(asked({ ...USUAL_SALE, counts: "online" }).online, true);
+  assert.equal(asked({ ...USUAL_SALE, counts: "online", time: "0" }).online, false);
   for (const count of ["0", "201", "", "x"]) assert.equal(wrong({ ...USUAL_SALE, count }), "count");
 });
 

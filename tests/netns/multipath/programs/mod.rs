@@ -263,6 +263,8 @@ fn iperf3() -> Result<(), Error> {
 fn dig_and_dnsmasq() -> Result<(), Error> {
     let stage = Stage::build(&[20, 20])?;
     let mut dnsmasq = Command::new("dnsmasq");
+    // Those that begin at once would be in each other's way.
+    dnsmasq.arg("--pid-file=");
     dnsmasq.args([
         "--no-daemon",
         "--conf-file=/dev/null",

@@ -117,7 +117,12 @@ function columns(end: (mac: string) => void): Column<PortalClient>[] {
       title: t("guests.state"),
       level: 2,
       by: ({ state }) => state,
-      cell: ({ state }) => <span class={`tag ${TONES[state]}`}>{word("guest.state", state)}</span>,
+      cell: ({ state, other_browser }) => (
+        <>
+          <span class={`tag ${TONES[state]}`}>{word("guest.state", state)}</span>
+          {other_browser !== null && <span class="tag bad">{t("guests.other")}</span>}
+        </>
+      ),
     },
     {
       id: "left",

@@ -6,7 +6,16 @@ import { Field, Notice, Segments } from "../../parts/basic";
 import { FailureNotice } from "../../parts/failure";
 import { format } from "../../text";
 import { useAction } from "./action";
-import { asked, BOUNDS, type Numbers, type Sale, TIMES, USUAL_SALE, wrong } from "./core/sale";
+import {
+  asked,
+  BOUNDS,
+  COUNTS,
+  type Numbers,
+  type Sale,
+  TIMES,
+  USUAL_SALE,
+  wrong,
+} from "./core/sale";
 import { QrCode } from "./qr";
 import { SheetLink } from "./sheet";
 import { plural, t } from "./text";
@@ -65,6 +74,16 @@ export function Sell() {
             {number("count")}
             {number("devices")}
             {number("megabytes")}
+            {number("megabits")}
+            {sale.time !== "0" && (
+              <Segments
+                name="counts"
+                label={t("sale.counts")}
+                value={sale.counts}
+                options={COUNTS.map((counts) => [counts, t(`sale.counts.${counts}`)] as const)}
+                choose={(counts) => change({ counts: counts as Sale["counts"] })}
+              />
+            )}
           </div>
         </details>
         <button type="submit" class="button primary" aria-disabled={selling.busy}>

@@ -83,9 +83,15 @@ function WhatItIs({ voucher }: { voucher: PortalVoucher }) {
   return (
     <Facts
       facts={[
-        [t("vouchers.time"), time(voucher.duration)],
+        [
+          t("vouchers.time"),
+          voucher.online
+            ? t("vouchers.online", { time: time(voucher.duration) })
+            : time(voucher.duration),
+        ],
         [t("guests.left"), state === "active" ? time(voucher.seconds_remaining) : "–"],
         [t("guests.bytes"), bytes === null ? "–" : f.bytes(bytes_remaining ?? bytes)],
+        [t("vouchers.rate"), voucher.rate === null ? "–" : f.rate(voucher.rate)],
         [t("vouchers.devices"), t("vouchers.of", { used: users.length, all: devices })],
         ...users.map(
           (mac) =>

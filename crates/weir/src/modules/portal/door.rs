@@ -111,7 +111,8 @@ impl Door {
             }
             (Method::GET | Method::HEAD, "/picture") => self.picture(peer).await,
             (Method::GET | Method::HEAD, "/favicon.ico") => {
-                text(StatusCode::NOT_FOUND, "text/plain", String::new())
+                // None, but that is no fault.
+                text(StatusCode::NO_CONTENT, "text/plain", String::new())
             }
             (Method::GET | Method::HEAD, path) => match own.is_some() && path != "/" {
                 true => moved(StatusCode::FOUND, &format!("/{}", prefilled(code))),

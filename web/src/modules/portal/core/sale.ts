@@ -4,6 +4,10 @@
 export const TIMES = ["3600", "86400", "604800", "0"] as const;
 export type Time = (typeof TIMES)[number];
 
+/** When the time of a voucher goes by: always once it began, or only on-line. */
+export const COUNTS = ["always", "online"] as const;
+export type Counts = (typeof COUNTS)[number];
+
 /** As the fields have it. */
 export interface Sale {
   time: Time;
@@ -11,6 +15,9 @@ export interface Sale {
   count: string;
   devices: string;
   megabytes: string;
+  megabits: string;
+  /** When its time goes by. */
+  counts: Counts;
 }
 
 export const USUAL_SALE: Sale = {
@@ -19,6 +26,8 @@ export const USUAL_SALE: Sale = {
   count: "1",
   devices: "1",
   megabytes: "",
+  megabits: "",
+  counts: "always",
 };
 
 /** Bounds of the fields of numbers. */
@@ -26,6 +35,7 @@ export const BOUNDS = {
   count: [1, 200],
   devices: [1, 1000],
   megabytes: [1, 1_000_000_000],
+  megabits: [1, 100_000],
 } as const;
 
 export type Numbers = keyof typeof BOUNDS;
@@ -41,18 +51,22 @@ export function numberOf(field: Numbers, text: string): number | null {
 export function wrong(sale: Sale): Numbers | null {
   if (numberOf("count", sale.count) === null) return "count";
   if (numberOf("devices", sale.devices) === null) return "devices";
-  if (sale.megabytes.trim() !== "" && numberOf("megabytes", sale.megabytes) === null)
-    return "megabytes";
+  for (const field of ["megabytes", "megabits"] as const) {
+    if (sale[field].trim() !== "" && numberOf(field, sale[field]) === null) return field;
+  }
   return null;
 }
 
 /** The body of `POST /v1/portal/vouchers`. */
 export function asked(sale: Sale) {
   const megabytes = numberOf("megabytes", sale.megabytes);
+  const megabits = numberOf("megabits", sale.megabits);
   return {
     name: sale.name.trim(),
     duration: sale.time === "0" ? null : Number(sale.time),
     bytes: megabytes === null ? null : megabytes * 1_000_000,
+    rate: megabits === null ? null : megabits * 1_000_000,
+    online: sale.counts === "online" && sale.time !== "0",
     count: numberOf("count", sale.count) ?? 1,
     devices: numberOf("devices", sale.devices) ?? 1,
     until: null,
