@@ -120,7 +120,12 @@ function columns(end: (mac: string) => void): Column<PortalClient>[] {
       cell: ({ state, other_browser }) => (
         <>
           <span class={`tag ${TONES[state]}`}>{word("guest.state", state)}</span>
-          {other_browser !== null && <span class="tag bad">{t("guests.other")}</span>}
+          {other_browser !== null && (
+            <>
+              {" "}
+              <span class="tag bad">{t("guests.other")}</span>
+            </>
+          )}
         </>
       ),
     },

@@ -104,7 +104,7 @@ export const en = {
   "days.label": "{what} by day, from {first} to {last}; most on {day}: {most}",
   "days.empty": "No day is counted yet: the router’s clock has to be set.",
   "days.hint":
-    "Devices of which any came in or moved something; their time is that in which they moved something, to the minute. Which devices these were is forgotten with the day.",
+    "Devices that were let in or sent or got something. Their time is that in which they did, to the minute. Which devices these were is forgotten with the day.",
   "welcome.words": "Title and text",
   "welcome.title": "Title",
   "welcome.text": "Text, in Markdown",
