@@ -240,14 +240,14 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
             if *only {
                 let found = redirects::measure(&binary, *rounds)?;
                 let table = redirects::report(&found);
-                return tell(arguments, &[("redirects", table)], &found);
+                return tell(arguments, &[("portal-redirects", table)], &found);
             }
             let found = portal::measure(&binary, *guests)?;
             let kept = portal::kept(&binary, 1000, plan, arguments.cpu)?;
             let redirects = redirects::measure(&binary, *rounds)?;
             let tables = [
                 ("portal", portal::report(&found, &kept)),
-                ("redirects", redirects::report(&redirects)),
+                ("portal-redirects", redirects::report(&redirects)),
             ];
             tell(arguments, &tables, &(found, kept, redirects))
         }

@@ -318,7 +318,9 @@ impl Keeper {
             .any(|step| matches!(step, Step::Remove(_)));
         let rested = self.put.is_none_or(|at| at.elapsed() >= TOGETHER);
         // Before the kernel limits them: nothing of theirs goes past it.
-        router.slow(self.guests.slowed().addresses());
+        if !told.is_empty() {
+            router.slow(self.guests.slowed().addresses());
+        }
         // Who goes does not wait.
         if ends || rested {
             self.flush();
