@@ -48,8 +48,16 @@ fn vouchers_of_pirania_hold_on() -> Result<(), Error> {
     );
     // What is none of them is named, and the others are taken.
     fs::write(folder.join("wrong.json"), "{}").map_err(unexpected)?;
+    fs::write(folder.join("no-text.json"), [0xff]).map_err(unexpected)?;
+    fs::write(folder.join("long.json"), vec![b' '; 1 << 20]).map_err(unexpected)?;
+    let client = place.client()?;
+    client.run(&format!("mkfifo {}", folder.join("pipe.json").display()))?;
+    std::os::unix::fs::symlink("/dev/zero", folder.join("zeros.json")).map_err(unexpected)?;
+    fs::write(folder.join("zz.json"), file("CCCCCC", "QWERTZ", "")).map_err(unexpected)?;
     let refused = place.weir(&import).expect_err("refused").to_string();
     assert!(refused.contains("not all vouchers were taken"), "{refused}");
+    let taken = place.weir("voucher list --json")?;
+    assert!(taken.contains("QWERTZ"), "{taken}");
     place.weir("voucher invalidate oioioi")?;
     wait_until("who was in is out", LIMIT, || {
         Ok(ask_tcp(place.client()?, to, b"in?").is_err())

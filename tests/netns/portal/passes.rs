@@ -65,6 +65,13 @@ fn a_browser_is_known_again_when_the_hardware_address_is_another() -> Result<(),
         Ok(place.browse("phone")?.contains("Go on with your voucher"))
     })?;
     assert!(ask_tcp(client, to, b"in?").is_err());
+    // What was changed, or called back, leads nowhere.
+    let jar = std::fs::read_to_string(place.folder.join("phone")).map_err(unexpected)?;
+    let cut = jar.trim_end();
+    let (kept, last) = cut.split_at(cut.len() - 1);
+    let changed = format!("{kept}{}\n", if last == "2" { "3" } else { "2" });
+    std::fs::write(place.folder.join("changed"), changed).map_err(unexpected)?;
+    assert!(!place.browse("changed")?.contains("Go on with"));
     // Another browser knows nothing of it.
     assert!(!place.browse("other")?.contains("Go on with"));
     let page = place.browse("phone")?;

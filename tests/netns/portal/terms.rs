@@ -63,6 +63,11 @@ fn a_rate_holds_and_nobody_else_has_it() -> Result<(), Error> {
     transfer.advance(RATE / 8 * 4, LIMIT)?;
     let rate = (transfer.progress() - before.0) as f64 * 8.0 / before.1.elapsed().as_secs_f64();
     assert!(rate > RATE as f64 * 1.5, "{rate}");
+    assert!(
+        !place.weir.log().contains("is not there"),
+        "{}",
+        place.weir.log()
+    );
     // Nothing of it is left in the kernel.
     let table = place
         .lab

@@ -398,24 +398,26 @@ pub async fn read_ruleset() -> Result<RulesetText, String> {
         Err(error) => debug!(%error, "what elements of sets keep is not known"),
     }
     let examined = ruleset::read(&root).map_err(|e| e.to_string())?;
-    // Weir's own tables look at hardware addresses and sockets for what weir itself decided: a
-    // change of that ends all proofs, too. Those that limit rates concern the connections of
-    // addresses that the core is told ([`Core::slow`]).
-    let own = |concern: &Concern| {
-        let table = concern.rule.table.as_str();
-        [history::nft::TABLE, portal::rules::TABLE].contains(&table)
-            || multipath::nft::TABLES.contains(&table)
-    };
     let mut concerns = examined.concerns;
-    concerns.retain(|concern| !own(concern));
+    concerns.retain(|concern| !is_own(&concern.rule.table));
+    let mut findings = examined.findings;
+    findings.retain(|finding| finding.kind.noted() || !is_own(&finding.table));
     Ok(RulesetText {
-        findings: examined.findings,
+        findings,
         concerns,
         rules,
         silent: ruleset::silent_in(&root).map_err(|e| e.to_string())?,
         policies: ruleset::has_policies(&text),
         text: text.into_owned(),
     })
+}
+
+/// Weir's own tables look at hardware addresses and sockets for what weir itself decided: a change of
+/// that ends all proofs, too. Those that limit rates concern the connections of addresses that the
+/// core is told ([`offload::Core::slow`]).
+fn is_own(table: &str) -> bool {
+    [history::nft::TABLE, portal::rules::TABLE].contains(&table)
+        || multipath::nft::TABLES.contains(&table)
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub fn features(text: &str, portal: &rules::Portal) -> Vec<Feature> {
         others(text),
         untracked(&ruleset, &portal.devices),
         elsewhere(&ruleset, &portal.devices),
-        refused(&ruleset, &portal.devices),
+        refused(&ruleset, portal),
     ]
 }
 
@@ -143,15 +143,17 @@ fn elsewhere(ruleset: &Ruleset, devices: &[String]) -> Feature {
 }
 
 /// The page, where guests ask for it themselves; and names, which are brought here.
-fn refused(ruleset: &Ruleset, devices: &[String]) -> Feature {
+fn refused(ruleset: &Ruleset, portal: &rules::Portal) -> Feature {
+    let secure = portal.secure.map(|port| ("tcp", port, false));
     let wanted = [
         ("tcp", PAGE, false),
         ("udp", NAMES, true),
         ("tcp", NAMES, true),
     ];
+    let wanted: Vec<_> = wanted.into_iter().chain(secure).collect();
     let mut found = Vec::new();
     for base in ruleset.at("input") {
-        for device in devices {
+        for device in &portal.devices {
             let refused = wanted.iter().filter(|(protocol, port, redirected)| {
                 let packet = Packet {
                     device,
@@ -212,6 +214,19 @@ mod tests {
         let said = found(GUEST_ZONE, &["br-guest", "br-lan"]);
         assert_eq!(said, ["inet fw4 input refuses tcp 2080 from br-guest"]);
         assert!(found(GUEST_ZONE, &["br-lan"]).is_empty());
+        let by_https = rules::Portal {
+            devices: vec!["br-guest".to_owned()],
+            secure: Some(2443),
+            ..rules::Portal::default()
+        };
+        let said = features(GUEST_ZONE, &by_https)
+            .pop()
+            .and_then(|one| one.detail);
+        let all = "tcp 2080, tcp 2443";
+        assert_eq!(
+            said,
+            Some(format!("inet fw4 input refuses {all} from br-guest"))
+        );
         // By no rule of a zone: by the last, for all others.
         let said = found(GUEST_ZONE, &["br-new"]);
         let all = "tcp 2080, udp 2053, tcp 2053";

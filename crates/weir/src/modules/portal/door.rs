@@ -274,6 +274,7 @@ impl Door {
     ) -> Response<Answer> {
         let had = pass(headers);
         let (visitor, welcome) = self.visitor(peer, had).await;
+        let holds = visitor.as_ref().is_some_and(|visitor| visitor.again);
         let free = visitor.as_ref().and_then(|visitor| visitor.free);
         let hours = visitor.as_ref().map(|visitor| visitor.hours.clone());
         let hours = hours.unwrap_or_default();
@@ -282,7 +283,7 @@ impl Door {
         let trouble = trouble.or(closed.then_some(Trouble::Closed(hours.seconds)));
         let token = self.tokens.token(&peer.address.to_string(), unix_seconds());
         // Whoever typed something, or was refused by it, has other things to do.
-        let again = had.filter(|_| trouble.is_none() && code.is_none());
+        let again = had.filter(|_| trouble.is_none() && code.is_none() && holds);
         let again = again.map(|pass| pass.voucher.to_string());
         let shown = Shown {
             network: &welcome.told.title,

@@ -85,6 +85,8 @@ pub struct Keeper {
     brought: HashMap<IpAddr, Vec<ConnectionId>>,
     /// Devices of which another browser was seen than theirs, and when.
     others: HashMap<Mac, u64>,
+    /// Devices of the machine came, went, or are called otherwise since they were looked at.
+    pub devices_changed: bool,
     /// Devices of the portal that are not there.
     missing: Vec<String>,
     /// Bytes that the kernel counted of each address, as they were read last.
@@ -123,6 +125,7 @@ impl Keeper {
             counters: HashMap::new(),
             brought: HashMap::new(),
             others: HashMap::new(),
+            devices_changed: true,
             missing: Vec::new(),
             gift,
             hours: Hours::new(schedule, (began, unix_seconds())),

@@ -246,14 +246,13 @@ impl Module for Portal {
         routes::all(&self, face)
     }
 
-    fn start(&self, effective: &Effective, router: &mut Router) {
+    fn start(&self, effective: &Effective, _: &mut Router) {
         if let Some(open) = &self.open {
             let mut keeper = open.keeper.borrow_mut();
             keeper.store.start();
             keeper.days.start();
             keeper.table();
             keeper.plant(effective.of::<config::Portal>());
-            keeper.look_for_devices(router);
             info!(devices = ?keeper.portal.devices, "the portal is open");
         }
     }
@@ -308,7 +307,7 @@ impl Module for Portal {
             }
             Event::ConnectionGone(id) => open.keeper.borrow_mut().gone(id),
             Event::Link(_) | Event::LinkGone(_) => {
-                open.keeper.borrow_mut().look_for_devices(router);
+                open.keeper.borrow_mut().devices_changed = true;
             }
             _ => {}
         }
@@ -349,6 +348,7 @@ impl Module for Portal {
     fn second(&self, router: &mut Router) {
         if let Some(open) = &self.open {
             let mut keeper = open.keeper.borrow_mut();
+            keeper.look_for_devices(router);
             keeper.second(router);
             keeper.hold_open(router);
         }

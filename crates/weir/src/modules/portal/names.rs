@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Questions for names of the garden at once, by datagrams; and of one address.
 const FORWARDED: usize = 32;
-const FORWARDED_OF_ONE: usize = 6;
+const FORWARDED_OF_ONE: usize = 16;
 
 /// Answers for ever; what comes back says why no longer.
 pub async fn serve(tcp: Vec<StdListener>, udp: Vec<StdSocket>, guide: Rc<Guide>) -> io::Error {

@@ -329,7 +329,10 @@ fn allowed(asked: &NewVouchers) -> Result<(), Problem> {
 }
 
 fn name(name: &str) -> Result<(), Problem> {
-    if name.len() > LONGEST_NAME || name.chars().any(char::is_control) {
+    // Nor what turns the direction of what stands behind it, on a sheet.
+    let breaks =
+        |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if name.len() > LONGEST_NAME || name.chars().any(breaks) {
         let what = format!("a name is one line of at most {LONGEST_NAME} bytes");
         return Err(Problem::new(400, "wrong_name", what, "take a shorter one"));
     }

@@ -85,6 +85,9 @@ pub struct Visited {
     pub client: PortalClient,
     /// Seconds for which anybody is let in without a voucher, and whether that takes a password.
     pub free: Option<(u64, bool)>,
+    /// Whether what the browser had from before lets it in.
+    #[serde(default)]
+    pub again: bool,
     /// Which hours it is.
     pub hours: PortalHours,
     /// Which welcome the page shows now.
@@ -133,14 +136,16 @@ pub fn routes(
     let visit = move |asked: Asked<(), Visitor>| -> Result<Visited, Problem> {
         let mut keeper = visits.borrow_mut();
         let (address, router) = (asked.body.address, &visited.router());
+        let pass = pass_of(asked.body.pass.as_deref());
         if let Some(mac) = keeper.device(address, router) {
-            keeper.compare(mac, pass_of(asked.body.pass.as_deref()), false);
+            keeper.compare(mac, pass, false);
         }
         let client = keeper.client_at(address, router);
         let stranger = || Problem::new(404, "stranger", "no such device", "try again");
         Ok(Visited {
             client: client.ok_or_else(stranger)?,
             free: keeper.visited(address, router),
+            again: pass.is_some_and(|pass| keeper.holds(&pass.voucher)),
             hours: keeper.hours(),
             welcome: shown.version(),
         })

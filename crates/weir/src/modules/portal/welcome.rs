@@ -256,6 +256,16 @@ fn fits(words: &Words) -> Result<(), Problem> {
         let what = format!("the title is one line of at most {LONGEST_TITLE} bytes");
         return Err(Problem::new(400, "wrong_title", what, "take a shorter one"));
     }
+    let sign = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    if words.text.chars().any(sign) {
+        let what = "this text is not taken: it has control characters";
+        return Err(Problem::new(
+            400,
+            "wrong_text",
+            what,
+            "write it as plain text, in UTF-8",
+        ));
+    }
     text::shown(&words.text).map(drop).map_err(|error| {
         let detail = format!("this text is not taken: {error}");
         Problem::new(400, "wrong_text", detail, "say it in fewer words")
@@ -371,6 +381,7 @@ mod tests {
         let welcome = folder.welcome();
         for (new, error) in [
             (new(None, &"x".repeat(text::LONGEST + 1)), "wrong_text"),
+            (new(None, "a\u{0}b"), "wrong_text"),
             (new(Some(&"x".repeat(LONGEST_TITLE + 1)), ""), "wrong_title"),
             (new(Some("two\nlines"), ""), "wrong_title"),
         ] {

@@ -1,6 +1,7 @@
 //! `weir portal voucher import`: vouchers that another portal sold.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use answers::{FormerVouchers, Imported};
@@ -45,46 +46,49 @@ pub fn run(args: &ImportArgs, output: &mut Output<'_>) -> Result<(Imported, Opti
         collect(path, &mut files)?;
     }
     let mut all = Imported::default();
-    let mut wrong = Vec::new();
-    let (mut names, mut texts, mut length) = (Vec::new(), Vec::new(), 0);
-    let mut send = |names: &mut Vec<String>, texts: &mut Vec<String>| -> Result<(), Error> {
-        let asked = FormerVouchers {
-            pirania: std::mem::take(texts),
-        };
-        let names = std::mem::take(names);
+    let (mut batch, mut length) = (Vec::new(), 0);
+    let send = |batch: &mut Vec<(usize, String)>, all: &mut Imported| -> Result<(), Error> {
+        let (numbers, pirania): (Vec<_>, _) = std::mem::take(batch).into_iter().unzip();
+        let asked = FormerVouchers { pirania };
         let told: Imported = client.send(Method::POST, "/v1/portal/import", &asked)?;
         all.vouchers.extend(told.vouchers);
         all.known += told.known;
-        for (number, why) in told.refused {
-            let name = names.get(number).cloned().unwrap_or_default();
-            wrong.push(format!("{name}: {}", harmless(&why)));
-            all.refused.push((number, why));
-        }
+        let refused = told.refused.into_iter();
+        all.refused
+            .extend(refused.filter_map(|(place, why)| Some((*numbers.get(place)?, why))));
         Ok(())
     };
-    for file in &files {
-        let text = text(file)?;
+    for (number, file) in files.iter().enumerate() {
+        let text = match text(file) {
+            Ok(text) => text,
+            Err(why) => {
+                all.refused.push((number, why));
+                continue;
+            }
+        };
         // As JSON has it.
         let quoted = text.len() + text.bytes().filter(|o| !o.is_ascii_alphanumeric()).count();
-        if length + quoted > TOGETHER && !texts.is_empty() {
-            send(&mut names, &mut texts)?;
+        if length + quoted > TOGETHER && !batch.is_empty() {
+            send(&mut batch, &mut all)?;
             length = 0;
         }
         length += quoted;
-        names.push(harmless(&file.display().to_string()));
-        texts.push(text);
+        batch.push((number, text));
     }
-    if !texts.is_empty() {
-        send(&mut names, &mut texts)?;
+    if !batch.is_empty() {
+        send(&mut batch, &mut all)?;
     }
+    all.refused.sort();
     if !args.format.json {
         let (new, known) = (all.vouchers.len(), all.known);
         output.line(&format!("{new} vouchers were new, {known} known."))?;
-        for one in &wrong {
-            output.line(&format!("Not taken: {one}"))?;
+        for (number, why) in &all.refused {
+            let name = files.get(*number).map(|file| file.display().to_string());
+            let name = harmless(&name.unwrap_or_default());
+            output.line(&format!("Not taken: {name}: {}", harmless(why)))?;
         }
     }
-    let failed = (!wrong.is_empty()).then(|| {
+    let failed = (!all.refused.is_empty()).then(|| {
         let hint = "name files that Pirania wrote, such as /etc/pirania/vouchers/Q3TJZS.json";
         Error::new("not all vouchers were taken", hint)
     });
@@ -120,18 +124,20 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
     Ok(())
 }
 
-fn text(file: &Path) -> Result<String, Error> {
-    let length = fs::metadata(file)
-        .map_err(|error| unread(file, &error))?
-        .len();
-    if length > LONGEST as u64 {
-        let what = format!("{} is too long", harmless(&file.display().to_string()));
-        return Err(Error::new(
-            what,
-            "a voucher of Pirania's has some 300 bytes",
-        ));
+/// A file's text, or why it has none that can be a voucher's. A device or a pipe would never end.
+fn text(file: &Path) -> Result<String, String> {
+    let metadata = fs::metadata(file).map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
+        return Err("it is no file".to_owned());
     }
-    fs::read_to_string(file).map_err(|error| unread(file, &error))
+    let mut octets = Vec::new();
+    let opened = fs::File::open(file).map_err(|error| error.to_string())?;
+    let read = opened.take(LONGEST as u64 + 1).read_to_end(&mut octets);
+    read.map_err(|error| error.to_string())?;
+    if octets.len() > LONGEST {
+        return Err(format!("it has more than {LONGEST} bytes"));
+    }
+    String::from_utf8(octets).map_err(|_| "it is no text (UTF-8)".to_owned())
 }
 
 fn unread(file: &Path, error: &std::io::Error) -> Error {

@@ -10,7 +10,7 @@ use portal::page::Trouble;
 use portal::pass::Pass;
 use portal::schedule::Mode;
 use portal::signed::{Signed, Ticket};
-use portal::voucher::mac_text;
+use portal::voucher::{State, mac_text};
 use tracing::{info, warn};
 use web::throttle::Allowance;
 
@@ -93,6 +93,18 @@ impl Keeper {
         info!(mac, %address, "let in by a voucher");
         self.settle(router);
         Ok(pass)
+    }
+
+    /// Whether a signed voucher lets anybody in now.
+    pub fn holds(&self, signed: &Signed) -> bool {
+        let keys = self.node.trusted.iter().map(|node| &node.key);
+        let known = self.guests.voucher(&signed.id(), self.now());
+        let is_good = known.map(|(voucher, used)| {
+            let state = voucher.state(used, unix_seconds());
+            matches!(state, State::Available | State::Active)
+        });
+        let signed_here = signed.hint() == self.node.key.public().hint();
+        is_good.unwrap_or(!signed_here) && signed.signer(keys).is_some()
     }
 
     /// What the browser of a device that is let in is to keep.

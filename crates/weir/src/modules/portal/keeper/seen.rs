@@ -2,12 +2,16 @@
 
 use std::collections::HashSet;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use kernel::{Connection, ConnectionId, Mac, Neighbour, Protocol};
 use tracing::warn;
 
 use super::Keeper;
 use crate::daemon::Router;
+
+/// After so long the kernel has told of all devices that were there at the start.
+const TOLD: Duration = Duration::from_secs(2);
 
 /// Port of names.
 const DNS: u16 = 53;
@@ -59,8 +63,12 @@ impl Keeper {
         }
     }
 
-    /// Says which devices of the portal are not there: nobody is kept out who comes by them.
+    /// Says which devices of the portal are not there: nobody is kept out who comes by them. Not at
+    /// once, as the kernel tells of devices one by one.
     pub fn look_for_devices(&mut self, router: &Router) {
+        if self.began.elapsed() < TOLD || !std::mem::take(&mut self.devices_changed) {
+            return;
+        }
         let there: HashSet<String> = router.core.links().map(|link| link.name.clone()).collect();
         let devices = self.portal.devices.iter();
         let missing: Vec<String> = devices
