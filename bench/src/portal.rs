@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use answers::{NewVouchers, PortalClients, PortalState, PortalVouchers, Reloaded};
 use api::{Client, Method};
+use lab::counters::processor_time;
 use lab::namespace::wait_until;
 use lab::{Lab, Namespace, Options};
 use serde::Serialize;
@@ -31,8 +32,6 @@ const TOGETHER: usize = 64;
 const PAGES: u32 = 1000;
 /// Times that the table is made anew.
 const REFRESHES: u32 = 9;
-/// Clock ticks a second, in /proc.
-const TICKS: f64 = 100.0;
 
 /// What was found.
 #[derive(Clone, Debug, Serialize)]
@@ -162,7 +161,10 @@ fn at(
     let api = Client::new(daemon.socket())?;
     let codes = sell(&api, guests)?;
     let server = child(daemon.id())?;
-    let spent = || Ok::<_, Error>(processor_time(daemon.id())? + processor_time(server)?);
+    let spent = || {
+        let all = processor_time(daemon.id())? + processor_time(server)?;
+        Ok::<_, Error>(all.as_secs_f64())
+    };
     let (began, before) = (Instant::now(), spent()?);
     let waiting: VecDeque<_> = (0..guests).map(address).zip(codes).collect();
     let waiting = Mutex::new(waiting);
@@ -326,27 +328,6 @@ pub(crate) fn child(daemon: u32) -> Result<u32, Error> {
         }
     }
     Err(Error::Wrong("no process serves the portal".to_owned()))
-}
-
-/// Seconds that a process had a processor.
-pub(crate) fn processor_time(id: u32) -> Result<f64, Error> {
-    ticks(id, 2)
-}
-
-/// The same, with those that it started and that ended.
-pub(crate) fn processor_time_with_children(id: u32) -> Result<f64, Error> {
-    ticks(id, 4)
-}
-
-fn ticks(id: u32, fields: usize) -> Result<f64, Error> {
-    let file = format!("/proc/{id}/stat");
-    let text = fs::read_to_string(&file).map_err(Error::system(format!("read {file}")))?;
-    // Behind its name, which may hold anything: user and system time are the 12th and 13th, those
-    // of its children the next two.
-    let behind = text.rsplit(')').next().unwrap_or_default();
-    let fields = behind.split_whitespace().skip(11).take(fields);
-    let ticks: f64 = fields.filter_map(|field| field.parse::<f64>().ok()).sum();
-    Ok(ticks / TICKS)
 }
 
 /// Resident memory, kB.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use lab::counters::{processor_time, processor_time_with_children};
 use lab::namespace::wait_until;
 use lab::opennds::OpenNds;
 use lab::{Lab, Namespace, Options};
@@ -15,9 +16,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::Error;
 use crate::daemon::Daemon;
-use crate::portal::{
-    address, child, hardware, memory, people, processor_time, processor_time_with_children,
-};
+use crate::portal::{address, child, hardware, memory, people};
 use crate::report::{Table, table};
 use crate::rounds::Spread;
 
@@ -73,9 +72,15 @@ pub fn measure(binary: &Path, rounds: u32) -> Result<Redirects, Error> {
         }
     }
     let page = child(weir.id())?;
-    let own = || Ok::<_, Error>(processor_time(weir.id())? + processor_time(page)?);
+    let own = || {
+        let all = processor_time(weir.id())? + processor_time(page)?;
+        Ok::<_, Error>(all.as_secs_f64())
+    };
     // With the shells that it starts.
-    let theirs = || processor_time_with_children(opennds.id()?);
+    let theirs = || {
+        let all = processor_time_with_children(opennds.id()?)?;
+        Ok::<_, Error>(all.as_secs_f64())
+    };
     let (mut of_weir, mut of_opennds) = (Vec::new(), Vec::new());
     let mut spent = [0.0; 2];
     for round in 0..rounds {

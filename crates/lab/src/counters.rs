@@ -67,16 +67,33 @@ impl Octets {
 /// Processor time of a process so far, by this id (proc(5): utime and stime, in hundredths of a
 /// second).
 pub fn processor_time(process: u32) -> Result<Duration, Error> {
+    let [user, system, ..] = ticks(process)?;
+    Ok(Duration::from_millis((user + system) * 10))
+}
+
+/// The same, with that of the processes which it started and which ended (cutime and cstime).
+pub fn processor_time_with_children(process: u32) -> Result<Duration, Error> {
+    let all: u64 = ticks(process)?.iter().sum();
+    Ok(Duration::from_millis(all * 10))
+}
+
+/// Where the first of the times stands behind the process's name.
+const FIRST_TIME: usize = 11;
+
+/// User and system time, and both of the children.
+fn ticks(process: u32) -> Result<[u64; 4], Error> {
     let file = format!("/proc/{process}/stat");
     let text = std::fs::read_to_string(&file).map_err(Error::system(format!("read {file}")))?;
     // The name in brackets may be anything.
     let fields = text.rsplit(") ").next().unwrap_or_default();
-    let mut fields = fields.split_whitespace().skip(11);
-    let mut ticks = || fields.next().and_then(|field| field.parse::<u64>().ok());
-    match (ticks(), ticks()) {
-        (Some(user), Some(system)) => Ok(Duration::from_millis((user + system) * 10)),
-        _ => Err(Error::Unexpected(format!("no times in {file}: {text}"))),
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let mut all = [0; 4];
+    for (place, one) in all.iter_mut().enumerate() {
+        let field = fields.get(FIRST_TIME + place);
+        let read = field.and_then(|field| field.parse().ok());
+        *one = read.ok_or_else(|| Error::Unexpected(format!("no times in {file}: {text}")))?;
     }
+    Ok(all)
 }
 
 /// Not `/proc/net`: that is the namespace of the process's first thread.
@@ -141,6 +158,8 @@ mod tests {
             "{spent:?}"
         );
         assert!(processor_time(0).is_err(), "there is none");
+        let all = processor_time_with_children(std::process::id()).expect("it runs");
+        assert!(all >= spent, "{all:?} with children, {spent:?} without");
     }
 
     #[test]

@@ -227,17 +227,13 @@ impl FileValue for Host {
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         let text = value.as_str().ok_or(None)?.to_ascii_lowercase();
-        let label = |label: &str| {
-            let inner = |octet: u8| octet.is_ascii_alphanumeric() || octet == b'-';
-            (1..=63).contains(&label.len()) && label.bytes().all(inner) && !label.starts_with('-')
-        };
-        // An address is no name: no authority that devices trust vouches for one of a LAN.
-        let is_name = text.len() <= 253 && text.contains('.') && text.split('.').all(label);
-        match text.as_str() {
-            "" => Ok(Self(None)),
-            _ if is_name && text.parse::<std::net::IpAddr>().is_err() => Ok(Self(Some(text))),
-            _ => Err(None),
+        if text.is_empty() {
+            return Ok(Self(None));
         }
+        // An address is no name: no authority that devices trust vouches for one of a LAN.
+        let name = text.parse::<Name>().ok();
+        let itself = name.is_some_and(|name| name.host() == text && name.holds(&text));
+        itself.then_some(Self(Some(text))).ok_or(None)
     }
 
     fn show(&self) -> Value {
