@@ -13,8 +13,9 @@ use super::{CheckReport, Feature, devices, features, firewall, netfilter};
 use crate::Error;
 use crate::config::Effective;
 use crate::daemon::config::Offload;
+use crate::daemon::ruleset;
 use crate::daemon::settings;
-use crate::daemon::surroundings::{self, Surroundings};
+use crate::daemon::surroundings::Surroundings;
 
 /// How long the kernel may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -63,7 +64,7 @@ async fn look(
     features.extend(netfilter::features(requests.as_mut().ok()).await);
 
     let mut surroundings = Surroundings::new();
-    let ruleset = surroundings::read_ruleset().await;
+    let ruleset = ruleset::read_ruleset().await;
     let readable = ruleset.as_ref().map(|_| ()).map_err(Clone::clone);
     let ruleset_read = ruleset.is_ok();
     let (findings, silent) = ruleset

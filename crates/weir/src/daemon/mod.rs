@@ -20,6 +20,7 @@ mod notify;
 pub(crate) mod privileges;
 mod router;
 mod routes;
+pub(crate) mod ruleset;
 pub(crate) mod settings;
 pub(crate) mod surroundings;
 pub mod syscalls;
@@ -44,8 +45,8 @@ pub use face::{Face, names, unix_seconds, witness};
 pub use firewall::Firewall;
 pub use module::{Begin, Module, Modules, Needs, Part, Setup, Work};
 pub use router::{Forwarded, Router};
+pub use ruleset::RulesetText;
 pub use settings::{RunOptions, Settings, meminfo};
-pub use surroundings::RulesetText;
 use surroundings::Surroundings;
 
 /// Time-outs, re-proofs and retries.
@@ -330,7 +331,7 @@ impl Daemon {
             }
             if ruleset.borrow().is_none() && router.borrow().surroundings.due() {
                 router.borrow_mut().ruleset_reading();
-                *ruleset.borrow_mut() = Some(Box::pin(surroundings::read_ruleset()));
+                *ruleset.borrow_mut() = Some(Box::pin(ruleset::read_ruleset()));
             }
         };
         notify.stopping();
@@ -392,13 +393,10 @@ async fn sets_heard(
     }
 }
 
-type RulesetRead =
-    std::pin::Pin<Box<dyn Future<Output = Result<surroundings::RulesetText, String>>>>;
+type RulesetRead = std::pin::Pin<Box<dyn Future<Output = Result<RulesetText, String>>>>;
 
 /// The reading of the ruleset under way; for ever where there is none.
-async fn ruleset_read(
-    under_way: &RefCell<Option<RulesetRead>>,
-) -> Result<surroundings::RulesetText, String> {
+async fn ruleset_read(under_way: &RefCell<Option<RulesetRead>>) -> Result<RulesetText, String> {
     std::future::poll_fn(|context| match under_way.borrow_mut().as_mut() {
         Some(read) => read.as_mut().poll(context),
         None => std::task::Poll::Pending,

@@ -22,7 +22,7 @@ use kernel::{Event, SetEvent, Source};
 
 use super::face::Face;
 use super::router::{Forwarded, Router};
-use super::surroundings::RulesetText;
+use super::ruleset::RulesetText;
 use crate::Error;
 use crate::config::Effective;
 

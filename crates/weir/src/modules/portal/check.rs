@@ -18,7 +18,7 @@ use super::sockets::{NAMES, PAGE, SECURE};
 use crate::Error;
 use crate::check::{Feature, privileged};
 use crate::config::Effective;
-use crate::daemon::surroundings::read_ruleset;
+use crate::daemon::ruleset::read_ruleset;
 
 /// Where devices are shown.
 const DEVICES: &str = "/sys/class/net";
