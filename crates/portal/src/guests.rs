@@ -1,7 +1,9 @@
 //! Vouchers, and the devices that came with them: what happens, and what changes by it.
 
+mod asked;
 mod browsers;
 mod elsewhere;
+mod kept;
 mod rests;
 mod turns;
 
@@ -12,8 +14,8 @@ use kernel::Mac;
 
 use crate::Millis;
 use crate::code::{Code, Former};
-use crate::rates::Slowed;
 use crate::voucher::{State, Voucher};
+use kept::Kept;
 
 /// Addresses that one device has at most: IPv6 addresses that change; a repeater has those of all
 /// behind it.
@@ -65,57 +67,6 @@ impl Guest {
             next: Vec::new(),
             addresses: BTreeSet::new(),
         }
-    }
-}
-
-/// A voucher, and the time that goes by.
-#[derive(Clone, Debug)]
-struct Kept {
-    voucher: Voucher,
-    /// Since when its time goes by, beyond what is noted as used.
-    since: Option<Millis>,
-    /// When something of its devices was seen last.
-    seen: Millis,
-    /// When the kernel was told last of what rests.
-    told_at: Millis,
-}
-
-impl Kept {
-    /// One that nobody uses yet, or of which nothing goes by now.
-    fn new(voucher: Voucher, now: Millis) -> Self {
-        Self {
-            voucher,
-            since: None,
-            seen: now,
-            told_at: now,
-        }
-    }
-
-    fn used(&self, now: Millis) -> Millis {
-        let running = self.since.map_or(0, |since| now.saturating_sub(since));
-        self.voucher.used.saturating_add(running)
-    }
-
-    fn left(&self, now: Millis) -> Option<Millis> {
-        self.voucher.left(self.used(now))
-    }
-
-    fn is_over(&self, now: Millis) -> bool {
-        self.left(now) == Some(0) || self.voucher.bytes_left() == Some(0)
-    }
-
-    /// Its time so far counts as used.
-    fn fold(&mut self, now: Millis) {
-        self.voucher.used = self.used(now);
-        if self.since.is_some() {
-            self.since = Some(now);
-        }
-    }
-
-    /// As it is to be kept.
-    fn noted(&mut self, now: Millis) -> Change {
-        self.fold(now);
-        Change::Keep(Box::new(self.voucher.clone()))
     }
 }
 
@@ -432,21 +383,6 @@ impl Guests {
         }
     }
 
-    /// When somebody's time is over next.
-    pub fn next(&self, now: Millis) -> Option<Millis> {
-        let running = self.vouchers.values().filter(|kept| kept.since.is_some());
-        running.filter_map(|kept| Some(now + kept.left(now)?)).min()
-    }
-
-    /// What of their time is gone of the vouchers in use, to be noted.
-    pub fn used(&self, now: Millis) -> BTreeMap<String, Millis> {
-        let running = self.vouchers.values().filter(|kept| kept.since.is_some());
-        running
-            .filter(|kept| !kept.voucher.free)
-            .map(|kept| (kept.voucher.id.clone(), kept.used(now)))
-            .collect()
-    }
-
     /// So many bytes were sent or received by who has this address: the device, if a voucher lets it
     /// in.
     pub fn moved(
@@ -463,87 +399,6 @@ impl Guests {
         }
         self.wake(&id, now, out);
         Some(mac)
-    }
-
-    fn used_now(&self) -> impl Iterator<Item = &Kept> {
-        let used = |kept: &&Kept| kept.since.is_some() || kept.rests();
-        self.vouchers.values().filter(used)
-    }
-
-    /// Whether bytes of anybody are to be counted, or looked for.
-    pub fn counts(&self) -> bool {
-        let watched = |kept: &Kept| kept.voucher.bytes.is_some() || kept.voucher.online;
-        self.used_now().any(watched)
-    }
-
-    /// Devices whose rate is limited.
-    pub fn slowed(&self) -> Slowed {
-        let mut slowed = Slowed::default();
-        for (mac, guest) in &self.guests {
-            let id = guest.voucher.as_ref();
-            let rate = id.and_then(|id| self.vouchers.get(id)?.voucher.rate);
-            if let Some(rate) = rate {
-                slowed.add(mac, guest.addresses.iter().copied(), rate);
-            }
-        }
-        slowed
-    }
-
-    /// What of their bytes is gone of the vouchers in use that have an end of them, to be noted.
-    pub fn all_moved(&self) -> BTreeMap<String, u64> {
-        let counted = |kept: &&Kept| kept.voucher.bytes.is_some();
-        self.used_now()
-            .filter(counted)
-            .map(|kept| (kept.voucher.id.clone(), kept.voucher.moved))
-            .collect()
-    }
-
-    /// All vouchers that were sold, with what of their time is gone.
-    pub fn vouchers(&self, now: Millis) -> impl Iterator<Item = (&Voucher, Millis)> {
-        self.vouchers
-            .values()
-            .filter(|kept| !kept.voucher.free)
-            .map(move |kept| (&kept.voucher, kept.used(now)))
-    }
-
-    /// One of them.
-    pub fn voucher(&self, id: &str, now: Millis) -> Option<(&Voucher, Millis)> {
-        let kept = self.vouchers.get(id)?;
-        Some((&kept.voucher, kept.used(now)))
-    }
-
-    /// Those who were let in.
-    pub fn guests(&self) -> impl Iterator<Item = (&Mac, &Guest)> {
-        self.guests.iter()
-    }
-
-    /// Whether somebody who was let in has this address.
-    pub fn knows(&self, address: &IpAddr) -> bool {
-        self.whose.contains_key(address)
-    }
-
-    /// One of them.
-    pub fn guest(&self, mac: &Mac) -> Option<&Guest> {
-        self.guests.get(mac)
-    }
-
-    /// What is left to a device: milliseconds and bytes, of all its vouchers together; `None`: no
-    /// end.
-    pub fn remaining(&self, mac: &Mac, now: Millis) -> (Option<Millis>, Option<u64>) {
-        let Some(guest) = self.guests.get(mac) else {
-            return (None, None);
-        };
-        let ids = guest.voucher.iter().chain(&guest.next);
-        let kept = ids.filter_map(|id| self.vouchers.get(id));
-        let bytes: Option<Vec<u64>> = kept.map(|kept| kept.voucher.bytes_left()).collect();
-        let bytes = bytes.filter(|_| guest.voucher.is_some());
-        let bytes = bytes.map(|all| all.into_iter().fold(0, u64::saturating_add));
-        let ids = guest.voucher.iter().chain(&guest.next);
-        let left = ids.map(|id| self.vouchers.get(id)?.left(now));
-        let left: Option<Vec<Millis>> = left.collect();
-        let left = left.filter(|_| guest.voucher.is_some());
-        let left = left.map(|all| all.into_iter().fold(0, Millis::saturating_add));
-        (left, bytes)
     }
 
     /// What the kernel is to know, all of it.

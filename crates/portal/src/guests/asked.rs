@@ -1,0 +1,109 @@
+//! What is asked of vouchers and devices: nothing changes by it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use kernel::Mac;
+
+use super::{Guest, Guests, Kept};
+use crate::Millis;
+use crate::rates::Slowed;
+use crate::voucher::Voucher;
+
+impl Guests {
+    /// When somebody's time is over next.
+    pub fn next(&self, now: Millis) -> Option<Millis> {
+        let running = self.vouchers.values().filter(|kept| kept.since.is_some());
+        running.filter_map(|kept| Some(now + kept.left(now)?)).min()
+    }
+
+    /// What of their time is gone of the vouchers in use, to be noted.
+    pub fn used(&self, now: Millis) -> BTreeMap<String, Millis> {
+        let running = self.vouchers.values().filter(|kept| kept.since.is_some());
+        running
+            .filter(|kept| !kept.voucher.free)
+            .map(|kept| (kept.voucher.id.clone(), kept.used(now)))
+            .collect()
+    }
+
+    fn used_now(&self) -> impl Iterator<Item = &Kept> {
+        let used = |kept: &&Kept| kept.since.is_some() || kept.rests();
+        self.vouchers.values().filter(used)
+    }
+
+    /// Whether bytes of anybody are to be counted, or looked for.
+    pub fn counts(&self) -> bool {
+        let watched = |kept: &Kept| kept.voucher.bytes.is_some() || kept.voucher.online;
+        self.used_now().any(watched)
+    }
+
+    /// Devices whose rate is limited.
+    pub fn slowed(&self) -> Slowed {
+        let mut slowed = Slowed::default();
+        for (mac, guest) in &self.guests {
+            let id = guest.voucher.as_ref();
+            let rate = id.and_then(|id| self.vouchers.get(id)?.voucher.rate);
+            if let Some(rate) = rate {
+                slowed.add(mac, guest.addresses.iter().copied(), rate);
+            }
+        }
+        slowed
+    }
+
+    /// What of their bytes is gone of the vouchers in use that have an end of them, to be noted.
+    pub fn all_moved(&self) -> BTreeMap<String, u64> {
+        let counted = |kept: &&Kept| kept.voucher.bytes.is_some();
+        self.used_now()
+            .filter(counted)
+            .map(|kept| (kept.voucher.id.clone(), kept.voucher.moved))
+            .collect()
+    }
+
+    /// All vouchers that were sold, with what of their time is gone.
+    pub fn vouchers(&self, now: Millis) -> impl Iterator<Item = (&Voucher, Millis)> {
+        self.vouchers
+            .values()
+            .filter(|kept| !kept.voucher.free)
+            .map(move |kept| (&kept.voucher, kept.used(now)))
+    }
+
+    /// One of them.
+    pub fn voucher(&self, id: &str, now: Millis) -> Option<(&Voucher, Millis)> {
+        let kept = self.vouchers.get(id)?;
+        Some((&kept.voucher, kept.used(now)))
+    }
+
+    /// Those who were let in.
+    pub fn guests(&self) -> impl Iterator<Item = (&Mac, &Guest)> {
+        self.guests.iter()
+    }
+
+    /// Whether somebody who was let in has this address.
+    pub fn knows(&self, address: &IpAddr) -> bool {
+        self.whose.contains_key(address)
+    }
+
+    /// One of them.
+    pub fn guest(&self, mac: &Mac) -> Option<&Guest> {
+        self.guests.get(mac)
+    }
+
+    /// What is left to a device: milliseconds and bytes, of all its vouchers together; `None`: no
+    /// end.
+    pub fn remaining(&self, mac: &Mac, now: Millis) -> (Option<Millis>, Option<u64>) {
+        let Some(guest) = self.guests.get(mac) else {
+            return (None, None);
+        };
+        let ids = guest.voucher.iter().chain(&guest.next);
+        let kept = ids.filter_map(|id| self.vouchers.get(id));
+        let bytes: Option<Vec<u64>> = kept.map(|kept| kept.voucher.bytes_left()).collect();
+        let bytes = bytes.filter(|_| guest.voucher.is_some());
+        let bytes = bytes.map(|all| all.into_iter().fold(0, u64::saturating_add));
+        let ids = guest.voucher.iter().chain(&guest.next);
+        let left = ids.map(|id| self.vouchers.get(id)?.left(now));
+        let left: Option<Vec<Millis>> = left.collect();
+        let left = left.filter(|_| guest.voucher.is_some());
+        let left = left.map(|all| all.into_iter().fold(0, Millis::saturating_add));
+        (left, bytes)
+    }
+}

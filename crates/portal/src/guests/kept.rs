@@ -1,0 +1,56 @@
+//! A voucher while it is known: how its time goes by.
+
+use super::Change;
+use crate::Millis;
+use crate::voucher::Voucher;
+
+/// A voucher, and the time that goes by.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    pub(super) voucher: Voucher,
+    /// Since when its time goes by, beyond what is noted as used.
+    pub(super) since: Option<Millis>,
+    /// When something of its devices was seen last.
+    pub(super) seen: Millis,
+    /// When the kernel was told last of what rests.
+    pub(super) told_at: Millis,
+}
+
+impl Kept {
+    /// One that nobody uses yet, or of which nothing goes by now.
+    pub(super) fn new(voucher: Voucher, now: Millis) -> Self {
+        Self {
+            voucher,
+            since: None,
+            seen: now,
+            told_at: now,
+        }
+    }
+
+    pub(super) fn used(&self, now: Millis) -> Millis {
+        let running = self.since.map_or(0, |since| now.saturating_sub(since));
+        self.voucher.used.saturating_add(running)
+    }
+
+    pub(super) fn left(&self, now: Millis) -> Option<Millis> {
+        self.voucher.left(self.used(now))
+    }
+
+    pub(super) fn is_over(&self, now: Millis) -> bool {
+        self.left(now) == Some(0) || self.voucher.bytes_left() == Some(0)
+    }
+
+    /// Its time so far counts as used.
+    pub(super) fn fold(&mut self, now: Millis) {
+        self.voucher.used = self.used(now);
+        if self.since.is_some() {
+            self.since = Some(now);
+        }
+    }
+
+    /// As it is to be kept.
+    pub(super) fn noted(&mut self, now: Millis) -> Change {
+        self.fold(now);
+        Change::Keep(Box::new(self.voucher.clone()))
+    }
+}
