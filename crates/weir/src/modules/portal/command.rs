@@ -4,21 +4,20 @@ mod figures;
 mod import;
 mod notes;
 mod page;
+mod show;
+mod terms;
 
-use std::io;
-
-use answers::{
-    NewVouchers, PortalClients, PortalState, PortalVoucher, PortalVouchers, VoucherDevice,
-    VoucherName,
-};
+use answers::{NewVouchers, PortalVoucher, PortalVouchers, VoucherDevice, VoucherName};
 use api::{Client, Method};
 use clap::{Args, Subcommand};
+
+use show::{more, one, show, show_clients, table};
+use terms::{day, rate, size, time};
 
 use super::sheet;
 use crate::Error;
 use crate::command::{Connection, Format, client};
-use crate::config::{Octets, Rate};
-use crate::output::{Align, Cell, Output, Table, Tone, harmless, units};
+use crate::output::{Output, harmless};
 
 /// Sell vouchers, and see who is let in
 ///
@@ -316,25 +315,6 @@ fn whole(client: &Client, id: &str) -> Result<PortalVoucher, Error> {
     Ok(client.get(&format!("/v1/portal/vouchers/{}", part(id)))?)
 }
 
-/// What a table has no room for.
-fn more(voucher: &PortalVoucher, output: &mut Output<'_>) -> io::Result<()> {
-    if let Some(node) = &voucher.sold_by {
-        output.field("sold by", &harmless(node))?;
-    }
-    if let Some(double) = &voucher.double_use {
-        let [one, two] = double.nodes.each_ref().map(|node| harmless(node));
-        let what = match double.how.as_str() {
-            "again" => "its time was over at one, and it was used at the other after that",
-            _ => "more devices at once than it is for",
-        };
-        output.field("used twice", &format!("at {one} and {two}: {what}"))?;
-    }
-    match &voucher.signed {
-        Some(signed) => output.field("signed", &harmless(signed)),
-        None => Ok(()),
-    }
-}
-
 /// The voucher that was meant, by its id or its code.
 fn find(args: &OneArgs) -> Result<PortalVoucher, Error> {
     let all: PortalVouchers = client(&args.connection)?.get("/v1/portal/vouchers")?;
@@ -362,157 +342,4 @@ fn meant<'a>(all: &'a PortalVouchers, name: &str) -> Result<&'a PortalVoucher, E
 fn part(text: &str) -> String {
     let keeps = |c: &char| c.is_ascii_alphanumeric() || matches!(c, ':' | '-');
     text.chars().filter(keeps).collect()
-}
-
-fn one(voucher: PortalVoucher, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
-    let vouchers = PortalVouchers {
-        vouchers: vec![voucher],
-    };
-    show(&vouchers, format, output)
-}
-
-fn show(all: &PortalVouchers, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
-    match format.json {
-        true => output.json(all)?,
-        false => table(&all.vouchers, output)?,
-    }
-    Ok(())
-}
-
-fn table(vouchers: &[PortalVoucher], output: &mut Output<'_>) -> io::Result<()> {
-    if vouchers.is_empty() {
-        return output.line("No vouchers.");
-    }
-    let mut table = Table::new([
-        ("CODE", Align::Left),
-        ("STATE", Align::Left),
-        ("TIME", Align::Right),
-        ("LEFT", Align::Right),
-        ("BYTES", Align::Right),
-        ("RATE", Align::Right),
-        ("DEVICES", Align::Right),
-        ("NAME", Align::Left),
-        ("ID", Align::Left),
-    ]);
-    for voucher in vouchers {
-        let tone = match voucher.state.as_str() {
-            "active" => Tone::Good,
-            "available" => Tone::Plain,
-            _ => Tone::Dim,
-        };
-        let devices = format!("{}/{}", voucher.users.len(), voucher.devices);
-        let time = voucher
-            .duration
-            .map_or_else(|| "for ever".to_owned(), units::duration);
-        let time = match voucher.online {
-            true => format!("{time} on-line"),
-            false => time,
-        };
-        table.row(
-            [
-                voucher.code.as_str().into(),
-                Cell::toned(&voucher.state, tone),
-                time.as_str().into(),
-                Cell::or_dash(voucher.seconds_remaining.map(units::duration)),
-                Cell::or_dash(voucher.bytes_remaining.or(voucher.bytes).map(units::bytes)),
-                Cell::or_dash(voucher.rate.map(units::rate)),
-                devices.as_str().into(),
-                harmless(&voucher.name).as_str().into(),
-                voucher.id.as_str().into(),
-            ],
-            output,
-        )?;
-    }
-    table.finish(output)
-}
-
-fn show_clients(all: &PortalClients, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
-    if format.json {
-        return Ok(output.json(all)?);
-    }
-    if all.clients.is_empty() {
-        return Ok(output.line("No devices.")?);
-    }
-    let mut table = Table::new([
-        ("MAC", Align::Left),
-        ("STATE", Align::Left),
-        ("LEFT", Align::Right),
-        ("BYTES", Align::Right),
-        ("VOUCHER", Align::Left),
-        ("ADDRESSES", Align::Left),
-    ]);
-    for client in &all.clients {
-        let (word, tone) = match client.state {
-            PortalState::Waiting => ("waiting", Tone::Dim),
-            PortalState::Admitted => ("admitted", Tone::Good),
-            PortalState::Free => ("free", Tone::Good),
-            PortalState::Exempt => ("exempt", Tone::Plain),
-        };
-        let addresses: Vec<_> = client.addresses.iter().map(ToString::to_string).collect();
-        let voucher = client.voucher.as_ref().map(|id| match client.next.len() {
-            0 => id.clone(),
-            more => format!("{id} +{more}"),
-        });
-        table.row(
-            [
-                client.mac.as_str().into(),
-                Cell::toned(word, tone),
-                Cell::or_dash(client.seconds_remaining.map(units::duration)),
-                Cell::or_dash(client.bytes_remaining.map(units::bytes)),
-                Cell::or_dash(voucher.as_deref()),
-                addresses.join(" ").as_str().into(),
-            ],
-            output,
-        )?;
-    }
-    Ok(table.finish(output)?)
-}
-
-/// Seconds of a time: `90s`, `30m`, `2h`, `7d`.
-fn time(text: &str) -> Result<u64, String> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, unit) = text.split_at(digits);
-    let each = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        _ => return Err("a time is a whole number and s, m, h or d, such as 2h".to_owned()),
-    };
-    let number: u64 = number.parse().map_err(|_| "such as 2h".to_owned())?;
-    match number.checked_mul(each) {
-        Some(0) | None => Err("a time from 1s on".to_owned()),
-        // A hundred years: beyond that it is for ever.
-        Some(seconds) if seconds > 3_155_760_000 => Err("use --permanent".to_owned()),
-        Some(seconds) => Ok(seconds),
-    }
-}
-
-/// Bytes: `500MB`, `2GiB`.
-fn size(text: &str) -> Result<u64, String> {
-    match Octets::parse(text) {
-        Some(Octets(0)) | None => {
-            Err("a size is a whole number and kB, MB, GB or KiB, MiB, GiB, such as 500MB".into())
-        }
-        Some(Octets(bytes)) => Ok(bytes),
-    }
-}
-
-/// Bits a second: `500kbit`, `10Mbit`.
-fn rate(text: &str) -> Result<u64, String> {
-    let allowed = "a rate is a whole number and kbit, Mbit or Gbit, from 64kbit on, such as 10Mbit";
-    let rate = Rate::parse(text).ok_or_else(|| allowed.to_owned())?;
-    Ok(rate.0)
-}
-
-/// The end of a day, seconds since 1970.
-fn day(text: &str) -> Result<u64, String> {
-    let wrong = |_| "a day is written as 2026-12-31".to_owned();
-    let day: jiff::civil::Date = text.parse().map_err(wrong)?;
-    let end = day
-        .tomorrow()
-        .map_err(wrong)?
-        .to_zoned(jiff::tz::TimeZone::UTC)
-        .map_err(wrong)?;
-    u64::try_from(end.timestamp().as_second()).map_err(|_| "a day after 1970".to_owned())
 }

@@ -1,15 +1,15 @@
 //! Each request of a guest, from its head to its answer.
 
+mod heads;
+
 use std::cell::RefCell;
-use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use answers::{PortalMode, PortalState};
-use api::client::exchange;
 use api::server::{Answer, read_body};
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
@@ -25,14 +25,13 @@ use web::channel::Theirs;
 use web::throttle::{Allowance, CONNECT_EACH};
 use web::{Limits, Peer, Served};
 
+use heads::{header, keep, moved, pass, text};
+
+use super::asking::{Silent, answer_to, ask, told};
 use super::server::{Came, Knock, Opening, Visited, Visitor};
 use super::sockets::{PAGE, SECURE};
 use super::welcome::Told;
 use crate::daemon::unix_seconds;
-
-/// Name of the cookie, and seconds for which it is kept: a year.
-const COOKIE: &str = "weir";
-const KEPT: u32 = 31_536_000;
 
 /// Bytes of a form: a code and a token.
 const FORM: usize = 4096;
@@ -69,9 +68,6 @@ struct Welcome {
     told: Told,
     picture: Bytes,
 }
-
-/// Weir did not answer, or not this.
-pub struct Silent;
 
 impl Door {
     pub fn new(opening: Opening, theirs: Rc<Theirs>) -> Self {
@@ -349,35 +345,6 @@ impl Door {
     }
 }
 
-/// Asks weir.
-pub async fn ask<T: DeserializeOwned>(
-    theirs: &Theirs,
-    path: &str,
-    said: &impl Serialize,
-) -> Result<T, Silent> {
-    let body = serde_json::to_vec(said).map_err(|_| Silent)?;
-    let request = Request::post(path).body(Full::new(Bytes::from(body)));
-    told(theirs, request.map_err(|_| Silent)?).await
-}
-
-async fn told<T: DeserializeOwned>(
-    theirs: &Theirs,
-    request: Request<Full<Bytes>>,
-) -> Result<T, Silent> {
-    let octets = answer_to(theirs, request).await?;
-    serde_json::from_slice(&octets).map_err(|_| Silent)
-}
-
-async fn answer_to(theirs: &Theirs, request: Request<Full<Bytes>>) -> Result<Bytes, Silent> {
-    let stream = theirs.connect().map_err(|_| Silent)?;
-    let answer = exchange(stream, request).await.map_err(|_| Silent)?;
-    if !answer.status().is_success() {
-        return Err(Silent);
-    }
-    let octets = answer.into_body().collect().await.map_err(|_| Silent)?;
-    Ok(octets.to_bytes())
-}
-
 impl Served for Door {
     fn limits(&self) -> Limits {
         Limits {
@@ -470,49 +437,4 @@ fn visitor(address: IpAddr) -> Visitor {
         pass: None,
         password: String::new(),
     }
-}
-
-/// What a browser had from before.
-fn pass(headers: &HeaderMap) -> Option<Pass> {
-    let cookies = header(headers, "cookie").split(';');
-    let mut ours = cookies.filter_map(|one| one.trim().strip_prefix(COOKIE)?.strip_prefix('='));
-    ours.find_map(|text| text.parse().ok())
-}
-
-/// What a browser is to keep: for scripts and other pages there is nothing to see (RFC 6265 section
-/// 5.3; `SameSite`: draft-ietf-httpbis-rfc6265bis).
-fn keep(response: &mut Response<Answer>, pass: &str) {
-    let text = format!("{COOKIE}={pass}; Path=/; Max-Age={KEPT}; HttpOnly; SameSite=Lax");
-    if let Ok(value) = HeaderValue::from_str(&text) {
-        response
-            .headers_mut()
-            .insert(hyper::header::SET_COOKIE, value);
-    }
-}
-
-fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
-    let value = headers.get(name).and_then(|value| value.to_str().ok());
-    value.unwrap_or_default()
-}
-
-fn text(status: StatusCode, media: &'static str, text: String) -> Response<Answer> {
-    let mut response = Response::new(Answer::whole(text.into()));
-    *response.status_mut() = status;
-    response
-        .headers_mut()
-        .insert(hyper::header::CONTENT_TYPE, HeaderValue::from_static(media));
-    response
-}
-
-fn moved(status: StatusCode, to: &str) -> Response<Answer> {
-    let mut body = String::new();
-    let _ = write!(
-        body,
-        "<!doctype html><title>Log in</title><a href=\"{to}\">Log in</a>"
-    );
-    let mut response = text(status, "text/html; charset=utf-8", body);
-    if let Ok(to) = HeaderValue::from_str(to) {
-        response.headers_mut().insert(hyper::header::LOCATION, to);
-    }
-    response
 }

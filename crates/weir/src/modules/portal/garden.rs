@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use tracing::debug;
 use web::channel::Theirs;
 
-use super::door::ask;
+use super::asking::ask;
 use super::keeper::Keeper;
 use super::resolver;
 use crate::daemon::Face;

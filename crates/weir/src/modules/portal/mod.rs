@@ -1,5 +1,6 @@
 //! The portal: guests get no further before they log in, and no longer than they may.
 
+mod asking;
 mod beside;
 mod check;
 mod command;

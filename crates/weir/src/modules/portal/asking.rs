@@ -1,0 +1,43 @@
+//! What the portal's process asks of weir.
+
+use api::client::exchange;
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use hyper::body::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use web::channel::Theirs;
+
+/// Weir did not answer, or not this.
+pub struct Silent;
+
+/// Asks weir.
+pub async fn ask<T: DeserializeOwned>(
+    theirs: &Theirs,
+    path: &str,
+    said: &impl Serialize,
+) -> Result<T, Silent> {
+    let body = serde_json::to_vec(said).map_err(|_| Silent)?;
+    let request = Request::post(path).body(Full::new(Bytes::from(body)));
+    told(theirs, request.map_err(|_| Silent)?).await
+}
+
+/// What weir tells.
+pub async fn told<T: DeserializeOwned>(
+    theirs: &Theirs,
+    request: Request<Full<Bytes>>,
+) -> Result<T, Silent> {
+    let octets = answer_to(theirs, request).await?;
+    serde_json::from_slice(&octets).map_err(|_| Silent)
+}
+
+/// The same, as it comes.
+pub async fn answer_to(theirs: &Theirs, request: Request<Full<Bytes>>) -> Result<Bytes, Silent> {
+    let stream = theirs.connect().map_err(|_| Silent)?;
+    let answer = exchange(stream, request).await.map_err(|_| Silent)?;
+    if !answer.status().is_success() {
+        return Err(Silent);
+    }
+    let octets = answer.into_body().collect().await.map_err(|_| Silent)?;
+    Ok(octets.to_bytes())
+}

@@ -1,0 +1,289 @@
+//! Each key: read, listed, with its bounds.
+
+use super::*;
+
+#[test]
+fn every_key_is_read_with_its_line() {
+    let text = r#"
+[offload]
+enabled = false
+tcp = false
+udp = false
+reprove = "1m"
+flows = 65536
+opt_out_mark = "0x10/0xF0"
+each_packet = "ignore"
+hook = "tc"
+bridge = true
+shadow = true
+
+[ports.wan0]
+hook = "xdp"
+[ports."eth0.10"]
+hook = "off"
+
+[api]
+socket = "/run/other.sock"
+
+[log]
+level = "debug"
+
+[drops]
+learn = true
+sets = ["inet fw4 a"]
+ports = ["wan0"]
+verify = false
+routes = true
+
+[monitor]
+enabled = false
+size = "cache"
+names = false
+leases = ["/tmp/a.leases"]
+probes = ["drops"]
+
+[monitor.ipfix]
+collector = "[::1]:4739"
+biflow = true
+active = "30s"
+nat_events = true
+
+[history]
+enabled = false
+file = "/tmp/history.db"
+flush = "1m"
+limit = "8MiB"
+month_begins = 15
+
+[multipath]
+partner = "weir1-fPgJ7NjhbUHQ_CnG7VY1aPX9jNvoBGOMtL9j4fLKfDRnbpo0lhDpJJr-kWw@partner.example:9349"
+fallback = "stop"
+encrypt = "all"
+direct = ["198.51.100.0/24"]
+direct_ports = ["tcp/25", "udp/5060-5090"]
+direct_devices = ["02:00:5e:10:00:07", "192.168.1.7"]
+forward = ["tcp/8022 = 192.168.1.2:22"]
+
+[multipath.paths.wwan0]
+use = "backup"
+weight = 50
+up = "1500kbit"
+down = "20Mbit"
+
+[portal]
+devices = ["br-lan"]
+title = "Café"
+garden = ["198.51.100.0/24", "*.example.net"]
+garden_time = "30m"
+resolver = "192.0.2.53"
+exempt = ["02-00-5E-10-00-01"]
+free = "read"
+free_time = "30m"
+free_pause = "2h"
+free_rate = "2Mbit"
+free_password = "/etc/weir/portal.password"
+host = "Portal.example.net"
+certificate = "/etc/weir/portal/c.pem"
+certificate_key = "/etc/weir/portal/k.pem"
+text = "/etc/weir/portal.md"
+venue = "https://example.org/"
+closed = ["sun-thu 22:00-06:00"]
+open = ["Sun"]
+trust = ["11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= the roof"]
+vouchers = "/tmp/vouchers"
+[web]
+enabled = false
+listen = ["192.168.1.1:443", "[::1]:9347"]
+hosts = ["router.lan"]
+tls = "own"
+certificate = "/tmp/c.pem"
+key = "/tmp/k.pem"
+insecure = true
+password = "/tmp/password"
+metrics = "loopback"
+
+[quotas."02:00:00:00:00:01"]
+limit = "50GB"
+per = "week"
+warn = 90
+action = "cut"
+"#;
+    let read = parse(text, "weir.toml").expect("good");
+    assert!(
+        !*read.of::<Offload>().enabled
+            && !*read.of::<Offload>().tcp
+            && !*read.of::<Offload>().udp
+            && *read.of::<Offload>().bridge
+            && *read.of::<Offload>().shadow
+    );
+    assert_eq!(*read.of::<Offload>().reprove, Duration::from_secs(60));
+    assert_eq!(*read.of::<Offload>().flows, FlowRoom::Connections(65536));
+    assert_eq!(
+        *read.of::<Offload>().opt_out_mark,
+        Some(Mark {
+            value: 0x10,
+            mask: 0xf0
+        })
+    );
+    assert_eq!(*read.of::<Offload>().each_packet, EachPacket::Ignore);
+    assert_eq!(*read.of::<Offload>().hook, HookChoice::Tc);
+    let quota = &read.named::<QuotaSettings>()["02:00:00:00:00:01"];
+    assert_eq!(
+        (*quota.limit, *quota.per, *quota.warn, *quota.action),
+        (
+            Octets(50_000_000_000),
+            QuotaPeriod::Week,
+            90,
+            QuotaAction::Cut
+        )
+    );
+    assert_eq!(
+        (
+            *read.of::<History>().limit,
+            *read.of::<History>().month_begins
+        ),
+        (Octets(8 << 20), 15)
+    );
+    let multipath = read.of::<Multipath>();
+    let partner = multipath.partner.as_ref().map(Pairing::address);
+    assert_eq!(partner.as_deref(), Some("partner.example:9349"));
+    assert_eq!(
+        (*multipath.fallback, multipath.direct.len()),
+        (Fallback::Stop, 1)
+    );
+    let path = &read.named::<PathSettings>()["wwan0"];
+    assert_eq!(
+        (
+            *path.used,
+            *path.weight,
+            path.up.map(|rate| rate.0),
+            path.down.map(|rate| rate.0)
+        ),
+        (Use::Backup, 50, Some(1_500_000), Some(20_000_000))
+    );
+    assert_eq!(
+        (multipath.direct_ports.len(), multipath.direct_devices.len()),
+        (2, 2)
+    );
+    let portal = read.of::<Portal>();
+    assert_eq!(
+        (portal.devices.len(), portal.title.0.as_str()),
+        (1, "Caf\u{e9}")
+    );
+    assert_eq!(
+        portal.gift(None).and_then(|gift| gift.rate),
+        Some(2_000_000)
+    );
+    assert_eq!(
+        (portal.closed.0[0].to_string(), portal.open.0[0].to_string()),
+        ("Mon,Tue,Wed,Thu,Sun 22:00-06:00".into(), "Sun".into())
+    );
+    assert_eq!(
+        portal.text.0.as_deref(),
+        Some(std::path::Path::new("/etc/weir/portal.md"))
+    );
+    assert_eq!(portal.venue.0.as_deref(), Some("https://example.org/"));
+    assert_eq!(
+        portal.trust.0[0].to_string(),
+        "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= the roof"
+    );
+    assert_eq!(
+        (portal.garden.networks().len(), portal.exempt.0[0]),
+        (1, [2, 0, 0x5e, 0x10, 0, 1])
+    );
+    assert_eq!(
+        (
+            portal.garden.names()[0].to_string(),
+            portal.resolver.0,
+            *portal.garden_time
+        ),
+        (
+            "*.example.net".into(),
+            Some([192, 0, 2, 53].into()),
+            Duration::from_secs(1800)
+        )
+    );
+    let forward = multipath.forward.iter().map(ToString::to_string);
+    assert_eq!(forward.collect::<Vec<_>>(), ["tcp/8022 = 192.168.1.2:22"]);
+    assert_eq!(
+        (&*read.of::<Web>().tls, &*read.of::<Web>().metrics),
+        (&WebTls::Own, &MetricsFor::Loopback)
+    );
+    assert_eq!(*read.of::<Monitor>().size, MeterRoom::Cache);
+    assert_eq!(*read.of::<Monitor>().probes, [::monitor::probes::PROBES[0]]);
+    assert_eq!(
+        *read.of::<Ipfix>().collector,
+        Some(Collector("[::1]:4739".into()))
+    );
+    assert_eq!(*read.named::<PortSettings>()["wan0"].hook, PortHook::Xdp);
+    assert_eq!(*read.named::<PortSettings>()["eth0.10"].hook, PortHook::Off);
+    assert_eq!(
+        read.of::<Api>().socket.as_deref(),
+        Some(std::path::Path::new("/run/other.sock"))
+    );
+    assert_eq!(*read.of::<Log>().level, LogLevel::Debug);
+    assert_eq!(
+        read.of::<Offload>().reprove.origin,
+        Origin::File {
+            name: "weir.toml".into(),
+            line: 6
+        }
+    );
+    assert_eq!(
+        read.named::<PortSettings>()["eth0.10"]
+            .hook
+            .origin
+            .to_string(),
+        "weir.toml:17"
+    );
+    assert!(
+        read.entries()
+            .iter()
+            .all(|entry| entry.origin.starts_with("weir.toml:"))
+    );
+}
+
+#[test]
+fn every_default_is_listed_once() {
+    let help = help(&all().sections());
+    assert_eq!(help.len(), 76);
+    let entries = Effective::defaults(&all().sections()).entries();
+    assert_eq!(entries.len(), 67, "no device has settings of its own");
+    assert!(
+        entries
+            .iter()
+            .all(|entry| entry.origin == "default" && !entry.value.is_null())
+    );
+    for entry in entries {
+        let (section, name) = entry.key.rsplit_once('.').expect("dotted");
+        let found = help
+            .iter()
+            .find(|key| key.section == section && key.name == name)
+            .expect("in the manual");
+        assert_eq!(found.default, entry.value);
+    }
+}
+
+#[test]
+fn bounds_belong_to_the_key() {
+    let longer = parse("history.flush = \"2h\"", "f").expect("longer than a proof may last");
+    assert_eq!(*longer.of::<History>().flush, Duration::from_secs(7_200));
+    for (text, hint) in [
+        ("offload.reprove = \"2h\"", "a time from \"1s\" to \"10m\""),
+        ("history.flush = \"25h\"", "a time from \"1s\" to \"24h\""),
+        (
+            "monitor.ipfix.active = \"500ms\"",
+            "a time from \"1s\" to \"10m\"",
+        ),
+        ("history.month_begins = 29", "a number from 1 to 28"),
+        ("history.month_begins = 0", "a number from 1 to 28"),
+        ("quotas.default.warn = 101", "a number from 1 to 100"),
+        (
+            "multipath.paths.wan0.weight = 256",
+            "a number from 1 to 100",
+        ),
+    ] {
+        let errors = errors(text);
+        assert!(errors.len() == 1 && errors[0].contains(hint), "{errors:?}");
+    }
+}
