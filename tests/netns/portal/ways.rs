@@ -81,6 +81,10 @@ fn a_second_voucher_goes_on_where_the_first_ends() -> Result<(), Error> {
         (Some(short.id), vec![long.id.clone()])
     );
     assert!(guest.seconds_remaining.is_some_and(|left| left > 3600));
+    // The kernel knows both, whatever becomes of weir.
+    let router = place.lab.node("router")?;
+    let set = router.run("nft list set inet weir_portal guests4")?;
+    assert!(set.contains("expires 1h"), "{set}");
     let (server, to) = (place.lab.node("server")?, SocketAddr::new(SERVER, 5000));
     let transfer = Transfer::start(place.client()?, server, to, 1, Some(1_000_000))?;
     place.weir.wait_for_forwarding(5000)?;
@@ -90,7 +94,6 @@ fn a_second_voucher_goes_on_where_the_first_ends() -> Result<(), Error> {
     assert!(began.elapsed() > Duration::from_secs(5));
     let before = transfer.progress();
     transfer.advance(before + 100_000, LIMIT)?;
-    let router = place.lab.node("router")?;
     let set = router.run("nft list set inet weir_portal guests4")?;
     assert!(set.contains("expires 59m"), "{set}");
     transfer.stop()?;
