@@ -393,3 +393,20 @@ fn notes_go_over_others_and_count_once() {
     let own = (key(3).public(), 4000, WALL);
     assert!(!third.hear((&note.0, &note.1), own, &mut Vec::new()));
 }
+
+#[test]
+fn a_rate_is_that_of_the_voucher_by_which_a_device_is_in() {
+    let slow = |id| Voucher {
+        rate: Some(1_000_000),
+        ..voucher(id)
+    };
+    let mut guests = guests([slow(1), voucher(2), slow(3)]);
+    log_in(&mut guests, ONE, 2, 1, 0);
+    log_in(&mut guests, TWO, 3, 2, 0);
+    assert_eq!(guests.slowed().addresses(), &[at(2)].into());
+    // A voucher that waits has no say yet.
+    log_in(&mut guests, TWO, 3, 3, 0);
+    assert_eq!(guests.slowed().addresses(), &[at(2)].into());
+    guests.expire((HOUR, WALL), &mut Vec::new());
+    assert_eq!(guests.slowed().addresses(), &[at(3)].into());
+}

@@ -40,11 +40,16 @@ impl Guests {
     /// Devices whose rate is limited.
     pub fn slowed(&self) -> Slowed {
         let mut slowed = Slowed::default();
-        for (mac, guest) in &self.guests {
-            let id = guest.voucher.as_ref();
-            let rate = id.and_then(|id| self.vouchers.get(id)?.voucher.rate);
-            if let Some(rate) = rate {
-                slowed.add(mac, guest.addresses.iter().copied(), rate);
+        // By vouchers, as few have a rate.
+        for Kept { voucher, .. } in self.vouchers.values() {
+            let Some(rate) = voucher.rate else { continue };
+            for user in &voucher.users {
+                let guest = self.guests.get(&user.mac);
+                // One that waits has no say yet.
+                let by_this = |guest: &&Guest| guest.voucher.as_ref() == Some(&voucher.id);
+                if let Some(guest) = guest.filter(by_this) {
+                    slowed.add(&user.mac, guest.addresses.iter().copied(), rate);
+                }
             }
         }
         slowed

@@ -332,6 +332,8 @@ impl Keeper {
             self.reckon();
         }
         let mut ended = HashSet::new();
+        // Of a voucher that changed twice only how it is now is written.
+        let mut kept = BTreeMap::new();
         for change in changes {
             match change {
                 Change::Address(_, address, _) => {
@@ -341,12 +343,17 @@ impl Keeper {
                     }
                 }
                 Change::Keep(voucher) if voucher.free => {}
-                Change::Keep(voucher) => self.store.note(Entry::Voucher(voucher).line()),
+                Change::Keep(voucher) => {
+                    kept.insert(voucher.id.clone(), voucher);
+                }
                 Change::End(address) => {
                     ended.insert(address);
                 }
                 _ => {}
             }
+        }
+        for voucher in kept.into_values() {
+            self.store.note(Entry::Voucher(voucher).line());
         }
         end_connections(&ended, router);
     }
