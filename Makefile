@@ -59,6 +59,7 @@ lint: $(OBJECTS) ## formatting, clippy, warnings of the BPF sources, shell scrip
 	$(CARGO) fmt --all --check
 	shellcheck $(SHELL_SCRIPTS)
 	$(CARGO) clippy $(WORKSPACE) --all-targets -- -D warnings
+	$(CARGO) clippy -p weir --no-default-features -- -D warnings
 
 # The binaries first: tests run target/debug/weir.
 compile: ## builds the tests, and the binaries they run

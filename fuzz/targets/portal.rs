@@ -1,15 +1,16 @@
 //! What guests type and send to the portal, what they ask for names, what nodes tell each other, and
-//! what is left of the files of vouchers and figures; and pictures.
+//! what is left of the files of vouchers and figures; pictures; and what RADIUS servers say.
 #![no_main]
 
 use std::net::IpAddr;
 
 use libfuzzer_sys::fuzz_target;
+use weir_portal::account::Account;
 use weir_portal::code::Code;
 use weir_portal::figures::Figures;
 use weir_portal::notes::Note;
 use weir_portal::signed::Signed;
-use weir_portal::{form, journal, names, picture};
+use weir_portal::{form, journal, names, picture, radius, rates};
 
 fuzz_target!(|octets: &[u8]| {
     let _ = form::field(octets, "code");
@@ -35,6 +36,19 @@ fuzz_target!(|octets: &[u8]| {
             assert!(!note.is_newer(&note));
         }
     }
+    if let Some(terms) = radius::terms(octets) {
+        assert!(terms.rate.is_none_or(|rate| rates::RATES.contains(&rate)));
+    }
+    let account = Account {
+        name: "guest",
+        password: "secret",
+        mac: [2, 0, 0, 0, 0, 1],
+        address: IpAddr::from([192, 168, 1, 2]),
+    };
+    let secret = radius::Secret::new(b"known").expect("a secret");
+    let question = radius::Question::new(&account, "router", &secret, (0, [0; 16]));
+    let question = question.expect("a question");
+    assert!(question.answer(octets, &secret).is_err(), "forged");
     let _ = picture::look(octets);
     let (mut figures, _) = Figures::read(octets);
     let (again, damaged) = Figures::read(figures.file().as_bytes());

@@ -1,6 +1,8 @@
 //! Guests behind a portal: they get no further before they log in, and no longer than they may,
 //! whoever forwards their packets.
 
+#[path = "portal/accounts.rs"]
+mod accounts;
 #[path = "portal/browser.rs"]
 mod browser;
 #[path = "portal/check.rs"]

@@ -53,6 +53,9 @@ pub struct PortalClient {
     pub state: PortalState,
     /// Id of its voucher, if it has one.
     pub voucher: Option<String>,
+    /// What his account is called who has it, if he came by that.
+    #[serde(default)]
+    pub account: Option<String>,
     /// Ids of those that begin one after the other when that is over.
     #[serde(default)]
     pub next: Vec<String>,
@@ -72,7 +75,7 @@ pub struct PortalClient {
 pub enum PortalState {
     /// Nothing but log in.
     Waiting,
-    /// It is let in, by a voucher.
+    /// It is let in, by a voucher or an account.
     Admitted,
     /// It is let in without one, for a while.
     Free,

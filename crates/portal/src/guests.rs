@@ -1,5 +1,6 @@
 //! Vouchers, and the devices that came with them: what happens, and what changes by it.
 
+mod accounts;
 mod asked;
 mod browsers;
 mod elsewhere;
@@ -14,7 +15,7 @@ use kernel::Mac;
 
 use crate::Millis;
 use crate::code::{Code, Former};
-use crate::voucher::{State, Voucher};
+use crate::voucher::{Origin, State, Voucher};
 use kept::Kept;
 
 /// Addresses that one device has at most: IPv6 addresses that change; a repeater has those of all
@@ -314,14 +315,23 @@ impl Guests {
     }
 
     /// A device goes: by its own wish, or the administrator's. Whether it was let in.
-    pub fn end(&mut self, mac: Mac, now: Millis, out: &mut Vec<Change>) -> bool {
+    pub fn end(&mut self, mac: Mac, (now, wall): (Millis, u64), out: &mut Vec<Change>) -> bool {
         let Some(guest) = self.guests.get(&mac) else {
             return false;
         };
-        for id in guest.voucher.iter().chain(&guest.next) {
-            if let Some(kept) = self.vouchers.get_mut(id) {
-                kept.voucher.users.retain(|user| user.mac != mac);
-                out.push(kept.noted(now));
+        let ids: Vec<_> = guest.voucher.iter().chain(&guest.next).cloned().collect();
+        for id in ids {
+            let Some(kept) = self.vouchers.get_mut(&id) else {
+                continue;
+            };
+            kept.voucher.users.retain(|user| user.mac != mac);
+            let account = kept.voucher.origin == Origin::Account;
+            if account {
+                kept.voucher.over.get_or_insert(wall);
+            }
+            out.push(kept.noted(now));
+            if account {
+                self.forget(&id);
             }
         }
         self.refuse(mac, out);
@@ -373,12 +383,12 @@ impl Guests {
             kept.voucher.over.get_or_insert(wall);
             out.push(kept.noted(now));
             kept.since = None;
-            let (users, free) = (kept.voucher.users.clone(), kept.voucher.free);
+            let (users, origin) = (kept.voucher.users.clone(), kept.voucher.origin);
             for user in users {
                 self.without(user.mac, &id, (now, wall), out);
             }
-            if free && let Some(kept) = self.vouchers.remove(&id) {
-                self.codes.remove(&kept.voucher.code);
+            if !origin.is_sold() {
+                self.forget(&id);
             }
         }
     }

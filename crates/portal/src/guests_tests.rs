@@ -174,7 +174,7 @@ fn a_voucher_of_bytes_is_over_when_they_are_gone() {
 #[test]
 fn what_nobody_sold_is_forgotten() {
     let free = Voucher {
-        free: true,
+        origin: Origin::Free,
         ..voucher(1)
     };
     let mut guests = guests([]);
@@ -184,6 +184,51 @@ fn what_nobody_sold_is_forgotten() {
     guests.expire((HOUR, WALL), &mut Vec::new());
     assert!(guests.guest(&ONE).is_none());
     assert!(guests.add(free), "the next one");
+}
+
+/// What is left of an account's time is so after a restart, and nothing of one that is over.
+#[test]
+fn an_account_is_known_for_as_long_as_it_holds() {
+    let account = |number| Voucher {
+        origin: Origin::Account,
+        name: "Ada".to_owned(),
+        ..voucher(number)
+    };
+    let mut guests = guests([voucher(5)]);
+    let mut out = Vec::new();
+    for (number, mac) in [(1, ONE), (2, TWO)] {
+        assert!(guests.add(account(number)));
+        let id = format!("{number:016x}");
+        let when = (u64::from(number) * 1000, WALL + u64::from(number));
+        guests.admit(mac, &id, when, &mut out).expect("let in");
+    }
+    assert_eq!(guests.vouchers(1).count(), 1, "nobody sold it");
+    assert_eq!(guests.used(4000).len(), 2);
+    assert_eq!(guests.devices_of("ADA"), [ONE, TWO]);
+    assert_eq!(guests.account(&TWO), Some("Ada"));
+    let mut text = String::new();
+    let mut keep = |out: &[Change]| {
+        for change in out {
+            if let Change::Keep(voucher) = change {
+                text += &crate::journal::Entry::Voucher(voucher.clone()).line();
+            }
+        }
+        crate::journal::read(text.as_bytes()).vouchers
+    };
+    let read = keep(&out);
+    assert_eq!(read.len(), 2);
+    let again = Guests::new(read.into_values(), 0, &mut Vec::new());
+    assert_eq!(again.account(&ONE), Some("Ada"));
+    // He leaves with one; the time of the other ends.
+    out.clear();
+    assert!(guests.end(ONE, (5000, WALL), &mut out));
+    assert_eq!(guests.devices_of("ada"), [TWO]);
+    assert_eq!(keep(&out).len(), 1);
+    out.clear();
+    guests.expire((HOUR + 9000, WALL), &mut out);
+    assert!(keep(&out).is_empty());
+    assert!(guests.guest(&TWO).is_none() && guests.vouchers.len() == 1);
+    assert_eq!(guests.codes.len(), 1);
 }
 
 fn state(guests: &Guests, number: u8, now: Millis) -> State {
@@ -249,7 +294,7 @@ fn what_waits_can_be_taken_elsewhere_and_given_back() {
     assert!(out.contains(&Change::Admit(ONE, Some(2 * HOUR - 1000))));
     assert!(out.contains(&Change::Admit(TWO, Some(HOUR))));
     let mut out = Vec::new();
-    assert!(guests.end(ONE, 2000, &mut out));
+    assert!(guests.end(ONE, (2000, WALL), &mut out));
     assert!(out.contains(&Change::Refuse(ONE)));
     assert!(
         guests

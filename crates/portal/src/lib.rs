@@ -1,5 +1,6 @@
 //! A captive portal: who may use a network, until when. Pure: no clock, no socket, no file.
 //!
+//! - [`account`]: who has an account elsewhere, and what is said of it.
 //! - [`code`]: what people type.
 //! - [`voucher`]: what was sold, and what became of it.
 //! - [`journal`]: vouchers as lines of a file that may be cut off anywhere.
@@ -8,6 +9,7 @@
 //! - [`rules`]: the firewall's table, as text for `nft`.
 //! - [`rates`]: how fast guests are.
 //! - [`schedule`]: hours in which nobody gets in, or everybody.
+//! - `radius`: what a RADIUS server is asked of an account, and what it says.
 //! - [`form`]: what a form of the page sends.
 //! - [`keys`]: keys of nodes, and what is signed by them.
 //! - [`signed`]: a voucher that any node can check alone.
@@ -22,6 +24,7 @@
 //! - [`figures`]: how many came by day, for how long.
 //! - [`text`]: what a community says there, in Markdown.
 
+pub mod account;
 pub mod code;
 pub mod figures;
 pub mod form;
@@ -35,6 +38,8 @@ pub mod page;
 pub mod pass;
 pub mod picture;
 pub mod pirania;
+#[cfg(feature = "radius")]
+pub mod radius;
 pub mod rates;
 pub mod rules;
 pub mod schedule;

@@ -1,65 +1,13 @@
 //! What guests are shown: one page without scripts, in their language. Pure.
 
+mod words;
+
 use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
 use crate::guests::Refusal;
-
-/// Languages that there are words in; the first is for everybody else.
-const LANGUAGES: [(&str, &Words); 2] = [("en", &ENGLISH), ("de", &GERMAN)];
-
-/// What is said.
-struct Words {
-    welcome: &'static str,
-    code: &'static str,
-    hint: &'static str,
-    connect: &'static str,
-    inside: &'static str,
-    left: &'static str,
-    for_ever: &'static str,
-    leave: &'static str,
-    more: &'static str,
-    free: &'static str,
-    again: &'static str,
-    other: &'static str,
-    password: &'static str,
-    venue: &'static str,
-}
-
-const ENGLISH: Words = Words {
-    welcome: "Welcome",
-    code: "Code of your voucher",
-    hint: "Eight letters and digits. Capitals, spaces and dashes do not matter.",
-    connect: "Connect",
-    inside: "You are connected.",
-    left: "Time left:",
-    for_ever: "without an end",
-    leave: "Disconnect",
-    more: "Add another voucher",
-    free: "Go on without a voucher, for",
-    again: "Go on with your voucher",
-    other: "Or the code of another voucher",
-    password: "Password",
-    venue: "About this place",
-};
-
-const GERMAN: Words = Words {
-    welcome: "Willkommen",
-    code: "Code des Gutscheins",
-    hint: "Acht Buchstaben und Ziffern. Großschreibung, Leerzeichen und Striche sind egal.",
-    connect: "Verbinden",
-    inside: "Sie sind verbunden.",
-    left: "Verbleibende Zeit:",
-    for_ever: "ohne Ende",
-    leave: "Trennen",
-    more: "Weiteren Gutschein einlösen",
-    free: "Ohne Gutschein weiter, für",
-    again: "Mit Ihrem Gutschein weiter",
-    other: "Oder der Code eines anderen Gutscheins",
-    password: "Passwort",
-    venue: "Über diesen Ort",
-};
+use words::choose;
 
 /// Why somebody is not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +25,12 @@ pub enum Trouble {
     Invalidated,
     /// It is not the password.
     NotThePassword,
+    /// Nobody has this name and this password.
+    NotTheAccount,
+    /// What somebody's account is good for is used up.
+    Spent,
+    /// Who knows accounts does not say anything.
+    Silent,
     /// Too many wrong ones: so many seconds to wait.
     Wait(u64),
     /// There is nothing free now: so many seconds to wait.
@@ -127,11 +81,23 @@ impl Trouble {
                 "Dieser Gutschein wurde zurückgezogen. Bitte dort fragen, wo er herkommt.",
             ),
             Self::NotThePassword => ("This is not the password.", "Das ist nicht das Passwort."),
+            Self::NotTheAccount => (
+                "There is no account with this name and this password.",
+                "Es gibt kein Konto mit diesem Namen und diesem Passwort.",
+            ),
+            Self::Spent => (
+                "What your account is good for is used up.",
+                "Was Ihr Konto erlaubt, ist aufgebraucht.",
+            ),
+            Self::Silent => (
+                "Nobody can say now who has an account. Try again in a moment.",
+                "Gerade kann niemand sagen, wer ein Konto hat. Bitte gleich noch einmal versuchen.",
+            ),
             Self::Wait(seconds) => {
                 let seconds = counted(seconds, german);
                 return match german {
-                    false => format!("Too many wrong codes. Try again in {seconds}."),
-                    true => format!("Zu viele falsche Codes. Bitte in {seconds} erneut."),
+                    false => format!("Too many wrong tries. Try again in {seconds}."),
+                    true => format!("Zu viele Fehlversuche. Bitte in {seconds} erneut."),
                 };
             }
             Self::Rest(seconds) => {
@@ -205,6 +171,8 @@ pub struct Shown<'a> {
     pub free: Option<u64>,
     /// For that a password is needed.
     pub password: bool,
+    /// Who has an account may come with that; the name that stands in the form already.
+    pub account: Option<&'a str>,
     /// The signed voucher by which this browser was let in before.
     pub again: Option<&'a str>,
     /// Nobody gets in now: there is nothing to send.
@@ -298,6 +266,18 @@ pub fn html(shown: &Shown<'_>) -> String {
         words.hint,
         words.connect
     );
+    if let Some(name) = shown.account {
+        let name = escaped(name);
+        let _ = writeln!(
+            text,
+            "<h2>{}</h2>\n<form method=\"post\" action=\"/account\">{token}<label for=\"name\">{}</label>\n\
+             <input id=\"name\" name=\"name\" required maxlength=\"253\" autocomplete=\"username\" \
+             autocapitalize=\"none\" spellcheck=\"false\" value=\"{name}\">\n<label \
+             for=\"secret\">{}</label>\n<input id=\"secret\" name=\"password\" type=\"password\" required \
+             maxlength=\"128\" autocomplete=\"current-password\">\n<button>{}</button></form>",
+            words.account, words.name, words.password, words.log_in
+        );
+    }
     // Behind the code, which most come for; before what is to be read first.
     if shown.inside.is_none() {
         text.push_str(shown.text);
@@ -331,7 +311,7 @@ const STYLE: &str = "\
 font:1.05rem/1.5 system-ui,sans-serif}\
 main{max-width:26rem;margin:0 auto;padding:1.5rem 1rem}h1{font-size:1.5rem;line-height:1.2;\
 overflow-wrap:anywhere}h2{font-size:1.1rem;margin:2rem 0 .5rem}\
-form{margin:1rem 0}label{display:block;font-weight:600}\
+form{margin:1rem 0}label{display:block;font-weight:600;margin-top:.75rem}\
 input[name]{width:100%;font:1.4rem/1.2 ui-monospace,monospace;letter-spacing:.08em;\
 padding:.6rem;border:2px solid var(--edge);border-radius:.4rem;\
 background:var(--sheet);color:var(--ink)}\
@@ -345,23 +325,6 @@ button.quiet{background:transparent;color:var(--key)}\
 :focus-visible{outline:3px solid var(--key);outline-offset:2px}\
 .hint{font-size:.9rem;margin:.4rem 0 1rem}.trouble{color:var(--bad);font-weight:600}\
 .inside{color:var(--good);font-weight:600}";
-
-/// The first language that a browser asks for and that there is (RFC 9110 section 12.5.4; browsers
-/// put the best first).
-fn choose(languages: &str) -> (&'static str, &'static Words) {
-    let wanted = languages.split(',').take(32);
-    wanted
-        .filter_map(|one| {
-            let tag = one.split(';').next().unwrap_or_default().trim();
-            let primary = tag.split('-').next().unwrap_or_default();
-            LANGUAGES
-                .iter()
-                .find(|(name, _)| name.eq_ignore_ascii_case(primary))
-        })
-        .copied()
-        .next()
-        .unwrap_or(LANGUAGES[0])
-}
 
 /// In hours and minutes; in the last minute in seconds.
 fn time(seconds: u64) -> String {

@@ -5,10 +5,14 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write;
 use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
 use kernel::{Batch, ElementStep, Limit, Mac};
 
 use crate::rules::{Element, TABLE, elements};
+
+/// Rates that can be had, bit/s.
+pub const RATES: RangeInclusive<u64> = 64_000..=1_000_000_000_000;
 
 /// Map of hardware addresses: what they send.
 const UP: &str = "up";

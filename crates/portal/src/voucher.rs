@@ -54,9 +54,9 @@ pub struct Voucher {
     /// Its time goes by only while one of its devices is on-line.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub online: bool,
-    /// Nobody sold it: it lets one device in for a while, and is forgotten after that.
-    #[serde(skip)]
-    pub free: bool,
+    /// Whence it is.
+    #[serde(default, skip_serializing_if = "Origin::is_sold")]
+    pub origin: Origin,
     /// Devices that use it, the last that came last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub users: Vec<User>,
@@ -75,6 +75,26 @@ pub struct Voucher {
     /// How it was used by more than it was sold for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub double: Option<Double>,
+}
+
+/// Whence a voucher is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// It was sold: somebody has its code.
+    #[default]
+    Sold,
+    /// It lets one device in for a while, without anything. Forgotten when that is over, or weir ends.
+    Free,
+    /// It lets one device in of who has an account, whose name it has. Forgotten when that is over.
+    Account,
+}
+
+impl Origin {
+    /// Whether somebody has its code.
+    pub fn is_sold(&self) -> bool {
+        *self == Self::Sold
+    }
 }
 
 /// A device that uses a voucher.
@@ -134,7 +154,7 @@ impl Voucher {
             moved: 0,
             rate: None,
             online: false,
-            free: false,
+            origin: Origin::Sold,
             users: Vec::new(),
             here: None,
             over: None,

@@ -9,7 +9,8 @@ use super::*;
 
 #[test]
 fn a_browser_logs_in_at_the_portal() -> Result<(), Error> {
-    let place = Place::open("tc", "")?;
+    let place = accounts::open("\"10.0.0.2\"", accounts::SECRET, "")?;
+    let _radius = accounts::Radius::start(&place)?;
     let listener = place
         .lab
         .node("server")?
@@ -29,6 +30,7 @@ fn a_browser_logs_in_at_the_portal() -> Result<(), Error> {
         .current_dir(&web)
         .env("WEIR_GUEST_PAGE", format!("http://{SERVER}/"))
         .env("WEIR_GUEST_CODE", &voucher.code)
+        .env("WEIR_GUEST_ACCOUNT", "long:long")
         .stdin(Stdio::null());
     let outcome = browser.output().map_err(unexpected)?;
     let said = String::from_utf8_lossy(&outcome.stdout);

@@ -23,6 +23,25 @@ table ip early {
     }
 }";
 
+/// What `weir check` with this configuration says is missing, and can be done something about: its
+/// name, and what is wrong.
+pub(crate) fn missing(router: &Namespace, config: &Path) -> Result<Vec<(String, String)>, Error> {
+    let mut command = router.command(&weir_tests::binary().display().to_string());
+    // What it says counts, not whether it is content with this machine.
+    let told = command.args(["check", "--json", "--config"]).arg(config);
+    let told = told.output().map_err(unexpected)?.stdout;
+    let told: serde_json::Value = serde_json::from_slice(&told).map_err(unexpected)?;
+    let features = told["features"]
+        .as_array()
+        .ok_or_else(|| unexpected(&told))?;
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let missing = features.iter().filter(|one| one["present"] == false);
+    let missing = missing.filter(|one| !one["hint"].is_null());
+    Ok(missing
+        .map(|one| (text(&one["name"]), text(&one["detail"])))
+        .collect())
+}
+
 /// Each that is in the way, with what to do; and nothing where nothing is.
 #[test]
 fn check_names_what_is_in_the_way() -> Result<(), Error> {
@@ -32,27 +51,9 @@ fn check_names_what_is_in_the_way() -> Result<(), Error> {
     let check = |more: &str| -> Result<Vec<(String, String)>, Error> {
         let config = format!("[portal]\ndevices = [\"lan0\"]\n{more}");
         std::fs::write(&file, config).map_err(unexpected)?;
-        let binary = weir_tests::binary();
-        let line = format!(
-            "{} check --json --config {}",
-            binary.display(),
-            file.display()
-        );
-        // What it says counts, not whether it is content with this machine.
-        let mut words = line.split(' ');
-        let mut command = router.command(words.next().unwrap_or_default());
-        let told = command.args(words).output().map_err(unexpected)?.stdout;
+        let told = missing(router, &file)?;
         std::fs::remove_file(&file).map_err(unexpected)?;
-        let told: serde_json::Value = serde_json::from_slice(&told).map_err(unexpected)?;
-        let features = told["features"]
-            .as_array()
-            .ok_or_else(|| unexpected(&told))?;
-        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-        let missing = features.iter().filter(|one| one["present"] == false);
-        let missing = missing.filter(|one| !one["hint"].is_null());
-        Ok(missing
-            .map(|one| (text(&one["name"]), text(&one["detail"])))
-            .collect())
+        Ok(told)
     };
     let before = check("")?;
     router.nft(IN_THE_WAY)?;

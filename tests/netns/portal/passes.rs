@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// The page, and what of it is sent along with its forms.
-fn token(page: &str) -> Result<&str, Error> {
+/// What of the page is sent along with its forms.
+pub(crate) fn token(page: &str) -> Result<&str, Error> {
     let (_, rest) = page
         .split_once("name=\"token\" value=\"")
         .ok_or_else(|| unexpected(page))?;
@@ -12,7 +12,7 @@ fn token(page: &str) -> Result<&str, Error> {
 
 impl Place {
     /// A browser with a jar of its own sees the page.
-    fn browse(&self, jar: &str) -> Result<String, Error> {
+    pub(crate) fn browse(&self, jar: &str) -> Result<String, Error> {
         let jar = self.folder.join(jar);
         let jar = jar.display();
         self.client()?
@@ -20,13 +20,33 @@ impl Place {
     }
 
     /// It sends a form.
-    fn send(&self, jar: &str, path: &str, said: &str) -> Result<String, Error> {
+    pub(crate) fn send(&self, jar: &str, path: &str, said: &str) -> Result<String, Error> {
         let page = self.browse(jar)?;
         let (token, jar) = (token(&page)?, self.folder.join(jar));
         let jar = jar.display();
         self.curl(&format!(
             "-b {jar} -c {jar} -d token={token} -d {said} {PAGE}{path}"
         ))
+    }
+}
+
+impl Place {
+    /// The client has another hardware address from now on.
+    pub(crate) fn become_one(&self, mac: &str) -> Result<(), Error> {
+        let client = self.client()?;
+        let device = client.run("ip -o link show type veth")?;
+        let mut words = device.split(": ");
+        let device = words.nth(1).and_then(|name| name.split('@').next());
+        let device = device.ok_or_else(|| unexpected("no device"))?;
+        let routes = client.run("ip route show default")?;
+        let routes = routes.trim();
+        client.run(&format!("ip link set {device} down"))?;
+        client.run(&format!("ip link set {device} address {mac} up"))?;
+        if !routes.is_empty() {
+            // It went with the link.
+            let _ = client.run(&format!("ip route add {routes}"));
+        }
+        Ok(())
     }
 }
 
@@ -43,24 +63,7 @@ fn a_browser_is_known_again_when_the_hardware_address_is_another() -> Result<(),
     assert!(said.starts_with("303>"), "{said}");
     assert_eq!(ask_tcp(client, to, b"in")?, b"in");
     let first = place.clients()?.clients[0].mac.clone();
-    let device = client.run("ip -o link show type veth")?;
-    let device = device
-        .split(": ")
-        .nth(1)
-        .and_then(|name| name.split('@').next());
-    let device = device.ok_or_else(|| unexpected("no device"))?;
-    let become_one = |mac: &str| {
-        let routes = client.run("ip route show default")?;
-        let routes = routes.trim();
-        client.run(&format!("ip link set {device} down"))?;
-        client.run(&format!("ip link set {device} address {mac} up"))?;
-        if !routes.is_empty() {
-            // It went with the link.
-            let _ = client.run(&format!("ip route add {routes}"));
-        }
-        Ok::<_, Error>(())
-    };
-    become_one("02:00:00:00:77:01")?;
+    place.become_one("02:00:00:00:77:01")?;
     wait_until("the new address is asked for its voucher", LIMIT, || {
         Ok(place.browse("phone")?.contains("Go on with your voucher"))
     })?;
@@ -107,13 +110,10 @@ fn a_browser_is_known_again_when_the_hardware_address_is_another() -> Result<(),
 /// A password lets in for a while; guesses wait like those of codes.
 #[test]
 fn a_password_lets_in() -> Result<(), Error> {
-    let file = std::env::temp_dir().join(format!("weir-password-{}", std::process::id()));
-    std::fs::write(&file, "caf\u{e9} am Markt \nsecond line\n").map_err(unexpected)?;
-    let more = format!(
-        "free = \"password\"\nfree_password = {file:?}\nfree_time = \"20s\"\nfree_rate = \"8Mbit\"\n"
-    );
-    let place = Place::open("tc", &more)?;
-    let _ = std::fs::remove_file(&file);
+    let more = "free = \"password\"\nfree_password = \"FOLDER/password\"\nfree_time = \"20s\"\n\
+        free_rate = \"8Mbit\"\n";
+    let password = "caf\u{e9} am Markt \nsecond line\n";
+    let place = Place::open_with("tc", more, &[("password", password)])?;
     let (client, server) = (place.client()?, place.lab.node("server")?);
     let to = SocketAddr::new(SERVER, 8080);
     let _echo = Echo::serve(server, to)?;

@@ -21,14 +21,23 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn open(hook: &str, more: &str) -> Result<Self, Error> {
+        Self::open_with(hook, more, &[])
+    }
+
+    /// The same, with files in its folder, which `more` names as `FOLDER/name`.
+    pub(crate) fn open_with(hook: &str, more: &str, files: &[(&str, &str)]) -> Result<Self, Error> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder =
             std::env::temp_dir().join(format!("weir-portal-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).map_err(unexpected)?;
         std::fs::write(folder.join("said.md"), SAID).map_err(unexpected)?;
+        for (name, text) in files {
+            std::fs::write(folder.join(name), text).map_err(unexpected)?;
+        }
         let lab = Lab::gateway(&Options::default())?;
-        let config = configuration(hook, &folder, more);
+        let more = more.replace("FOLDER", &folder.display().to_string());
+        let config = configuration(hook, &folder, &more);
         let weir = Weir::start(lab.node("router")?, &config, &[])?;
         if hook != "off" {
             weir.wait_for_ports(2)?;

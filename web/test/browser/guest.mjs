@@ -1,12 +1,14 @@
 // A guest in front of the portal (tests/netns/portal/browser.rs): from any page to the form, and
 // with a voucher's code to that page. WEIR_GUEST_PAGE: a page outside, by HTTP, that says "outside";
-// WEIR_GUEST_CODE: a code that is good; WEIR_WEB_SHOTS as in run.mjs.
+// WEIR_GUEST_CODE: a code that is good; WEIR_GUEST_ACCOUNT: name and password of an account, with a
+// colon between them; WEIR_WEB_SHOTS as in run.mjs.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { accessible, fits, launch, PATIENCE, shoot } from "./browser.mjs";
 
 const outside = process.env.WEIR_GUEST_PAGE;
 const code = process.env.WEIR_GUEST_CODE;
+const [name, password] = process.env.WEIR_GUEST_ACCOUNT.split(":");
 /** The smallest telephone there is, and a desk. */
 const SIZES = { narrow: { width: 320, height: 568 }, wide: { width: 1280, height: 800 } };
 
@@ -50,7 +52,7 @@ for (const colorScheme of ["light", "dark"]) {
         await page.locator("#code").waitFor();
         assert.match(page.url(), /:2080\/$/);
         await looks(page, `form-${colorScheme}-${size}`);
-        await page.locator("#code").fill("no code");
+        await page.locator("#code").fill("no code!");
         await page.getByRole("button", { name: "Connect" }).click();
         await page.getByRole("alert").waitFor();
         await looks(page, `refused-${colorScheme}-${size}`);
@@ -86,6 +88,27 @@ test("by the keyboard, without a script: in, on, and out again", () =>
     assert.equal(await page.getByRole("status").count(), 0);
     await page.goto(`${outside}again`);
     await page.locator("#code").waitFor();
+  }));
+
+test("with an account, by the keyboard; nobody reads the password on the screen", () =>
+  visit({}, async (page) => {
+    await page.goto(outside);
+    await page.getByLabel("Name").fill(name);
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("guess");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    await looks(page, "account-refused");
+    assert.equal(await page.getByLabel("Name").inputValue(), name);
+    assert.equal(await page.getByLabel("Password").inputValue(), "");
+    assert.equal(await page.getByLabel("Password").getAttribute("type"), "password");
+    await page.getByLabel("Password").fill(password);
+    await page.keyboard.press("Enter");
+    await page.getByRole("status").waitFor();
+    assert.equal(await page.getByLabel("Name").count(), 0);
+    await looks(page, "account-inside");
+    await page.getByRole("button", { name: "Disconnect" }).click();
+    await page.getByLabel("Name").waitFor();
   }));
 
 test("who is in sees that, and axe has nothing to say", () =>

@@ -2,7 +2,7 @@
 import { HOSTILE, START } from "./world.mjs";
 
 const HOUR = 3600;
-const MACS = ["02:00:5e:10:00:15", "02:00:5e:10:00:11", "02:00:5e:10:00:12", "02:00:5e:10:00:13"];
+const MACS = ["15", "11", "12", "13", "14"].map((last) => `02:00:5e:10:00:${last}`);
 
 /** What the router lets a document do that is to be printed, and one that is shown in the page. */
 const SHEET =
@@ -109,6 +109,10 @@ export function begin() {
       client(MACS[1], "admitted", 1, { bytes_remaining: 4.2e8, other_browser: START }),
       client(MACS[2], "waiting"),
       client(MACS[3], "exempt"),
+      client(MACS[4], "admitted", undefined, {
+        account: HOSTILE.markup,
+        seconds_remaining: 3 * HOUR,
+      }),
     ].map((one) => ({ ...one })),
   };
 }
@@ -120,6 +124,7 @@ function client(mac, state, number, more = {}) {
     addresses: [`192.168.1.${Number.parseInt(mac.slice(-2), 16)}`, `fe80::${mac.slice(-2)}`],
     state,
     voucher: number === undefined ? null : id(number),
+    account: null,
     seconds_remaining: null,
     bytes_remaining: null,
     other_browser: null,

@@ -1885,6 +1885,7 @@ export const isPaths5: Paths = aPaths5;
 
 const aPortalClients0 = {
     "clients": [{
+      "account": "1f00c2aa" as const,
       "addresses": ["192.0.2.1" as const],
       "bytes_remaining": 1,
       "mac": "1f00c2aa" as const,
@@ -1903,6 +1904,7 @@ export const isPortalClients0: PortalClients = aPortalClients0;
 
 const aPortalClients1 = {
     "clients": [{
+      "account": "1f00c2aa" as const,
       "addresses": ["192.0.2.1" as const],
       "bytes_remaining": 1,
       "mac": "1f00c2aa" as const,
@@ -1921,6 +1923,7 @@ export const isPortalClients1: PortalClients = aPortalClients1;
 
 const aPortalClients2 = {
     "clients": [{
+      "account": "1f00c2aa" as const,
       "addresses": ["192.0.2.1" as const],
       "bytes_remaining": 1,
       "mac": "1f00c2aa" as const,
@@ -1939,6 +1942,7 @@ export const isPortalClients2: PortalClients = aPortalClients2;
 
 const aPortalClients3 = {
     "clients": [{
+      "account": "1f00c2aa" as const,
       "addresses": ["192.0.2.1" as const],
       "bytes_remaining": 1,
       "mac": "1f00c2aa" as const,
@@ -1957,6 +1961,7 @@ export const isPortalClients3: PortalClients = aPortalClients3;
 
 const aPortalClients4 = {
     "clients": [{
+      "account": null,
       "addresses": ["192.0.2.1" as const],
       "bytes_remaining": null,
       "mac": "1f00c2aa" as const,

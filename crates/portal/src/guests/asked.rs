@@ -8,7 +8,7 @@ use kernel::Mac;
 use super::{Guest, Guests, Kept};
 use crate::Millis;
 use crate::rates::Slowed;
-use crate::voucher::Voucher;
+use crate::voucher::{Origin, Voucher};
 
 impl Guests {
     /// When somebody's time is over next.
@@ -21,7 +21,7 @@ impl Guests {
     pub fn used(&self, now: Millis) -> BTreeMap<String, Millis> {
         let running = self.vouchers.values().filter(|kept| kept.since.is_some());
         running
-            .filter(|kept| !kept.voucher.free)
+            .filter(|kept| kept.voucher.origin != Origin::Free)
             .map(|kept| (kept.voucher.id.clone(), kept.used(now)))
             .collect()
     }
@@ -68,7 +68,7 @@ impl Guests {
     pub fn vouchers(&self, now: Millis) -> impl Iterator<Item = (&Voucher, Millis)> {
         self.vouchers
             .values()
-            .filter(|kept| !kept.voucher.free)
+            .filter(|kept| kept.voucher.origin.is_sold())
             .map(move |kept| (&kept.voucher, kept.used(now)))
     }
 

@@ -4,7 +4,7 @@ use kernel::Mac;
 
 use super::{Change, Guest, Guests, Refusal};
 use crate::Millis;
-use crate::voucher::{State, User};
+use crate::voucher::{Origin, State, User};
 
 /// Vouchers that one device has waiting at most.
 const WAITING: usize = 8;
@@ -38,7 +38,7 @@ impl Guests {
             return self.begin(mac, id, when, out);
         };
         let voucher = &kept.voucher;
-        if state == State::Active || voucher.free || kept.is_over(when.0) {
+        if state == State::Active || voucher.origin == Origin::Free || kept.is_over(when.0) {
             return self.begin(mac, id, when, out);
         }
         let endless = voucher.duration.is_none() && voucher.bytes.is_none();

@@ -16,7 +16,7 @@ use super::history::config::{History, QuotaAction, QuotaPeriod, QuotaSettings};
 use super::monitor::config::{Collector, Ipfix, MeterRoom, Monitor};
 use super::multipath::config::{Fallback, Multipath, PathSettings};
 use super::page::config::{MetricsFor, Web, WebTls};
-use super::portal::config::Portal;
+use super::portal::config::{Portal, Radius};
 use crate::config::{
     Api, ConfigError, DeviceName, Effective, Log, LogLevel, Octets, Origin, When, help,
 };
@@ -121,7 +121,7 @@ fn sections_and_devices_are_looked_at() {
             "zzz = true",
             "weir.toml:1:1: zzz: unknown section; there are [offload], [ports], [drops], \
                 [monitor], [monitor.ipfix], [history], [quotas], [multipath], [multipath.paths], \
-                [portal], [web], [api], [log]",
+                [portal], [portal.radius], [web], [api], [log]",
         ),
         (
             "offload = 1",

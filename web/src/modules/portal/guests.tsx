@@ -161,12 +161,16 @@ function columns(end: (mac: string) => void): Column<PortalClient>[] {
     },
     {
       id: "voucher",
-      title: t("guests.voucher"),
+      title: t("guests.by"),
       level: 2,
-      by: ({ voucher }) => voucher,
-      cell: ({ voucher, next }) =>
+      by: ({ voucher, account }) => account ?? voucher,
+      cell: ({ voucher, account, next }) =>
         voucher === null ? (
-          "–"
+          account === null ? (
+            "–"
+          ) : (
+            <Name text={account} />
+          )
         ) : (
           <>
             <a class="code" href={formatRoute(["vouchers", voucher])}>

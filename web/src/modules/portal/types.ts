@@ -18,6 +18,8 @@ export interface PortalClient {
   state: "waiting" | "admitted" | "free" | "exempt";
   /** Id of its voucher. */
   voucher: string | null;
+  /** What his account is called who has it, if he came by that. */
+  account: string | null;
   /** Ids of those that begin when that is over. */
   next: string[];
   /** Of all its vouchers; null: without an end. */

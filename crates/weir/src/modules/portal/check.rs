@@ -12,7 +12,8 @@ use portal::rules;
 use serde::Deserialize;
 
 use super::beside;
-use super::config::Portal;
+use super::config::{Portal, Radius};
+use super::radius::Client;
 use super::resolver;
 use super::sockets::{NAMES, PAGE, SECURE};
 use crate::Error;
@@ -34,6 +35,7 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
         .map(|name| device(&name.0, Path::new(DEVICES)))
         .collect();
     features.extend(name_server(portal)?);
+    features.extend(accounts(portal, config.of::<Radius>())?);
     if privileged() {
         let (refused, read) = crate::event_loop()?.block_on(async {
             let table = rules::create(
@@ -90,6 +92,49 @@ fn name_server(portal: &Portal) -> Result<Option<Feature>, Error> {
             .is_err()
             .then(|| "start it, or name another one by `resolver` under [portal]".to_owned()),
     }))
+}
+
+/// RADIUS servers answer so that it counts; and nobody on the way to weir reads what guests type.
+fn accounts(portal: &Portal, radius: &Radius) -> Result<Vec<Feature>, Error> {
+    let why_needed = "Says who has an account.";
+    let feature = |name: String, why_needed: &str, wrong: Option<String>, hint: &str| Feature {
+        name,
+        min_version: None,
+        present: wrong.is_none(),
+        required: false,
+        why_needed: why_needed.to_owned(),
+        hint: wrong.is_some().then(|| hint.to_owned()),
+        detail: wrong,
+    };
+    let client = match Client::open(radius) {
+        Ok(None) => return Ok(Vec::new()),
+        Ok(Some(client)) => client,
+        Err(error) => {
+            let wrong = Some(error.to_string());
+            let hint = "see `secret` under [portal.radius]";
+            let name = "secret of the RADIUS server".to_owned();
+            return Ok(vec![feature(name, why_needed, wrong, hint)]);
+        }
+    };
+    let tried = crate::event_loop()?.block_on(client.try_out());
+    let servers = tried.into_iter().map(|(server, said)| {
+        let hint = "see `servers` and `secret` under [portal.radius], and what the server has for this \
+            router's address";
+        let name = format!("RADIUS server {server}");
+        feature(name, why_needed, said.err(), hint)
+    });
+    let clear = portal.host.0.is_none().then(|| {
+        "they go by HTTP: whoever hears the guests' network, such as open Wi-Fi, can read them"
+            .to_owned()
+    });
+    let hint = "set `host` under [portal], with a certificate";
+    let hidden = feature(
+        "names and passwords of accounts go by HTTPS".to_owned(),
+        "Keeps accounts with those whose they are.",
+        clear,
+        hint,
+    );
+    Ok(servers.chain([hidden]).collect())
 }
 
 /// What a bridge's member forwards, the bridge does: the portal would see none of it.

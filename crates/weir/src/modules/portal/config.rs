@@ -1,4 +1,6 @@
-//! `[portal]`.
+//! `[portal]` and `[portal.radius]`.
+
+mod radius;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -13,10 +15,15 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use super::keeper::Gift;
+pub use radius::Radius;
+
 use crate::config::{DeviceName, FileValue, Rate, Section, Wrong, list, table, words};
 
 /// What this module has in the file.
-pub const SECTIONS: [Section; 1] = [Section::of::<Portal>("portal")];
+pub const SECTIONS: [Section; 2] = [
+    Section::of::<Portal>("portal"),
+    Section::of::<Radius>("portal.radius"),
+];
 
 /// Bytes of the longest title.
 pub const LONGEST_TITLE: usize = 200;

@@ -1,5 +1,6 @@
 //! Each request of a guest, from its head to its answer.
 
+mod forms;
 mod heads;
 
 use std::cell::RefCell;
@@ -8,7 +9,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use answers::{PortalMode, PortalState};
-use api::server::{Answer, read_body};
+use api::server::Answer;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
@@ -25,19 +26,18 @@ use web::channel::Theirs;
 use web::throttle::{Allowance, CONNECT_EACH};
 use web::{Limits, Peer, Served};
 
-use heads::{header, keep, moved, pass, text};
+use heads::{header, moved, pass, text};
 
-use super::asking::{Silent, answer_to, ask, told};
-use super::server::{Came, Knock, Opening, Visited, Visitor};
+#[cfg(feature = "tls")]
+use super::asking::told;
+use super::asking::{Silent, answer_to, ask};
+use super::server::{Opening, Visited, Visitor};
 use super::sockets::{PAGE, SECURE};
 use super::welcome::Told;
 use crate::daemon::unix_seconds;
 
 /// Bytes of a form: a code and a token.
 const FORM: usize = 4096;
-
-/// By these headers a browser says that it is one: what it sends has to have come from this page.
-const BROWSERS: [&str; 4] = ["origin", "referer", "sec-fetch-site", "cookie"];
 
 /// What every answer says: nothing of it is kept, and nothing else is loaded by it.
 const SAID: [(&str, &str); 4] = [
@@ -55,6 +55,8 @@ const SAID: [(&str, &str); 4] = [
 pub struct Door {
     /// The page's name, where it goes by HTTPS, too.
     host: Option<String>,
+    /// Somebody may come with an account.
+    accounts: bool,
     tokens: Tokens,
     theirs: Rc<Theirs>,
     /// What the page says, as weir told it last.
@@ -73,6 +75,7 @@ impl Door {
     pub fn new(opening: Opening, theirs: Rc<Theirs>) -> Self {
         Self {
             host: opening.host,
+            accounts: opening.accounts,
             tokens: Tokens::new(&opening.secret),
             theirs,
             welcome: RefCell::default(),
@@ -102,7 +105,7 @@ impl Door {
         }
         match (parts.method.clone(), parts.uri.path()) {
             (Method::GET | Method::HEAD, "/captive-portal/api") => self.api(&own, peer).await,
-            (Method::GET | Method::HEAD, "/login" | "/logout" | "/free") => {
+            (Method::GET | Method::HEAD, "/login" | "/logout" | "/free" | "/account") => {
                 moved(StatusCode::SEE_OTHER, "/")
             }
             (Method::GET | Method::HEAD, "/picture") => self.picture(peer).await,
@@ -113,67 +116,12 @@ impl Door {
             (Method::GET | Method::HEAD, path) => match own.is_some() && path != "/" {
                 true => moved(StatusCode::FOUND, &format!("/{}", prefilled(code))),
                 false => {
-                    let shown = (None, code.map(|code| code.to_string()));
+                    let shown = (None, Typed::code(code.map(|code| code.to_string())));
                     self.page(&parts.headers, peer, shown, StatusCode::OK).await
                 }
             },
-            (Method::POST, path @ ("/login" | "/logout" | "/free")) => {
-                let Ok(body) = read_body(body, FORM, self.limits().request_time).await else {
-                    return text(StatusCode::PAYLOAD_TOO_LARGE, "text/plain", String::new());
-                };
-                let named = BROWSERS
-                    .iter()
-                    .any(|name| parts.headers.contains_key(*name));
-                let token = field(&body, "token").unwrap_or_default();
-                let whose = peer.address.to_string();
-                if named && !self.tokens.is_valid(&token, &whose, unix_seconds()) {
-                    let trouble = (Some(Trouble::Forged), None);
-                    return self
-                        .page(&parts.headers, peer, trouble, StatusCode::FORBIDDEN)
-                        .await;
-                }
-                let address = peer.address;
-                let had = pass(&parts.headers);
-                let typed = field(&body, "code");
-                let came = match path {
-                    "/logout" => Came {
-                        trouble: self.leave(peer).await,
-                        pass: None,
-                    },
-                    "/free" => {
-                        let password = field(&body, "password").unwrap_or_default();
-                        let visitor = Visitor {
-                            password,
-                            ..visitor(address)
-                        };
-                        self.knock("/portal/free", &visitor).await
-                    }
-                    _ => {
-                        let code = typed.clone().unwrap_or_default();
-                        let pass = had.map(|pass| pass.to_string());
-                        let knock = Knock {
-                            address,
-                            code,
-                            pass,
-                        };
-                        self.knock("/portal/login", &knock).await
-                    }
-                };
-                let trouble = came.trouble;
-                let status = match trouble {
-                    None => {
-                        let mut response = moved(StatusCode::SEE_OTHER, "/");
-                        if let Some(pass) = &came.pass {
-                            keep(&mut response, pass);
-                        }
-                        return response;
-                    }
-                    Some(Trouble::Wait(_)) => StatusCode::TOO_MANY_REQUESTS,
-                    Some(Trouble::Broken) => StatusCode::SERVICE_UNAVAILABLE,
-                    Some(_) => StatusCode::FORBIDDEN,
-                };
-                self.page(&parts.headers, peer, (trouble, typed), status)
-                    .await
+            (Method::POST, path @ ("/login" | "/logout" | "/free" | "/account")) => {
+                self.form(path, &parts.headers, body, peer).await
             }
             (Method::POST, _) => text(StatusCode::NOT_FOUND, "text/plain", String::new()),
             _ => text(StatusCode::METHOD_NOT_ALLOWED, "text/plain", String::new()),
@@ -201,21 +149,6 @@ impl Door {
     pub async fn certificate(&self) -> Option<Pair> {
         let request = Request::get("/portal/certificate").body(Full::default());
         told(&self.theirs, request.ok()?).await.ok()
-    }
-
-    /// Asks to be let in; what comes of it, unless that is well.
-    async fn knock(&self, path: &str, said: &impl Serialize) -> Came {
-        let answered: Result<Came, Silent> = self.ask(path, said).await;
-        answered.unwrap_or(Came {
-            trouble: Some(Trouble::Broken),
-            pass: None,
-        })
-    }
-
-    async fn leave(&self, peer: Peer) -> Option<Trouble> {
-        let visitor = visitor(peer.address);
-        let left: Result<(), Silent> = self.ask("/portal/logout", &visitor).await;
-        left.is_err().then_some(Trouble::Broken)
     }
 
     /// Who it is, and what the page says now.
@@ -265,7 +198,7 @@ impl Door {
         &self,
         headers: &HeaderMap,
         peer: Peer,
-        (trouble, code): (Option<Trouble>, Option<String>),
+        (trouble, typed): (Option<Trouble>, Typed),
         status: StatusCode,
     ) -> Response<Answer> {
         let had = pass(headers);
@@ -274,12 +207,16 @@ impl Door {
         let free = visitor.as_ref().and_then(|visitor| visitor.free);
         let hours = visitor.as_ref().map(|visitor| visitor.hours.clone());
         let hours = hours.unwrap_or_default();
+        let free_now = visitor
+            .as_ref()
+            .is_some_and(|visited| visited.client.state == PortalState::Free);
         let inside = inside(visitor);
         let closed = hours.mode == PortalMode::Closed && inside.is_none();
         let trouble = trouble.or(closed.then_some(Trouble::Closed(hours.seconds)));
         let token = self.tokens.token(&peer.address.to_string(), unix_seconds());
         // Whoever typed something, or was refused by it, has other things to do.
-        let again = had.filter(|_| trouble.is_none() && code.is_none() && holds);
+        let again = had.filter(|_| trouble.is_none() && typed.code.is_none() && holds);
+        let account = self.accounts && (inside.is_none() || free_now);
         let again = again.map(|pass| pass.voucher.to_string());
         let shown = Shown {
             network: &welcome.told.title,
@@ -292,7 +229,8 @@ impl Door {
             password: free.is_some_and(|(_, password)| password),
             again: again.as_deref(),
             closed,
-            code: code.as_deref(),
+            code: typed.code.as_deref(),
+            account: account.then(|| typed.name.as_deref().unwrap_or_default()),
             trouble,
             languages: header(headers, "accept-language"),
         };
@@ -378,6 +316,19 @@ impl Served for Door {
             );
         }
         response
+    }
+}
+
+/// What stands in the forms already.
+#[derive(Default)]
+struct Typed {
+    code: Option<String>,
+    name: Option<String>,
+}
+
+impl Typed {
+    fn code(code: Option<String>) -> Self {
+        Self { code, name: None }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the daemon knows of guests, and what it makes of that in the kernel.
 
+mod account;
 mod bytes;
 mod come;
 mod days;
@@ -24,11 +25,13 @@ use portal::keys::Trusted;
 use portal::rates::Slowed;
 use portal::rules::{self, Admitted, Step};
 use portal::schedule::{Mode, Schedule};
+use portal::voucher::Origin;
 use portal::{Millis, journal};
 use tokio::sync::oneshot;
 use tracing::warn;
 use web::throttle::Throttle;
 
+pub use account::Accounts;
 pub use days::Days;
 pub use gift::Gift;
 pub use node::{Node, key};
@@ -342,7 +345,7 @@ impl Keeper {
                         warn!(%error, "conntrack goes on to bring names here for a guest");
                     }
                 }
-                Change::Keep(voucher) if voucher.free => {}
+                Change::Keep(voucher) if voucher.origin == Origin::Free => {}
                 Change::Keep(voucher) => {
                     kept.insert(voucher.id.clone(), voucher);
                 }

@@ -11,6 +11,11 @@ mod garden;
 mod keeper;
 mod names;
 mod passage;
+#[cfg(feature = "radius")]
+mod radius;
+#[cfg(not(feature = "radius"))]
+#[path = "no_radius.rs"]
+mod radius;
 mod resolver;
 mod routes;
 #[cfg(feature = "tls")]
@@ -84,6 +89,8 @@ struct Open {
     /// The page's name, where it goes by HTTPS, too, and the certificate of that.
     host: Option<String>,
     certificate: Rc<Option<secure::Certificate>>,
+    /// Who knows accounts.
+    radius: Option<Rc<radius::Client>>,
 }
 
 /// Opens the vouchers, and binds.
@@ -126,6 +133,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             Error::because(&what, &error, hint)
         })?;
         let certificate = secure::certificate(config)?;
+        let radius = radius::Client::open(setup.effective.of::<config::Radius>())?;
         let sockets = Sockets::bind(certificate.is_some()).map_err(|error| {
             let hint = format!(
                 "ports {} and {} are the portal's: see `ss -tulpn` for who has them",
@@ -148,6 +156,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             host: config.host.0.clone(),
             read: secure::folders(config),
             certificate: Rc::new(certificate),
+            radius: radius.map(Rc::new),
             folder: file.parent().map(Into::into).into_iter().collect(),
         });
     }
@@ -242,7 +251,7 @@ impl Module for Portal {
     fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
         if let Some(open) = &self.open {
             let known = (&open.welcome, &open.certificate);
-            *open.routes.borrow_mut() = server::routes(&open.keeper, known, face);
+            *open.routes.borrow_mut() = server::routes(&open.keeper, known, &open.radius, face);
         }
         routes::all(&self, face)
     }
@@ -290,7 +299,8 @@ impl Module for Portal {
             let served = async {
                 if let Some(open) = &self.open {
                     let routes = open.routes.borrow().clone();
-                    server::keep(open.host.as_deref(), &open.sockets, &routes).await;
+                    let known = (open.host.as_deref(), open.radius.is_some());
+                    server::keep(known, &open.sockets, &routes).await;
                 }
             };
             tokio::join!(told, served);

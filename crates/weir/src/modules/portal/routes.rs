@@ -9,7 +9,9 @@ use answers::{
     PortalVouchers, VoucherDevice, VoucherName,
 };
 use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
+use portal::account::is_name;
 use portal::journal::Entry;
+use portal::rates::RATES;
 use portal::voucher::{mac_of, station_of};
 use tokio::sync::oneshot;
 
@@ -18,9 +20,6 @@ pub use page::picture;
 use super::Portal;
 use super::keeper::{Keeper, MOST};
 use crate::daemon::{Face, unix_seconds};
-
-/// Rates that a voucher can have, bit/s.
-const RATES: std::ops::RangeInclusive<u64> = 64_000..=1_000_000_000_000;
 
 /// Bytes of the longest name of a voucher.
 const LONGEST_NAME: usize = 200;
@@ -330,9 +329,7 @@ fn allowed(asked: &NewVouchers) -> Result<(), Problem> {
 
 fn name(name: &str) -> Result<(), Problem> {
     // Nor what turns the direction of what stands behind it, on a sheet.
-    let breaks =
-        |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if name.len() > LONGEST_NAME || name.chars().any(breaks) {
+    if name.len() > LONGEST_NAME || !is_name(name) {
         let what = format!("a name is one line of at most {LONGEST_NAME} bytes");
         return Err(Problem::new(400, "wrong_name", what, "take a shorter one"));
     }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use answers::{PortalClient, PortalHours};
 use api::{Asked, Body, Later, Limits, Method, Nothing, Problem, Route, Routes, Who};
 use clap::Args;
+use portal::account::{Account, Verdict};
 use portal::page::Trouble;
 use portal::pass::Pass;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ use super::door::Door;
 use super::garden::{self, Guide};
 use super::keeper::Keeper;
 use super::names;
+use super::radius::Client;
 use super::routes;
 use super::secure::{Certificate, SecureDoor};
 use super::sockets::Sockets;
@@ -54,6 +56,8 @@ pub struct ServerArgs {
 /// What the process is told first.
 #[derive(Serialize, Deserialize)]
 pub struct Opening {
+    /// Somebody may come with an account.
+    pub accounts: bool,
     /// The page's name, where it goes by HTTPS, too.
     pub host: Option<String>,
     /// What tokens of forms are made with.
@@ -111,10 +115,27 @@ impl Body for Knock {
     const EXPECTED: &'static str = "a JSON object with `address` and `code`";
 }
 
+/// Who came with an account.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// Where the request came from.
+    pub address: IpAddr,
+    /// What was typed.
+    pub name: String,
+    /// What was typed.
+    pub password: String,
+}
+
+impl Body for Named {
+    const EXPECTED: &'static str = "a JSON object with `address`, `name` and `password`";
+}
+
 /// What the process may ask, and nothing else.
 pub fn routes(
     keeper: &Rc<RefCell<Keeper>>,
     (welcome, certificate): (&Rc<Welcome>, &Rc<Option<Certificate>>),
+    radius: &Option<Rc<Client>>,
     face: &Rc<Face>,
 ) -> Routes {
     let certificate = Rc::clone(certificate);
@@ -172,6 +193,12 @@ pub fn routes(
         let came = keeper.give(*address, password, &mut given.router());
         answered(came.map(|()| None), &mut keeper)
     };
+    let (radius, (comes, router)) = (radius.clone(), at());
+    let name = move |asked: Asked<(), Named>| -> Later<Came> {
+        let (radius, comes) = (radius.clone(), Rc::clone(&comes));
+        let router = Rc::clone(&router);
+        Box::pin(async move { by_account(asked.body, radius, (&comes, &router)).await })
+    };
     let leave = move |asked: Asked<(), Visitor>| -> Result<(), Problem> {
         leaves
             .borrow_mut()
@@ -182,6 +209,7 @@ pub fn routes(
         Route::new(Method::POST, "/portal/visit", Who::Guest, visit),
         Route::later(Method::POST, "/portal/login", Who::Guest, knock),
         Route::later(Method::POST, "/portal/free", Who::Guest, give),
+        Route::later(Method::POST, "/portal/account", Who::Guest, name),
         Route::new(Method::POST, "/portal/logout", Who::Guest, leave),
         Route::get("/portal/certificate", Who::Guest, pair),
         Route::get("/portal/welcome", Who::Guest, move |()| Ok(told.told())),
@@ -204,6 +232,53 @@ pub struct Came {
     pub pass: Option<String>,
 }
 
+async fn by_account(
+    named: Named,
+    radius: Option<Rc<Client>>,
+    (keeper, face): (&RefCell<Keeper>, &Face),
+) -> Result<Came, Problem> {
+    let came = |trouble| {
+        Ok(Came {
+            trouble,
+            pass: None,
+        })
+    };
+    let Some(radius) = radius else {
+        return came(Some(Trouble::NotTheAccount));
+    };
+    let Named {
+        address,
+        name,
+        password,
+    } = named;
+    let name = name.trim();
+    let comes = keeper
+        .borrow_mut()
+        .comes(address, name.to_owned(), &face.router());
+    let asker = match comes {
+        Ok(Some(asker)) => asker,
+        Ok(None) => return came(None),
+        Err(trouble) => return came(Some(trouble)),
+    };
+    let account = Account {
+        name,
+        password: &password,
+        mac: asker.mac,
+        address,
+    };
+    // What cannot be asked about is no account.
+    let verdict = match account.fits() {
+        true => radius.ask(&account).await,
+        false => Some(Verdict::Reject(String::new())),
+    };
+    let let_in = {
+        let (mut keeper, router) = (keeper.borrow_mut(), &mut face.router());
+        let came = keeper.decide(asker, verdict, (radius.accounts(), router));
+        answered(came.map(|()| None), &mut keeper)
+    };
+    let_in.await
+}
+
 fn pass_of(text: Option<&str>) -> Option<Pass> {
     text?.parse().ok()
 }
@@ -223,12 +298,13 @@ fn answered(came: Result<Option<Pass>, Trouble>, keeper: &mut Keeper) -> Later<C
 }
 
 /// Keeps the process going, for ever.
-pub async fn keep(host: Option<&str>, sockets: &Sockets, routes: &Routes) {
+pub async fn keep((host, accounts): (Option<&str>, bool), sockets: &Sockets, routes: &Routes) {
     let mut secret = [0; 32];
     // Without random numbers no form is taken: it is told by who needs them more.
     let _ = getrandom::fill(&mut secret);
     let begin = |ours: Ours| {
         let opening = Opening {
+            accounts,
             host: host.map(str::to_owned),
             secret,
         };

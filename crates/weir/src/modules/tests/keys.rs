@@ -91,6 +91,12 @@ closed = ["sun-thu 22:00-06:00"]
 open = ["Sun"]
 trust = ["11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= the roof"]
 vouchers = "/tmp/vouchers"
+[portal.radius]
+servers = ["192.0.2.1", "[2001:db8::1]:1645"]
+secret = "/etc/weir/radius.secret"
+name = "the roof"
+devices = 2
+time = "12h"
 [web]
 enabled = false
 listen = ["192.168.1.1:443", "[::1]:9347"]
@@ -203,6 +209,18 @@ action = "cut"
             Duration::from_secs(1800)
         )
     );
+    let radius = read.of::<Radius>();
+    let servers = radius.servers.0.iter().map(ToString::to_string);
+    assert_eq!(
+        servers.collect::<Vec<_>>(),
+        ["192.0.2.1:1812", "[2001:db8::1]:1645"]
+    );
+    assert_eq!(
+        (radius.name.0.as_str(), *radius.devices, *radius.time),
+        ("the roof", 2, Duration::from_secs(43_200))
+    );
+    let secret = std::path::Path::new("/etc/weir/radius.secret");
+    assert_eq!(radius.secret.0.as_deref(), Some(secret));
     let forward = multipath.forward.iter().map(ToString::to_string);
     assert_eq!(forward.collect::<Vec<_>>(), ["tcp/8022 = 192.168.1.2:22"]);
     assert_eq!(
@@ -246,9 +264,9 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 76);
+    assert_eq!(help.len(), 81);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 67, "no device has settings of its own");
+    assert_eq!(entries.len(), 72, "no device has settings of its own");
     assert!(
         entries
             .iter()

@@ -23,6 +23,7 @@ export const de: Translated<typeof en> = {
   "guests.left": "Zeit übrig",
   "guests.bytes": "Bytes übrig",
   "guests.voucher": "Gutschein",
+  "guests.by": "Gutschein oder Konto",
   "guests.more": "+{count}",
   "guests.forever": "kein Ende",
   "guests.end": "Beenden",

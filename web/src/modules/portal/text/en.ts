@@ -20,6 +20,7 @@ export const en = {
   "guests.left": "Time left",
   "guests.bytes": "Bytes left",
   "guests.voucher": "Voucher",
+  "guests.by": "Voucher or account",
   "guests.more": "+{count}",
   "guests.forever": "no end",
   "guests.end": "End",

@@ -113,7 +113,7 @@ pub(super) fn show_clients(
         ("STATE", Align::Left),
         ("LEFT", Align::Right),
         ("BYTES", Align::Right),
-        ("VOUCHER", Align::Left),
+        ("VOUCHER OR ACCOUNT", Align::Left),
         ("ADDRESSES", Align::Left),
     ]);
     for client in &all.clients {
@@ -124,9 +124,10 @@ pub(super) fn show_clients(
             PortalState::Exempt => ("exempt", Tone::Plain),
         };
         let addresses: Vec<_> = client.addresses.iter().map(ToString::to_string).collect();
-        let voucher = client.voucher.as_ref().map(|id| match client.next.len() {
-            0 => id.clone(),
-            more => format!("{id} +{more}"),
+        let id = client.voucher.as_ref().or(client.account.as_ref());
+        let voucher = id.map(|id| match client.next.len() {
+            0 => harmless(id),
+            more => format!("{} +{more}", harmless(id)),
         });
         table.row(
             [

@@ -171,8 +171,8 @@ impl Keeper {
 
     /// A device goes. Whether it was let in.
     pub fn end(&mut self, mac: Mac, router: &mut Router) -> bool {
-        let now = self.now();
-        let ended = self.guests.end(mac, now, &mut self.changes);
+        let when = self.when();
+        let ended = self.guests.end(mac, when, &mut self.changes);
         self.settle(router);
         ended
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use portal::form::Password;
 use portal::page::Trouble;
-use portal::voucher::Voucher;
+use portal::voucher::{Origin, Voucher};
 
 use super::come::whose;
 use super::{Keeper, seconds};
@@ -102,7 +102,7 @@ impl Keeper {
         };
         let id = voucher.id.clone();
         let free = Voucher {
-            free: true,
+            origin: Origin::Free,
             ..voucher
         };
         self.guests.add(free);

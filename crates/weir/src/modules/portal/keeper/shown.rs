@@ -11,7 +11,7 @@ use portal::Millis;
 use portal::notes::How;
 use portal::schedule::Mode;
 use portal::signed::Signed;
-use portal::voucher::{State, Voucher, mac_text};
+use portal::voucher::{Origin, State, Voucher, mac_text};
 
 use super::super::sheet::link;
 use super::{Keeper, seconds};
@@ -96,17 +96,18 @@ impl Keeper {
         let voucher = guest.and_then(|guest| guest.voucher.clone());
         let (left, bytes_remaining) = self.guests.remaining(&mac, now);
         let sold = voucher.as_ref().and_then(|id| self.guests.voucher(id, now));
-        let free = sold.is_some_and(|(voucher, _)| voucher.free);
+        let origin = sold.map_or(Origin::Sold, |(voucher, _)| voucher.origin);
         PortalClient {
             mac: mac_text(&mac),
             addresses,
             state: match (guest, &voucher) {
                 (None, _) => PortalState::Waiting,
-                (Some(_), Some(_)) if free => PortalState::Free,
+                (Some(_), Some(_)) if origin == Origin::Free => PortalState::Free,
                 (Some(_), Some(_)) => PortalState::Admitted,
                 (Some(_), None) => PortalState::Exempt,
             },
-            voucher: voucher.filter(|_| !free),
+            voucher: voucher.filter(|_| origin.is_sold()),
+            account: self.guests.account(&mac).map(str::to_owned),
             next: guest.map(|guest| guest.next.clone()).unwrap_or_default(),
             seconds_remaining: left.map(|left| left.div_ceil(1000)),
             bytes_remaining,

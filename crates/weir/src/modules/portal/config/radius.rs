@@ -1,0 +1,81 @@
+//! `[portal.radius]`.
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use portal::account::is_name;
+use serde_json::Value;
+use toml::de::DeValue;
+
+use super::Said;
+use crate::config::{FileValue, Wrong, list, table};
+
+/// Where RADIUS servers are asked about accounts (RFC 2865 section 3).
+const PORT: u16 = 1812;
+/// One, and who stands in for it.
+const MOST: usize = 2;
+
+table! {
+    /// `[portal.radius]`: guests who have accounts that a RADIUS server knows.
+    Radius {
+        /// Servers that are asked about accounts: one, and a second for when that is silent. None:
+        /// nobody comes by an account.
+        Restart servers: Servers = Servers::default();
+        /// File with what the servers and this router alone know, in its first line.
+        Restart secret: Said = Said::default();
+        /// What this router is called there (NAS-Identifier).
+        Restart name: RouterName = RouterName::default();
+        /// How many devices are in at once by one account: one more is let in, and the one that came
+        /// first goes.
+        Restart devices: u8 = 3, 1 => 100;
+        /// For how long who has an account gets in, where the server does not say.
+        Restart time: Duration = Duration::from_secs(86_400),
+            Duration::from_secs(60) => Duration::from_secs(2_592_000);
+    }
+}
+
+/// RADIUS servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Servers(pub Vec<SocketAddr>);
+
+impl FileValue for Servers {
+    const ALLOWED: &'static str = "a list of one or two addresses, each in quotes, with a port where \
+        that is not 1812, such as [\"192.0.2.1\", \"[2001:db8::1]:1645\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let servers = list(value, Self::ALLOWED, |text| {
+            let bare = text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, PORT));
+            let server = bare.or_else(|_| text.parse()).ok()?;
+            (server.port() > 0 && !server.ip().is_unspecified()).then_some(server)
+        })?;
+        (servers.len() <= MOST).then_some(Self(servers)).ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        self.0.iter().map(ToString::to_string).collect()
+    }
+}
+
+/// What a router is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouterName(pub String);
+
+impl Default for RouterName {
+    fn default() -> Self {
+        Self("weir".to_owned())
+    }
+}
+
+impl FileValue for RouterName {
+    const ALLOWED: &'static str = "a name in quotes, of 1 to 200 bytes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let name = value.as_str().ok_or(None)?;
+        let fits = (1..=200).contains(&name.len()) && is_name(name);
+        fits.then(|| Self(name.to_owned())).ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        self.0.as_str().into()
+    }
+}

@@ -1,0 +1,139 @@
+//! Who comes with an account.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use kernel::Mac;
+use portal::account::{Terms, Verdict, is_name};
+use portal::page::Trouble;
+use portal::voucher::{Origin, Voucher, mac_text};
+use tracing::info;
+
+use super::come::whose;
+use super::{Keeper, seconds};
+use crate::daemon::Router;
+
+/// What holds for all accounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accounts {
+    /// Devices that are in at once by one of them.
+    pub devices: usize,
+    /// For how long one lets in, where nobody says.
+    pub time: Duration,
+}
+
+/// Somebody who came with an account, while that is asked about.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    /// The device.
+    pub mac: Mac,
+    /// Where it is.
+    pub address: IpAddr,
+    /// What he is called, as he says.
+    pub name: String,
+}
+
+impl Keeper {
+    /// Somebody came with an account, which is to be asked about; `None`: he is in already.
+    pub fn comes(
+        &mut self,
+        address: IpAddr,
+        name: String,
+        router: &Router,
+    ) -> Result<Option<Asker>, Trouble> {
+        self.are_open()?;
+        let mac = self.device(address, router).ok_or(Trouble::Stranger)?;
+        if self.is_in(&mac) {
+            return Ok(None);
+        }
+        let waits = self.codes.take(whose(&mac), self.began.elapsed());
+        waits.map_err(|wait| Trouble::Wait(seconds(wait)))?;
+        Ok(Some(Asker { mac, address, name }))
+    }
+
+    /// What is said of an account; `None`: nothing.
+    pub fn decide(
+        &mut self,
+        asker: Asker,
+        verdict: Option<Verdict>,
+        (accounts, router): (Accounts, &mut Router),
+    ) -> Result<(), Trouble> {
+        let (mac, whose) = (mac_text(&asker.mac), whose(&asker.mac));
+        let terms = match verdict {
+            Some(Verdict::Accept(terms)) => terms,
+            Some(Verdict::Reject(said)) => {
+                info!(mac, account = asker.name, said, "an account is refused");
+                return Err(Trouble::NotTheAccount);
+            }
+            Some(Verdict::Challenge) => {
+                let said = "more than a password is asked for";
+                info!(mac, account = asker.name, said, "an account is refused");
+                return Err(Trouble::NotTheAccount);
+            }
+            None => {
+                self.codes.give_back(whose);
+                return Err(Trouble::Silent);
+            }
+        };
+        self.codes.give_back(whose);
+        // Meanwhile the hours may be others, and the address another's.
+        self.are_open()?;
+        if self.device(asker.address, router) != Some(asker.mac) {
+            return Err(Trouble::Stranger);
+        }
+        if self.is_in(&asker.mac) {
+            return Ok(());
+        }
+        let voucher = self.by_account(&asker, terms, accounts)?;
+        let (name, id) = (voucher.name.clone(), voucher.id.clone());
+        let when = self.when();
+        let theirs = self.guests.devices_of(&name);
+        let excess = (theirs.len() + 1).saturating_sub(accounts.devices);
+        for other in &theirs[..excess] {
+            self.guests.end(*other, when, &mut self.changes);
+        }
+        self.guests.add(voucher);
+        let admitted = self.activate(&id, asker.mac, router);
+        admitted.unwrap_or(Err(Trouble::Broken))?;
+        info!(mac, address = %asker.address, account = name, "let in by an account");
+        Ok(())
+    }
+
+    /// Whether a device has no need of an account: it is in, and not only for free.
+    fn is_in(&self, mac: &Mac) -> bool {
+        let guest = self.guests.guest(mac);
+        let id = guest.map(|guest| guest.voucher.as_ref());
+        id.is_some_and(|id| {
+            let voucher = id.and_then(|id| self.guests.voucher(id, 0));
+            voucher.is_none_or(|(voucher, _)| voucher.origin != Origin::Free)
+        })
+    }
+
+    fn by_account(
+        &self,
+        asker: &Asker,
+        terms: Terms,
+        accounts: Accounts,
+    ) -> Result<Voucher, Trouble> {
+        let time = terms.seconds.map_or(accounts.time.as_secs(), u64::from);
+        if time == 0 || terms.bytes == Some(0) {
+            return Err(Trouble::Spent);
+        }
+        let known = terms.name.filter(|name| is_name(name) && !name.is_empty());
+        let asked = answers::NewVouchers {
+            name: known.unwrap_or_else(|| asker.name.clone()),
+            duration: Some(time),
+            bytes: terms.bytes,
+            rate: terms.rate,
+            online: false,
+            count: 1,
+            devices: 1,
+            until: None,
+        };
+        let voucher = self.make(&asked).map_err(|_| Trouble::Broken)?;
+        Ok(Voucher {
+            origin: Origin::Account,
+            ..voucher
+        })
+    }
+}
