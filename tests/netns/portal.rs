@@ -276,6 +276,25 @@ fn a_reboot_costs_nobody_his_voucher() -> Result<(), Error> {
     Ok(())
 }
 
+/// Told to stop, weir waits until what was used is on the disk.
+#[test]
+fn what_was_used_is_kept_when_weir_stops() -> Result<(), Error> {
+    let place = Place::open("off", "")?;
+    let voucher = place.sell("--duration 1h")?;
+    place.log_in(&voucher.code)?;
+    std::thread::sleep(Duration::from_secs(3));
+    place.weir.end(nix::sys::signal::Signal::SIGTERM)?;
+    let store = std::fs::read_to_string(place.folder.join("vouchers")).map_err(unexpected)?;
+    let used = store.lines().filter_map(|line| {
+        let (_, entry) = line.split_once(' ')?;
+        let entry: serde_json::Value = serde_json::from_str(entry).ok()?;
+        entry["used"][&voucher.id].as_u64()
+    });
+    let used = used.last().unwrap_or_default();
+    assert!((3000..30_000).contains(&used), "{used} ms: {store}");
+    Ok(())
+}
+
 /// A device that is let in uses one IPv6 address after the other.
 #[test]
 fn another_address_of_a_device_is_let_in() -> Result<(), Error> {

@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 
 use portal::figures::Figures;
+use tokio::sync::oneshot;
 use tracing::warn;
 
 use super::store;
@@ -19,6 +20,8 @@ enum Job {
     Append(String),
     /// In its place.
     Replace(String),
+    /// Nothing: whoever waits is told.
+    Tell(oneshot::Sender<()>),
 }
 
 /// The file, as whoever fills it has it.
@@ -53,7 +56,15 @@ impl File {
         };
         let work = move || {
             for job in jobs {
-                if let Err(error) = write(&path, &job) {
+                let written = match job {
+                    Job::Append(lines) => append(&path, &lines),
+                    Job::Replace(text) => store::replace(&path, text.as_bytes()).map(drop),
+                    Job::Tell(whom) => {
+                        let _ = whom.send(());
+                        Ok(())
+                    }
+                };
+                if let Err(error) = written {
                     warn!(%error, file = %path.display(), "figures cannot be written");
                 }
             }
@@ -73,20 +84,22 @@ impl File {
     pub fn replace(&self, text: String) {
         let _ = self.jobs.send(Job::Replace(text));
     }
+
+    /// Ready when all was tried that was told before.
+    pub fn settled(&self) -> oneshot::Receiver<()> {
+        let (told, heard) = oneshot::channel();
+        let _ = self.jobs.send(Job::Tell(told));
+        heard
+    }
 }
 
-fn write(path: &Path, job: &Job) -> io::Result<()> {
-    match job {
-        Job::Replace(text) => store::replace(path, text.as_bytes()).map(drop),
-        Job::Append(lines) => {
-            let mut options = OpenOptions::new();
-            let mut file = options.append(true).create(true).mode(0o600).open(path)?;
-            let length = file.metadata()?.len();
-            let written = file.write_all(lines.as_bytes());
-            written.and_then(|()| file.sync_data()).inspect_err(|_| {
-                // Half a line would spoil the next one.
-                let _ = file.set_len(length);
-            })
-        }
-    }
+fn append(path: &Path, lines: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options.append(true).create(true).mode(0o600).open(path)?;
+    let length = file.metadata()?.len();
+    let written = file.write_all(lines.as_bytes());
+    written.and_then(|()| file.sync_data()).inspect_err(|_| {
+        // Half a line would spoil the next one.
+        let _ = file.set_len(length);
+    })
 }

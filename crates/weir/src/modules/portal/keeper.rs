@@ -298,6 +298,16 @@ impl Keeper {
         }
     }
 
+    /// Ready when all that was noted is on the disk, as far as the disk takes it.
+    pub fn settled(&self) -> impl Future<Output = ()> + use<> {
+        let (vouchers, days) = (self.store.settled(), self.days.settled());
+        async move {
+            // What could not be written was told.
+            let _ = vouchers.await;
+            let _ = days.await;
+        }
+    }
+
     /// When there is something to do.
     pub fn turn_at(&self) -> Instant {
         let put =

@@ -33,13 +33,14 @@ use std::cell::{Cell, RefCell};
 use std::path::Path;
 use std::rc::Rc;
 use std::task::Context;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use answers::Status;
 use api::{Problem, Route, Routes};
 use kernel::Event;
 use portal::rules;
 use portal::text;
+use tokio::time::timeout;
 use tracing::{info, warn};
 
 use crate::Error;
@@ -52,6 +53,9 @@ use keeper::{Days, Keeper, Node};
 use sockets::Sockets;
 use store::Store;
 use welcome::{Welcome, Words};
+
+/// For so long weir, told to stop, waits for the disk.
+const WRITTEN: Duration = Duration::from_secs(3);
 
 /// The portal.
 pub const ENTRY: ModuleEntry = ModuleEntry {
@@ -386,8 +390,14 @@ impl Module for Portal {
         let open = self.open.as_ref()?;
         let mut keeper = open.keeper.borrow_mut();
         keeper.note();
+        let settled = keeper.settled();
         let firewall = std::mem::take(&mut keeper.firewall);
         Some(Box::pin(async move {
+            if timeout(WRITTEN, settled).await.is_err() {
+                warn!(
+                    "the disk takes too long: what was used of vouchers in the last minute is lost"
+                );
+            }
             if let Err(error) = firewall.finish(rules::remove()).await {
                 let table = rules::TABLE;
                 warn!(

@@ -10,6 +10,7 @@ use jiff::tz::TimeZone;
 use kernel::Mac;
 use portal::figures::{Date, Day, Figures};
 use portal::rules::{self, Step};
+use tokio::sync::oneshot;
 use tracing::warn;
 
 use super::hours::BUILT;
@@ -52,6 +53,11 @@ impl Days {
         self.turn();
         // Nothing of a former day's devices is left, and nothing that was damaged.
         self.file.replace(self.figures.file());
+    }
+
+    /// Ready when all was tried that is to be written.
+    pub fn settled(&self) -> oneshot::Receiver<()> {
+        self.file.settled()
     }
 
     /// It may be another day.
