@@ -10,6 +10,8 @@
 //! that they may be forwarded past netfilter until the time is over. A device that is let in may
 //! begin connections from an address that is not known yet ([`DEVICES`]); answers wait until it is.
 
+mod chains;
+
 use std::fmt::Write;
 use std::net::IpAddr;
 
@@ -19,6 +21,7 @@ use crate::Millis;
 use crate::guests::Change;
 use crate::rates::{MAPS, Slowed};
 use crate::voucher::mac_text;
+use chains::CHAINS;
 
 /// The table, of family `inet`.
 pub const TABLE: &str = "weir_portal";
@@ -290,105 +293,6 @@ pub(crate) fn elements(text: &mut String, set: &str, all: &[String]) {
         );
     }
 }
-
-/// Chains, those that are jumped to first, with their rules. Before fw4's, and all others' at the
-/// usual priorities.
-const CHAINS: [(&str, &str); 6] = [
-    ("refuse", REFUSE),
-    ("from_guests", FROM_GUESTS),
-    ("to_guests", TO_GUESTS),
-    (
-        "forward { type filter hook forward priority filter - 10; policy accept; }",
-        "iifname $here jump from_guests
-         oifname $here jump to_guests",
-    ),
-    (
-        "input { type filter hook input priority filter - 10; policy accept; }",
-        INPUT,
-    ),
-    (
-        "to_portal { type nat hook prerouting priority dstnat - 10; policy accept; }",
-        REDIRECT,
-    ),
-];
-
-/// At once, so that nobody waits. But no answer goes to who did not ask: a source that does not
-/// belong there may be anybody's outside; and who sends what belongs to no connection has that of
-/// somebody else reset by it.
-const REFUSE: &str = "
-    ct state invalid drop
-    fib saddr . iif oif missing drop
-    meta l4proto tcp reject with tcp reset
-    udp dport 443 reject
-    reject with icmpx admin-prohibited";
-
-/// What begins is asked for device and address, what goes on for its address.
-const FROM_GUESTS: &str = "
-    iifname @open return
-    limit name ether saddr map @up drop
-    ct state established,related ip saddr @guests4 return
-    ct state established,related ip6 saddr @guests6 return
-    ct state new ether saddr . ip saddr @pairs4 return
-    ct state new ether saddr . ip6 saddr @pairs6 return
-    ct state new ether saddr @macs return
-    ip daddr @garden4 return
-    ip6 daddr @garden6 return
-    ip daddr @names4 return
-    ip6 daddr @names6 return
-    goto refuse";
-
-/// No answer to who sends from outside.
-const TO_GUESTS: &str = "
-    oifname @open return
-    limit name ip daddr map @down4 drop
-    limit name ip6 daddr map @down6 drop
-    ip daddr @guests4 return
-    ip6 daddr @guests6 return
-    ip saddr @garden4 return
-    ip6 saddr @garden6 return
-    ip saddr @names4 return
-    ip6 saddr @names6 return
-    drop";
-
-/// What everybody may ask of the router: an address, who it is, the page, names. What the router
-/// itself asked for is answered, too. A connection that was brought here before its device was let
-/// in ends, or a browser would use it again, and never get to where it wanted; where the page has no
-/// address but that of the link, it is shown by such connections, and they stay.
-const INPUT: &str = "
-    iifname != $here tcp dport { $pages, $names } drop
-    iifname != $here udp dport $names drop
-    iifname != $here return
-    iifname @open return
-    udp sport 68 udp dport 67 return
-    udp sport 546 udp dport 547 return
-    icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert, \
-        mld-listener-query, mld-listener-report, mld-listener-done, mld2-listener-report } return
-    fib saddr . iif oif missing drop
-    meta nfproto ipv4 ct status dnat tcp dport $page ether saddr @macs reject with tcp reset
-    ip6 daddr != fe80::/10 ct status dnat tcp dport $page ether saddr @macs reject with tcp reset
-    tcp dport { $pages, $names } return
-    udp dport $names return
-    ct direction reply ct state established,related return
-    icmp type echo-request return
-    icmpv6 type echo-request return
-    ether saddr . ip saddr @pairs4 return
-    ether saddr @macs return
-    goto refuse";
-
-/// Only a connection's first packet comes by here.
-const REDIRECT: &str = "
-    iifname != $here return
-    iifname @open return
-    ether saddr . ip saddr @pairs4 return
-    ether saddr . ip6 saddr @pairs6 return
-    ether saddr @macs return
-    udp dport 53 redirect to :$names
-    tcp dport 53 redirect to :$names
-    ip daddr @garden4 return
-    ip6 daddr @garden6 return
-    ip daddr @names4 return
-    ip6 daddr @names6 return
-    tcp dport 80 redirect to :$page";
 
 #[cfg(test)]
 mod tests {
