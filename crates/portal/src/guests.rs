@@ -104,7 +104,9 @@ impl Guests {
                     State::Expired | State::Invalidated => {}
                 }
             }
-            guests.codes.entry(voucher.code).or_insert(id.clone());
+            if voucher.origin.is_sold() {
+                guests.codes.entry(voucher.code).or_insert(id.clone());
+            }
             if let Some(former) = &voucher.former {
                 guests.formers.insert(former.clone(), id.clone());
             }
@@ -187,7 +189,8 @@ impl Guests {
     /// One more voucher. Its code and id are nobody else's, or it is not taken.
     pub fn add(&mut self, voucher: Voucher) -> bool {
         // Of two that were sold at two nodes with one code, the second is had by its signed form.
-        let taken = voucher.signed.is_none() && self.codes.contains_key(&voucher.code);
+        let coded = voucher.origin.is_sold();
+        let taken = coded && voucher.signed.is_none() && self.codes.contains_key(&voucher.code);
         if taken || self.vouchers.contains_key(&voucher.id) {
             return false;
         }
@@ -195,7 +198,10 @@ impl Guests {
         if let Some(former) = &voucher.former {
             self.formers.insert(former.clone(), id.clone());
         }
-        self.codes.entry(voucher.code).or_insert(id);
+        // Nobody has the code of one that nobody sold.
+        if coded {
+            self.codes.entry(voucher.code).or_insert(id);
+        }
         let kept = Kept::new(voucher, 0);
         self.vouchers.insert(kept.voucher.id.clone(), kept);
         true
@@ -331,7 +337,7 @@ impl Guests {
             }
             out.push(kept.noted(now));
             if account {
-                self.forget(&id);
+                self.vouchers.remove(&id);
             }
         }
         self.refuse(mac, out);
@@ -388,7 +394,7 @@ impl Guests {
                 self.without(user.mac, &id, (now, wall), out);
             }
             if !origin.is_sold() {
-                self.forget(&id);
+                self.vouchers.remove(&id);
             }
         }
     }

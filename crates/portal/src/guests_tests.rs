@@ -179,7 +179,10 @@ fn what_nobody_sold_is_forgotten() {
     };
     let mut guests = guests([]);
     assert!(guests.add(free.clone()));
-    log_in(&mut guests, ONE, 2, 1, 0);
+    // By no code, but as it is.
+    assert_eq!(guests.coded(&free.code), None);
+    let admitted = guests.admit(ONE, &free.id, (0, WALL), &mut Vec::new());
+    admitted.expect("let in");
     assert_eq!((guests.vouchers(1).count(), guests.used(1).len()), (0, 0));
     guests.expire((HOUR, WALL), &mut Vec::new());
     assert!(guests.guest(&ONE).is_none());
@@ -204,6 +207,11 @@ fn an_account_is_known_for_as_long_as_it_holds() {
     }
     assert_eq!(guests.vouchers(1).count(), 1, "nobody sold it");
     assert_eq!(guests.used(4000).len(), 2);
+    assert_eq!(
+        guests.coded(&Code::new([1; 5])),
+        None,
+        "nobody has its code"
+    );
     assert_eq!(guests.devices_of("ADA"), [ONE, TWO]);
     assert_eq!(guests.account(&TWO), Some("Ada"));
     let mut text = String::new();
@@ -218,6 +226,7 @@ fn an_account_is_known_for_as_long_as_it_holds() {
     let read = keep(&out);
     assert_eq!(read.len(), 2);
     let again = Guests::new(read.into_values(), 0, &mut Vec::new());
+    assert_eq!(again.coded(&Code::new([1; 5])), None);
     assert_eq!(again.account(&ONE), Some("Ada"));
     // He leaves with one; the time of the other ends.
     out.clear();

@@ -42,6 +42,8 @@ pub struct Read {
     pub lines: usize,
     /// Lines that were damaged: numbers, from 1.
     pub damaged: Vec<usize>,
+    /// There are lines of accounts that nobody has to know of any more.
+    pub forgets: bool,
 }
 
 impl Entry {
@@ -104,7 +106,9 @@ pub fn read(octets: &[u8]) -> Read {
     }
     // Nobody has to know who was here.
     let is_past = |v: &Voucher| v.origin == Origin::Account && v.over.is_some();
+    let all = read.vouchers.len();
     read.vouchers.retain(|_, voucher| !is_past(voucher));
+    read.forgets = read.vouchers.len() < all;
     read
 }
 

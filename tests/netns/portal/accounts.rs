@@ -183,6 +183,17 @@ fn who_has_an_account_is_let_in_as_the_server_says() -> Result<(), Error> {
         serde_json::from_str(&place.weir("voucher list --json")?).map_err(unexpected)?;
     assert!(sold.vouchers.is_empty(), "nobody sold one");
     assert!(!place.browse("jar")?.contains("/account"), "no need of it");
+    // Nobody has the code that his session has in the file.
+    let codes = || -> Result<Vec<String>, Error> {
+        let store = fs::read_to_string(place.folder.join("vouchers")).map_err(unexpected)?;
+        let rest = store.split("\"code\":\"").skip(1);
+        Ok(rest
+            .filter_map(|rest| Some(rest.split_once('"')?.0.to_owned()))
+            .collect())
+    };
+    wait_until("it is written", LIMIT, || Ok(!codes()?.is_empty()))?;
+    let said = place.send("jar", "login", &format!("code={}", codes()?[0]))?;
+    assert!(said.starts_with("403>"), "{said}");
     // What is left goes on after the power failed.
     place.weir.end(nix::sys::signal::Signal::SIGKILL)?;
     place.weir.restart(place.lab.node("router")?)?;
@@ -199,9 +210,22 @@ fn who_has_an_account_is_let_in_as_the_server_says() -> Result<(), Error> {
     }
     let waits = place.send("jar", "account", right)?;
     assert!(waits.starts_with("429>"), "{waits}");
+    // Nobody has to know who was here.
+    place.weir.end(nix::sys::signal::Signal::SIGTERM)?;
+    place.weir.restart(place.lab.node("router")?)?;
+    wait_until("his name is forgotten", LIMIT, || {
+        let store = fs::read_to_string(place.folder.join("vouchers")).map_err(unexpected)?;
+        Ok(!store.contains("Lovelace"))
+    })?;
     let (log, radius) = (place.weir.log(), radius.log());
     assert!(log.contains("let in by an account"), "{log}");
-    for clear in ["caf\u{e9} & more", "with blanks", "caf%C3%A9"] {
+    for clear in [
+        "caf\u{e9} & more",
+        "with blanks",
+        "caf%C3%A9",
+        "Lovelace",
+        "nobody\"",
+    ] {
         assert!(!log.contains(clear), "{log}");
         let store = fs::read_to_string(place.folder.join("vouchers")).map_err(unexpected)?;
         assert!(!store.contains(clear), "{store}");
@@ -279,10 +303,11 @@ fn another_server_stands_in() -> Result<(), Error> {
     let missing: Vec<_> = missing
         .into_iter()
         .map(|(name, _)| name)
-        .filter(|name| name.contains("RADIUS") || name.contains("accounts"))
+        .filter(|name| name.contains("RADIUS") || name.contains("accounts go"))
         .collect();
     let wanted = [
         "RADIUS server 10.0.0.77:1812",
+        "secret of the RADIUS server is for root alone",
         "names and passwords of accounts go by HTTPS",
     ];
     assert_eq!(missing, wanted, "and the second one is there");
@@ -296,6 +321,22 @@ fn another_server_stands_in() -> Result<(), Error> {
         place.weir.log()
     );
     assert!(!is_in(&place)?);
+    Ok(())
+}
+
+/// Without its secret there is a portal, and nobody comes by an account; nobody is let in by that.
+#[test]
+fn a_portal_without_the_secret_is_a_portal() -> Result<(), Error> {
+    let more = "[portal.radius]\nservers = [\"10.0.0.2\"]\nsecret = \"FOLDER/none\"\n";
+    let place = Place::open("off", more)?;
+    assert!(!place.browse("jar")?.contains("/account"));
+    let said = place.curl(&format!("-d name=long&password=long {PAGE}account"))?;
+    assert!(said.starts_with("403>"), "{said}");
+    assert!(
+        place.weir.log().contains("nobody can come with an account"),
+        "{}",
+        place.weir.log()
+    );
     Ok(())
 }
 

@@ -30,11 +30,4 @@ impl Guests {
         theirs.sort_unstable();
         theirs.into_iter().map(|(_, mac)| mac).collect()
     }
-
-    /// Nobody knows a voucher any more.
-    pub(super) fn forget(&mut self, id: &str) {
-        if let Some(kept) = self.vouchers.remove(id) {
-            self.codes.remove(&kept.voucher.code);
-        }
-    }
 }

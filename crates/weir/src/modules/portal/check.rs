@@ -2,6 +2,7 @@
 //! work with.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use kernel::Prefix;
@@ -116,6 +117,15 @@ fn accounts(portal: &Portal, radius: &Radius) -> Result<Vec<Feature>, Error> {
             return Ok(vec![feature(name, why_needed, wrong, hint)]);
         }
     };
+    let file = radius.secret.0.as_deref();
+    let mode = file.and_then(|file| Some(std::fs::metadata(file).ok()?.permissions().mode()));
+    let open = mode.is_some_and(|mode| mode & 0o007 != 0);
+    let private = feature(
+        "secret of the RADIUS server is for root alone".to_owned(),
+        "Whoever has it can say who has an account.",
+        open.then(|| "everybody on this machine can read or write its file".to_owned()),
+        "take these rights from it: `chmod 600`",
+    );
     let tried = crate::event_loop()?.block_on(client.try_out());
     let servers = tried.into_iter().map(|(server, said)| {
         let hint = "see `servers` and `secret` under [portal.radius], and what the server has for this \
@@ -134,7 +144,7 @@ fn accounts(portal: &Portal, radius: &Radius) -> Result<Vec<Feature>, Error> {
         clear,
         hint,
     );
-    Ok(servers.chain([hidden]).collect())
+    Ok(servers.chain([private, hidden]).collect())
 }
 
 /// What a bridge's member forwards, the bridge does: the portal would see none of it.

@@ -346,7 +346,7 @@ impl Keeper {
         }
         let mut ended = HashSet::new();
         // Of a voucher that changed twice only how it is now is written.
-        let mut kept = BTreeMap::new();
+        let (mut kept, mut forgets) = (BTreeMap::new(), false);
         for change in changes {
             match change {
                 Change::Address(_, address, _) => {
@@ -357,6 +357,7 @@ impl Keeper {
                 }
                 Change::Keep(voucher) if voucher.origin == Origin::Free => {}
                 Change::Keep(voucher) => {
+                    forgets |= voucher.origin == Origin::Account && voucher.over.is_some();
                     kept.insert(voucher.id.clone(), voucher);
                 }
                 Change::End(address) => {
@@ -367,6 +368,9 @@ impl Keeper {
         }
         for voucher in kept.into_values() {
             self.store.note(Entry::Voucher(voucher).line());
+        }
+        if forgets {
+            self.store.forget();
         }
         end_connections(&ended, router);
     }

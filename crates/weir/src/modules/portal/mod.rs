@@ -18,6 +18,7 @@ mod radius;
 mod radius;
 mod resolver;
 mod routes;
+mod secrets;
 #[cfg(feature = "tls")]
 mod secure;
 #[cfg(not(feature = "tls"))]
@@ -41,7 +42,7 @@ use kernel::Event;
 use portal::rules;
 use portal::text;
 use tokio::time::timeout;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::Error;
 use crate::config::Effective;
@@ -128,7 +129,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             let hint = "see `vouchers` under [portal]; without the file, they begin anew";
             Error::because(&what, &error, hint)
         })?;
-        let password = password(config)?;
+        let password = secrets::password(config)?;
         let key_file = file.with_extension("key");
         let key = keeper::key(&key_file).map_err(|error| {
             let what = format!("the key in {} cannot be read or made", key_file.display());
@@ -137,7 +138,12 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             Error::because(&what, &error, hint)
         })?;
         let certificate = secure::certificate(config)?;
-        let radius = radius::Client::open(setup.effective.of::<config::Radius>())?;
+        let radius = radius::Client::open(setup.effective.of::<config::Radius>());
+        // Nobody comes by an account then; without a portal everybody would be in.
+        let radius = radius.unwrap_or_else(|error| {
+            error!(%error, "nobody can come with an account");
+            None
+        });
         let sockets = Sockets::bind(certificate.is_some()).map_err(|error| {
             let hint = format!(
                 "ports {} and {} are the portal's: see `ss -tulpn` for who has them",
@@ -180,33 +186,6 @@ fn said(file: Option<&Path>) -> Result<String, Error> {
     // The page would not show it.
     text::shown(&text).map_err(|error| failed(&error))?;
     Ok(text)
-}
-
-/// The password that lets in without a voucher, where that is asked for.
-fn password(config: &config::Portal) -> Result<Option<String>, Error> {
-    if *config.free != config::Free::Password {
-        return Ok(None);
-    }
-    let hint =
-        "write it into the first line of a file, and name that as `free_password` under [portal]";
-    let Some(file) = config.free_password.0.as_deref() else {
-        return Err(Error::new(
-            "guests get in by a password, and there is none",
-            hint,
-        ));
-    };
-    let what = format!("the password in {} cannot be read", file.display());
-    let text = std::fs::read_to_string(file).map_err(|e| Error::because(&what, &e, hint))?;
-    match text.lines().next().map(str::trim) {
-        Some(line) if (1..=200).contains(&line.len()) => Ok(Some(line.to_owned())),
-        _ => {
-            let what = format!(
-                "the first line of {} is no password: it has none, or over 200 bytes",
-                file.display()
-            );
-            Err(Error::new(what, hint))
-        }
-    }
 }
 
 impl Portal {

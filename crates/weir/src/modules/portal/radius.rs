@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -15,6 +14,7 @@ use tracing::warn;
 
 use super::config::Radius;
 use super::keeper::Accounts;
+use super::secrets::first_line;
 use crate::Error;
 
 /// How long an answer is waited for, of all servers together: a browser shows nothing meanwhile.
@@ -25,6 +25,9 @@ const TRIES: u32 = 2;
 const REST: Duration = Duration::from_secs(60);
 /// Questions at once: who asks for the page is answered all the same.
 const AT_ONCE: u32 = 16;
+/// Why one may be silent.
+const SILENT: &str = "it says nothing: it is not there, does not know this router, has another secret, \
+    or something on the way drops it";
 /// How often the same trouble is told.
 const TOLD: Duration = Duration::from_secs(60);
 
@@ -58,9 +61,8 @@ impl Client {
             return Err(Error::new("there is no secret for the RADIUS server", hint));
         };
         let what = format!("the secret in {} cannot be read", file.display());
-        let text = fs::read(file).map_err(|error| Error::because(&what, &error, hint))?;
-        let line = text.split(|octet| *octet == b'\n').next();
-        let secret = line.map(<[u8]>::trim_ascii).and_then(Secret::new);
+        let line = first_line(file).map_err(|error| Error::because(&what, &error, hint))?;
+        let secret = Secret::new(&line);
         let none = || {
             let what = format!("the first line of {} is empty", file.display());
             Error::new(what, hint)
@@ -122,7 +124,11 @@ impl Client {
             let doubts = self.told.borrow();
             let mut doubts = doubts.keys().filter(|(whose, _)| *whose == server);
             let doubt = doubts.find_map(|(_, doubt)| *doubt);
-            let why = |error: io::Error| doubt.map_or(error.to_string(), |doubt| doubt.to_string());
+            let why = |error: io::Error| match (doubt, error.kind()) {
+                (Some(doubt), _) => doubt.to_string(),
+                (None, io::ErrorKind::TimedOut) => SILENT.to_owned(),
+                _ => error.to_string(),
+            };
             all.push((server, said.map(drop).map_err(why)));
         }
         all

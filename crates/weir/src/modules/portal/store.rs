@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use portal::journal;
 use tokio::sync::oneshot;
@@ -23,10 +23,19 @@ const AGAIN: Duration = Duration::from_secs(10);
 /// Bytes of it that are kept: beyond that, what comes is lost.
 const MOST_LATE: usize = 4 << 20;
 
+/// So long what nobody has to know of any more may be on the disk, where the file is not written anew
+/// for other reasons: flash wears out.
+const FORGOTTEN: Duration = Duration::from_secs(3600);
+
 type Told = oneshot::Sender<Result<(), String>>;
 
-/// What is to be written, and who waits for it.
-type Job = (String, Option<Told>);
+/// Something to do.
+enum Job {
+    /// To write this, for whoever waits for it.
+    Write(String, Option<Told>),
+    /// To forget what is past: within the hour.
+    Forget,
+}
 
 /// A file of vouchers, open.
 pub struct Store {
@@ -44,6 +53,8 @@ struct Keeping {
     fresh: u64,
     /// Lines that could not be written yet.
     late: String,
+    /// When it is written anew, so that what is past is forgotten.
+    forgets: Option<Instant>,
 }
 
 impl Store {
@@ -72,6 +83,8 @@ impl Store {
             length: read.whole as u64,
             fresh: journal::write(read.vouchers.values()).len() as u64,
             late: String::new(),
+            // Whoever was here before is forgotten at once.
+            forgets: read.forgets.then(Instant::now),
         };
         let (jobs, receiver) = mpsc::channel();
         let waiting = Some((keeping, receiver));
@@ -95,13 +108,18 @@ impl Store {
     pub fn write(&self, lines: String) -> oneshot::Receiver<Result<(), String>> {
         let (told, heard) = oneshot::channel();
         // Who listens no more says so by the other channel.
-        let _ = self.jobs.send((lines, Some(told)));
+        let _ = self.jobs.send(Job::Write(lines, Some(told)));
         heard
     }
 
     /// Writes lines for which nobody waits. What cannot be written is tried again.
     pub fn note(&self, lines: String) {
-        let _ = self.jobs.send((lines, None));
+        let _ = self.jobs.send(Job::Write(lines, None));
+    }
+
+    /// Lines of accounts are past: nobody has to know who was here.
+    pub fn forget(&self) {
+        let _ = self.jobs.send(Job::Forget);
     }
 
     /// Whether all is on the disk that was noted before.
@@ -118,9 +136,13 @@ fn open(path: &Path) -> io::Result<File> {
 
 fn work(mut keeping: Keeping, jobs: &mpsc::Receiver<Job>) {
     loop {
+        keeping.tidy();
         let (lines, told) = match jobs.recv_timeout(AGAIN) {
-            Ok(job) => job,
-            Err(mpsc::RecvTimeoutError::Timeout) if keeping.late.is_empty() => continue,
+            Ok(Job::Write(lines, told)) => (lines, told),
+            Ok(Job::Forget) => {
+                keeping.forgets.get_or_insert(Instant::now() + FORGOTTEN);
+                continue;
+            }
             Err(mpsc::RecvTimeoutError::Timeout) => (String::new(), None),
             Err(mpsc::RecvTimeoutError::Disconnected) => return,
         };
@@ -131,13 +153,6 @@ fn work(mut keeping: Keeping, jobs: &mpsc::Receiver<Job>) {
         }
         if let Some(told) = told {
             let _ = told.send(done);
-        }
-        if keeping.length > FEW.max(WORN * keeping.fresh)
-            && let Err(error) = keeping.renew()
-        {
-            // It goes on as it is, and is tried again when it has grown as much again.
-            warn!(%error, "the file of vouchers cannot be written anew");
-            keeping.fresh = keeping.length;
         }
     }
 }
@@ -178,6 +193,20 @@ impl Keeping {
             }
         }
         written
+    }
+
+    /// Written anew where it is time for that.
+    fn tidy(&mut self) {
+        let worn = self.length > FEW.max(WORN * self.fresh);
+        if !worn && self.forgets.is_none_or(|at| at > Instant::now()) {
+            return;
+        }
+        self.forgets = None;
+        if let Err(error) = self.renew() {
+            // It goes on as it is, and is tried again when it has grown as much again.
+            warn!(%error, "the file of vouchers cannot be written anew");
+            self.fresh = self.length;
+        }
     }
 
     /// The same vouchers, and nothing else: in the place of the former file once it is whole.

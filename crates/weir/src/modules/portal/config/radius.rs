@@ -39,21 +39,34 @@ table! {
 pub struct Servers(pub Vec<SocketAddr>);
 
 impl FileValue for Servers {
-    const ALLOWED: &'static str = "a list of one or two addresses, each in quotes, with a port where \
+    const ALLOWED: &'static str = "a list of one or two addresses of hosts, each in quotes, with a port where \
         that is not 1812, such as [\"192.0.2.1\", \"[2001:db8::1]:1645\"]";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         let servers = list(value, Self::ALLOWED, |text| {
             let bare = text.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, PORT));
             let server = bare.or_else(|_| text.parse()).ok()?;
-            (server.port() > 0 && !server.ip().is_unspecified()).then_some(server)
+            is_host(&server).then_some(server)
         })?;
-        (servers.len() <= MOST).then_some(Self(servers)).ok_or(None)
+        let twice = servers.first() == servers.get(1) && !servers.is_empty();
+        (servers.len() <= MOST && !twice)
+            .then_some(Self(servers))
+            .ok_or(None)
     }
 
     fn show(&self) -> Value {
         self.0.iter().map(ToString::to_string).collect()
     }
+}
+
+/// Whether it can be one host, without more being said. One of a link alone needs a device.
+fn is_host(server: &SocketAddr) -> bool {
+    let other = match server.ip() {
+        IpAddr::V4(address) => address.is_broadcast(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    let ip = server.ip();
+    server.port() > 0 && !ip.is_unspecified() && !ip.is_multicast() && !other
 }
 
 /// What a router is called.

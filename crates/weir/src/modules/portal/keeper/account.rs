@@ -58,16 +58,17 @@ impl Keeper {
         verdict: Option<Verdict>,
         (accounts, router): (Accounts, &mut Router),
     ) -> Result<(), Trouble> {
+        // No name stands in the log: nobody has to know who was here, and some type the password there.
         let (mac, whose) = (mac_text(&asker.mac), whose(&asker.mac));
         let terms = match verdict {
             Some(Verdict::Accept(terms)) => terms,
             Some(Verdict::Reject(said)) => {
-                info!(mac, account = asker.name, said, "an account is refused");
+                info!(mac, said, "an account is refused");
                 return Err(Trouble::NotTheAccount);
             }
             Some(Verdict::Challenge) => {
                 let said = "more than a password is asked for";
-                info!(mac, account = asker.name, said, "an account is refused");
+                info!(mac, said, "an account is refused");
                 return Err(Trouble::NotTheAccount);
             }
             None => {
@@ -85,9 +86,9 @@ impl Keeper {
             return Ok(());
         }
         let voucher = self.by_account(&asker, terms, accounts)?;
-        let (name, id) = (voucher.name.clone(), voucher.id.clone());
+        let id = voucher.id.clone();
         let when = self.when();
-        let theirs = self.guests.devices_of(&name);
+        let theirs = self.guests.devices_of(&voucher.name);
         let excess = (theirs.len() + 1).saturating_sub(accounts.devices);
         for other in &theirs[..excess] {
             self.guests.end(*other, when, &mut self.changes);
@@ -95,7 +96,7 @@ impl Keeper {
         self.guests.add(voucher);
         let admitted = self.activate(&id, asker.mac, router);
         admitted.unwrap_or(Err(Trouble::Broken))?;
-        info!(mac, address = %asker.address, account = name, "let in by an account");
+        info!(mac, address = %asker.address, "let in by an account");
         Ok(())
     }
 
@@ -117,6 +118,11 @@ impl Keeper {
     ) -> Result<Voucher, Trouble> {
         let time = terms.seconds.map_or(accounts.time.as_secs(), u64::from);
         if time == 0 || terms.bytes == Some(0) {
+            let mac = mac_text(&asker.mac);
+            info!(
+                mac,
+                "an account is accepted, for no time or no bytes: it lets nobody in"
+            );
             return Err(Trouble::Spent);
         }
         let known = terms.name.filter(|name| is_name(name) && !name.is_empty());
