@@ -71,32 +71,24 @@ fn what_is_called_back_ends_at_once() -> Result<(), Error> {
     place.log_in(&voucher.code)?;
     let stream = Stream::start(&place, 4000)?;
     place.weir.wait_for_forwarding(4000)?;
+    let ended_at_once = |told: Instant| {
+        std::thread::sleep(AT_ONCE / 2);
+        for end in 0..2 {
+            let late = stream.last(end).saturating_duration_since(told);
+            let log = place.weir.log();
+            assert!(late < AT_ONCE / 4, "{end} went on for {late:?}\n{log}");
+        }
+    };
     let mac = place.clients()?.clients[0].mac.clone();
     let told = Instant::now();
     place.weir(&format!("end {mac}"))?;
-    std::thread::sleep(AT_ONCE / 2);
-    for end in 0..2 {
-        let late = stream.last(end).saturating_duration_since(told);
-        assert!(
-            late < AT_ONCE / 4,
-            "{end} went on for {late:?}\n{}",
-            place.weir.log()
-        );
-    }
+    ended_at_once(told);
     place.log_in(&voucher.code)?;
     wait_until("it comes again", LIMIT, || Ok(stream.flows()))?;
     place.weir.wait_for_forwarding(4000)?;
     let told = Instant::now();
     place.weir(&format!("voucher invalidate {}", voucher.code))?;
-    std::thread::sleep(AT_ONCE / 2);
-    for end in 0..2 {
-        let late = stream.last(end).saturating_duration_since(told);
-        assert!(
-            late < AT_ONCE / 4,
-            "{end} went on for {late:?}\n{}",
-            place.weir.log()
-        );
-    }
+    ended_at_once(told);
     assert_eq!(
         place.curl(&format!("-d code={} {PAGE}login", voucher.code))?,
         "403>"
@@ -150,13 +142,11 @@ fn what_was_used_is_kept_when_weir_stops() -> Result<(), Error> {
     place.log_in(&voucher.code)?;
     std::thread::sleep(Duration::from_secs(3));
     place.weir.end(nix::sys::signal::Signal::SIGTERM)?;
-    let store = std::fs::read_to_string(place.folder.join("vouchers")).map_err(unexpected)?;
-    let mut used = store.lines().filter_map(|line| {
-        let (_, entry) = line.split_once(' ')?;
-        let entry: serde_json::Value = serde_json::from_str(entry).ok()?;
-        entry["used"][&voucher.id].as_u64()
-    });
+    let stored = place.stored()?;
+    let mut used = stored
+        .iter()
+        .filter_map(|entry| entry["used"][&voucher.id].as_u64());
     let used = used.next_back().unwrap_or_default();
-    assert!((3000..30_000).contains(&used), "{used} ms: {store}");
+    assert!((3000..30_000).contains(&used), "{used} ms: {stored:?}");
     Ok(())
 }

@@ -66,6 +66,16 @@ impl Place {
         self.lab.node("router")?.run(&line)
     }
 
+    /// What the file of vouchers says, line by line.
+    pub(crate) fn stored(&self) -> Result<Vec<serde_json::Value>, Error> {
+        let text = std::fs::read_to_string(self.folder.join("vouchers")).map_err(unexpected)?;
+        let entries = text.lines().map(|line| {
+            let (_, entry) = line.split_once(' ').ok_or_else(|| unexpected(line))?;
+            serde_json::from_str(entry).map_err(unexpected)
+        });
+        entries.collect()
+    }
+
     pub(crate) fn sell(&self, what: &str) -> Result<PortalVoucher, Error> {
         let told = self.weir(&format!("voucher add --json {what}"))?;
         let sold: PortalVouchers = serde_json::from_str(&told).map_err(unexpected)?;

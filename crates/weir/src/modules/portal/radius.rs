@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use portal::account::{Account, Verdict};
@@ -15,6 +15,7 @@ use tracing::warn;
 use super::config::Radius;
 use super::keeper::Accounts;
 use super::secrets::first_line;
+use super::sockets::asking;
 use crate::Error;
 
 /// How long an answer is waited for, of all servers together: a browser shows nothing meanwhile.
@@ -89,9 +90,8 @@ impl Client {
     /// What is said of an account; `None`: no server says anything.
     pub async fn ask(&self, account: &Account<'_>) -> Option<Verdict> {
         let _asking = self.begin()?;
-        let patience = PATIENCE / TRIES / self.servers.len().max(1) as u32;
         for server in self.in_turn() {
-            match self.ask_one(server, account, patience).await {
+            match self.ask_one(server, account).await {
                 Ok(verdict) => {
                     self.resting.borrow_mut().remove(&server);
                     return Some(verdict);
@@ -117,10 +117,9 @@ impl Client {
             mac: [0; 6],
             address: Ipv4Addr::UNSPECIFIED.into(),
         };
-        let patience = PATIENCE / TRIES / self.servers.len().max(1) as u32;
         let mut all = Vec::new();
         for server in self.servers.iter().copied() {
-            let said = self.ask_one(server, &nobody, patience).await;
+            let said = self.ask_one(server, &nobody).await;
             let doubts = self.told.borrow();
             let mut doubts = doubts.keys().filter(|(whose, _)| *whose == server);
             let doubt = doubts.find_map(|(_, doubt)| *doubt);
@@ -151,24 +150,14 @@ impl Client {
         servers
     }
 
-    async fn ask_one(
-        &self,
-        server: SocketAddr,
-        account: &Account<'_>,
-        patience: Duration,
-    ) -> io::Result<Verdict> {
+    async fn ask_one(&self, server: SocketAddr, account: &Account<'_>) -> io::Result<Verdict> {
         let mut random = [0; 17];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let [number, random @ ..] = random;
         let question = Question::new(account, &self.name, &self.secret, (number, random));
         let question = question.ok_or(io::ErrorKind::InvalidInput)?;
-        let own: IpAddr = match server {
-            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        // The kernel chooses the port, at random. Connected, it hears that server alone.
-        let socket = UdpSocket::bind(SocketAddr::new(own, 0)).await?;
-        socket.connect(server).await?;
+        let socket = asking(server).await?;
+        let patience = PATIENCE / TRIES / self.servers.len().max(1) as u32;
         for _ in 0..TRIES {
             // The same each time: a server that heard it before gives the same answer.
             socket.send(question.octets()).await?;

@@ -3,14 +3,15 @@
 
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use portal::garden::Question;
 use portal::upstream::{LONGEST, answers, encode};
-use tokio::net::UdpSocket;
 use tokio::time::timeout;
+
+use super::sockets::asking;
 
 const PORT: u16 = 53;
 /// Where the system says whom it asks.
@@ -55,16 +56,10 @@ pub async fn ask(server: IpAddr, question: &Question) -> io::Result<Vec<u8>> {
 }
 
 async fn ask_once(server: IpAddr, question: &Question) -> io::Result<Vec<u8>> {
-    let own: IpAddr = match server {
-        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
     let mut id = [0; 2];
     getrandom::fill(&mut id).map_err(io::Error::other)?;
     let sent = encode(question, u16::from_be_bytes(id));
-    // The kernel chooses the port, at random. Connected, it hears that server alone.
-    let socket = UdpSocket::bind(SocketAddr::new(own, 0)).await?;
-    socket.connect(SocketAddr::new(server, PORT)).await?;
+    let socket = asking(SocketAddr::new(server, PORT)).await?;
     socket.send(&sent).await?;
     let mut octets = vec![0; LONGEST + 1];
     loop {

@@ -1,5 +1,5 @@
 //! Where guests are listened to: the page and names, on every address. The firewall's table lets
-//! nobody there who does not come by a device of the portal.
+//! nobody there who does not come by a device of the portal. And where servers are asked from.
 
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
@@ -17,6 +17,20 @@ pub const PAGE: u16 = 2080;
 pub const SECURE: u16 = 2443;
 /// Port of names.
 pub const NAMES: u16 = 2053;
+
+/// Where one server is asked from. The kernel chooses the port, at random; nobody else is heard.
+///
+/// # Errors
+/// There is no way to it.
+pub async fn asking(server: SocketAddr) -> io::Result<tokio::net::UdpSocket> {
+    let own = match server {
+        SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
+        SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+    };
+    let socket = tokio::net::UdpSocket::bind(own).await?;
+    socket.connect(server).await?;
+    Ok(socket)
+}
 
 /// Bound.
 pub struct Sockets {

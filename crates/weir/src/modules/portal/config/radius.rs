@@ -92,3 +92,25 @@ impl FileValue for RouterName {
         self.0.as_str().into()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_a_host() {
+        for (server, is) in [
+            ("192.0.2.1:1812", true),
+            ("[2001:db8::1]:1645", true),
+            ("192.0.2.1:0", false),
+            ("0.0.0.0:1812", false),
+            ("255.255.255.255:1812", false),
+            ("224.0.0.1:1812", false),
+            ("[::]:1812", false),
+            ("[ff02::1]:1812", false),
+            ("[fe80::1]:1812", false),
+        ] {
+            assert_eq!(is_host(&server.parse().expect("one")), is, "{server}");
+        }
+    }
+}
