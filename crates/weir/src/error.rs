@@ -25,6 +25,8 @@ pub enum Error {
     },
     /// Nothing more to tell: the command has printed what is wrong (`weir check`).
     Quiet,
+    /// Nothing more to tell, and this exit code, which is another program's (`weir uci`).
+    Code(u8),
     /// The reader of the output went away (`weir flows | head`): not a failure.
     ReaderGone,
 }
@@ -75,6 +77,7 @@ impl Error {
         match self {
             Self::ReaderGone => ExitCode::SUCCESS,
             Self::Told { usage: true, .. } => ExitCode::from(2),
+            Self::Code(code) => ExitCode::from(*code),
             Self::Told { .. } | Self::Quiet => ExitCode::FAILURE,
         }
     }

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use support::{Daemon, Directory, golden, ran, run, weir};
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "run",
     "status",
     "flows",
@@ -27,6 +27,7 @@ const COMMANDS: [&str; 23] = [
     "talks",
     "history",
     "top",
+    "uci",
     "check",
     "config",
     "reload",

@@ -8,6 +8,7 @@ pub mod multipath;
 pub mod offload;
 pub mod page;
 pub mod portal;
+pub mod setup;
 
 use crate::registry::Registry;
 
@@ -23,6 +24,7 @@ pub fn all() -> Registry {
             multipath::ENTRY,
             capture::ENTRY,
             portal::ENTRY,
+            setup::ENTRY,
             page::ENTRY,
         ],
     }

@@ -1,0 +1,162 @@
+//! `network.lan.proto=dhcp`: what a command is about.
+
+use crate::{
+    error::Error,
+    names::{is_name, is_type, is_value},
+    package::Package,
+};
+
+/// What a command is about: a package, a section of it, an option of that, and a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// The package.
+    pub package: String,
+    /// The section.
+    pub section: Option<Which>,
+    /// The option or list.
+    pub option: Option<String>,
+    /// What follows the first `=`.
+    pub value: Option<Vec<u8>>,
+}
+
+/// Which section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The one of this name.
+    Named(String),
+    /// `@TYPE[NUMBER]`: counted among those of its type, or without a type among all; from the end where negative.
+    Numbered(Option<String>, i64),
+    /// What is neither a name nor a number. It is refused where a section is looked up.
+    Nonsense(String),
+}
+
+impl Address {
+    /// Reads `PACKAGE[.SECTION[.OPTION]][=VALUE]`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] says what cannot be.
+    pub fn read(text: &[u8]) -> Result<Address, Error> {
+        let (path, value) = match text.iter().position(|&c| c == b'=') {
+            Some(n) => (&text[..n], Some(&text[n + 1..])),
+            None => (text, None),
+        };
+        let shown = String::from_utf8_lossy(path);
+        let parts: Vec<&[u8]> = path.split(|&c| c == b'.').collect();
+        let (package, section, option) = match parts[..] {
+            [package] => (package, None, None),
+            [package, section] => (package, Some(section), None),
+            [package, section, option] => (package, Some(section), Some(option)),
+            _ => {
+                return Err(Error::Invalid(format!(
+                    "`{shown}` has more parts than PACKAGE.SECTION.OPTION"
+                )));
+            }
+        };
+        if !is_type(package) {
+            return Err(Error::Invalid(format!("`{shown}` begins with no package")));
+        }
+        if option.is_some_and(|option| !is_name(option)) {
+            return Err(Error::Invalid(format!(
+                "`{shown}` ends with no option: letters, digits and _"
+            )));
+        }
+        if value.is_some_and(|value| !is_value(value)) {
+            return Err(Error::Invalid(
+                "a value has no control characters but tab and line end".to_owned(),
+            ));
+        }
+        Ok(Address {
+            package: ascii(package),
+            section: section.map(Which::read),
+            option: option.map(ascii),
+            value: value.map(<[u8]>::to_vec),
+        })
+    }
+
+    /// The name of the section that is meant, where it is there.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where it is neither a name nor a number.
+    pub fn section_of(&self, package: &Package) -> Result<Option<String>, Error> {
+        let found = match &self.section {
+            None => None,
+            Some(Which::Nonsense(text)) => {
+                let what = "a section is a name of letters, digits and _, or @TYPE[NUMBER]";
+                return Err(Error::Invalid(format!("`{text}`: {what}")));
+            }
+            Some(Which::Named(name)) => package.section(name),
+            Some(Which::Numbered(kind, number)) => {
+                let of: Vec<_> = package
+                    .sections()
+                    .iter()
+                    .filter(|s| kind.as_ref().is_none_or(|k| *k == s.kind))
+                    .collect();
+                let number = if *number < 0 {
+                    number + i64::try_from(of.len()).unwrap_or(i64::MAX)
+                } else {
+                    *number
+                };
+                usize::try_from(number)
+                    .ok()
+                    .and_then(|n| of.get(n).copied())
+            }
+        };
+        Ok(found.map(|section| section.name.clone()))
+    }
+}
+
+impl Which {
+    fn read(text: &[u8]) -> Which {
+        if is_name(text) {
+            return Which::Named(ascii(text));
+        }
+        Which::numbered(text)
+            .unwrap_or_else(|| Which::Nonsense(String::from_utf8_lossy(text).into_owned()))
+    }
+
+    fn numbered(text: &[u8]) -> Option<Which> {
+        let inner = text.strip_prefix(b"@")?.strip_suffix(b"]")?;
+        let open = inner.iter().position(|&c| c == b'[')?;
+        let (kind, number) = (&inner[..open], &inner[open + 1..]);
+        // As strtol reads it: nothing at all is 0.
+        let number = std::str::from_utf8(number).ok()?.trim_start();
+        let number = if number.is_empty() {
+            0
+        } else {
+            number.parse().ok()?
+        };
+        if kind.is_empty() {
+            return Some(Which::Numbered(None, number));
+        }
+        is_type(kind).then(|| Which::Numbered(Some(ascii(kind)), number))
+    }
+}
+
+fn ascii(text: &[u8]) -> String {
+    text.iter().copied().map(char::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Address, Which};
+
+    #[test]
+    fn what_is_an_address() {
+        let address = Address::read(b"network.@device[-1].ports=lan1=x").unwrap();
+        assert_eq!(
+            address.section,
+            Some(Which::Numbered(Some("device".to_owned()), -1))
+        );
+        assert_eq!(address.value.as_deref(), Some(b"lan1=x".as_slice()));
+        assert!(
+            Address::read(b"a.b.c.d").is_err()
+                && Address::read(b".b").is_err()
+                && Address::read(b"a.b.").is_err()
+        );
+        assert!(Address::read(b"a.b.c=\x01").is_err() && Address::read(b"a.b.c=\t\n").is_ok());
+        assert_eq!(
+            Address::read(b"a.").unwrap().section,
+            Some(Which::Nonsense(String::new()))
+        );
+    }
+}

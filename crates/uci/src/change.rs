@@ -1,0 +1,203 @@
+//! Changes that are not committed yet: a line for each in `/tmp/.uci/PACKAGE`.
+
+use crate::{
+    address::{Address, Which},
+    error::Error,
+    names::is_name,
+    package::Package,
+    scan::arguments,
+    text::quoted,
+};
+
+/// What a change does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Adds a section without a name, or an element to it.
+    Add,
+    /// Takes away.
+    Remove,
+    /// Sets.
+    Set,
+    /// Gives another name.
+    Rename,
+    /// Moves a section.
+    Reorder,
+    /// Adds to a list.
+    AddList,
+    /// Takes from a list by value.
+    DelList,
+}
+
+/// A change of a package that is not committed yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What is done.
+    pub verb: Verb,
+    /// The name of the section.
+    pub section: String,
+    /// The option or list.
+    pub option: Option<String>,
+    /// The value, type, name or place; of [`Verb::Remove`] the number of a list's element.
+    pub value: Option<Vec<u8>>,
+}
+
+impl Verb {
+    fn prefix(self) -> &'static str {
+        match self {
+            Verb::Add => "+",
+            Verb::Remove => "-",
+            Verb::Set => "",
+            Verb::Rename => "@",
+            Verb::Reorder => "^",
+            Verb::AddList => "|",
+            Verb::DelList => "~",
+        }
+    }
+}
+
+impl Change {
+    /// Reads the changes of a package. Lines that cannot be read, or are of another package, are left out.
+    pub fn read(package: &str, text: &[u8]) -> Vec<Change> {
+        let lines = arguments(text).into_iter();
+        lines
+            .filter_map(|line| Change::of(package, &line.ok()?))
+            .collect()
+    }
+
+    fn of(package: &str, words: &[Vec<u8>]) -> Option<Change> {
+        let [word] = words else { return None };
+        let verbs = [
+            Verb::Add,
+            Verb::Remove,
+            Verb::Rename,
+            Verb::Reorder,
+            Verb::AddList,
+            Verb::DelList,
+        ];
+        let found = verbs
+            .into_iter()
+            .find_map(|verb| Some((verb, word.strip_prefix(verb.prefix().as_bytes())?)));
+        let (verb, rest) = found.unwrap_or((Verb::Set, word));
+        let address = Address::read(rest).ok()?;
+        let Some(Which::Named(section)) = address.section else {
+            return None;
+        };
+        let right = match verb {
+            Verb::Remove => true,
+            Verb::Add | Verb::Set => address.value.is_some(),
+            Verb::Rename => address.value.as_deref().is_some_and(is_name),
+            Verb::Reorder => address.value.is_some() && address.option.is_none(),
+            Verb::AddList | Verb::DelList => address.value.is_some() && address.option.is_some(),
+        };
+        (right && address.package == package).then_some(Change {
+            verb,
+            section,
+            option: address.option,
+            value: address.value,
+        })
+    }
+
+    /// The line of this change.
+    pub fn line(&self, package: &str) -> Vec<u8> {
+        let mut line = format!("{}{package}.{}", self.verb.prefix(), self.section).into_bytes();
+        if let Some(option) = &self.option {
+            line.push(b'.');
+            line.extend_from_slice(option.as_bytes());
+        }
+        if let Some(value) = &self.value {
+            line.push(b'=');
+            line.extend_from_slice(&quoted(value));
+        }
+        line.push(b'\n');
+        line
+    }
+
+    /// The line of `uci changes`.
+    pub fn shown(&self, package: &str) -> Vec<u8> {
+        let (prefix, sign) = match self.verb {
+            Verb::Remove => ("-", ""),
+            Verb::AddList => ("", "+="),
+            Verb::DelList => ("", "-="),
+            _ => ("", "="),
+        };
+        let mut line = format!("{prefix}{package}.{}", self.section).into_bytes();
+        if let Some(option) = &self.option {
+            line.push(b'.');
+            line.extend_from_slice(option.as_bytes());
+        }
+        if self.verb != Verb::Remove {
+            line.extend_from_slice(sign.as_bytes());
+            line.extend_from_slice(&quoted(self.value.as_deref().unwrap_or_default()));
+        }
+        line.push(b'\n');
+        line
+    }
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// Those of [`Package`]'s edits.
+    pub fn apply(&self, package: &mut Package) -> Result<(), Error> {
+        let value = self.value.as_deref().unwrap_or_default();
+        let text = || String::from_utf8_lossy(value).into_owned();
+        let section = self.section.as_str();
+        match (self.verb, self.option.as_deref()) {
+            (Verb::Add, None) if package.section(section).is_none() => {
+                package.add_as(section, &text())
+            }
+            (Verb::Add | Verb::Set, None) if value.is_empty() => match package.section(section) {
+                Some(_) => package.delete_section(section),
+                None => Ok(()),
+            },
+            (Verb::Add | Verb::Set, None) => package.set_section(section, &text()),
+            (Verb::Add | Verb::Set, Some(option)) => package.set(section, option, value),
+            (Verb::Remove, None) => package.delete_section(section),
+            (Verb::Remove, Some(option)) => match &self.value {
+                Some(number)
+                    if package
+                        .section(section)
+                        .and_then(|s| s.get(option))
+                        .is_some_and(|e| e.list) =>
+                {
+                    match number_of(number) {
+                        Some(number) => match usize::try_from(number) {
+                            Ok(number) => package.delete_element(section, option, number),
+                            Err(_) => Ok(()),
+                        },
+                        None => Err(Error::Invalid(format!("`{}` is no number", text()))),
+                    }
+                }
+                _ => package.delete_option(section, option),
+            },
+            (Verb::Rename, None) => package.rename_section(section, &text()),
+            (Verb::Rename, Some(option)) => package.rename_option(section, option, &text()),
+            (Verb::Reorder, _) => package.reorder(section, place(value)),
+            (Verb::AddList, Some(option)) => package.add_list(section, option, value),
+            (Verb::DelList, Some(option)) => package.del_list(section, option, value),
+            (Verb::AddList | Verb::DelList, None) => {
+                Err(Error::Invalid("a list has a name".to_owned()))
+            }
+        }
+    }
+}
+
+/// A number as C's `sscanf` reads it: the digits that the text begins with.
+pub(crate) fn number_of(text: &[u8]) -> Option<i64> {
+    let text = std::str::from_utf8(text).ok()?.trim_start();
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(rest) => (-1, rest),
+        None => (1, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let end = digits
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(digits.len());
+    digits[..end]
+        .parse::<i64>()
+        .ok()
+        .map(|number| sign * number)
+}
+
+/// A place in the order of sections. What is no number is the first; one below 0 is, too.
+fn place(text: &[u8]) -> usize {
+    number_of(text).map_or(0, |number| usize::try_from(number).unwrap_or(0))
+}

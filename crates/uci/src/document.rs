@@ -1,0 +1,271 @@
+//! The text of a file, in pieces: each statement with its line, each comment and blank line.
+
+use crate::{scan::Statement, text::quoted};
+use std::ops::Range;
+
+/// Names a piece for as long as the document lives.
+pub(crate) type Id = u32;
+
+/// A statement with the rest of its line; or a line without one.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub id: Id,
+    pub text: Vec<u8>,
+    /// Of a statement, in `text`: the keyword, the first word, the second.
+    words: Option<[Range<usize>; 3]>,
+}
+
+impl Piece {
+    fn is_statement(&self) -> bool {
+        self.words.is_some()
+    }
+
+    fn is_blank(&self) -> bool {
+        !self.is_statement() && self.text.iter().all(u8::is_ascii_whitespace)
+    }
+
+    /// A line without a statement that says something.
+    fn is_comment(&self) -> bool {
+        !self.is_statement() && !self.is_blank()
+    }
+
+    /// Makes a comment of what follows a `;` behind the words: libuci took no notice of it, and would now that a word has quotation marks.
+    fn silence(&mut self) {
+        let words = self.words.as_ref().expect("a statement");
+        let behind = words[1].end.max(words[2].end);
+        let tail = &self.text[behind..];
+        let blanks = tail
+            .iter()
+            .take_while(|c| matches!(c, b' ' | b'\t'))
+            .count();
+        if tail.get(blanks) != Some(&b';') {
+            return;
+        }
+        let nothing = tail[blanks + 1..].iter().all(u8::is_ascii_whitespace);
+        let at = behind + blanks;
+        self.text
+            .splice(at..=at, if nothing { "" } else { " #" }.bytes());
+    }
+
+    /// Whether it begins within a line.
+    fn joined(&self) -> bool {
+        self.is_statement() && self.text.first() == Some(&b';')
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Document {
+    pieces: Vec<Piece>,
+    next: Id,
+}
+
+impl Document {
+    /// All of it.
+    pub fn text(&self) -> Vec<u8> {
+        let mut text = Vec::with_capacity(self.pieces.iter().map(|piece| piece.text.len()).sum());
+        for piece in &self.pieces {
+            text.extend_from_slice(&piece.text);
+        }
+        text
+    }
+
+    /// Adds a piece that was read; `statement` counts from the begin of the whole text, `text` stands at `from`.
+    pub fn read(&mut self, text: &[u8], from: usize, statement: Option<&Statement>) -> Id {
+        let words = statement
+            .map(|s| [&s.at, &s.first.at, &s.second.at].map(|at| at.start - from..at.end - from));
+        self.add(self.pieces.len(), text.to_vec(), words)
+    }
+
+    /// Puts a new statement before the piece at `index`.
+    pub fn insert(
+        &mut self,
+        index: usize,
+        indent: &[u8],
+        keyword: &str,
+        first: &str,
+        second: Option<&[u8]>,
+    ) -> Id {
+        let mut text = indent.to_vec();
+        text.extend_from_slice(keyword.as_bytes());
+        let keyword = indent.len()..text.len();
+        text.push(b' ');
+        let at = text.len();
+        text.extend_from_slice(first.as_bytes());
+        let first = at..text.len();
+        let second = match second {
+            Some(word) => {
+                text.push(b' ');
+                let at = text.len();
+                text.extend_from_slice(&quoted(word));
+                at..text.len()
+            }
+            None => text.len()..text.len(),
+        };
+        text.push(b'\n');
+        self.break_line(index);
+        self.add(index, text, Some([keyword, first, second]))
+    }
+
+    /// Puts an empty line before the piece at `index`.
+    pub fn insert_blank(&mut self, index: usize) {
+        self.break_line(index);
+        self.add(index, b"\n".to_vec(), None);
+    }
+
+    pub fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    /// Where a piece stands.
+    pub fn index(&self, id: Id) -> usize {
+        self.pieces
+            .iter()
+            .position(|piece| piece.id == id)
+            .expect("a piece of this document")
+    }
+
+    /// Whether the piece is there.
+    pub fn has(&self, id: Id) -> bool {
+        self.pieces.iter().any(|piece| piece.id == id)
+    }
+
+    /// Takes a statement away, with its line.
+    pub fn remove(&mut self, id: Id) {
+        self.part(id);
+        let index = self.index(id);
+        self.pieces.remove(index);
+    }
+
+    /// Writes another keyword.
+    pub fn change_keyword(&mut self, id: Id, keyword: &str) {
+        self.change(id, 0, keyword.as_bytes());
+    }
+
+    /// Writes another first word.
+    pub fn change_first(&mut self, id: Id, word: &str) {
+        self.change(id, 1, word.as_bytes());
+    }
+
+    /// Writes another second word, or one where there was none.
+    pub fn change_second(&mut self, id: Id, word: &[u8]) {
+        let index = self.index(id);
+        let piece = &mut self.pieces[index];
+        let words = piece.words.as_mut().expect("a statement");
+        if words[2].is_empty() {
+            // Directly behind the first word, before a comment.
+            let end = words[1].end;
+            piece.text.insert(end, b' ');
+            words[2] = end + 1..end + 1;
+        }
+        self.change(id, 2, &quoted(word));
+    }
+
+    /// The blanks that a statement's line begins with.
+    pub fn indent(&self, id: Id) -> Vec<u8> {
+        let text = &self.pieces[self.index(id)].text;
+        text.iter()
+            .copied()
+            .take_while(|c| matches!(c, b' ' | b'\t'))
+            .collect()
+    }
+
+    /// Where the lines begin that belong to a section with this first line: comments directly above, without a blank line between.
+    pub fn lead(&self, head: usize) -> usize {
+        let above = self.pieces[..head]
+            .iter()
+            .rev()
+            .take_while(|piece| piece.is_comment())
+            .count();
+        head - above
+    }
+
+    /// The lines of a section from its first line on: with the comment above, and the blank lines below. `last` is its last statement, `next`
+    /// the first line of what comes after it.
+    pub fn region(&self, head: usize, last: usize, next: usize) -> Range<usize> {
+        let limit = if next < self.pieces.len() {
+            self.lead(next)
+        } else {
+            next
+        };
+        let mut end = last + 1;
+        // Comments within the section, up to a blank line.
+        let comments = self.pieces[end..limit]
+            .iter()
+            .take_while(|piece| piece.is_comment())
+            .count();
+        if end + comments < limit || limit == self.pieces.len() {
+            end += comments;
+        }
+        end += self.pieces[end..limit]
+            .iter()
+            .take_while(|piece| piece.is_blank())
+            .count();
+        self.lead(head)..end
+    }
+
+    /// Makes a statement the only one in its line.
+    pub fn part(&mut self, id: Id) {
+        let index = self.index(id);
+        for index in [index + 1, index] {
+            if self.pieces.get(index).is_some_and(Piece::joined) {
+                self.break_line(index);
+            }
+        }
+    }
+
+    /// Takes pieces out, to be put elsewhere.
+    pub fn take(&mut self, range: Range<usize>) -> Vec<Piece> {
+        self.pieces.drain(range).collect()
+    }
+
+    /// Puts pieces before the one at `index`.
+    pub fn put(&mut self, index: usize, pieces: Vec<Piece>) {
+        self.break_line(index);
+        self.pieces.splice(index..index, pieces);
+    }
+
+    /// Whether the piece before `index` is an empty line. At the begin: no.
+    pub fn blank_before(&self, index: usize) -> bool {
+        index > 0 && self.pieces[index - 1].is_blank()
+    }
+
+    /// Sees to it that the piece at `index`, and what is put before it, begins a line.
+    fn break_line(&mut self, index: usize) {
+        if let Some(before) = index.checked_sub(1).map(|n| &mut self.pieces[n])
+            && before.text.last() != Some(&b'\n')
+        {
+            before.text.push(b'\n');
+            if before.is_statement() {
+                before.silence();
+            }
+        }
+        if let Some(piece) = self.pieces.get_mut(index).filter(|piece| piece.joined()) {
+            let words = piece.words.as_mut().expect("only statements are joined");
+            let cut = words[0].start;
+            piece.text.splice(..cut, *b"\t");
+            for word in words {
+                *word = word.start - cut + 1..word.end - cut + 1;
+            }
+        }
+    }
+
+    fn add(&mut self, index: usize, text: Vec<u8>, words: Option<[Range<usize>; 3]>) -> Id {
+        let id = self.next;
+        self.next += 1;
+        self.pieces.insert(index, Piece { id, text, words });
+        id
+    }
+
+    fn change(&mut self, id: Id, word: usize, new: &[u8]) {
+        let index = self.index(id);
+        let piece = &mut self.pieces[index];
+        let words = piece.words.as_mut().expect("a statement");
+        let old = words[word].clone();
+        piece.text.splice(old.clone(), new.iter().copied());
+        words[word].end = old.start + new.len();
+        for later in &mut words[word + 1..] {
+            *later = later.start + new.len() - old.len()..later.end + new.len() - old.len();
+        }
+        piece.silence();
+    }
+}

@@ -1,0 +1,112 @@
+//! What libuci writes, and what it shows.
+
+use crate::{
+    package::{Element, Package},
+    text::{quoted, written},
+};
+use std::collections::HashMap;
+
+/// What sections without a name are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// Of exports: not at all. Of what is shown: by type and number (`@zone[1]`).
+    Extended,
+    /// By the name that was made up for them (`cfg02dc81`).
+    MadeUp,
+}
+
+/// The package as libuci writes it, without comments. `header` is the line `package NAME`.
+pub fn export(package: &Package, header: bool, names: Names) -> Vec<u8> {
+    let mut text = Vec::new();
+    if header {
+        text.extend_from_slice(format!("package {}\n", package.name()).as_bytes());
+    }
+    for section in package.sections() {
+        text.extend_from_slice(b"\nconfig ");
+        text.extend_from_slice(written(&section.kind).as_bytes());
+        if !section.anonymous || names == Names::MadeUp {
+            text.push(b' ');
+            text.extend_from_slice(&quoted(section.name.as_bytes()));
+        }
+        text.push(b'\n');
+        for element in &section.options {
+            let keyword = if element.list { "list" } else { "option" };
+            for value in element.values() {
+                text.extend_from_slice(format!("\t{keyword} {} ", element.name).as_bytes());
+                text.extend_from_slice(&quoted(value));
+                text.push(b'\n');
+            }
+        }
+    }
+    text.push(b'\n');
+    text
+}
+
+/// The lines of `uci show`: of a package, of one section of it, or of one option. `section` and `option` are names; what is not there
+/// gives no lines.
+pub fn shown(
+    package: &Package,
+    section: Option<&str>,
+    option: Option<&str>,
+    names: Names,
+    delimiter: &[u8],
+) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut counted: HashMap<&str, usize> = HashMap::new();
+    for known in package.sections() {
+        let number = counted.entry(&known.kind).or_default();
+        // A section that was asked for by itself goes by its name.
+        let called = if known.anonymous && names == Names::Extended && section.is_none() {
+            format!("@{}[{number}]", known.kind)
+        } else {
+            known.name.clone()
+        };
+        *number += 1;
+        if section.is_some_and(|name| name != known.name) {
+            continue;
+        }
+        if option.is_none() {
+            text.extend_from_slice(
+                format!("{}.{called}={}\n", package.name(), known.kind).as_bytes(),
+            );
+        }
+        for element in known
+            .options
+            .iter()
+            .filter(|element| option.is_none_or(|name| name == element.name))
+        {
+            text.extend_from_slice(
+                format!("{}.{called}.{}=", package.name(), element.name).as_bytes(),
+            );
+            values(&mut text, element, delimiter, true);
+            text.push(b'\n');
+        }
+    }
+    text
+}
+
+impl Element {
+    /// What `uci get` says: elements of a list with blanks in apostrophes, else without.
+    pub fn bare(&self, delimiter: &[u8]) -> Vec<u8> {
+        let mut text = Vec::new();
+        values(&mut text, self, delimiter, false);
+        text
+    }
+}
+
+fn values(text: &mut Vec<u8>, element: &Element, delimiter: &[u8], always: bool) {
+    for (n, value) in element.values().enumerate() {
+        if n > 0 {
+            text.extend_from_slice(delimiter);
+        }
+        let blanks = element.list
+            && value
+                .iter()
+                .any(|c| matches!(c, b' ' | b'\t' | b'\r' | b'\n'));
+        if always || blanks {
+            text.extend_from_slice(&quoted(value));
+        } else {
+            text.extend_from_slice(value);
+        }
+    }
+}

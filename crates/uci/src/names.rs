@@ -1,0 +1,61 @@
+//! What may be a name, and the names of sections that have none.
+
+/// Whether this can be the name of a section or option: letters, digits, `_`.
+pub fn is_name(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(|&c| c.is_ascii_alphanumeric() || c == b'_')
+}
+
+/// Whether this can be the name of a package: letters, digits, `_`, `-`.
+pub fn is_package(text: &[u8]) -> bool {
+    !text.is_empty()
+        && text
+            .iter()
+            .all(|&c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
+}
+
+/// Whether a file of this name can be a package: more than a line `package` can name, as with libuci (`network~`).
+pub(crate) fn is_file(text: &[u8]) -> bool {
+    is_type(text) && !text.contains(&b'/') && !text.contains(&b'.')
+}
+
+/// Whether this can be the type of a section: any printable ASCII without blanks.
+pub fn is_type(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(|&c| (33..=126).contains(&c))
+}
+
+/// Whether this can be set as a value: no control characters but tab, line feed and carriage return.
+pub fn is_value(text: &[u8]) -> bool {
+    text.iter()
+        .all(|&c| c >= 32 || matches!(c, b'\t' | b'\n' | b'\r'))
+}
+
+/// The name by which a section without one can be asked for: how many sections there are with it, and a hash of its type.
+pub(crate) fn made_up(sections: usize, kind: &str) -> String {
+    // D. J. Bernstein's hash, of 32 bits, the last 16 of it.
+    let hash = kind.bytes().fold(5381_u32, |hash, c| {
+        hash.wrapping_mul(33).wrapping_add(u32::from(c))
+    });
+    format!("cfg{sections:02x}{:04x}", hash & 0xffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_name, is_package, is_type, made_up};
+
+    #[test]
+    fn names_as_openwrt_shows_them() {
+        assert_eq!(made_up(1, "system"), "cfg01e48a");
+        assert_eq!(made_up(1, "defaults"), "cfg01e63d");
+        assert_eq!(made_up(2, "zone"), "cfg02dc81");
+        assert_eq!(made_up(3, "device"), "cfg030f15");
+    }
+
+    #[test]
+    fn what_names_are_made_of() {
+        assert!(
+            is_name(b"lan_2") && !is_name(b"lan-2") && !is_name(b"") && !is_name("län".as_bytes())
+        );
+        assert!(is_package(b"wireless-old") && !is_package(b"a.b") && !is_package(b"a/b"));
+        assert!(is_type(b"wireguard_wg0") && is_type(b"a'b") && !is_type(b"a b") && !is_type(b""));
+    }
+}

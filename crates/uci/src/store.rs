@@ -1,0 +1,461 @@
+//! The folder of configuration files, and that of changes which are not committed yet.
+
+use crate::{
+    change::{Change, Verb},
+    error::Error,
+    names::is_file,
+    package::{Package, Strictness},
+};
+use nix::fcntl::{Flock, FlockArg};
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io::{self, Read, Seek, Write},
+    os::unix::ffi::OsStrExt,
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+/// Where configuration files are, and changes that are not committed.
+#[derive(Clone, Debug)]
+pub struct Store {
+    config: PathBuf,
+    /// Folders of changes, in the order in which they are made; the last is the one that new ones are written to.
+    changes: Vec<PathBuf>,
+    /// What to do with lines that cannot be read.
+    pub strictness: Strictness,
+}
+
+/// A package with the changes that are not committed.
+#[derive(Debug)]
+pub struct Opened {
+    /// The package, changed.
+    pub package: Package,
+    /// What is not committed.
+    pub changes: Vec<Change>,
+    path: PathBuf,
+    /// Whether changes of it wait for a commit. Those of files elsewhere are written at once.
+    waits: bool,
+}
+
+impl Default for Store {
+    /// `/etc/config` and `/tmp/.uci`, as libuci has it.
+    fn default() -> Store {
+        Store::new("/etc/config", "/tmp/.uci")
+    }
+}
+
+impl Store {
+    /// Two folders. Neither has to be there yet.
+    pub fn new(config: impl Into<PathBuf>, changes: impl Into<PathBuf>) -> Store {
+        Store {
+            config: config.into(),
+            changes: vec![changes.into()],
+            strictness: Strictness::Strict,
+        }
+    }
+
+    /// Takes configuration from another folder.
+    pub fn set_config(&mut self, config: impl Into<PathBuf>) {
+        self.config = config.into();
+    }
+
+    /// Writes changes to another folder. Those in the former ones count, too.
+    pub fn set_changes(&mut self, changes: impl Into<PathBuf>) {
+        let changes = changes.into();
+        self.changes.retain(|known| *known != changes);
+        self.changes.push(changes);
+    }
+
+    /// Reads changes from one more folder.
+    ///
+    /// # Errors
+    /// [`Error::Duplicate`] where it is read already.
+    pub fn add_changes(&mut self, changes: impl Into<PathBuf>) -> Result<(), Error> {
+        let changes = changes.into();
+        if self.changes.contains(&changes) {
+            return Err(Error::Duplicate(format!(
+                "folder of changes {}",
+                changes.display()
+            )));
+        }
+        self.changes.insert(self.changes.len() - 1, changes);
+        Ok(())
+    }
+
+    /// The names of all packages, in order.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] where there is none, [`Error::Io`].
+    pub fn list(&self) -> Result<Vec<String>, Error> {
+        let folder = match fs::read_dir(&self.config) {
+            Ok(folder) => folder,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(self.nothing()),
+            Err(error) => return Err(failed(&self.config)(error)),
+        };
+        let mut names = Vec::new();
+        for entry in folder {
+            let entry = entry.map_err(failed(&self.config))?;
+            let name = entry.file_name();
+            if let Some(name) = name.to_str().filter(|name| is_file(name.as_bytes()))
+                && !entry.path().is_dir()
+            {
+                names.push(name.to_owned());
+            }
+        }
+        if names.is_empty() {
+            return Err(self.nothing());
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    fn nothing(&self) -> Error {
+        Error::NotFound(format!("configuration in {}", self.config.display()))
+    }
+
+    /// Reads a package: its file, and the changes that are not committed. A name that begins with `/` or `./` is a file elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Syntax`], [`Error::Io`].
+    pub fn open(&self, name: &str) -> Result<Opened, Error> {
+        let (path, waits) = self.path(name)?;
+        if !path.is_file() {
+            return Err(Error::NotFound(format!("file {}", path.display())));
+        }
+        let file = lock(
+            File::open(&path).map_err(failed(&path))?,
+            FlockArg::LockShared,
+            &path,
+        )?;
+        let package = self.read(&path, &file)?;
+        drop(file);
+        self.with_changes(package, path, waits)
+    }
+
+    fn path(&self, name: &str) -> Result<(PathBuf, bool), Error> {
+        let waits = !(name.starts_with('/') || name.starts_with("./"));
+        let file = Path::new(name).file_name().unwrap_or_default().as_bytes();
+        if !is_file(if waits { name.as_bytes() } else { file }) {
+            return Err(Error::Invalid(format!(
+                "`{name}` cannot be a package: printable ASCII without blanks, / and ."
+            )));
+        }
+        let path = if waits {
+            self.config.join(name)
+        } else {
+            PathBuf::from(name)
+        };
+        Ok((path, waits))
+    }
+
+    fn read(&self, path: &Path, mut file: &File) -> Result<Package, Error> {
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(failed(path))?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        Package::read_as(&name, &text, self.strictness)
+    }
+
+    fn with_changes(
+        &self,
+        mut package: Package,
+        path: PathBuf,
+        waits: bool,
+    ) -> Result<Opened, Error> {
+        let mut changes = Vec::new();
+        if waits {
+            for folder in &self.changes {
+                let file = folder.join(package.name());
+                match fs::read(&file) {
+                    Ok(text) => {
+                        trusted(folder)?;
+                        changes.extend(Change::read(package.name(), &text));
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => return Err(failed(&file)(error)),
+                }
+            }
+            // What cannot be done any more, as the file was changed by others, is left out, as libuci does.
+            for change in &changes {
+                let _ = change.apply(&mut package);
+            }
+        }
+        Ok(Opened {
+            package,
+            changes,
+            path,
+            waits,
+        })
+    }
+
+    /// Makes a change, and writes it where changes wait; those of a file elsewhere into the file.
+    ///
+    /// # Errors
+    /// Those of the edit, [`Error::Io`].
+    pub fn change(&self, opened: &mut Opened, change: &Change) -> Result<(), Error> {
+        change.apply(&mut opened.package)?;
+        if opened.waits {
+            self.note(opened, std::slice::from_ref(change))
+        } else {
+            write(&opened.path, &opened.package.text())
+        }
+    }
+
+    /// Adds a section without a name, and gives the name by which it can be asked for.
+    ///
+    /// # Errors
+    /// As [`Store::change`].
+    pub fn add(&self, opened: &mut Opened, kind: &str) -> Result<String, Error> {
+        let section = opened.package.add(kind)?.to_owned();
+        let change = Change {
+            verb: Verb::Add,
+            section: section.clone(),
+            option: None,
+            value: Some(kind.into()),
+        };
+        if opened.waits {
+            self.note(opened, &[change])?;
+        } else {
+            write(&opened.path, &opened.package.text())?;
+        }
+        Ok(section)
+    }
+
+    /// Writes changes that were made where changes wait.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn note(&self, opened: &Opened, changes: &[Change]) -> Result<(), Error> {
+        let folder = self.changes.last().expect("there is always one");
+        if !folder.exists() {
+            // As the configuration, which may hold secrets.
+            let mode = fs::metadata(&self.config).map_or(0o700, |data| data.mode() & 0o777);
+            DirBuilder::new()
+                .mode(mode)
+                .create(folder)
+                .map_err(failed(folder))?;
+        }
+        trusted(folder)?;
+        let path = folder.join(opened.package.name());
+        let mode = fs::metadata(&opened.path).map_or(0o600, |data| data.mode() & 0o777);
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(mode)
+            .open(&path)
+            .map_err(failed(&path))?;
+        let mut file = lock(file, FlockArg::LockExclusive, &path)?;
+        let lines: Vec<u8> = changes
+            .iter()
+            .flat_map(|change| change.line(opened.package.name()))
+            .collect();
+        file.write_all(&lines).map_err(failed(&path))
+    }
+
+    /// Writes what waits into the file. The file is the old one or the new one at any time.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Syntax`], [`Error::Io`].
+    pub fn commit(&self, name: &str) -> Result<(), Error> {
+        let (path, waits) = self.path(name)?;
+        let file = lock_current(&path)?;
+        let package = self.read(&path, &file)?;
+        let opened = self.with_changes(package, path, waits)?;
+        if opened.changes.is_empty() {
+            return Ok(());
+        }
+        write(&opened.path, &opened.package.text())?;
+        // Only now: whoever is stopped in between has made the changes, and finds them waiting once more.
+        let folder = self.changes.last().expect("there is always one");
+        let waiting = folder.join(opened.package.name());
+        match OpenOptions::new().write(true).open(&waiting) {
+            Ok(file) => lock(file, FlockArg::LockExclusive, &waiting)?
+                .set_len(0)
+                .map_err(failed(&waiting)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(failed(&waiting)(error)),
+        }
+    }
+
+    /// Forgets changes that wait: of the package, of a section, or of an option.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a file elsewhere, [`Error::Io`].
+    pub fn revert(
+        &self,
+        opened: &Opened,
+        section: Option<&str>,
+        option: Option<&str>,
+    ) -> Result<(), Error> {
+        if !opened.waits {
+            return Err(Error::Invalid(format!(
+                "changes of {} are written at once",
+                opened.path.display()
+            )));
+        }
+        let name = opened.package.name();
+        let path = self.changes.last().expect("there is always one").join(name);
+        let file = match OpenOptions::new().read(true).write(true).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(failed(&path)(error)),
+        };
+        let mut file = lock(file, FlockArg::LockExclusive, &path)?;
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(failed(&path))?;
+        let kept = Change::read(name, &text).into_iter().filter(|change| {
+            section.is_some_and(|name| name != change.section)
+                || option.is_some_and(|name| Some(name) != change.option.as_deref())
+        });
+        let kept: Vec<u8> = kept.flat_map(|change| change.line(name)).collect();
+        file.rewind()
+            .and_then(|()| file.set_len(0))
+            .and_then(|()| file.write_all(&kept))
+            .map_err(failed(&path))
+    }
+
+    /// Adds what another package has, as changes that wait: sections of the same name are changed, elements added to lists.
+    ///
+    /// # Errors
+    /// As [`Store::change`].
+    pub fn merge(&self, opened: &mut Opened, other: &Package) -> Result<(), Error> {
+        let mut changes = Vec::new();
+        for section in other.sections() {
+            let value = Some(section.kind.clone().into_bytes());
+            let name = if section.anonymous {
+                let name = opened.package.add(&section.kind)?.to_owned();
+                changes.push(Change {
+                    verb: Verb::Add,
+                    section: name.clone(),
+                    option: None,
+                    value,
+                });
+                name
+            } else {
+                let change = Change {
+                    verb: Verb::Set,
+                    section: section.name.clone(),
+                    option: None,
+                    value,
+                };
+                change.apply(&mut opened.package)?;
+                changes.push(change);
+                section.name.clone()
+            };
+            for element in &section.options {
+                for value in element.values() {
+                    let verb = if element.list {
+                        Verb::AddList
+                    } else {
+                        Verb::Set
+                    };
+                    let (option, value) = (Some(element.name.clone()), Some(value.to_vec()));
+                    let change = Change {
+                        verb,
+                        section: name.clone(),
+                        option,
+                        value,
+                    };
+                    change.apply(&mut opened.package)?;
+                    changes.push(change);
+                }
+            }
+        }
+        if opened.waits {
+            self.note(opened, &changes)
+        } else {
+            write(&opened.path, &opened.package.text())
+        }
+    }
+
+    /// Puts a package in the place of the one of its name, whatever that was, as libuci writes it.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn replace(&self, package: &Package) -> Result<(), Error> {
+        let path = self.config.join(package.name());
+        write(
+            &path,
+            &crate::export(package, false, crate::Names::Extended),
+        )
+    }
+}
+
+impl Opened {
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Replaces a file: written beside it, then put in its place, with its rights. A link stays one.
+fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mode = fs::metadata(path).map_or(0o600, |data| data.mode() & 0o7777);
+    let beside = folder.join(format!(".{name}.uci-{}", std::process::id()));
+    let put = || {
+        let _ = fs::remove_file(&beside);
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&beside)?;
+        file.write_all(text)?;
+        file.set_permissions(fs::Permissions::from_mode(mode))?;
+        file.sync_all()?;
+        fs::rename(&beside, path)?;
+        File::open(folder)?.sync_all()
+    };
+    put().map_err(|error| {
+        let _ = fs::remove_file(&beside);
+        failed(path)(error)
+    })
+}
+
+/// Locks the file that has this name once the lock is held: another commit may have put a new one there.
+fn lock_current(path: &Path) -> Result<Flock<File>, Error> {
+    loop {
+        let file = match OpenOptions::new().read(true).write(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(Error::NotFound(format!("file {}", path.display())));
+            }
+            Err(error) => return Err(failed(path)(error)),
+        };
+        let file = lock(file, FlockArg::LockExclusive, path)?;
+        let (held, named) = (
+            file.metadata().map_err(failed(path))?,
+            fs::metadata(path).map_err(failed(path))?,
+        );
+        if (held.dev(), held.ino()) == (named.dev(), named.ino()) {
+            return Ok(file);
+        }
+    }
+}
+
+fn lock(file: File, how: FlockArg, path: &Path) -> Result<Flock<File>, Error> {
+    Flock::lock(file, how).map_err(|(_, error)| failed(path)(error.into()))
+}
+
+/// Whether a folder of changes is ours: `/tmp` is for everybody, and what waits there will be configuration.
+fn trusted(folder: &Path) -> Result<(), Error> {
+    let data = fs::metadata(folder).map_err(failed(folder))?;
+    if !data.is_dir() {
+        return Err(failed(folder)(io::ErrorKind::NotADirectory.into()));
+    }
+    if data.uid() != 0 && data.uid() != nix::unistd::geteuid().as_raw() {
+        return Err(Error::Invalid(format!(
+            "{} belongs to another user: remove it",
+            folder.display()
+        )));
+    }
+    Ok(())
+}
+
+fn failed(path: &Path) -> impl Fn(io::Error) -> Error + '_ {
+    move |error| Error::Io {
+        path: path.to_owned(),
+        error,
+    }
+}

@@ -1,0 +1,125 @@
+//! Options before the command, as `getopt` reads them.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use uci::{Names, Store, Strictness};
+
+/// What stands before the command.
+pub struct Options {
+    pub store: Store,
+    pub delimiter: Vec<u8>,
+    pub file: Option<PathBuf>,
+    pub merge: bool,
+    pub no_commit: bool,
+    pub quiet: bool,
+    pub export: Names,
+    pub show: Names,
+}
+
+/// An option that cannot be.
+pub struct Wrong {
+    what: String,
+    /// The exit code, which of most is 0: so `uci` has it.
+    pub code: u8,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "uci: {}", self.what)
+    }
+}
+
+impl Options {
+    /// Reads options up to the first word that is none, and gives the words from there.
+    pub fn read(words: &[Vec<u8>]) -> Result<(Options, &[Vec<u8>]), Wrong> {
+        let mut options = Options {
+            store: Store::default(),
+            delimiter: b" ".to_vec(),
+            file: None,
+            merge: false,
+            no_commit: false,
+            quiet: false,
+            export: Names::Extended,
+            show: Names::Extended,
+        };
+        let mut rest = words;
+        while let [word, after @ ..] = rest {
+            let Some(letters) = word.strip_prefix(b"-").filter(|l| !l.is_empty()) else {
+                break;
+            };
+            rest = after;
+            if letters == b"-" {
+                break;
+            }
+            for (n, &letter) in letters.iter().enumerate() {
+                if !b"cdfpPt".contains(&letter) {
+                    options.switch(letter)?;
+                    continue;
+                }
+                let value = match (&letters[n + 1..], rest) {
+                    ([], [value, after @ ..]) => {
+                        rest = after;
+                        value.clone()
+                    }
+                    ([], []) => return Err(wrong("option requires an argument", letter)),
+                    (value, _) => value.to_vec(),
+                };
+                options.take(letter, value)?;
+                break;
+            }
+        }
+        Ok((options, rest))
+    }
+
+    fn switch(&mut self, letter: u8) -> Result<(), Wrong> {
+        match letter {
+            // Once loaded plug-ins; scripts still give it.
+            b'L' => {}
+            b'm' => self.merge = true,
+            b'n' => self.export = Names::MadeUp,
+            b'N' => self.export = Names::Extended,
+            b'q' => self.quiet = true,
+            b's' => self.store.strictness = Strictness::Strict,
+            b'S' => self.store.strictness = Strictness::Lenient,
+            b'X' => self.show = Names::MadeUp,
+            _ => return Err(wrong("unrecognized option", letter)),
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, letter: u8, value: Vec<u8>) -> Result<(), Wrong> {
+        if letter == b'd' {
+            self.delimiter = value;
+            return Ok(());
+        }
+        let path = PathBuf::from(OsString::from_vec(value));
+        match letter {
+            b'c' => self.store.set_config(path),
+            b'f' if self.file.is_some() => {
+                let what = "Too many input files.".to_owned();
+                return Err(Wrong { what, code: 1 });
+            }
+            b'f' => self.file = Some(path),
+            // A folder that is read already is read once.
+            b'p' => {
+                let _ = self.store.add_changes(path);
+            }
+            b'P' => {
+                self.store.set_changes(path);
+                self.no_commit = true;
+            }
+            _ => self.store.set_changes(path),
+        }
+        Ok(())
+    }
+}
+
+fn wrong(what: &str, letter: u8) -> Wrong {
+    Wrong {
+        what: format!("{what}: {}", letter.escape_ascii()),
+        code: 0,
+    }
+}

@@ -1,0 +1,151 @@
+//! `weir uci` says what libuci's `uci` says: `uci/cases.txt`, which was recorded from the real one.
+//!
+//! With `WEIR_UCI_PEER=PROGRAM` the cases are those of that program: it is held against them, and with
+//! `WEIR_UPDATE_GOLDEN=1` they are recorded anew.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder of its own, with `c` for configuration and a `uci` in `bin`.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("weir-uci-{}-{n}", std::process::id()));
+        fs::create_dir_all(folder.join("bin")).expect("a folder for programs");
+        fs::create_dir_all(folder.join("c")).expect("a folder for configuration");
+        let program = folder.join("bin/uci");
+        match peer() {
+            Some(peer) => symlink(peer, &program).expect("a link to the peer"),
+            None => {
+                let script = format!(
+                    "#!/bin/sh\nexec {} uci \"$@\"\n",
+                    env!("CARGO_BIN_EXE_weir")
+                );
+                fs::write(&program, script).expect("a script");
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+                fs::set_permissions(&program, mode).expect("a script that runs");
+            }
+        }
+        Self(folder)
+    }
+
+    /// What a command line says, and its exit code where that is not 0.
+    fn run(&self, line: &str) -> String {
+        let script = format!("exec 2>&1\nuci() {{ command uci -c c -t s \"$@\"; }}\n{line}");
+        let mut path = OsString::from(self.0.join("bin"));
+        path.push(":/usr/bin:/bin");
+        let output = Command::new("sh")
+            .args(["-c", &script])
+            .current_dir(&self.0)
+            .env("PATH", path)
+            .stdin(Stdio::null())
+            .output()
+            .expect("a shell");
+        let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let here = self.0.to_string_lossy();
+        said = said.replace(&*here, "HERE");
+        if !said.is_empty() && !said.ends_with('\n') {
+            said.push('\n');
+        }
+        match output.status.code() {
+            Some(0) => {}
+            code => writeln!(said, "[{}]", code.unwrap_or(-1)).expect("a string"),
+        }
+        said
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn peer() -> Option<PathBuf> {
+    std::env::var_os("WEIR_UCI_PEER").map(PathBuf::from)
+}
+
+/// The cases, each command with what it said now.
+fn played(cases: &str) -> String {
+    let mut lines = cases.lines().peekable();
+    let mut text = String::new();
+    let mut place = None;
+    while let Some(line) = lines.next() {
+        let mut keep = |line: &str| writeln!(text, "{line}").expect("a string");
+        if line.starts_with("== ") {
+            place = Some(Place::new());
+            keep(line);
+        } else if let Some(name) = line.strip_prefix("file ") {
+            keep(line);
+            let mut file = String::new();
+            while lines
+                .clone()
+                .find(|line| !line.is_empty())
+                .is_some_and(|line| line.starts_with("    "))
+            {
+                let line = lines.next().unwrap_or_default();
+                keep(line);
+                file = file + line.get(4..).unwrap_or_default() + "\n";
+            }
+            let place: &Place = place.as_ref().expect("a case");
+            fs::write(place.0.join("c").join(name), file).expect("a file");
+        } else if let Some(command) = line.strip_prefix("$ ") {
+            keep(line);
+            let mut command = command.to_owned();
+            // A command goes on while an apostrophe is open.
+            while command.matches('\'').count() % 2 == 1 {
+                let more = lines.next().expect("the end of a command");
+                keep(more);
+                command = command + "\n" + more;
+            }
+            let said = place.as_ref().expect("a case").run(&command);
+            for line in said.lines() {
+                // So that nothing it says is taken for a command.
+                keep(format!("| {line}").trim_end());
+            }
+            while lines.next_if(|line| line.starts_with('|')).is_some() {}
+        } else {
+            keep(line);
+        }
+    }
+    text
+}
+
+#[test]
+fn it_says_what_libuci_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/uci/cases.txt");
+    let cases = fs::read_to_string(&path).expect("the cases");
+    let now = played(&cases);
+    if std::env::var_os("WEIR_UPDATE_GOLDEN").is_some() {
+        assert!(
+            peer().is_some(),
+            "what is right is libuci's to say: name it in WEIR_UCI_PEER"
+        );
+        fs::write(&path, now).expect("the cases");
+        return;
+    }
+    let mut case = "";
+    let mut command = "";
+    for (n, (was, is)) in cases.lines().zip(now.lines()).enumerate() {
+        if was.starts_with("== ") {
+            case = was;
+        }
+        if was.starts_with("$ ") {
+            command = was;
+        }
+        assert_eq!(is, was, "{case}, line {}: {command}", n + 1);
+    }
+    assert_eq!(now.lines().count(), cases.lines().count());
+    assert!(
+        cases.matches("\n$ uci").count() > 150,
+        "most of the cases are gone"
+    );
+}
