@@ -57,6 +57,7 @@ mod multipath;
 pub mod offload;
 mod portal;
 mod settings;
+mod setup;
 mod status;
 
 pub use capture::{CaptureQuery, CaptureSide, CaptureSummary};
@@ -82,6 +83,7 @@ pub use portal::{
     PreviewNumber, QrPicture, VoucherDevice, VoucherName,
 };
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
+pub use setup::{SetupChange, SetupDifference, SetupLine, SetupStates};
 pub use status::{
     EachPacket, FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, RuleCost,
     ShadowCounts, Status,

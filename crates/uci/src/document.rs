@@ -1,7 +1,7 @@
 //! The text of a file, in pieces: each statement with its line, each comment and blank line.
 
 use crate::{scan::Statement, text::quoted};
-use std::ops::Range;
+use std::{collections::HashSet, ops::Range};
 
 /// Names a piece for as long as the document lives.
 pub(crate) type Id = u32;
@@ -27,6 +27,10 @@ impl Piece {
     /// A line without a statement that says something.
     fn is_comment(&self) -> bool {
         !self.is_statement() && !self.is_blank()
+    }
+
+    fn indented(&self) -> bool {
+        matches!(self.text.first(), Some(b' ' | b'\t'))
     }
 
     /// Makes a comment of what follows a `;` behind the words: libuci took no notice of it, and would now that a word has quotation marks.
@@ -101,7 +105,7 @@ impl Document {
             }
             None => text.len()..text.len(),
         };
-        text.push(b'\n');
+        text.extend_from_slice(self.line_end(index));
         self.break_line(index);
         self.add(index, text, Some([keyword, first, second]))
     }
@@ -109,7 +113,17 @@ impl Document {
     /// Puts an empty line before the piece at `index`.
     pub fn insert_blank(&mut self, index: usize) {
         self.break_line(index);
-        self.add(index, b"\n".to_vec(), None);
+        self.add(index, self.line_end(index).to_vec(), None);
+    }
+
+    /// How lines end here: as the one before does.
+    fn line_end(&self, index: usize) -> &'static [u8] {
+        let before = index.checked_sub(1).map(|n| &self.pieces[n].text);
+        if before.is_some_and(|text| text.ends_with(b"\r\n")) {
+            b"\r\n"
+        } else {
+            b"\n"
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -122,11 +136,6 @@ impl Document {
             .iter()
             .position(|piece| piece.id == id)
             .expect("a piece of this document")
-    }
-
-    /// Whether the piece is there.
-    pub fn has(&self, id: Id) -> bool {
-        self.pieces.iter().any(|piece| piece.id == id)
     }
 
     /// Takes a statement away, with its line.
@@ -169,14 +178,15 @@ impl Document {
             .collect()
     }
 
-    /// Where the lines begin that belong to a section with this first line: comments directly above, without a blank line between.
+    /// Where the lines begin that belong to a section with this first line: comments directly above, without a blank line between. Not those
+    /// that are indented, which are of the section before; nor those that the file begins with.
     pub fn lead(&self, head: usize) -> usize {
         let above = self.pieces[..head]
             .iter()
             .rev()
-            .take_while(|piece| piece.is_comment())
+            .take_while(|piece| piece.is_comment() && !piece.indented())
             .count();
-        head - above
+        if above == head { head } else { head - above }
     }
 
     /// The lines of a section from its first line on: with the comment above, and the blank lines below. `last` is its last statement, `next`
@@ -188,19 +198,30 @@ impl Document {
             next
         };
         let mut end = last + 1;
-        // Comments within the section, up to a blank line.
-        let comments = self.pieces[end..limit]
+        end += self.pieces[end..limit]
             .iter()
-            .take_while(|piece| piece.is_comment())
+            .take_while(|piece| piece.is_comment() && piece.indented())
             .count();
-        if end + comments < limit || limit == self.pieces.len() {
-            end += comments;
-        }
         end += self.pieces[end..limit]
             .iter()
             .take_while(|piece| piece.is_blank())
             .count();
         self.lead(head)..end
+    }
+
+    /// The first of these pieces behind a place, and the last of those before it.
+    pub fn between(&self, from: usize, stops: &HashSet<Id>, own: &HashSet<Id>) -> (usize, usize) {
+        let (mut next, mut last) = (self.pieces.len(), from);
+        for (n, piece) in self.pieces.iter().enumerate().skip(from + 1) {
+            if stops.contains(&piece.id) {
+                next = n;
+                break;
+            }
+            if own.contains(&piece.id) {
+                last = n;
+            }
+        }
+        (next, last)
     }
 
     /// Makes a statement the only one in its line.

@@ -9,6 +9,8 @@ use crate::{
     scan::{Fault, Keyword, Scanner, Statement},
 };
 
+use std::collections::HashMap;
+
 /// What to do with a line that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Strictness {
@@ -126,7 +128,10 @@ impl Package {
             return Err(syntax.into());
         }
         let mut scanner = Scanner::new(text, strictness == Strictness::Lenient);
-        let mut section = None;
+        let mut reading = Reading {
+            section: None,
+            names: HashMap::new(),
+        };
         while let Some(start) = scanner.line() {
             // Statements up to here are pieces already.
             let mut done = start;
@@ -143,10 +148,10 @@ impl Package {
                             else {
                                 break Some(scanner.fault(Reason::TooMany));
                             };
-                            package.take(&text[done..from + n], done, &before, &mut section);
+                            package.take(&text[done..from + n], done, &before, &mut reading);
                             done = from + n;
                         }
-                        if let Err(reason) = package.may(&statement, strictness) {
+                        if let Err(reason) = package.may(&statement, &reading, strictness) {
                             pending = None;
                             break Some(scanner.fault(reason));
                         }
@@ -165,7 +170,7 @@ impl Package {
             }
             let rest = &text[done..scanner.line_end()];
             match pending {
-                Some(statement) => package.take(rest, done, &statement, &mut section),
+                Some(statement) => package.take(rest, done, &statement, &mut reading),
                 None => {
                     package.document.read(rest, done, None);
                 }
@@ -234,12 +239,17 @@ impl Package {
     }
 
     /// Whether a statement is right where it stands.
-    fn may(&self, statement: &Statement, strictness: Strictness) -> Result<(), Reason> {
+    fn may(
+        &self,
+        statement: &Statement,
+        reading: &Reading,
+        strictness: Strictness,
+    ) -> Result<(), Reason> {
         match statement.keyword {
             Keyword::Config if strictness == Strictness::Strict => {
                 let kind = text_of(&statement.first.says);
-                match self.section(&text_of(&statement.second.says)) {
-                    Some(section) if section.kind != kind => Err(Reason::OtherType),
+                match reading.names.get(&text_of(&statement.second.says)) {
+                    Some(&n) if self.sections[n].kind != kind => Err(Reason::OtherType),
                     _ => Ok(()),
                 }
             }
@@ -248,32 +258,27 @@ impl Package {
     }
 
     /// Makes of a statement what libuci makes of it.
-    fn take(
-        &mut self,
-        text: &[u8],
-        from: usize,
-        statement: &Statement,
-        section: &mut Option<usize>,
-    ) {
+    fn take(&mut self, text: &[u8], from: usize, statement: &Statement, reading: &mut Reading) {
         let at = self.document.read(text, from, Some(statement));
         let name = text_of(&statement.first.says);
         match statement.keyword {
             Keyword::Package => {}
             Keyword::Config => {
                 let called = text_of(&statement.second.says);
-                let known = self.sections.iter().position(|known| known.name == called);
-                *section = Some(match known {
-                    Some(n) => {
+                let n = match reading.names.get(&called) {
+                    Some(&n) => {
                         self.sections[n].kind = name;
                         self.sections[n].heads.push(at);
                         n
                     }
                     None => self.begin(name, (!called.is_empty()).then_some(called), at),
-                });
+                };
+                reading.names.insert(self.sections[n].name.clone(), n);
+                reading.section = Some(n);
             }
             Keyword::Option | Keyword::List => {
                 let list = statement.keyword == Keyword::List;
-                if let Some(n) = *section {
+                if let Some(n) = reading.section {
                     self.sections[n].take(
                         name,
                         list,
@@ -330,6 +335,13 @@ impl Section {
         }
         element.values.push(item);
     }
+}
+
+/// Where a reader is.
+struct Reading {
+    section: Option<usize>,
+    /// Sections by name.
+    names: HashMap<String, usize>,
 }
 
 /// A name or type, which is ASCII by now.

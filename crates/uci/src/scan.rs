@@ -331,3 +331,22 @@ pub fn arguments(text: &[u8]) -> Vec<Result<Vec<Vec<u8>>, Reason>> {
     }
     lines
 }
+
+/// Where the last line ends that is whole: with its line end, and without a quotation that is open.
+pub(crate) fn whole(text: &[u8]) -> usize {
+    let mut scanner = Scanner::new(text, true);
+    let mut end = 0;
+    while scanner.line().is_some() {
+        let read = loop {
+            match scanner.argument() {
+                Ok(word) if word.says.is_empty() => break true,
+                Ok(_) => {}
+                Err(_) => break false,
+            }
+        };
+        if read && text[..scanner.line_end()].ends_with(b"\n") {
+            end = scanner.line_end();
+        }
+    }
+    end
+}

@@ -5,6 +5,7 @@ use crate::{
     error::Error,
     names::is_file,
     package::{Package, Strictness},
+    scan::whole,
 };
 use nix::fcntl::{Flock, FlockArg};
 use std::{
@@ -165,6 +166,10 @@ impl Store {
         if waits {
             for folder in &self.changes {
                 let file = folder.join(package.name());
+                // Nobody waits for what writes into a pipe.
+                if file.exists() && !file.is_file() {
+                    continue;
+                }
                 match fs::read(&file) {
                     Ok(text) => {
                         trusted(folder)?;
@@ -244,11 +249,19 @@ impl Store {
             .open(&path)
             .map_err(failed(&path))?;
         let mut file = lock(file, FlockArg::LockExclusive, &path)?;
+        let name = opened.package.name();
         let lines: Vec<u8> = changes
             .iter()
-            .flat_map(|change| change.line(opened.package.name()))
+            .flat_map(|change| change.line(name))
             .collect();
-        file.write_all(&lines).map_err(failed(&path))
+        // What was cut off, by a full disk, would take the next line with it.
+        let written = fs::read(&path).map_err(failed(&path))?;
+        let before = u64::try_from(whole(&written)).unwrap_or(u64::MAX);
+        file.set_len(before).map_err(failed(&path))?;
+        file.write_all(&lines).map_err(|error| {
+            let _ = file.set_len(before);
+            failed(&path)(error)
+        })
     }
 
     /// Writes what waits into the file. The file is the old one or the new one at any time.
@@ -263,6 +276,7 @@ impl Store {
         if opened.changes.is_empty() {
             return Ok(());
         }
+        sweep(&opened.path);
         write(&opened.path, &opened.package.text())?;
         // Only now: whoever is stopped in between has made the changes, and finds them waiting once more.
         let folder = self.changes.last().expect("there is always one");
@@ -451,6 +465,19 @@ fn trusted(folder: &Path) -> Result<(), Error> {
         )));
     }
     Ok(())
+}
+
+/// Takes away what commits left that were stopped. Only whoever has the lock may.
+fn sweep(path: &Path) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
+        return;
+    };
+    let start = format!(".{}.uci-", name.to_string_lossy());
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&start) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> Error + '_ {

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use support::{Daemon, Directory, golden, ran, run, weir};
 
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "run",
     "status",
     "flows",
@@ -27,6 +27,7 @@ const COMMANDS: [&str; 24] = [
     "talks",
     "history",
     "top",
+    "setup",
     "uci",
     "check",
     "config",

@@ -2,11 +2,12 @@
 
 use super::{Element, Item, Package, Section};
 use crate::{
-    document::Id,
+    document::{Id, Piece},
     error::Error,
     names::{is_name, is_type, is_value},
     text::written,
 };
+use std::collections::HashSet;
 
 impl Package {
     /// Sets an option. A list becomes an option; an empty value takes the option away.
@@ -290,7 +291,7 @@ impl Package {
         Ok(())
     }
 
-    fn settle(&mut self, at: usize, lines: Vec<crate::document::Piece>) {
+    fn settle(&mut self, at: usize, lines: Vec<Piece>) {
         let (end, after) = (at + lines.len(), self.document.len() > at);
         self.document.put(at, lines);
         if after && !self.document.blank_before(end) {
@@ -299,37 +300,24 @@ impl Package {
     }
 
     /// Takes a section's lines out of the text.
-    fn lift(&mut self, n: usize) -> Vec<crate::document::Piece> {
-        for at in self.sections[n].statements() {
+    fn lift(&mut self, n: usize) -> Vec<Piece> {
+        let own: HashSet<Id> = self.sections[n].statements().into_iter().collect();
+        for &at in &own {
             self.document.part(at);
         }
+        let heads: HashSet<Id> = self
+            .sections
+            .iter()
+            .flat_map(|section| section.heads.iter().copied())
+            .collect();
         let mut lines = Vec::new();
         for head in self.sections[n].heads.clone().into_iter().rev() {
             let from = self.document.index(head);
-            let next = self
-                .heads()
-                .map(|at| self.document.index(at))
-                .filter(|&at| at > from)
-                .min();
-            let next = next.unwrap_or(self.document.len());
-            let own = self.sections[n].statements();
-            let last = own
-                .into_iter()
-                .filter(|&at| self.document.has(at))
-                .map(|at| self.document.index(at));
-            let last = last.filter(|&at| at < next).max().unwrap_or(from);
+            let (next, last) = self.document.between(from, &heads, &own);
             let region = self.document.region(from, last, next);
             lines.splice(..0, self.document.take(region));
         }
         lines
-    }
-
-    fn heads(&self) -> impl Iterator<Item = Id> {
-        let own = self
-            .sections
-            .iter()
-            .flat_map(|section| section.heads.iter().copied());
-        own.filter(|&at| self.document.has(at))
     }
 
     /// Writes the line of a new section at the end.

@@ -121,7 +121,7 @@ fn sections_and_devices_are_looked_at() {
             "zzz = true",
             "weir.toml:1:1: zzz: unknown section; there are [offload], [ports], [drops], \
                 [monitor], [monitor.ipfix], [history], [quotas], [multipath], [multipath.paths], \
-                [portal], [portal.radius], [web], [api], [log]",
+                [portal], [portal.radius], [setup], [web], [api], [log]",
         ),
         (
             "offload = 1",

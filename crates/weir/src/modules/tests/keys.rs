@@ -97,6 +97,11 @@ secret = "/etc/weir/radius.secret"
 name = "the roof"
 devices = 2
 time = "12h"
+[setup]
+root = "/tmp/config"
+changes = "/tmp/changes"
+state = "/tmp/state"
+reload = "/bin/true"
 [web]
 enabled = false
 listen = ["192.168.1.1:443", "[::1]:9347"]
@@ -264,9 +269,9 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 81);
+    assert_eq!(help.len(), 85);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 72, "no device has settings of its own");
+    assert_eq!(entries.len(), 76, "no device has settings of its own");
     assert!(
         entries
             .iter()

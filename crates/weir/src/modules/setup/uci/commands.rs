@@ -103,8 +103,13 @@ impl<'a> Session<'a> {
 
     /// Commands from the input, one to a line. What fails is said, and the next one done.
     fn batch(&mut self) -> io::Result<u8> {
-        let mut text = Vec::new();
-        self.input.read_to_end(&mut text)?;
+        let text = match self.read() {
+            Ok(text) => text,
+            Err(error) => {
+                self.say(number(&error), &error)?;
+                return Ok(1);
+            }
+        };
         for line in uci::arguments(&text) {
             match line {
                 Err(reason) => {
@@ -125,6 +130,19 @@ impl<'a> Session<'a> {
             }
         }
         Ok(0)
+    }
+
+    /// All of the input.
+    fn read(&mut self) -> Result<Vec<u8>, Error> {
+        let mut text = Vec::new();
+        match self.input.read_to_end(&mut text) {
+            Ok(_) => Ok(text),
+            Err(error) => {
+                let path = self.options.file.clone();
+                let path = path.unwrap_or_else(|| "standard input".into());
+                Err(Error::Io { path, error })
+            }
+        }
     }
 
     fn complain(&mut self, what: &str) -> io::Result<()> {
@@ -202,8 +220,7 @@ impl<'a> Session<'a> {
             [name] => Some(text(name)),
             _ => return Err(Stop::Usage),
         };
-        let mut input = Vec::new();
-        self.input.read_to_end(&mut input)?;
+        let input = self.read()?;
         if let Some(name) = name.as_deref().filter(|_| self.options.merge)
             && let Ok(mut opened) = self.open(name)
         {
@@ -290,9 +307,12 @@ impl<'a> Session<'a> {
             }
             b"revert" => {
                 let named = named(&address, section);
-                Ok(self
-                    .store()
-                    .revert(&opened, named.as_deref(), address.option.as_deref())?)
+                // Of a section that is not there nothing waits.
+                if named.is_none() && address.section.is_some() {
+                    return Ok(());
+                }
+                let (section, option) = (named.as_deref(), address.option.as_deref());
+                Ok(self.store().revert(&opened, section, option)?)
             }
             _ => self.change(name, &address, section, &mut opened),
         }
@@ -371,6 +391,9 @@ impl<'a> Session<'a> {
             .as_deref()
             .and_then(|name| known.and_then(|known| known.get(name)));
         let mut value = address.value.clone();
+        if verb == Verb::Remove {
+            value = value.filter(|value| !value.is_empty());
+        }
         let mut verb = verb;
         match (verb, element) {
             (Verb::Remove, Some(element)) if element.list => {

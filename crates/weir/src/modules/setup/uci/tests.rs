@@ -56,3 +56,10 @@ fn what_would_leave_the_folder_is_no_package() {
     );
     assert_eq!(code, 1);
 }
+
+#[test]
+fn input_that_cannot_be_read_is_said_to_be_that() {
+    let (_, errors, code) = said(&["-f", "/", "batch"], "", true);
+    assert!(errors.starts_with("uci: I/O error\n  /: "), "{errors}");
+    assert_eq!(code, 1);
+}

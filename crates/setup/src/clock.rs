@@ -1,0 +1,54 @@
+//! A time that no clock setting moves, and that tells one start of the machine from another.
+
+use crate::journal::{Trouble, failed};
+use nix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use std::{fs, path::Path, time::Duration};
+
+/// The kernel's name of this start of the machine.
+const BOOT: &str = "/proc/sys/kernel/random/boot_id";
+
+/// A moment since the machine started, time asleep too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instant {
+    /// The kernel's name of this start of the machine.
+    pub boot: String,
+    /// Seconds since then.
+    pub seconds: u64,
+}
+
+impl Instant {
+    /// Now.
+    ///
+    /// # Errors
+    /// The kernel does not tell: no change can be made then, as nobody would know when its time is over.
+    pub fn now() -> Result<Instant, Trouble> {
+        let path = Path::new(BOOT);
+        let boot = fs::read_to_string(path).map_err(failed(path))?;
+        let since =
+            clock_gettime(ClockId::CLOCK_BOOTTIME).map_err(|error| failed(path)(error.into()))?;
+        let boot = boot.trim().to_owned();
+        Ok(Instant {
+            boot,
+            seconds: Duration::from(since).as_secs(),
+        })
+    }
+
+    /// So many seconds later.
+    pub fn after(&self, seconds: u64) -> Instant {
+        Instant {
+            boot: self.boot.clone(),
+            seconds: self.seconds.saturating_add(seconds),
+        }
+    }
+
+    /// Seconds from `now` until then: none once it is over, or the machine was started anew.
+    pub fn left(&self, now: &Instant) -> Option<u64> {
+        if self.boot != now.boot {
+            return None;
+        }
+        self.seconds
+            .checked_sub(now.seconds)
+            .filter(|&left| left > 0)
+    }
+}

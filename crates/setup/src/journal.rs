@@ -1,0 +1,452 @@
+//! Files replaced together, or not at all.
+//!
+//! A change is written down whole before any file is touched: the former files and the new ones, on the disk, in a folder
+//! that gets its name `pending` when it is complete. From then on whoever finds `pending` after its time, or after a start of the
+//! machine, puts the former files back; and only `confirm`, one renaming, makes the change stay. So what is there after a power cut
+//! at any point is the former files, or the new ones that somebody confirmed.
+//!
+//! All room that a change needs is taken while it is written down: files are moved into place, not copied (where folder and file are in
+//! one file system, as on a router).
+
+mod disk;
+
+use crate::clock::Instant;
+use disk::{Disk, Found};
+use nix::fcntl::{Flock, FlockArg};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Former states that are kept.
+const KEPT: usize = 10;
+/// The folder of a change that is not confirmed.
+const PENDING: &str = "pending";
+/// What a change says of itself, in its folder.
+const CHANGE: &str = "change.json";
+
+/// Where changes are written down.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    folder: PathBuf,
+    disk: Disk,
+}
+
+/// A change, as it is written down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Its number, from 1.
+    pub number: u64,
+    /// What it is for.
+    pub why: String,
+    /// Who made it.
+    pub who: String,
+    /// When, in seconds since 1970, by a clock that may have been wrong.
+    pub when: u64,
+    /// Until when it waits to be confirmed.
+    pub until: Instant,
+    /// What differs, a line each.
+    pub lines: Vec<String>,
+    /// The files.
+    pub files: Vec<Entry>,
+}
+
+/// A file of a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it was; `None` where there was none.
+    before: Option<Found>,
+    /// What it becomes; `None` where it goes.
+    after: Option<Found>,
+}
+
+/// What whoever wants a change says of it.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// What it is for.
+    pub why: String,
+    /// Who wants it.
+    pub who: String,
+    /// Seconds until the former files are back, if nobody confirms it.
+    pub within: u64,
+    /// What differs, a line each.
+    pub lines: Vec<String>,
+}
+
+/// A file that is to change.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says now, as far as whoever made the change knows; `None` where there is none.
+    pub before: Option<Vec<u8>>,
+    /// What it is to say; `None` where it is to go.
+    pub after: Option<Vec<u8>>,
+}
+
+/// A change that is not confirmed yet.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// What it is.
+    pub change: Change,
+    folder: PathBuf,
+}
+
+/// A former state: what a confirmed change changed.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// The change.
+    pub change: Change,
+    folder: PathBuf,
+}
+
+/// Why a change could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// Another one is not confirmed yet.
+    #[error("change {} of {} waits to be confirmed: {}", .0.number, .0.who, .0.why)]
+    Waits(Box<Change>),
+    /// There is none to be confirmed.
+    #[error("no change waits to be confirmed")]
+    Nothing,
+    /// There is no such state.
+    #[error("there is no former state {0}")]
+    NoState(u64),
+    /// Somebody else changed a file meanwhile.
+    #[error("{} was changed by somebody else meanwhile", .0.display())]
+    Changed(PathBuf),
+    /// A file could not be read or written.
+    #[error("{}: {error}", .path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// What the kernel says.
+        error: io::Error,
+    },
+}
+
+impl Journal {
+    /// One in this folder, which is made when it is needed.
+    pub fn new(folder: impl Into<PathBuf>) -> Journal {
+        Journal {
+            folder: folder.into(),
+            disk: Disk::default(),
+        }
+    }
+
+    /// Writes a change down. No file has changed yet.
+    ///
+    /// # Errors
+    /// [`Trouble::Waits`], [`Trouble::Changed`], [`Trouble::Io`]; nothing is left of it then.
+    pub fn begin(&self, wish: &Wish, files: &[File]) -> Result<Pending, Trouble> {
+        let _lock = self.lock()?;
+        if let Some(pending) = self.pending()? {
+            return Err(Trouble::Waits(Box::new(pending.change)));
+        }
+        self.sweep()?;
+        let number = self
+            .states()?
+            .first()
+            .map_or(0, |state| state.change.number)
+            + 1;
+        let new = self.folder.join(".new");
+        let written = self.write_down(&new, number, wish, files);
+        match written {
+            Ok(change) => {
+                let folder = self.folder.join(PENDING);
+                self.disk.rename(&new, &folder)?;
+                self.disk.sync_folder(&self.folder)?;
+                Ok(Pending { change, folder })
+            }
+            Err(trouble) => {
+                let _ = fs::remove_dir_all(&new);
+                Err(trouble)
+            }
+        }
+    }
+
+    fn write_down(
+        &self,
+        new: &Path,
+        number: u64,
+        wish: &Wish,
+        files: &[File],
+    ) -> Result<Change, Trouble> {
+        self.disk.make_folder(new)?;
+        let mut entries = Vec::new();
+        for (n, file) in files.iter().enumerate() {
+            let before = self.disk.look(&file.path)?;
+            if before.as_ref().map(|found| &found.says)
+                != file.before.as_deref().map(disk::digest).as_ref()
+            {
+                return Err(Trouble::Changed(file.path.clone()));
+            }
+            let (mode, owner) = before
+                .as_ref()
+                .map_or((0o600, (0, 0)), |found| (found.mode, found.owner));
+            if let Some(text) = &file.before {
+                self.disk
+                    .write(&new.join(format!("before-{n}")), text, mode, owner)?;
+            }
+            let after = match &file.after {
+                Some(text) => {
+                    self.disk
+                        .write(&new.join(format!("after-{n}")), text, mode, owner)?;
+                    Some(Found {
+                        mode,
+                        owner,
+                        says: disk::digest(text),
+                    })
+                }
+                None => None,
+            };
+            entries.push(Entry {
+                path: file.path.clone(),
+                before,
+                after,
+            });
+        }
+        let change = Change {
+            number,
+            why: wish.why.clone(),
+            who: wish.who.clone(),
+            when: std::time::UNIX_EPOCH
+                .elapsed()
+                .map_or(0, |since| since.as_secs()),
+            until: Instant::now()?.after(wish.within),
+            lines: wish.lines.clone(),
+            files: entries,
+        };
+        let text = serde_json::to_vec_pretty(&change).map_err(|error| failed(new)(error.into()))?;
+        self.disk.write(&new.join(CHANGE), &text, 0o600, (0, 0))?;
+        self.disk.sync_folder(new)?;
+        Ok(change)
+    }
+
+    /// The change that is not confirmed yet.
+    ///
+    /// # Errors
+    /// [`Trouble::Io`].
+    pub fn pending(&self) -> Result<Option<Pending>, Trouble> {
+        let folder = self.folder.join(PENDING);
+        Ok(read(&folder)?.map(|change| Pending { change, folder }))
+    }
+
+    /// Puts the new files in place.
+    ///
+    /// # Errors
+    /// [`Trouble::Changed`], [`Trouble::Io`]. The change is still pending then: [`Journal::undo`] it.
+    pub fn apply(&self, pending: &Pending) -> Result<(), Trouble> {
+        let _lock = self.lock()?;
+        for (n, entry) in pending.change.files.iter().enumerate() {
+            if self.disk.look(&entry.path)? != entry.before {
+                return Err(Trouble::Changed(entry.path.clone()));
+            }
+            self.put(
+                &pending.folder.join(format!("after-{n}")),
+                &entry.path,
+                entry.after.is_some(),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Makes the pending change stay.
+    ///
+    /// # Errors
+    /// [`Trouble::Nothing`], [`Trouble::Io`].
+    pub fn confirm(&self) -> Result<Change, Trouble> {
+        let _lock = self.lock()?;
+        let pending = self.pending()?.ok_or(Trouble::Nothing)?;
+        let states = self.folder.join("states");
+        self.disk.make_folder(&states)?;
+        let kept = states.join(format!("{:08}", pending.change.number));
+        self.disk.rename(&pending.folder, &kept)?;
+        self.disk.sync_folder(&states)?;
+        self.disk.sync_folder(&self.folder)?;
+        for old in self.states()?.into_iter().skip(KEPT) {
+            // Of no harm where it stays: it goes with the next one.
+            let _ = fs::remove_dir_all(old.folder);
+        }
+        Ok(pending.change)
+    }
+
+    /// Puts the former files back. May be done again wherever it was stopped.
+    ///
+    /// # Errors
+    /// [`Trouble::Nothing`], [`Trouble::Io`]. The change is still pending then.
+    pub fn undo(&self) -> Result<Change, Trouble> {
+        let _lock = self.lock()?;
+        let pending = self.pending()?.ok_or(Trouble::Nothing)?;
+        for (n, entry) in pending.change.files.iter().enumerate() {
+            let now = self.disk.look(&entry.path)?;
+            let kept = pending.folder.join(format!("before-{n}"));
+            // Where its copy is gone it was put back before, when this was stopped.
+            if now == entry.before || entry.before.is_some() && !kept.exists() {
+                continue;
+            }
+            if now.is_some() && now != entry.after {
+                // Somebody else wrote it since. What they wrote is not lost.
+                self.disk.keep(
+                    &entry.path,
+                    &self
+                        .folder
+                        .join(format!("found-{}-{n}", pending.change.number)),
+                )?;
+            }
+            self.put(&kept, &entry.path, entry.before.is_some())?;
+        }
+        let old = self.folder.join(".old");
+        let _ = fs::remove_dir_all(&old);
+        self.disk.rename(&pending.folder, &old)?;
+        self.disk.sync_folder(&self.folder)?;
+        let _ = fs::remove_dir_all(&old);
+        Ok(pending.change)
+    }
+
+    /// Puts the former files back where a change was not confirmed in time, or the machine was started anew since. `None` where all is well.
+    ///
+    /// # Errors
+    /// [`Trouble::Io`].
+    pub fn recover(&self, now: &Instant) -> Result<Option<Change>, Trouble> {
+        match self.pending()? {
+            Some(pending) if pending.change.until.left(now).is_none() => match self.undo() {
+                // Another one was faster.
+                Err(Trouble::Nothing) => Ok(None),
+                done => done.map(Some),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    /// The former states, the newest first.
+    ///
+    /// # Errors
+    /// [`Trouble::Io`].
+    pub fn states(&self) -> Result<Vec<State>, Trouble> {
+        let folder = self.folder.join("states");
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(&folder)(error)),
+        };
+        let mut states = Vec::new();
+        for entry in entries {
+            let folder = entry.map_err(failed(&folder))?.path();
+            if let Some(change) = read(&folder)? {
+                states.push(State { change, folder });
+            }
+        }
+        states.sort_by_key(|state| std::cmp::Reverse(state.change.number));
+        Ok(states)
+    }
+
+    /// The files as they were before a change: what has to change for that.
+    ///
+    /// # Errors
+    /// [`Trouble::NoState`], [`Trouble::Io`].
+    pub fn before(&self, number: u64) -> Result<Vec<File>, Trouble> {
+        let states = self.states()?;
+        if !states.iter().any(|state| state.change.number == number) {
+            return Err(Trouble::NoState(number));
+        }
+        // From the newest back: the oldest of them says what a file was.
+        let mut files: Vec<File> = Vec::new();
+        for state in states.iter().filter(|state| state.change.number >= number) {
+            for (n, entry) in state.change.files.iter().enumerate() {
+                let kept = state.folder.join(format!("before-{n}"));
+                let after = match entry.before {
+                    Some(_) => Some(fs::read(&kept).map_err(failed(&kept))?),
+                    None => None,
+                };
+                match files.iter_mut().find(|file| file.path == entry.path) {
+                    Some(file) => file.after = after,
+                    None => {
+                        let before = content(&entry.path)?;
+                        files.push(File {
+                            path: entry.path.clone(),
+                            before,
+                            after,
+                        });
+                    }
+                }
+            }
+        }
+        files.retain(|file| file.before != file.after);
+        Ok(files)
+    }
+
+    /// Puts a file that is written already in its place; where there is none, takes the one that is there away.
+    fn put(&self, written: &Path, path: &Path, exists: bool) -> Result<(), Trouble> {
+        if exists {
+            self.disk.put(written, path)?;
+        } else {
+            self.disk.remove(path)?;
+        }
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        if folder.is_dir() {
+            self.disk.sync_folder(folder)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Takes away what a change left that was stopped.
+    fn sweep(&self) -> Result<(), Trouble> {
+        for name in [".new", ".old"] {
+            let folder = self.folder.join(name);
+            match fs::remove_dir_all(&folder) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(failed(&folder)(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// One at a time.
+    fn lock(&self) -> Result<Flock<fs::File>, Trouble> {
+        self.disk.make_folder(&self.folder)?;
+        let path = self.folder.join("lock");
+        let file = fs::OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&path)
+            .map_err(failed(&path))?;
+        Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| failed(&path)(error.into()))
+    }
+}
+
+/// What a folder of a change says. `None` where there is no such folder.
+fn read(folder: &Path) -> Result<Option<Change>, Trouble> {
+    let path = folder.join(CHANGE);
+    match fs::read(&path) {
+        Ok(text) => serde_json::from_slice(&text)
+            .map(Some)
+            .map_err(|error| failed(&path)(error.into())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(&path)(error)),
+    }
+}
+
+fn content(path: &Path) -> Result<Option<Vec<u8>>, Trouble> {
+    match fs::read(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed(path)(error)),
+    }
+}
+
+pub(crate) fn failed(path: &Path) -> impl Fn(io::Error) -> Trouble + '_ {
+    move |error| Trouble::Io {
+        path: path.to_owned(),
+        error,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,257 @@
+use super::{File, Journal, Trouble, Wish, disk::Disk};
+use crate::clock::Instant;
+use std::{
+    cell::Cell,
+    fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    rc::Rc,
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+/// A folder with three files: one to change, one to go, one to come.
+struct Place(PathBuf);
+
+const OLD: [Option<&str>; 3] = [Some("old one"), Some("old two"), None];
+const NEW: [Option<&str>; 3] = [Some("new one"), None, Some("new three")];
+
+impl Place {
+    fn new() -> Place {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("weir-journal-{}-{n}", std::process::id()));
+        fs::create_dir_all(folder.join("config")).expect("a folder");
+        let place = Place(folder);
+        place.write(OLD);
+        place
+    }
+
+    fn paths(&self) -> [PathBuf; 3] {
+        ["one", "two", "three"].map(|name| self.0.join("config").join(name))
+    }
+
+    fn write(&self, texts: [Option<&str>; 3]) {
+        for (path, text) in self.paths().iter().zip(texts) {
+            match text {
+                Some(text) => fs::write(path, text).expect("a file"),
+                None => fs::remove_file(path).unwrap_or(()),
+            }
+        }
+    }
+
+    fn says(&self) -> [Option<String>; 3] {
+        self.paths().map(|path| fs::read_to_string(path).ok())
+    }
+
+    fn files(&self) -> Vec<File> {
+        let octets = |text: Option<&str>| text.map(|text| text.as_bytes().to_vec());
+        let all = self.paths().into_iter().zip(OLD).zip(NEW);
+        all.map(|((path, before), after)| File {
+            path,
+            before: octets(before),
+            after: octets(after),
+        })
+        .collect()
+    }
+
+    fn journal(&self) -> Journal {
+        Journal::new(self.0.join("state"))
+    }
+
+    /// A journal of a machine whose power goes off at a step.
+    fn until(&self, step: u32) -> Journal {
+        Journal {
+            folder: self.0.join("state"),
+            disk: Disk {
+                left: Rc::new(Cell::new(Some(step))),
+            },
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn wish() -> Wish {
+    Wish {
+        why: "a test".to_owned(),
+        who: "root".to_owned(),
+        within: 60,
+        lines: Vec::new(),
+    }
+}
+
+/// After the machine was started anew.
+fn later() -> Instant {
+    Instant {
+        boot: "another".to_owned(),
+        seconds: 5,
+    }
+}
+
+fn texts(wanted: [Option<&str>; 3]) -> [Option<String>; 3] {
+    wanted.map(|text| text.map(str::to_owned))
+}
+
+fn all(place: &Place, journal: &Journal) -> Result<(), Trouble> {
+    let pending = journal.begin(&wish(), &place.files())?;
+    journal.apply(&pending)?;
+    journal.confirm().map(|_| ())
+}
+
+#[test]
+fn power_that_goes_off_at_any_step_leaves_the_former_files_or_the_new_ones() {
+    let mut ended = None;
+    for step in 0.. {
+        let place = Place::new();
+        let journal = place.until(step);
+        let done = catch_unwind(AssertUnwindSafe(|| all(&place, &journal)));
+        let stopped = done.is_err();
+        // The power goes off during the recovery, too, again and again.
+        for again in 0.. {
+            let journal = place.until(again);
+            if catch_unwind(AssertUnwindSafe(|| {
+                journal.recover(&later()).expect("it is put right")
+            }))
+            .is_ok()
+            {
+                break;
+            }
+        }
+        let says = place.says();
+        if !stopped {
+            assert_eq!(says, texts(NEW));
+            ended = Some(step);
+            break;
+        }
+        assert!(
+            says == texts(OLD) || says == texts(NEW),
+            "at step {step}: {says:?}"
+        );
+        // What was not confirmed is not there.
+        let confirmed = !place.journal().states().expect("they are read").is_empty();
+        assert_eq!(
+            says,
+            texts(if confirmed { NEW } else { OLD }),
+            "at step {step}"
+        );
+        // And the next change can be made.
+        if !confirmed {
+            all(&place, &place.journal()).expect("the next change");
+            assert_eq!(place.says(), texts(NEW));
+        }
+    }
+    assert!(ended.expect("an end") > 15, "the steps are not counted");
+}
+
+#[test]
+fn what_nobody_confirms_is_undone_in_time() {
+    let place = Place::new();
+    let journal = place.journal();
+    let pending = journal
+        .begin(&wish(), &place.files())
+        .expect("it is written down");
+    assert_eq!(place.says(), texts(OLD));
+    journal.apply(&pending).expect("it is made");
+    assert_eq!(place.says(), texts(NEW));
+    let until = pending.change.until.clone();
+    let early = Instant {
+        seconds: until.seconds - 1,
+        ..until.clone()
+    };
+    assert!(journal.recover(&early).expect("it waits").is_none());
+    assert_eq!(place.says(), texts(NEW));
+    assert_eq!(
+        journal
+            .recover(&until)
+            .expect("it is undone")
+            .expect("a change")
+            .why,
+        "a test"
+    );
+    assert_eq!(place.says(), texts(OLD));
+    assert!(matches!(journal.confirm(), Err(Trouble::Nothing)));
+}
+
+#[test]
+fn one_change_at_a_time() {
+    let place = Place::new();
+    let journal = place.journal();
+    journal
+        .begin(&wish(), &place.files())
+        .expect("it is written down");
+    match journal.begin(&wish(), &place.files()) {
+        Err(Trouble::Waits(change)) => assert_eq!((&*change.why, &*change.who), ("a test", "root")),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_others_wrote_meanwhile_is_not_overwritten() {
+    let place = Place::new();
+    let journal = place.journal();
+    fs::write(&place.paths()[0], "theirs").unwrap();
+    assert!(matches!(
+        journal.begin(&wish(), &place.files()),
+        Err(Trouble::Changed(_))
+    ));
+    assert!(journal.pending().unwrap().is_none());
+    place.write(OLD);
+    let pending = journal.begin(&wish(), &place.files()).unwrap();
+    fs::write(&place.paths()[1], "theirs").unwrap();
+    assert!(matches!(journal.apply(&pending), Err(Trouble::Changed(_))));
+    journal.undo().unwrap();
+    assert_eq!(place.says(), texts(OLD));
+    let kept = fs::read_to_string(place.0.join("state/found-1-1")).expect("what they wrote");
+    assert_eq!(kept, "theirs");
+}
+
+#[test]
+fn former_states_can_be_had_again() {
+    let place = Place::new();
+    let journal = place.journal();
+    all(&place, &journal).unwrap();
+    let path = place.paths()[0].clone();
+    for n in 0..12 {
+        let before = fs::read(&path).unwrap();
+        let file = File {
+            path: path.clone(),
+            before: Some(before),
+            after: Some(format!("state {n}").into_bytes()),
+        };
+        let pending = journal.begin(&wish(), &[file]).unwrap();
+        journal.apply(&pending).unwrap();
+        journal.confirm().unwrap();
+    }
+    let numbers: Vec<u64> = journal
+        .states()
+        .unwrap()
+        .iter()
+        .map(|state| state.change.number)
+        .collect();
+    assert_eq!(numbers, (4..=13).rev().collect::<Vec<_>>());
+    let files = journal.before(12).unwrap();
+    assert_eq!(files.len(), 1);
+    assert_eq!(files[0].after.as_deref(), Some(b"state 9".as_slice()));
+    assert!(matches!(journal.before(3), Err(Trouble::NoState(3))));
+}
+
+#[test]
+fn rights_stay() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new();
+    let path = place.paths()[0].clone();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let journal = place.journal();
+    let pending = journal.begin(&wish(), &place.files()).unwrap();
+    journal.apply(&pending).unwrap();
+    assert_eq!(mode(&path), 0o640);
+    journal.undo().unwrap();
+    assert_eq!(mode(&path), 0o640);
+    // What comes anew may hold a secret.
+    assert_eq!(mode(&place.0.join("state")), 0o700);
+}

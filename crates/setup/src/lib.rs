@@ -1,0 +1,10 @@
+//! A router's configuration: what a change changes, said exactly, and done so that a power cut at any point leaves the
+//! former files or the new ones.
+
+mod clock;
+mod difference;
+mod journal;
+
+pub use clock::Instant;
+pub use difference::{Line, difference};
+pub use journal::{Change, File, Journal, Pending, State, Trouble, Wish};

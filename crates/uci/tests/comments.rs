@@ -1,0 +1,71 @@
+//! Whose comment is whose.
+
+use weir_uci::Package;
+
+fn without(text: &str, section: &str) -> String {
+    let mut package = Package::read("t", text.as_bytes()).expect("a configuration");
+    package.delete_section(section).expect("a section");
+    String::from_utf8(package.text()).expect("text")
+}
+
+#[test]
+fn what_is_indented_belongs_to_the_section_above() {
+    let text = "config a 'x'\n\toption q 1\n\t# option r 2\nconfig b 'y'\n\toption v 1\n";
+    assert_eq!(
+        without(text, "y"),
+        "config a 'x'\n\toption q 1\n\t# option r 2\n"
+    );
+    assert_eq!(without(text, "x"), "config b 'y'\n\toption v 1\n");
+}
+
+#[test]
+fn what_is_directly_above_goes_with_the_section() {
+    let text = "config a 'x'\n\n# about y\nconfig b 'y'\n\n# about z\nconfig b 'z'\n";
+    assert_eq!(
+        without(text, "y"),
+        "config a 'x'\n\n# about z\nconfig b 'z'\n"
+    );
+}
+
+#[test]
+fn what_a_file_begins_with_is_about_the_file() {
+    let text = "# made by hand\nconfig a 'x'\n\nconfig b 'y'\n";
+    assert_eq!(without(text, "x"), "# made by hand\nconfig b 'y'\n");
+}
+
+#[test]
+fn what_stands_by_itself_stays() {
+    let text = "config a 'x'\n\n# by itself\n\nconfig b 'y'\n\n# the end\n";
+    assert_eq!(
+        without(text, "x"),
+        "# by itself\n\nconfig b 'y'\n\n# the end\n"
+    );
+    assert_eq!(
+        without(text, "y"),
+        "config a 'x'\n\n# by itself\n\n# the end\n"
+    );
+}
+
+#[test]
+fn new_lines_end_as_the_others_do() {
+    let mut package =
+        Package::read("t", b"config a 'x'\r\n\toption q '1'\r\n").expect("a configuration");
+    package.set("x", "r", b"2").expect("a section");
+    assert_eq!(
+        package.text(),
+        b"config a 'x'\r\n\toption q '1'\r\n\toption r '2'\r\n"
+    );
+}
+
+#[test]
+fn many_sections_can_be_taken_away() {
+    let text: String = (0..2_500)
+        .map(|n| format!("\nconfig rule\n\toption a '{n}'\n"))
+        .collect();
+    let mut package = Package::read("t", text.as_bytes()).expect("a configuration");
+    for _ in 0..1_000 {
+        let first = package.sections()[0].name.clone();
+        package.delete_section(&first).expect("a section");
+    }
+    assert_eq!(package.sections().len(), 1_500);
+}

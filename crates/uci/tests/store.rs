@@ -1,0 +1,123 @@
+//! The folder of files, and that of changes.
+
+use std::{
+    fs,
+    path::PathBuf,
+    sync::atomic::{AtomicU32, Ordering},
+};
+use weir_uci::{Change, Error, Opened, Store, Verb};
+
+struct Place(PathBuf);
+
+impl Place {
+    fn new(text: &str) -> Place {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("weir-store-{}-{n}", std::process::id()));
+        fs::create_dir_all(folder.join("config")).expect("a folder");
+        fs::write(folder.join("config/t"), text).expect("a file");
+        Place(folder)
+    }
+
+    fn store(&self) -> Store {
+        Store::new(self.0.join("config"), self.0.join("changes"))
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).expect("a file")
+    }
+
+    fn set(&self, option: &str, value: &str) -> Result<(), Error> {
+        let store = self.store();
+        let mut opened = store.open("t")?;
+        let change = Change {
+            verb: Verb::Set,
+            section: "lan".to_owned(),
+            option: Some(option.to_owned()),
+            value: Some(value.into()),
+        };
+        store.change(&mut opened, &change)
+    }
+
+    fn opened(&self) -> Opened {
+        self.store().open("t").expect("it is read")
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_commit_keeps_comments_and_rights() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new("# top\nconfig a 'lan'  # here\n  option x 1 # why\n  option y 2\n");
+    let path = place.0.join("config/t");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+    place.set("x", "5").unwrap();
+    assert_eq!(place.read("changes/t"), "t.lan.x='5'\n");
+    // What a commit left that was killed.
+    fs::write(place.0.join("config/.t.uci-1"), "half").unwrap();
+    place.store().commit("t").unwrap();
+    assert_eq!(
+        place.read("config/t"),
+        "# top\nconfig a 'lan'  # here\n  option x '5' # why\n  option y 2\n"
+    );
+    assert_eq!(
+        fs::metadata(&path).unwrap().permissions().mode() & 0o7777,
+        0o640
+    );
+    assert_eq!(place.read("changes/t"), "");
+    assert!(!place.0.join("config/.t.uci-1").exists());
+}
+
+#[test]
+fn a_line_that_was_cut_off_does_not_spoil_the_next() {
+    let place = Place::new("config a 'lan'\n");
+    fs::create_dir(place.0.join("changes")).unwrap();
+    fs::write(place.0.join("changes/t"), "t.lan.x='never clo").unwrap();
+    place.set("y", "1").unwrap();
+    place.set("z", "2").unwrap();
+    assert_eq!(place.read("changes/t"), "t.lan.y='1'\nt.lan.z='2'\n");
+    fs::write(
+        place.0.join("changes/t"),
+        "t.lan.x='1'\nt.lan.y='two\nlines'\nt.lan.z='cut\n",
+    )
+    .unwrap();
+    place.set("w", "3").unwrap();
+    assert_eq!(
+        place.read("changes/t"),
+        "t.lan.x='1'\nt.lan.y='two\nlines'\nt.lan.w='3'\n"
+    );
+}
+
+#[test]
+fn nobody_waits_for_a_pipe() {
+    let place = Place::new("config a 'lan'\n\toption x '1'\n");
+    fs::create_dir(place.0.join("changes")).unwrap();
+    let status = std::process::Command::new("mkfifo")
+        .arg(place.0.join("changes/t"))
+        .status();
+    assert!(status.unwrap().success());
+    assert_eq!(
+        place.opened().package.value("lan", "x"),
+        Some(b"1".as_slice())
+    );
+}
+
+#[test]
+fn names_that_leave_the_folder_are_refused() {
+    let place = Place::new("");
+    for name in ["../changes", "a/b", ".", "", "a b", "t.x"] {
+        assert!(
+            matches!(place.store().open(name), Err(Error::Invalid(_))),
+            "{name}"
+        );
+    }
+    assert!(matches!(
+        place.store().open("absent"),
+        Err(Error::NotFound(_))
+    ));
+}

@@ -1,0 +1,132 @@
+//! A change is made, waits, and stays or goes.
+
+use std::io;
+use std::path::Path;
+
+use ::setup::{Line, Wish};
+
+use super::guard;
+use super::place::{Place, Waiting, trouble};
+use crate::Error;
+use crate::output::units::duration;
+use crate::output::{Output, Tone, harmless};
+
+/// How a change is to be made.
+pub struct How<'a> {
+    pub why: &'a str,
+    /// Seconds in which it has to be confirmed.
+    pub within: u64,
+    pub config: Option<&'a Path>,
+}
+
+/// Makes a change, and leaves somebody behind who undoes it.
+pub fn apply(
+    place: &Place,
+    waiting: &Waiting,
+    how: &How<'_>,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    if waiting.files.is_empty() {
+        return Err(Error::new(
+            "nothing waits to be applied",
+            "change something first: `weir uci set …`, or `uci set …`",
+        ));
+    }
+    place.recover()?;
+    let wish = Wish {
+        why: how.why.to_owned(),
+        who: who(),
+        within: how.within,
+        lines: waiting.lines.iter().map(Line::to_string).collect(),
+    };
+    let pending = place
+        .journal
+        .begin(&wish, &waiting.files)
+        .map_err(trouble)?;
+    // From here on the former files come back whatever happens, at the next start if not before.
+    let number = pending.change.number;
+    guard::start(how.config, number)
+        .map_err(|error| undone(place, "it cannot be guarded", &error))?;
+    if let Err(error) = place.journal.apply(&pending) {
+        return Err(undone(place, "the files cannot be put in place", &error));
+    }
+    let note = match place.reload(&pending.change) {
+        Ok(note) => note,
+        Err(error) => {
+            let what = "services do not take the new configuration";
+            return Err(undone(place, what, &error));
+        }
+    };
+    print(&waiting.lines, output)?;
+    if let Some(note) = note {
+        output.line(&harmless(&note))?;
+    }
+    let text = format!(
+        "change {number} is made. Confirm it within {}: weir setup confirm",
+        duration(how.within)
+    );
+    Ok(output.line(&output.toned(Tone::Warn, &text))?)
+}
+
+/// Puts the former files back, and tells why.
+fn undone(place: &Place, what: &str, cause: &dyn std::error::Error) -> Error {
+    let hint = match place.journal.undo() {
+        Ok(change) => match place.reload(&change) {
+            Ok(_) => "the former configuration is back",
+            Err(_) => "the former files are back, but services have not taken them",
+        },
+        Err(_) => "the former files could not be put back: the next start does it",
+    };
+    Error::because(what, cause, hint)
+}
+
+/// Keeps the change that waits.
+pub fn confirm(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
+    place.recover()?;
+    let change = place.journal.confirm().map_err(trouble)?;
+    Ok(output.line(&format!("change {} stays", change.number))?)
+}
+
+/// Takes back the change that waits.
+pub fn take_back(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
+    let change = place.journal.undo().map_err(trouble)?;
+    let note = place.reload(&change)?;
+    if let Some(note) = note {
+        output.line(&harmless(&note))?;
+    }
+    let text = format!("change {} is taken back", change.number);
+    Ok(output.line(&text)?)
+}
+
+/// Puts the former files back, where a change was not confirmed before the machine went off.
+pub fn recover(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
+    match place.recover()? {
+        Some(change) => {
+            let text = format!(
+                "change {} was not confirmed: it is taken back",
+                change.number
+            );
+            Ok(output.line(&text)?)
+        }
+        None => Ok(()),
+    }
+}
+
+/// The lines of a difference, what comes green and what goes red.
+pub fn print(lines: &[Line], output: &mut Output<'_>) -> io::Result<()> {
+    for line in lines {
+        let tone = if line.added { Tone::Good } else { Tone::Bad };
+        let text = output.toned(tone, &harmless(&line.to_string()));
+        output.line(&text)?;
+    }
+    Ok(())
+}
+
+/// Who is at the keyboard, as far as it can be told.
+fn who() -> String {
+    let named = ["SUDO_USER", "USER", "LOGNAME"].into_iter();
+    let name = named
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|name| !name.is_empty());
+    name.unwrap_or_else(|| format!("user {}", nix::unistd::getuid()))
+}

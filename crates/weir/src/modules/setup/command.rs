@@ -1,0 +1,208 @@
+//! `weir setup`.
+
+use std::path::PathBuf;
+
+use ::setup::{Change, Instant};
+use answers::{SetupChange, SetupDifference, SetupLine, SetupStates};
+use clap::{Args, Subcommand};
+
+use super::apply::{self, How, print};
+use super::config::Setup;
+use super::guard;
+use super::place::{Place, trouble};
+use crate::Error;
+use crate::command::Format;
+use crate::config::Source;
+use crate::output::units::duration;
+use crate::output::{Align, Cell, Output, Table, harmless};
+use crate::registry::Context;
+
+/// Change the router's configuration, and have the former one back if it does not work
+///
+/// What `weir uci` or `uci` changed is put into the files all at once, and services are told. Unless somebody
+/// confirms that in time, the former files come back: after the time, or with the next start of the
+/// machine, wherever it was stopped.
+#[derive(Args, Debug)]
+#[command(after_long_help = "Examples:
+  weir uci set network.lan.ipaddr=192.168.7.1
+  weir setup diff                  what would change
+  weir setup apply                 change it; confirm from the new address within two minutes
+  weir setup confirm
+  weir setup revert 4              as it was before change 4")]
+pub struct SetupArgs {
+    #[command(subcommand)]
+    what: What,
+    /// Configuration file of weir; has to exist [default: /etc/weir/weir.toml, where it exists]
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// What waits to be confirmed, and what was changed before
+    Show(Format),
+    /// What waits to be applied, line by line
+    Diff(Format),
+    /// Put into the files what waits, and tell services
+    Apply(ApplyArgs),
+    /// Keep the change that was made
+    Confirm,
+    /// Take back the change that waits to be confirmed; or make the configuration what it was before a change
+    Revert(RevertArgs),
+    /// Take back what was not confirmed before the machine went off. For the start, before the network
+    Recover,
+    /// Wait for a change to be confirmed
+    #[command(hide = true)]
+    Guard {
+        /// Its number
+        number: u64,
+    },
+}
+
+#[derive(Args, Debug)]
+struct ApplyArgs {
+    /// Seconds in which it has to be confirmed
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(5..=86_400))]
+    within: u64,
+    /// What the change is for, to be found again by
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    why: String,
+}
+
+#[derive(Args, Debug)]
+struct RevertArgs {
+    /// The number of a confirmed change: the configuration becomes what it was before
+    number: Option<u64>,
+    /// Seconds in which that has to be confirmed
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, requires = "number", value_parser = clap::value_parser!(u64).range(5..=86_400))]
+    within: u64,
+}
+
+pub fn run(args: &SetupArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
+    let source = Source {
+        file: args.config.clone(),
+        ..context.registry.source()
+    };
+    let effective = source.load()?;
+    let place = Place::new(effective.of::<Setup>());
+    let output = &mut *context.output;
+    let how = |why, within| How {
+        why,
+        within,
+        config: args.config.as_deref(),
+    };
+    match &args.what {
+        What::Show(format) => show(&place, *format, output),
+        What::Diff(format) => diff(&place, *format, output),
+        What::Apply(args) => {
+            let how = how(&args.why, args.within);
+            apply::apply(&place, &place.waiting()?, &how, output)
+        }
+        What::Confirm => apply::confirm(&place, output),
+        What::Revert(RevertArgs { number: None, .. }) => apply::take_back(&place, output),
+        What::Revert(RevertArgs {
+            number: Some(number),
+            within,
+        }) => {
+            let why = format!("as before change {number}");
+            apply::apply(&place, &place.former(*number)?, &how(&why, *within), output)
+        }
+        What::Recover => apply::recover(&place, output),
+        What::Guard { number } => guard::run(&place, *number),
+    }
+}
+
+fn diff(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
+    let waiting = place.waiting()?;
+    if format.json {
+        let lines = waiting.lines.into_iter().map(|line| SetupLine {
+            added: line.added,
+            address: line.address,
+            value: line.value,
+            list: line.list,
+        });
+        let difference = SetupDifference {
+            lines: lines.collect(),
+        };
+        return Ok(output.json(&difference)?);
+    }
+    if waiting.lines.is_empty() {
+        return Ok(output.line("nothing waits to be applied")?);
+    }
+    Ok(print(&waiting.lines, output)?)
+}
+
+fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
+    let now = Instant::now().map_err(trouble)?;
+    let pending = place.journal.pending().map_err(trouble)?;
+    let states = place.journal.states().map_err(trouble)?;
+    let shown = SetupStates {
+        pending: pending.map(|pending| {
+            let left = pending.change.until.left(&now).unwrap_or(0);
+            told(pending.change, Some(left))
+        }),
+        states: states
+            .into_iter()
+            .map(|state| told(state.change, None))
+            .collect(),
+    };
+    if format.json {
+        return Ok(output.json(&shown)?);
+    }
+    if let Some(change) = &shown.pending {
+        let left = change.left.unwrap_or(0);
+        let text = format!(
+            "change {} of {} waits to be confirmed, {} more: {}",
+            change.number,
+            change.who,
+            duration(left),
+            change.why
+        );
+        output.line(&harmless(&text))?;
+        for line in &change.lines {
+            output.line(&harmless(&format!("  {line}")))?;
+        }
+    }
+    if shown.states.is_empty() {
+        return Ok(output.line("no change was confirmed yet")?);
+    }
+    let mut table = Table::new([
+        ("change", Align::Right),
+        ("when", Align::Left),
+        ("who", Align::Left),
+        ("lines", Align::Right),
+        ("why", Align::Left),
+    ]);
+    for state in &shown.states {
+        let when = i64::try_from(state.when).unwrap_or(0);
+        let when = jiff::Timestamp::from_second(when).map_or_else(
+            |_| String::new(),
+            |when| when.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        );
+        let row = [
+            state.number.to_string(),
+            when,
+            state.who.clone(),
+            state.lines.len().to_string(),
+            state.why.clone(),
+        ];
+        table.row(row.map(Cell::from), output)?;
+    }
+    Ok(table.finish(output)?)
+}
+
+fn told(change: Change, left: Option<u64>) -> SetupChange {
+    SetupChange {
+        number: change.number,
+        why: change.why,
+        who: change.who,
+        when: change.when,
+        left,
+        files: change
+            .files
+            .iter()
+            .map(|entry| entry.path.to_string_lossy().into_owned())
+            .collect(),
+        lines: change.lines,
+    }
+}

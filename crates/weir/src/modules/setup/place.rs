@@ -1,0 +1,160 @@
+//! Where the configuration is, what waits to be put into it, and who takes it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ::setup::{Change, File, Instant, Journal, Line, difference};
+use ::uci::{Package, Store};
+
+use super::config::Setup;
+use crate::Error;
+
+/// A router's configuration.
+pub struct Place {
+    root: PathBuf,
+    changes: PathBuf,
+    reload: PathBuf,
+    pub journal: Journal,
+}
+
+/// What waits to be put into the files.
+pub struct Waiting {
+    pub files: Vec<File>,
+    pub lines: Vec<Line>,
+}
+
+impl Place {
+    pub fn new(setup: &Setup) -> Self {
+        Self {
+            root: setup.root.to_path_buf(),
+            changes: setup.changes.to_path_buf(),
+            reload: setup.reload.to_path_buf(),
+            journal: Journal::new(setup.state.to_path_buf()),
+        }
+    }
+
+    /// Changes made by `uci` that are not committed.
+    pub fn waiting(&self) -> Result<Waiting, Error> {
+        let store = Store::new(&self.root, &self.changes);
+        let names = store.list().map_err(|error| {
+            let hint = "name the folder: `root` under [setup]";
+            Error::because("there is no configuration", &error, hint)
+        })?;
+        let mut waiting = Waiting {
+            files: Vec::new(),
+            lines: Vec::new(),
+        };
+        for name in names {
+            let opened = store.open(&name).map_err(|error| {
+                let what = format!("{name} cannot be read");
+                Error::because(what, &error, "mend the file, or take it out of the folder")
+            })?;
+            if opened.changes.is_empty() {
+                continue;
+            }
+            let before = read(opened.path())?.unwrap_or_default();
+            let former = Package::read(&name, &before)
+                .map_err(|error| Error::because(format!("{name} cannot be read"), &error, ""))?;
+            waiting.lines.extend(difference(&former, &opened.package));
+            waiting.files.push(File {
+                path: opened.path().to_path_buf(),
+                before: Some(before),
+                after: Some(opened.package.text()),
+            });
+            // What waited is done with the change, and waits again where that is undone.
+            let path = self.changes.join(&name);
+            let before = read(&path)?;
+            waiting.files.push(File {
+                path,
+                before,
+                after: None,
+            });
+        }
+        Ok(waiting)
+    }
+
+    /// What has to change for the files to be as they were before a change.
+    pub fn former(&self, number: u64) -> Result<Waiting, Error> {
+        let files = self.journal.before(number).map_err(trouble)?;
+        let files: Vec<File> = files
+            .into_iter()
+            .filter(|file| file.path.starts_with(&self.root))
+            .collect();
+        let mut lines = Vec::new();
+        for file in &files {
+            let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+            let package = |text: &Option<Vec<u8>>| {
+                let text = text.as_deref().unwrap_or_default();
+                Package::read_as(&name, text, ::uci::Strictness::Lenient)
+            };
+            if let (Ok(before), Ok(after)) = (package(&file.before), package(&file.after)) {
+                lines.extend(difference(&before, &after));
+            }
+        }
+        Ok(Waiting { files, lines })
+    }
+
+    /// Puts the former files back where nobody confirmed a change in time.
+    pub fn recover(&self) -> Result<Option<Change>, Error> {
+        let now = Instant::now().map_err(trouble)?;
+        self.journal.recover(&now).map_err(trouble)
+    }
+
+    /// Makes services take what changed. Gives a note where there is nobody to do that.
+    pub fn reload(&self, change: &Change) -> Result<Option<String>, Error> {
+        if !self.reload.exists() {
+            let reload = self.reload.display();
+            return Ok(Some(format!(
+                "there is no {reload}: services have not been told"
+            )));
+        }
+        let names = change
+            .files
+            .iter()
+            .filter(|entry| entry.path.starts_with(&self.root))
+            .filter_map(|entry| entry.path.file_name());
+        let done = Command::new(&self.reload)
+            .args(names)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status();
+        let what = format!("{} failed", self.reload.display());
+        let hint = "run it by hand to see why; see `reload` under [setup]";
+        match done {
+            Ok(status) if status.success() => Ok(None),
+            Ok(status) => Err(Error::because(
+                what,
+                &io::Error::other(status.to_string()),
+                hint,
+            )),
+            Err(error) => Err(Error::because(what, &error, hint)),
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match std::fs::read(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            let what = format!("{} cannot be read", path.display());
+            Err(Error::because(what, &error, "run it as root"))
+        }
+    }
+}
+
+/// What a journal could not do, as a person is told it.
+pub fn trouble(trouble: ::setup::Trouble) -> Error {
+    use ::setup::Trouble;
+    let hint = match &trouble {
+        Trouble::Waits(_) => {
+            "`weir setup confirm` keeps it, `weir setup revert` takes it back; then try again"
+        }
+        Trouble::Nothing => "`weir setup show` lists what was changed",
+        Trouble::NoState(_) => "`weir setup show` lists those that are kept",
+        Trouble::Changed(_) => "look at `weir setup diff` again, and apply it again",
+        Trouble::Io { .. } => "run it as root; see whether the flash is full or read-only",
+    };
+    Error::because("nothing was changed", &trouble, hint)
+}

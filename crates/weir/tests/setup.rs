@@ -1,0 +1,391 @@
+//! `weir setup`: a change that stays only when it is confirmed, whatever happens meanwhile.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+const WEIR: &str = env!("CARGO_BIN_EXE_weir");
+const NETWORK: &str = "# the roof\nconfig interface 'lan'\n\toption proto 'static'   # by hand\n\toption ipaddr '192.168.1.1'\n";
+const CHANGED: &str = "# the roof\nconfig interface 'lan'\n\toption proto 'static'   # by hand\n\toption ipaddr '192.168.7.1'\n";
+const SYSTEM: &str = "config system\n\toption hostname 'old'\n";
+
+/// A router's folders, in one of their own.
+struct Place(PathBuf);
+
+impl Place {
+    fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("weir-setup-{}-{n}", std::process::id()));
+        fs::create_dir_all(folder.join("config")).expect("a folder");
+        let place = Self(folder);
+        place.write("config/network", NETWORK);
+        place.write("config/system", SYSTEM);
+        place.write(
+            "reload",
+            &format!(
+                "#!/bin/sh\necho \"$@\" >> {}\n",
+                place.path("told").display()
+            ),
+        );
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(place.path("reload"), mode).expect("a program");
+        let keys = ["config", "changes", "state", "reload"]
+            .map(|name| place.path(name).display().to_string());
+        let [root, changes, state, reload] = keys;
+        place.write(
+            "weir.toml",
+            &format!("[setup]\nroot = \"{root}\"\nchanges = \"{changes}\"\nstate = \"{state}\"\nreload = \"{reload}\"\n"),
+        );
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).expect("a file");
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    /// `weir setup …`
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(WEIR);
+        command
+            .arg("setup")
+            .args(words)
+            .arg("--config")
+            .arg(self.path("weir.toml"));
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.command(words).output().expect("weir runs")
+    }
+
+    /// The same, which has to succeed; what it says.
+    fn done(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words:?}: {errors}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The same, which has to fail; what it says.
+    fn refused(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        assert!(!output.status.success(), "{words:?} was done");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
+    fn json(&self, words: &[&str]) -> Value {
+        serde_json::from_str(&self.done(words)).expect("JSON")
+    }
+
+    fn uci(&self, words: &[&str]) {
+        let status = Command::new(WEIR)
+            .args(["uci", "-c"])
+            .arg(self.path("config"))
+            .arg("-t")
+            .arg(self.path("changes"))
+            .args(words)
+            .status();
+        assert!(status.expect("weir runs").success(), "{words:?}");
+    }
+
+    /// Two changes that wait.
+    fn changed(&self) {
+        self.uci(&["set", "network.lan.ipaddr=192.168.7.1"]);
+        self.uci(&["set", "system.@system[0].hostname=new"]);
+    }
+
+    /// What is in the files: the former state, the new one, or neither.
+    fn state(&self) -> &'static str {
+        let hostname = self.read("config/system");
+        match (
+            &*self.read("config/network"),
+            hostname.contains("'new'"),
+            hostname == SYSTEM,
+        ) {
+            (CHANGED, true, _) => "new",
+            (NETWORK, _, true) => "old",
+            _ => "neither",
+        }
+    }
+
+    /// As after a start of the machine: the boot has another name.
+    fn start(&self) {
+        let file = self.path("state/pending/change.json");
+        if let Ok(text) = fs::read_to_string(&file) {
+            let mut change: Value = serde_json::from_str(&text).expect("a change is written whole");
+            change["until"]["boot"] = "another start".into();
+            fs::write(&file, change.to_string()).expect("a file");
+        }
+        self.done(&["recover"]);
+    }
+
+    fn wait(&self, what: &str, until: impl Fn() -> bool) {
+        let begin = Instant::now();
+        while !until() {
+            assert!(
+                begin.elapsed() < Duration::from_secs(60),
+                "waited for {what}"
+            );
+            sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // Whoever guards a change of this place ends when there is none.
+        let _ = self.run(&["revert"]);
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_change_that_is_confirmed_stays() {
+    let place = Place::new();
+    assert_eq!(place.done(&["diff"]), "nothing waits to be applied\n");
+    assert!(place.refused(&["apply"]).contains("nothing waits"));
+    place.changed();
+    let wanted = "- network.lan.ipaddr='192.168.1.1'\n+ network.lan.ipaddr='192.168.7.1'\n\
+        - system.@system[0].hostname='old'\n+ system.@system[0].hostname='new'\n";
+    assert_eq!(place.done(&["diff"]), wanted);
+    assert_eq!(
+        place.json(&["diff", "--json"])["lines"][1]["value"],
+        "'192.168.7.1'"
+    );
+    assert_eq!(place.state(), "old");
+
+    let said = place.done(&["apply", "--why", "another network"]);
+    assert!(
+        said.starts_with(wanted) && said.contains("weir setup confirm"),
+        "{said}"
+    );
+    assert_eq!(place.state(), "new");
+    assert_eq!(place.read("told"), "network system\n");
+    assert_eq!(place.done(&["diff"]), "nothing waits to be applied\n");
+    let shown = place.json(&["show", "--json"]);
+    let left = shown["pending"]["left"].as_u64().expect("seconds");
+    assert!((60..=120).contains(&left), "{shown}");
+
+    place.done(&["confirm"]);
+    assert_eq!(place.state(), "new");
+    let shown = place.json(&["show", "--json"]);
+    assert!(shown["pending"].is_null());
+    assert_eq!(shown["states"][0]["why"], "another network");
+    assert_eq!(
+        shown["states"][0]["lines"][1],
+        "+ network.lan.ipaddr='192.168.7.1'"
+    );
+    place.start();
+    assert_eq!(place.state(), "new");
+    assert!(place.refused(&["confirm"]).contains("no change waits"));
+
+    // Any time later.
+    let said = place.done(&["revert", "1"]);
+    assert!(
+        said.contains("+ network.lan.ipaddr='192.168.1.1'"),
+        "{said}"
+    );
+    assert_eq!(place.state(), "old");
+    place.done(&["confirm"]);
+    assert_eq!(
+        place.json(&["show", "--json"])["states"][0]["why"],
+        "as before change 1"
+    );
+    assert!(
+        place
+            .refused(&["revert", "7"])
+            .contains("no former state 7")
+    );
+}
+
+#[test]
+fn a_change_that_nobody_confirms_goes() {
+    let place = Place::new();
+    place.changed();
+    place.done(&["apply", "--within", "5"]);
+    assert_eq!(place.state(), "new");
+    place.wait("the former files", || place.state() == "old");
+    place.wait("services", || {
+        place.read("told") == "network system\nnetwork system\n"
+    });
+    // What was wanted waits again, to be put right.
+    assert!(place.done(&["diff"]).contains("192.168.7.1"));
+    assert!(place.refused(&["confirm"]).contains("no change waits"));
+}
+
+#[test]
+fn the_second_administrator_is_told_of_the_first() {
+    let place = Place::new();
+    place.changed();
+    place.done(&["apply", "--why", "the first"]);
+    place.uci(&["set", "network.lan.mtu=1400"]);
+    let said = place.refused(&["apply", "--why", "the second"]);
+    assert!(
+        said.contains("change 1 of ") && said.contains("waits to be confirmed: the first"),
+        "{said}"
+    );
+    assert_eq!(place.state(), "new");
+    place.done(&["revert"]);
+    assert_eq!(place.state(), "old");
+}
+
+#[test]
+fn services_that_do_not_take_it_get_the_former_files() {
+    let place = Place::new();
+    place.write("reload", "#!/bin/sh\nexit 3\n");
+    place.changed();
+    let said = place.refused(&["apply"]);
+    assert!(said.contains("exit status: 3"), "{said}");
+    assert_eq!(place.state(), "old");
+    assert!(place.json(&["show", "--json"])["pending"].is_null());
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named() {
+    let place = Place::new();
+    place.write("config/broken", "config a 'x'\n\toption y 'open\n");
+    let said = place.refused(&["diff"]);
+    assert!(
+        said.contains("broken cannot be read") && said.contains("broken:2: this quotation mark"),
+        "{said}"
+    );
+    let empty = place.path("empty");
+    fs::create_dir(&empty).expect("a folder");
+    let text = place.read("weir.toml").replace("/config\"", "/empty\"");
+    place.write("weir.toml", &text);
+    assert!(place.refused(&["diff"]).contains("`root` under [setup]"));
+}
+
+#[test]
+fn secrets_are_in_no_listing() {
+    let place = Place::new();
+    place.uci(&["set", "network.lan.password=geheim"]);
+    let said = place.done(&["diff"]) + &place.done(&["apply"]) + &place.done(&["show", "--json"]);
+    assert!(
+        said.contains("network.lan.password=(secret)") && !said.contains("geheim"),
+        "{said}"
+    );
+    let mode = fs::metadata(place.path("state"))
+        .expect("a folder")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+/// Calls that change what is on the disk, or wait for it.
+const CALLS: &str = "openat,mkdir,rename,unlink,fsync,fdatasync,fchmod,fchown,write,flock,rmdir,unlinkat,getdents64";
+
+fn injected(place: &Place, inject: &str, words: &[&str]) -> Output {
+    let mut command = Command::new("strace");
+    command.args([
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        &format!("inject={CALLS}:{inject}"),
+    ]);
+    let weir = place.command(words);
+    command
+        .arg(weir.get_program())
+        .args(weir.get_args())
+        .output()
+        .expect("strace")
+}
+
+/// How many of these calls a run makes.
+fn calls(place: &Place, words: &[&str]) -> u32 {
+    let log = place.path("strace");
+    let weir = place.command(words);
+    let status = Command::new("strace")
+        .args(["-qq", "-o", path(&log), "-e", &format!("trace={CALLS}")])
+        .arg(weir.get_program())
+        .args(weir.get_args())
+        .output()
+        .expect("strace");
+    assert!(
+        status.status.success(),
+        "{}",
+        String::from_utf8_lossy(&status.stderr)
+    );
+    let count = fs::read_to_string(&log).expect("a log").lines().count();
+    u32::try_from(count).expect("some calls")
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("text")
+}
+
+#[test]
+fn killed_at_any_call_the_next_start_finds_the_former_files_or_the_new_ones() {
+    let counted = Place::new();
+    counted.changed();
+    let applying = calls(&counted, &["apply"]);
+    let confirming = calls(&counted, &["confirm"]);
+    assert!(applying > 40 && confirming > 10, "{applying} {confirming}");
+    let mut seen = [0; 3];
+    for n in 1..=applying {
+        let place = Place::new();
+        place.changed();
+        injected(&place, &format!("signal=KILL:when={n}"), &["apply"]);
+        seen[usize::from(place.state() != "old")] += 1;
+        place.start();
+        assert_eq!(place.state(), "old", "killed at call {n}");
+        // Nothing stands in the way of the next one, and what was wanted still waits.
+        place.done(&["apply"]);
+        place.done(&["confirm"]);
+        assert_eq!(place.state(), "new", "after call {n}");
+    }
+    // Some runs were stopped before the files changed, some after.
+    assert!(seen[0] > 5 && seen[1] > 2, "{seen:?}");
+    for n in 1..=confirming {
+        let place = Place::new();
+        place.changed();
+        place.done(&["apply"]);
+        injected(&place, &format!("signal=KILL:when={n}"), &["confirm"]);
+        let confirmed = place.json(&["show", "--json"])["pending"].is_null();
+        place.start();
+        assert_eq!(
+            place.state(),
+            if confirmed { "new" } else { "old" },
+            "killed at call {n}"
+        );
+    }
+}
+
+#[test]
+fn a_full_flash_at_any_call_changes_nothing() {
+    let counted = Place::new();
+    counted.changed();
+    let applying = calls(&counted, &["apply"]);
+    for n in 1..=applying {
+        let place = Place::new();
+        place.changed();
+        let output = injected(&place, &format!("error=ENOSPC:when={n}"), &["apply"]);
+        // What is no matter of the disk may have gone well: the program itself is read, too.
+        let wanted = if output.status.success() {
+            ["new", "new"]
+        } else {
+            ["old", "new"]
+        };
+        let state = place.state();
+        assert!(wanted.contains(&state), "call {n}: {state}: {output:?}");
+        place.start();
+        assert_eq!(place.state(), "old", "call {n}");
+        assert!(place.done(&["diff"]).contains("192.168.7.1"), "call {n}");
+    }
+}
