@@ -149,3 +149,52 @@ fn it_says_what_libuci_says() {
         "most of the cases are gone"
     );
 }
+
+/// What these files say, by libuci's program: `uci/routers/RELEASE.said`.
+#[test]
+fn configurations_of_routers_are_read_as_libuci_reads_them() {
+    let routers = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/uci/routers");
+    for release in ["23.05", "24.10", "25.12"] {
+        let place = Place::new();
+        let mut files = 0;
+        for entry in fs::read_dir(routers.join(release)).expect("a router") {
+            let entry = entry.expect("a file");
+            fs::copy(entry.path(), place.0.join("c").join(entry.file_name())).expect("a copy");
+            files += 1;
+        }
+        assert!(files >= 2, "{release}");
+        let now = place
+            .run("uci export; uci -X show; uci set network.lan.mtu=1400; uci commit; uci show");
+        let said = routers.join(format!("{release}.said"));
+        if std::env::var_os("WEIR_UPDATE_GOLDEN").is_some() {
+            assert!(
+                peer().is_some(),
+                "what is right is libuci's to say: name it in WEIR_UCI_PEER"
+            );
+            fs::write(&said, now).expect("a file");
+            continue;
+        }
+        assert_eq!(
+            now,
+            fs::read_to_string(&said).expect("what libuci says"),
+            "{release}"
+        );
+        if peer().is_some() {
+            continue;
+        }
+        // And of each file only that line is another.
+        for entry in fs::read_dir(routers.join(release)).expect("a router") {
+            let entry = entry.expect("a file");
+            let name = entry.file_name();
+            let before = fs::read_to_string(entry.path()).expect("text");
+            let after = fs::read_to_string(place.0.join("c").join(&name)).expect("text");
+            let after = if name == "network" {
+                assert_eq!(after.matches("\toption mtu '1400'\n").count(), 1);
+                after.replace("\toption mtu '1400'\n", "")
+            } else {
+                after
+            };
+            assert_eq!(after, before, "{release}/{}", name.display());
+        }
+    }
+}
