@@ -103,6 +103,44 @@ impl Address {
         };
         Ok(found.map(|section| section.name.clone()))
     }
+
+    /// The name of the section that is meant, whether it is there or not. Of a number only where it is.
+    ///
+    /// # Errors
+    /// As [`Address::section_of`].
+    pub fn named(&self, package: &Package) -> Result<Option<String>, Error> {
+        Ok(match (&self.section, self.section_of(package)?) {
+            (_, Some(name)) => Some(name),
+            (Some(Which::Named(name)), None) => Some(name.clone()),
+            _ => None,
+        })
+    }
+
+    /// Whether all is there that is named.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] says what is not; and as [`Address::section_of`].
+    pub fn complete(&self, package: &Package) -> Result<(), Error> {
+        let Some(which) = &self.section else {
+            return Ok(());
+        };
+        let in_package = package.name();
+        let section = self.section_of(package)?;
+        let Some(section) = section.and_then(|name| package.section(&name)) else {
+            return Err(Error::NotFound(match which {
+                Which::Named(name) => format!("section `{name}` in {in_package}"),
+                _ => format!("section of this number in {in_package}"),
+            }));
+        };
+        match &self.option {
+            Some(option) if section.get(option).is_none() => {
+                let name = &section.name;
+                let what = format!("option `{option}` in {in_package}.{name}");
+                Err(Error::NotFound(what))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Which {

@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod asked;
 mod change;
 mod document;
 mod error;

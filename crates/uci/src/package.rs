@@ -1,6 +1,7 @@
 //! One file: its sections as libuci sees them, and the text they stand in.
 
 mod edit;
+mod order;
 
 use crate::{
     document::{Document, Id},

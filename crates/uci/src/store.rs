@@ -1,5 +1,7 @@
 //! The folder of configuration files, and that of changes which are not committed yet.
 
+mod disk;
+
 use crate::{
     change::{Change, Verb},
     error::Error,
@@ -7,12 +9,13 @@ use crate::{
     package::{Package, Strictness},
     scan::whole,
 };
-use nix::fcntl::{Flock, FlockArg};
+use disk::{failed, lock, lock_current, sweep, trusted, write};
+use nix::fcntl::FlockArg;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read, Seek, Write},
     os::unix::ffi::OsStrExt,
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
 
@@ -398,91 +401,5 @@ impl Opened {
     /// Where the file is.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-}
-
-/// Replaces a file: written beside it, then put in its place, with its rights. A link stays one.
-fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let mode = fs::metadata(path).map_or(0o600, |data| data.mode() & 0o7777);
-    let beside = folder.join(format!(".{name}.uci-{}", std::process::id()));
-    let put = || {
-        let _ = fs::remove_file(&beside);
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&beside)?;
-        file.write_all(text)?;
-        file.set_permissions(fs::Permissions::from_mode(mode))?;
-        file.sync_all()?;
-        fs::rename(&beside, path)?;
-        File::open(folder)?.sync_all()
-    };
-    put().map_err(|error| {
-        let _ = fs::remove_file(&beside);
-        failed(path)(error)
-    })
-}
-
-/// Locks the file that has this name once the lock is held: another commit may have put a new one there.
-fn lock_current(path: &Path) -> Result<Flock<File>, Error> {
-    loop {
-        let file = match OpenOptions::new().read(true).write(true).open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(Error::NotFound(format!("file {}", path.display())));
-            }
-            Err(error) => return Err(failed(path)(error)),
-        };
-        let file = lock(file, FlockArg::LockExclusive, path)?;
-        let (held, named) = (
-            file.metadata().map_err(failed(path))?,
-            fs::metadata(path).map_err(failed(path))?,
-        );
-        if (held.dev(), held.ino()) == (named.dev(), named.ino()) {
-            return Ok(file);
-        }
-    }
-}
-
-fn lock(file: File, how: FlockArg, path: &Path) -> Result<Flock<File>, Error> {
-    Flock::lock(file, how).map_err(|(_, error)| failed(path)(error.into()))
-}
-
-/// Whether a folder of changes is ours: `/tmp` is for everybody, and what waits there will be configuration.
-fn trusted(folder: &Path) -> Result<(), Error> {
-    let data = fs::metadata(folder).map_err(failed(folder))?;
-    if !data.is_dir() {
-        return Err(failed(folder)(io::ErrorKind::NotADirectory.into()));
-    }
-    if data.uid() != 0 && data.uid() != nix::unistd::geteuid().as_raw() {
-        return Err(Error::Invalid(format!(
-            "{} belongs to another user: remove it",
-            folder.display()
-        )));
-    }
-    Ok(())
-}
-
-/// Takes away what commits left that were stopped. Only whoever has the lock may.
-fn sweep(path: &Path) {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return;
-    };
-    let start = format!(".{}.uci-", name.to_string_lossy());
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(&start) {
-            let _ = fs::remove_file(entry.path());
-        }
-    }
-}
-
-fn failed(path: &Path) -> impl Fn(io::Error) -> Error + '_ {
-    move |error| Error::Io {
-        path: path.to_owned(),
-        error,
     }
 }

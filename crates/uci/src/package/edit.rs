@@ -2,12 +2,11 @@
 
 use super::{Element, Item, Package, Section};
 use crate::{
-    document::{Id, Piece},
+    document::Id,
     error::Error,
     names::{is_name, is_type, is_value},
     text::written,
 };
-use std::collections::HashSet;
 
 impl Package {
     /// Sets an option. A list becomes an option; an empty value takes the option away.
@@ -265,61 +264,6 @@ impl Package {
         Ok(())
     }
 
-    /// Moves a section to a place, counted from 0; past the end it is the last.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`].
-    pub fn reorder(&mut self, section: &str, to: usize) -> Result<(), Error> {
-        let n = self.position(section)?;
-        let to = to.min(self.sections.len() - 1);
-        if n == to {
-            return Ok(());
-        }
-        let lines = self.lift(n);
-        let section = self.sections.remove(n);
-        let at = match self.sections.get(to) {
-            Some(next) => self.document.lead(self.document.index(next.heads[0])),
-            None => self.document.len(),
-        };
-        self.sections.insert(to, section);
-        if at > 0 && !self.document.blank_before(at) {
-            self.document.insert_blank(at);
-            self.settle(at + 1, lines);
-        } else {
-            self.settle(at, lines);
-        }
-        Ok(())
-    }
-
-    fn settle(&mut self, at: usize, lines: Vec<Piece>) {
-        let (end, after) = (at + lines.len(), self.document.len() > at);
-        self.document.put(at, lines);
-        if after && !self.document.blank_before(end) {
-            self.document.insert_blank(end);
-        }
-    }
-
-    /// Takes a section's lines out of the text.
-    fn lift(&mut self, n: usize) -> Vec<Piece> {
-        let own: HashSet<Id> = self.sections[n].statements().into_iter().collect();
-        for &at in &own {
-            self.document.part(at);
-        }
-        let heads: HashSet<Id> = self
-            .sections
-            .iter()
-            .flat_map(|section| section.heads.iter().copied())
-            .collect();
-        let mut lines = Vec::new();
-        for head in self.sections[n].heads.clone().into_iter().rev() {
-            let from = self.document.index(head);
-            let (next, last) = self.document.between(from, &heads, &own);
-            let region = self.document.region(from, last, next);
-            lines.splice(..0, self.document.take(region));
-        }
-        lines
-    }
-
     /// Writes the line of a new section at the end.
     fn open(&mut self, kind: &str, name: Option<&str>) -> Id {
         let end = self.document.len();
@@ -397,7 +341,7 @@ impl Package {
         }
     }
 
-    fn position(&self, section: &str) -> Result<usize, Error> {
+    pub(super) fn position(&self, section: &str) -> Result<usize, Error> {
         let position = self.sections.iter().position(|known| known.name == section);
         position.ok_or_else(|| Error::NotFound(format!("section `{section}` in {}", self.name)))
     }
@@ -431,7 +375,7 @@ impl Element {
 
 impl Section {
     /// All its statements.
-    fn statements(&self) -> Vec<Id> {
+    pub(super) fn statements(&self) -> Vec<Id> {
         let others = self.heads.iter().chain(&self.idle).copied();
         others
             .chain(self.options.iter().flat_map(Element::all))

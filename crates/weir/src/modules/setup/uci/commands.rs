@@ -274,7 +274,7 @@ impl<'a> Session<'a> {
             }
             b"export" => uci::export(&opened.package, true, self.options.export),
             _ => {
-                complete(&address, section.as_deref(), &opened)?;
+                address.complete(&opened.package)?;
                 let delimiter = &self.options.delimiter;
                 let option = address.option.as_deref();
                 let names = self.options.show;
@@ -302,11 +302,11 @@ impl<'a> Session<'a> {
         }
         match name {
             b"get" => {
-                complete(&address, section.as_deref(), &opened)?;
+                address.complete(&opened.package)?;
                 self.get(&address, section.as_deref(), &opened)
             }
             b"revert" => {
-                let named = named(&address, section);
+                let named = address.named(&opened.package)?;
                 // Of a section that is not there nothing waits.
                 if named.is_none() && address.section.is_some() {
                     return Ok(());
@@ -314,7 +314,7 @@ impl<'a> Session<'a> {
                 let (section, option) = (named.as_deref(), address.option.as_deref());
                 Ok(self.store().revert(&opened, section, option)?)
             }
-            _ => self.change(name, &address, section, &mut opened),
+            _ => self.change(name, &address, &mut opened),
         }
     }
 
@@ -335,13 +335,7 @@ impl<'a> Session<'a> {
         Ok(self.out.write_all(&line)?)
     }
 
-    fn change(
-        &mut self,
-        name: &[u8],
-        address: &Address,
-        section: Option<String>,
-        opened: &mut Opened,
-    ) -> Result<(), Stop> {
+    fn change(&mut self, name: &[u8], address: &Address, opened: &mut Opened) -> Result<(), Stop> {
         let verb = match name {
             b"set" => Verb::Set,
             b"ren" | b"rename" => Verb::Rename,
@@ -350,129 +344,14 @@ impl<'a> Session<'a> {
             b"del_list" => Verb::DelList,
             _ => Verb::Remove,
         };
-        let there = section.is_some();
-        let invalid = |what: &str| Stop::Uci(Error::Invalid(what.to_owned()));
-        match verb {
-            Verb::Remove
-                if address
-                    .value
-                    .as_deref()
-                    .is_some_and(|v| !begins_a_number(v)) =>
-            {
-                return Err(Stop::Silent);
-            }
-            Verb::Remove | Verb::Rename => complete(address, section.as_deref(), opened)?,
-            Verb::Reorder if !there || address.value.is_none() => {
-                return Err(Error::NotFound("section, or place to move it to".to_owned()).into());
-            }
-            _ => {}
+        // Of this `uci` says nothing.
+        if verb == Verb::Remove && !address.value.as_deref().is_none_or(begins_a_number) {
+            return Err(Stop::Silent);
         }
-        let Some(section) = named(address, section) else {
-            return Err(invalid("name a section: PACKAGE.SECTION"));
-        };
-        if address.value.is_none() && verb != Verb::Remove {
-            return Err(invalid("a value is missing: …=VALUE"));
+        match Change::asked(verb, address, &opened.package)? {
+            Some(change) => Ok(self.store().change(opened, &change)?),
+            None => Ok(()),
         }
-        let option = address.option.clone();
-        match verb {
-            // A new section may be made by its name only.
-            Verb::Set if option.is_some() && !there => {
-                return Err(invalid("there is no such section"));
-            }
-            Verb::AddList | Verb::DelList if !there => {
-                return Err(invalid("there is no such section"));
-            }
-            Verb::AddList if option.is_none() => return Err(invalid("name a list")),
-            Verb::DelList if option.is_none() => return Ok(()),
-            _ => {}
-        }
-        let known = opened.package.section(&section);
-        let element = option
-            .as_deref()
-            .and_then(|name| known.and_then(|known| known.get(name)));
-        let mut value = address.value.clone();
-        if verb == Verb::Remove {
-            value = value.filter(|value| !value.is_empty());
-        }
-        let mut verb = verb;
-        match (verb, element) {
-            (Verb::Remove, Some(element)) if element.list => {
-                let last = i64::try_from(element.values().len()).unwrap_or(i64::MAX);
-                let asked = value.as_deref().map(leading_number);
-                if asked.is_some_and(|number| number < 0 || number >= last) {
-                    return Ok(());
-                }
-            }
-            (Verb::Remove, _) => value = None,
-            (Verb::Reorder, _) => {
-                let sections = opened.package.sections();
-                let at = sections.iter().position(|known| known.name == section);
-                let number = leading_number(value.as_deref().unwrap_or_default());
-                let to = usize::try_from(number);
-                value = Some(number.to_string().into_bytes());
-                if at == Some(to.unwrap_or(0).min(sections.len() - 1)) {
-                    return Ok(());
-                }
-            }
-            // Nothing changes, so that nothing waits.
-            (Verb::Set, Some(element)) if value.as_deref() == element.value() => return Ok(()),
-            (Verb::DelList, element) if element.is_none_or(|element| !element.list) => {
-                return Ok(());
-            }
-            _ => {}
-        }
-        if verb == Verb::Set && value.as_deref() == Some(b"") {
-            // An empty value takes away.
-            let gone = if option.is_some() {
-                element.is_none()
-            } else {
-                known.is_none()
-            };
-            if gone {
-                return Ok(());
-            }
-            (verb, value) = (Verb::Remove, None);
-        }
-        let change = Change {
-            verb,
-            section,
-            option,
-            value,
-        };
-        Ok(self.store().change(opened, &change)?)
-    }
-}
-
-/// The section that is meant, whether it is there or not.
-fn named(address: &Address, found: Option<String>) -> Option<String> {
-    match (&address.section, found) {
-        (_, Some(name)) => Some(name),
-        (Some(uci::Which::Named(name)), None) => Some(name.clone()),
-        _ => None,
-    }
-}
-
-/// Whether all is there that the address names.
-fn complete(address: &Address, section: Option<&str>, opened: &Opened) -> Result<(), Error> {
-    let Some(which) = &address.section else {
-        return Ok(());
-    };
-    let package = opened.package.name();
-    let Some(known) = section.and_then(|name| opened.package.section(name)) else {
-        let what = match which {
-            uci::Which::Named(name) => format!("section `{name}` in {package}"),
-            _ => format!("section of this number in {package}"),
-        };
-        return Err(Error::NotFound(what));
-    };
-    match &address.option {
-        Some(option) if known.get(option).is_none() => {
-            let section = &known.name;
-            Err(Error::NotFound(format!(
-                "option `{option}` in {package}.{section}"
-            )))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -495,15 +374,6 @@ fn begins_a_number(text: &[u8]) -> bool {
         .unwrap_or(text);
     // Nothing at all is no mismatch for sscanf, only an end.
     text.is_empty() || digits.first().is_some_and(u8::is_ascii_digit)
-}
-
-fn leading_number(text: &[u8]) -> i64 {
-    let text = String::from_utf8_lossy(text.trim_ascii_start()).into_owned();
-    let end = text
-        .char_indices()
-        .find(|&(n, c)| !(c.is_ascii_digit() || n == 0 && matches!(c, '-' | '+')))
-        .map_or(text.len(), |(n, _)| n);
-    text[..end].parse().unwrap_or(0)
 }
 
 fn text(word: &[u8]) -> String {
