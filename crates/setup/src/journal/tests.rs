@@ -255,3 +255,23 @@ fn rights_stay() {
     // What comes anew may hold a secret.
     assert_eq!(mode(&place.0.join("state")), 0o700);
 }
+
+#[test]
+fn what_was_put_back_and_changed_again_does_not_stop_the_rest() {
+    let place = Place::new();
+    let journal = place.journal();
+    let pending = journal.begin(&wish(), &place.files()).unwrap();
+    journal.apply(&pending).unwrap();
+    // The power goes off once the first file is back.
+    for step in 0.. {
+        let journal = place.until(step);
+        let _ = catch_unwind(AssertUnwindSafe(|| journal.undo()));
+        if place.says()[0].as_deref() == Some("old one") {
+            break;
+        }
+    }
+    assert!(journal.pending().unwrap().is_some() && place.says() != texts(OLD));
+    fs::write(&place.paths()[0], "theirs").unwrap();
+    journal.undo().unwrap();
+    assert_eq!(place.says(), texts([Some("theirs"), Some("old two"), None]));
+}
