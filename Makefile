@@ -18,7 +18,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run $(wildcard packaging
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test test test-long test-vm lint compile unit system-short system compilers leftover demo bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths install clean
+.PHONY: help setup setup-demo build web web-test test test-long test-vm lint compile unit system-short system compilers leftover demo bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths uci-peer install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -93,7 +93,10 @@ compilers: $(OBJECTS) ## loads the programs of every other compiler that scripts
 # The tests of `system` wait half of their time, for traffic and for what expires. This takes what they leave of the
 # processors, and no more: whoever else is ready to run goes first. None of it waits for anything, or measures time.
 leftover: ## fuzzing, and what an emulated machine counts, beside `system`
-	chrt --idle 0 $(MAKE) fuzz-short instructions
+	chrt --idle 0 $(MAKE) fuzz-short instructions uci-peer
+
+uci-peer: ## holds `weir uci` against libuci's own program
+	WEIR_UCI_PEER=$$(scripts/uci-peer) $(CARGO) test $(WORKSPACE) --test uci --test uci_peer -- --include-ignored --nocapture
 
 demo: PROGRAMS += demo
 demo: setup-demo build ## shows a router being taken over, in namespaces, with figures
