@@ -21,7 +21,8 @@ impl Instant {
     /// Now.
     ///
     /// # Errors
-    /// The kernel does not tell: no change can be made then, as nobody would know when its time is over.
+    /// The kernel does not tell: no change can be made then, as nobody would know when its time is
+    /// over.
     pub fn now() -> Result<Instant, Trouble> {
         let path = Path::new(BOOT);
         let boot = fs::read_to_string(path).map_err(failed(path))?;

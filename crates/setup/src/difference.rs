@@ -29,10 +29,11 @@ impl std::fmt::Display for Line {
 /// What is shown in the place of a secret.
 const SECRET: &str = "(secret)";
 
-/// What differs from one file to the other, in the order of the sections as they are now; sections that are gone come last.
+/// What differs from one file to the other, in the order of the sections as they are now; sections
+/// that are gone come last.
 ///
-/// A section with a name is compared with the one of its name. Of those without one, such as say the same are the same; others are
-/// compared in order, type by type.
+/// A section with a name is compared with the one of its name. Of those without one, such as say
+/// the same are the same; others are compared in order, type by type.
 pub fn difference(before: &Package, now: &Package) -> Vec<Line> {
     let pairs = pairs(before.sections(), now.sections());
     let mut lines = Vec::new();

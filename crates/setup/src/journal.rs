@@ -1,12 +1,13 @@
 //! Files replaced together, or not at all.
 //!
-//! A change is written down whole before any file is touched: the former files and the new ones, on the disk, in a folder
-//! that gets its name `pending` when it is complete. From then on whoever finds `pending` after its time, or after a start of the
-//! machine, puts the former files back; and only `confirm`, one renaming, makes the change stay. So what is there after a power cut
-//! at any point is the former files, or the new ones that somebody confirmed.
+//! A change is written down whole before any file is touched: the former files and the new ones, on
+//! the disk, in a folder that gets its name `pending` when it is complete. From then on whoever
+//! finds `pending` after its time, or after a start of the machine, puts the former files back; and
+//! only `confirm`, one renaming, makes the change stay. So what is there after a power cut at any
+//! point is the former files, or the new ones that somebody confirmed.
 //!
-//! All room that a change needs is taken while it is written down: files are moved into place, not copied (where folder and file are in
-//! one file system, as on a router).
+//! All room that a change needs is taken while it is written down: files are moved into place, not
+//! copied (where folder and file are in one file system, as on a router).
 
 mod disk;
 
@@ -238,7 +239,8 @@ impl Journal {
     /// Puts the new files in place.
     ///
     /// # Errors
-    /// [`Trouble::Changed`], [`Trouble::Io`]. The change is still pending then: [`Journal::undo`] it.
+    /// [`Trouble::Changed`], [`Trouble::Io`]. The change is still pending then: [`Journal::undo`]
+    /// it.
     pub fn apply(&self, pending: &Pending) -> Result<(), Trouble> {
         let _lock = self.lock()?;
         for (n, entry) in pending.change.files.iter().enumerate() {
@@ -307,7 +309,8 @@ impl Journal {
         Ok(pending.change)
     }
 
-    /// Puts the former files back where a change was not confirmed in time, or the machine was started anew since. `None` where all is well.
+    /// Puts the former files back where a change was not confirmed in time, or the machine was
+    /// started anew since. `None` where all is well.
     ///
     /// # Errors
     /// [`Trouble::Io`].
@@ -379,7 +382,8 @@ impl Journal {
         Ok(files)
     }
 
-    /// Puts a file that is written already in its place; where there is none, takes the one that is there away.
+    /// Puts a file that is written already in its place; where there is none, takes the one that is
+    /// there away.
     fn put(&self, written: &Path, path: &Path, exists: bool) -> Result<(), Trouble> {
         if exists {
             self.disk.put(written, path)?;

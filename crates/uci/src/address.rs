@@ -24,7 +24,8 @@ pub struct Address {
 pub enum Which {
     /// The one of this name.
     Named(String),
-    /// `@TYPE[NUMBER]`: counted among those of its type, or without a type among all; from the end where negative.
+    /// `@TYPE[NUMBER]`: counted among those of its type, or without a type among all; from the end
+    /// where negative.
     Numbered(Option<String>, i64),
     /// What is neither a name nor a number. It is refused where a section is looked up.
     Nonsense(String),
@@ -104,7 +105,8 @@ impl Address {
         Ok(found.map(|section| section.name.clone()))
     }
 
-    /// The name of the section that is meant, whether it is there or not. Of a number only where it is.
+    /// The name of the section that is meant, whether it is there or not. Of a number only where it
+    /// is.
     ///
     /// # Errors
     /// As [`Address::section_of`].

@@ -8,10 +8,12 @@ use crate::{
 };
 
 impl Change {
-    /// The change that a command asks for, as libuci understands it. `None` where nothing would be another.
+    /// The change that a command asks for, as libuci understands it. `None` where nothing would be
+    /// another.
     ///
     /// # Errors
-    /// [`Error::NotFound`] for what is to be changed and is not there, [`Error::Invalid`] for what makes no sense.
+    /// [`Error::NotFound`] for what is to be changed and is not there, [`Error::Invalid`] for what
+    /// makes no sense.
     pub fn asked(
         verb: Verb,
         address: &Address,

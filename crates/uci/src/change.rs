@@ -56,7 +56,8 @@ impl Verb {
 }
 
 impl Change {
-    /// Reads the changes of a package. Lines that cannot be read, or are of another package, are left out.
+    /// Reads the changes of a package. Lines that cannot be read, or are of another package, are
+    /// left out.
     pub fn read(package: &str, text: &[u8]) -> Vec<Change> {
         let lines = arguments(text).into_iter();
         lines

@@ -33,7 +33,8 @@ impl Piece {
         matches!(self.text.first(), Some(b' ' | b'\t'))
     }
 
-    /// Makes a comment of what follows a `;` behind the words: libuci took no notice of it, and would now that a word has quotation marks.
+    /// Makes a comment of what follows a `;` behind the words: libuci took no notice of it, and
+    /// would now that a word has quotation marks.
     fn silence(&mut self) {
         let words = self.words.as_ref().expect("a statement");
         let behind = words[1].end.max(words[2].end);
@@ -73,7 +74,8 @@ impl Document {
         text
     }
 
-    /// Adds a piece that was read; `statement` counts from the begin of the whole text, `text` stands at `from`.
+    /// Adds a piece that was read; `statement` counts from the begin of the whole text, `text`
+    /// stands at `from`.
     pub fn read(&mut self, text: &[u8], from: usize, statement: Option<&Statement>) -> Id {
         let words = statement
             .map(|s| [&s.at, &s.first.at, &s.second.at].map(|at| at.start - from..at.end - from));
@@ -178,8 +180,9 @@ impl Document {
             .collect()
     }
 
-    /// Where the lines begin that belong to a section with this first line: comments directly above, without a blank line between. Not those
-    /// that are indented, which are of the section before; nor those that the file begins with.
+    /// Where the lines begin that belong to a section with this first line: comments directly
+    /// above, without a blank line between. Not those that are indented, which are of the section
+    /// before; nor those that the file begins with.
     pub fn lead(&self, head: usize) -> usize {
         let above = self.pieces[..head]
             .iter()
@@ -189,8 +192,8 @@ impl Document {
         if above == head { head } else { head - above }
     }
 
-    /// The lines of a section from its first line on: with the comment above, and the blank lines below. `last` is its last statement, `next`
-    /// the first line of what comes after it.
+    /// The lines of a section from its first line on: with the comment above, and the blank lines
+    /// below. `last` is its last statement, `next` the first line of what comes after it.
     pub fn region(&self, head: usize, last: usize, next: usize) -> Range<usize> {
         let limit = if next < self.pieces.len() {
             self.lead(next)

@@ -35,7 +35,8 @@ pub struct Syntax {
     pub file: String,
     /// The line, from 1. Of a statement over several lines: the last that was read.
     pub line: usize,
-    /// The octet, from 0, of the statement's first line on (without the line ends that a backslash takes away).
+    /// The octet, from 0, of the statement's first line on (without the line ends that a backslash
+    /// takes away).
     pub byte: usize,
     /// What is wrong.
     pub reason: Reason,

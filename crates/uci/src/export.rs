@@ -42,8 +42,8 @@ pub fn export(package: &Package, header: bool, names: Names) -> Vec<u8> {
     text
 }
 
-/// The lines of `uci show`: of a package, of one section of it, or of one option. `section` and `option` are names; what is not there
-/// gives no lines.
+/// The lines of `uci show`: of a package, of one section of it, or of one option. `section` and
+/// `option` are names; what is not there gives no lines.
 pub fn shown(
     package: &Package,
     section: Option<&str>,

@@ -6,8 +6,8 @@ use crate::{
     scan::{Keyword, Scanner},
 };
 
-/// Reads what `uci export` wrote: packages, each behind a line `package NAME`. With a `name` all is of that package, whatever
-/// such lines say.
+/// Reads what `uci export` wrote: packages, each behind a line `package NAME`. With a `name` all is
+/// of that package, whatever such lines say.
 ///
 /// # Errors
 /// [`Error::Syntax`]; [`Error::Duplicate`] where a package comes twice.

@@ -1,5 +1,5 @@
-//! OpenWrt's configuration files: read as libuci reads them, edited in place, written so that what was not changed is the
-//! same octet for octet, comments and order too.
+//! OpenWrt's configuration files: read as libuci reads them, edited in place, written so that what
+//! was not changed is the same octet for octet, comments and order too.
 //!
 //! ```
 //! use weir_uci::Package;
@@ -15,11 +15,12 @@
 //! # Ok::<(), weir_uci::Error>(())
 //! ```
 //!
-//! [`Package`] is one file, without any I/O. [`Store`] is the folder of them, with the changes that are not committed yet
-//! (`/tmp/.uci`). [`Address`] is `network.lan.proto=dhcp`; [`Change`] a line of what is not committed.
+//! [`Package`] is one file, without any I/O. [`Store`] is the folder of them, with the changes that
+//! are not committed yet (`/tmp/.uci`). [`Address`] is `network.lan.proto=dhcp`; [`Change`] a line
+//! of what is not committed.
 //!
-//! What libuci does was learned from its source (<https://git.openwrt.org/project/uci.git>) and is held against the real one
-//! by tests. Values are octets: nothing in a file has to be UTF-8.
+//! What libuci does was learned from its source (<https://git.openwrt.org/project/uci.git>) and is
+//! held against the real one by tests. Values are octets: nothing in a file has to be UTF-8.
 #![forbid(unsafe_code)]
 
 mod address;

@@ -13,7 +13,8 @@ pub fn is_package(text: &[u8]) -> bool {
             .all(|&c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
 }
 
-/// Whether a file of this name can be a package: more than a line `package` can name, as with libuci (`network~`).
+/// Whether a file of this name can be a package: more than a line `package` can name, as with
+/// libuci (`network~`).
 pub(crate) fn is_file(text: &[u8]) -> bool {
     is_type(text) && !text.contains(&b'/') && !text.contains(&b'.')
 }
@@ -23,13 +24,15 @@ pub fn is_type(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(|&c| (33..=126).contains(&c))
 }
 
-/// Whether this can be set as a value: no control characters but tab, line feed and carriage return.
+/// Whether this can be set as a value: no control characters but tab, line feed and carriage
+/// return.
 pub fn is_value(text: &[u8]) -> bool {
     text.iter()
         .all(|&c| c >= 32 || matches!(c, b'\t' | b'\n' | b'\r'))
 }
 
-/// The name by which a section without one can be asked for: how many sections there are with it, and a hash of its type.
+/// The name by which a section without one can be asked for: how many sections there are with it,
+/// and a hash of its type.
 pub(crate) fn made_up(sections: usize, kind: &str) -> String {
     // D. J. Bernstein's hash, of 32 bits, the last 16 of it.
     let hash = kind.bytes().fold(5381_u32, |hash, c| {

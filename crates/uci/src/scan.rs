@@ -1,8 +1,9 @@
 //! Statements and words, found as libuci finds them.
 //!
-//! libuci reads line by line into a buffer, and ends words by writing zeros into it. What follows from that is kept here, as
-//! what it reads is what a router does: after `#` in an unquoted word the rest of the line is a comment; after `;` directly
-//! behind a word without quotation, too (elsewhere it begins another statement).
+//! libuci reads line by line into a buffer, and ends words by writing zeros into it. What follows
+//! from that is kept here, as what it reads is what a router does: after `#` in an unquoted word
+//! the rest of the line is a comment; after `;` directly behind a word without quotation, too
+//! (elsewhere it begins another statement).
 
 use crate::{
     error::Reason,
@@ -231,7 +232,8 @@ impl<'a> Scanner<'a> {
             });
         }
         let mut says = Vec::new();
-        // Whether libuci's copy of the word is shorter than the word, so that the zero at its end overwrites nothing else.
+        // Whether libuci's copy of the word is shorter than the word, so that the zero at its end
+        // overwrites nothing else.
         let mut shorter = false;
         loop {
             match self.current() {
@@ -314,7 +316,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The words of each line, as `uci batch` reads its commands: one list for each line, and for each line that cannot be read why.
+/// The words of each line, as `uci batch` reads its commands: one list for each line, and for each
+/// line that cannot be read why.
 pub fn arguments(text: &[u8]) -> Vec<Result<Vec<Vec<u8>>, Reason>> {
     let mut scanner = Scanner::new(text, true);
     let mut lines = Vec::new();

@@ -23,7 +23,8 @@ use std::{
 #[derive(Clone, Debug)]
 pub struct Store {
     config: PathBuf,
-    /// Folders of changes, in the order in which they are made; the last is the one that new ones are written to.
+    /// Folders of changes, in the order in which they are made; the last is the one that new ones
+    /// are written to.
     changes: Vec<PathBuf>,
     /// What to do with lines that cannot be read.
     pub strictness: Strictness,
@@ -117,7 +118,8 @@ impl Store {
         Error::NotFound(format!("configuration in {}", self.config.display()))
     }
 
-    /// Reads a package: its file, and the changes that are not committed. A name that begins with `/` or `./` is a file elsewhere.
+    /// Reads a package: its file, and the changes that are not committed. A name that begins with
+    /// `/` or `./` is a file elsewhere.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Syntax`], [`Error::Io`].
@@ -182,7 +184,8 @@ impl Store {
                     Err(error) => return Err(failed(&file)(error)),
                 }
             }
-            // What cannot be done any more, as the file was changed by others, is left out, as libuci does.
+            // What cannot be done any more, as the file was changed by others, is left out, as
+            // libuci does.
             for change in &changes {
                 let _ = change.apply(&mut package);
             }
@@ -281,7 +284,8 @@ impl Store {
         }
         sweep(&opened.path);
         write(&opened.path, &opened.package.text())?;
-        // Only now: whoever is stopped in between has made the changes, and finds them waiting once more.
+        // Only now: whoever is stopped in between has made the changes, and finds them waiting once
+        // more.
         let folder = self.changes.last().expect("there is always one");
         let waiting = folder.join(opened.package.name());
         match OpenOptions::new().write(true).open(&waiting) {
@@ -330,7 +334,8 @@ impl Store {
             .map_err(failed(&path))
     }
 
-    /// Adds what another package has, as changes that wait: sections of the same name are changed, elements added to lists.
+    /// Adds what another package has, as changes that wait: sections of the same name are changed,
+    /// elements added to lists.
     ///
     /// # Errors
     /// As [`Store::change`].

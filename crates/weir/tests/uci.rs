@@ -1,7 +1,7 @@
 //! `weir uci` says what libuci's `uci` says: `uci/cases.txt`, which was recorded from the real one.
 //!
-//! With `WEIR_UCI_PEER=PROGRAM` the cases are those of that program: it is held against them, and with
-//! `WEIR_UPDATE_GOLDEN=1` they are recorded anew.
+//! With `WEIR_UCI_PEER=PROGRAM` the cases are those of that program: it is held against them, and
+//! with `WEIR_UPDATE_GOLDEN=1` they are recorded anew.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;

@@ -1,4 +1,5 @@
-//! Random files and commands, by `weir uci` and by libuci's own program: both say the same, and leave the same.
+//! Random files and commands, by `weir uci` and by libuci's own program: both say the same, and
+//! leave the same.
 //!
 //! `WEIR_SECONDS` is for how long (20), `WEIR_SEED` which ones.
 
@@ -107,7 +108,8 @@ fn address(random: &mut Random) -> String {
     }
 }
 
-/// A command. What libuci does and weir refuses, as nobody could read it again, is not among them (docs/uci.md).
+/// A command. What libuci does and weir refuses, as nobody could read it again, is not among them
+/// (docs/uci.md).
 fn command(random: &mut Random) -> Vec<String> {
     let value = random.pick(&[
         "1",
@@ -175,8 +177,8 @@ impl Program {
         fs::write(self.folder.join("c/t"), text).expect("a file");
     }
 
-    /// Exit code, output, and what is wrong, without the place: lines in order of the alphabet, as libuci of 2021
-    /// puts an option that was set behind the others.
+    /// Exit code, output, and what is wrong, without the place: lines in order of the alphabet, as
+    /// libuci of 2021 puts an option that was set behind the others.
     fn run(&self, words: &[String]) -> (Option<i32>, Vec<String>, String) {
         let output = Command::new(&self.program)
             .args(&self.first)

@@ -107,7 +107,8 @@ impl Disk {
         fs::rename(from, to).map_err(failed(to))
     }
 
-    /// Moves a file that is on the disk already into its place, or copies it there from another file system.
+    /// Moves a file that is on the disk already into its place, or copies it there from another
+    /// file system.
     pub fn put(&self, written: &Path, path: &Path) -> Result<(), Trouble> {
         // `/tmp` is empty after a start: what was there has no folder.
         if let Some(folder) = path.parent() {

@@ -12,15 +12,12 @@ impl Package {
     /// Sets an option. A list becomes an option; an empty value takes the option away.
     ///
     /// # Errors
-    /// [`Error::NotFound`] without the section, [`Error::Invalid`] for a name or value that cannot be one.
+    /// [`Error::NotFound`] without the section, [`Error::Invalid`] for a name or value that cannot
+    /// be one.
     pub fn set(&mut self, section: &str, option: &str, value: &[u8]) -> Result<(), Error> {
         let n = self.position(section)?;
         allowed(option, value)?;
-        let Some(m) = self.sections[n]
-            .options
-            .iter()
-            .position(|element| element.name == option)
-        else {
+        let Some(m) = self.sections[n].place(option) else {
             if !value.is_empty() {
                 self.append(n, option, false, value);
             }
@@ -58,11 +55,7 @@ impl Package {
     pub fn add_list(&mut self, section: &str, option: &str, value: &[u8]) -> Result<(), Error> {
         let n = self.position(section)?;
         allowed(option, value)?;
-        let Some(m) = self.sections[n]
-            .options
-            .iter()
-            .position(|element| element.name == option)
-        else {
+        let Some(m) = self.sections[n].place(option) else {
             self.append(n, option, true, value);
             return Ok(());
         };
@@ -94,7 +87,8 @@ impl Package {
         Ok(())
     }
 
-    /// Takes all elements with this value from a list. What is no list, or not there, stays as it is.
+    /// Takes all elements with this value from a list. What is no list, or not there, stays as it
+    /// is.
     ///
     /// # Errors
     /// [`Error::NotFound`] without the section.
@@ -116,7 +110,8 @@ impl Package {
         Ok(())
     }
 
-    /// Takes one element from a list, counted from 0. What is not there is no error, as with libuci.
+    /// Takes one element from a list, counted from 0. What is not there is no error, as with
+    /// libuci.
     ///
     /// # Errors
     /// [`Error::NotFound`] without the section or list.
@@ -348,10 +343,7 @@ impl Package {
 
     fn positions(&self, section: &str, option: &str) -> Result<(usize, usize), Error> {
         let n = self.position(section)?;
-        let position = self.sections[n]
-            .options
-            .iter()
-            .position(|known| known.name == option);
+        let position = self.sections[n].place(option);
         match position {
             Some(m) => Ok((n, m)),
             None => Err(Error::NotFound(format!(
@@ -374,6 +366,11 @@ impl Element {
 }
 
 impl Section {
+    /// Where an option stands among the others.
+    fn place(&self, option: &str) -> Option<usize> {
+        self.options.iter().position(|known| known.name == option)
+    }
+
     /// All its statements.
     pub(super) fn statements(&self) -> Vec<Id> {
         let others = self.heads.iter().chain(&self.idle).copied();

@@ -35,7 +35,8 @@ pub(super) fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
     })
 }
 
-/// Locks the file that has this name once the lock is held: another commit may have put a new one there.
+/// Locks the file that has this name once the lock is held: another commit may have put a new one
+/// there.
 pub(super) fn lock_current(path: &Path) -> Result<Flock<File>, Error> {
     loop {
         let file = match OpenOptions::new().read(true).write(true).open(path) {
@@ -60,7 +61,8 @@ pub(super) fn lock(file: File, how: FlockArg, path: &Path) -> Result<Flock<File>
     Flock::lock(file, how).map_err(|(_, error)| failed(path)(error.into()))
 }
 
-/// Whether a folder of changes is ours: `/tmp` is for everybody, and what waits there will be configuration.
+/// Whether a folder of changes is ours: `/tmp` is for everybody, and what waits there will be
+/// configuration.
 pub(super) fn trusted(folder: &Path) -> Result<(), Error> {
     let data = fs::metadata(folder).map_err(failed(folder))?;
     if !data.is_dir() {

@@ -19,9 +19,9 @@ use crate::registry::Context;
 
 /// Change the router's configuration, and have the former one back if it does not work
 ///
-/// What `weir uci` or `uci` changed is put into the files all at once, and services are told. Unless somebody
-/// confirms that in time, the former files come back: after the time, or with the next start of the
-/// machine, wherever it was stopped.
+/// What `weir uci` or `uci` changed is put into the files all at once, and services are told.
+/// Unless somebody confirms that in time, the former files come back: after the time, or with the
+/// next start of the machine, wherever it was stopped.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir uci set network.lan.ipaddr=192.168.7.1
@@ -47,9 +47,11 @@ enum What {
     Apply(ApplyArgs),
     /// Keep the change that was made
     Confirm,
-    /// Take back the change that waits to be confirmed; or make the configuration what it was before a change
+    /// Take back the change that waits to be confirmed; or make the configuration what it was
+    /// before a change
     Revert(RevertArgs),
-    /// Take back what was not confirmed before the machine went off. For the start, before the network
+    /// Take back what was not confirmed before the machine went off. For the start, before the
+    /// network
     Recover,
     /// Wait for a change to be confirmed
     #[command(hide = true)]
@@ -59,10 +61,15 @@ enum What {
     },
 }
 
+/// How long a change may wait: time enough to log in again, and no more than a day.
+fn seconds() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(5..=86_400)
+}
+
 #[derive(Args, Debug)]
 struct ApplyArgs {
     /// Seconds in which it has to be confirmed
-    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(5..=86_400))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = seconds())]
     within: u64,
     /// What the change is for, to be found again by
     #[arg(long, value_name = "TEXT", default_value = "")]
@@ -74,7 +81,7 @@ struct RevertArgs {
     /// The number of a confirmed change: the configuration becomes what it was before
     number: Option<u64>,
     /// Seconds in which that has to be confirmed
-    #[arg(long, value_name = "SECONDS", default_value_t = 120, requires = "number", value_parser = clap::value_parser!(u64).range(5..=86_400))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, requires = "number", value_parser = seconds())]
     within: u64,
 }
 

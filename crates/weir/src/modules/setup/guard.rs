@@ -1,5 +1,5 @@
-//! Whoever puts the former files back when nobody confirms a change: a process of its own, since the
-//! terminal from which the change was made may be cut off by it.
+//! Whoever puts the former files back when nobody confirms a change: a process of its own, since
+//! the terminal from which the change was made may be cut off by it.
 
 use std::io;
 use std::path::Path;
@@ -32,7 +32,8 @@ pub fn start(config: Option<&Path>, number: u64) -> io::Result<()> {
 pub fn run(place: &Place, number: u64) -> Result<(), Error> {
     // No terminal that closes ends it.
     let _ = unistd::setsid();
-    // Nor does the kernel, where memory is short: without it nobody undoes the change before the next start.
+    // Nor does the kernel, where memory is short: without it nobody undoes the change before the
+    // next start.
     let _ = std::fs::write("/proc/self/oom_score_adj", "-1000");
     loop {
         match place.journal.pending().map_err(trouble)? {

@@ -17,8 +17,8 @@ use options::Options;
 
 /// Show and change OpenWrt's configuration files, as `uci` does
 ///
-/// Same arguments, output and exit codes as OpenWrt's `uci`. Changes wait in /tmp/.uci until they are committed.
-/// What a commit does not change stays as it was written, comments too.
+/// Same arguments, output and exit codes as OpenWrt's `uci`. Changes wait in /tmp/.uci until they
+/// are committed. What a commit does not change stays as it was written, comments too.
 #[derive(Args, Debug)]
 #[command(after_help = "`weir uci help` lists commands and options.")]
 pub struct UciArgs {
