@@ -1,6 +1,7 @@
 //! A router's configuration: what a change changes, said exactly, and done so that a power cut at
 //! any point leaves the former files or the new ones.
 
+pub mod choices;
 mod clock;
 mod difference;
 mod journal;

@@ -1,0 +1,416 @@
+//! What somebody who sets a router up decides: the wizard's answers, and the document that
+//! `weir setup export` writes and `weir setup import` plays on a hundred nodes.
+//!
+//! It says what is wanted, not which options that takes: [`crate::plan`] knows these. A part that is
+//! missing is not touched, so a document may be as short as the name of a Wi-Fi network.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use serde::{Deserialize, Serialize};
+
+/// The document's format, and the only one there is.
+pub const FORMAT: u32 = 1;
+
+/// All that is decided. Every part may be missing, and is then left as it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Choices {
+    /// The document's format: 1.
+    pub format: u32,
+    /// The router itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub router: Option<Router>,
+    /// Where the Internet comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub internet: Option<Internet>,
+    /// The network inside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lan: Option<Lan>,
+    /// Wi-Fi networks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wifi: Option<Wifi>,
+    /// Mesh with other nodes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<Mesh>,
+    /// Who answers questions for names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dns: Option<Dns>,
+    /// A way in from afar, by WireGuard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wireguard: Option<WireGuard>,
+    /// A way in from afar, by OpenVPN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub openvpn: Option<OpenVpn>,
+    /// What may come in, and who may go out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub firewall: Option<Firewall>,
+}
+
+/// The router itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Router {
+    /// Its name: a host name of one label (RFC 1123).
+    pub name: String,
+    /// Language of OpenWrt's pages: `en`, `de`… Empty: left as it is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub language: String,
+    /// Zone of the IANA, `Europe/Berlin`. Empty: left as it is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub timezone: String,
+    /// The administrator's password, in the clear. It is never exported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+    /// The same as crypt(3) has it in the shadow file: `$6$…`. This is what is exported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password_hash: Option<String>,
+    /// Where it stands, in degrees, north and east positive: `["52.5163", "13.3777"]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<(String, String)>,
+}
+
+/// Where the Internet comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Internet {
+    /// How.
+    pub kind: Uplink,
+    /// The provider's VLAN, 1 to 4094.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vlan: Option<u16>,
+    /// Whether IPv6 is asked for.
+    pub ipv6: bool,
+    /// Of `static`: address and length, `192.0.2.5/24`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Of `static`: the router beyond.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gateway: Option<Ipv4Addr>,
+    /// Of `static`: name servers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dns: Vec<IpAddr>,
+    /// Of `pppoe` and `mobile`: the user's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub username: Option<String>,
+    /// Of `pppoe` and `mobile`: the password.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+    /// Of `pppoe`: the service's name, where the provider has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// Of `mobile`: the access point's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apn: Option<String>,
+    /// Of `mobile`: the card's PIN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pin: Option<String>,
+    /// Of `mobile`: the modem, `/dev/cdc-wdm0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modem: Option<String>,
+    /// Of `wifi`: the other router's network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ssid: Option<String>,
+    /// Of `wifi`: its key; none where it is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Of `wifi`: the radio that is its client.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radio: Option<String>,
+}
+
+/// How the Internet comes in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Uplink {
+    /// The provider, or another router, gives an address (RFC 2131).
+    #[default]
+    Dhcp,
+    /// The address is known.
+    Static,
+    /// By name and password, over Ethernet (RFC 2516).
+    Pppoe,
+    /// By a modem for mobile networks.
+    Mobile,
+    /// As a client of another router's Wi-Fi.
+    Wifi,
+    /// Not at all: what was there is switched off.
+    None,
+}
+
+/// The network inside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Lan {
+    /// The router's address there, and the network's length: `192.168.1.1/24`.
+    pub address: String,
+    /// Whether it gives addresses to others.
+    pub dhcp: bool,
+    /// The first address that it gives, as a number in the network.
+    pub first: u32,
+    /// How many it gives.
+    pub count: u32,
+    /// For how long: `12h`, `30m`, `7d`.
+    pub lease: String,
+}
+
+impl Default for Lan {
+    /// As OpenWrt has it.
+    fn default() -> Self {
+        Self {
+            address: "192.168.1.1/24".to_owned(),
+            dhcp: true,
+            first: 100,
+            count: 150,
+            lease: "12h".to_owned(),
+        }
+    }
+}
+
+/// Wi-Fi networks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Wifi {
+    /// The country whose rules hold, two letters (ISO 3166). Empty: left as it is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub country: String,
+    /// The networks. What is not here goes.
+    pub networks: Vec<Network>,
+}
+
+/// A Wi-Fi network, by as many radios as are named.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Network {
+    /// Its name: 1 to 32 bytes.
+    pub ssid: String,
+    /// Its key: 8 to 63 characters, or 64 of hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// How it is kept.
+    pub security: Security,
+    /// For whom it is.
+    #[serde(rename = "for")]
+    pub whom: Whom,
+    /// By which radios; by all where none is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub radios: Vec<String>,
+    /// Whether stations are helped to move from one access point to another (802.11r).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub roaming: bool,
+    /// Whether it does not tell its name.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hidden: bool,
+}
+
+/// How a Wi-Fi network is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Security {
+    /// WPA3 for who knows it, else WPA2.
+    #[default]
+    Mixed,
+    /// WPA3 alone.
+    Wpa3,
+    /// WPA2 alone: for devices that stumble over the others.
+    Wpa2,
+    /// No key; encrypted all the same where the station can (OWE).
+    Owe,
+    /// No key, and nothing encrypted.
+    Open,
+}
+
+/// For whom a Wi-Fi network is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Whom {
+    /// Who lives here: the network inside.
+    #[default]
+    Lan,
+    /// Guests: the Internet, and nothing inside.
+    Guest,
+}
+
+/// Mesh with other nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Mesh {
+    /// By what.
+    pub kind: MeshKind,
+    /// Its name, which all nodes share: 1 to 32 bytes.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Its key (SAE); none: open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// By which radio; by each that is not named elsewhere where none is named.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub radios: Vec<String>,
+    /// The channel that all nodes share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<u16>,
+    /// Whether this node shares its own Internet: batman-adv's gateway mode.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub gateway: bool,
+}
+
+/// What a mesh is made by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MeshKind {
+    /// None.
+    #[default]
+    None,
+    /// 802.11s below batman-adv.
+    Batman,
+    /// Access points that peer (APuP).
+    Apup,
+}
+
+/// Who answers questions for names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dns {
+    /// Whom the router asks.
+    pub server: DnsServer,
+    /// Of `own`: name servers.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<IpAddr>,
+}
+
+/// Whom the router asks for names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DnsServer {
+    /// Whom the provider names.
+    #[default]
+    Provider,
+    /// Those named here, without encryption.
+    Own,
+    /// Quad9, over HTTPS.
+    Quad9,
+    /// Digitalcourage, over HTTPS.
+    Digitalcourage,
+    /// Mullvad, over HTTPS.
+    Mullvad,
+    /// Cloudflare, over HTTPS.
+    Cloudflare,
+}
+
+/// A way in from afar, by WireGuard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WireGuard {
+    /// Whether there is one.
+    pub on: bool,
+    /// The UDP port.
+    pub port: u16,
+    /// The router's address there, and the network's length.
+    pub address: String,
+    /// Its private key, in Base64; made where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub private_key: Option<String>,
+    /// Who may come in.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<WireGuardClient>,
+}
+
+impl Default for WireGuard {
+    fn default() -> Self {
+        Self {
+            on: false,
+            port: 51820,
+            address: "10.71.0.1/24".to_owned(),
+            private_key: None,
+            clients: Vec::new(),
+        }
+    }
+}
+
+/// Who may come in by WireGuard.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct WireGuardClient {
+    /// Whose device it is.
+    pub name: String,
+    /// Its address in the tunnel; the next that is free where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<Ipv4Addr>,
+    /// Its public key, in Base64. Where there is none, a pair is made, and the client's file told once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public_key: Option<String>,
+    /// A key that both know, in Base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preshared_key: Option<String>,
+}
+
+/// A way in from afar, by OpenVPN.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct OpenVpn {
+    /// Whether there is one.
+    pub on: bool,
+    /// The UDP port.
+    pub port: u16,
+    /// The network there, and its length.
+    pub network: String,
+}
+
+impl Default for OpenVpn {
+    fn default() -> Self {
+        Self {
+            on: false,
+            port: 1194,
+            network: "10.72.0.0/24".to_owned(),
+        }
+    }
+}
+
+/// What may come in, and who may go out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Firewall {
+    /// Ports that lead to a device inside. What is not here goes.
+    pub forwards: Vec<Forward>,
+    /// Devices that are kept from the Internet. What is not here may go out again.
+    pub blocked: Vec<Blocked>,
+}
+
+/// A port that leads to a device inside.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Forward {
+    /// What it is for.
+    pub name: String,
+    /// Of which protocol.
+    pub protocol: Protocol,
+    /// The port outside, or ports: `8443`, `6000-6010`.
+    pub port: String,
+    /// The device.
+    pub to: Option<Ipv4Addr>,
+    /// The port there; the same where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_port: Option<String>,
+}
+
+/// Protocols that have ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// TCP.
+    #[default]
+    Tcp,
+    /// UDP.
+    Udp,
+    /// Both.
+    Both,
+}
+
+/// A device that is kept from the Internet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Blocked {
+    /// Whose it is.
+    pub name: String,
+    /// Its hardware address.
+    pub mac: String,
+}
