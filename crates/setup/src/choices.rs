@@ -288,8 +288,8 @@ pub enum DnsServer {
     Own,
     /// Quad9, over HTTPS.
     Quad9,
-    /// Digitalcourage, over HTTPS.
-    Digitalcourage,
+    /// Digitale Gesellschaft in Switzerland, over HTTPS.
+    DigitaleGesellschaft,
     /// Mullvad, over HTTPS.
     Mullvad,
     /// Cloudflare, over HTTPS.

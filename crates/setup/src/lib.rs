@@ -5,7 +5,10 @@ pub mod choices;
 mod clock;
 mod difference;
 mod journal;
+pub mod plan;
+mod read;
 
 pub use clock::Instant;
 pub use difference::{Line, difference};
 pub use journal::{Change, File, Journal, Pending, State, Trouble, Wish};
+pub use read::read;

@@ -1,0 +1,178 @@
+//! What a value has to be.
+
+use super::{Planner, Wrong};
+
+impl Planner<'_> {
+    /// Checks a text: it is there, has so many bytes at most, and no control characters.
+    pub fn text(&mut self, field: &str, text: &str, most: usize) -> bool {
+        let wrong = if text.is_empty() {
+            Wrong::Required
+        } else if text.len() > most {
+            Wrong::TooLong(most)
+        } else if has_control(text) {
+            Wrong::ControlCharacter
+        } else {
+            return true;
+        };
+        self.wrong(field, &wrong);
+        false
+    }
+
+    /// Checks a text that has to be there.
+    pub fn needed(&mut self, field: &str, text: Option<&str>, most: usize) -> bool {
+        self.text(field, text.unwrap_or_default(), most)
+    }
+
+    /// Checks a text that may be missing.
+    pub fn optional(&mut self, field: &str, text: Option<&str>, most: usize) -> bool {
+        text.is_none_or(|text| self.text(field, text, most))
+    }
+}
+
+/// Whether a text holds a control character, of C0, C1, or one that turns the direction of writing.
+pub fn has_control(text: &str) -> bool {
+    text.chars()
+        .any(|c| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+}
+
+/// Whether this is a host name of one label (RFC 1123, section 2.1).
+pub fn is_host_name(text: &str) -> bool {
+    let edge = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    text.len() <= 63
+        && edge(text.bytes().next())
+        && edge(text.bytes().last())
+        && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
+        && !text.bytes().all(|c| c.is_ascii_digit())
+}
+
+/// Whether this is a key of Wi-Fi: 8 to 63 characters of printable ASCII, or 64 hexadecimal digits
+/// (IEEE 802.11, annex J.4).
+pub fn is_wifi_key(text: &str) -> bool {
+    match text.len() {
+        8..=63 => text.bytes().all(|c| (32..=126).contains(&c)),
+        64 => text.bytes().all(|c| c.is_ascii_hexdigit()),
+        _ => false,
+    }
+}
+
+/// Whether this is a key of `WireGuard`: 32 bytes in Base64, the last character of which has four
+/// bits.
+pub fn is_wireguard_key(text: &str) -> bool {
+    let Some(digits) = text.strip_suffix('=') else {
+        return false;
+    };
+    let digit = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/');
+    digits.len() == 43
+        && digits.bytes().all(digit)
+        && digits.ends_with(|c| "AEIMQUYcgkosw048".contains(c))
+}
+
+/// Whether this is the hardware address of one device.
+pub fn is_mac(text: &str) -> bool {
+    let octets: Vec<&str> = text.split(':').collect();
+    let octet = |octet: &&str| octet.len() == 2 && octet.bytes().all(|c| c.is_ascii_hexdigit());
+    octets.len() == 6
+        && octets.iter().all(octet)
+        && u8::from_str_radix(octets[0], 16).is_ok_and(|first| first & 1 == 0)
+        && octets.iter().any(|octet| *octet != "00")
+}
+
+/// A port, or ports: `8443`, `6000-6010`.
+pub fn ports(text: &str) -> Option<(u16, u16)> {
+    let port = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+        digits
+            .then(|| text.parse::<u16>().ok())
+            .flatten()
+            .filter(|port| *port > 0)
+    };
+    let (first, last) = match text.split_once('-') {
+        Some((first, last)) => (port(first)?, port(last)?),
+        None => (port(text)?, port(text)?),
+    };
+    (first <= last).then_some((first, last))
+}
+
+/// Whether this is a time for which dnsmasq gives an address: two minutes at least.
+pub fn is_lease(text: &str) -> bool {
+    if text == "infinite" {
+        return true;
+    }
+    let Some(unit) = text.chars().last() else {
+        return false;
+    };
+    let seconds = match unit {
+        's' => 1_u64,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        _ => return false,
+    };
+    let number = &text[..text.len() - 1];
+    number.len() <= 6
+        && number.bytes().all(|c| c.is_ascii_digit())
+        && number
+            .parse::<u64>()
+            .is_ok_and(|n| (120..=31_536_000).contains(&(n * seconds)))
+}
+
+/// Whether this is a hash as crypt(3) writes them: `$6$salt$hash`.
+pub fn is_hash(text: &str) -> bool {
+    let mut parts = text.split('$');
+    let known = parts.next() == Some("")
+        && matches!(
+            parts.next(),
+            Some("1" | "5" | "6" | "y" | "2b" | "2y" | "2a")
+        );
+    let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'$' | b'.' | b'/' | b'=' | b',');
+    known && text.len() <= 255 && text.len() >= 20 && text.bytes().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_wireguard() {
+        assert!(is_wireguard_key(
+            "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk="
+        ));
+        // 43 digits say 258 bits: the last one has to end with two zeros.
+        assert!(!is_wireguard_key(
+            "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBml="
+        ));
+        assert!(!is_wireguard_key(
+            "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBm="
+        ));
+        assert!(!is_wireguard_key(""));
+    }
+
+    #[test]
+    fn times_and_ports() {
+        assert!(is_lease("12h") && is_lease("120s") && is_lease("infinite"));
+        assert!(!is_lease("119s") && !is_lease("h") && !is_lease("") && !is_lease("12"));
+        assert!(!is_lease("99999999h") && !is_lease("１２h"));
+        assert_eq!(ports("80"), Some((80, 80)));
+        assert_eq!(ports("6000-6010"), Some((6000, 6010)));
+        for wrong in ["0", "65536", "10-1", "-5", "1-", "", "+80", "80-90-100"] {
+            assert_eq!(ports(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn names_and_addresses() {
+        assert!(is_host_name("roof-3") && is_host_name("3com"));
+        for wrong in ["", "-a", "a-", "a.b", "ü", "12", "a b", &"a".repeat(64)] {
+            assert!(!is_host_name(wrong), "{wrong}");
+        }
+        assert!(is_mac("02:00:5e:10:00:01"));
+        for wrong in [
+            "ff:ff:ff:ff:ff:ff",
+            "01:00:5e:00:00:01",
+            "00:00:00:00:00:00",
+            "02-00",
+        ] {
+            assert!(!is_mac(wrong), "{wrong}");
+        }
+    }
+}

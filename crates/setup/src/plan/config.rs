@@ -1,0 +1,246 @@
+//! The packages that a plan changes, all at once.
+
+use std::collections::BTreeMap;
+
+use uci::{Element, Error, Package, Section};
+
+/// A router's packages, `network`, `wireless` and so on.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    packages: BTreeMap<String, Package>,
+    /// The first edit that could not be made. Names are this crate's own and values are checked
+    /// before, so there is none unless a file holds what nobody would write.
+    failed: Option<String>,
+}
+
+impl Config {
+    /// One of these packages.
+    pub fn new(packages: impl IntoIterator<Item = Package>) -> Self {
+        Self {
+            packages: packages
+                .into_iter()
+                .map(|package| (package.name().to_owned(), package))
+                .collect(),
+            failed: None,
+        }
+    }
+
+    /// All packages, by name.
+    pub fn packages(&self) -> impl Iterator<Item = &Package> {
+        self.packages.values()
+    }
+
+    /// One package, if there is one of that name.
+    pub fn package(&self, name: &str) -> Option<&Package> {
+        self.packages.get(name)
+    }
+
+    /// Why an edit could not be made.
+    pub(crate) fn failed(&self) -> Option<&str> {
+        self.failed.as_deref()
+    }
+
+    /// The sections of a type.
+    pub fn of_type<'a>(
+        &'a self,
+        package: &str,
+        kind: &'a str,
+    ) -> impl DoubleEndedIterator<Item = &'a Section> {
+        self.package(package)
+            .into_iter()
+            .flat_map(move |package| package.of_type(kind))
+    }
+
+    /// An option's value, as text.
+    pub fn get(&self, package: &str, section: &str, option: &str) -> Option<String> {
+        let section = self.package(package)?.section(section)?;
+        text(section, option)
+    }
+
+    /// The values of a list, or the words of an option, which netifd and others take for one.
+    pub fn list(&self, package: &str, section: &str, option: &str) -> Vec<String> {
+        self.package(package)
+            .and_then(|package| package.section(section))
+            .map(|section| words(section, option))
+            .unwrap_or_default()
+    }
+
+    /// Whether there is a section.
+    pub fn has(&self, package: &str, section: &str) -> bool {
+        self.package(package)
+            .is_some_and(|package| package.section(section).is_some())
+    }
+
+    /// The section of a type that has this value in an option.
+    pub fn which(&self, package: &str, kind: &str, option: &str, value: &str) -> Option<String> {
+        self.of_type(package, kind)
+            .find(|section| text(section, option).as_deref() == Some(value))
+            .map(|section| section.name.clone())
+    }
+
+    fn edit(&mut self, package: &str, edit: impl FnOnce(&mut Package) -> Result<(), Error>) {
+        let entry = self.packages.entry(package.to_owned());
+        let done = edit(entry.or_insert_with(|| Package::empty(package)));
+        if let (Err(error), None) = (done, &self.failed) {
+            self.failed = Some(format!("{package}: {error}"));
+        }
+    }
+
+    /// Makes a section, if there is none of that name.
+    pub fn section(&mut self, package: &str, section: &str, kind: &str) {
+        if self.has(package, section) {
+            return;
+        }
+        self.edit(package, |package| package.set_section(section, kind));
+    }
+
+    /// Adds a section without a name, and gives the name by which it can be asked for.
+    pub fn add(&mut self, package: &str, kind: &str) -> String {
+        let mut name = String::new();
+        self.edit(package, |package| {
+            package.add(kind)?.clone_into(&mut name);
+            Ok(())
+        });
+        name
+    }
+
+    /// The first section of a type, which is made where there is none.
+    pub fn first(&mut self, package: &str, kind: &str) -> String {
+        let first = self.of_type(package, kind).next();
+        let name = first.map(|section| section.name.clone());
+        name.unwrap_or_else(|| self.add(package, kind))
+    }
+
+    /// Sets an option.
+    pub fn set(&mut self, package: &str, section: &str, option: &str, value: &str) {
+        self.edit(package, |package| {
+            package.set(section, option, value.as_bytes())
+        });
+    }
+
+    /// Sets an option, or takes it away.
+    pub fn set_if(&mut self, package: &str, section: &str, option: &str, value: Option<&str>) {
+        match value {
+            Some(value) => self.set(package, section, option, value),
+            None => self.unset(package, section, option),
+        }
+    }
+
+    /// Makes a list hold these, and nothing else. What it holds already stays where it is.
+    pub fn set_list(&mut self, package: &str, section: &str, option: &str, wanted: &[String]) {
+        let known = self.list(package, section, option);
+        if known == wanted {
+            return;
+        }
+        if wanted.is_empty() {
+            return self.unset(package, section, option);
+        }
+        let listed = self
+            .package(package)
+            .and_then(|package| package.section(section)?.get(option))
+            .is_none_or(|element| element.list);
+        if !listed || known.iter().any(|value| value.contains(' ')) {
+            self.unset(package, section, option);
+        }
+        for value in known.iter().filter(|value| !wanted.contains(value)) {
+            self.edit(package, |package| {
+                let there = package.section(section).and_then(|s| s.get(option));
+                if there.is_none() {
+                    return Ok(());
+                }
+                package.del_list(section, option, value.as_bytes())
+            });
+        }
+        for value in wanted {
+            self.list_with(package, section, option, value);
+        }
+    }
+
+    /// Adds to a list what it does not hold.
+    pub fn list_with(&mut self, package: &str, section: &str, option: &str, value: &str) {
+        if self
+            .list(package, section, option)
+            .iter()
+            .any(|v| v == value)
+        {
+            return;
+        }
+        self.spread(package, section, option);
+        self.edit(package, |package| {
+            package.add_list(section, option, value.as_bytes())
+        });
+    }
+
+    /// Takes out of a list what it holds.
+    pub fn list_without(&mut self, package: &str, section: &str, option: &str, value: &str) {
+        let known = self.list(package, section, option);
+        if known.iter().any(|v| v == value) {
+            self.spread(package, section, option);
+            self.edit(package, |package| {
+                package.del_list(section, option, value.as_bytes())
+            });
+        }
+    }
+
+    /// Makes a list of an option with several words.
+    fn spread(&mut self, package: &str, section: &str, option: &str) {
+        let words = self.list(package, section, option);
+        let listed = self
+            .package(package)
+            .and_then(|package| package.section(section)?.get(option))
+            .is_none_or(|element| element.list);
+        if listed {
+            return;
+        }
+        self.unset(package, section, option);
+        for word in words {
+            self.edit(package, |package| {
+                package.add_list(section, option, word.as_bytes())
+            });
+        }
+    }
+
+    /// Takes an option away, if it is there.
+    pub fn unset(&mut self, package: &str, section: &str, option: &str) {
+        let there = self
+            .package(package)
+            .and_then(|package| package.section(section)?.get(option))
+            .is_some();
+        if there {
+            self.edit(package, |package| package.delete_option(section, option));
+        }
+    }
+
+    /// Takes a section away, if it is there.
+    pub fn remove(&mut self, package: &str, section: &str) {
+        if self.has(package, section) {
+            self.edit(package, |package| package.delete_section(section));
+        }
+    }
+}
+
+/// An option's value, as text; of a list the first.
+pub(crate) fn text(section: &Section, option: &str) -> Option<String> {
+    let value = section.get(option)?.values().next()?;
+    Some(String::from_utf8_lossy(value).into_owned())
+}
+
+/// The values of a list, or the words of an option.
+pub(crate) fn words(section: &Section, option: &str) -> Vec<String> {
+    let Some(element) = section.get(option) else {
+        return Vec::new();
+    };
+    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+    if element.list {
+        element.values().map(text).collect()
+    } else {
+        let value = Element::value(element).map(text).unwrap_or_default();
+        value.split_whitespace().map(str::to_owned).collect()
+    }
+}
+
+/// Whether an option says yes, as OpenWrt's programs read it.
+pub(crate) fn yes(section: &Section, option: &str) -> bool {
+    text(section, option)
+        .is_some_and(|value| matches!(&*value, "1" | "yes" | "on" | "true" | "enabled"))
+}

@@ -1,0 +1,104 @@
+//! Who answers questions for names.
+
+use std::net::IpAddr;
+
+use super::{Planner, Wrong};
+use crate::choices::{Dns, DnsServer};
+
+/// Where https-dns-proxy listens.
+const PROXY: &str = "127.0.0.1#5053";
+/// The section of https-dns-proxy that is the wizard's.
+const SECTION: &str = "weir";
+
+/// A server over HTTPS (RFC 8484): its address in the web, and addresses that have its name.
+pub(crate) fn over_https(server: DnsServer) -> Option<(&'static str, &'static str)> {
+    Some(match server {
+        DnsServer::Provider | DnsServer::Own => return None,
+        DnsServer::Quad9 => ("https://dns.quad9.net/dns-query", "9.9.9.9,149.112.112.112"),
+        DnsServer::DigitaleGesellschaft => (
+            "https://dns.digitale-gesellschaft.ch/dns-query",
+            "9.9.9.9,149.112.112.112",
+        ),
+        DnsServer::Mullvad => (
+            "https://dns.mullvad.net/dns-query",
+            "9.9.9.9,149.112.112.112",
+        ),
+        DnsServer::Cloudflare => ("https://cloudflare-dns.com/dns-query", "1.1.1.1,1.0.0.1"),
+    })
+}
+
+impl Planner<'_> {
+    pub(super) fn dns(&mut self, dns: &Dns) {
+        let secret = over_https(dns.server);
+        if secret.is_some() && self.lacks("doh", "dns.server") {
+            return;
+        }
+        let dnsmasq = self.config.first("dhcp", "dnsmasq");
+        let former = self.servers_of_the_wizard(&dnsmasq);
+        let mut servers = Vec::new();
+        match (dns.server, secret) {
+            (_, Some((url, bootstrap))) => {
+                let config = &mut self.config;
+                config.section("https-dns-proxy", SECTION, "https-dns-proxy");
+                for (option, value) in [
+                    ("resolver_url", url),
+                    ("bootstrap_dns", bootstrap),
+                    ("listen_addr", "127.0.0.1"),
+                    ("listen_port", "5053"),
+                ] {
+                    config.set("https-dns-proxy", SECTION, option, value);
+                }
+                servers.push(PROXY.to_owned());
+                let says = format!("The router asks {url} for names, encrypted.");
+                self.say("services", "dns-encrypted", &[("url", url)], says);
+            }
+            (DnsServer::Own, None) => {
+                servers.extend(dns.servers.iter().map(IpAddr::to_string));
+                if servers.is_empty() {
+                    return self.wrong("dns.servers", &Wrong::Required);
+                }
+                let all = servers.join(", ");
+                let says = format!("The router asks {all} for names.");
+                self.say("services", "dns-own", &[("servers", &all)], says);
+            }
+            (_, None) => {
+                let says = "The router asks the provider for names.".to_owned();
+                self.say("services", "dns-provider", &[], says);
+            }
+        }
+        if secret.is_none() {
+            self.config.remove("https-dns-proxy", SECTION);
+        }
+        // What somebody else put there stays: servers of single domains, proxies.
+        let known = self.config.list("dhcp", &dnsmasq, "server");
+        let mut wanted: Vec<String> = known
+            .into_iter()
+            .filter(|server| !former.contains(server) || servers.contains(server))
+            .collect();
+        for server in &servers {
+            if !wanted.contains(server) {
+                wanted.push(server.clone());
+            }
+        }
+        self.config.set_list("dhcp", &dnsmasq, "server", &wanted);
+        if !servers.is_empty() {
+            self.config.set("dhcp", &dnsmasq, "noresolv", "1");
+        } else if !former.is_empty() {
+            self.config.unset("dhcp", &dnsmasq, "noresolv");
+        }
+    }
+
+    /// Servers that are there because a former choice wanted them.
+    fn servers_of_the_wizard(&self, dnsmasq: &str) -> Vec<String> {
+        let known = self.config.list("dhcp", dnsmasq, "server");
+        let alone = self.config.get("dhcp", dnsmasq, "noresolv").is_some();
+        let proxy = self.config.has("https-dns-proxy", SECTION);
+        known
+            .into_iter()
+            .filter(|server| {
+                let own = alone && server.parse::<IpAddr>().is_ok();
+                own || proxy && server == PROXY
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,332 @@
+//! Zones, ports that lead to a device inside, and devices that are kept from the Internet.
+
+use uci::Section;
+
+use super::check::{is_mac, ports};
+use super::{Planner, Wrong, text, words, yes};
+use crate::choices::{Blocked, Firewall, Forward, Protocol};
+
+impl Planner<'_> {
+    pub(super) fn firewall(&mut self, firewall: &Firewall) {
+        let known = simple(&self.config, "redirect", forward_of);
+        let mut stay = Vec::new();
+        for (n, forward) in firewall.forwards.iter().enumerate() {
+            if !self.good_forward(&format!("firewall.forwards[{n}]"), forward) {
+                continue;
+            }
+            let same =
+                |(name, other): &&(String, Forward)| other == forward && !stay.contains(name);
+            let named = |(name, other): &&(String, Forward)| {
+                other.name == forward.name && !stay.contains(name)
+            };
+            let found = known.iter().find(same).or_else(|| known.iter().find(named));
+            let section = match found {
+                Some((section, other)) if other == forward => {
+                    stay.push(section.clone());
+                    continue;
+                }
+                Some((section, _)) => section.clone(),
+                None => self.config.add("firewall", "redirect"),
+            };
+            self.set_forward(&section, forward);
+            stay.push(section);
+        }
+        self.gone("forward-gone", &known, &stay, |forward| &forward.name);
+        self.block(&firewall.blocked);
+    }
+
+    fn block(&mut self, wanted: &[Blocked]) {
+        let known = simple(&self.config, "rule", blocked_of);
+        let mut stay = Vec::new();
+        for (n, blocked) in wanted.iter().enumerate() {
+            let field = format!("firewall.blocked[{n}]");
+            let mac = blocked.mac.to_ascii_lowercase();
+            if !self.text(&format!("{field}.name"), &blocked.name, 64) {
+                continue;
+            }
+            if !is_mac(&mac) {
+                self.wrong(format!("{field}.mac"), &Wrong::NotAMac);
+                continue;
+            }
+            if wanted[..n]
+                .iter()
+                .any(|other| other.mac.eq_ignore_ascii_case(&mac))
+            {
+                self.wrong(format!("{field}.mac"), &Wrong::Twice);
+                continue;
+            }
+            let found = known.iter().find(|(_, other)| other.mac == mac);
+            let section = match found {
+                Some((section, other)) if other.name == blocked.name => {
+                    stay.push(section.clone());
+                    continue;
+                }
+                Some((section, _)) => section.clone(),
+                None => self.config.add("firewall", "rule"),
+            };
+            for (option, value) in [
+                ("name", &*blocked.name),
+                ("src", "lan"),
+                ("dest", "wan"),
+                ("src_mac", &mac),
+                ("proto", "all"),
+                ("target", "REJECT"),
+            ] {
+                self.config.set("firewall", &section, option, value);
+            }
+            stay.push(section);
+            let says = format!("{} ({mac}) is kept from the Internet.", blocked.name);
+            self.say(
+                "services",
+                "blocked",
+                &[("name", &blocked.name), ("mac", &mac)],
+                says,
+            );
+        }
+        self.gone("blocked-gone", &known, &stay, |blocked| &blocked.name);
+    }
+
+    /// Takes away what is not wanted any more.
+    fn gone<T>(
+        &mut self,
+        sentence: &str,
+        known: &[(String, T)],
+        stay: &[String],
+        name: fn(&T) -> &str,
+    ) {
+        for (section, was) in known {
+            if !stay.contains(section) {
+                self.config.remove("firewall", section);
+                let name = name(was);
+                let says = match sentence {
+                    "forward-gone" => format!("Ports for {name} are closed again."),
+                    _ => format!("{name} may go out again."),
+                };
+                self.say("services", sentence, &[("name", name)], says);
+            }
+        }
+    }
+
+    fn good_forward(&mut self, field: &str, forward: &Forward) -> bool {
+        let before = self.problems.len();
+        self.text(&format!("{field}.name"), &forward.name, 64);
+        let outside = ports(&forward.port);
+        if outside.is_none() {
+            self.wrong(format!("{field}.port"), &Wrong::NotAPort);
+        }
+        if let Some(to_port) = &forward.to_port {
+            let length = |(first, last): (u16, u16)| last - first;
+            match (ports(to_port), outside) {
+                (Some(there), Some(here)) if length(there) == length(here) => {}
+                (Some(_), None) => {}
+                _ => self.wrong(format!("{field}.to_port"), &Wrong::NotAPort),
+            }
+        }
+        match (forward.to, self.lan_address()) {
+            (None, _) => self.wrong(format!("{field}.to"), &Wrong::Required),
+            (Some(to), Some(lan)) if !lan.holds(to) || to == lan.address => {
+                let network = format!("{}/{}", lan.network(), lan.length);
+                self.wrong(format!("{field}.to"), &Wrong::OutsideNetwork(network));
+            }
+            _ => {}
+        }
+        self.problems.len() == before
+    }
+
+    fn set_forward(&mut self, section: &str, forward: &Forward) {
+        let to = forward.to.map(|to| to.to_string()).unwrap_or_default();
+        let protocol = match forward.protocol {
+            Protocol::Tcp => "tcp",
+            Protocol::Udp => "udp",
+            Protocol::Both => "tcp udp",
+        };
+        for (option, value) in [
+            ("name", &*forward.name),
+            ("src", "wan"),
+            ("src_dport", &forward.port),
+            ("dest", "lan"),
+            ("dest_ip", &to),
+            ("target", "DNAT"),
+        ] {
+            self.config.set("firewall", section, option, value);
+        }
+        let listed: Vec<String> = protocol.split(' ').map(str::to_owned).collect();
+        if self.config.list("firewall", section, "proto") != listed {
+            self.config.set("firewall", section, "proto", protocol);
+        }
+        self.config
+            .set_if("firewall", section, "dest_port", forward.to_port.as_deref());
+        let says = format!(
+            "Port {} outside leads to {to}: {}.",
+            forward.port, forward.name
+        );
+        let values = [
+            ("port", &*forward.port),
+            ("to", &to),
+            ("name", &forward.name),
+        ];
+        self.say("services", "forward", &values, says);
+    }
+
+    /// The section of a zone, which is made where there is none.
+    pub(super) fn zone(&mut self, name: &str) -> String {
+        if let Some(zone) = self.config.which("firewall", "zone", "name", name) {
+            return zone;
+        }
+        let first = self.config.of_type("firewall", "zone").next().is_none();
+        let config = &mut self.config;
+        if first && config.of_type("firewall", "defaults").next().is_none() {
+            config.section("firewall", "defaults", "defaults");
+            for (option, value) in [
+                ("input", "REJECT"),
+                ("output", "ACCEPT"),
+                ("forward", "REJECT"),
+            ] {
+                config.set("firewall", "defaults", option, value);
+            }
+        }
+        let section = format!("zone_{name}");
+        config.section("firewall", &section, "zone");
+        config.set("firewall", &section, "name", name);
+        let (input, forward) = if name == "lan" {
+            ("ACCEPT", "ACCEPT")
+        } else {
+            ("REJECT", "REJECT")
+        };
+        config.set("firewall", &section, "input", input);
+        config.set("firewall", &section, "output", "ACCEPT");
+        config.set("firewall", &section, "forward", forward);
+        match name {
+            "wan" => {
+                config.set("firewall", &section, "masq", "1");
+                config.set("firewall", &section, "mtu_fix", "1");
+                let inside = self.zone("lan");
+                self.config.list_with("firewall", &inside, "network", "lan");
+                self.config.section("firewall", "lan_wan", "forwarding");
+                self.config.set("firewall", "lan_wan", "src", "lan");
+                self.config.set("firewall", "lan_wan", "dest", "wan");
+                self.needed_outside();
+            }
+            _ => {}
+        }
+        section
+    }
+
+    /// What has to come in from outside for the uplink to work, as OpenWrt has it.
+    fn needed_outside(&mut self) {
+        let rules: [(&str, &[(&str, &str)]); 3] = [
+            (
+                "wan_dhcp",
+                &[
+                    ("name", "Allow-DHCP-Renew"),
+                    ("proto", "udp"),
+                    ("dest_port", "68"),
+                    ("family", "ipv4"),
+                ],
+            ),
+            (
+                "wan_dhcpv6",
+                &[
+                    ("name", "Allow-DHCPv6"),
+                    ("proto", "udp"),
+                    ("dest_port", "546"),
+                    ("family", "ipv6"),
+                ],
+            ),
+            (
+                "wan_icmpv6",
+                &[
+                    ("name", "Allow-ICMPv6-Input"),
+                    ("proto", "icmp"),
+                    ("family", "ipv6"),
+                ],
+            ),
+        ];
+        for (section, options) in rules {
+            self.config.section("firewall", section, "rule");
+            self.config.set("firewall", section, "src", "wan");
+            self.config.set("firewall", section, "target", "ACCEPT");
+            for (option, value) in options {
+                self.config.set("firewall", section, option, value);
+            }
+        }
+    }
+}
+
+/// Sections of a type that say what a choice can say, and nothing more.
+pub(crate) fn simple<T>(
+    config: &super::Config,
+    kind: &str,
+    read: fn(&Section) -> Option<T>,
+) -> Vec<(String, T)> {
+    config
+        .of_type("firewall", kind)
+        .filter_map(|section| Some((section.name.clone(), read(section)?)))
+        .collect()
+}
+
+/// Whether a section has these options at most.
+fn only(section: &Section, known: &[&str]) -> bool {
+    section
+        .options
+        .iter()
+        .all(|element| known.contains(&element.name.as_str()))
+        && (section.get("enabled").is_none() || yes(section, "enabled"))
+}
+
+/// A port that leads to a device inside, if that is all that a section says.
+pub(crate) fn forward_of(section: &Section) -> Option<Forward> {
+    let known = [
+        "name",
+        "src",
+        "src_dport",
+        "dest",
+        "dest_ip",
+        "dest_port",
+        "proto",
+        "target",
+        "enabled",
+    ];
+    let is = |option, value| text(section, option).as_deref() == Some(value);
+    if !only(section, &known) || !is("src", "wan") || !is("target", "DNAT") {
+        return None;
+    }
+    if section.get("dest").is_some() && !is("dest", "lan") {
+        return None;
+    }
+    let mut protocols = words(section, "proto");
+    protocols.sort();
+    let protocol = match &protocols.join(" ")[..] {
+        "tcp" => Protocol::Tcp,
+        "udp" => Protocol::Udp,
+        "" | "tcp udp" | "tcpudp" => Protocol::Both,
+        _ => return None,
+    };
+    let port = text(section, "src_dport")?;
+    ports(&port)?;
+    Some(Forward {
+        name: text(section, "name").unwrap_or_default(),
+        protocol,
+        port,
+        to: Some(text(section, "dest_ip")?.parse().ok()?),
+        to_port: text(section, "dest_port"),
+    })
+}
+
+/// A device that is kept from the Internet, if that is all that a section says.
+pub(crate) fn blocked_of(section: &Section) -> Option<Blocked> {
+    let known = [
+        "name", "src", "dest", "src_mac", "proto", "target", "enabled",
+    ];
+    let is = |option, value| text(section, option).as_deref() == Some(value);
+    let all = matches!(&words(section, "proto").join(" ")[..], "all" | "any");
+    if !only(section, &known) || !is("src", "lan") || !is("dest", "wan") || !is("target", "REJECT")
+    {
+        return None;
+    }
+    let mac = text(section, "src_mac")?.to_ascii_lowercase();
+    (all && is_mac(&mac)).then(|| Blocked {
+        name: text(section, "name").unwrap_or_default(),
+        mac,
+    })
+}

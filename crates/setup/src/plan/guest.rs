@@ -1,0 +1,103 @@
+//! A network for guests: the Internet, and nothing inside.
+
+use std::net::Ipv4Addr;
+
+use super::{Inside, Planner};
+
+impl Planner<'_> {
+    /// Makes the guests' network, if there is none.
+    pub(super) fn guests(&mut self) {
+        if self.config.has("network", "guest") {
+            return;
+        }
+        self.interface("guest");
+        // So that it is known for the wizard's own when it goes.
+        self.config.set("network", "guest", "weir", "1");
+        let inside = self.free_network();
+        self.set_address("guest", inside);
+        let config = &mut self.config;
+        config.section("dhcp", "guest", "dhcp");
+        for (option, value) in [
+            ("interface", "guest"),
+            ("start", "10"),
+            ("limit", "240"),
+            ("leasetime", "1h"),
+        ] {
+            config.set("dhcp", "guest", option, value);
+        }
+        self.zone("wan");
+        let config = &mut self.config;
+        config.section("firewall", "guest", "zone");
+        config.set("firewall", "guest", "name", "guest");
+        config.set_list("firewall", "guest", "network", &["guest".to_owned()]);
+        for (option, value) in [
+            ("input", "REJECT"),
+            ("output", "ACCEPT"),
+            ("forward", "REJECT"),
+        ] {
+            config.set("firewall", "guest", option, value);
+        }
+        config.section("firewall", "guest_wan", "forwarding");
+        config.set("firewall", "guest_wan", "src", "guest");
+        config.set("firewall", "guest_wan", "dest", "wan");
+        let rules = [
+            ("guest_dhcp", "Allow-Guest-DHCP", "udp", "67"),
+            ("guest_dns", "Allow-Guest-DNS", "tcp udp", "53"),
+        ];
+        for (section, name, protocol, port) in rules {
+            config.section("firewall", section, "rule");
+            for (option, value) in [
+                ("name", name),
+                ("src", "guest"),
+                ("proto", protocol),
+                ("dest_port", port),
+                ("target", "ACCEPT"),
+            ] {
+                config.set("firewall", section, option, value);
+            }
+        }
+        let network = format!("{}/{}", inside.network(), inside.length);
+        let says =
+            format!("Guests have a network of their own, {network}: the Internet, nothing inside.");
+        self.say("wifi", "guests", &[("network", &network)], says);
+    }
+
+    /// Takes the guests' network away, if the wizard made it.
+    pub(super) fn no_guests(&mut self) {
+        if self.config.get("network", "guest", "weir").is_none() {
+            return;
+        }
+        self.config.remove("network", "guest");
+        self.config.remove("network", "guest_dev");
+        self.config.remove("dhcp", "guest");
+        for section in ["guest", "guest_wan", "guest_dhcp", "guest_dns"] {
+            self.config.remove("firewall", section);
+        }
+        self.say(
+            "wifi",
+            "guests-gone",
+            &[],
+            "Guests have no network any more.".to_owned(),
+        );
+    }
+
+    /// A network that overlaps none of the router's own.
+    fn free_network(&self) -> Inside {
+        let known: Vec<Inside> = self
+            .config
+            .of_type("network", "interface")
+            .filter_map(|section| self.address_of(&section.name))
+            .collect();
+        let candidate = |n: u8| Inside {
+            address: Ipv4Addr::new(192, 168, n, 1),
+            length: 24,
+        };
+        (50..=250)
+            .map(candidate)
+            .find(|network| !known.iter().any(|other| other.overlaps(*network)))
+            .unwrap_or(Inside {
+                address: Ipv4Addr::new(10, 99, 50, 1),
+                length: 24,
+            })
+    }
+}

@@ -1,0 +1,191 @@
+//! The network inside, and that no two networks overlap.
+
+use super::check::is_lease;
+use super::{Inside, Planner, Wrong, text, yes};
+use crate::choices::{Choices, Lan, Uplink};
+
+impl Planner<'_> {
+    pub(super) fn lan(&mut self, lan: &Lan) {
+        let Some(inside) = self.inside("lan.address", &lan.address) else {
+            return;
+        };
+        if self.address_of("lan") != Some(inside) {
+            self.interface("lan");
+            self.set_address("lan", inside);
+            let address = inside.to_string();
+            let says = format!("The router is {address} inside.");
+            self.say("services", "lan", &[("address", &address)], says);
+        }
+        self.dhcp(lan, inside);
+    }
+
+    /// An address that a router can have inside.
+    pub(super) fn inside(&mut self, field: &str, address: &str) -> Option<Inside> {
+        let Some(inside) = Inside::read(address) else {
+            let wrong = if address.is_empty() {
+                Wrong::Required
+            } else {
+                Wrong::NotAnAddress
+            };
+            self.wrong(field, &wrong);
+            return None;
+        };
+        if !(8..=30).contains(&inside.length) {
+            self.wrong(field, &Wrong::NotAnAddress);
+            return None;
+        }
+        Some(inside)
+    }
+
+    /// Makes an interface of the router's own, with a bridge below it, if there is none.
+    pub(super) fn interface(&mut self, name: &str) {
+        if self.config.has("network", name) {
+            return;
+        }
+        let bridge = format!("br-{name}");
+        let known = self.config.which("network", "device", "name", &bridge);
+        if known.is_none() {
+            let device = format!("{name}_dev");
+            self.config.section("network", &device, "device");
+            self.config.set("network", &device, "name", &bridge);
+            self.config.set("network", &device, "type", "bridge");
+            if name == "lan" {
+                let ports = self.facts.lan.clone();
+                self.config.set_list("network", &device, "ports", &ports);
+            } else {
+                self.config.set("network", &device, "bridge_empty", "1");
+            }
+        }
+        self.config.section("network", name, "interface");
+        self.config.set("network", name, "device", &bridge);
+    }
+
+    /// Gives an interface an address, in the form that it has, or the release's own.
+    pub(super) fn set_address(&mut self, interface: &str, inside: Inside) {
+        let config = &mut self.config;
+        config.set("network", interface, "proto", "static");
+        let section = config.package("network").and_then(|p| p.section(interface));
+        let form = section.and_then(|section| section.get("ipaddr"));
+        // From 25.12 on OpenWrt itself writes a list.
+        let listed = form.map_or(self.facts.release.is_none_or(|year| year >= 25), |ipaddr| {
+            ipaddr.list
+        });
+        if listed {
+            config.set_list("network", interface, "ipaddr", &[inside.to_string()]);
+            config.unset("network", interface, "netmask");
+        } else {
+            let (address, mask) = (inside.address.to_string(), inside.netmask().to_string());
+            config.set("network", interface, "ipaddr", &address);
+            config.set("network", interface, "netmask", &mask);
+        }
+    }
+
+    /// The router's address at an interface.
+    pub(super) fn address_of(&self, interface: &str) -> Option<Inside> {
+        let section = self.config.package("network")?.section(interface)?;
+        let address = text(section, "ipaddr")?;
+        Inside::read_network(&address)
+            .or_else(|| Inside::of_mask(&address, &text(section, "netmask")?))
+    }
+
+    /// The router's address inside.
+    pub(super) fn lan_address(&self) -> Option<Inside> {
+        self.address_of("lan")
+    }
+
+    fn dhcp(&mut self, lan: &Lan, inside: Inside) {
+        if !lan.dhcp && !self.config.has("dhcp", "lan") {
+            return;
+        }
+        self.config.section("dhcp", "lan", "dhcp");
+        self.config.set("dhcp", "lan", "interface", "lan");
+        let ignored = self
+            .config
+            .package("dhcp")
+            .and_then(|package| package.section("lan"))
+            .is_some_and(|section| yes(section, "ignore"));
+        if !lan.dhcp {
+            if !ignored {
+                self.config.set("dhcp", "lan", "ignore", "1");
+                let says = "It gives no addresses to others.".to_owned();
+                self.say("services", "dhcp-off", &[], says);
+            }
+            return;
+        }
+        let room = inside.room();
+        let (first, count) = (u64::from(lan.first), u64::from(lan.count));
+        if !(1..=room).contains(&first) {
+            return self.wrong("lan.first", &Wrong::OutOfRange(1, room));
+        }
+        let most = room - first + 1;
+        if !(1..=most).contains(&count) {
+            return self.wrong("lan.count", &Wrong::OutOfRange(1, most));
+        }
+        if !is_lease(&lan.lease) {
+            return self.wrong("lan.lease", &Wrong::NotATime);
+        }
+        let start = self.config.get("dhcp", "lan", "start");
+        let limit = self.config.get("dhcp", "lan", "limit");
+        let (first, count) = (first.to_string(), count.to_string());
+        if ignored || start.as_deref() != Some(&*first) || limit.as_deref() != Some(&*count) {
+            let from = u32::from(inside.network()) + lan.first;
+            let from = std::net::Ipv4Addr::from(from).to_string();
+            let says = format!("It gives {count} addresses to others, from {from} on.");
+            self.say(
+                "services",
+                "dhcp",
+                &[("count", &count), ("from", &from)],
+                says,
+            );
+        }
+        let config = &mut self.config;
+        config.unset("dhcp", "lan", "ignore");
+        config.set("dhcp", "lan", "start", &first);
+        config.set("dhcp", "lan", "limit", &count);
+        config.set("dhcp", "lan", "leasetime", &lan.lease);
+    }
+
+    /// Looks whether networks of the router's own overlap. A choice that was made is told; where two
+    /// were, the later one in the wizard.
+    pub(super) fn overlaps(&mut self, choices: &Choices) {
+        let uplink = choices
+            .internet
+            .as_ref()
+            .filter(|internet| internet.kind == Uplink::Static);
+        let tunnel = choices.wireguard.as_ref().filter(|tunnel| tunnel.on);
+        let vpn = choices.openvpn.as_ref().filter(|vpn| vpn.on);
+        let read = |text: &str| Inside::read_network(text);
+        let networks = [
+            ("lan.address", "the network inside", self.lan_address()),
+            (
+                "wifi.networks",
+                "the guests' network",
+                self.address_of("guest"),
+            ),
+            (
+                "internet.address",
+                "the provider's network",
+                uplink.and_then(|uplink| read(uplink.address.as_deref()?)),
+            ),
+            (
+                "wireguard.address",
+                "the tunnel of WireGuard",
+                tunnel.and_then(|tunnel| read(&tunnel.address)),
+            ),
+            (
+                "openvpn.network",
+                "the tunnel of OpenVPN",
+                vpn.and_then(|vpn| read(&vpn.network)),
+            ),
+        ];
+        for (n, &(field, _, network)) in networks.iter().enumerate() {
+            let Some(network) = network else { continue };
+            let earlier = networks[..n]
+                .iter()
+                .find(|(_, _, other)| other.is_some_and(|other| other.overlaps(network)));
+            if let Some((_, what, _)) = earlier {
+                self.wrong(field, &Wrong::Overlaps((*what).to_owned()));
+            }
+        }
+    }
+}

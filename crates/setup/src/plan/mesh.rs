@@ -1,0 +1,202 @@
+//! Mesh with other nodes: 802.11s below batman-adv, or access points that peer.
+
+use super::{Planner, Radio, Wrong, text};
+use crate::choices::{Mesh, MeshKind};
+
+impl Planner<'_> {
+    pub(super) fn mesh(&mut self, mesh: &Mesh) {
+        let lacks = match mesh.kind {
+            MeshKind::Batman => self.lacks("batman", "mesh.kind"),
+            MeshKind::Apup => self.lacks("apup", "mesh.kind"),
+            MeshKind::None => false,
+        };
+        if lacks {
+            return;
+        }
+        let radios = self.mesh_radios(mesh);
+        let names: Vec<String> = radios.iter().map(|radio| section(&radio.name)).collect();
+        if mesh.kind != MeshKind::Batman {
+            self.no_batman();
+        }
+        // What the wizard made before, by other radios or of another kind.
+        let former: Vec<(String, String)> = self
+            .config
+            .of_type("wireless", "wifi-iface")
+            .filter(|section| section.name.starts_with("mesh_"))
+            .map(|section| {
+                (
+                    section.name.clone(),
+                    text(section, "mode").unwrap_or_default(),
+                )
+            })
+            .collect();
+        for (name, mode) in former {
+            let stays = match mesh.kind {
+                MeshKind::None => false,
+                MeshKind::Batman => mode == "mesh",
+                MeshKind::Apup => mode == "ap",
+            };
+            if !stays || !names.contains(&name) {
+                self.config.remove("wireless", &name);
+                self.config.remove("network", &name);
+            }
+        }
+        match mesh.kind {
+            MeshKind::None => {
+                self.say("mesh", "none", &[], "It takes part in no mesh.".to_owned());
+            }
+            MeshKind::Batman | MeshKind::Apup => self.join(mesh, &radios),
+        }
+    }
+
+    /// The radios of the mesh: those named, or each that can.
+    fn mesh_radios(&mut self, mesh: &Mesh) -> Vec<Radio> {
+        let can = |radio: &&Radio| match mesh.kind {
+            MeshKind::None => false,
+            MeshKind::Batman => radio.mesh,
+            MeshKind::Apup => radio.apup,
+        };
+        if mesh.kind == MeshKind::None {
+            return Vec::new();
+        }
+        if mesh.radios.is_empty() {
+            let radios: Vec<Radio> = self.facts.radios.iter().filter(can).cloned().collect();
+            if radios.is_empty() {
+                let what = "a radio that can do it".to_owned();
+                self.wrong("mesh.kind", &Wrong::NotHere(what));
+            }
+            return radios;
+        }
+        let mut radios = Vec::new();
+        for name in &mesh.radios {
+            let known = self.facts.radios.iter().find(|radio| radio.name == *name);
+            match known.filter(can) {
+                Some(radio) => radios.push(radio.clone()),
+                None => {
+                    let wrong = Wrong::UnknownRadio(name.clone());
+                    self.problems.push(wrong.at("mesh.radios"));
+                }
+            }
+        }
+        radios
+    }
+
+    fn join(&mut self, mesh: &Mesh, radios: &[Radio]) {
+        if !self.text("mesh.name", &mesh.name, 32) {
+            return;
+        }
+        if let Some(key) = &mesh.key
+            && (key.len() == 64 || !super::check::is_wifi_key(key))
+        {
+            return self.wrong("mesh.key", &Wrong::NotAKey);
+        }
+        if let Some(channel) = mesh.channel
+            && !(1..=233).contains(&channel)
+        {
+            return self.wrong("mesh.channel", &Wrong::OutOfRange(1, 233));
+        }
+        if mesh.channel.is_some() && radios.len() > 1 {
+            return self.wrong("mesh.channel", &Wrong::OneRadio);
+        }
+        for radio in radios {
+            let name = section(&radio.name);
+            self.config.section("wireless", &name, "wifi-iface");
+            self.config.set("wireless", &name, "device", &radio.name);
+            self.switch_on(&radio.name);
+            if let Some(channel) = mesh.channel {
+                let channel = channel.to_string();
+                self.config
+                    .set("wireless", &radio.name, "channel", &channel);
+            }
+            match mesh.kind {
+                MeshKind::Batman => self.mesh_point(mesh, &name),
+                MeshKind::Apup => self.peering_access_point(mesh, &name),
+                MeshKind::None => {}
+            }
+            let (mesh, radio) = (&*mesh.name, &*radio.name);
+            let says = format!("It is a node of the mesh {mesh}, by {radio}.");
+            self.say("mesh", "node", &[("mesh", mesh), ("radio", radio)], says);
+        }
+        if mesh.kind == MeshKind::Batman {
+            self.batman(mesh);
+        }
+    }
+
+    /// 802.11s carries frames from neighbour to neighbour; batman-adv finds the way.
+    fn mesh_point(&mut self, mesh: &Mesh, name: &str) {
+        let config = &mut self.config;
+        config.set("wireless", name, "mode", "mesh");
+        config.set("wireless", name, "mesh_id", &mesh.name);
+        config.set("wireless", name, "mesh_fwding", "0");
+        config.set("wireless", name, "network", name);
+        // A key that is not told stays.
+        if mesh.key.is_some() {
+            config.set("wireless", name, "encryption", "sae");
+            config.set_if("wireless", name, "key", mesh.key.as_deref());
+        } else if config.get("wireless", name, "key").is_none() {
+            config.set("wireless", name, "encryption", "none");
+        }
+        config.section("network", name, "interface");
+        config.set("network", name, "proto", "batadv_hardif");
+        config.set("network", name, "master", "bat0");
+        // Its header takes 32 bytes, and packets of 1500 have to fit.
+        config.set("network", name, "mtu", "1532");
+    }
+
+    fn peering_access_point(&mut self, mesh: &Mesh, name: &str) {
+        let config = &mut self.config;
+        config.set("wireless", name, "mode", "ap");
+        config.set("wireless", name, "ssid", &mesh.name);
+        config.set("wireless", name, "network", "lan");
+        config.set("wireless", name, "encryption", "none");
+        config.set("wireless", name, "apup", "1");
+        let prefix = format!("{}p", name.replace("mesh_radio", "ap"));
+        config.set("wireless", name, "apup_peer_ifname_prefix", &prefix);
+    }
+
+    fn batman(&mut self, mesh: &Mesh) {
+        let config = &mut self.config;
+        config.section("network", "bat0", "interface");
+        config.set("network", "bat0", "proto", "batadv");
+        config.set("network", "bat0", "routing_algo", "BATMAN_IV");
+        config.set("network", "bat0", "bridge_loop_avoidance", "1");
+        let mode = if mesh.gateway { "server" } else { "client" };
+        config.set("network", "bat0", "gw_mode", mode);
+        self.interface("lan");
+        if let Some(bridge) = self.lan_bridge() {
+            self.config.list_with("network", &bridge, "ports", "bat0");
+        }
+    }
+
+    fn no_batman(&mut self) {
+        if self.config.get("network", "bat0", "proto").as_deref() != Some("batadv") {
+            return;
+        }
+        let ours = self
+            .config
+            .of_type("network", "interface")
+            .any(|interface| {
+                interface.name.starts_with("mesh_")
+                    && text(interface, "proto").as_deref() == Some("batadv_hardif")
+            });
+        if !ours {
+            return;
+        }
+        self.config.remove("network", "bat0");
+        if let Some(bridge) = self.lan_bridge() {
+            self.config
+                .list_without("network", &bridge, "ports", "bat0");
+        }
+    }
+
+    /// The section of the bridge inside.
+    fn lan_bridge(&self) -> Option<String> {
+        let device = self.config.get("network", "lan", "device")?;
+        self.config.which("network", "device", "name", &device)
+    }
+}
+
+/// The section of a radio's part in the mesh, in `wireless` and in `network`.
+fn section(radio: &str) -> String {
+    format!("mesh_{radio}")
+}

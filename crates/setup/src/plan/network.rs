@@ -1,0 +1,91 @@
+//! Addresses of IPv4 with the length of their network.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+
+/// An address in a network: `192.168.1.1/24`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inside {
+    /// The address.
+    pub address: Ipv4Addr,
+    /// The network's length in bits, 1 to 32.
+    pub length: u8,
+}
+
+impl Inside {
+    /// Reads one. A device can have it: it is no multicast, loopback, unspecified or reserved
+    /// address, nor the network's first or last one.
+    pub fn read(text: &str) -> Option<Inside> {
+        let inside = Inside::read_network(text)?;
+        let Inside { address, length } = inside;
+        if address.is_multicast() || address.is_loopback() || address.octets()[0] == 0 {
+            return None;
+        }
+        let host = u32::from(address) & !inside.mask();
+        let last = host == !inside.mask();
+        if length < 31 && (host == 0 || last) || address.octets()[0] >= 240 {
+            return None;
+        }
+        Some(inside)
+    }
+
+    /// Reads a network, or an address in one.
+    pub fn read_network(text: &str) -> Option<Inside> {
+        let (address, length) = text.split_once('/')?;
+        if length.len() > 2 || !length.bytes().all(|c| c.is_ascii_digit()) {
+            return None;
+        }
+        let length: u8 = length.parse().ok()?;
+        (1..=32).contains(&length).then_some(Inside {
+            address: address.parse().ok()?,
+            length,
+        })
+    }
+
+    /// One of an address and a mask, `255.255.255.0`.
+    pub fn of_mask(address: &str, mask: &str) -> Option<Inside> {
+        let mask = u32::from(mask.parse::<Ipv4Addr>().ok()?);
+        let length = u8::try_from(mask.leading_ones()).ok()?;
+        let whole = mask.count_ones() == mask.leading_ones();
+        (whole && length > 0).then_some(Inside {
+            address: address.parse().ok()?,
+            length,
+        })
+    }
+
+    fn mask(self) -> u32 {
+        u32::MAX << (32 - u32::from(self.length))
+    }
+
+    /// The network's mask, `255.255.255.0`.
+    pub fn netmask(self) -> Ipv4Addr {
+        Ipv4Addr::from(self.mask())
+    }
+
+    /// The network's first address.
+    pub fn network(self) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(self.address) & self.mask())
+    }
+
+    /// How many addresses the network has for devices.
+    pub fn room(self) -> u64 {
+        let all = 1_u64 << (32 - u32::from(self.length));
+        all.saturating_sub(2).max(1)
+    }
+
+    /// Whether an address is in the network.
+    pub fn holds(self, address: Ipv4Addr) -> bool {
+        u32::from(address) & self.mask() == u32::from(self.address) & self.mask()
+    }
+
+    /// Whether two networks have an address in common.
+    pub fn overlaps(self, other: Inside) -> bool {
+        self.holds(other.network()) || other.holds(self.network())
+    }
+}
+
+impl fmt::Display for Inside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address, self.length)
+    }
+}

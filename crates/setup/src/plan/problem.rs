@@ -1,0 +1,245 @@
+//! What is wrong with a choice: where, what, and what to do.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Something that is wrong with a choice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// Where: `internet.address`, `wifi.networks[0].key`.
+    pub field: String,
+    /// What, as a word that a page can have its own text for: `too-short`.
+    pub problem: String,
+    /// What belongs into that text, by name.
+    pub values: BTreeMap<String, String>,
+    /// The same in English.
+    pub says: String,
+    /// What to do.
+    pub hint: String,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}; {}", self.field, self.says, self.hint)
+    }
+}
+
+/// All that can be wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// It is missing.
+    Required,
+    /// It has fewer characters than this.
+    TooShort(usize),
+    /// It has more bytes than this.
+    TooLong(usize),
+    /// It is no host name.
+    NotAName,
+    /// It is no address with a length, `192.0.2.5/24`, or not one that a router can have.
+    NotAnAddress,
+    /// It is no port, or range of ports.
+    NotAPort,
+    /// It is no lease time.
+    NotATime,
+    /// It is no key, as Wi-Fi or WireGuard has them.
+    NotAKey,
+    /// It is no hash of crypt(3).
+    NotAHash,
+    /// It is no hardware address.
+    NotAMac,
+    /// It is no country.
+    NotACountry,
+    /// It is no time zone.
+    NotATimezone,
+    /// It is no place on earth.
+    NotAPlace,
+    /// It is no language.
+    NotALanguage,
+    /// It is no modem's device.
+    NotAModem,
+    /// The router has no such radio.
+    UnknownRadio(String),
+    /// A channel is for one radio.
+    OneRadio,
+    /// A radio cannot do WPA3, which this takes.
+    NoWpa3(String),
+    /// A network of this kind has a key.
+    NeedsKey,
+    /// Whoever tries gets it soon.
+    WeakPassword,
+    /// It lacks one of the four classes of characters.
+    PasswordClasses,
+    /// It overlaps another network.
+    Overlaps(String),
+    /// It is not in this network.
+    OutsideNetwork(String),
+    /// It is not between these two.
+    OutOfRange(u64, u64),
+    /// It is there twice.
+    Twice,
+    /// It holds a line break or another control character.
+    ControlCharacter,
+    /// The router lacks what it takes.
+    NotHere(String),
+}
+
+impl Wrong {
+    /// The word, what belongs into its text, that text in English, and what to do.
+    fn told(&self) -> (&'static str, Vec<(&'static str, String)>, String, String) {
+        let plain = |word, says: &str, hint: &str| (word, vec![], says.to_owned(), hint.to_owned());
+        match self {
+            Self::Required => plain("required", "it is missing", "fill it in"),
+            Self::TooShort(least) => (
+                "too-short",
+                vec![("least", least.to_string())],
+                "it is too short".to_owned(),
+                format!("take {least} characters or more"),
+            ),
+            Self::TooLong(most) => (
+                "too-long",
+                vec![("most", most.to_string())],
+                "it is too long".to_owned(),
+                format!("take {most} bytes at most"),
+            ),
+            Self::NotAName => plain(
+                "not-a-name",
+                "it is no name for a router",
+                "take letters, digits and hyphens, a letter or digit first and last",
+            ),
+            Self::NotAnAddress => plain(
+                "not-an-address",
+                "it is no address of a device in a network",
+                "write it with the network's length: 192.0.2.5/24",
+            ),
+            Self::NotAPort => plain(
+                "not-a-port",
+                "it is no port",
+                "take a number from 1 to 65535, or two with a hyphen between, the smaller first",
+            ),
+            Self::NotATime => plain(
+                "not-a-time",
+                "it is no time",
+                "take a number and s, m, h or d, two minutes or more: 12h",
+            ),
+            Self::NotAKey => plain(
+                "not-a-key",
+                "it is no key",
+                "Wi-Fi: 8 to 63 characters of ASCII, or 64 hexadecimal digits; WireGuard: what \
+                 `wg genkey` writes",
+            ),
+            Self::NotAHash => plain(
+                "not-a-hash",
+                "it is no hash of a password",
+                "take what stands in the shadow file: $6$…",
+            ),
+            Self::NotAMac => plain(
+                "not-a-mac",
+                "it is no hardware address of a device",
+                "write it as 02:00:5e:10:00:01",
+            ),
+            Self::NotACountry => plain(
+                "not-a-country",
+                "it is no country",
+                "take its two letters: DE, ES, BR",
+            ),
+            Self::NotATimezone => plain(
+                "not-a-timezone",
+                "it is no time zone",
+                "take one of the IANA's: Europe/Berlin",
+            ),
+            Self::NotAPlace => plain(
+                "not-a-place",
+                "it is no place on earth",
+                "take degrees: north -90 to 90, east -180 to 180",
+            ),
+            Self::NotALanguage => plain(
+                "not-a-language",
+                "it is no language",
+                "take its letters: en, de, pt_br",
+            ),
+            Self::NotAModem => plain(
+                "not-a-modem",
+                "it is no modem",
+                "take its device: /dev/cdc-wdm0",
+            ),
+            Self::UnknownRadio(radio) => (
+                "unknown-radio",
+                vec![("radio", radio.clone())],
+                format!("there is no radio {radio}"),
+                "take one that the router has".to_owned(),
+            ),
+            Self::OneRadio => plain(
+                "one-radio",
+                "radios of several bands have no channel in common",
+                "name one radio, or no channel",
+            ),
+            Self::NoWpa3(radio) => (
+                "no-wpa3",
+                vec![("radio", radio.clone())],
+                format!("{radio} cannot do WPA3"),
+                "take the mix of WPA2 and WPA3, or other radios".to_owned(),
+            ),
+            Self::NeedsKey => plain(
+                "needs-key",
+                "a network of this kind has a key",
+                "take a key, or make the network open",
+            ),
+            Self::WeakPassword => plain(
+                "weak-password",
+                "it would soon be guessed",
+                "take several words that have nothing to do with each other",
+            ),
+            Self::PasswordClasses => plain(
+                "password-classes",
+                "it does not have all four kinds of characters",
+                "take small and large letters, digits and others",
+            ),
+            Self::Overlaps(what) => (
+                "overlaps",
+                vec![("what", what.clone())],
+                format!("it overlaps {what}"),
+                "take another network: 192.168.77.1/24".to_owned(),
+            ),
+            Self::OutsideNetwork(network) => (
+                "outside-network",
+                vec![("network", network.clone())],
+                format!("it is not in {network}"),
+                "take an address of that network".to_owned(),
+            ),
+            Self::OutOfRange(least, most) => (
+                "out-of-range",
+                vec![("least", least.to_string()), ("most", most.to_string())],
+                "it is out of range".to_owned(),
+                format!("take a number from {least} to {most}"),
+            ),
+            Self::Twice => plain("twice", "it is there twice", "take one of them away"),
+            Self::ControlCharacter => plain(
+                "control-character",
+                "it holds a line break or another control character",
+                "take it out",
+            ),
+            Self::NotHere(what) => (
+                "not-here",
+                vec![("what", what.clone())],
+                format!("the router lacks what it takes: {what}"),
+                "install it first".to_owned(),
+            ),
+        }
+    }
+
+    /// This, wrong with a field.
+    pub fn at(&self, field: impl Into<String>) -> Problem {
+        let (problem, values, says, hint) = self.told();
+        Problem {
+            field: field.into(),
+            problem: problem.to_owned(),
+            values: values
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+            says,
+            hint,
+        }
+    }
+}

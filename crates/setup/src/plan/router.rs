@@ -1,0 +1,136 @@
+//! The router itself: name, language, time zone, password, place.
+
+use super::check::{has_control, is_hash, is_host_name};
+use super::{Planner, Policy, Wrong};
+use crate::choices::Router;
+
+/// Zones of the IANA with the rule that each has from now on, as POSIX writes them (`TZ`): what
+/// stands in the footer of a zone's file (RFC 9636), of tzdata 2025b, which is in the public domain.
+const ZONES: &str = include_str!("zones.txt");
+
+/// The rule of a zone: `CET-1CEST,M3.5.0,M10.5.0/3`.
+pub fn zone(name: &str) -> Option<&'static str> {
+    ZONES.lines().find_map(|line| {
+        let (zone, rule) = line.split_once(' ')?;
+        (zone == name).then_some(rule)
+    })
+}
+
+/// The names of all zones.
+pub fn zones() -> impl Iterator<Item = &'static str> {
+    ZONES
+        .lines()
+        .filter_map(|line| Some(line.split_once(' ')?.0))
+}
+
+impl Planner<'_> {
+    pub(super) fn router(&mut self, router: &Router) {
+        let system = self.config.first("system", "system");
+        if router.name.is_empty() {
+            self.wrong("router.name", &Wrong::Required);
+        } else if !is_host_name(&router.name) {
+            self.wrong("router.name", &Wrong::NotAName);
+        } else {
+            self.config.set("system", &system, "hostname", &router.name);
+            let says = format!("The router is called {}.", router.name);
+            self.say("router", "name", &[("name", &router.name)], says);
+        }
+        self.timezone(&system, &router.timezone);
+        self.language(&router.language);
+        if let Some((north, east)) = &router.place {
+            self.place(&system, north, east);
+        }
+        self.password(router);
+    }
+
+    fn timezone(&mut self, system: &str, timezone: &str) {
+        if timezone.is_empty() {
+            return;
+        }
+        let Some(rule) = zone(timezone) else {
+            return self.wrong("router.timezone", &Wrong::NotATimezone);
+        };
+        if self.config.get("system", system, "zonename").as_deref() == Some(timezone) {
+            return;
+        }
+        self.config.set("system", system, "zonename", timezone);
+        self.config.set("system", system, "timezone", rule);
+        let says = format!("Its clock goes by {timezone}.");
+        self.say("router", "timezone", &[("zone", timezone)], says);
+    }
+
+    fn language(&mut self, language: &str) {
+        if language.is_empty() {
+            return;
+        }
+        let letters = |c: u8| c.is_ascii_lowercase() || c == b'_';
+        if !(2..=8).contains(&language.len()) || !language.bytes().all(letters) {
+            return self.wrong("router.language", &Wrong::NotALanguage);
+        }
+        // Without LuCI there is nobody to read it.
+        if self.config.has("luci", "main") {
+            self.config.set("luci", "main", "lang", language);
+        }
+    }
+
+    fn place(&mut self, system: &str, north: &str, east: &str) {
+        let degrees = |text: &str, most: f64| {
+            let plain = |c: u8| c.is_ascii_digit() || matches!(c, b'.' | b'-');
+            text.len() <= 16
+                && text.bytes().all(plain)
+                && text.parse::<f64>().is_ok_and(|n| n.abs() <= most)
+        };
+        if !degrees(north, 90.0) || !degrees(east, 180.0) {
+            return self.wrong("router.place", &Wrong::NotAPlace);
+        }
+        // Where Freifunk's programs look for it.
+        self.config.set("system", system, "latitude", north);
+        self.config.set("system", system, "longitude", east);
+        let says = format!("It stands at {north}, {east}.");
+        self.say("router", "place", &[("north", north), ("east", east)], says);
+    }
+
+    /// Checks the password. It is no option: whoever carries the plan out puts it where it belongs.
+    fn password(&mut self, router: &Router) {
+        if let Some(hash) = &router.password_hash
+            && !is_hash(hash)
+        {
+            self.wrong("router.password_hash", &Wrong::NotAHash);
+        }
+        if let Some(password) = &router.password {
+            self.new_password(password);
+        }
+        if router.password.is_some() || router.password_hash.is_some() {
+            let says = "It has another password.".to_owned();
+            self.say("router", "password", &[], says);
+        }
+    }
+
+    fn new_password(&mut self, password: &str) {
+        let least = match self.facts.policy {
+            Policy::Strength => 8,
+            Policy::Classes => 10,
+        };
+        let has = |class: fn(char) -> bool| password.chars().any(class);
+        let classes = has(|c| c.is_lowercase())
+            && has(|c| c.is_uppercase())
+            && has(|c| c.is_numeric())
+            && has(|c| !c.is_alphanumeric());
+        let wrong = if password.is_empty() {
+            Wrong::Required
+        } else if has_control(password) {
+            Wrong::ControlCharacter
+        } else if password.chars().count() < least {
+            Wrong::TooShort(least)
+        } else if password.len() > 128 {
+            Wrong::TooLong(128)
+        } else if self.facts.policy == Policy::Classes && !classes {
+            Wrong::PasswordClasses
+        } else if self.facts.score.is_some_and(|score| score < 2) {
+            Wrong::WeakPassword
+        } else {
+            return;
+        };
+        self.wrong("router.password", &wrong);
+    }
+}

@@ -1,0 +1,347 @@
+//! Wi-Fi networks.
+
+use uci::Section;
+
+use super::check::is_wifi_key;
+use super::{Planner, Radio, Wrong, text, yes};
+use crate::choices::{Network, Security, Whom, Wifi};
+
+/// Whom an access point's network is for, if it is one that the wizard knows: those that stand in
+/// another network, or peer with others, are somebody else's.
+pub(crate) fn whom(section: &Section) -> Option<Whom> {
+    let mode = text(section, "mode");
+    // Since 25.12 one network may be of several radios at once (multi-link operation).
+    let links = section
+        .get("device")
+        .map_or(0, |device| device.values().len());
+    if mode.as_deref() != Some("ap") || section.get("apup").is_some() || links != 1 {
+        return None;
+    }
+    match text(section, "network").as_deref() {
+        Some("lan") => Some(Whom::Lan),
+        Some("guest") => Some(Whom::Guest),
+        _ => None,
+    }
+}
+
+impl Planner<'_> {
+    pub(super) fn wifi(&mut self, wifi: &Wifi) {
+        self.country(&wifi.country);
+        let good: Vec<bool> = (wifi.networks.iter().enumerate())
+            .map(|(n, network)| self.good_network(&format!("wifi.networks[{n}]"), network, wifi))
+            .collect();
+        let guests = wifi
+            .networks
+            .iter()
+            .any(|network| network.whom == Whom::Guest);
+        if guests {
+            self.guests();
+        } else {
+            self.no_guests();
+        }
+        let radios = self.facts.radios.clone();
+        for radio in &radios {
+            // Sections of this radio that can be taken for what is wanted, in their order.
+            let mut free: Vec<(String, Whom, Option<String>)> = self
+                .config
+                .of_type("wireless", "wifi-iface")
+                .filter(|section| text(section, "device").as_deref() == Some(&radio.name))
+                .filter_map(|section| {
+                    let ssid = text(section, "ssid");
+                    Some((section.name.clone(), whom(section)?, ssid))
+                })
+                .collect();
+            for (n, network) in wifi.networks.iter().enumerate() {
+                let by = network.radios.is_empty() || network.radios.contains(&radio.name);
+                if !by || !good[n] {
+                    continue;
+                }
+                let same = |(_, whom, ssid): &(String, Whom, Option<String>)| {
+                    *whom == network.whom && ssid.as_deref() == Some(&network.ssid)
+                };
+                // A name that is taken by another network of the list is that network's.
+                let other = |(_, whom, ssid): &(String, Whom, Option<String>)| {
+                    let theirs = |other: &Network| ssid.as_deref() == Some(&other.ssid);
+                    *whom == network.whom && !wifi.networks.iter().any(theirs)
+                };
+                let found = free
+                    .iter()
+                    .position(same)
+                    .or_else(|| free.iter().position(other));
+                let section = match found {
+                    Some(found) => free.remove(found).0,
+                    None => self.new_access_point(radio, network.whom),
+                };
+                let field = format!("wifi.networks[{n}]");
+                self.access_point(&field, &section, radio, network);
+            }
+            // What is switched off stays as it is, unless its radio comes on and it with it.
+            if self.is_off(&radio.name) {
+                continue;
+            }
+            for (section, _, ssid) in free {
+                if !self.is_off(&section) {
+                    self.no_access_point(&section, &radio.name, &ssid.unwrap_or_default());
+                }
+            }
+        }
+    }
+
+    /// Whether a radio or an access point is switched off.
+    fn is_off(&self, section: &str) -> bool {
+        let section = self
+            .config
+            .package("wireless")
+            .and_then(|p| p.section(section));
+        section.is_some_and(|section| yes(section, "disabled"))
+    }
+
+    fn no_access_point(&mut self, section: &str, radio: &str, ssid: &str) {
+        self.config.remove("wireless", section);
+        let says = format!("{radio} no longer has the network {ssid}.");
+        self.say(
+            "wifi",
+            "network-gone",
+            &[("ssid", ssid), ("radio", radio)],
+            says,
+        );
+    }
+
+    /// Switches a radio on, and takes away what would come on with it that nobody asked for: a
+    /// fresh router has an open network there.
+    pub(super) fn switch_on(&mut self, radio: &str) {
+        if !self.is_off(radio) {
+            return;
+        }
+        self.config.unset("wireless", radio, "disabled");
+        let others: Vec<(String, String)> = self
+            .config
+            .of_type("wireless", "wifi-iface")
+            .filter(|section| text(section, "device").as_deref() == Some(radio))
+            .filter(|section| whom(section).is_some() && !yes(section, "disabled"))
+            .map(|section| {
+                (
+                    section.name.clone(),
+                    text(section, "ssid").unwrap_or_default(),
+                )
+            })
+            .collect();
+        for (section, ssid) in others {
+            self.no_access_point(&section, radio, &ssid);
+        }
+    }
+
+    fn country(&mut self, country: &str) {
+        if country.is_empty() {
+            return;
+        }
+        if country.len() != 2 || !country.bytes().all(|c| c.is_ascii_uppercase()) {
+            return self.wrong("wifi.country", &Wrong::NotACountry);
+        }
+        for radio in &self.facts.radios {
+            self.config.section("wireless", &radio.name, "wifi-device");
+            self.config.set("wireless", &radio.name, "country", country);
+        }
+        let says = format!("Radios keep to the rules of {country}.");
+        self.say("wifi", "country", &[("country", country)], says);
+    }
+
+    fn good_network(&mut self, field: &str, network: &Network, wifi: &Wifi) -> bool {
+        let before = self.problems.len();
+        self.text(&format!("{field}.ssid"), &network.ssid, 32);
+        let keyed = !matches!(network.security, Security::Open | Security::Owe);
+        match &network.key {
+            Some(key) if keyed && !is_wifi_key(key) => {
+                let wrong = match key.len() {
+                    0 => Wrong::NeedsKey,
+                    1..8 => Wrong::TooShort(8),
+                    _ => Wrong::NotAKey,
+                };
+                self.wrong(format!("{field}.key"), &wrong);
+            }
+            // SAE takes any password, but not hexadecimal digits for a key.
+            Some(key) if key.len() == 64 && network.security == Security::Wpa3 => {
+                self.wrong(format!("{field}.key"), &Wrong::NotAKey);
+            }
+            None if keyed && self.known_key(network).is_none() => {
+                self.wrong(format!("{field}.key"), &Wrong::NeedsKey);
+            }
+            _ => {}
+        }
+        for name in &network.radios {
+            let Some(radio) = self.facts.radios.iter().find(|radio| radio.name == *name) else {
+                self.wrong(
+                    format!("{field}.radios"),
+                    &Wrong::UnknownRadio(name.clone()),
+                );
+                continue;
+            };
+            let hard = matches!(network.security, Security::Wpa3 | Security::Owe);
+            let only6 = radio.bands.iter().all(|band| band == "6g") && !radio.bands.is_empty();
+            if (hard || only6) && !radio.wpa3 {
+                let wrong = Wrong::NoWpa3(name.clone());
+                self.wrong(format!("{field}.security"), &wrong);
+            }
+        }
+        let twice = wifi.networks.iter().filter(|other| {
+            other.ssid == network.ssid
+                && (network.radios.is_empty()
+                    || other.radios.is_empty()
+                    || other
+                        .radios
+                        .iter()
+                        .any(|radio| network.radios.contains(radio)))
+        });
+        if twice.count() > 1 {
+            self.wrong(format!("{field}.ssid"), &Wrong::Twice);
+        }
+        self.problems.len() == before
+    }
+
+    /// The key that a network has already.
+    fn known_key(&self, network: &Network) -> Option<String> {
+        self.config
+            .of_type("wireless", "wifi-iface")
+            .filter(|section| whom(section) == Some(network.whom))
+            .find(|section| text(section, "ssid").as_deref() == Some(&network.ssid))
+            .and_then(|section| text(section, "key"))
+    }
+
+    fn new_access_point(&mut self, radio: &Radio, whom: Whom) -> String {
+        let word = match whom {
+            Whom::Lan => "wifi",
+            Whom::Guest => "guests",
+        };
+        let section = (1..)
+            .map(|n| match n {
+                1 => format!("{word}_{}", radio.name),
+                n => format!("{word}{n}_{}", radio.name),
+            })
+            .find(|name| !self.config.has("wireless", name))
+            .unwrap_or_default();
+        self.config.section("wireless", &section, "wifi-iface");
+        section
+    }
+
+    fn access_point(&mut self, field: &str, section: &str, radio: &Radio, network: &Network) {
+        let keyed = !matches!(network.security, Security::Open | Security::Owe);
+        let key = network.key.clone().or_else(|| self.known_key(network));
+        let six = radio.bands.iter().any(|band| band == "6g") && radio.bands.len() == 1;
+        // What the radio cannot do is left out where the choice allows for it, and said.
+        let security = match network.security {
+            // 6 GHz knows nothing else (Wi-Fi Alliance, WPA3 specification 3.1, section 11).
+            Security::Mixed | Security::Wpa2 if six => Security::Wpa3,
+            Security::Open if six => Security::Owe,
+            Security::Mixed if !radio.wpa3 => Security::Wpa2,
+            Security::Wpa3 | Security::Owe if !radio.wpa3 => {
+                return self.wrong(
+                    format!("{field}.security"),
+                    &Wrong::NoWpa3(radio.name.clone()),
+                );
+            }
+            security => security,
+        };
+        // Management frames are protected: by WPA3 always, where it is mixed as far as stations can.
+        let (encryption, protected) = match security {
+            Security::Mixed => ("sae-mixed", Some("1")),
+            Security::Wpa3 => ("sae", Some("2")),
+            Security::Wpa2 => ("psk2", None),
+            Security::Owe => ("owe", Some("2")),
+            Security::Open => ("none", None),
+        };
+        let whom = match network.whom {
+            Whom::Lan => "lan",
+            Whom::Guest => "guest",
+        };
+        let before = self.config.package("wireless").map(uci::Package::text);
+        let config = &mut self.config;
+        for (option, value) in [
+            ("device", &*radio.name),
+            ("mode", "ap"),
+            ("network", whom),
+            ("ssid", &network.ssid),
+        ] {
+            config.set("wireless", section, option, value);
+        }
+        let known = config.get("wireless", section, "encryption");
+        if !known.is_some_and(|known| same_encryption(&known, encryption)) {
+            config.set("wireless", section, "encryption", encryption);
+            config.set_if("wireless", section, "ieee80211w", protected);
+        }
+        config.set_if("wireless", section, "key", key.as_deref().filter(|_| keyed));
+        let switch = |on: bool| on.then_some("1");
+        let isolate = network.whom == Whom::Guest;
+        if isolate {
+            config.set("wireless", section, "isolate", "1");
+        }
+        config.set_if("wireless", section, "hidden", switch(network.hidden));
+        config.set_if("wireless", section, "ieee80211r", switch(network.roaming));
+        if network.roaming {
+            let domain = mobility_domain(&network.ssid);
+            config.set("wireless", section, "mobility_domain", &domain);
+        } else {
+            config.unset("wireless", section, "mobility_domain");
+        }
+        for section in [section, &radio.name] {
+            if self.is_off(section) {
+                self.config.unset("wireless", section, "disabled");
+            }
+        }
+        if self.config.package("wireless").map(uci::Package::text) == before {
+            return;
+        }
+        let (ssid, name) = (&*network.ssid, &*radio.name);
+        let says = match network.whom {
+            Whom::Lan => format!("{name} has the network {ssid}, with {}.", word(security)),
+            Whom::Guest => format!(
+                "{name} has the network {ssid} for guests, with {}.",
+                word(security)
+            ),
+        };
+        let sentence = match network.whom {
+            Whom::Lan => "network",
+            Whom::Guest => "guest-network",
+        };
+        let security = security_word(security);
+        let values = [("ssid", ssid), ("radio", name), ("security", security)];
+        self.say("wifi", sentence, &values, says);
+    }
+}
+
+/// Whether what a section has is another way to say what is wanted.
+fn same_encryption(known: &str, wanted: &str) -> bool {
+    // A cipher may follow: `psk2+ccmp`.
+    let known = known.split('+').next().unwrap_or_default();
+    known == wanted
+        || (wanted == "psk2" && known == "psk2")
+        || (wanted == "none" && known == "open")
+}
+
+fn word(security: Security) -> &'static str {
+    match security {
+        Security::Mixed => "WPA3 or WPA2",
+        Security::Wpa3 => "WPA3",
+        Security::Wpa2 => "WPA2",
+        Security::Owe => "no key, but encrypted",
+        Security::Open => "no key",
+    }
+}
+
+fn security_word(security: Security) -> &'static str {
+    match security {
+        Security::Mixed => "mixed",
+        Security::Wpa3 => "wpa3",
+        Security::Wpa2 => "wpa2",
+        Security::Owe => "owe",
+        Security::Open => "open",
+    }
+}
+
+/// The domain in which stations move: the same for all access points of a name, as hostapd would
+/// have it made by hand. FNV-1a, folded to 16 bits.
+fn mobility_domain(ssid: &str) -> String {
+    let hash = ssid.bytes().fold(0x811c_9dc5_u32, |hash, c| {
+        (hash ^ u32::from(c)).wrapping_mul(0x0100_0193)
+    });
+    format!("{:04x}", (hash >> 16) ^ (hash & 0xffff))
+}

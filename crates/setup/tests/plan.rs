@@ -1,0 +1,429 @@
+//! What choices come to, on fresh routers of three releases.
+#![allow(missing_docs)]
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use std::net::Ipv4Addr;
+use uci::Package;
+use weir_setup::choices::{
+    Blocked, Choices, Firewall, Forward, Internet, Lan, Mesh, MeshKind, Network, Protocol, Router,
+    Security, Uplink, Whom, Wifi, WireGuard, WireGuardClient,
+};
+use weir_setup::plan::{Config, Facts, Plan, Radio, plan};
+use weir_setup::{difference, read};
+
+const RELEASES: [(&str, u16); 3] = [("23.05", 23), ("24.10", 24), ("25.12", 25)];
+
+fn here(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests")
+        .join(path)
+}
+
+fn router(folder: &Path) -> Config {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    Config::new(files.map(|file| {
+        let name = file.file_name().into_string().unwrap();
+        Package::read(&name, &fs::read(file.path()).unwrap()).unwrap()
+    }))
+}
+
+fn fresh(release: &str) -> Config {
+    router(&here("fresh").join(release))
+}
+
+fn facts(release: u16) -> Facts {
+    let radio = |n: u8, band: &str| Radio {
+        name: format!("radio{n}"),
+        bands: vec![band.to_owned()],
+        wpa3: true,
+        mesh: true,
+        apup: false,
+    };
+    Facts {
+        release: Some(release),
+        wan: Some("wan".to_owned()),
+        radios: vec![radio(0, "2g"), radio(1, "5g")],
+        ..Facts::default()
+    }
+}
+
+fn choices(name: &str) -> Choices {
+    toml::from_str(&fs::read_to_string(here("plan").join(name)).unwrap()).unwrap()
+}
+
+fn lines(before: &Config, after: &Config) -> Vec<String> {
+    let none = |name: &str| Package::empty(name);
+    after
+        .packages()
+        .flat_map(|package| {
+            let name = package.name();
+            difference(
+                &before.package(name).cloned().unwrap_or(none(name)),
+                package,
+            )
+        })
+        .map(|line| line.to_string())
+        .collect()
+}
+
+fn good(choices: &Choices, config: &Config, facts: &Facts) -> Plan {
+    let plan = plan(choices, config, facts);
+    assert_eq!(plan.problems, [], "{choices:?}");
+    plan
+}
+
+/// What a fresh router of each release becomes, held against what was looked at before.
+#[test]
+fn each_release_gets_what_it_knows() {
+    for (release, year) in RELEASES {
+        for name in ["home", "node"] {
+            let before = fresh(release);
+            let plan = good(&choices(&format!("{name}.toml")), &before, &facts(year));
+            let mut said = String::new();
+            for sentence in &plan.sentences {
+                writeln!(said, "{}: {}", sentence.step, sentence.says).unwrap();
+            }
+            writeln!(said).unwrap();
+            for line in lines(&before, &plan.config) {
+                writeln!(said, "{line}").unwrap();
+            }
+            let file = here("plan").join(format!("{name}.{release}"));
+            if std::env::var_os("WEIR_UPDATE_GOLDEN").is_some() {
+                fs::write(&file, &said).unwrap();
+            }
+            let known = fs::read_to_string(&file).unwrap_or_default();
+            assert_eq!(said, known, "{}", file.display());
+        }
+    }
+}
+
+/// The same choices twice are one; and what is read back says the same.
+#[test]
+fn a_second_time_nothing_changes() {
+    for (release, year) in RELEASES {
+        for name in ["home.toml", "node.toml"] {
+            let once = good(&choices(name), &fresh(release), &facts(year)).config;
+            let twice = good(&choices(name), &once, &facts(year));
+            assert_eq!(lines(&once, &twice.config), [""; 0], "{name} on {release}");
+            let back = read(&once);
+            let again = good(&back, &once, &facts(year));
+            assert_eq!(
+                lines(&once, &again.config),
+                [""; 0],
+                "{name} read back on {release}"
+            );
+            let words = again
+                .sentences
+                .iter()
+                .map(|said| &said.says)
+                .collect::<Vec<_>>();
+            assert!(words.is_empty(), "{words:?}");
+        }
+    }
+}
+
+/// What a node has, as a document, makes of a fresh one what it is itself.
+#[test]
+fn a_document_carries_over_to_another_node() {
+    for (release, year) in RELEASES {
+        for name in ["home.toml", "node.toml"] {
+            let first = good(&choices(name), &fresh(release), &facts(year)).config;
+            let document = toml::to_string(&read(&first)).unwrap();
+            let read: Choices = toml::from_str(&document).unwrap();
+            let second = good(&read, &fresh(release), &facts(year)).config;
+            assert_eq!(
+                lines(&first, &second),
+                [""; 0],
+                "{name} on {release}\n{document}"
+            );
+        }
+    }
+}
+
+/// Real routers, configured by hand: what the wizard reads it may write back, and nothing changes.
+#[test]
+fn routers_configured_by_hand_stay_as_they_are() {
+    let routers = here("../../weir/tests/uci/routers");
+    for (release, year) in RELEASES {
+        let by_hand = router(&routers.join(release));
+        // Packages that are not among those by hand are as they come.
+        let fresh = fresh(release);
+        let others = fresh
+            .packages()
+            .filter(|package| by_hand.package(package.name()).is_none());
+        let before = Config::new(by_hand.packages().chain(others).cloned());
+        let mut facts = facts(year);
+        facts
+            .radios
+            .retain(|radio| before.has("wireless", &radio.name));
+        let plan = plan(&read(&before), &before, &facts);
+        let after = lines(&before, &plan.config);
+        assert_eq!(plan.problems, [], "{release}");
+        assert_eq!(after, [""; 0], "{release}");
+    }
+}
+
+/// Text that is of no harm, or would be in a file of UCI, a shell, hostapd or a QR code.
+fn text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => "[a-z0-9-]{0,12}",
+        1 => "\\PC{0,40}",
+        1 => prop::sample::select(vec![
+            "it's", "a\nconfig interface 'x'", "\0", "$(reboot)", "`id`", "a;b", "\"", "\\", "a\rb",
+            "WIFI:S:x;;", "\u{202e}", "#", " ", "\t", "[wlan0]", "\u{7f}", "ünï", "999999999999",
+        ]).prop_map(str::to_owned),
+    ]
+}
+
+fn key() -> impl Strategy<Value = Option<String>> {
+    prop_oneof![
+        Just(None),
+        Just(Some("correct horse battery".to_owned())),
+        Just(Some(
+            "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=".to_owned()
+        )),
+        text().prop_map(Some),
+    ]
+}
+
+fn address() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => (any::<[u8; 4]>(), 0..=33_u8)
+            .prop_map(|(a, n)| format!("{}.{}.{}.{}/{n}", a[0], a[1], a[2], a[3])),
+        2 => (0..4_u8, 1..4_u8).prop_map(|(a, b)| format!("192.168.{a}.{b}/24")),
+        1 => text(),
+    ]
+}
+
+fn any_internet() -> impl Strategy<Value = Internet> {
+    let kinds = vec![
+        Uplink::Dhcp,
+        Uplink::Static,
+        Uplink::Pppoe,
+        Uplink::Mobile,
+        Uplink::Wifi,
+        Uplink::None,
+    ];
+    let first = (
+        prop::sample::select(kinds),
+        prop::option::of(0..4100_u16),
+        any::<bool>(),
+        prop::option::of(address()),
+        prop::option::of(any::<[u8; 4]>()),
+        prop::collection::vec(any::<[u8; 4]>(), 0..3),
+    );
+    let second = (
+        prop::option::of(text()),
+        key(),
+        prop::option::of(text()),
+        prop::option::of(text()),
+        prop::option::of(text()),
+        prop::sample::select(vec![None, Some("radio0".to_owned()), Some("x".to_owned())]),
+    );
+    (first, second).prop_map(|(a, b)| Internet {
+        kind: a.0,
+        vlan: a.1,
+        ipv6: a.2,
+        address: a.3,
+        gateway: a.4.map(Into::into),
+        dns: a
+            .5
+            .into_iter()
+            .map(|octets| Ipv4Addr::from(octets).into())
+            .collect(),
+        username: b.0.clone(),
+        password: b.1.clone(),
+        service: b.2,
+        apn: b.3,
+        pin: b.4,
+        modem: None,
+        ssid: b.0,
+        key: b.1,
+        radio: b.5,
+    })
+}
+
+fn any_network() -> impl Strategy<Value = Network> {
+    let kept = vec![
+        Security::Mixed,
+        Security::Wpa3,
+        Security::Wpa2,
+        Security::Owe,
+        Security::Open,
+    ];
+    let radios = vec![vec![], vec!["radio0".to_owned()], vec!["radio1".to_owned()]];
+    (
+        text(),
+        key(),
+        prop::sample::select(kept),
+        any::<(bool, bool, bool)>(),
+        prop::sample::select(radios),
+    )
+        .prop_map(
+            |(ssid, key, security, (guest, roaming, hidden), radios)| Network {
+                ssid,
+                key,
+                security,
+                whom: if guest { Whom::Guest } else { Whom::Lan },
+                radios,
+                roaming,
+                hidden,
+            },
+        )
+}
+
+fn any_choices() -> impl Strategy<Value = Choices> {
+    let router =
+        (text(), text(), text(), key()).prop_map(|(name, language, zone, password)| Router {
+            name: if name.is_empty() {
+                "router".to_owned()
+            } else {
+                name
+            },
+            language: if language.len() > 3 {
+                language
+            } else {
+                String::new()
+            },
+            timezone: if zone.len() > 3 {
+                "Europe/Berlin".to_owned()
+            } else {
+                zone
+            },
+            password,
+            ..Router::default()
+        });
+    let lan = (address(), any::<bool>(), 0..300_u32, 0..300_u32, text()).prop_map(
+        |(address, dhcp, first, count, lease)| Lan {
+            address,
+            dhcp,
+            first,
+            count,
+            lease: if lease.len() > 6 {
+                lease
+            } else {
+                "1h".to_owned()
+            },
+        },
+    );
+    let wifi = prop::collection::vec(any_network(), 0..4).prop_map(|networks| Wifi {
+        country: "DE".to_owned(),
+        networks,
+    });
+    let mesh =
+        (0..3_u8, text(), key(), any::<bool>()).prop_map(|(kind, name, key, gateway)| Mesh {
+            kind: [MeshKind::None, MeshKind::Batman, MeshKind::Apup][usize::from(kind)],
+            name,
+            key,
+            gateway,
+            ..Mesh::default()
+        });
+    let clients = prop::collection::vec((text(), key()), 0..3).prop_map(|clients| {
+        let client = |(name, public_key)| WireGuardClient {
+            name,
+            public_key,
+            ..WireGuardClient::default()
+        };
+        clients.into_iter().map(client).collect::<Vec<_>>()
+    });
+    let wireguard = (any::<bool>(), any::<u16>(), address(), key(), clients).prop_map(
+        |(on, port, address, private_key, clients)| WireGuard {
+            on,
+            port,
+            address,
+            private_key,
+            clients,
+        },
+    );
+    let forward = (text(), text(), any::<[u8; 4]>(), prop::option::of(text())).prop_map(
+        |(name, port, to, to_port)| Forward {
+            name,
+            protocol: Protocol::Both,
+            port: if port.len() > 8 {
+                port
+            } else {
+                "80-90".to_owned()
+            },
+            to: Some(Ipv4Addr::new(192, 168, 1, to[3])),
+            to_port,
+        },
+    );
+    let blocked = (text(), any::<[u8; 6]>()).prop_map(|(name, m)| Blocked {
+        name,
+        mac: m.map(|octet| format!("{octet:02X}")).join(":"),
+    });
+    let firewall = (
+        prop::collection::vec(forward, 0..3),
+        prop::collection::vec(blocked, 0..3),
+    )
+        .prop_map(|(forwards, blocked)| Firewall { forwards, blocked });
+    use prop::option::of as maybe;
+    (
+        maybe(router),
+        maybe(any_internet()),
+        maybe(lan),
+        maybe(wifi),
+        maybe(mesh),
+        maybe(wireguard),
+        maybe(firewall),
+    )
+        .prop_map(
+            |(router, internet, lan, wifi, mesh, wireguard, firewall)| Choices {
+                format: 1,
+                router,
+                internet,
+                lan,
+                wifi,
+                mesh,
+                dns: None,
+                wireguard,
+                openvpn: None,
+                firewall,
+            },
+        )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Whatever is chosen, two times in a row: either it is refused, or files come out that say the
+    /// same when they are read, choose the same, and hold no line that nobody meant.
+    #[test]
+    fn whatever_is_chosen(first in any_choices(), second in any_choices(), year in 23..=25_u16) {
+        let release = RELEASES[usize::from(year - 23)].0;
+        let mut config = fresh(release);
+        for choices in [first, second] {
+            let facts = facts(year);
+            let once = plan(&choices, &config, &facts);
+            for problem in &once.problems {
+                prop_assert!(!problem.field.is_empty() && !problem.hint.is_empty());
+            }
+            if !once.problems.is_empty() {
+                continue;
+            }
+            for package in once.config.packages() {
+                let text = package.text();
+                let read = Package::read(package.name(), &text).unwrap();
+                prop_assert_eq!(difference(package, &read), []);
+                let line = |line: &&[u8]| {
+                    let line = line.trim_ascii_start();
+                    line.is_empty()
+                        || [&b"config "[..], b"option ", b"list ", b"#"]
+                            .iter()
+                            .any(|word| line.starts_with(word))
+                };
+                prop_assert!(text.split(|&c| c == b'\n').all(|l| line(&l)));
+            }
+            let twice = plan(&choices, &once.config, &facts);
+            prop_assert_eq!(lines(&once.config, &twice.config), Vec::<String>::new());
+            let back = plan(&read(&once.config), &once.config, &facts);
+            prop_assert_eq!(&back.problems, &vec![]);
+            prop_assert_eq!(lines(&once.config, &back.config), Vec::<String>::new());
+            config = once.config;
+        }
+    }
+}
