@@ -306,6 +306,9 @@ pub struct WireGuard {
     pub port: u16,
     /// The router's address there, and the network's length.
     pub address: String,
+    /// The name or address by which the router is found from outside: for clients' files.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub endpoint: String,
     /// Its private key, in Base64; made where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub private_key: Option<String>,
@@ -320,6 +323,7 @@ impl Default for WireGuard {
             on: false,
             port: 51820,
             address: "10.71.0.1/24".to_owned(),
+            endpoint: String::new(),
             private_key: None,
             clients: Vec::new(),
         }

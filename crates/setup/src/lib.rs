@@ -7,6 +7,7 @@ mod difference;
 mod journal;
 pub mod plan;
 mod read;
+pub mod shadow;
 
 pub use clock::Instant;
 pub use difference::{Line, difference};

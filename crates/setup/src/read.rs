@@ -281,6 +281,7 @@ fn wireguard(config: &Config) -> WireGuard {
             .into_iter()
             .next()
             .unwrap_or(default.address),
+        endpoint: text(tunnel, "endpoint").unwrap_or_default(),
         private_key: text(tunnel, "private_key"),
         clients: config
             .of_type("network", "wireguard_wg0")

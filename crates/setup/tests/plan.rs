@@ -155,7 +155,19 @@ fn routers_configured_by_hand_stay_as_they_are() {
         let others = fresh
             .packages()
             .filter(|package| by_hand.package(package.name()).is_none());
-        let before = Config::new(by_hand.packages().chain(others).cloned());
+        let before = Config::new(
+            by_hand
+                .packages()
+                .chain(others)
+                .cloned()
+                .map(|mut package| {
+                    // The guests' network of one of them stands in a file that is not among those.
+                    if package.name() == "network" {
+                        package.set_section("guest", "interface").unwrap();
+                    }
+                    package
+                }),
+        );
         let mut facts = facts(year);
         facts
             .radios
@@ -335,6 +347,7 @@ fn any_choices() -> impl Strategy<Value = Choices> {
             on,
             port,
             address,
+            endpoint: String::new(),
             private_key,
             clients,
         },

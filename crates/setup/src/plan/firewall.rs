@@ -196,18 +196,15 @@ impl Planner<'_> {
         config.set("firewall", &section, "input", input);
         config.set("firewall", &section, "output", "ACCEPT");
         config.set("firewall", &section, "forward", forward);
-        match name {
-            "wan" => {
-                config.set("firewall", &section, "masq", "1");
-                config.set("firewall", &section, "mtu_fix", "1");
-                let inside = self.zone("lan");
-                self.config.list_with("firewall", &inside, "network", "lan");
-                self.config.section("firewall", "lan_wan", "forwarding");
-                self.config.set("firewall", "lan_wan", "src", "lan");
-                self.config.set("firewall", "lan_wan", "dest", "wan");
-                self.needed_outside();
-            }
-            _ => {}
+        if name == "wan" {
+            config.set("firewall", &section, "masq", "1");
+            config.set("firewall", &section, "mtu_fix", "1");
+            let inside = self.zone("lan");
+            self.config.list_with("firewall", &inside, "network", "lan");
+            self.config.section("firewall", "lan_wan", "forwarding");
+            self.config.set("firewall", "lan_wan", "src", "lan");
+            self.config.set("firewall", "lan_wan", "dest", "wan");
+            self.needed_outside();
         }
         section
     }

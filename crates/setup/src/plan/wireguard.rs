@@ -34,6 +34,10 @@ impl Planner<'_> {
             }
             Some(_) => {}
         }
+        let host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
+        if tunnel.endpoint.len() > 253 || !tunnel.endpoint.chars().all(host) {
+            return self.wrong("wireguard.endpoint", &Wrong::NotAName);
+        }
         let port = tunnel.port.to_string();
         let config = &mut self.config;
         let new = !config.has("network", INTERFACE);
@@ -41,6 +45,8 @@ impl Planner<'_> {
         config.set("network", INTERFACE, "proto", "wireguard");
         config.set_if("network", INTERFACE, "private_key", key.as_deref());
         config.set("network", INTERFACE, "listen_port", &port);
+        // Of no concern to netifd: clients' files say it.
+        config.set("network", INTERFACE, "endpoint", &tunnel.endpoint);
         config.set_list("network", INTERFACE, "addresses", &[inside.to_string()]);
         config.section("firewall", RULE, "rule");
         for (option, value) in [
