@@ -83,7 +83,10 @@ pub use portal::{
     PreviewNumber, QrPicture, VoucherDevice, VoucherName,
 };
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
-pub use setup::{SetupChange, SetupDifference, SetupLine, SetupStates};
+pub use setup::{
+    SetupChange, SetupChoices, SetupClient, SetupDifference, SetupDone, SetupLine, SetupPlan,
+    SetupRelease, SetupRevert, SetupRouter, SetupStates, SetupStrength,
+};
 pub use status::{
     EachPacket, FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, RuleCost,
     ShadowCounts, Status,

@@ -1,6 +1,8 @@
 //! The router's configuration: what changes, and what changed.
 
 use serde::{Deserialize, Serialize};
+use setup::choices::Choices;
+use setup::plan::{Problem, Radio, Sentence};
 
 /// What differs between the files and what waits to be put into them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,4 +50,119 @@ pub struct SetupChange {
     pub files: Vec<String>,
     /// What differs, a line each.
     pub lines: Vec<String>,
+}
+
+/// A router as the wizard finds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupRouter {
+    /// Its system.
+    pub release: SetupRelease,
+    /// What it is: `TP-Link Archer C7 v5`.
+    pub model: Option<String>,
+    /// Its radios.
+    pub radios: Vec<Radio>,
+    /// Devices that a cable is plugged into.
+    pub ports: Vec<String>,
+    /// What is decided already. Secrets are left out.
+    pub choices: Choices,
+    /// Secrets that are set, by their fields: `wifi.networks[0].key`. One that a request leaves out
+    /// stays as it is.
+    pub kept: Vec<String>,
+    /// What waits to be confirmed.
+    pub pending: Option<SetupChange>,
+    /// Confirmed changes, the newest first.
+    pub states: Vec<SetupChange>,
+}
+
+/// A router's system.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupRelease {
+    /// `OpenWrt`, `Debian`.
+    pub name: String,
+    /// `24.10.1`.
+    pub version: String,
+    /// Whether the wizard knows what it takes; else it shows what it would do, and does nothing.
+    pub known: bool,
+}
+
+/// What is decided.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetupChoices {
+    /// All that is decided.
+    pub choices: Choices,
+    /// What the change is for.
+    #[serde(default)]
+    pub why: String,
+    /// Seconds in which it has to be confirmed.
+    #[serde(default)]
+    pub within: Option<u64>,
+}
+
+impl api::Body for SetupChoices {
+    const EXPECTED: &'static str =
+        "a JSON object with \"choices\", and \"why\" and \"within\" where it is to be done";
+}
+
+/// What choices come to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupPlan {
+    /// What is wrong. Nothing is done while anything is.
+    pub problems: Vec<Problem>,
+    /// What would change, line by line.
+    pub lines: Vec<SetupLine>,
+    /// The same for people.
+    pub sentences: Vec<Sentence>,
+    /// How good the administrator's new password is.
+    pub strength: Option<SetupStrength>,
+    /// Where the router would be found, where that changes.
+    pub address: Option<String>,
+}
+
+/// How hard a password is to guess.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupStrength {
+    /// 0: at once; 4: never.
+    pub score: u8,
+    /// What makes it weak.
+    pub warning: Option<String>,
+    /// What would make it stronger.
+    pub suggestions: Vec<String>,
+}
+
+/// A change that was made, or taken back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupDone {
+    /// It.
+    pub change: SetupChange,
+    /// Where the router is found from now on, where that changed.
+    #[serde(default)]
+    pub address: Option<String>,
+    /// What is told this once: files of clients.
+    #[serde(default)]
+    pub once: Vec<SetupClient>,
+}
+
+/// A client's file, with a key that nobody else has.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupClient {
+    /// Whose.
+    pub name: String,
+    /// The file.
+    pub file: String,
+    /// The same as a QR code.
+    pub qr: crate::QrPicture,
+}
+
+/// What is to be taken back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SetupRevert {
+    /// A confirmed change: the configuration becomes what it was before. None: the change that
+    /// waits.
+    pub number: Option<u64>,
+}
+
+impl api::Body for SetupRevert {
+    const EXPECTED: &'static str = "no body, or a JSON object with \"number\"";
 }

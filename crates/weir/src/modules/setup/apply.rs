@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use ::setup::{Line, Wish};
+use ::setup::{Change, Line, Wish};
 
 use super::guard;
 use super::place::{Place, Waiting, trouble};
@@ -14,18 +14,20 @@ use crate::output::{Output, Tone, harmless};
 /// How a change is to be made.
 pub struct How<'a> {
     pub why: &'a str,
+    /// Who makes it.
+    pub who: String,
     /// Seconds in which it has to be confirmed.
     pub within: u64,
     pub config: Option<&'a Path>,
 }
 
-/// Makes a change, and leaves somebody behind who undoes it.
-pub fn apply(
+/// Makes a change, and leaves somebody behind who undoes it. Comes back with the change, and a note
+/// where there is nobody to tell services.
+pub fn make(
     place: &Place,
     waiting: &Waiting,
     how: &How<'_>,
-    output: &mut Output<'_>,
-) -> Result<(), Error> {
+) -> Result<(Change, Option<String>), Error> {
     if waiting.files.is_empty() {
         return Err(Error::new(
             "nothing waits to be applied",
@@ -35,7 +37,7 @@ pub fn apply(
     place.recover()?;
     let wish = Wish {
         why: how.why.to_owned(),
-        who: who(),
+        who: how.who.clone(),
         within: how.within,
         lines: waiting.lines.iter().map(Line::to_string).collect(),
     };
@@ -50,19 +52,30 @@ pub fn apply(
     if let Err(error) = place.journal.apply(&pending) {
         return Err(undone(place, "the files cannot be put in place", &error));
     }
-    let note = match place.reload(&pending.change) {
-        Ok(note) => note,
+    match place.reload(&pending.change) {
+        Ok(note) => Ok((pending.change, note)),
         Err(error) => {
             let what = "services do not take the new configuration";
-            return Err(undone(place, what, &error));
+            Err(undone(place, what, &error))
         }
-    };
+    }
+}
+
+/// Makes a change, and says so.
+pub fn apply(
+    place: &Place,
+    waiting: &Waiting,
+    how: &How<'_>,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    let (change, note) = make(place, waiting, how)?;
     print(&waiting.lines, output)?;
     if let Some(note) = note {
         output.line(&harmless(&note))?;
     }
     let text = format!(
-        "change {number} is made. Confirm it within {}: weir setup confirm",
+        "change {} is made. Confirm it within {}: weir setup confirm",
+        change.number,
         duration(how.within)
     );
     Ok(output.line(&output.toned(Tone::Warn, &text))?)
@@ -123,7 +136,7 @@ pub fn print(lines: &[Line], output: &mut Output<'_>) -> io::Result<()> {
 }
 
 /// Who is at the keyboard, as far as it can be told.
-fn who() -> String {
+pub fn who() -> String {
     let named = ["SUDO_USER", "USER", "LOGNAME"].into_iter();
     let name = named
         .filter_map(|name| std::env::var(name).ok())

@@ -8,8 +8,11 @@ use clap::{Args, Subcommand};
 
 use super::apply::{self, How, print};
 use super::config::Setup;
+use super::desk::Desk;
+use super::document::{self, ExportArgs, ImportArgs};
 use super::guard;
 use super::place::{Place, trouble};
+use super::serve;
 use crate::Error;
 use crate::command::Format;
 use crate::config::Source;
@@ -50,6 +53,12 @@ enum What {
     /// Take back the change that waits to be confirmed; or make the configuration what it was
     /// before a change
     Revert(RevertArgs),
+    /// Write what the wizard would ask as one document, for another router
+    Export(ExportArgs),
+    /// Make the router what a document says
+    Import(ImportArgs),
+    /// Change the configuration for the web page, which may not itself
+    Serve,
     /// Take back what was not confirmed before the machine went off. For the start, before the
     /// network
     Recover,
@@ -62,7 +71,7 @@ enum What {
 }
 
 /// How long a change may wait: time enough to log in again, and no more than a day.
-fn seconds() -> clap::builder::RangedU64ValueParser {
+pub fn seconds() -> clap::builder::RangedU64ValueParser {
     clap::value_parser!(u64).range(5..=86_400)
 }
 
@@ -95,6 +104,7 @@ pub fn run(args: &SetupArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
     let output = &mut *context.output;
     let how = |why, within| How {
         why,
+        who: apply::who(),
         within,
         config: args.config.as_deref(),
     };
@@ -114,6 +124,12 @@ pub fn run(args: &SetupArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
             let why = format!("as before change {number}");
             apply::apply(&place, &place.former(*number)?, &how(&why, *within), output)
         }
+        What::Export(args) => document::export(&Desk::new(effective.of::<Setup>()), args, output),
+        What::Import(args) => {
+            let how = how(&args.why, args.within);
+            document::import(&Desk::new(effective.of::<Setup>()), args, &how, output)
+        }
+        What::Serve => serve::run(effective.of::<Setup>(), args.config.as_deref()),
         What::Recover => apply::recover(&place, output),
         What::Guard { number } => guard::run(&place, *number),
     }
@@ -139,11 +155,12 @@ fn diff(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Er
     Ok(print(&waiting.lines, output)?)
 }
 
-fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
+/// What waits to be confirmed, and what was changed before.
+pub fn states(place: &Place) -> Result<SetupStates, Error> {
     let now = Instant::now().map_err(trouble)?;
     let pending = place.journal.pending().map_err(trouble)?;
     let states = place.journal.states().map_err(trouble)?;
-    let shown = SetupStates {
+    Ok(SetupStates {
         pending: pending.map(|pending| {
             let left = pending.change.until.left(&now).unwrap_or(0);
             told(pending.change, Some(left))
@@ -152,7 +169,11 @@ fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Er
             .into_iter()
             .map(|state| told(state.change, None))
             .collect(),
-    };
+    })
+}
+
+fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
+    let shown = states(place)?;
     if format.json {
         return Ok(output.json(&shown)?);
     }
@@ -198,7 +219,7 @@ fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Er
     Ok(table.finish(output)?)
 }
 
-fn told(change: Change, left: Option<u64>) -> SetupChange {
+pub fn told(change: Change, left: Option<u64>) -> SetupChange {
     SetupChange {
         number: change.number,
         why: change.why,

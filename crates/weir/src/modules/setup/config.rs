@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::config::{Section, table};
+use crate::config::{Section, table, words};
+use ::setup::plan::Policy;
 
 /// What this module has in the file.
 pub const SECTIONS: [Section; 1] = [Section::of::<Setup>("setup")];
@@ -20,5 +21,32 @@ table! {
         /// Program that makes services take a new configuration. It is told the names of the
         /// packages that changed.
         Restart reload: PathBuf = "/sbin/reload_config".into();
+        /// How good a new password of the administrator's has to be. strength: 8 characters, and
+        /// hard to guess; classes: 10, with small and large letters, digits and others.
+        Restart password: Password = Password::Strength;
+        /// Socket at which `weir setup serve` is asked, by the daemon alone.
+        Restart socket: PathBuf = "/run/weir-setup/socket".into();
+    }
+}
+
+/// How good a password has to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Password {
+    /// 8 characters, and hard to guess.
+    #[default]
+    Strength,
+    /// 10 characters of all four kinds.
+    Classes,
+}
+
+words!(Password, "\"strength\" or \"classes\"",
+    "strength" => Self::Strength, "classes" => Self::Classes);
+
+impl From<Password> for Policy {
+    fn from(password: Password) -> Self {
+        match password {
+            Password::Strength => Self::Strength,
+            Password::Classes => Self::Classes,
+        }
     }
 }

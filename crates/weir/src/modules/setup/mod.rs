@@ -3,8 +3,14 @@
 mod apply;
 mod command;
 pub mod config;
+mod desk;
+mod document;
+mod facts;
 mod guard;
+mod keys;
 mod place;
+mod running;
+mod serve;
 mod uci;
 
 use crate::registry::{Command, Entry};
@@ -18,5 +24,6 @@ pub const ENTRY: Entry = Entry {
             Command::printing("uci", uci::run),
         ]
     },
+    begin: Some(running::begin),
     ..Entry::named("setup")
 };

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use ::setup::plan::Config;
 use ::setup::{Change, File, Instant, Journal, Line, difference};
 use ::uci::{Package, Store};
 
@@ -37,19 +38,15 @@ impl Place {
     /// Changes made by `uci` that are not committed.
     pub fn waiting(&self) -> Result<Waiting, Error> {
         let store = Store::new(&self.root, &self.changes);
-        let names = store.list().map_err(|error| {
-            let hint = "name the folder: `root` under [setup]";
-            Error::because("there is no configuration", &error, hint)
-        })?;
+        let names = store.list().map_err(no_configuration)?;
         let mut waiting = Waiting {
             files: Vec::new(),
             lines: Vec::new(),
         };
         for name in names {
-            let opened = store.open(&name).map_err(|error| {
-                let what = format!("{name} cannot be read");
-                Error::because(what, &error, "mend the file, or take it out of the folder")
-            })?;
+            let opened = store
+                .open(&name)
+                .map_err(|error| unreadable(&name, &error))?;
             if opened.changes.is_empty() {
                 continue;
             }
@@ -72,6 +69,48 @@ impl Place {
             });
         }
         Ok(waiting)
+    }
+
+    /// All packages, as they are.
+    ///
+    /// # Errors
+    /// One cannot be read, or changes of `uci` wait: what is made of the files would lose them.
+    pub fn config(&self) -> Result<Config, Error> {
+        let store = Store::new(&self.root, &self.changes);
+        let names = store.list().map_err(no_configuration)?;
+        let mut packages = Vec::new();
+        for name in names {
+            let opened = store
+                .open(&name)
+                .map_err(|error| unreadable(&name, &error))?;
+            if !opened.changes.is_empty() {
+                return Err(Error::new(
+                    format!("changes of `uci` wait in {name}"),
+                    "`weir setup apply` makes them so, `weir uci revert` forgets them; then try again",
+                ));
+            }
+            packages.push(opened.package);
+        }
+        Ok(Config::new(packages))
+    }
+
+    /// What differs from one configuration to the other, as files.
+    pub fn files(&self, before: &Config, after: &Config) -> Result<Vec<File>, Error> {
+        let mut files = Vec::new();
+        for package in after.packages() {
+            let former = before.package(package.name()).map(Package::text);
+            let text = package.text();
+            if former.as_ref() == Some(&text) || former.is_none() && text.is_empty() {
+                continue;
+            }
+            let path = self.root.join(package.name());
+            files.push(File {
+                before: read(&path)?,
+                path,
+                after: Some(text),
+            });
+        }
+        Ok(files)
     }
 
     /// What has to change for the files to be as they were before a change.
@@ -131,6 +170,16 @@ impl Place {
             Err(error) => Err(Error::because(what, &error, hint)),
         }
     }
+}
+
+fn no_configuration(error: ::uci::Error) -> Error {
+    let hint = "name the folder: `root` under [setup]";
+    Error::because("there is no configuration", &error, hint)
+}
+
+fn unreadable(name: &str, error: &::uci::Error) -> Error {
+    let what = format!("{name} cannot be read");
+    Error::because(what, error, "mend the file, or take it out of the folder")
 }
 
 fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {

@@ -102,6 +102,8 @@ root = "/tmp/config"
 changes = "/tmp/changes"
 state = "/tmp/state"
 reload = "/bin/true"
+password = "classes"
+socket = "/run/setup.sock"
 [web]
 enabled = false
 listen = ["192.168.1.1:443", "[::1]:9347"]
@@ -269,9 +271,9 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 85);
+    assert_eq!(help.len(), 87);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 76, "no device has settings of its own");
+    assert_eq!(entries.len(), 78, "no device has settings of its own");
     assert!(
         entries
             .iter()

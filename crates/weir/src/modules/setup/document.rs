@@ -1,0 +1,118 @@
+//! `weir setup export` and `weir setup import`: what is decided, as one document.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use ::setup::choices::{Choices, FORMAT};
+use clap::Args;
+
+use super::apply::{self, How, print};
+use super::command::seconds;
+use super::desk::{Desk, without_secrets};
+use crate::Error;
+use crate::output::{Output, Tone, harmless};
+
+/// Bytes of the longest document.
+const LONGEST: u64 = 256 * 1024;
+
+/// What `export` takes.
+#[derive(Args, Debug)]
+pub struct ExportArgs {
+    /// Leave out passwords and keys: what the document says may be read by anybody
+    #[arg(long)]
+    without_secrets: bool,
+}
+
+/// What `import` takes.
+#[derive(Args, Debug)]
+pub struct ImportArgs {
+    /// The document; `-`: standard input
+    file: PathBuf,
+    /// Only show what would change
+    #[arg(long)]
+    dry_run: bool,
+    /// Seconds in which it has to be confirmed
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = seconds())]
+    pub within: u64,
+    /// What the change is for, to be found again by
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub why: String,
+}
+
+pub fn export(desk: &Desk, args: &ExportArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let mut choices = desk.look()?.choices;
+    if args.without_secrets {
+        choices = without_secrets(choices).0;
+    }
+    let text = toml::to_string(&choices)
+        .map_err(|error| Error::because("the document cannot be written", &error, "report this"))?;
+    Ok(output.line(text.trim_end())?)
+}
+
+pub fn import(
+    desk: &Desk,
+    args: &ImportArgs,
+    how: &How<'_>,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    let choices = read(&args.file)?;
+    let planned = desk.plan(&choices)?;
+    if args.dry_run {
+        for sentence in &planned.plan.sentences {
+            output.line(&harmless(&sentence.says))?;
+        }
+        print(&planned.lines, output)?;
+    }
+    if let [client, ..] = &planned.once[..] {
+        return Err(Error::new(
+            format!("{} has no public key", client.name),
+            "make a pair by `wg genkey` and `wg pubkey`, and name the public one: a private key \
+             made here would be lost",
+        ));
+    }
+    let waiting = desk.files(&planned)?;
+    if waiting.files.is_empty() {
+        return Ok(output.line("the router is that already: nothing changes")?);
+    }
+    if args.dry_run {
+        return Ok(());
+    }
+    for sentence in &planned.plan.sentences {
+        output.line(&output.toned(Tone::Good, &harmless(&sentence.says)))?;
+    }
+    apply::apply(&desk.place, &waiting, how, output)
+}
+
+/// Reads a document.
+fn read(file: &Path) -> Result<Choices, Error> {
+    let shown = if file == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        file.display().to_string()
+    };
+    let broken = |cause: &dyn std::error::Error, hint: &str| {
+        Error::because(format!("{shown} cannot be read"), cause, hint)
+    };
+    let mut text = String::new();
+    let opened: std::io::Result<Box<dyn Read>> = if file == Path::new("-") {
+        Ok(Box::new(std::io::stdin()))
+    } else {
+        std::fs::File::open(file).map(|file| Box::new(file) as Box<dyn Read>)
+    };
+    opened
+        .and_then(|opened| opened.take(LONGEST).read_to_string(&mut text))
+        .map_err(|error| broken(&error, "name a document of `weir setup export`"))?;
+    let choices: Choices = toml::from_str(&text).map_err(|error| {
+        broken(
+            &error,
+            "`weir setup export` writes one to look at; docs/setup.md has all of it",
+        )
+    })?;
+    if choices.format != FORMAT {
+        return Err(Error::new(
+            format!("{shown} is of format {}", choices.format),
+            format!("this weir reads format {FORMAT}: write `format = {FORMAT}` first"),
+        ));
+    }
+    Ok(choices)
+}

@@ -1,0 +1,224 @@
+//! What the router is: its system, its board, what it can do.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+use ::setup::plan::{Config, Facts, Policy, Radio};
+use answers::SetupRelease;
+use serde_json::Value;
+
+/// The newest release of OpenWrt whose options are known.
+const NEWEST: u16 = 25;
+/// The oldest.
+const OLDEST: u16 = 23;
+
+/// A router, looked at.
+pub struct Board {
+    pub release: SetupRelease,
+    pub model: Option<String>,
+    pub facts: Facts,
+}
+
+/// Looks. `etc` is the folder above the configuration: `/etc`.
+pub fn look(etc: &Path, config: &Config, policy: Policy) -> Board {
+    let text = |name: &str| fs::read_to_string(etc.join(name)).unwrap_or_default();
+    let (release, year) = release(&text("openwrt_release"), &text("os-release"));
+    let board: Value = serde_json::from_str(&text("board.json")).unwrap_or_default();
+    let word = |pointer: &str| board.pointer(pointer)?.as_str().map(str::to_owned);
+    let openwrt = release.name == "OpenWrt";
+    let radios = config
+        .of_type("wireless", "wifi-device")
+        .map(|section| radio(config, &section.name, year))
+        .collect();
+    let lacks = if openwrt {
+        lacking_of_openwrt(&root(etc), year)
+    } else {
+        lacking_of_others()
+    };
+    let mut lan: Vec<String> = board
+        .pointer("/network/lan/ports")
+        .and_then(Value::as_array)
+        .map(|ports| {
+            ports
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect()
+        })
+        .unwrap_or_default();
+    lan.extend(word("/network/lan/device"));
+    Board {
+        model: word("/model/name"),
+        facts: Facts {
+            release: openwrt.then_some(year),
+            wan: word("/network/wan/device"),
+            lan,
+            radios,
+            lacks,
+            policy,
+            score: None,
+        },
+        release,
+    }
+}
+
+/// The folder above `/etc`.
+fn root(etc: &Path) -> PathBuf {
+    etc.parent().unwrap_or(etc).to_owned()
+}
+
+/// The system by its files, and whose options of OpenWrt's it takes.
+fn release(openwrt: &str, others: &str) -> (SetupRelease, u16) {
+    let value = |text: &str, key: &str| {
+        text.lines().find_map(|line| {
+            let value = line.strip_prefix(key)?.strip_prefix('=')?;
+            Some(value.trim().trim_matches(['\'', '"']).to_owned())
+        })
+    };
+    if let Some(name) = value(openwrt, "DISTRIB_ID") {
+        let version = value(openwrt, "DISTRIB_RELEASE").unwrap_or_default();
+        let year = version
+            .split('.')
+            .next()
+            .and_then(|year| year.parse::<u16>().ok());
+        let known = year.is_some_and(|year| (OLDEST..=NEWEST).contains(&year));
+        let release = SetupRelease {
+            // Those made of it are no less OpenWrt: their configuration is the same.
+            name: if name.is_empty() {
+                name
+            } else {
+                "OpenWrt".to_owned()
+            },
+            version,
+            known,
+        };
+        return (release, year.unwrap_or(NEWEST).clamp(OLDEST, NEWEST));
+    }
+    let name = value(others, "NAME").unwrap_or_else(|| "Linux".to_owned());
+    let debian = value(others, "ID").as_deref() == Some("debian")
+        || value(others, "ID_LIKE").is_some_and(|like| like.split(' ').any(|id| id == "debian"));
+    let release = SetupRelease {
+        name: name.split(' ').next().unwrap_or_default().to_owned(),
+        version: value(others, "VERSION_ID").unwrap_or_default(),
+        known: debian,
+    };
+    (release, NEWEST)
+}
+
+fn radio(config: &Config, name: &str, year: u16) -> Radio {
+    let band = config.get("wireless", name, "band");
+    // Before 21.02 the mode said it.
+    let mode = config.get("wireless", name, "hwmode");
+    let by_mode = mode.map(|mode| if mode.contains('a') { "5g" } else { "2g" }.to_owned());
+    Radio {
+        name: name.to_owned(),
+        bands: band.or(by_mode).into_iter().collect(),
+        wpa3: hostapd_can("sae"),
+        mesh: true,
+        // OpenWrt's hostapd has it since 24.10.
+        apup: year >= 24,
+    }
+}
+
+/// Whether hostapd was built with a feature: OpenWrt's says so (`-vsae`). Others are taken to have
+/// what Debian's has.
+fn hostapd_can(feature: &str) -> bool {
+    let Some(hostapd) = program("hostapd") else {
+        return true;
+    };
+    let asked = Command::new(hostapd)
+        .arg(format!("-v{feature}"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    // Any other's tells its version, and ends with 1; OpenWrt's has 0 or 1 by the feature.
+    let openwrt = Path::new("/etc/openwrt_release").exists();
+    !openwrt || asked.is_ok_and(|status| status.success())
+}
+
+fn program(name: &str) -> Option<PathBuf> {
+    let search = env::var_os("PATH").unwrap_or_default();
+    let more = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    env::split_paths(&search)
+        .chain(more)
+        .map(|folder| folder.join(name))
+        .find(|file| file.is_file())
+}
+
+/// What OpenWrt needs a package for that is not there.
+fn lacking_of_openwrt(root: &Path, year: u16) -> BTreeMap<String, String> {
+    let openvpn = if year >= 25 {
+        ("lib/netifd/proto/openvpn.sh", "openvpn")
+    } else {
+        ("etc/init.d/openvpn", "openvpn-openssl")
+    };
+    let needed = [
+        ("pppoe", "lib/netifd/proto/ppp.sh", "ppp-mod-pppoe"),
+        ("mobile", "lib/netifd/proto/qmi.sh", "uqmi"),
+        (
+            "wireguard",
+            "lib/netifd/proto/wireguard.sh",
+            "wireguard-tools",
+        ),
+        ("batman", "lib/netifd/proto/batadv.sh", "kmod-batman-adv"),
+        ("doh", "etc/init.d/https-dns-proxy", "https-dns-proxy"),
+        ("openvpn", openvpn.0, openvpn.1),
+    ];
+    let mut lacks: BTreeMap<String, String> = needed
+        .into_iter()
+        .filter(|(_, file, _)| !root.join(file).exists())
+        .map(|(feature, _, package)| (feature.to_owned(), package.to_owned()))
+        .collect();
+    if year < 24 {
+        lacks.insert("apup".to_owned(), "OpenWrt 24.10 or newer".to_owned());
+    }
+    lacks
+}
+
+/// What the back end for Debian does not do.
+fn lacking_of_others() -> BTreeMap<String, String> {
+    let mut lacks: BTreeMap<String, String> = [
+        ("mobile", "a back end for modems"),
+        ("doh", "a back end for names over HTTPS"),
+        ("apup", "OpenWrt's hostapd"),
+        ("openvpn", "a back end for OpenVPN"),
+    ]
+    .into_iter()
+    .map(|(feature, what)| (feature.to_owned(), what.to_owned()))
+    .collect();
+    if program("pppd").is_none() {
+        lacks.insert("pppoe".to_owned(), "ppp".to_owned());
+    }
+    lacks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::release;
+
+    #[test]
+    fn systems_by_their_files() {
+        let openwrt = |version: &str| {
+            let text = format!("DISTRIB_ID='OpenWrt'\nDISTRIB_RELEASE='{version}'\n");
+            let (release, year) = release(&text, "");
+            (release.known, year)
+        };
+        assert_eq!(openwrt("23.05.5"), (true, 23));
+        assert_eq!(openwrt("24.10.0"), (true, 24));
+        assert_eq!(openwrt("25.12.1"), (true, 25));
+        assert_eq!(openwrt("22.03.7"), (false, 23));
+        assert_eq!(openwrt("27.01.0"), (false, 25));
+        assert_eq!(openwrt("SNAPSHOT"), (false, 25));
+        let debian = "PRETTY_NAME=\"Debian GNU/Linux 13 (trixie)\"\nNAME=\"Debian GNU/Linux\"\n\
+                      VERSION_ID=\"13\"\nID=debian\n";
+        let (debian, _) = release("", debian);
+        assert_eq!(
+            (&*debian.name, &*debian.version, debian.known),
+            ("Debian", "13", true)
+        );
+        assert!(!release("", "").0.known);
+    }
+}

@@ -1,0 +1,261 @@
+//! `weir setup serve`: changes the configuration for the daemon, which serves the web page and may
+//! write no file of the system. It listens at a socket that is root's alone, and does nothing but
+//! what stands in its routes.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use answers::{SetupChoices, SetupDone, SetupLine, SetupPlan, SetupRevert, SetupRouter};
+use api::{Asked, Later, Limits, Listener, Method, Nothing, Problem, Route, Routes, Who};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::{info, warn};
+
+use super::apply::{self, How};
+use super::command::{states, told};
+use super::config::Setup;
+use super::desk::{Desk, without_secrets};
+use super::place::{Place, trouble};
+use crate::Error;
+use crate::config::LogLevel;
+use crate::log;
+
+/// Seconds in which a change has to be confirmed, where nobody says.
+const WITHIN: u64 = 120;
+/// The least and the most of them.
+const BOUNDS: (u64, u64) = (5, 86_400);
+/// How often it looks whether a change has waited for too long: whoever made it may be gone.
+const LOOKS: Duration = Duration::from_secs(1);
+/// Bytes of the longest choices.
+pub const LONGEST: usize = 64 * 1024;
+
+/// Serves, until it is told to end.
+pub fn run(setup: &Setup, config: Option<&Path>) -> Result<(), Error> {
+    log::start(LogLevel::default());
+    let failed =
+        |error: std::io::Error| Error::because("signals cannot be caught", &error, "report this");
+    let place = Place::new(setup);
+    crate::event_loop()?.block_on(async {
+        let listener = Listener::bind(&setup.socket).map_err(|error| {
+            let hint = "end the other one, or name another socket: `socket` under [setup]";
+            Error::because("the setup process cannot listen", &error, hint)
+        })?;
+        info!(socket = %setup.socket.display(), "the configuration can be changed by the page");
+        let routes = routes(setup, config);
+        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+        let limits = Limits {
+            body: LONGEST,
+            ..Limits::default()
+        };
+        tokio::select! {
+            () = api::serve(Rc::new(listener), &routes, limits) => {}
+            () = guard(&place) => {}
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        Ok(())
+    })
+}
+
+/// Undoes what nobody confirms, for ever: the second to do so, beside the guard of each change.
+async fn guard(place: &Place) {
+    loop {
+        match place.recover() {
+            Ok(Some(change)) => {
+                info!(
+                    change = change.number,
+                    "it was not confirmed: it is taken back"
+                );
+                if let Err(error) = place.reload(&change) {
+                    warn!("{error}");
+                }
+            }
+            Ok(None) => {}
+            Err(error) => warn!("{error}"),
+        }
+        tokio::time::sleep(LOOKS).await;
+    }
+}
+
+/// What the process needs for each answer, which is made in a thread of its own.
+struct Server {
+    setup: Setup,
+    config: Option<PathBuf>,
+}
+
+impl Server {
+    fn desk(&self) -> Desk {
+        Desk::new(&self.setup)
+    }
+
+    fn router(&self) -> Result<SetupRouter, Error> {
+        let desk = self.desk();
+        let looked = desk.look()?;
+        let (choices, kept) = without_secrets(looked.choices);
+        let states = states(&desk.place)?;
+        let facts = looked.board.facts;
+        Ok(SetupRouter {
+            release: looked.board.release,
+            model: looked.board.model,
+            radios: facts.radios,
+            ports: facts.lan.into_iter().chain(facts.wan).collect(),
+            choices,
+            kept,
+            pending: states.pending,
+            states: states.states,
+        })
+    }
+
+    fn plan(&self, asked: &SetupChoices) -> Result<SetupPlan, Error> {
+        let planned = self.desk().plan(&asked.choices)?;
+        let line = |line: ::setup::Line| SetupLine {
+            added: line.added,
+            address: line.address,
+            value: line.value,
+            list: line.list,
+        };
+        Ok(SetupPlan {
+            problems: planned.plan.problems,
+            lines: planned.lines.into_iter().map(line).collect(),
+            sentences: planned.plan.sentences,
+            strength: planned.strength,
+            address: planned.plan.moved.map(|inside| inside.address.to_string()),
+        })
+    }
+
+    fn apply(&self, asked: &SetupChoices) -> Result<SetupDone, Error> {
+        let desk = self.desk();
+        let planned = desk.plan(&asked.choices)?;
+        let waiting = desk.files(&planned)?;
+        let how = self.how(&asked.why, asked.within);
+        let (change, _) = apply::make(&desk.place, &waiting, &how)?;
+        Ok(SetupDone {
+            change: told(change, Some(how.within)),
+            address: planned.plan.moved.map(|inside| inside.address.to_string()),
+            once: planned.once,
+        })
+    }
+
+    fn how<'a>(&'a self, why: &'a str, within: Option<u64>) -> How<'a> {
+        How {
+            why,
+            who: "the page".to_owned(),
+            within: within.unwrap_or(WITHIN).clamp(BOUNDS.0, BOUNDS.1),
+            config: self.config.as_deref(),
+        }
+    }
+
+    fn confirm(&self) -> Result<SetupDone, Error> {
+        let place = self.desk().place;
+        place.recover()?;
+        Ok(done(place.journal.confirm().map_err(trouble)?, None))
+    }
+
+    fn revert(&self, asked: SetupRevert) -> Result<SetupDone, Error> {
+        let place = self.desk().place;
+        let Some(number) = asked.number else {
+            let change = place.journal.undo().map_err(trouble)?;
+            place.reload(&change)?;
+            return Ok(done(change, None));
+        };
+        let why = format!("as before change {number}");
+        let how = self.how(&why, None);
+        let (change, _) = apply::make(&place, &place.former(number)?, &how)?;
+        Ok(done(change, Some(how.within)))
+    }
+}
+
+fn done(change: ::setup::Change, left: Option<u64>) -> SetupDone {
+    SetupDone {
+        change: told(change, left),
+        address: None,
+        once: Vec::new(),
+    }
+}
+
+fn routes(setup: &Setup, config: Option<&Path>) -> Routes {
+    let server = Arc::new(Server {
+        setup: setup.clone(),
+        config: config.map(Path::to_owned),
+    });
+    let me = || Arc::clone(&server);
+    let (look, plan, apply, confirm, revert) = (me(), me(), me(), me(), me());
+    Routes::new([
+        Route::later(
+            Method::GET,
+            "/v1/setup",
+            Who::Root,
+            move |_: Asked<(), Nothing>| {
+                let server = Arc::clone(&look);
+                apart(move || server.router())
+            },
+        ),
+        Route::later(
+            Method::POST,
+            "/v1/setup/plan",
+            Who::Root,
+            move |asked: Asked<(), SetupChoices>| {
+                let server = Arc::clone(&plan);
+                apart(move || server.plan(&asked.body))
+            },
+        ),
+        Route::later(
+            Method::POST,
+            "/v1/setup/apply",
+            Who::Root,
+            move |asked: Asked<(), SetupChoices>| {
+                let server = Arc::clone(&apply);
+                apart(move || server.apply(&asked.body))
+            },
+        ),
+        Route::later(
+            Method::POST,
+            "/v1/setup/confirm",
+            Who::Root,
+            move |_: Asked<(), Nothing>| {
+                let server = Arc::clone(&confirm);
+                apart(move || server.confirm())
+            },
+        ),
+        Route::later(
+            Method::POST,
+            "/v1/setup/revert",
+            Who::Root,
+            move |asked: Asked<(), SetupRevert>| {
+                let server = Arc::clone(&revert);
+                apart(move || server.revert(asked.body))
+            },
+        ),
+    ])
+}
+
+/// Does something in a thread of its own, as it waits for disks and services.
+fn apart<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Later<T> {
+    Box::pin(async move {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(done) => done.map_err(|error| problem(&error)),
+            Err(error) => Err(Problem::new(
+                500,
+                "failed",
+                error.to_string(),
+                "report this",
+            )),
+        }
+    })
+}
+
+/// An error, as the page is told it.
+fn problem(error: &Error) -> Problem {
+    match error {
+        Error::Told {
+            what, why, hint, ..
+        } => {
+            let mut problem = Problem::new(409, "setup", what.clone(), hint.clone());
+            problem.errors.clone_from(why);
+            problem
+        }
+        other => Problem::new(500, "setup", other.to_string(), "report this"),
+    }
+}

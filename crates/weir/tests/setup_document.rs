@@ -1,0 +1,482 @@
+//! `weir setup export`, `import` and `serve`: what is decided, as one document, and by the API.
+#![allow(missing_docs)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use api::{Client, ClientError, Method};
+use serde_json::{Value, json};
+
+const WEIR: &str = env!("CARGO_BIN_EXE_weir");
+const SHADOW: &str = "root:::0:99999:7:::\ndaemon:*:0:0:99999:7:::\n";
+
+/// A fresh router of a release, in a folder of its own.
+struct Router {
+    folder: PathBuf,
+    serving: Option<Child>,
+}
+
+impl Router {
+    fn new(release: &str) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let n = COUNT.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("weir-doc-{}-{n}", std::process::id()));
+        let etc = folder.join("etc");
+        fs::create_dir_all(etc.join("config")).expect("a folder");
+        let fresh = Path::new(env!("CARGO_MANIFEST_DIR")).join("../setup/tests/fresh");
+        for file in fs::read_dir(fresh.join(release)).expect("a fresh router") {
+            let file = file.expect("a file");
+            fs::copy(file.path(), etc.join("config").join(file.file_name())).expect("a copy");
+        }
+        let router = Self {
+            folder,
+            serving: None,
+        };
+        let version = format!("DISTRIB_ID='OpenWrt'\nDISTRIB_RELEASE='{release}.1'\n");
+        router.write("etc/openwrt_release", &version);
+        router.write("etc/shadow", SHADOW);
+        let board = json!({"model": {"name": "Roof Box 3"}, "network": {"wan": {"device": "wan"}}});
+        router.write("etc/board.json", &board.to_string());
+        for program in ["lib/netifd/proto/ppp.sh", "lib/netifd/proto/wireguard.sh"] {
+            router.write(program, "");
+        }
+        let reload = format!(
+            "#!/bin/sh\necho \"$@\" >> {}\n",
+            router.path("told").display()
+        );
+        router.write("reload", &reload);
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(router.path("reload"), mode).expect("a program");
+        let path = |name: &str| router.path(name).display().to_string();
+        let config = format!(
+            "[setup]\nroot = \"{}\"\nchanges = \"{}\"\nstate = \"{}\"\nreload = \"{}\"\n\
+             socket = \"{}\"\n",
+            path("etc/config"),
+            path("changes"),
+            path("state"),
+            path("reload"),
+            path("run/socket"),
+        );
+        router.write("weir.toml", &config);
+        router
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
+    /// All of the configuration.
+    fn configuration(&self) -> Vec<String> {
+        ["dhcp", "firewall", "network", "system", "wireless"]
+            .map(|name| self.read(&format!("etc/config/{name}")))
+            .to_vec()
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        Command::new(WEIR)
+            .arg("setup")
+            .args(words)
+            .arg("--config")
+            .arg(self.path("weir.toml"))
+            .output()
+            .expect("weir runs")
+    }
+
+    /// The same, which has to succeed; what it says.
+    fn done(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words:?}: {errors}");
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// The same, which has to fail; what it says.
+    fn refused(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        assert!(!output.status.success(), "{words:?}");
+        String::from_utf8(output.stderr).expect("text")
+    }
+
+    fn import(&self, document: &str) -> String {
+        self.write("document.toml", document);
+        let file = self.path("document.toml");
+        self.done(&["import", file.to_str().expect("text")])
+    }
+
+    fn import_refused(&self, document: &str) -> String {
+        self.write("document.toml", document);
+        let file = self.path("document.toml");
+        self.refused(&["import", file.to_str().expect("text")])
+    }
+
+    /// Starts the process that the daemon asks.
+    fn serve(&mut self) -> Client {
+        let child = Command::new(WEIR)
+            .args(["setup", "serve", "--config"])
+            .arg(self.path("weir.toml"))
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("weir runs");
+        self.serving = Some(child);
+        let begin = Instant::now();
+        while !self.path("run/socket").exists() {
+            assert!(begin.elapsed() < Duration::from_secs(20), "no socket");
+            sleep(Duration::from_millis(20));
+        }
+        Client::new(&self.path("run/socket")).expect("a client")
+    }
+}
+
+impl Drop for Router {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.serving.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        // Guards of changes that were made end by themselves.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+const HOME: &str = r#"
+format = 1
+[router]
+name = "linde"
+timezone = "Europe/Berlin"
+password = "four horses in a tin can"
+[wifi]
+country = "DE"
+networks = [{ ssid = "Zur Linde", key = "correct horse battery staple" }]
+"#;
+
+/// The password by openssl, which knows crypt(3), too.
+fn is_password(hash: &str, password: &str) -> bool {
+    let salt = hash.split('$').nth(2).expect("a salt");
+    let output = Command::new("openssl")
+        .args(["passwd", "-6", "-salt", salt, password])
+        .output()
+        .expect("openssl runs");
+    String::from_utf8_lossy(&output.stdout).trim() == hash
+}
+
+fn hash(shadow: &str) -> String {
+    let root = shadow.lines().next().expect("root");
+    root.split(':').nth(1).expect("a hash").to_owned()
+}
+
+#[test]
+fn a_document_makes_a_hundred_nodes_the_same() {
+    let first = Router::new("24.10");
+    let said = first.import(HOME);
+    assert!(
+        said.contains("radio0 has the network Zur Linde, with WPA3 or WPA2."),
+        "{said}"
+    );
+    assert!(
+        !said.contains("battery") && !said.contains("horses"),
+        "{said}"
+    );
+    first.done(&["confirm"]);
+    assert_eq!(first.read("told").trim(), "system wireless");
+    let password = hash(&first.read("etc/shadow"));
+    assert!(
+        is_password(&password, "four horses in a tin can"),
+        "{password}"
+    );
+
+    let document = first.done(&["export"]);
+    assert!(
+        !document.contains("horses"),
+        "the password itself: {document}"
+    );
+    for release in ["23.05", "24.10"] {
+        let second = Router::new(release);
+        second.import(&document);
+        second.done(&["confirm"]);
+        assert_eq!(second.read("etc/shadow").lines().count(), 2);
+        assert_eq!(hash(&second.read("etc/shadow")), password);
+        assert_eq!(second.done(&["export"]), document, "{release}");
+        if release == "24.10" {
+            assert_eq!(second.configuration(), first.configuration());
+        }
+        assert!(second.import(&document).contains("nothing changes"));
+    }
+
+    let public = first.done(&["export", "--without-secrets"]);
+    for secret in ["battery", "$6$"] {
+        assert!(!public.contains(secret), "{public}");
+    }
+    // Secrets that it does not have stay as they are.
+    assert!(first.import(&public).contains("nothing changes"));
+}
+
+#[test]
+fn what_nobody_confirms_goes_and_the_password_with_it() {
+    let router = Router::new("25.12");
+    let before = router.configuration();
+    router.write("document.toml", HOME);
+    let file = router.path("document.toml");
+    let dry = router.done(&["import", "--dry-run", file.to_str().expect("text")]);
+    assert!(dry.contains("+ shadow.root.password=(secret)"), "{dry}");
+    assert_eq!(router.configuration(), before);
+
+    router.done(&["import", "--within", "5", file.to_str().expect("text")]);
+    assert_ne!(router.configuration(), before);
+    assert_ne!(router.read("etc/shadow"), SHADOW);
+    let begin = Instant::now();
+    while router.configuration() != before || router.read("etc/shadow") != SHADOW {
+        assert!(begin.elapsed() < Duration::from_secs(30), "it stayed");
+        sleep(Duration::from_millis(50));
+    }
+
+    router.import(HOME);
+    router.done(&["revert"]);
+    assert_eq!(router.configuration(), before);
+    assert_eq!(router.read("etc/shadow"), SHADOW);
+}
+
+#[test]
+fn documents_that_cannot_be_are_refused() {
+    let router = Router::new("24.10");
+    let before = router.configuration();
+    for (document, says) in [
+        ("format = 2", "of format 2"),
+        ("", "of format 0"),
+        ("format = 1\n[wify]", "wify"),
+        (
+            "format = 1\n[router]\nname = \"a b\"",
+            "router.name: it is no name",
+        ),
+        (
+            "format = 1\n[router]\nname = \"a\"\npassword = \"short\"",
+            "too short",
+        ),
+        (
+            "format = 1\n[router]\nname = \"a\"\npassword = \"password1\"",
+            "soon be guessed",
+        ),
+        (
+            "format = 1\n[internet]\nkind = \"mobile\"\napn = \"x\"",
+            "lacks what it takes: uqmi",
+        ),
+        (
+            "format = 1\n[lan]\naddress = \"192.168.1.0/24\"",
+            "no address of a device",
+        ),
+        (
+            "format = 1\n[wifi]\nnetworks = [{ssid = \"a\\nb\", security = \"open\"}]",
+            "control character",
+        ),
+        (
+            "format = 1\n[wireguard]\non = true\nclients = [{name = \"phone\"}]",
+            "phone has no public key",
+        ),
+    ] {
+        let said = router.import_refused(document);
+        assert!(said.contains(says), "{document}\n{said}");
+        assert!(said.contains("Hint:") || said.contains(';'), "{said}");
+    }
+    assert!(
+        router
+            .refused(&["import", "/nonexistent"])
+            .contains("/nonexistent")
+    );
+    router.write("changes/network", "network.lan.proto='dhcp'\n");
+    assert!(
+        router
+            .import_refused(HOME)
+            .contains("changes of `uci` wait in network")
+    );
+    fs::remove_file(router.path("changes/network")).expect("removed");
+
+    // A release that nobody has tried: what would change is shown, and nothing is done.
+    let unknown = "DISTRIB_ID='OpenWrt'\nDISTRIB_RELEASE='29.02.0'\n";
+    router.write("etc/openwrt_release", unknown);
+    assert!(
+        router
+            .import_refused(HOME)
+            .contains("29.02.0 is not known here")
+    );
+    assert_eq!(router.configuration(), before);
+    assert_eq!(router.read("etc/shadow"), SHADOW);
+}
+
+#[test]
+fn the_rule_of_four_classes_is_a_policy() {
+    let router = Router::new("24.10");
+    let text = router.read("weir.toml") + "password = \"classes\"\n";
+    router.write("weir.toml", &text);
+    let with =
+        |password: &str| format!("format = 1\n[router]\nname = \"a\"\npassword = \"{password}\"\n");
+    let said = router.import_refused(&with("four horses in a tin can"));
+    assert!(said.contains("all four kinds"), "{said}");
+    assert!(
+        router
+            .import_refused(&with("Aa1!Aa1!x"))
+            .contains("10 characters")
+    );
+    router.import(&with("Wq7!-plinth-Rou"));
+}
+
+fn send(client: &Client, path: &str, body: &Value) -> Result<Value, ClientError> {
+    client.send(Method::POST, path, body)
+}
+
+#[test]
+fn the_page_decides_by_the_api() {
+    let mut router = Router::new("24.10");
+    let client = router.serve();
+    let found: Value = client.get("/v1/setup").expect("a router");
+    assert_eq!(
+        found["release"],
+        json!({"name": "OpenWrt", "version": "24.10.1", "known": true})
+    );
+    assert_eq!(found["model"], "Roof Box 3");
+    assert_eq!(found["radios"][1]["bands"], json!(["5g"]));
+    let mut choices = found["choices"].clone();
+
+    // As it is, nothing changes.
+    let asked = json!({"choices": choices});
+    let plan = send(&client, "/v1/setup/plan", &asked).expect("a plan");
+    assert_eq!(
+        (&plan["problems"], &plan["lines"]),
+        (&json!([]), &json!([])),
+        "{plan}"
+    );
+
+    choices["router"]["password"] = "hunter22".into();
+    choices["lan"]["address"] = "192.168.77.1/24".into();
+    choices["wifi"]["networks"] = json!([{"ssid": "Zur Linde", "security": "wpa3"}]);
+    let plan = send(&client, "/v1/setup/plan", &json!({"choices": choices})).expect("a plan");
+    let problem = |n: usize| {
+        (
+            plan["problems"][n]["field"].clone(),
+            plan["problems"][n]["problem"].clone(),
+        )
+    };
+    assert_eq!(
+        problem(0),
+        ("router.password".into(), "weak-password".into())
+    );
+    assert_eq!(
+        problem(1),
+        ("wifi.networks[0].key".into(), "needs-key".into())
+    );
+    assert_eq!(plan["strength"]["score"], 1, "{plan}");
+    assert_eq!(plan["address"], "192.168.77.1");
+    let refused = send(&client, "/v1/setup/apply", &json!({"choices": choices}));
+    assert!(
+        matches!(refused, Err(ClientError::Problem(_))),
+        "{refused:?}"
+    );
+
+    choices["router"]["password"] = "four horses in a tin can".into();
+    choices["wifi"]["networks"][0]["key"] = "correct horse battery".into();
+    choices["wireguard"] =
+        json!({"on": true, "endpoint": "linde.example", "clients": [{"name": "Phone"}]});
+    let apply = json!({"choices": choices, "why": "first set-up", "within": 30});
+    let done = send(&client, "/v1/setup/apply", &apply).expect("applied");
+    assert_eq!(done["address"], "192.168.77.1");
+    assert_eq!(done["change"]["why"], "first set-up");
+    let file = done["once"][0]["file"].as_str().expect("a file");
+    assert!(file.contains("Endpoint = linde.example:51820"), "{file}");
+    assert!(
+        done["once"][0]["qr"]["path"]
+            .as_str()
+            .is_some_and(|path| path.len() > 1000)
+    );
+    assert!(router.read("etc/config/network").contains("192.168.77.1"));
+    assert!(hash(&router.read("etc/shadow")).starts_with("$6$"));
+
+    // A second one has to wait, and is told for what.
+    choices["router"]["name"] = "other".into();
+    let second = send(&client, "/v1/setup/apply", &json!({"choices": choices}));
+    let Err(ClientError::Problem(problem)) = second else {
+        panic!("{second:?}");
+    };
+    assert!(
+        format!("{problem:?}").contains("first set-up"),
+        "{problem:?}"
+    );
+
+    send(&client, "/v1/setup/confirm", &json!({})).expect("confirmed");
+    let found: Value = client.get("/v1/setup").expect("a router");
+    assert_eq!(found["pending"], Value::Null);
+    assert_eq!(found["states"][0]["why"], "first set-up");
+    let whole = found.to_string();
+    for secret in ["battery", "horses", "$6$", "PrivateKey"] {
+        assert!(!whole.contains(secret), "{secret} in {whole}");
+    }
+    assert_eq!(
+        found["kept"],
+        json!([
+            "router.password",
+            "wifi.networks[0].key",
+            "wireguard.private_key"
+        ])
+    );
+    // Without its secrets it is what it is.
+    let asked = json!({"choices": found["choices"]});
+    let plan = send(&client, "/v1/setup/plan", &asked).expect("a plan");
+    assert_eq!(
+        (&plan["problems"], &plan["lines"]),
+        (&json!([]), &json!([])),
+        "{plan}"
+    );
+
+    let number = found["states"][0]["number"].clone();
+    send(&client, "/v1/setup/revert", &json!({"number": number})).expect("reverted");
+    assert!(router.read("etc/config/network").contains("192.168.1.1"));
+    send(&client, "/v1/setup/revert", &json!({})).expect("taken back");
+    assert!(router.read("etc/config/network").contains("192.168.77.1"));
+}
+
+#[test]
+fn the_setup_process_undoes_what_a_dead_guard_would_have() {
+    let mut router = Router::new("24.10");
+    let before = router.configuration();
+    let client = router.serve();
+    let choices = json!({"router": {"name": "linde"}});
+    let done = send(
+        &client,
+        "/v1/setup/apply",
+        &json!({"choices": choices, "within": 5}),
+    );
+    let number = done.expect("applied")["change"]["number"].to_string();
+    // The guard of this change: ended, as nobody should.
+    let guard = ["setup", "guard", &number];
+    let processes = fs::read_dir("/proc").expect("processes").flatten();
+    let config = router.path("weir.toml").display().to_string();
+    let guards: Vec<String> = processes
+        .filter(|process| {
+            let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line).into_owned();
+            line.contains(&guard.join("\0")) && line.contains(&config)
+        })
+        .filter_map(|process| process.file_name().into_string().ok())
+        .collect();
+    assert_eq!(guards.len(), 1, "{guards:?}");
+    let killed = Command::new("kill").args(["-9", &guards[0]]).status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    assert_ne!(router.configuration(), before);
+    let begin = Instant::now();
+    while router.configuration() != before {
+        assert!(begin.elapsed() < Duration::from_secs(30), "it stayed");
+        sleep(Duration::from_millis(50));
+    }
+}
