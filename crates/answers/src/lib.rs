@@ -55,6 +55,7 @@ mod history;
 pub mod monitor;
 mod multipath;
 pub mod offload;
+mod page;
 mod portal;
 mod settings;
 mod setup;
@@ -76,6 +77,7 @@ pub use offload::{
     PortUse, Protocol, Reason, Selection, Sort, Traffic, Translated, TtlRange, Witness,
     WitnessName,
 };
+pub use page::PageClaim;
 pub use portal::{
     DoubleUse, FormerVouchers, Imported, NewPicture, NewText, NewVouchers, NotesHeard,
     PortalClient, PortalClients, PortalDay, PortalFigures, PortalHours, PortalKey, PortalMode,

@@ -23,6 +23,7 @@ pub mod accept;
 pub mod assets;
 mod behind;
 pub mod channel;
+mod claim;
 pub mod crowd;
 mod door;
 mod error;

@@ -39,6 +39,8 @@ struct PasswordBody {
     #[serde(default)]
     old: Option<String>,
     new: String,
+    #[serde(default)]
+    claim: Option<String>,
 }
 
 impl Door {
@@ -95,6 +97,7 @@ impl Door {
         let password = Password {
             address: visit.peer.address,
             local: visit.is_local(),
+            claim: asked.claim,
             old: asked.old,
             new: asked.new,
             session: session.cloned(),

@@ -305,6 +305,63 @@ fn the_first_password_is_set_from_the_router_itself() {
 }
 
 #[test]
+fn the_first_browser_needs_the_code_of_the_console() {
+    let server = Server::with(Directory::new(), |settings| {
+        settings.hosts = vec!["router.lan".into()];
+    });
+    let code = server.claim.clone().expect("no password is set");
+    // From somewhere else than the router itself.
+    let set = |claim: &str, new: &str| {
+        let body = serde_json::json!({ "new": new, "claim": claim }).to_string();
+        server.post_json("/api/password", &[("Host", "router.lan")], &body)
+    };
+    assert_eq!(
+        set("", "a good password").error(),
+        (403, "wrong_claim".into())
+    );
+    assert_eq!(set(&code, "short").error(), (422, "weak_password".into()));
+    // A page that the browser comes from names another host: rebinding, or a form of a stranger's.
+    let body = serde_json::json!({ "new": "a good password", "claim": code }).to_string();
+    for headers in [
+        vec![("Host", "evil.example")],
+        vec![("Host", "router.lan"), ("Origin", "http://evil.example")],
+    ] {
+        assert_eq!(
+            server.post_json("/api/password", &headers, &body).status,
+            403,
+            "{headers:?}"
+        );
+    }
+    // Codes cannot be tried one after the other.
+    let wrong = |n: u32| set(&format!("ABCD-{n:04}"), "a good password").error().0;
+    let tries: Vec<u16> = (2000..2030).map(wrong).collect();
+    assert!(tries.contains(&429), "{tries:?}");
+    assert!(!server.directory.path().join("password").exists());
+    assert_eq!(
+        set(&code, "a good password").error().0,
+        429,
+        "not even the right one now"
+    );
+    server.wait(3600);
+
+    let typed = code.to_lowercase().replace('-', " ");
+    let first = set(&typed, "a good password");
+    assert_eq!(first.status, 200, "{first:?}");
+    assert_eq!(first.json()["user"], true);
+    // Once is enough, for whoever saw the code over a shoulder.
+    assert_eq!(
+        set(&code, "another password").error(),
+        (401, "log_in".into())
+    );
+    std::fs::remove_file(server.directory.path().join("password")).expect("removed");
+    server.wait(3600);
+    assert_eq!(
+        set(&code, "another password").error(),
+        (403, "wrong_claim".into())
+    );
+}
+
+#[test]
 fn another_password_ends_the_other_sessions() {
     let server = Server::start();
     let (here, there) = (server.log_in(PASSWORD), server.log_in(PASSWORD));

@@ -11,6 +11,7 @@ use tracing::{info, warn};
 
 use super::Warden;
 use crate::WebError;
+use crate::claim::Claim;
 use crate::password;
 use crate::secret::{SecretError, Stamp};
 use crate::token::Token;
@@ -41,6 +42,8 @@ pub(crate) struct Password {
     pub(crate) address: IpAddr,
     /// From this machine: the first password may be set.
     pub(crate) local: bool,
+    /// The code that only the router's console tells: as good as local.
+    pub(crate) claim: Option<String>,
     pub(crate) old: Option<String>,
     pub(crate) new: String,
     /// The session in which that is asked for. With `former`: those that end.
@@ -49,8 +52,8 @@ pub(crate) struct Password {
 }
 
 impl Body for Password {
-    const EXPECTED: &'static str = "a JSON object with `address`, `local`, `old`, `new`, `session` \
-        and `former`";
+    const EXPECTED: &'static str = "a JSON object with `address`, `local`, `claim`, `old`, `new`, \
+        `session` and `former`";
 }
 
 /// A session that was opened.
@@ -91,6 +94,20 @@ impl Warden {
         let file = &self.settings.password_file;
         let current = self.password()?;
         match (&current, asked.local) {
+            (None, false) if asked.claim.is_some() => {
+                self.take_try(asked.address)?;
+                let typed = asked.claim.as_deref().unwrap_or_default();
+                if !self.claim.borrow().is(typed) {
+                    warn!(peer = %asked.address, "a wrong code for the first password");
+                    return Err(Problem::new(
+                        403,
+                        "wrong_claim",
+                        "that is not the code",
+                        "`weir passwd --claim` on the router's console tells it",
+                    ));
+                }
+                self.logins.borrow_mut().give_back(asked.address);
+            }
             (Some(_), _) => {
                 let session = asked.session.as_ref();
                 if !session.is_some_and(|token| self.is_open(token)) {
@@ -102,8 +119,9 @@ impl Warden {
                 return Err(Problem::new(
                     403,
                     "not_local",
-                    "the first password can be set on the router itself only",
-                    "run `weir passwd` there, or open the page through `ssh -L` as localhost",
+                    "whoever sets the first password has to have the router's console",
+                    "type the code that `weir passwd --claim` tells there; or run `weir passwd` \
+                     there, or open the page through `ssh -L` as localhost",
                 ));
             }
         }
@@ -150,6 +168,10 @@ impl Warden {
                 hint,
             )
         })?;
+        // Should it be taken away again, what opened the router once does not do so twice.
+        if let Ok(claim) = Claim::random() {
+            self.claim.replace(claim);
+        }
         self.stamp.set(Stamp::at(file));
         self.sessions.borrow_mut().close_all();
         info!(peer = %asked.address, "the web page's password was set");

@@ -28,6 +28,7 @@ use tokio::sync::Semaphore;
 pub(crate) use login::{Login, Opened, Password};
 
 use crate::WebError;
+use crate::claim::Claim;
 use crate::guard;
 use crate::password::Cost;
 use crate::reply;
@@ -101,6 +102,8 @@ pub struct Warden {
     /// The password's file as it was when sessions were last opened by it, and when that was looked
     /// at.
     stamp: Cell<Option<Stamp>>,
+    /// By which the first password may be set from elsewhere.
+    claim: RefCell<Claim>,
     looked: Cell<Duration>,
     /// One password is tried at a time, beside the event loop.
     trying: Arc<Semaphore>,
@@ -133,6 +136,7 @@ impl Warden {
             cost: Cost::default(),
             sessions: RefCell::new(Sessions::new(settings.limits.sessions)),
             logins: RefCell::new(Throttle::new(LOGIN_EACH, LOGIN_ALL)),
+            claim: RefCell::new(Claim::random()?),
             stamp: Cell::new(Stamp::at(&settings.password_file)),
             looked: Cell::new(clock()),
             trying: Arc::new(Semaphore::new(1)),
@@ -141,6 +145,13 @@ impl Warden {
             clock,
             settings,
         })
+    }
+
+    /// The code by which the first password may be set from elsewhere than this machine: for its
+    /// console. `None`: there is a password.
+    pub fn claim(&self) -> Option<String> {
+        let fresh = Stamp::at(&self.settings.password_file).is_none();
+        fresh.then(|| self.claim.borrow().shown())
     }
 
     /// And gives these figures.

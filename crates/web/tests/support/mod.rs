@@ -111,6 +111,8 @@ pub struct Server {
     thread: Option<JoinHandle<()>>,
     clock: Arc<AtomicU64>,
     pub address: SocketAddr,
+    /// By which the first password may be set, as the router's console tells it.
+    pub claim: Option<String>,
     pub directory: Directory,
 }
 
@@ -153,6 +155,7 @@ impl Server {
                 ours.begin(&front, &listeners.descriptors())
                     .expect("the pair holds it");
                 drop(listeners);
+                let claim = warden.claim();
                 let routes = warden.routes(&daemon());
                 let questions = ours
                     .questions(move |headers| warden.who(headers))
@@ -162,7 +165,7 @@ impl Server {
                 let (theirs, front, sockets) = Theirs::open(theirs).expect("what was said");
                 let listeners = Listeners::of(sockets);
                 let door = Door::with_clock(front, Behind::There(Rc::new(theirs)), clock);
-                ready.send(address).expect("the test waits");
+                ready.send((address, claim)).expect("the test waits");
                 tokio::select! {
                     ended = serve(listeners, Rc::new(door)) => panic!("it ended: {ended:?}"),
                     () = daemon => panic!("the daemon ended by itself"),
@@ -170,11 +173,13 @@ impl Server {
                 }
             });
         });
+        let (address, claim) = is_ready.recv().expect("the server starts");
         Self {
             stop: Some(stop),
             thread: Some(thread),
             clock,
-            address: is_ready.recv().expect("the server starts"),
+            address,
+            claim,
             directory,
         }
     }

@@ -5,10 +5,12 @@ mod ask;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 
+use answers::PageClaim;
 use clap::Args;
 use web::password::{self, Cost, Weakness};
 
 use crate::Error;
+use crate::command::{Connection, client};
 use crate::output::{Output, harmless};
 
 /// Set the password of the web page
@@ -18,17 +20,28 @@ use crate::output::{Output, harmless};
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir passwd
+  weir passwd --claim              for the first visit, from a browser in the LAN
   pwgen -s 16 1 | tee /dev/tty | weir passwd --stdin")]
 pub struct PasswdArgs {
     /// Read the password from the first line of standard input
     #[arg(long)]
     stdin: bool,
+    /// Tell the code by which the first password may be set in the page, from any device that
+    /// reaches it
+    #[arg(long, conflicts_with_all = ["stdin", "file"])]
+    claim: bool,
     /// File of the hash
     #[arg(long, value_name = "FILE", default_value = web::DEFAULT_PASSWORD_FILE)]
     file: PathBuf,
+    #[command(flatten)]
+    connection: Connection,
 }
 
 pub fn run(args: &PasswdArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    if args.claim {
+        let claim: PageClaim = client(&args.connection)?.get(super::CLAIM)?;
+        return Ok(output.line(&claim.code)?);
+    }
     let password = if args.stdin {
         first_line(io::stdin().lock())?
     } else {

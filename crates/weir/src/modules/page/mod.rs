@@ -9,7 +9,9 @@ mod server;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use api::Routes;
+use answers::PageClaim;
+use api::{Problem, Route, Routes, Who};
+use web::Warden;
 
 use crate::Error;
 use crate::daemon::{Face, Module, Needs, Router, Setup, Work, apart};
@@ -37,10 +39,14 @@ pub const ENTRY: Entry = Entry {
     ..Entry::named("page")
 };
 
+/// Where the code for the first password is told.
+const CLAIM: &str = "/v1/page/claim";
+
 /// What listens, if it is switched on and can.
 struct Page {
     config: Web,
     running: RefCell<Option<Running>>,
+    warden: RefCell<Option<Rc<Warden>>>,
 }
 
 /// Makes it: what can be asked is not known yet.
@@ -51,6 +57,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     Ok(Rc::new(Page {
         config: setup.effective.of::<Web>().clone(),
         running: RefCell::default(),
+        warden: RefCell::default(),
     }))
 }
 
@@ -67,9 +74,26 @@ impl Module for Page {
         needs
     }
 
+    fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
+        vec![Route::get(CLAIM, Who::Root, move |()| {
+            let warden = self.warden.borrow();
+            let warden = warden.as_ref().ok_or_else(|| {
+                let hint = "`weir check` says why; `weir config` shows [web]";
+                Problem::new(404, "no_page", "no page is served", hint)
+            })?;
+            let code = warden.claim().ok_or_else(|| {
+                let hint = "log in; if it is forgotten, `weir passwd` sets another";
+                Problem::new(409, "password_set", "the page has a password", hint)
+            })?;
+            Ok(PageClaim { code })
+        })]
+    }
+
     /// Binds, reads or makes the certificate.
     fn serve(&self, face: &Rc<Face>, routes: &Routes) {
-        *self.running.borrow_mut() = Running::open(&self.config, face, routes);
+        let running = Running::open(&self.config, face, routes);
+        *self.warden.borrow_mut() = running.as_ref().map(Running::warden);
+        *self.running.borrow_mut() = running;
     }
 
     fn work(self: Rc<Self>) -> Option<Work> {

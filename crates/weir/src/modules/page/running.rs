@@ -83,6 +83,11 @@ impl Running {
         }
     }
 
+    /// Who knows the password.
+    pub fn warden(&self) -> Rc<Warden> {
+        Rc::clone(&self.warden)
+    }
+
     /// Serves until dropped.
     pub async fn serve(&self) {
         let begin = |ours: Ours| {
