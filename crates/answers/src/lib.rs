@@ -86,8 +86,8 @@ pub use portal::{
 };
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use setup::{
-    SetupChange, SetupChoices, SetupClient, SetupDifference, SetupDone, SetupLine, SetupPlan,
-    SetupRelease, SetupRevert, SetupRouter, SetupStates, SetupStrength,
+    SetupChange, SetupChoices, SetupClient, SetupDifference, SetupDocument, SetupDone, SetupJoin,
+    SetupLine, SetupPlan, SetupRelease, SetupRevert, SetupRouter, SetupStates, SetupStrength,
 };
 pub use status::{
     EachPacket, FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, RuleCost,

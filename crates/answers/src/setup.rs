@@ -154,6 +154,27 @@ pub struct SetupClient {
     pub qr: crate::QrPicture,
 }
 
+/// What another node needs to join this one's mesh: a secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupJoin {
+    /// A document for `weir setup import`, or for the wizard.
+    pub document: String,
+    /// The same as a QR code.
+    pub qr: crate::QrPicture,
+}
+
+/// A document, to be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetupDocument {
+    /// As `weir setup export` writes it.
+    pub document: String,
+}
+
+impl api::Body for SetupDocument {
+    const EXPECTED: &'static str = "a JSON object with \"document\"";
+}
+
 /// What is to be taken back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -46,6 +46,25 @@ pub struct Choices {
     pub firewall: Option<Firewall>,
 }
 
+impl Choices {
+    /// What another node needs to join this one's mesh, and nothing else. `None`: there is no mesh.
+    pub fn to_join(&self) -> Option<Choices> {
+        let mesh = self.mesh.clone()?;
+        let country = self.wifi.as_ref().map(|wifi| wifi.country.clone());
+        (mesh.kind != MeshKind::None).then(|| Choices {
+            format: FORMAT,
+            mesh: Some(Mesh {
+                country: country.unwrap_or_default(),
+                // The other's radios are its own, and so is its Internet.
+                radios: Vec::new(),
+                gateway: false,
+                ..mesh
+            }),
+            ..Choices::default()
+        })
+    }
+}
+
 /// The router itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -245,6 +264,9 @@ pub struct Mesh {
     /// By which radio; by each that is not named elsewhere where none is named.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub radios: Vec<String>,
+    /// The country whose rules hold, as of Wi-Fi. Empty: left as it is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub country: String,
     /// The channel that all nodes share.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channel: Option<u16>,

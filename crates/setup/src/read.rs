@@ -229,6 +229,7 @@ fn mesh(config: &Config) -> Mesh {
             .iter()
             .filter_map(|section| text(section, "device"))
             .collect(),
+        country: String::new(),
         channel: channel.and_then(|channel| channel.parse().ok()),
         gateway: config.get("network", "bat0", "gw_mode").as_deref() == Some("server"),
     }

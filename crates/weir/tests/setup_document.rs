@@ -225,6 +225,93 @@ fn a_document_makes_a_hundred_nodes_the_same() {
     assert!(first.import(&public).contains("nothing changes"));
 }
 
+const NODE: &str = r#"
+format = 1
+[wifi]
+country = "ES"
+networks = [{ ssid = "guifi.net", security = "open", radios = ["radio0"] }]
+[mesh]
+kind = "batman"
+name = "roofs"
+key = "what the neighbours know"
+radios = ["radio1"]
+channel = 48
+gateway = true
+"#;
+
+#[test]
+fn another_node_joins_by_a_code() {
+    let mut first = Router::new("24.10");
+    assert!(first.refused(&["export", "--mesh"]).contains("in no mesh"));
+    assert!(
+        first
+            .import_refused(NODE)
+            .contains("lacks what it takes: kmod-batman-adv")
+    );
+    first.write("lib/netifd/proto/batadv.sh", "");
+    first.import(NODE);
+    first.done(&["confirm"]);
+    let document = first.done(&["export", "--mesh"]);
+    assert!(
+        !document.contains("guifi") && !document.contains("gateway"),
+        "{document}"
+    );
+    assert!(first.done(&["export", "--mesh", "--qr"]).contains('█'));
+
+    // The picture that the page shows is read as a phone reads it.
+    let client = first.serve();
+    let join: Value = client.get("/v1/setup/join").expect("a code");
+    assert_eq!(join["document"], document);
+    let read = read_code(&join["qr"]);
+    assert_eq!(read.trim(), document.trim());
+
+    let body = json!({"document": read});
+    let asked = send(&client, "/v1/setup/read", &body).expect("choices");
+    assert_eq!(asked["choices"]["mesh"]["name"], "roofs");
+    let broken = send(
+        &client,
+        "/v1/setup/read",
+        &json!({"document": "format = 1\n[mesh"}),
+    );
+    assert!(matches!(broken, Err(ClientError::Problem(_))), "{broken:?}");
+
+    let second = Router::new("25.12");
+    second.write("lib/netifd/proto/batadv.sh", "");
+    // The channel says which of its radios it takes.
+    second.import(&document);
+    let wireless = second.read("etc/config/wireless");
+    assert!(
+        wireless.contains("option mesh_id 'roofs'") && wireless.contains("'ES'"),
+        "{wireless}"
+    );
+    // Its own network stays as it was.
+    assert!(wireless.contains("option ssid 'OpenWrt'"), "{wireless}");
+}
+
+/// What a QR code says, drawn as the page draws it.
+fn read_code(code: &Value) -> String {
+    const SCALE: usize = 4;
+    let side = code["side"]
+        .as_u64()
+        .and_then(|side| usize::try_from(side).ok());
+    let side = side.expect("a side");
+    let mut dark = vec![false; side * side];
+    for module in code["path"].as_str().expect("a path").split('M').skip(1) {
+        let (place, _) = module.split_once('h').expect("a square");
+        let (x, y) = place.split_once(' ').expect("a place");
+        let number = |text: &str| text.parse::<usize>().expect("a number");
+        dark[number(y) * side + number(x)] = true;
+    }
+    let shade = |x: usize, y: usize| match dark[y / SCALE * side + x / SCALE] {
+        true => 0,
+        false => 255,
+    };
+    let pixels = side * SCALE;
+    let mut picture = rqrr::PreparedImage::prepare_from_greyscale(pixels, pixels, shade);
+    let grids = picture.detect_grids();
+    grids[0].decode().expect("it can be read").1
+}
+
 #[test]
 fn what_nobody_confirms_goes_and_the_password_with_it() {
     let router = Router::new("25.12");

@@ -13,6 +13,7 @@ impl Planner<'_> {
         if lacks {
             return;
         }
+        self.country("mesh.country", &mesh.country);
         let radios = self.mesh_radios(mesh);
         let names: Vec<String> = radios.iter().map(|radio| section(&radio.name)).collect();
         if mesh.kind != MeshKind::Batman {
@@ -60,7 +61,17 @@ impl Planner<'_> {
             return Vec::new();
         }
         if mesh.radios.is_empty() {
-            let radios: Vec<Radio> = self.facts.radios.iter().filter(can).cloned().collect();
+            let radios: Vec<Radio> = self
+                .facts
+                .radios
+                .iter()
+                .filter(can)
+                .filter(|radio| {
+                    mesh.channel
+                        .is_none_or(|channel| has_channel(radio, channel))
+                })
+                .cloned()
+                .collect();
             if radios.is_empty() {
                 let what = "a radio that can do it".to_owned();
                 self.wrong("mesh.kind", &Wrong::NotHere(what));
@@ -194,6 +205,13 @@ impl Planner<'_> {
         let device = self.config.get("network", "lan", "device")?;
         self.config.which("network", "device", "name", &device)
     }
+}
+
+/// Whether a channel is of a radio's bands, as far as its number tells: those of 6 GHz have numbers
+/// of the others (IEEE 802.11, annex E).
+fn has_channel(radio: &Radio, channel: u16) -> bool {
+    let band = if channel <= 14 { "2g" } else { "5g" };
+    radio.bands.is_empty() || radio.bands.iter().any(|known| known == band)
 }
 
 /// The section of a radio's part in the mesh, in `wireless` and in `network`.

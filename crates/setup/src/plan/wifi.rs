@@ -26,7 +26,7 @@ pub(crate) fn whom(section: &Section) -> Option<Whom> {
 
 impl Planner<'_> {
     pub(super) fn wifi(&mut self, wifi: &Wifi) {
-        self.country(&wifi.country);
+        self.country("wifi.country", &wifi.country);
         let good: Vec<bool> = (wifi.networks.iter().enumerate())
             .map(|(n, network)| self.good_network(&format!("wifi.networks[{n}]"), network, wifi))
             .collect();
@@ -131,12 +131,12 @@ impl Planner<'_> {
         }
     }
 
-    fn country(&mut self, country: &str) {
+    pub(super) fn country(&mut self, field: &str, country: &str) {
         if country.is_empty() {
             return;
         }
         if country.len() != 2 || !country.bytes().all(|c| c.is_ascii_uppercase()) {
-            return self.wrong("wifi.country", &Wrong::NotACountry);
+            return self.wrong(field, &Wrong::NotACountry);
         }
         for radio in &self.facts.radios {
             self.config.section("wireless", &radio.name, "wifi-device");

@@ -10,6 +10,7 @@ use super::apply::{self, How, print};
 use super::command::seconds;
 use super::desk::{Desk, without_secrets};
 use crate::Error;
+use crate::output::qr;
 use crate::output::{Output, Tone, harmless};
 
 /// Bytes of the longest document.
@@ -21,6 +22,12 @@ pub struct ExportArgs {
     /// Leave out passwords and keys: what the document says may be read by anybody
     #[arg(long)]
     without_secrets: bool,
+    /// Only what another node needs to join this one's mesh
+    #[arg(long, conflicts_with = "without_secrets")]
+    mesh: bool,
+    /// As a QR code, to be read by the other node's wizard
+    #[arg(long, requires = "mesh")]
+    qr: bool,
 }
 
 /// What `import` takes.
@@ -44,9 +51,25 @@ pub fn export(desk: &Desk, args: &ExportArgs, output: &mut Output<'_>) -> Result
     if args.without_secrets {
         choices = without_secrets(choices).0;
     }
+    if args.mesh {
+        choices = choices.to_join().ok_or_else(|| {
+            let hint = "join one first: [mesh] of a document, or the wizard";
+            Error::new("this router is in no mesh", hint)
+        })?;
+    }
     let text = toml::to_string(&choices)
         .map_err(|error| Error::because("the document cannot be written", &error, "report this"))?;
-    Ok(output.line(text.trim_end())?)
+    if !args.qr {
+        return Ok(output.line(text.trim_end())?);
+    }
+    let rows = qr::rows(text.trim_end(), output.has_colour()).ok_or_else(|| {
+        let hint = "leave out --qr, and carry the document over as a file";
+        Error::new("that is too long for a QR code", hint)
+    })?;
+    for row in rows {
+        output.line(&row)?;
+    }
+    Ok(())
 }
 
 pub fn import(
@@ -102,11 +125,14 @@ fn read(file: &Path) -> Result<Choices, Error> {
     opened
         .and_then(|opened| opened.take(LONGEST).read_to_string(&mut text))
         .map_err(|error| broken(&error, "name a document of `weir setup export`"))?;
-    let choices: Choices = toml::from_str(&text).map_err(|error| {
-        broken(
-            &error,
-            "`weir setup export` writes one to look at; docs/setup.md has all of it",
-        )
+    understood(&shown, &text)
+}
+
+/// Understands a document.
+pub fn understood(shown: &str, text: &str) -> Result<Choices, Error> {
+    let choices: Choices = toml::from_str(text).map_err(|error| {
+        let hint = "`weir setup export` writes one to look at; docs/setup.md has all of it";
+        Error::because(format!("{shown} cannot be read"), &error, hint)
     })?;
     if choices.format != FORMAT {
         return Err(Error::new(

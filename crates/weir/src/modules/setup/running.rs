@@ -51,6 +51,8 @@ impl Module for Running {
         let socket = &self.socket;
         vec![
             get(socket, "/v1/setup"),
+            get(socket, "/v1/setup/join"),
+            post(socket, "/v1/setup/read"),
             post(socket, "/v1/setup/plan"),
             post(socket, "/v1/setup/apply"),
             post(socket, "/v1/setup/confirm"),

@@ -7,7 +7,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use answers::{SetupChoices, SetupDone, SetupLine, SetupPlan, SetupRevert, SetupRouter};
+use answers::{
+    QrPicture, SetupChoices, SetupDocument, SetupDone, SetupJoin, SetupLine, SetupPlan,
+    SetupRevert, SetupRouter,
+};
 use api::{Asked, Later, Limits, Listener, Method, Nothing, Problem, Route, Routes, Who};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
@@ -16,10 +19,12 @@ use super::apply::{self, How};
 use super::command::{states, told};
 use super::config::Setup;
 use super::desk::{Desk, without_secrets};
+use super::document;
 use super::place::{Place, trouble};
 use crate::Error;
 use crate::config::LogLevel;
 use crate::log;
+use crate::output::qr;
 
 /// Seconds in which a change has to be confirmed, where nobody says.
 const WITHIN: u64 = 120;
@@ -147,6 +152,22 @@ impl Server {
         }
     }
 
+    fn join(&self) -> Result<SetupJoin, Error> {
+        let choices = self.desk().look()?.choices;
+        let none = || {
+            let hint = "choose one in the wizard first";
+            Error::new("this router is in no mesh", hint)
+        };
+        let document = toml::to_string(&choices.to_join().ok_or_else(none)?).map_err(|error| {
+            Error::because("the document cannot be written", &error, "report this")
+        })?;
+        let (side, path) = qr::path(document.trim_end()).ok_or_else(none)?;
+        Ok(SetupJoin {
+            document,
+            qr: QrPicture { side, path },
+        })
+    }
+
     fn confirm(&self) -> Result<SetupDone, Error> {
         let place = self.desk().place;
         place.recover()?;
@@ -181,7 +202,7 @@ fn routes(setup: &Setup, config: Option<&Path>) -> Routes {
         config: config.map(Path::to_owned),
     });
     let me = || Arc::clone(&server);
-    let (look, plan, apply, confirm, revert) = (me(), me(), me(), me(), me());
+    let (look, join, plan, apply, confirm, revert) = (me(), me(), me(), me(), me(), me());
     Routes::new([
         Route::later(
             Method::GET,
@@ -190,6 +211,29 @@ fn routes(setup: &Setup, config: Option<&Path>) -> Routes {
             move |_: Asked<(), Nothing>| {
                 let server = Arc::clone(&look);
                 apart(move || server.router())
+            },
+        ),
+        Route::later(
+            Method::GET,
+            "/v1/setup/join",
+            Who::Root,
+            move |_: Asked<(), Nothing>| {
+                let server = Arc::clone(&join);
+                apart(move || server.join())
+            },
+        ),
+        Route::later(
+            Method::POST,
+            "/v1/setup/read",
+            Who::Root,
+            move |asked: Asked<(), SetupDocument>| {
+                apart(move || {
+                    let choices = document::understood("the document", &asked.body.document)?;
+                    Ok(SetupChoices {
+                        choices,
+                        ..SetupChoices::default()
+                    })
+                })
             },
         ),
         Route::later(
