@@ -58,6 +58,7 @@ pub mod offload;
 mod portal;
 mod settings;
 mod setup;
+mod setup_detect;
 mod status;
 
 pub use capture::{CaptureQuery, CaptureSide, CaptureSummary};
@@ -84,6 +85,7 @@ pub use portal::{
 };
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use setup::{SetupChange, SetupDifference, SetupLine, SetupStates};
+pub use setup_detect::{SetupDetails, SetupEvidence, SetupLan, SetupSuggestion, SetupUplink};
 pub use status::{
     EachPacket, FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, RuleCost,
     ShadowCounts, Status,

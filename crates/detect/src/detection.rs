@@ -110,6 +110,11 @@ impl Detection {
         }
     }
 
+    /// The port has its own address of the link by now.
+    pub fn link_local(&mut self, address: Ipv6Addr) {
+        self.options.link_local = Some(address);
+    }
+
     /// Notes what only the system knows: that the port is in use.
     pub fn in_use(&mut self, how: &str, now: u64) {
         let told = (

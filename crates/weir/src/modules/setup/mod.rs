@@ -3,7 +3,9 @@
 mod apply;
 mod command;
 pub mod config;
+pub mod detect;
 mod guard;
+mod interfaces;
 mod place;
 mod uci;
 
