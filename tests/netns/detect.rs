@@ -15,24 +15,38 @@ use scene::{LINE, PORT, ROUTER, Scene, UP, WAN};
 #[track_caller]
 fn is(found: &SetupUplink, internet: &str, vlan: Option<u16>, sure: bool) {
     let said = &found.suggestion;
-    assert_eq!((said.internet.as_str(), said.vlan, said.sure), (internet, vlan, sure), "{said:#?}");
+    assert_eq!(
+        (said.internet.as_str(), said.vlan, said.sure),
+        (internet, vlan, sure),
+        "{said:#?}"
+    );
 }
 
 #[track_caller]
 fn untold(found: &SetupUplink, what: &str) {
     let untold = &found.suggestion.untold;
-    assert!(untold.iter().any(|it| it.contains(what)), "{what} is not in {untold:#?}");
+    assert!(
+        untold.iter().any(|it| it.contains(what)),
+        "{what} is not in {untold:#?}"
+    );
 }
 
 #[track_caller]
 fn why(found: &SetupUplink, what: &str) {
     let why = &found.suggestion.why;
-    assert!(why.iter().any(|it| it.contains(what)), "{what} is not in {why:#?}");
+    assert!(
+        why.iter().any(|it| it.contains(what)),
+        "{what} is not in {why:#?}"
+    );
 }
 
 #[track_caller]
 fn heard(found: &SetupUplink, kind: &str) {
-    assert!(found.evidence.iter().any(|it| it.kind == kind), "no {kind}: {:#?}", found.evidence);
+    assert!(
+        found.evidence.iter().any(|it| it.kind == kind),
+        "no {kind}: {:#?}",
+        found.evidence
+    );
 }
 
 const PORTAL: &str = "Whether a log-in page";
@@ -51,7 +65,10 @@ fn dhcp() -> Result<(), Error> {
     is(&found, "dhcp", None, true);
     let details = &found.suggestion.details;
     assert_eq!(details.gateway.as_deref(), Some("192.0.2.1"));
-    assert_eq!((details.network.as_deref(), &details.dns[..]), (Some("192.0.2.0/24"), &["192.0.2.53".to_owned()][..]));
+    assert_eq!(
+        (details.network.as_deref(), &details.dns[..]),
+        (Some("192.0.2.0/24"), &["192.0.2.53".to_owned()][..])
+    );
     assert!(!details.ipv6 && found.suggestion.lan.is_none());
     untold(&found, PORTAL);
     Ok(())
@@ -91,7 +108,10 @@ fn dhcp_that_would_rather_have_ipv6_only_with_nat64() -> Result<(), Error> {
     scene.advertises("isp", &[&NAT64])?;
     let found = scene.found()?;
     is(&found, "dhcpv6-only", None, false);
-    assert_eq!(found.suggestion.details.nat64.as_deref(), Some("64:ff9b::/96"));
+    assert_eq!(
+        found.suggestion.details.nat64.as_deref(),
+        Some("64:ff9b::/96")
+    );
     why(&found, "asks devices to do without IPv4");
     Ok(())
 }
@@ -107,7 +127,11 @@ fn dhcp_and_ipv6_without_a_prefix() -> Result<(), Error> {
     let details = &found.suggestion.details;
     assert!(details.ipv6 && details.delegated.is_empty());
     assert_eq!(details.prefixes, ["2001:db8:1::/64"]);
-    assert!(details.dns.contains(&"2001:db8::53".into()), "{:?}", details.dns);
+    assert!(
+        details.dns.contains(&"2001:db8::53".into()),
+        "{:?}",
+        details.dns
+    );
     why(&found, "without a prefix for the LAN");
     Ok(())
 }
@@ -138,6 +162,26 @@ fn ipv6_only_with_a_prefix() -> Result<(), Error> {
     Ok(())
 }
 
+/// The kernel does not answer for the port, but the router was told where it is.
+#[test]
+fn ipv6_only_at_a_port_without_an_address_of_its_link() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene
+        .lab
+        .node(ROUTER)?
+        .run(&format!("ip addr flush dev {WAN}"))?;
+    scene.peer("isp", &ISP6)?;
+    scene.radvd("isp", &format!("AdvManagedFlag on; {PREFIX}"))?;
+    let found = scene.found()?;
+    is(&found, "dhcpv6-only", None, false);
+    untold(&found, "asks for this port's address first");
+    scene.delegates("isp", "2001:db8:100::/56")?;
+    let found = scene.found()?;
+    is(&found, "dhcpv6-only", None, true);
+    assert_eq!(found.suggestion.details.delegated, ["2001:db8:100::/56"]);
+    Ok(())
+}
+
 #[test]
 fn ipv6_only_without_a_prefix() -> Result<(), Error> {
     let mut scene = Scene::new()?;
@@ -159,7 +203,10 @@ fn ipv6_only_with_nat64() -> Result<(), Error> {
     scene.delegates("isp", "2001:db8:100::/56")?;
     let found = scene.found()?;
     is(&found, "dhcpv6-only", None, true);
-    assert_eq!(found.suggestion.details.nat64.as_deref(), Some("64:ff9b::/96"));
+    assert_eq!(
+        found.suggestion.details.nat64.as_deref(),
+        Some("64:ff9b::/96")
+    );
     why(&found, "464XLAT");
     Ok(())
 }
@@ -172,7 +219,10 @@ fn ipv6_only_with_a_captive_portal() -> Result<(), Error> {
     scene.advertises("isp", &[&page])?;
     let found = scene.found()?;
     is(&found, "dhcpv6-only", None, false);
-    assert_eq!(found.suggestion.details.portal.as_deref(), Some("http://a.example/"));
+    assert_eq!(
+        found.suggestion.details.portal.as_deref(),
+        Some("http://a.example/")
+    );
     Ok(())
 }
 
@@ -186,7 +236,13 @@ fn tunnelled(option: &str) -> Result<SetupUplink, Error> {
     is(&found, "dhcpv6-only", None, false);
     assert!(found.suggestion.details.addresses[0].starts_with("2001:db8:1::1"));
     untold(&found, "prefix for the LAN");
-    assert!(!found.suggestion.untold.iter().any(|it| it.contains("How IPv4")));
+    assert!(
+        !found
+            .suggestion
+            .untold
+            .iter()
+            .any(|it| it.contains("How IPv4"))
+    );
     Ok(found)
 }
 
@@ -195,7 +251,10 @@ fn ds_lite() -> Result<(), Error> {
     // "aftr.example", in the form of the DNS.
     let name = "dhcp-option=option6:64,04:61:66:74:72:07:65:78:61:6d:70:6c:65:00";
     let found = tunnelled(name)?;
-    assert_eq!(found.suggestion.details.aftr.as_deref(), Some("aftr.example"));
+    assert_eq!(
+        found.suggestion.details.aftr.as_deref(),
+        Some("aftr.example")
+    );
     heard(&found, "ds-lite");
     why(&found, "tunnel to aftr.example");
     Ok(())
@@ -216,7 +275,13 @@ fn pppoe() -> Result<(), Error> {
     let found = scene.found()?;
     is(&found, "pppoe", None, true);
     let details = &found.suggestion.details;
-    assert_eq!((&details.services[..], &details.concentrators[..]), (&["gold".to_owned(), "silver".to_owned()][..], &["BRAS1".to_owned()][..]));
+    assert_eq!(
+        (&details.services[..], &details.concentrators[..]),
+        (
+            &["gold".to_owned(), "silver".to_owned()][..],
+            &["BRAS1".to_owned()][..]
+        )
+    );
     untold(&found, "User name and password");
     untold(&found, "gold and silver");
     Ok(())
@@ -267,7 +332,10 @@ fn dhcp_in_vlan_35() -> Result<(), Error> {
     scene.dhcp("isp", &[])?;
     let found = scene.found()?;
     is(&found, "dhcp", Some(35), true);
-    assert_eq!(found.suggestion.details.gateway.as_deref(), Some("192.0.2.1"));
+    assert_eq!(
+        found.suggestion.details.gateway.as_deref(),
+        Some("192.0.2.1")
+    );
     untold(&found, PORTAL);
     Ok(())
 }
@@ -314,6 +382,11 @@ fn a_vlan_that_is_neither_tried_nor_heard_cannot_be_told() -> Result<(), Error> 
     let mut scene = Scene::new()?;
     scene.tagged("isp", 1235, &ISP)?;
     scene.dhcp("isp", &[])?;
+    // Or the kernel there would say to which groups it belongs.
+    scene
+        .lab
+        .node("isp")?
+        .sysctl("net.ipv6.conf.all.disable_ipv6", 1)?;
     let found = scene.found()?;
     is(&found, "none", None, false);
     untold(&found, "another VLAN than those tried");
@@ -324,7 +397,7 @@ fn a_vlan_that_is_neither_tried_nor_heard_cannot_be_told() -> Result<(), Error> 
 fn a_static_network_whose_router_is_asked_for() -> Result<(), Error> {
     let mut scene = Scene::new()?;
     scene.peer("gate", &["203.0.113.254/24"])?;
-    for (host, address) in [("a", "203.0.113.7/24"), ("b", "203.0.113.9/24")] {
+    for (host, address) in [("east", "203.0.113.7/24"), ("west", "203.0.113.9/24")] {
         scene.peer(host, &[address])?;
         scene.asks(host, "203.0.113.254")?;
     }
@@ -333,7 +406,10 @@ fn a_static_network_whose_router_is_asked_for() -> Result<(), Error> {
     let details = &found.suggestion.details;
     assert_eq!(details.gateway.as_deref(), Some("203.0.113.254"));
     assert_eq!(details.network.as_deref(), Some("203.0.113.0/24"));
-    assert_eq!(details.addresses, ["203.0.113.7", "203.0.113.9", "203.0.113.254"]);
+    assert_eq!(
+        details.addresses,
+        ["203.0.113.7", "203.0.113.9", "203.0.113.254"]
+    );
     why(&found, "203.0.113.254 is there");
     untold(&found, "Which address is free");
     untold(&found, "Name servers");
@@ -344,8 +420,8 @@ fn a_static_network_whose_router_is_asked_for() -> Result<(), Error> {
 fn a_static_network_of_two_who_ask_for_each_other() -> Result<(), Error> {
     let mut scene = Scene::new()?;
     for (host, address, other) in [
-        ("a", "203.0.113.7/24", "203.0.113.9"),
-        ("b", "203.0.113.9/24", "203.0.113.7"),
+        ("east", "203.0.113.7/24", "203.0.113.9"),
+        ("west", "203.0.113.9/24", "203.0.113.7"),
     ] {
         scene.peer(host, &[address])?;
         scene.asks(host, other)?;
@@ -360,12 +436,18 @@ fn a_static_network_of_two_who_ask_for_each_other() -> Result<(), Error> {
 fn the_lan_has_the_uplinks_network() -> Result<(), Error> {
     let mut scene = Scene::new()?;
     scene.peer("isp", &["192.168.1.1/24"])?;
-    scene.dnsmasq("isp", &["dhcp-range=192.168.1.50,192.168.1.60,255.255.255.0,2m"])?;
+    scene.dnsmasq(
+        "isp",
+        &["dhcp-range=192.168.1.50,192.168.1.60,255.255.255.0,2m"],
+    )?;
     let found = scene.found()?;
     is(&found, "dhcp", None, true);
     heard(&found, "overlap");
     let lan = found.suggestion.lan.expect("another network");
-    assert_eq!((lan.former.as_str(), lan.network.as_deref()), ("192.168.1.0/24", Some("192.168.2.0/24")));
+    assert_eq!(
+        (lan.former.as_str(), lan.network.as_deref()),
+        ("192.168.1.0/24", Some("192.168.2.0/24"))
+    );
     Ok(())
 }
 
@@ -375,7 +457,10 @@ fn two_servers_of_dhcp() -> Result<(), Error> {
     scene.peer("isp", &ISP)?;
     scene.dhcp("isp", &[])?;
     scene.peer("other", &["10.0.0.1/24"])?;
-    scene.dnsmasq("other", &["dhcp-range=10.0.0.50,10.0.0.60,255.255.255.0,2m"])?;
+    scene.dnsmasq(
+        "other",
+        &["dhcp-range=10.0.0.50,10.0.0.60,255.255.255.0,2m"],
+    )?;
     let found = scene.found()?;
     is(&found, "dhcp", None, false);
     heard(&found, "conflict");
@@ -397,7 +482,10 @@ fn silence() -> Result<(), Error> {
 #[test]
 fn no_link() -> Result<(), Error> {
     let scene = Scene::new()?;
-    scene.lab.node(LINE)?.run(&format!("ip link set {PORT} down"))?;
+    scene
+        .lab
+        .node(LINE)?
+        .run(&format!("ip link set {PORT} down"))?;
     let found = scene.found()?;
     is(&found, "none", None, true);
     heard(&found, "no-link");
@@ -459,7 +547,10 @@ fn what_is_said_in_a_vlan_is_not_said_without() -> Result<(), Error> {
     scene.says("isp", frame)?;
     let found = scene.found()?;
     is(&found, "static", Some(999), false);
-    assert_eq!(found.suggestion.details.gateway.as_deref(), Some("203.0.113.1"));
+    assert_eq!(
+        found.suggestion.details.gateway.as_deref(),
+        Some("203.0.113.1")
+    );
     assert_eq!(found.port, WAN);
     Ok(())
 }

@@ -81,7 +81,9 @@ fn option(message: &mut Vec<u8>, number: u16, value: &[u8]) {
 
 /// Reads what is advertised to this station: the number of the question (24 bits), and that.
 pub fn advertise(datagram: &Datagram<'_, Ipv6Addr>, mac: Mac) -> Option<(u32, Advertise)> {
-    if (datagram.source, datagram.destination) != (SERVER, CLIENT) {
+    // From which port a server answers is left open (RFC 8415, section 7.2), and WIDE's dhcp6s
+    // takes any.
+    if datagram.destination != CLIENT {
         return None;
     }
     let mut reader = Reader(datagram.data);

@@ -74,7 +74,7 @@ pub fn untold(heard: &Detection, internet: Internet, place: &Place) -> Vec<Strin
     if silent && place.servers.is_empty() {
         all.push("What the DHCPv6 server has that the router speaks of: it did not answer.".into());
     }
-    if heard.options.link_local.is_none() {
+    if heard.options.link_local.is_none() && place.servers.is_empty() {
         all.push(
             "Whether there is a DHCPv6 server that asks for this port's address first: the port \
              has none, and nothing was answered."

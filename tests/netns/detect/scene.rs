@@ -22,7 +22,7 @@ pub const WAN: &str = "wan";
 pub const LINE: &str = "line";
 pub const PORT: &str = "port";
 /// What all others call their device.
-pub const UP: &str = "up";
+pub const UP: &str = "net";
 const BROADCAST: u8 = 1;
 
 /// A router's port, a switch, and who is behind it. All goes when dropped.
@@ -80,7 +80,8 @@ impl Scene {
     pub fn tagged(&mut self, role: &str, vlan: u16, addresses: &[&str]) -> Result<(), Error> {
         self.lab.router(role)?;
         let (inside, outside) = (format!("{role}i"), format!("{role}o"));
-        self.lab.wire((role, UP), (LINE, &inside), Offloads::Plain)?;
+        self.lab
+            .wire((role, UP), (LINE, &inside), Offloads::Plain)?;
         let line = self.lab.node(LINE)?;
         let join = format!("{role}s");
         line.ip(&format!(
@@ -110,12 +111,17 @@ impl Scene {
     fn addresses(&self, role: &str, addresses: &[&str]) -> Result<(), Error> {
         let own = format!("{}/64", link_local(role, UP));
         self.lab.address(role, UP, &own)?;
-        addresses.iter().try_for_each(|address| self.lab.address(role, UP, address))
+        addresses
+            .iter()
+            .try_for_each(|address| self.lab.address(role, UP, address))
     }
 
     /// A program of a peer. It waits until the peer listens at that UDP port, where one is given.
     fn start(&mut self, role: &str, command: &mut Command, port: Option<u16>) -> Result<(), Error> {
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let node = self.lab.node(role)?;
         let process = node.start(command)?;
         if let Some(port) = port {
@@ -133,12 +139,24 @@ impl Scene {
     /// dnsmasq: the words behind the dashes.
     pub fn dnsmasq(&mut self, role: &str, options: &[&str]) -> Result<(), Error> {
         let mut command = Command::new("dnsmasq");
-        command.args(["--no-daemon", "--conf-file=/dev/null", "--port=0", "--user=root"]);
-        command.args(["--pid-file=", "--interface=up", "--dhcp-authoritative", "--no-ping"]);
+        command.args([
+            "--no-daemon",
+            "--conf-file=/dev/null",
+            "--port=0",
+            "--user=root",
+        ]);
+        command.args([
+            "--pid-file=",
+            "--interface=net",
+            "--dhcp-authoritative",
+            "--no-ping",
+        ]);
         let leases = self.folder.join(format!("{role}-leases"));
         command.arg(format!("--dhcp-leasefile={}", leases.display()));
         command.args(options.iter().map(|option| format!("--{option}")));
-        let six = options.iter().any(|option| option.starts_with("dhcp-range=2001"));
+        let six = options
+            .iter()
+            .any(|option| option.starts_with("dhcp-range=2001"));
         self.start(role, &mut command, Some(if six { 547 } else { 67 }))
     }
 
@@ -158,11 +176,15 @@ impl Scene {
     /// radvd, with what stands in its interface's braces.
     pub fn radvd(&mut self, role: &str, text: &str) -> Result<(), Error> {
         let file = self.folder.join("radvd.conf");
-        let text = format!("interface {UP} {{ AdvSendAdvert on; MinRtrAdvInterval 3;\n\
-            MaxRtrAdvInterval 4; {text} }};\n");
+        let text = format!(
+            "interface {UP} {{ AdvSendAdvert on; MinRtrAdvInterval 3;\n\
+            MaxRtrAdvInterval 4; {text} }};\n"
+        );
         std::fs::write(&file, text).map_err(Error::system("write radvd's file"))?;
         let mut command = Command::new("radvd");
-        command.args(["--nodaemon", "--logmethod=stderr", "-C"]).arg(&file);
+        command
+            .args(["--nodaemon", "--logmethod=stderr", "-C"])
+            .arg(&file);
         command.arg("-p").arg(self.folder.join("radvd.pid"));
         self.start(role, &mut command, None)
     }
@@ -177,7 +199,12 @@ impl Scene {
         );
         std::fs::write(&file, text).map_err(Error::system("write dhcp6s's file"))?;
         let mut command = Command::new("dhcp6s");
-        command.arg("-f").arg("-c").arg(&file).arg("-P").arg(self.folder.join("dhcp6s.pid"));
+        command
+            .arg("-f")
+            .arg("-c")
+            .arg(&file)
+            .arg("-P")
+            .arg(self.folder.join("dhcp6s.pid"));
         self.start(role, command.arg(UP), Some(547))
     }
 
@@ -185,7 +212,9 @@ impl Scene {
     pub fn pppoe(&mut self, role: &str, services: &[&str]) -> Result<(), Error> {
         let mut command = Command::new("pppoe-server");
         command.args(["-F", "-I", UP, "-C", "BRAS1", "-L", "192.0.2.1"]);
-        command.arg("-X").arg(self.folder.join(format!("{role}-pppoe.pid")));
+        command
+            .arg("-X")
+            .arg(self.folder.join(format!("{role}-pppoe.pid")));
         for service in services {
             command.args(["-S", service]);
         }
@@ -194,9 +223,8 @@ impl Scene {
 
     /// Somebody who asks for another again and again, as those do who have forgotten.
     pub fn asks(&mut self, role: &str, whom: &str) -> Result<(), Error> {
-        let script = format!(
-            "while :; do ip neigh flush dev {UP}; ping -c 1 -W 1 {whom}; sleep 0.2; done"
-        );
+        let script =
+            format!("while :; do ip neigh flush dev {UP}; ping -c 1 -W 1 {whom}; sleep 0.2; done");
         self.start(role, Command::new("sh").args(["-c", &script]), None)
     }
 
@@ -257,11 +285,18 @@ impl Scene {
     /// `weir setup detect …`, at the router: exit code, what it prints, and its errors.
     pub fn run(&self, words: &[&str]) -> Result<(Option<i32>, String, String), Error> {
         let mut command = Command::new(binary());
-        command.args(["setup", "detect"]).args(words).stdin(Stdio::null());
+        command
+            .args(["setup", "detect"])
+            .args(words)
+            .stdin(Stdio::null());
         let output = self.lab.node(ROUTER)?.enter(|| command.output())?;
         let output = output.map_err(Error::system("run weir"))?;
         let text = |octets: Vec<u8>| String::from_utf8_lossy(&octets).into_owned();
-        Ok((output.status.code(), text(output.stdout), text(output.stderr)))
+        Ok((
+            output.status.code(),
+            text(output.stdout),
+            text(output.stderr),
+        ))
     }
 
     /// What is found at the router's port, with a LAN of 192.168.1.0/24.
@@ -277,7 +312,16 @@ impl Scene {
 pub fn link_local(role: &str, device: &str) -> Ipv6Addr {
     let [a, b, c, d, e, f] = mac(role, device).map(u16::from);
     let first = (a ^ 2) << 8 | b;
-    Ipv6Addr::new(0xfe80, 0, 0, 0, first, c << 8 | 0xff, 0xfe00 | d, e << 8 | f)
+    Ipv6Addr::new(
+        0xfe80,
+        0,
+        0,
+        0,
+        first,
+        c << 8 | 0xff,
+        0xfe00 | d,
+        e << 8 | f,
+    )
 }
 
 /// Does something again and again until it is dropped.

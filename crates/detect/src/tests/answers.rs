@@ -213,7 +213,7 @@ impl Wire {
         let asked = self.question(vlan, frame::IPV6, Some(17));
         let message = [&[2][..], &asked[49..52], options].concat();
         let (from, to) = (frame::link_local(SERVER), frame::link_local(MAC));
-        let packet = frame::datagram6(from, to, (547, 546), &message);
+        let packet = frame::datagram6(from, to, (50_155, 546), &message);
         ethernet(MAC, SERVER, vlan, frame::IPV6, &packet)
     }
 

@@ -111,6 +111,7 @@ impl Run<'_> {
         let patience = if raised.is_some() { NEW_LINK } else { LINK };
         let mut end = self.begin + patience;
         let mut linked = false;
+        let mut ear = None;
         let mut look = self.begin;
         while Instant::now() < end {
             if raised.is_some_and(Raised::is_interrupted) {
@@ -127,6 +128,7 @@ impl Run<'_> {
                     // Of a device that was down it comes with the link.
                     if let Some(address) = port.link_local() {
                         self.detection.link_local(address);
+                        ear = ear.or_else(|| port.ear(address));
                     }
                     self.detection.link(there, self.now());
                 }

@@ -1,6 +1,6 @@
 //! The port: found by its name, and what it is used for already.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddrV6, UdpSocket};
 
 use ::detect::Mac;
 use kernel::io::Policy;
@@ -93,6 +93,13 @@ impl Port {
         let own = own.filter(|entry| entry.interface_name == self.name);
         let mut own = own.filter_map(|entry| Some(entry.address?.as_sockaddr_in6()?.ip()));
         own.find(Ipv6Addr::is_unicast_link_local)
+    }
+
+    /// A socket for answers of DHCPv6, which nobody reads: the packet socket hears them. Without
+    /// it the kernel would tell the server that nobody is there (ICMPv6). `None` where a client
+    /// listens there already.
+    pub fn ear(&self, address: Ipv6Addr) -> Option<UdpSocket> {
+        UdpSocket::bind(SocketAddrV6::new(address, 546, 0, self.index)).ok()
     }
 
     /// An error about it.
