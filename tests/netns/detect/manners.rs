@@ -36,7 +36,7 @@ fn it_only_asks() -> Result<(), Error> {
     Ok(())
 }
 
-/// Where there is nothing but stations that ask for somebody who is not there: him it asks for, too.
+/// Where there is nothing but stations that ask for somebody who is not there, it asks for him.
 #[test]
 fn it_asks_for_a_gateway_as_nobody() -> Result<(), Error> {
     let mut scene = Scene::new()?;

@@ -252,8 +252,8 @@ impl Scene {
         Ok(())
     }
 
-    /// What the router sends to everybody comes back, as through a switch with a looped cable: once,
-    /// as the laboratory is to survive it.
+    /// What the router sends to everybody comes back, as through a switch with a looped cable: just
+    /// once, as the laboratory is to survive it.
     pub fn reflects(&mut self) -> Result<(), Error> {
         self.lab.host("hub")?;
         self.join(("hub", UP), "hub")?;

@@ -40,9 +40,9 @@ pub struct Found {
 }
 
 /// Finds out what is at a port: asks and listens for so many seconds from the link on, or for less
-/// where all is said. `lans` are the router's own networks. What is heard is told as it comes. Needs
-/// CAP_NET_RAW, and CAP_NET_ADMIN where the port is down. Waits; not to be called from within an
-/// event loop.
+/// where all is said. `lans` are the router's own networks. What is heard is told as it comes.
+/// Needs CAP_NET_RAW, and CAP_NET_ADMIN where the port is down. Waits; not to be called from within
+/// an event loop.
 ///
 /// # Errors
 /// There is no such port, it has no hardware address, or this process may not do that.
