@@ -159,6 +159,18 @@ fn servers_that_differ_are_told() {
 }
 
 #[test]
+fn of_several_servers_one_with_a_router_counts() {
+    let (said, _) = found(|wire| {
+        let page = offer([10, 0, 0, 5], &[(1, &MASK), (54, &[10, 0, 0, 1])]);
+        let way = offer([192, 0, 2, 57], &[(1, &MASK), (3, &ROUTER)]);
+        wire.dhcp(None, &[page, way]);
+    });
+    assert_eq!((said.internet, said.sure), (Internet::Dhcp, false));
+    assert_eq!(said.details.gateway.as_deref(), Some("192.0.2.1"));
+    assert_eq!(said.details.addresses, ["192.0.2.57/24"]);
+}
+
+#[test]
 fn the_lan_moves_out_of_the_way() {
     let (said, evidence) = found(|wire| {
         let options = option4(&[(1, &MASK), (3, &[192, 168, 1, 254])]);
@@ -336,10 +348,15 @@ fn answers_to_others_are_nobodys_concern() {
         wire.hear(&wire.offer_frame(None, &offered, wire.number() ^ 1));
         let mut frame = wire.offer_frame(None, &offered, wire.number());
         // Another station's.
-        frame[14 + 28 + 28] ^= 1;
+        frame[14 + 28 + 33] ^= 1;
         wire.hear(&frame);
         let mut frame = wire.pado_frame(None, &pado("BRAS1", &[]));
         frame[5] ^= 1;
+        wire.hear(&frame);
+        // The answer to another question.
+        let mut frame = wire.pado_frame(None, &pado("BRAS1", &[]));
+        let number = 14 + 6 + pado("BRAS1", &[]).len() + 4;
+        frame[number] ^= 1;
         wire.hear(&frame);
     });
     assert_eq!(said.internet, Internet::None);

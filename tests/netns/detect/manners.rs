@@ -36,6 +36,22 @@ fn it_only_asks() -> Result<(), Error> {
     Ok(())
 }
 
+/// A server of DHCPv6 answers an address that the kernel has, at a port where no program listens:
+/// the kernel is not to say so.
+#[test]
+fn no_server_is_refused() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &[])?;
+    scene.delegates("isp", "2001:db8:100::/56")?;
+    let mut tap = Tap::open(scene.lab.node(LINE)?, PORT)?;
+    heard(&scene.found()?, "dhcpv6");
+    let sent = tap.drain(Duration::from_millis(300))?;
+    let refused =
+        |frame: &&Vec<u8>| frame[12..14] == [0x86, 0xdd] && frame[20] == 58 && frame[54] == 1;
+    assert_eq!(sent.iter().find(refused), None);
+    Ok(())
+}
+
 /// Where there is nothing but stations that ask for somebody who is not there, it asks for him.
 #[test]
 fn it_asks_for_a_gateway_as_nobody() -> Result<(), Error> {
