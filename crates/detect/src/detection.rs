@@ -282,13 +282,12 @@ impl Detection {
         if !place::note(&mut place.offers, frame.from, offer.clone()) {
             return;
         }
-        let others = place.offers.iter().map(|(_, offer)| offer.server);
-        let servers: Vec<_> = others.collect();
+        let servers = place.rivals();
         for told in told::offer(&offer, frame.from) {
             self.tell(frame.vlan, now, told);
         }
-        if servers.len() > 1 {
-            let text = format!("Several DHCP servers answer: {}", listed(&servers));
+        if !servers.is_empty() {
+            let text = format!("DHCP servers say different things: {}", listed(&servers));
             let told = (Kind::Conflict, fields([field("servers", servers)]), text);
             self.tell(frame.vlan, now, told);
         }

@@ -71,6 +71,18 @@ impl Place {
         usable.find(|offer| offer.leads_out()).or(first)
     }
 
+    /// Servers of DHCP, where they say different things of the network. Those that stand in for
+    /// each other say the same.
+    pub fn rivals(&self) -> Vec<Ipv4Addr> {
+        let of = |offer: &Offer| (network(offer), offer.routers.clone());
+        let mut all = self.offers.iter().map(|(_, offer)| of(offer));
+        let first = all.next();
+        if all.all(|other| Some(other) == first) {
+            return Vec::new();
+        }
+        self.offers.iter().map(|(_, offer)| offer.server).collect()
+    }
+
     /// The prefix of NAT64, where a router says it.
     pub fn nat64(&self) -> Option<(Ipv6Addr, u8)> {
         self.routers.iter().find_map(|(_, router)| router.nat64)

@@ -277,11 +277,11 @@ impl Reasons {
                  page only."
             ));
         }
-        if place.offers.len() > 1 {
-            let servers = place.offers.iter().map(|(_, offer)| offer.server);
-            let servers = listed(servers);
+        let rivals = place.rivals();
+        if !rivals.is_empty() {
+            let rivals = listed(rivals);
             self.doubt(format!(
-                "Several DHCP servers answer: {servers}. Whichever is first would win."
+                "DHCP servers say different things: {rivals}. Whichever is first would win."
             ));
         }
         if offer.ipv6_only.is_some() {

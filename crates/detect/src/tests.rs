@@ -159,6 +159,22 @@ fn servers_that_differ_are_told() {
 }
 
 #[test]
+fn servers_that_stand_in_for_each_other_are_no_trouble() {
+    let (said, evidence) = found(|wire| {
+        let options: [(u8, &[u8]); 2] = [(1, &MASK), (3, &ROUTER)];
+        let one = offer([192, 0, 2, 57], &options);
+        let other = offer(
+            [192, 0, 2, 58],
+            &[&options[..], &[(54, &[192, 0, 2, 3])]].concat(),
+        );
+        wire.dhcp(None, &[one, other]);
+    });
+    assert_eq!((said.internet, said.sure), (Internet::Dhcp, true));
+    assert_eq!(said.details.servers, ["192.0.2.1", "192.0.2.3"]);
+    assert!(!evidence.iter().any(|it| it.kind == Kind::Conflict));
+}
+
+#[test]
 fn of_several_servers_one_with_a_router_counts() {
     let (said, _) = found(|wire| {
         let page = offer([10, 0, 0, 5], &[(1, &MASK), (54, &[10, 0, 0, 1])]);

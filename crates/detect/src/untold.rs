@@ -37,7 +37,7 @@ pub fn untold(heard: &Detection, internet: Internet, place: &Place) -> Vec<Strin
         }
     }
     if internet == Internet::Dhcp {
-        if place.offers.len() > 1 {
+        if !place.rivals().is_empty() {
             all.push("Which of the DHCP servers is the provider's.".into());
         }
         if place.offer().is_some_and(|offer| !offer.leads_out()) {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use ::detect::{Detection, Evidence, Network, Options, Suggestion};
 use nix::errno::Errno;
 
-pub use answer::answer;
+pub use answer::{answer, evidence};
 use port::Port;
 use raised::Raised;
 use socket::Socket;
