@@ -59,6 +59,7 @@ mod page;
 mod portal;
 mod settings;
 mod setup;
+mod setup_detect;
 mod status;
 
 pub use capture::{CaptureQuery, CaptureSide, CaptureSummary};
@@ -89,6 +90,7 @@ pub use setup::{
     SetupChange, SetupChoices, SetupClient, SetupDifference, SetupDocument, SetupDone, SetupJoin,
     SetupLine, SetupPlan, SetupRelease, SetupRevert, SetupRouter, SetupStates, SetupStrength,
 };
+pub use setup_detect::{SetupDetails, SetupEvidence, SetupLan, SetupSuggestion, SetupUplink};
 pub use status::{
     EachPacket, FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, RuleCost,
     ShadowCounts, Status,

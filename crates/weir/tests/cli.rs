@@ -57,6 +57,9 @@ fn help_is_as_written() {
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{side}");
         golden(&format!("help-multipath-{side}.txt"), &help.out);
     }
+    let help = run(&["setup", "detect", "--help"]);
+    assert_eq!((help.code, help.err.as_str()), (Some(0), ""));
+    golden("help-setup-detect.txt", &help.out);
     for what in ["lab", "compare", "send", "receive"] {
         let help = run(&["bench", what, "--help"]);
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{what}");
@@ -93,6 +96,8 @@ fn usage_errors_exit_with_2() {
         &["multipath"],
         &["multipath", "pair"],
         &["multipath", "serve", "--listen", "here"],
+        &["setup", "detect", "--seconds", "0"],
+        &["setup", "detect", "--lan", "here"],
         &["bench", "send"],
         &["bench", "send", "pc:0"],
         &["bench", "send", "pc", "--rate", "20000001"],

@@ -44,6 +44,18 @@ impl Device {
     /// # Errors
     /// The kernel refused: ENODEV, it is gone; EINVAL, no such MTU.
     pub fn up(&mut self, mtu: u32) -> Result<(), RequestError> {
+        self.state(true, Some(mtu))
+    }
+
+    /// Brings it up, or takes it down; all else stays.
+    ///
+    /// # Errors
+    /// The kernel refused: ENODEV, it is gone; EPERM.
+    pub fn set_up(&mut self, up: bool) -> Result<(), RequestError> {
+        self.state(up, None)
+    }
+
+    fn state(&mut self, up: bool, mtu: Option<u32>) -> Result<(), RequestError> {
         let link = self.link;
         let question = |sequence| {
             let mut encoder = Encoder::default();
@@ -53,12 +65,15 @@ impl Device {
                 sequence,
                 |encoder| {
                     // ifinfomsg: family, type, index, flags, which of them change.
+                    let flags = if up { IFF_UP } else { 0 };
                     let mut fixed = [0; 16];
                     fixed[4..8].copy_from_slice(&link.to_ne_bytes());
-                    fixed[8..12].copy_from_slice(&IFF_UP.to_ne_bytes());
+                    fixed[8..12].copy_from_slice(&flags.to_ne_bytes());
                     fixed[12..].copy_from_slice(&IFF_UP.to_ne_bytes());
                     encoder.fixed(&fixed);
-                    encoder.attribute(IFLA_MTU, &mtu.to_ne_bytes());
+                    if let Some(mtu) = mtu {
+                        encoder.attribute(IFLA_MTU, &mtu.to_ne_bytes());
+                    }
                 },
             );
             encoder.finish()

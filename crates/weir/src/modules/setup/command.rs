@@ -9,6 +9,7 @@ use clap::{Args, Subcommand};
 use super::apply::{self, How, print};
 use super::config::Setup;
 use super::desk::Desk;
+use super::detect::command::{DetectArgs, detect};
 use super::document::{self, ExportArgs, ImportArgs};
 use super::guard;
 use super::place::{Place, trouble};
@@ -46,6 +47,8 @@ enum What {
     Show(Format),
     /// What waits to be applied, line by line
     Diff(Format),
+    /// Find out what is at the uplink: asks in all ways at once, and says what to use, and why
+    Detect(DetectArgs),
     /// Put into the files what waits, and tell services
     Apply(ApplyArgs),
     /// Keep the change that was made
@@ -111,6 +114,7 @@ pub fn run(args: &SetupArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
     match &args.what {
         What::Show(format) => show(&place, *format, output),
         What::Diff(format) => diff(&place, *format, output),
+        What::Detect(args) => detect(args, effective.of::<Setup>(), output),
         What::Apply(args) => {
             let how = how(&args.why, args.within);
             apply::apply(&place, &place.waiting()?, &how, output)

@@ -1,0 +1,411 @@
+//! The detection itself: frames heard and time passed go in; frames to send and evidence come out.
+
+use std::collections::BTreeMap;
+use std::mem;
+use std::net::Ipv6Addr;
+
+use crate::dhcp4;
+use crate::dhcp6;
+use crate::evidence::{Evidence, Fields, Kind, field, fields, listed};
+use crate::frame::{self, Behind, EVERYBODY, Frame, Mac};
+use crate::network::Network;
+use crate::numbers::{NUMBERS, provider};
+use crate::place::{self, Place};
+use crate::plan::{Plan, Probe};
+use crate::pppoe;
+use crate::router;
+use crate::suggestion::{Suggestion, suggest};
+use crate::told;
+use crate::watch;
+
+/// VLANs that are kept.
+const MOST_PLACES: usize = 32;
+/// Pieces of evidence that are kept, and those of what stations ask each other for.
+const MOST_EVIDENCE: usize = 200;
+const MOST_ASKED: usize = 16;
+/// When a gateway that was only asked for is asked for, too, in milliseconds.
+const PROBED: [u64; 2] = [2800, 3500];
+/// What is heard is conclusive no earlier than that, in milliseconds: servers answer late, as they
+/// look first whether an address is free.
+const EARLIEST: u64 = 2600;
+/// And no news came for so long.
+const QUIET: u64 = 1000;
+
+/// Whose port it is, and what the router has besides.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The port's hardware address.
+    pub mac: Mac,
+    /// Those of the router's other ports.
+    pub others: Vec<Mac>,
+    /// The port's own address of its link, where it has one: the kernel answers for that.
+    pub link_local: Option<Ipv6Addr>,
+    /// The router's own networks.
+    pub lans: Vec<Network>,
+    /// Any number: what is asked carries numbers made of it, by which answers are known.
+    pub seed: u64,
+}
+
+/// A detection that goes on. Times are milliseconds since any moment, and never go back.
+#[derive(Debug)]
+pub struct Detection {
+    pub(crate) options: Options,
+    pub(crate) places: BTreeMap<Option<u16>, Place>,
+    /// Whether there is a link; `None`: nobody said so yet.
+    pub(crate) link: Option<bool>,
+    /// Whether the router heard itself by another port.
+    pub(crate) itself: bool,
+    plan: Plan,
+    sent: usize,
+    probed: usize,
+    began: u64,
+    news_at: u64,
+    asked: usize,
+    told: usize,
+    news: Vec<Evidence>,
+}
+
+impl Detection {
+    /// One that has not begun: it begins with the link.
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            places: BTreeMap::from([(None, Place::default())]),
+            link: None,
+            itself: false,
+            plan: Plan::default(),
+            sent: 0,
+            probed: 0,
+            began: 0,
+            news_at: 0,
+            asked: 0,
+            told: 0,
+            news: Vec::new(),
+        }
+    }
+
+    /// The port has a link, or has none. With the first link, asking begins.
+    pub fn link(&mut self, there: bool, now: u64) {
+        if self.link == Some(there) {
+            return;
+        }
+        if there && self.link != Some(true) {
+            self.began = now;
+        }
+        let first = self.link.is_none();
+        self.link = Some(there);
+        match there {
+            true => self.tell(
+                None,
+                now,
+                (Kind::Link, Fields::new(), "The port has a link".into()),
+            ),
+            false => {
+                let text = match first {
+                    true => "The port has no link: no cable, or nothing that is on at its end",
+                    false => "The link went away",
+                };
+                self.tell(None, now, (Kind::NoLink, Fields::new(), text.into()));
+            }
+        }
+    }
+
+    /// The port has its own address of the link by now.
+    pub fn link_local(&mut self, address: Ipv6Addr) {
+        self.options.link_local = Some(address);
+    }
+
+    /// Notes what only the system knows: that the port is in use.
+    pub fn in_use(&mut self, how: &str, now: u64) {
+        let told = (
+            Kind::InUse,
+            fields([field("how", [how])]),
+            format!("The port {how}"),
+        );
+        self.tell(None, now, told);
+    }
+
+    /// Evidence since the last time.
+    pub fn news(&mut self) -> Vec<Evidence> {
+        mem::take(&mut self.news)
+    }
+
+    /// Frames that are due.
+    pub fn passed(&mut self, now: u64) -> Vec<Vec<u8>> {
+        let mut due = Vec::new();
+        if self.link != Some(true) {
+            return due;
+        }
+        let since = now.saturating_sub(self.began);
+        let places = &self.places;
+        let answered = |(vlan, probe)| {
+            places
+                .get(&vlan)
+                .is_some_and(|place: &Place| place.answered(probe))
+        };
+        while let Some((vlan, probe)) = self.plan.next(since, answered) {
+            due.push(frame_of(&self.options, vlan, probe));
+        }
+        due.extend(self.gateway(since));
+        self.sent += due.len();
+        due
+    }
+
+    /// Frames that were due so far.
+    pub fn sent(&self) -> usize {
+        self.sent
+    }
+
+    /// Milliseconds until the next frame is due; `None`: none is any more.
+    pub fn wake(&self, now: u64) -> Option<u64> {
+        let since = now.saturating_sub(self.began);
+        let gateway = PROBED.get(self.probed).copied();
+        let next = self.plan.wake().into_iter().chain(gateway).min()?;
+        Some(next.saturating_sub(since))
+    }
+
+    /// Whether what was heard is conclusive, and nothing new comes.
+    pub fn is_settled(&self, now: u64) -> bool {
+        let untagged = self.places.get(&None);
+        let conclusive = untagged.is_some_and(|place| {
+            let offered = place.offer().is_some_and(|offer| offer.leads_out());
+            offered || !place.concentrators.is_empty()
+        });
+        conclusive
+            && now.saturating_sub(self.began) >= EARLIEST
+            && now.saturating_sub(self.news_at) >= QUIET
+    }
+
+    /// What follows from what was heard so far.
+    pub fn suggestion(&self) -> Suggestion {
+        suggest(self)
+    }
+
+    /// Takes in a frame, from the first octet of its Ethernet header on, with its tag.
+    pub fn heard(&mut self, octets: &[u8], now: u64) {
+        let Some(frame) = Frame::read(octets) else {
+            return;
+        };
+        if frame.from[0] & 1 == 1 {
+            return;
+        }
+        let vlan = frame.vlan;
+        if !self.places.contains_key(&vlan) {
+            if self.places.len() >= MOST_PLACES {
+                return;
+            }
+            self.places.insert(vlan, Place::default());
+        }
+        if frame.from == self.options.mac {
+            return self.came_back(vlan, now);
+        }
+        if self.options.others.contains(&frame.from) {
+            return self.heard_itself(&frame, now);
+        }
+        if let Some(number) = vlan {
+            self.tagged(number, now);
+        }
+        match frame.kind {
+            frame::ARP => self.arp(&frame, now),
+            frame::PPPOE if frame.to == self.options.mac => self.pppoe(&frame, now),
+            frame::IPV4 => self.ipv4(&frame, now),
+            frame::IPV6 => self.ipv6(&frame, now),
+            _ => {}
+        }
+    }
+
+    fn came_back(&mut self, vlan: Option<u16>, now: u64) {
+        let place = self.places.entry(vlan).or_default();
+        if !mem::replace(&mut place.looped, true) {
+            let text = "Own frames come back: there is a loop in the cabling, or in the modem";
+            self.tell(vlan, now, (Kind::Loop, Fields::new(), text.into()));
+        }
+    }
+
+    fn heard_itself(&mut self, frame: &Frame<'_>, now: u64) {
+        if !mem::replace(&mut self.itself, true) {
+            let mac = frame::shown(frame.from);
+            let text = format!("The cable leads back to another port of this router ({mac})");
+            let told = (Kind::Itself, fields([field("mac", [mac])]), text);
+            self.tell(frame.vlan, now, told);
+        }
+    }
+
+    fn tagged(&mut self, number: u16, now: u64) {
+        let since = now.saturating_sub(self.began);
+        if !self.plan.heard(number, since) {
+            return;
+        }
+        let known = provider(number);
+        let mut text = format!("Frames of VLAN {number} are heard");
+        if let Some(name) = known {
+            text += &format!(" (a number of {name})");
+        }
+        let told = (Kind::Vlan, fields([field("used by", known)]), text);
+        self.tell(Some(number), now, told);
+    }
+
+    fn arp(&mut self, frame: &Frame<'_>, now: u64) {
+        let Some(heard) = watch::arp(frame.payload) else {
+            return;
+        };
+        let place = self.places.entry(frame.vlan).or_default();
+        if place.watch.arp(&heard) && self.asked < MOST_ASKED {
+            self.asked += 1;
+            self.tell(frame.vlan, now, told::arp(&heard));
+        }
+    }
+
+    fn pppoe(&mut self, frame: &Frame<'_>, now: u64) {
+        let Some((number, heard)) = pppoe::offer(frame.payload) else {
+            return;
+        };
+        // RFC 2516, appendix A: the number is said again. An answer without it is for this port
+        // all the same.
+        if number.is_some_and(|number| !self.asked_with(number, u32::MAX)) {
+            return;
+        }
+        let place = self.places.entry(frame.vlan).or_default();
+        if place::note(&mut place.concentrators, frame.from, heard.clone()) {
+            self.tell(frame.vlan, now, told::concentrator(&heard, frame.from));
+        }
+    }
+
+    fn ipv4(&mut self, frame: &Frame<'_>, now: u64) {
+        let Some((number, offer)) = dhcp4::offer(frame.payload, self.options.mac) else {
+            return;
+        };
+        if !self.asked_with(number, u32::MAX) {
+            return;
+        }
+        let place = self.places.entry(frame.vlan).or_default();
+        if !place::note(&mut place.offers, frame.from, offer.clone()) {
+            return;
+        }
+        let servers = place.rivals();
+        for told in told::offer(&offer, frame.from) {
+            self.tell(frame.vlan, now, told);
+        }
+        if !servers.is_empty() {
+            let text = format!("DHCP servers say different things: {}", listed(&servers));
+            let told = (Kind::Conflict, fields([field("servers", servers)]), text);
+            self.tell(frame.vlan, now, told);
+        }
+        let network = place::network(&offer);
+        let lan = self
+            .options
+            .lans
+            .iter()
+            .find(|lan| network.is_some_and(|it| it.overlaps(lan)));
+        if let (Some(network), Some(lan)) = (network, lan.copied()) {
+            let text = format!("Its network {network} overlaps this router's own, {lan}");
+            let told = fields([field("network", [network]), field("lan", [lan])]);
+            self.tell(frame.vlan, now, (Kind::Overlap, told, text));
+        }
+    }
+
+    fn ipv6(&mut self, frame: &Frame<'_>, now: u64) {
+        let place = self.places.entry(frame.vlan).or_default();
+        match frame::ipv6(frame.payload) {
+            Some(Behind::Udp(datagram)) => {
+                let Some((number, heard)) = dhcp6::advertise(&datagram, self.options.mac) else {
+                    return;
+                };
+                if !self.asked_with(number, 0xff_ffff) {
+                    return;
+                }
+                let place = self.places.entry(frame.vlan).or_default();
+                if place::note(&mut place.servers, datagram.from, heard.clone()) {
+                    for told in told::server(&heard, datagram.from) {
+                        self.tell(frame.vlan, now, told);
+                    }
+                }
+            }
+            Some(Behind::Neighbours(from, router::ADVERTISEMENT, body)) => {
+                let Some(heard) = router::advertisement(from, body) else {
+                    return;
+                };
+                if place::note(&mut place.routers, from, heard.clone()) {
+                    for told in told::router(&heard, from) {
+                        self.tell(frame.vlan, now, told);
+                    }
+                }
+            }
+            Some(Behind::Neighbours(_, router::WHO_HAS, body)) => {
+                let Some(target) = router::asked_for(body) else {
+                    return;
+                };
+                if place.watch.solicited(target) && self.asked < MOST_ASKED {
+                    self.asked += 1;
+                    let text = format!("Somebody asks who has {target}");
+                    let told = (Kind::Ndp, fields([field("asks", [target])]), text);
+                    self.tell(frame.vlan, now, told);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Asks for a gateway that others ask for, where there is nothing else to go by.
+    fn gateway(&mut self, since: u64) -> Option<Vec<u8>> {
+        if since < *PROBED.get(self.probed)? {
+            return None;
+        }
+        self.probed += 1;
+        let place = self.places.get(&None)?;
+        let seen = place.watch.seen().filter(|seen| !seen.answers)?;
+        (!place.has_answers()).then(|| watch::probe(self.options.mac, seen.gateway))
+    }
+
+    /// Whether a question carried that number. Answers may have lost their tag on the way, or got
+    /// another.
+    fn asked_with(&self, number: u32, mask: u32) -> bool {
+        let heard = self.places.keys().copied();
+        let tried = NUMBERS.iter().map(|(vlan, _)| Some(*vlan));
+        let mut all = heard.chain(tried);
+        all.any(|vlan| question(self.options.seed, vlan) & mask == number)
+    }
+
+    fn tell(&mut self, vlan: Option<u16>, now: u64, told: told::Told) {
+        self.news_at = now;
+        self.told += 1;
+        if self.told <= MOST_EVIDENCE {
+            let (kind, fields, text) = told;
+            self.news.push(Evidence {
+                kind,
+                vlan,
+                after: now,
+                fields,
+                text,
+            });
+        }
+    }
+}
+
+/// The number that questions in a VLAN carry, of a seed: by SplitMix64's finalizer.
+fn question(seed: u64, vlan: Option<u16>) -> u32 {
+    let mut mixed = seed ^ (u64::from(vlan.unwrap_or(0)) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (mixed ^ (mixed >> 31)) as u32
+}
+
+/// A question as a frame.
+fn frame_of(options: &Options, vlan: Option<u16>, probe: Probe) -> Vec<u8> {
+    let mac = options.mac;
+    let own = options.link_local.unwrap_or_else(|| frame::link_local(mac));
+    let number = question(options.seed, vlan);
+    let (to, kind, payload) = match probe {
+        Probe::Routers => {
+            let to = frame::group(router::ROUTERS);
+            (to, frame::IPV6, router::solicit(mac, own))
+        }
+        Probe::Dhcp6 => {
+            let to = frame::group(dhcp6::SERVERS);
+            (to, frame::IPV6, dhcp6::solicit(mac, own, number))
+        }
+        Probe::Pppoe => (EVERYBODY, frame::PPPOE, pppoe::initiation(number)),
+        Probe::Dhcp4 => (EVERYBODY, frame::IPV4, dhcp4::discover(mac, number)),
+    };
+    frame::ethernet(to, mac, vlan, kind, &payload)
+}

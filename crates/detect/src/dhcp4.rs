@@ -1,0 +1,218 @@
+//! DHCP (RFC 2131): a DISCOVER, and what is offered. No address is ever asked for, so none is
+//! leased.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use crate::frame::{self, Mac};
+use crate::octets::{Reader, page, text};
+
+/// Ports of server and client.
+const SERVER: u16 = 67;
+const CLIENT: u16 = 68;
+/// Octets before the options: the header of BOOTP (RFC 951) and the cookie.
+const COOKIE: [u8; 4] = [99, 130, 83, 99];
+/// Most elements that are kept of a list.
+const MOST: usize = 8;
+
+// Options (RFC 2132 and those named).
+const MASK: u8 = 1;
+const ROUTERS: u8 = 3;
+const NAME_SERVERS: u8 = 6;
+const DOMAIN: u8 = 15;
+const LEASE: u8 = 51;
+const OVERLOAD: u8 = 52;
+const KIND: u8 = 53;
+const IDENTIFIER: u8 = 54;
+const WANTED: u8 = 55;
+const CLIENT_ID: u8 = 61;
+/// IPv6-only preferred (RFC 8925).
+const IPV6_ONLY: u8 = 108;
+/// Captive portal (RFC 8910).
+const PORTAL: u8 = 114;
+/// Routes without classes (RFC 3442).
+const ROUTES: u8 = 121;
+/// 6rd (RFC 5969).
+const SIX_RD: u8 = 212;
+
+const DISCOVER: u8 = 1;
+const OFFER: u8 = 2;
+
+/// What a server offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// The server, as it calls itself.
+    pub server: Ipv4Addr,
+    /// The address; 0.0.0.0 where IPv6 alone is to be used.
+    pub address: Ipv4Addr,
+    /// Bits of its network.
+    pub length: Option<u8>,
+    /// Routers.
+    pub routers: Vec<Ipv4Addr>,
+    /// Whether a route to everywhere comes in another way than by the routers.
+    pub routes: bool,
+    /// Name servers.
+    pub dns: Vec<Ipv4Addr>,
+    /// The name of the network.
+    pub domain: String,
+    /// Seconds that a lease lasts.
+    pub lease: Option<u32>,
+    /// Where a captive portal is (RFC 8910).
+    pub portal: Option<String>,
+    /// Seconds for which a device that can do without IPv4 is to do so (RFC 8925).
+    pub ipv6_only: Option<u32>,
+    /// Whether IPv6 comes by 6rd (RFC 5969).
+    pub six_rd: bool,
+}
+
+impl Offer {
+    /// Whether it shows a way out: a router, or a route to everywhere.
+    pub fn leads_out(&self) -> bool {
+        self.routes || !self.routers.is_empty()
+    }
+}
+
+/// A DISCOVER as a packet of IPv4. The answer is to be a broadcast, for nobody has the address that
+/// it offers.
+pub fn discover(mac: Mac, number: u32) -> Vec<u8> {
+    let mut message = vec![1, 1, 6, 0];
+    message.extend(number.to_be_bytes());
+    message.extend([0, 0, 0x80, 0]);
+    message.extend([0; 16]);
+    message.extend(mac);
+    message.resize(236, 0);
+    message.extend(COOKIE);
+    message.extend([KIND, 1, DISCOVER]);
+    message.extend([CLIENT_ID, 7, 1]);
+    message.extend(mac);
+    let wanted = [
+        MASK,
+        ROUTERS,
+        NAME_SERVERS,
+        DOMAIN,
+        LEASE,
+        IPV6_ONLY,
+        PORTAL,
+        ROUTES,
+        SIX_RD,
+    ];
+    message.extend([WANTED, wanted.len() as u8]);
+    message.extend(wanted);
+    message.push(255);
+    // Some relays drop what is shorter than BOOTP's messages (RFC 1542, section 2.1).
+    message.resize(300, 0);
+    frame::broadcast4(CLIENT, SERVER, &message)
+}
+
+/// Reads an offer to this station: the number of the question, and what is offered.
+pub fn offer(packet: &[u8], mac: Mac) -> Option<(u32, Offer)> {
+    let datagram = frame::udp4(packet)?;
+    if datagram.destination != CLIENT {
+        return None;
+    }
+    let mut reader = Reader(datagram.data);
+    let [answer, hardware, length, _] = reader.array()?;
+    let number = reader.word()?;
+    reader.take(8)?;
+    let address = Ipv4Addr::from(reader.array::<4>()?);
+    let next = Ipv4Addr::from(reader.array::<4>()?);
+    reader.take(4)?;
+    let client = reader.take(16)?;
+    let (name, file) = (reader.take(64)?, reader.take(128)?);
+    if (answer, hardware, length) != (2, 1, 6)
+        || client.get(..6)? != mac
+        || reader.array()? != COOKIE
+    {
+        return None;
+    }
+    let mut options = Options::default();
+    options.read(reader.0);
+    // RFC 2132, section 9.3: where options go on.
+    let more = options.octet(OVERLOAD).unwrap_or(0);
+    for (bit, field) in [(1, file), (2, name)] {
+        if more & bit != 0 {
+            options.read(field);
+        }
+    }
+    if options.octet(KIND) != Some(OFFER) {
+        return None;
+    }
+    let server = options.addresses(IDENTIFIER).first().copied();
+    let length = options
+        .word(MASK)
+        .filter(|mask| mask.leading_ones() == mask.count_ones());
+    let known = |address: &Ipv4Addr| !address.is_unspecified();
+    Some((
+        number,
+        Offer {
+            server: server.or(Some(next)).filter(known).unwrap_or(datagram.from),
+            address,
+            length: length.map(|mask| mask.leading_ones() as u8),
+            routers: options.addresses(ROUTERS),
+            routes: options.has_default_route(),
+            dns: options.addresses(NAME_SERVERS),
+            domain: options.get(DOMAIN).map(text).unwrap_or_default(),
+            lease: options.word(LEASE),
+            portal: options.get(PORTAL).and_then(page),
+            ipv6_only: options.word(IPV6_ONLY),
+            six_rd: options.get(SIX_RD).is_some(),
+        },
+    ))
+}
+
+/// Options by number; those that come in parts are put together (RFC 3396).
+#[derive(Default)]
+struct Options(BTreeMap<u8, Vec<u8>>);
+
+impl Options {
+    fn read(&mut self, octets: &[u8]) {
+        let mut reader = Reader(octets);
+        while let Some(number) = reader.octet() {
+            let value = match number {
+                0 => continue,
+                255 => return,
+                _ => reader.octet().and_then(|length| reader.take(length.into())),
+            };
+            let Some(value) = value else { return };
+            self.0.entry(number).or_default().extend(value);
+        }
+    }
+
+    fn get(&self, number: u8) -> Option<&[u8]> {
+        self.0.get(&number).map(Vec::as_slice)
+    }
+
+    fn octet(&self, number: u8) -> Option<u8> {
+        self.get(number)?.first().copied()
+    }
+
+    fn word(&self, number: u8) -> Option<u32> {
+        Some(u32::from_be_bytes(self.get(number)?.try_into().ok()?))
+    }
+
+    fn addresses(&self, number: u8) -> Vec<Ipv4Addr> {
+        let octets = self.get(number).unwrap_or_default();
+        let all = octets
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|&octets| Ipv4Addr::from(octets));
+        all.filter(|address| !address.is_unspecified())
+            .take(MOST)
+            .collect()
+    }
+
+    fn has_default_route(&self) -> bool {
+        let mut reader = Reader(self.get(ROUTES).unwrap_or_default());
+        while let Some(length @ 0..=32) = reader.octet() {
+            let network = reader.take(usize::from(length).div_ceil(8));
+            if network.is_none() || reader.take(4).is_none() {
+                return false;
+            }
+            if length == 0 {
+                return true;
+            }
+        }
+        false
+    }
+}

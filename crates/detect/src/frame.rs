@@ -1,0 +1,317 @@
+//! Frames: Ethernet with at most one tag of 802.1Q, and UDP and ICMPv6 in them.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use crate::octets::Reader;
+
+/// A hardware address.
+pub type Mac = [u8; 6];
+
+/// All stations.
+pub const EVERYBODY: Mac = [0xff; 6];
+
+/// EtherTypes.
+pub const IPV4: u16 = 0x0800;
+/// ARP (RFC 826).
+pub const ARP: u16 = 0x0806;
+/// IPv6.
+pub const IPV6: u16 = 0x86dd;
+/// PPPoE, discovery (RFC 2516).
+pub const PPPOE: u16 = 0x8863;
+/// A tag of 802.1Q; one of 802.1ad.
+const TAGS: [u16; 2] = [0x8100, 0x88a8];
+
+/// Protocols of IP.
+const UDP: u8 = 17;
+const ICMPV6: u8 = 58;
+/// Octets of the shortest frame, without its check sequence.
+const SHORTEST: usize = 60;
+
+/// A frame as it was heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<'a> {
+    /// Who it is for.
+    pub to: Mac,
+    /// Who sent it.
+    pub from: Mac,
+    /// The number of its VLAN; a tag with number 0 has a priority only.
+    pub vlan: Option<u16>,
+    /// Its EtherType, behind the tag. Of a frame with two tags that of a tag.
+    pub kind: u16,
+    /// What is in it.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Frame<'a> {
+    /// Reads one, from the first octet of the Ethernet header on.
+    pub fn read(octets: &'a [u8]) -> Option<Self> {
+        let mut reader = Reader(octets);
+        let (to, from) = (reader.array()?, reader.array()?);
+        let mut kind = reader.half()?;
+        let mut vlan = None;
+        if TAGS.contains(&kind) {
+            vlan = Some(reader.half()? & 0xfff).filter(|number| (1..4095).contains(number));
+            kind = reader.half()?;
+        }
+        Some(Self {
+            to,
+            from,
+            vlan,
+            kind,
+            payload: reader.0,
+        })
+    }
+}
+
+/// Makes a frame.
+pub fn ethernet(to: Mac, from: Mac, vlan: Option<u16>, kind: u16, payload: &[u8]) -> Vec<u8> {
+    let mut frame = Vec::with_capacity(18 + payload.len());
+    frame.extend(to);
+    frame.extend(from);
+    if let Some(number) = vlan {
+        frame.extend(TAGS[0].to_be_bytes());
+        frame.extend(number.to_be_bytes());
+    }
+    frame.extend(kind.to_be_bytes());
+    frame.extend(payload);
+    frame.resize(frame.len().max(SHORTEST), 0);
+    frame
+}
+
+/// A datagram of UDP. Its checksum is not looked at: one that never was on a wire has none yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram<'a, A> {
+    /// Who sent it.
+    pub from: A,
+    /// From which port.
+    pub source: u16,
+    /// To which port.
+    pub destination: u16,
+    /// What is in it.
+    pub data: &'a [u8],
+}
+
+fn datagram<A>(from: A, octets: &[u8]) -> Option<Datagram<'_, A>> {
+    let mut reader = Reader(octets);
+    let (source, destination) = (reader.half()?, reader.half()?);
+    let length = usize::from(reader.half()?).checked_sub(8)?;
+    reader.half()?;
+    Some(Datagram {
+        from,
+        source,
+        destination,
+        data: reader.take(length)?,
+    })
+}
+
+/// The datagram in a packet of IPv4 (RFC 791). Fragments hold none.
+pub fn udp4(packet: &[u8]) -> Option<Datagram<'_, Ipv4Addr>> {
+    let mut reader = Reader(packet);
+    let first = reader.octet()?;
+    let header = usize::from(first & 15) * 4;
+    reader.octet()?;
+    let total = usize::from(reader.half()?);
+    reader.half()?;
+    let fragment = reader.half()? & 0x3fff;
+    reader.octet()?;
+    let protocol = reader.octet()?;
+    reader.half()?;
+    let from = Ipv4Addr::from(reader.array::<4>()?);
+    if first >> 4 != 4 || header < 20 || fragment != 0 || protocol != UDP {
+        return None;
+    }
+    datagram(from, packet.get(header..total)?)
+}
+
+/// What comes right behind an IPv6 header (RFC 8200).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind<'a> {
+    /// A datagram.
+    Udp(Datagram<'a, Ipv6Addr>),
+    /// A message of neighbour discovery, which no router passed on (RFC 4861, section 6.1: a hop
+    /// limit of 255): who sent it, its type and what is behind type, code and checksum.
+    Neighbours(Ipv6Addr, u8, &'a [u8]),
+}
+
+/// Reads a packet of IPv6 without extension headers.
+pub fn ipv6(packet: &[u8]) -> Option<Behind<'_>> {
+    let mut reader = Reader(packet);
+    let first = reader.word()?;
+    let length = usize::from(reader.half()?);
+    let (next, hops) = (reader.octet()?, reader.octet()?);
+    let from = Ipv6Addr::from(reader.array::<16>()?);
+    reader.take(16)?;
+    let payload = reader.take(length)?;
+    match next {
+        _ if first >> 28 != 6 => None,
+        UDP => Some(Behind::Udp(datagram(from, payload)?)),
+        ICMPV6 if hops == 255 => {
+            let mut reader = Reader(payload);
+            let (kind, code) = (reader.octet()?, reader.octet()?);
+            reader.half()?;
+            (code == 0).then_some(Behind::Neighbours(from, kind, reader.0))
+        }
+        _ => None,
+    }
+}
+
+/// Makes a packet of IPv4 from nobody (0.0.0.0) to everybody, with a datagram.
+pub fn broadcast4(source: u16, destination: u16, data: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(data.len() + 8).unwrap_or(u16::MAX);
+    let mut header = vec![0x45, 0];
+    header.extend((length + 20).to_be_bytes());
+    header.extend([0, 0, 0, 0, 64, UDP, 0, 0]);
+    header.extend([0; 4]);
+    header.extend([255; 4]);
+    let sum = checksum(&[&header]);
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
+    let ends = [&[0; 4][..], &[255; 4]].concat();
+    let pseudo = [&ends[..], &[0, UDP], &length.to_be_bytes()].concat();
+    header.extend(udp(source, destination, length, &pseudo, data));
+    header
+}
+
+/// Makes a packet of IPv6 with a datagram, for this link only.
+pub fn datagram6(from: Ipv6Addr, to: Ipv6Addr, ports: (u16, u16), data: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(data.len() + 8).unwrap_or(u16::MAX);
+    let pseudo = pseudo6(from, to, length, UDP);
+    let body = udp(ports.0, ports.1, length, &pseudo, data);
+    packet6(from, to, UDP, 1, &body)
+}
+
+/// Makes a message of ICMPv6, with the hop limit of neighbour discovery.
+pub fn icmpv6(from: Ipv6Addr, to: Ipv6Addr, kind: u8, data: &[u8]) -> Vec<u8> {
+    let mut body = vec![kind, 0, 0, 0];
+    body.extend(data);
+    let length = u16::try_from(body.len()).unwrap_or(u16::MAX);
+    let sum = checksum(&[&pseudo6(from, to, length, ICMPV6), &body]);
+    body[2..4].copy_from_slice(&sum.to_be_bytes());
+    packet6(from, to, ICMPV6, 255, &body)
+}
+
+fn udp(source: u16, destination: u16, length: u16, pseudo: &[u8], data: &[u8]) -> Vec<u8> {
+    let mut body = Vec::with_capacity(8 + data.len());
+    body.extend(source.to_be_bytes());
+    body.extend(destination.to_be_bytes());
+    body.extend(length.to_be_bytes());
+    body.extend([0, 0]);
+    body.extend(data);
+    // 0 would say that there is none (RFC 768).
+    let sum = match checksum(&[pseudo, &body]) {
+        0 => 0xffff,
+        sum => sum,
+    };
+    body[6..8].copy_from_slice(&sum.to_be_bytes());
+    body
+}
+
+fn pseudo6(from: Ipv6Addr, to: Ipv6Addr, length: u16, next: u8) -> Vec<u8> {
+    let mut octets = [from.octets(), to.octets()].concat();
+    octets.extend(u32::from(length).to_be_bytes());
+    octets.extend([0, 0, 0, next]);
+    octets
+}
+
+fn packet6(from: Ipv6Addr, to: Ipv6Addr, next: u8, hops: u8, body: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(body.len()).unwrap_or(u16::MAX);
+    let mut packet = vec![0x60, 0, 0, 0];
+    packet.extend(length.to_be_bytes());
+    packet.extend([next, hops]);
+    packet.extend(from.octets());
+    packet.extend(to.octets());
+    packet.extend(body);
+    packet
+}
+
+/// The Internet checksum (RFC 1071) of parts, each of an even number of octets but the last.
+fn checksum(parts: &[&[u8]]) -> u16 {
+    let mut sum = 0u32;
+    for pair in parts.iter().flat_map(|part| part.chunks(2)) {
+        let low = pair.get(1).copied().unwrap_or(0);
+        sum += u32::from(u16::from_be_bytes([pair[0], low]));
+    }
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    !(sum as u16)
+}
+
+/// The hardware address of an IPv6 multicast group (RFC 2464, section 7).
+pub fn group(address: Ipv6Addr) -> Mac {
+    let [.., a, b, c, d] = address.octets();
+    [0x33, 0x33, a, b, c, d]
+}
+
+/// The address of this link that a hardware address makes (RFC 4291, appendix A).
+pub fn link_local(mac: Mac) -> Ipv6Addr {
+    let [a, b, c, d, e, f] = mac;
+    let tail = [a ^ 2, b, c, 0xff, 0xfe, d, e, f];
+    let mut octets = [0; 16];
+    octets[..2].copy_from_slice(&[0xfe, 0x80]);
+    octets[8..].copy_from_slice(&tail);
+    octets.into()
+}
+
+/// As people write it: `02:00:…`.
+pub fn shown(mac: Mac) -> String {
+    mac.map(|octet| format!("{octet:02x}")).join(":")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAC: Mac = [2, 0, 0, 0, 0, 1];
+
+    #[test]
+    fn tags_are_taken_off_once() {
+        let frame = ethernet(EVERYBODY, MAC, Some(7), ARP, &[1, 2]);
+        let read = Frame::read(&frame).expect("a frame");
+        assert_eq!(
+            (read.vlan, read.kind, read.payload[..2].as_ref()),
+            (Some(7), ARP, &[1, 2][..])
+        );
+        assert_eq!(frame.len(), 60);
+        let mut double = frame.clone();
+        double.splice(12..12, [0x88, 0xa8, 0, 9]);
+        let read = Frame::read(&double).expect("a frame");
+        assert_eq!((read.vlan, read.kind), (Some(9), 0x8100));
+        let mut priority = frame;
+        priority[15] = 0;
+        assert_eq!(Frame::read(&priority).expect("a frame").vlan, None);
+        assert_eq!(Frame::read(&[0; 13]), None);
+    }
+
+    #[test]
+    fn what_is_made_can_be_read() {
+        let packet = broadcast4(68, 67, b"hello");
+        assert_eq!(checksum(&[&packet[..20]]), 0);
+        let datagram = udp4(&packet).expect("a datagram");
+        assert_eq!(
+            (datagram.source, datagram.destination, datagram.data),
+            (68, 67, &b"hello"[..])
+        );
+        let own = link_local(MAC);
+        assert_eq!(own.to_string(), "fe80::ff:fe00:1");
+        let packet = datagram6(own, own, (546, 547), b"x");
+        assert!(matches!(ipv6(&packet), Some(Behind::Udp(it)) if it.data == b"x"));
+        let packet = icmpv6(own, own, 133, &[0; 4]);
+        assert_eq!(
+            ipv6(&packet),
+            Some(Behind::Neighbours(own, 133, &[0; 4][..]))
+        );
+        let sum = checksum(&[&pseudo6(own, own, 8, ICMPV6), &packet[40..]]);
+        assert_eq!(sum, 0);
+    }
+
+    #[test]
+    fn fragments_and_what_came_from_afar_are_left_alone() {
+        let mut packet = broadcast4(67, 68, b"hello");
+        packet[6] = 0x20;
+        assert_eq!(udp4(&packet), None);
+        let own = link_local(MAC);
+        let mut packet = icmpv6(own, own, 134, &[0; 12]);
+        packet[7] = 254;
+        assert_eq!(ipv6(&packet), None);
+    }
+}

@@ -1,0 +1,147 @@
+//! Networks of IPv4: which overlap, and which are free.
+
+use std::fmt;
+use std::net::Ipv4Addr;
+use std::str::FromStr;
+
+/// A network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Network {
+    address: u32,
+    length: u8,
+}
+
+impl Network {
+    /// The network of an address, of so many bits; more than 32 are 32.
+    pub fn new(address: Ipv4Addr, length: u8) -> Self {
+        let length = length.min(32);
+        Self {
+            address: u32::from(address) & mask(length),
+            length,
+        }
+    }
+
+    /// The smallest network with all of them, of no more than so many bits.
+    pub fn around(addresses: impl IntoIterator<Item = Ipv4Addr>, longest: u8) -> Option<Self> {
+        let mut addresses = addresses.into_iter();
+        let first = u32::from(addresses.next()?);
+        let differ = addresses.fold(0, |differ, one| differ | (first ^ u32::from(one)));
+        let length = (differ.leading_zeros() as u8).min(longest);
+        Some(Self::new(first.into(), length))
+    }
+
+    /// Its first address, which no host has.
+    pub fn address(&self) -> Ipv4Addr {
+        self.address.into()
+    }
+
+    /// Its bits.
+    pub fn length(&self) -> u8 {
+        self.length
+    }
+
+    /// Whether an address is in both.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        (self.address ^ other.address) & mask(self.length.min(other.length)) == 0
+    }
+
+    /// Whether the address is in it.
+    pub fn holds(&self, address: Ipv4Addr) -> bool {
+        self.overlaps(&Self::new(address, 32))
+    }
+
+    /// A network of 256 addresses, of those for private use (RFC 1918), that overlaps none of
+    /// these.
+    pub fn free(taken: &[Self]) -> Option<Self> {
+        // 192.168.0 and 1 are what most devices begin with: the next one would come into their way
+        // again.
+        let usual = (2..=254).map(|third| Ipv4Addr::new(192, 168, third, 0));
+        let large = (0..=255).map(|second| Ipv4Addr::new(10, second, 77, 0));
+        let middle = (16..=31).map(|second| Ipv4Addr::new(172, second, 77, 0));
+        let all = usual.chain(large).chain(middle);
+        let mut all = all.map(|address| Self::new(address, 24));
+        all.find(|network| !taken.iter().any(|taken| taken.overlaps(network)))
+    }
+}
+
+fn mask(length: u8) -> u32 {
+    u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0)
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.address(), self.length)
+    }
+}
+
+impl FromStr for Network {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const HOW: &str = "a network is written 192.168.1.0/24";
+        let (address, length) = text.split_once('/').ok_or(HOW)?;
+        let length = length
+            .parse()
+            .ok()
+            .filter(|&length| length <= 32)
+            .ok_or(HOW)?;
+        Ok(Self::new(address.parse().map_err(|_| HOW)?, length))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn network(text: &str) -> Network {
+        text.parse().expect("a network")
+    }
+
+    #[test]
+    fn overlaps_either_way_round() {
+        let lan = network("192.168.1.1/24");
+        assert_eq!(lan.to_string(), "192.168.1.0/24");
+        for (other, expected) in [
+            ("192.168.0.0/16", true),
+            ("192.168.1.128/25", true),
+            ("192.168.2.0/24", false),
+            ("0.0.0.0/0", true),
+        ] {
+            assert_eq!(lan.overlaps(&network(other)), expected, "{other}");
+            assert_eq!(network(other).overlaps(&lan), expected, "{other}");
+        }
+        assert!("192.168.1.0".parse::<Network>().is_err());
+        assert!("192.168.1.0/33".parse::<Network>().is_err());
+    }
+
+    #[test]
+    fn a_free_one_overlaps_nothing() {
+        assert_eq!(
+            Network::free(&[]).map(|it| it.to_string()).as_deref(),
+            Some("192.168.2.0/24")
+        );
+        let taken = [network("192.168.0.0/16")];
+        assert_eq!(Network::free(&taken), Some(network("10.0.77.0/24")));
+        let taken = [taken[0], network("10.0.0.0/8")];
+        assert_eq!(Network::free(&taken), Some(network("172.16.77.0/24")));
+        let taken = [taken[0], taken[1], network("172.16.0.0/12")];
+        assert_eq!(Network::free(&taken), None);
+    }
+
+    #[test]
+    fn one_around_addresses() {
+        let around = |addresses: &[[u8; 4]]| {
+            let addresses = addresses.iter().map(|&octets| Ipv4Addr::from(octets));
+            Network::around(addresses, 24).map(|network| network.to_string())
+        };
+        assert_eq!(
+            around(&[[10, 0, 0, 1], [10, 0, 0, 9]]).as_deref(),
+            Some("10.0.0.0/24")
+        );
+        assert_eq!(
+            around(&[[10, 0, 0, 1], [10, 0, 3, 9]]).as_deref(),
+            Some("10.0.0.0/22")
+        );
+        assert_eq!(around(&[]), None);
+    }
+}

@@ -1,0 +1,125 @@
+//! Octets from a stranger: read from the front, never beyond the end; text made harmless.
+
+/// Characters that are kept of a text.
+const LETTERS: usize = 128;
+/// Characters that are kept of an address of a page.
+const ADDRESS: usize = 256;
+
+/// Reads from the front.
+#[derive(Clone, Copy, Debug)]
+pub struct Reader<'a>(pub &'a [u8]);
+
+impl<'a> Reader<'a> {
+    /// So many octets.
+    pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (taken, left) = self.0.split_at_checked(count)?;
+        self.0 = left;
+        Some(taken)
+    }
+
+    /// So many as the array has.
+    pub fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.take(N)?.try_into().ok()
+    }
+
+    /// One octet.
+    pub fn octet(&mut self) -> Option<u8> {
+        self.array().map(|[octet]| octet)
+    }
+
+    /// 16 bits, as on the wire.
+    pub fn half(&mut self) -> Option<u16> {
+        self.array().map(u16::from_be_bytes)
+    }
+
+    /// 32 bits, as on the wire.
+    pub fn word(&mut self) -> Option<u32> {
+        self.array().map(u32::from_be_bytes)
+    }
+}
+
+/// Text as a stranger wrote it, without what a terminal or a page would obey: letters, digits and
+/// ASCII's signs stay, all else becomes `?`. It is cut where it is long.
+pub fn text(octets: &[u8]) -> String {
+    let end = octets.iter().rposition(|&octet| octet != 0);
+    let octets = &octets[..end.map_or(0, |last| last + 1)];
+    let harmless = |letter: char| match letter {
+        ' '..='~' => letter,
+        _ if letter.is_alphanumeric() => letter,
+        _ => '?',
+    };
+    let text = String::from_utf8_lossy(octets);
+    text.chars().take(LETTERS).map(harmless).collect()
+}
+
+/// The address of a page: HTTP, visible ASCII, and none of the signs that end a quotation.
+pub fn page(octets: &[u8]) -> Option<String> {
+    let end = octets.iter().rposition(|&octet| octet != 0)?;
+    let text = std::str::from_utf8(octets.get(..=end)?).ok()?;
+    let web = text.starts_with("http://") || text.starts_with("https://");
+    let plain = |octet: u8| octet.is_ascii_graphic() && !b"\"'<>`\\".contains(&octet);
+    (web && text.len() <= ADDRESS && text.bytes().all(plain)).then(|| text.to_owned())
+}
+
+/// A name in the form of the DNS (RFC 1035, section 3.1), without compression, of which all is to
+/// be letters that a host's name may have.
+pub fn name(octets: &[u8]) -> Option<String> {
+    let mut reader = Reader(octets);
+    let mut labels = Vec::new();
+    loop {
+        // A name without its root at the end is no full one (RFC 8415, section 10): taken all the
+        // same, as many write it so.
+        let length = match reader.octet() {
+            Some(0) | None => break,
+            Some(length @ 1..=63) => length,
+            Some(_) => return None,
+        };
+        let label = reader.take(length.into())?;
+        let plain = |&octet: &u8| octet.is_ascii_alphanumeric() || b"-_".contains(&octet);
+        if !label.iter().all(plain) {
+            return None;
+        }
+        labels.push(String::from_utf8_lossy(label).into_owned());
+    }
+    let name = labels.join(".");
+    (!name.is_empty() && name.len() <= 253).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_obey_is_not_kept() {
+        assert_eq!(text(b"a\x1b[2Jb\0\0"), "a?[2Jb");
+        assert_eq!(text("Z\u{fc}rich \u{202e}x".as_bytes()), "Zürich ?x");
+        assert_eq!(text(&[b'x'; 4000]).len(), 128);
+        assert_eq!(text(b"\xff\xfe"), "??");
+    }
+
+    #[test]
+    fn pages_are_addresses_of_the_web() {
+        assert_eq!(
+            page(b"https://a.example/x\0").as_deref(),
+            Some("https://a.example/x")
+        );
+        assert_eq!(page(b"javascript:alert(1)"), None);
+        assert_eq!(page(b"http://a/\n"), None);
+        assert_eq!(page(b"http://a/\"x"), None);
+        assert_eq!(page(b""), None);
+        assert_eq!(page(&[0; 9]), None);
+    }
+
+    #[test]
+    fn names_are_read_to_their_end() {
+        assert_eq!(
+            name(b"\x04aftr\x07example\x00").as_deref(),
+            Some("aftr.example")
+        );
+        assert_eq!(name(b"\x04aftr").as_deref(), Some("aftr"));
+        assert_eq!(name(b"\x05aftr"), None);
+        assert_eq!(name(b"\xc0\x00"), None, "no pointers");
+        assert_eq!(name(b"\x02a\n\x00"), None);
+        assert_eq!(name(b"\0"), None);
+    }
+}

@@ -1,0 +1,172 @@
+//! What is asked when: all ways at once, then again what nobody answered, each three times at most.
+
+use std::collections::BTreeMap;
+
+use crate::numbers::NUMBERS;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Probe {
+    /// Routers of IPv6.
+    Routers,
+    /// Servers of DHCPv6.
+    Dhcp6,
+    /// Who terminates PPPoE.
+    Pppoe,
+    /// Servers of DHCP.
+    Dhcp4,
+}
+
+/// All of them, in the order in which they are sent: a router that was told this station's hardware
+/// address needs not ask for it when it answers the next.
+pub const PROBES: [Probe; 4] = [Probe::Routers, Probe::Dhcp6, Probe::Pppoe, Probe::Dhcp4];
+/// What is asked in a VLAN that nobody was heard in.
+const BLIND: [Probe; 3] = [Probe::Routers, Probe::Pppoe, Probe::Dhcp4];
+
+/// Times that anything is asked.
+pub const TIMES: u8 = 3;
+/// When, in milliseconds, without a tag.
+const UNTAGGED: [u64; 3] = [0, 1000, 2500];
+/// With the tags of providers: the first one then, the others behind it.
+const TAGGED: [u64; 2] = [150, 1700];
+/// Milliseconds between one number and the next.
+const APART: u64 = 15;
+/// In a VLAN that was heard: so many milliseconds later.
+const HEARD: [u64; 3] = [20, 900, 1800];
+/// VLANs that are asked in because they were heard.
+const MOST_HEARD: usize = 8;
+/// Frames that are ever sent.
+pub const MOST_SENT: u32 = 320;
+
+/// Whom a frame is for: the VLAN, and what is asked for.
+pub type Place = (Option<u16>, Probe);
+
+/// What is left to be asked.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    due: BTreeMap<(u64, u32), Place>,
+    number: u32,
+    sent: BTreeMap<Place, u8>,
+    heard: Vec<u16>,
+    count: u32,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        let mut plan = Self {
+            due: BTreeMap::new(),
+            number: 0,
+            sent: BTreeMap::new(),
+            heard: Vec::new(),
+            count: 0,
+        };
+        for at in UNTAGGED {
+            plan.add(at, None, &PROBES);
+        }
+        for begin in TAGGED {
+            for (at, (number, _)) in (begin..).step_by(APART as usize).zip(NUMBERS) {
+                plan.add(at, Some(number), &BLIND);
+            }
+        }
+        plan
+    }
+}
+
+impl Plan {
+    fn add(&mut self, at: u64, vlan: Option<u16>, probes: &[Probe]) {
+        for &probe in probes {
+            self.number += 1;
+            self.due.insert((at, self.number), (vlan, probe));
+        }
+    }
+
+    /// Somebody is in this VLAN: everything is asked there. `false`: it is already, or there are
+    /// too many.
+    pub fn heard(&mut self, vlan: u16, now: u64) -> bool {
+        if self.heard.len() >= MOST_HEARD || self.heard.contains(&vlan) {
+            return false;
+        }
+        self.heard.push(vlan);
+        for after in HEARD {
+            self.add(now + after, Some(vlan), &PROBES);
+        }
+        true
+    }
+
+    /// The next frame that is due, of which nobody has answered.
+    pub fn next(&mut self, now: u64, answered: impl Fn(Place) -> bool) -> Option<Place> {
+        while let Some(first) = self.due.first_entry() {
+            if first.key().0 > now || self.count >= MOST_SENT {
+                return None;
+            }
+            let place = first.remove();
+            let times = self.sent.entry(place).or_default();
+            if *times >= TIMES || answered(place) {
+                continue;
+            }
+            *times += 1;
+            self.count += 1;
+            return Some(place);
+        }
+        None
+    }
+
+    /// When the next one is due.
+    pub fn wake(&self) -> Option<u64> {
+        let next = self.due.first_key_value().map(|((at, _), _)| *at);
+        next.filter(|_| self.count < MOST_SENT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(plan: &mut Plan) -> BTreeMap<Place, u8> {
+        let mut sent = BTreeMap::new();
+        while let Some(place) = plan.next(100_000, |_| false) {
+            *sent.entry(place).or_default() += 1;
+        }
+        sent
+    }
+
+    #[test]
+    fn nothing_is_asked_more_than_three_times() {
+        let mut plan = Plan::default();
+        for vlan in 1..100 {
+            plan.heard(vlan, 500);
+        }
+        let sent = all(&mut plan);
+        assert!(sent.values().all(|&times| times <= TIMES));
+        assert_eq!(sent[&(None, Probe::Dhcp4)], TIMES);
+        assert!(
+            sent.contains_key(&(Some(7), Probe::Dhcp6)),
+            "VLAN 7 was heard"
+        );
+        assert!(
+            !sent.contains_key(&(Some(99), Probe::Dhcp4)),
+            "too many were heard"
+        );
+        assert!(plan.count <= MOST_SENT);
+        assert_eq!(plan.wake(), None);
+    }
+
+    #[test]
+    fn what_was_answered_is_not_asked_again() {
+        let mut plan = Plan::default();
+        assert_eq!(plan.next(0, |_| false), Some((None, Probe::Routers)));
+        let mut sent = Vec::new();
+        while let Some(place) = plan.next(100_000, |(_, probe)| probe != Probe::Pppoe) {
+            sent.push(place);
+        }
+        assert!(sent.iter().all(|(_, probe)| *probe == Probe::Pppoe));
+        assert_eq!(plan.count as usize, 1 + 3 + 2 * NUMBERS.len());
+    }
+
+    #[test]
+    fn the_first_are_sent_at_once_and_the_others_wait() {
+        let mut plan = Plan::default();
+        let at_once = std::iter::from_fn(|| plan.next(0, |_| false)).count();
+        assert_eq!((at_once, plan.wake()), (4, Some(TAGGED[0])));
+    }
+}

@@ -1,0 +1,404 @@
+//! What follows from what was heard: how the router is to reach the Internet, and why.
+
+use std::fmt;
+
+use crate::details::{Details, details};
+use crate::detection::Detection;
+use crate::evidence::listed;
+use crate::frame;
+use crate::network::Network;
+use crate::place::Place;
+use crate::told;
+use crate::untold::untold;
+
+/// How to reach the Internet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Internet {
+    /// An address by DHCP; IPv6 by DHCPv6 beside it.
+    Dhcp,
+    /// An address that a person has to enter.
+    Static,
+    /// A session with name and password.
+    Pppoe,
+    /// IPv6 alone; IPv4 by way of it, or not at all.
+    Ipv6Only,
+    /// Nothing was found.
+    None,
+}
+
+impl Internet {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Dhcp => "dhcp",
+            Self::Static => "static",
+            Self::Pppoe => "pppoe",
+            Self::Ipv6Only => "dhcpv6-only",
+            Self::None => "none",
+        }
+    }
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suggestion {
+    /// How to reach the Internet.
+    pub internet: Internet,
+    /// In which VLAN; `None`: without a tag.
+    pub vlan: Option<u16>,
+    /// What was learned of it.
+    pub details: Details,
+    /// Another network for the LAN, where it has to have one.
+    pub lan: Option<Lan>,
+    /// Why, in sentences.
+    pub why: Vec<String>,
+    /// Whether nothing speaks against it.
+    pub sure: bool,
+    /// What could not be told.
+    pub untold: Vec<String>,
+}
+
+/// A network in place of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lan {
+    /// The one that stands in the way.
+    pub former: Network,
+    /// One that overlaps nothing that was heard; `None`: there is none.
+    pub network: Option<Network>,
+    /// Why.
+    pub why: String,
+}
+
+/// What a place offers, the better the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Way {
+    Stations,
+    /// A server of DHCP that shows no way out.
+    Addresses,
+    Ipv6,
+    Dhcp,
+    Pppoe,
+}
+
+impl Way {
+    fn leads_out(self) -> bool {
+        self >= Self::Ipv6
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Stations => "stations that ask for each other",
+            Self::Addresses => "DHCP without a router",
+            Self::Ipv6 => "IPv6",
+            Self::Dhcp => "DHCP",
+            Self::Pppoe => "PPPoE",
+        })
+    }
+}
+
+fn way(place: &Place) -> Option<Way> {
+    let offer = place.offer();
+    // Where IPv4 is to be left alone and can be had by NAT64, it is.
+    let left_alone = offer.is_some_and(|it| it.ipv6_only.is_some()) && place.nat64().is_some();
+    let stations = place.watch.seen().is_some() || place.watch.seen6().is_some();
+    let ways = [
+        (!place.concentrators.is_empty(), Way::Pppoe),
+        (
+            offer.is_some_and(|it| it.leads_out()) && !left_alone,
+            Way::Dhcp,
+        ),
+        (place.has_ipv6(), Way::Ipv6),
+        (offer.is_some(), Way::Addresses),
+        (stations, Way::Stations),
+    ];
+    ways.into_iter()
+        .find(|(there, _)| *there)
+        .map(|(_, way)| way)
+}
+
+/// What follows from what was heard.
+pub fn suggest(heard: &Detection) -> Suggestion {
+    let mut ways: Vec<(Option<u16>, Way)> = Vec::new();
+    for (vlan, place) in &heard.places {
+        ways.extend(way(place).map(|way| (*vlan, way)));
+    }
+    // A way out first; then without a tag; then the better way; then the lower number.
+    ways.sort_by_key(|&(vlan, way)| (!way.leads_out(), vlan.is_some(), std::cmp::Reverse(way)));
+    let Some(&(vlan, way)) = ways.first().filter(|_| heard.link != Some(false)) else {
+        return nothing(heard);
+    };
+    let place = &heard.places[&vlan];
+    let internet = match way {
+        Way::Pppoe => Internet::Pppoe,
+        Way::Dhcp | Way::Addresses => Internet::Dhcp,
+        Way::Ipv6 => Internet::Ipv6Only,
+        Way::Stations => Internet::Static,
+    };
+    let mut reasons = Reasons::default();
+    reasons.of_way(way, place);
+    let others: Vec<_> = ways[1..]
+        .iter()
+        .filter(|(_, other)| other.leads_out())
+        .collect();
+    if let Some(number) = vlan {
+        reasons.say(format!(
+            "It answers in VLAN {number} only: frames need that tag."
+        ));
+    }
+    if !others.is_empty() && way.leads_out() {
+        let others = others.iter().map(|(vlan, way)| match vlan {
+            Some(number) => format!("{way} in VLAN {number}"),
+            None => format!("{way} without a tag"),
+        });
+        let first = match vlan {
+            None => "what answers without a tag comes first",
+            Some(_) => "the more usual way comes first",
+        };
+        reasons.doubt(format!("Also heard: {}; {first}.", listed(others)));
+    }
+    if heard.places.values().any(|place| place.looped) {
+        reasons.doubt("Own frames come back, so there is a loop: take it out first.".into());
+    }
+    if heard.itself {
+        reasons.doubt("The cable leads back to another port of this router.".into());
+    }
+    Suggestion {
+        internet,
+        vlan,
+        details: details(place, internet),
+        lan: lan(heard, vlan),
+        untold: untold(heard, internet, place),
+        why: reasons.why,
+        sure: !reasons.doubted,
+    }
+}
+
+fn nothing(heard: &Detection) -> Suggestion {
+    let place = Place::default();
+    let looped = heard.places.values().any(|place| place.looped);
+    let (why, sure) = match heard.link {
+        Some(true) if heard.itself => (
+            "The cable leads back to another port of this router: put it into the modem.",
+            true,
+        ),
+        Some(true) if looped => (
+            "Only own frames come back: the cabling, or the modem, has a loop.",
+            true,
+        ),
+        Some(true) => (
+            "There is a link, but nobody answers or says anything.",
+            false,
+        ),
+        _ => (
+            "The port has no link: look at the cable, and whether the modem is on.",
+            true,
+        ),
+    };
+    Suggestion {
+        internet: Internet::None,
+        vlan: None,
+        details: Details::default(),
+        lan: None,
+        why: vec![why.into()],
+        sure,
+        untold: untold(heard, Internet::None, &place),
+    }
+}
+
+/// Sentences, and whether one of them speaks against the suggestion.
+#[derive(Default)]
+struct Reasons {
+    why: Vec<String>,
+    doubted: bool,
+}
+
+impl Reasons {
+    fn say(&mut self, why: String) {
+        self.why.push(why);
+    }
+
+    fn doubt(&mut self, why: String) {
+        self.say(why);
+        self.doubted = true;
+    }
+
+    fn of_way(&mut self, way: Way, place: &Place) {
+        match way {
+            Way::Pppoe => self.of_pppoe(place),
+            Way::Dhcp | Way::Addresses => self.of_dhcp(place),
+            Way::Ipv6 => self.of_ipv6(place),
+            Way::Stations => self.of_stations(place),
+        }
+    }
+
+    fn of_pppoe(&mut self, place: &Place) {
+        let name =
+            |(mac, heard): &(frame::Mac, crate::pppoe::Concentrator)| match heard.name.as_str() {
+                "" => frame::shown(*mac),
+                name => name.to_owned(),
+            };
+        let names = listed(place.concentrators.iter().map(name));
+        self.say(format!("PPPoE is answered by {names}."));
+        let errors = place
+            .concentrators
+            .iter()
+            .any(|(_, heard)| !heard.errors.is_empty());
+        if errors {
+            self.doubt("It says that it cannot at the moment.".into());
+        }
+        let Some(offer) = place.offer() else { return };
+        let server = offer.server;
+        if offer.leads_out() {
+            self.doubt(format!(
+                "DHCP is answered too, by {server}, with a router: most modems do that for their \
+                 own page, but it may be a way to the Internet. Where the provider gave no name \
+                 and password, use DHCP."
+            ));
+        } else {
+            self.say(format!(
+                "DHCP is answered too, by {server}, but without a router: that is how a modem \
+                 gives access to its own page, and no way to the Internet."
+            ));
+        }
+    }
+
+    fn of_dhcp(&mut self, place: &Place) {
+        let Some(offer) = place.offer() else { return };
+        let server = offer.server;
+        if offer.leads_out() {
+            self.say(format!(
+                "DHCP is answered by {server}, with an address and a router."
+            ));
+        } else {
+            self.doubt(format!(
+                "DHCP is answered by {server}, but without a router: it may lead to a modem's own \
+                 page only."
+            ));
+        }
+        let rivals = place.rivals();
+        if !rivals.is_empty() {
+            let rivals = listed(rivals);
+            self.doubt(format!(
+                "DHCP servers say different things: {rivals}. Whichever is first would win."
+            ));
+        }
+        if offer.ipv6_only.is_some() {
+            self.say(
+                "The network would rather have devices do without IPv4, but no prefix of NAT64 \
+                 was heard."
+                    .into(),
+            );
+        }
+        match (
+            place.has_ipv6(),
+            place.servers.iter().any(|(_, it)| !it.prefixes.is_empty()),
+        ) {
+            (true, true) => self.say("IPv6 is there, with a prefix for the LAN.".into()),
+            (true, false) => self.say("IPv6 is there, without a prefix for the LAN.".into()),
+            (false, _) => self.say("No router of IPv6 answers.".into()),
+        }
+        self.of_sharing(place);
+    }
+
+    fn of_ipv6(&mut self, place: &Place) {
+        let routers = !place.routers.is_empty();
+        self.say(match (routers, place.offer()) {
+            (_, Some(offer)) if offer.ipv6_only.is_some() => format!(
+                "The DHCP server {} asks devices to do without IPv4, and there is NAT64.",
+                offer.server
+            ),
+            (_, Some(offer)) => format!(
+                "IPv6 is there. DHCP is answered by {}, but without a router.",
+                offer.server
+            ),
+            (true, None) => "A router of IPv6 answers, and no server of DHCP for IPv4.".into(),
+            (false, None) => "DHCPv6 is answered, and no DHCP for IPv4.".into(),
+        });
+        if !routers {
+            self.doubt("No router of IPv6 was heard.".into());
+        }
+        if let Some((prefix, length)) = place.nat64() {
+            self.say(format!(
+                "IPv4 is reached by NAT64 with the prefix {prefix}/{length}: the LAN's IPv4 needs \
+                 464XLAT (RFC 6877)."
+            ));
+        }
+        self.of_sharing(place);
+        if !place.servers.iter().any(|(_, it)| !it.prefixes.is_empty()) {
+            self.doubt("No prefix for the LAN is offered.".into());
+        }
+    }
+
+    fn of_sharing(&mut self, place: &Place) {
+        if let Some(name) = place.aftr() {
+            self.say(format!("IPv4 comes through a tunnel to {name} (DS-Lite)."));
+        }
+        for shared in place.servers.iter().flat_map(|(_, server)| &server.shared) {
+            self.say(format!("The provider has {shared} for IPv4."));
+        }
+    }
+
+    fn of_stations(&mut self, place: &Place) {
+        if let Some(seen) = place.watch.seen() {
+            self.doubt(format!(
+                "Nobody answers, but stations of {} ask for each other, most of all for {}.",
+                seen.network, seen.gateway
+            ));
+            if seen.answers {
+                self.say(format!("{} is there.", seen.gateway));
+            }
+        }
+        if let Some((prefix, most)) = place.watch.seen6() {
+            self.doubt(format!(
+                "Stations of {prefix}/64 ask for each other, as for {most}."
+            ));
+        }
+    }
+}
+
+/// Another network for the LAN, where the uplink has it too.
+fn lan(heard: &Detection, vlan: Option<u16>) -> Option<Lan> {
+    let lans = &heard.options.lans;
+    // What a modem has for its own page is in the way, too.
+    let ways = [Some(vlan), Some(None).filter(|_| vlan.is_some())];
+    let near = ways
+        .into_iter()
+        .flatten()
+        .filter_map(|vlan| heard.places.get(&vlan));
+    let near: Vec<Network> = near.flat_map(Place::networks).collect();
+    let clash = |lan: &&Network| near.iter().any(|network| network.overlaps(lan));
+    let former = *lans.iter().find(clash)?;
+    // The whole network where it was heard of, not an address of it.
+    let by = near.iter().filter(|network| network.overlaps(&former));
+    let by = by.min_by_key(|network| network.length())?;
+    let mut taken: Vec<Network> = heard.places.values().flat_map(Place::networks).collect();
+    taken.extend(lans);
+    let network = Network::free(&taken);
+    let why = match network {
+        Some(network) => format!(
+            "The uplink has {by}, and the LAN {former}: no device of the LAN would reach it. \
+             {network} overlaps nothing that was heard."
+        ),
+        None => format!("The uplink has {by}, and the LAN {former}; no private network is free."),
+    };
+    Some(Lan {
+        former,
+        network,
+        why,
+    })
+}
+
+/// Names of services of all who terminate PPPoE, without repetition.
+pub fn services(place: &Place) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for (_, heard) in &place.concentrators {
+        for name in told::named(heard) {
+            if !all.iter().any(|known| known == name) {
+                all.push(name.to_owned());
+            }
+        }
+    }
+    all
+}

@@ -1,0 +1,120 @@
+//! What could not be told: said, so that nobody takes silence for an answer.
+
+use crate::detection::Detection;
+use crate::evidence::listed;
+use crate::place::Place;
+use crate::suggestion::{Internet, services};
+
+/// What could not be told about a suggestion.
+pub fn untold(heard: &Detection, internet: Internet, place: &Place) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    match internet {
+        Internet::None => return of_nothing(heard),
+        Internet::Pppoe => {
+            all.push("User name and password: the provider gives them.".into());
+            let services = services(place);
+            if services.len() > 1 {
+                let services = listed(services);
+                all.push(format!(
+                    "Which of the services is the right one: {services}."
+                ));
+            }
+            if place.concentrators.len() > 1 {
+                all.push("Which of those that answer PPPoE is the provider's.".into());
+            }
+            all.push("Whether IPv6 comes with the session: that is told after the log-in.".into());
+            return all;
+        }
+        Internet::Static => of_stations(place, &mut all),
+        Internet::Dhcp | Internet::Ipv6Only => {
+            if place.portal().is_none() {
+                all.push(
+                    "Whether a log-in page (captive portal) stands in front: none says so, and \
+                     asking for a page was not tried, as it takes an address."
+                        .into(),
+                );
+            }
+        }
+    }
+    if internet == Internet::Dhcp {
+        if !place.rivals().is_empty() {
+            all.push("Which of the DHCP servers is the provider's.".into());
+        }
+        if place.offer().is_some_and(|offer| !offer.leads_out()) {
+            all.push("Whether there is a way to the Internet: no router was told.".into());
+        }
+        if place.offer().is_some_and(|offer| offer.ipv6_only.is_some()) {
+            all.push("The prefix of NAT64: no router says it.".into());
+        }
+    }
+    if internet == Internet::Ipv6Only {
+        let shared = place
+            .servers
+            .iter()
+            .any(|(_, server)| !server.shared.is_empty());
+        if place.nat64().is_none() && place.aftr().is_none() && !shared {
+            all.push(
+                "How IPv4 is reached: neither NAT64 nor DS-Lite, MAP or lightweight 4over6 was \
+                 told."
+                    .into(),
+            );
+        }
+        if !place
+            .servers
+            .iter()
+            .any(|(_, server)| !server.prefixes.is_empty())
+        {
+            all.push("Whether the provider has a prefix for the LAN: none was offered.".into());
+        }
+    }
+    let silent = place
+        .routers
+        .iter()
+        .any(|(_, router)| router.managed || router.other);
+    if silent && place.servers.is_empty() {
+        all.push("What the DHCPv6 server has that the router speaks of: it did not answer.".into());
+    }
+    if heard.options.link_local.is_none() && place.servers.is_empty() {
+        all.push(
+            "Whether there is a DHCPv6 server that asks for this port's address first: the port \
+             has none, and nothing was answered."
+                .into(),
+        );
+    }
+    all
+}
+
+fn of_stations(place: &Place, all: &mut Vec<String>) {
+    all.push("Which address is free for this router: the network's owner knows.".into());
+    if let Some(seen) = place.watch.seen() {
+        all.push(format!(
+            "The size of the network: {} is the smallest usual one around those that were heard.",
+            seen.network
+        ));
+        if seen.clear {
+            all.push(format!("Whether {} leads to the Internet.", seen.gateway));
+        } else {
+            all.push(format!(
+                "Which one is the router: several are asked for alike, {} is a guess.",
+                seen.gateway
+            ));
+        }
+    }
+    all.push("Name servers: nobody told them.".into());
+}
+
+fn of_nothing(heard: &Detection) -> Vec<String> {
+    let looped = heard.itself || heard.places.values().any(|place| place.looped);
+    match heard.link {
+        Some(true) if looped => vec!["What is behind the loop.".into()],
+        Some(true) => vec![
+            "Whether there is a network whose stations were silent (static addresses).".into(),
+            "Whether the provider uses another VLAN than those tried.".into(),
+            "Whether the modem is still starting, or the line is down.".into(),
+            "Whether the network wants a log-in by 802.1X, or knows another hardware address \
+             only."
+                .into(),
+        ],
+        _ => vec!["What the provider has: without a link nothing can be asked.".into()],
+    }
+}

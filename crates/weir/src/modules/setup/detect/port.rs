@@ -1,0 +1,160 @@
+//! The port: found by its name, and what it is used for already.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddrV6, UdpSocket};
+
+use ::detect::Mac;
+use kernel::io::Policy;
+use kernel::policy::MAIN;
+use kernel::uplinks::Picture;
+use nix::errno::Errno;
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::InterfaceFlags;
+
+use crate::Error;
+use crate::output::harmless;
+
+/// Ethernet (include/uapi/linux/if_arp.h).
+const ETHERNET: u16 = 1;
+
+/// A port.
+pub struct Port {
+    /// Its name.
+    pub name: String,
+    /// Its number in the kernel.
+    pub index: u32,
+    /// Its hardware address.
+    pub mac: Mac,
+    /// Hardware addresses of this machine's other devices.
+    pub others: Vec<Mac>,
+    /// Whether it is up.
+    pub up: bool,
+    /// What it is used for already, behind "The port …".
+    pub uses: Vec<String>,
+}
+
+impl Port {
+    /// The port of that name.
+    ///
+    /// # Errors
+    /// There is none, or it is no Ethernet port.
+    pub fn find(name: &str) -> Result<Self, Error> {
+        let picture = picture()?;
+        let Some(link) = picture.links.iter().find(|link| link.name == name) else {
+            let what = format!("there is no device {}", harmless(name));
+            return Err(Error::new(what, listed(&picture)));
+        };
+        let Some(mac) = link.mac.filter(|_| link.hardware == ETHERNET) else {
+            let what = format!("{} is no Ethernet device", harmless(name));
+            return Err(Error::new(what, listed(&picture)));
+        };
+        let own = picture
+            .addresses
+            .iter()
+            .filter(|own| own.link == link.index);
+        let mut uses = Vec::new();
+        if let Some(master) = link.master {
+            let master = picture.links.iter().find(|link| link.index == master);
+            let master = master.map_or("another device", |link| link.name.as_str());
+            uses.push(format!("is a member of {}", harmless(master)));
+        }
+        for own in own {
+            match own.address {
+                IpAddr::V6(address) if address.is_unicast_link_local() => {}
+                address => uses.push(format!("has the address {address}")),
+            }
+        }
+        let leads_out = picture.defaults.iter().any(|route| {
+            route.table == MAIN && route.hops.iter().any(|hop| hop.link == link.index)
+        });
+        if leads_out {
+            uses.push("leads to the Internet already (default route)".into());
+        }
+        let others = picture.links.iter().filter_map(|link| link.mac);
+        Ok(Self {
+            name: name.to_owned(),
+            index: link.index,
+            mac,
+            others: others
+                .filter(|other| *other != mac && *other != [0; 6])
+                .collect(),
+            up: flags(name).contains(InterfaceFlags::IFF_UP),
+            uses,
+        })
+    }
+
+    /// Whether there is somebody at the other end of the cable.
+    pub fn has_link(&self) -> bool {
+        flags(&self.name).contains(InterfaceFlags::IFF_UP | InterfaceFlags::IFF_RUNNING)
+    }
+
+    /// Its own address of its link, where it has one.
+    pub fn link_local(&self) -> Option<Ipv6Addr> {
+        let own = getifaddrs().into_iter().flatten();
+        let own = own.filter(|entry| entry.interface_name == self.name);
+        let mut own = own.filter_map(|entry| Some(entry.address?.as_sockaddr_in6()?.ip()));
+        own.find(Ipv6Addr::is_unicast_link_local)
+    }
+
+    /// A socket for answers of DHCPv6, which nobody reads: the packet socket hears them. Without
+    /// it the kernel would tell the server that nobody is there (ICMPv6). `None` where a client
+    /// listens there already.
+    pub fn ear(&self, address: Ipv6Addr) -> Option<UdpSocket> {
+        UdpSocket::bind(SocketAddrV6::new(address, 546, 0, self.index)).ok()
+    }
+
+    /// An error about it.
+    pub fn failed(&self, what: &str, error: Errno) -> Error {
+        let hint = match error {
+            Errno::EPERM | Errno::EACCES => "run it as root",
+            _ => "look whether the device is still there: ip link",
+        };
+        Error::because(format!("{} {what}", harmless(&self.name)), &error, hint)
+    }
+}
+
+/// Devices that may be an uplink's, as a hint.
+///
+/// # Errors
+/// The kernel does not answer.
+pub fn devices() -> Result<String, Error> {
+    Ok(listed(&picture()?))
+}
+
+fn listed(picture: &Picture) -> String {
+    let all = picture
+        .links
+        .iter()
+        .filter(|link| link.hardware == ETHERNET);
+    let all: Vec<String> = all.map(|link| harmless(&link.name)).collect();
+    match all.is_empty() {
+        true => "there are no Ethernet devices here".into(),
+        false => format!("name one of these: {}", all.join(", ")),
+    }
+}
+
+fn picture() -> Result<Picture, Error> {
+    inside(|| -> Result<Picture, String> {
+        let mut policy = Policy::open().map_err(|error| error.to_string())?;
+        policy.picture().map_err(|error| error.to_string())
+    })?
+    .map_err(|why| Error::new(format!("devices cannot be read: {why}"), "try again"))
+}
+
+/// Within an event loop, which the kernel's sockets need though they wait for nothing here.
+pub fn inside<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
+    let event_loop = crate::event_loop()?;
+    let done = {
+        let _inside = event_loop.enter();
+        work()
+    };
+    event_loop.shutdown_background();
+    Ok(done)
+}
+
+fn flags(name: &str) -> InterfaceFlags {
+    let all = getifaddrs().into_iter().flatten();
+    let own = all
+        .filter(|entry| entry.interface_name == name)
+        .map(|entry| entry.flags);
+    own.fold(InterfaceFlags::empty(), |all, flags| all | flags)
+}

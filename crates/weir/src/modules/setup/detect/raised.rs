@@ -1,0 +1,68 @@
+//! A device that is brought up for a while.
+
+use std::os::fd::AsFd;
+
+use kernel::io::Device;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+use super::port::{Port, inside};
+use crate::Error;
+use crate::output::harmless;
+
+/// A device that was down, and will be again when this is dropped. Ctrl-C and TERM are held back
+/// from this thread meanwhile, so that they do not leave it up.
+pub struct Raised {
+    index: u32,
+    signals: SignalFd,
+    former: SigSet,
+}
+
+impl Raised {
+    /// Brings it up.
+    ///
+    /// # Errors
+    /// The kernel refused.
+    pub fn new(port: &Port) -> Result<Self, Error> {
+        let set: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]
+            .into_iter()
+            .collect();
+        let former = set.thread_swap_mask(SigmaskHow::SIG_BLOCK);
+        let former = former.map_err(|error| port.failed("cannot be brought up", error))?;
+        let signals = SignalFd::with_flags(&set, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC);
+        let signals = signals.map_err(|error| port.failed("cannot be brought up", error))?;
+        let raised = Self {
+            index: port.index,
+            signals,
+            former,
+        };
+        change(port.index, true).map_err(|why| {
+            let what = format!("{} is down, and cannot be brought up", harmless(&port.name));
+            Error::new(format!("{what}: {why}"), "run it as root")
+        })?;
+        Ok(raised)
+    }
+
+    /// Whether somebody wants an end.
+    pub fn is_interrupted(&self) -> bool {
+        let mut sources = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
+        poll(&mut sources, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
+    }
+}
+
+impl Drop for Raised {
+    fn drop(&mut self) {
+        let _ = change(self.index, false);
+        // What was held back takes effect now.
+        let _ = self.former.thread_set_mask();
+    }
+}
+
+fn change(index: u32, up: bool) -> Result<(), String> {
+    let done = inside(|| -> Result<(), String> {
+        let mut device = Device::open(index).map_err(|error| error.to_string())?;
+        device.set_up(up).map_err(|error| error.to_string())
+    });
+    done.map_err(|_| "there are too many open files".to_owned())?
+}

@@ -1,0 +1,276 @@
+//! `weir setup detect`: the table of truth of docs/setup.md. Each arrangement has its real peers
+//! behind a switch: dnsmasq, radvd, WIDE's dhcp6s, pppoe-server.
+
+#[path = "detect/manners.rs"]
+mod manners;
+#[path = "detect/scene.rs"]
+mod scene;
+#[path = "detect/six.rs"]
+mod six;
+#[path = "detect/tags.rs"]
+mod tags;
+
+use answers::SetupUplink;
+use lab::Error;
+
+use scene::{LINE, PORT, ROUTER, Scene};
+
+/// What is said has to be that: how, in which VLAN, whether nothing speaks against it.
+#[track_caller]
+fn is(found: &SetupUplink, internet: &str, vlan: Option<u16>, sure: bool) {
+    let said = &found.suggestion;
+    assert_eq!(
+        (said.internet.as_str(), said.vlan, said.sure),
+        (internet, vlan, sure),
+        "{said:#?}"
+    );
+}
+
+#[track_caller]
+fn untold(found: &SetupUplink, what: &str) {
+    let untold = &found.suggestion.untold;
+    assert!(
+        untold.iter().any(|it| it.contains(what)),
+        "{what} is not in {untold:#?}"
+    );
+}
+
+#[track_caller]
+fn why(found: &SetupUplink, what: &str) {
+    let why = &found.suggestion.why;
+    assert!(
+        why.iter().any(|it| it.contains(what)),
+        "{what} is not in {why:#?}"
+    );
+}
+
+#[track_caller]
+fn heard(found: &SetupUplink, kind: &str) {
+    assert!(
+        found.evidence.iter().any(|it| it.kind == kind),
+        "no {kind}: {:#?}",
+        found.evidence
+    );
+}
+
+const PORTAL: &str = "Whether a log-in page";
+const ISP: [&str; 1] = ["192.0.2.1/24"];
+
+#[test]
+fn dhcp() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &ISP)?;
+    scene.dhcp("isp", &["dhcp-option=6,192.0.2.53"])?;
+    let found = scene.found()?;
+    is(&found, "dhcp", None, true);
+    let details = &found.suggestion.details;
+    assert_eq!(details.gateway.as_deref(), Some("192.0.2.1"));
+    assert_eq!(
+        (details.network.as_deref(), &details.dns[..]),
+        (Some("192.0.2.0/24"), &["192.0.2.53".to_owned()][..])
+    );
+    assert!(!details.ipv6 && found.suggestion.lan.is_none());
+    untold(&found, PORTAL);
+    Ok(())
+}
+
+#[test]
+fn dhcp_with_a_captive_portal() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &ISP)?;
+    scene.dhcp("isp", &["dhcp-option=114,https://login.example/"])?;
+    let found = scene.found()?;
+    is(&found, "dhcp", None, true);
+    heard(&found, "captive");
+    let details = &found.suggestion.details;
+    assert_eq!(details.portal.as_deref(), Some("https://login.example/"));
+    assert!(!found.suggestion.untold.iter().any(|it| it.contains(PORTAL)));
+    Ok(())
+}
+
+#[test]
+fn pppoe() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &[])?;
+    scene.pppoe("isp", &["gold", "silver"])?;
+    let found = scene.found()?;
+    is(&found, "pppoe", None, true);
+    let details = &found.suggestion.details;
+    assert_eq!(
+        (&details.services[..], &details.concentrators[..]),
+        (
+            &["gold".to_owned(), "silver".to_owned()][..],
+            &["BRAS1".to_owned()][..]
+        )
+    );
+    untold(&found, "User name and password");
+    untold(&found, "gold and silver");
+    Ok(())
+}
+
+#[test]
+fn pppoe_beside_a_modem_with_a_page() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.modem()?;
+    scene.peer("isp", &[])?;
+    scene.pppoe("isp", &[])?;
+    let found = scene.found()?;
+    is(&found, "pppoe", None, true);
+    heard(&found, "dhcp");
+    why(&found, "a modem gives access to its own page");
+    Ok(())
+}
+
+#[test]
+fn pppoe_beside_dhcp_with_a_router() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("modem", &ISP)?;
+    scene.dhcp("modem", &[])?;
+    scene.peer("isp", &[])?;
+    scene.pppoe("isp", &[])?;
+    let found = scene.found()?;
+    is(&found, "pppoe", None, false);
+    why(&found, "DHCP is answered too, by 192.0.2.1, with a router");
+    Ok(())
+}
+
+#[test]
+fn a_static_network_whose_router_is_asked_for() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("gate", &["203.0.113.254/24"])?;
+    for (host, address) in [("east", "203.0.113.7/24"), ("west", "203.0.113.9/24")] {
+        scene.peer(host, &[address])?;
+        scene.asks(host, "203.0.113.254")?;
+    }
+    let found = scene.found()?;
+    is(&found, "static", None, false);
+    let details = &found.suggestion.details;
+    assert_eq!(details.gateway.as_deref(), Some("203.0.113.254"));
+    assert_eq!(details.network.as_deref(), Some("203.0.113.0/24"));
+    assert_eq!(
+        details.addresses,
+        ["203.0.113.7", "203.0.113.9", "203.0.113.254"]
+    );
+    why(&found, "203.0.113.254 is there");
+    untold(&found, "Which address is free");
+    untold(&found, "Name servers");
+    Ok(())
+}
+
+#[test]
+fn a_static_network_of_two_who_ask_for_each_other() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    for (host, address, other) in [
+        ("east", "203.0.113.7/24", "203.0.113.9"),
+        ("west", "203.0.113.9/24", "203.0.113.7"),
+    ] {
+        scene.peer(host, &[address])?;
+        scene.asks(host, other)?;
+    }
+    let found = scene.found()?;
+    is(&found, "static", None, false);
+    untold(&found, "Which one is the router");
+    Ok(())
+}
+
+#[test]
+fn the_lan_has_the_uplinks_network() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &["192.168.1.1/24"])?;
+    scene.dnsmasq(
+        "isp",
+        &["dhcp-range=192.168.1.50,192.168.1.60,255.255.255.0,2m"],
+    )?;
+    let found = scene.found()?;
+    is(&found, "dhcp", None, true);
+    heard(&found, "overlap");
+    let lan = found.suggestion.lan.expect("another network");
+    assert_eq!(
+        (lan.former.as_str(), lan.network.as_deref()),
+        ("192.168.1.0/24", Some("192.168.2.0/24"))
+    );
+    Ok(())
+}
+
+#[test]
+fn two_servers_of_dhcp() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &ISP)?;
+    scene.dhcp("isp", &[])?;
+    scene.peer("other", &["10.0.0.1/24"])?;
+    scene.dnsmasq(
+        "other",
+        &["dhcp-range=10.0.0.50,10.0.0.60,255.255.255.0,2m"],
+    )?;
+    let found = scene.found()?;
+    is(&found, "dhcp", None, false);
+    heard(&found, "conflict");
+    untold(&found, "Which of the DHCP servers");
+    Ok(())
+}
+
+#[test]
+fn silence() -> Result<(), Error> {
+    let found = Scene::new()?.found()?;
+    is(&found, "none", None, false);
+    heard(&found, "link");
+    for what in ["static addresses", "another VLAN", "802.1X"] {
+        untold(&found, what);
+    }
+    Ok(())
+}
+
+#[test]
+fn no_link() -> Result<(), Error> {
+    let scene = Scene::new()?;
+    scene
+        .lab
+        .node(LINE)?
+        .run(&format!("ip link set {PORT} down"))?;
+    let found = scene.found()?;
+    is(&found, "none", None, true);
+    heard(&found, "no-link");
+    untold(&found, "without a link");
+    Ok(())
+}
+
+#[test]
+fn a_loop() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.reflects()?;
+    let found = scene.found()?;
+    is(&found, "none", None, true);
+    heard(&found, "loop");
+    untold(&found, "behind the loop");
+    Ok(())
+}
+
+#[test]
+fn a_loop_beside_dhcp() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &ISP)?;
+    scene.dhcp("isp", &[])?;
+    scene.reflects()?;
+    let found = scene.found()?;
+    is(&found, "dhcp", None, false);
+    heard(&found, "loop");
+    Ok(())
+}
+
+#[test]
+fn the_cable_leads_to_the_routers_own_lan() -> Result<(), Error> {
+    let scene = Scene::new()?;
+    let line = lab::Offloads::Default;
+    scene.lab.wire((ROUTER, "lan"), (LINE, "back"), line)?;
+    scene.lab.node(LINE)?.run("ip link set back master sw")?;
+    scene.lab.address(ROUTER, "lan", "192.168.1.1/24")?;
+    let router = scene.lab.node(ROUTER)?;
+    let mut ping = std::process::Command::new("ping");
+    ping.args(["-i", "0.3", "-I", "lan", "192.168.1.9"]);
+    let _asks = router.start(ping.stdout(std::process::Stdio::null()))?;
+    let found = scene.found()?;
+    is(&found, "none", None, true);
+    heard(&found, "itself");
+    why(&found, "another port of this router");
+    Ok(())
+}

@@ -1,0 +1,357 @@
+//! An uplink for the laboratory: the router's port, a dumb switch, and who is behind it.
+
+use std::net::{Ipv6Addr, SocketAddrV6};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, sleep};
+use std::time::Duration;
+
+use answers::SetupUplink;
+use lab::namespace::{Process, wait_until};
+use lab::topology::mac;
+use lab::wire::Frame;
+use lab::{Error, Lab, Offloads, Tap};
+use socket2::{Domain, Protocol, Socket, Type};
+use weir_tests::{LIMIT, binary};
+
+/// The router and its port; the switch and its port for that.
+pub const ROUTER: &str = "router";
+pub const WAN: &str = "wan";
+pub const LINE: &str = "line";
+pub const PORT: &str = "port";
+/// What all others call their device.
+pub const UP: &str = "net";
+const BROADCAST: u8 = 1;
+
+/// A router's port, a switch, and who is behind it. All goes when dropped.
+pub struct Scene {
+    // In this order: programs and threads end before their devices go.
+    processes: Vec<Process>,
+    threads: Vec<Thread>,
+    pub lab: Lab,
+    folder: PathBuf,
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        self.processes.clear();
+        self.threads.clear();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Scene {
+    /// A router, and a switch with nobody else.
+    pub fn new() -> Result<Self, Error> {
+        let mut lab = Lab::new();
+        lab.host(ROUTER)?;
+        let line = lab.host(LINE)?;
+        line.ip("link add sw type bridge mcast_snooping 0\nlink set sw up")?;
+        let folder = std::env::temp_dir().join(line.name());
+        std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+        let scene = Self {
+            processes: Vec::new(),
+            threads: Vec::new(),
+            lab,
+            folder,
+        };
+        scene.join((ROUTER, WAN), PORT)?;
+        let own = link_local(ROUTER, WAN);
+        scene.lab.address(ROUTER, WAN, &format!("{own}/64"))?;
+        Ok(scene)
+    }
+
+    fn join(&self, end: (&str, &str), port: &str) -> Result<(), Error> {
+        self.lab.wire(end, (LINE, port), Offloads::Default)?;
+        let line = self.lab.node(LINE)?;
+        line.run(&format!("ip link set {port} master sw")).map(drop)
+    }
+
+    /// Somebody at the switch, with addresses.
+    pub fn peer(&mut self, role: &str, addresses: &[&str]) -> Result<(), Error> {
+        self.lab.router(role)?;
+        self.join((role, UP), role)?;
+        self.addresses(role, addresses)
+    }
+
+    /// Somebody whose frames have this tag at the switch: the modem puts it on, and takes it off.
+    pub fn tagged(&mut self, role: &str, vlan: u16, addresses: &[&str]) -> Result<(), Error> {
+        self.lab.router(role)?;
+        let (inside, outside) = (format!("{role}i"), format!("{role}o"));
+        self.lab
+            .wire((role, UP), (LINE, &inside), Offloads::Plain)?;
+        let line = self.lab.node(LINE)?;
+        let join = format!("{role}s");
+        line.ip(&format!(
+            "link add {outside} type veth peer name {join}\nlink set {join} master sw\n\
+            link set {outside} up\nlink set {join} up"
+        ))?;
+        let mut inside = Tap::open(line, &inside)?;
+        let mut outside = Tap::open(line, &outside)?;
+        let [high, low] = vlan.to_be_bytes();
+        let tag = [0x81, 0, high, low];
+        self.threads.push(Thread::start(move || {
+            while let Some(mut frame) = inside.receive(Duration::from_millis(1))? {
+                frame.splice(12..12, tag);
+                outside.send(&frame)?;
+            }
+            while let Some(mut frame) = outside.receive(Duration::from_millis(1))? {
+                if frame.get(12..16) == Some(&tag) {
+                    frame.drain(12..16);
+                    inside.send(&frame)?;
+                }
+            }
+            Ok(())
+        }));
+        self.addresses(role, addresses)
+    }
+
+    fn addresses(&self, role: &str, addresses: &[&str]) -> Result<(), Error> {
+        let own = format!("{}/64", link_local(role, UP));
+        self.lab.address(role, UP, &own)?;
+        addresses
+            .iter()
+            .try_for_each(|address| self.lab.address(role, UP, address))
+    }
+
+    /// A program of a peer. It waits until the peer listens at that UDP port, where one is given.
+    fn start(&mut self, role: &str, command: &mut Command, port: Option<u16>) -> Result<(), Error> {
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let node = self.lab.node(role)?;
+        let process = node.start(command)?;
+        if let Some(port) = port {
+            wait_until(&format!("{command:?} to listen"), LIMIT, || {
+                if let Some(status) = process.ended()? {
+                    return Err(Error::Unexpected(format!("{command:?}: {status}")));
+                }
+                Ok(!node.run(&format!("ss -Hlnu sport = :{port}"))?.is_empty())
+            })?;
+        }
+        self.processes.push(process);
+        Ok(())
+    }
+
+    /// dnsmasq: the words behind the dashes.
+    pub fn dnsmasq(&mut self, role: &str, options: &[&str]) -> Result<(), Error> {
+        let mut command = Command::new("dnsmasq");
+        command.args([
+            "--no-daemon",
+            "--conf-file=/dev/null",
+            "--port=0",
+            "--user=root",
+        ]);
+        command.args([
+            "--pid-file=",
+            "--interface=net",
+            "--dhcp-authoritative",
+            "--no-ping",
+        ]);
+        let leases = self.folder.join(format!("{role}-leases"));
+        command.arg(format!("--dhcp-leasefile={}", leases.display()));
+        command.args(options.iter().map(|option| format!("--{option}")));
+        let six = options
+            .iter()
+            .any(|option| option.starts_with("dhcp-range=2001"));
+        self.start(role, &mut command, Some(if six { 547 } else { 67 }))
+    }
+
+    /// A server of DHCP at 192.0.2.1, with a router unless there are other options.
+    pub fn dhcp(&mut self, role: &str, options: &[&str]) -> Result<(), Error> {
+        let range = "dhcp-range=192.0.2.57,192.0.2.99,255.255.255.0,2m";
+        self.dnsmasq(role, &[&[range][..], options].concat())
+    }
+
+    /// A server of DHCP as a modem has it for its own page: no router, no name server.
+    pub fn modem(&mut self) -> Result<(), Error> {
+        self.peer("modem", &["192.168.100.1/24"])?;
+        let range = "dhcp-range=192.168.100.2,192.168.100.9,255.255.255.0,2m";
+        self.dnsmasq("modem", &[range, "dhcp-option=3", "dhcp-option=6"])
+    }
+
+    /// radvd, with what stands in its interface's braces.
+    pub fn radvd(&mut self, role: &str, text: &str) -> Result<(), Error> {
+        let file = self.folder.join("radvd.conf");
+        let text = format!(
+            "interface {UP} {{ AdvSendAdvert on; MinRtrAdvInterval 3;\n\
+            MaxRtrAdvInterval 4; {text} }};\n"
+        );
+        std::fs::write(&file, text).map_err(Error::system("write radvd's file"))?;
+        let mut command = Command::new("radvd");
+        command
+            .args(["--nodaemon", "--logmethod=stderr", "-C"])
+            .arg(&file);
+        command.arg("-p").arg(self.folder.join("radvd.pid"));
+        self.start(role, &mut command, None)
+    }
+
+    /// A server that has a prefix for the router's networks: WIDE's, which knows clients by DUID.
+    pub fn delegates(&mut self, role: &str, prefix: &str) -> Result<(), Error> {
+        let file = self.folder.join("dhcp6s.conf");
+        let text = format!(
+            "option domain-name-servers 2001:db8::53;\nhost router {{\n duid 00:03:00:01:{};\n \
+            prefix {prefix} 3600;\n}};\n",
+            lab::topology::text(mac(ROUTER, WAN))
+        );
+        std::fs::write(&file, text).map_err(Error::system("write dhcp6s's file"))?;
+        let mut command = Command::new("dhcp6s");
+        command
+            .arg("-f")
+            .arg("-c")
+            .arg(&file)
+            .arg("-P")
+            .arg(self.folder.join("dhcp6s.pid"));
+        self.start(role, command.arg(UP), Some(547))
+    }
+
+    /// Who terminates PPPoE: the real program, of which only the first answer is needed.
+    pub fn pppoe(&mut self, role: &str, services: &[&str]) -> Result<(), Error> {
+        let mut command = Command::new("pppoe-server");
+        command.args(["-F", "-I", UP, "-C", "BRAS1", "-L", "192.0.2.1"]);
+        command
+            .arg("-X")
+            .arg(self.folder.join(format!("{role}-pppoe.pid")));
+        for service in services {
+            command.args(["-S", service]);
+        }
+        self.start(role, &mut command, None)
+    }
+
+    /// Somebody who asks for another again and again, as those do who have forgotten.
+    pub fn asks(&mut self, role: &str, whom: &str) -> Result<(), Error> {
+        let script =
+            format!("while :; do ip neigh flush dev {UP}; ping -c 1 -W 1 {whom}; sleep 0.2; done");
+        self.start(role, Command::new("sh").args(["-c", &script]), None)
+    }
+
+    /// A router of IPv6 that says what the radvd of Debian 12 cannot (2.19): options as octets.
+    pub fn advertises(&mut self, role: &str, options: &[&[u8]]) -> Result<(), Error> {
+        let mut message = vec![134, 0, 0, 0, 64, 0, 7, 8, 0, 0, 0, 0, 0, 0, 0, 0];
+        message.extend(options.concat());
+        let link = self.lab.index(role, UP)?;
+        // The kernel makes the checksum of this protocol.
+        let socket = self.lab.node(role)?.enter(|| -> std::io::Result<Socket> {
+            let socket = Socket::new(Domain::IPV6, Type::RAW, Some(Protocol::ICMPV6))?;
+            socket.set_multicast_hops_v6(255)?;
+            socket.set_multicast_if_v6(link)?;
+            Ok(socket)
+        })?;
+        let socket = socket.map_err(Error::system("open a raw socket"))?;
+        let everybody = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
+        let everybody = SocketAddrV6::new(everybody, 0, 0, link).into();
+        self.threads.push(Thread::start(move || {
+            let sent = socket.send_to(&message, &everybody);
+            sent.map_err(Error::system("advertise a router"))?;
+            sleep(Duration::from_millis(200));
+            Ok(())
+        }));
+        Ok(())
+    }
+
+    /// What the router sends to everybody comes back, as through a switch with a looped cable: just
+    /// once, as the laboratory is to survive it.
+    pub fn reflects(&mut self) -> Result<(), Error> {
+        self.lab.host("hub")?;
+        self.join(("hub", UP), "hub")?;
+        let mut tap = Tap::open(self.lab.node("hub")?, UP)?;
+        let own = mac(ROUTER, WAN);
+        self.threads.push(Thread::start(move || {
+            if let Some(frame) = tap.receive(Duration::from_millis(5))?
+                && frame[0] & BROADCAST == 1
+                && frame[6..12] == own
+            {
+                tap.send(&frame)?;
+            }
+            Ok(())
+        }));
+        Ok(())
+    }
+
+    /// Says such a frame again and again.
+    pub fn says(&mut self, role: &str, frame: Frame) -> Result<(), Error> {
+        let tap = Tap::open(self.lab.node(role)?, UP)?;
+        self.threads.push(Thread::start(move || {
+            tap.send(&frame)?;
+            sleep(Duration::from_millis(200));
+            Ok(())
+        }));
+        Ok(())
+    }
+
+    /// `weir setup detect …`, at the router: exit code, what it prints, and its errors.
+    pub fn run(&self, words: &[&str]) -> Result<(Option<i32>, String, String), Error> {
+        let mut command = Command::new(binary());
+        command
+            .args(["setup", "detect"])
+            .args(words)
+            .stdin(Stdio::null());
+        let output = self.lab.node(ROUTER)?.enter(|| command.output())?;
+        let output = output.map_err(Error::system("run weir"))?;
+        let text = |octets: Vec<u8>| String::from_utf8_lossy(&octets).into_owned();
+        Ok((
+            output.status.code(),
+            text(output.stdout),
+            text(output.stderr),
+        ))
+    }
+
+    /// What is found at the router's port, with a LAN of 192.168.1.0/24.
+    pub fn found(&self) -> Result<SetupUplink, Error> {
+        let (code, out, errors) = self.run(&[WAN, "--json", "--lan", "192.168.1.0/24"])?;
+        assert_eq!(code, Some(0), "{errors}");
+        println!("{out}");
+        serde_json::from_str(&out).map_err(|error| Error::Unexpected(format!("{error}: {out}")))
+    }
+}
+
+/// The address of the link that a device makes of its hardware address.
+pub fn link_local(role: &str, device: &str) -> Ipv6Addr {
+    let [a, b, c, d, e, f] = mac(role, device).map(u16::from);
+    let first = (a ^ 2) << 8 | b;
+    Ipv6Addr::new(
+        0xfe80,
+        0,
+        0,
+        0,
+        first,
+        c << 8 | 0xff,
+        0xfe00 | d,
+        e << 8 | f,
+    )
+}
+
+/// Does something again and again until it is dropped.
+struct Thread {
+    stop: Arc<AtomicBool>,
+    handle: Option<JoinHandle<()>>,
+}
+
+impl Thread {
+    fn start(mut work: impl FnMut() -> Result<(), Error> + Send + 'static) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = stop.clone();
+        let handle = std::thread::spawn(move || {
+            while !told.load(Ordering::Relaxed) {
+                if let Err(error) = work() {
+                    println!("a peer: {error}");
+                    sleep(Duration::from_millis(20));
+                }
+            }
+        });
+        Self {
+            stop,
+            handle: Some(handle),
+        }
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.handle.take().map(JoinHandle::join);
+    }
+}
