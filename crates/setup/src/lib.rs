@@ -2,6 +2,7 @@
 //! any point leaves the former files or the new ones.
 
 mod clock;
+pub mod debian;
 mod difference;
 mod journal;
 

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 
 use super::apply::{self, How, print};
 use super::config::Setup;
+use super::debian::{self, DebianArgs};
 use super::guard;
 use super::place::{Place, trouble};
 use crate::Error;
@@ -53,6 +54,8 @@ enum What {
     /// Take back what was not confirmed before the machine went off. For the start, before the
     /// network
     Recover,
+    /// Make Debian's services what the configuration says
+    Debian(DebianArgs),
     /// Wait for a change to be confirmed
     #[command(hide = true)]
     Guard {
@@ -91,7 +94,8 @@ pub fn run(args: &SetupArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
         ..context.registry.source()
     };
     let effective = source.load()?;
-    let place = Place::new(effective.of::<Setup>());
+    let setup = effective.of::<Setup>();
+    let place = Place::new(setup);
     let output = &mut *context.output;
     let how = |why, within| How {
         why,
@@ -115,6 +119,7 @@ pub fn run(args: &SetupArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
             apply::apply(&place, &place.former(*number)?, &how(&why, *within), output)
         }
         What::Recover => apply::recover(&place, output),
+        What::Debian(args) => debian::run(args, &setup.root, output),
         What::Guard { number } => guard::run(&place, *number),
     }
 }

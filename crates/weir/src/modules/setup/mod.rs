@@ -3,6 +3,7 @@
 mod apply;
 mod command;
 pub mod config;
+mod debian;
 mod guard;
 mod place;
 mod uci;
