@@ -46,6 +46,8 @@ impl Network {
         let host = reader.one("hostname", value::host, "a host name");
         let link = self.links.link(link);
         (link.dhcp[0], link.local) = (true, true);
+        // The machine's name is not the provider's to give.
+        link.unit.put("DHCPv4", "UseHostname", "no");
         if !names {
             link.unit.put("DHCPv4", "UseDNS", "no");
         }

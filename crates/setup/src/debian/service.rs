@@ -136,9 +136,10 @@ pub struct Machine<'a> {
 /// without one is stopped. The words are a program and its arguments; of one behind `-` it does not
 /// matter whether it fails.
 ///
-/// networkd makes no device anew that is there, and takes none away (networkctl(1), `reload`):
-/// such a device is deleted, and where it is to come again, networkd started anew. A bridge that
-/// was deleted has lost its radios; hostapd puts them back.
+/// networkd makes no device anew that is there, and takes none away (networkctl(1), `reload`), so
+/// that is deleted; and what comes again by the same name gets no ports, as networkd 252 takes it for
+/// the one that was: it is started anew. A bridge that was deleted has lost its radios; hostapd puts
+/// them back.
 pub fn commands(
     changed: &BTreeSet<Service>,
     present: &BTreeSet<Service>,
@@ -150,21 +151,11 @@ pub fn commands(
         devices,
     } = machine;
     let mut told = changed.clone();
-    let there = |service: &&Service| match service {
-        Service::Netdev(name) => devices.contains(name),
-        _ => false,
-    };
     let remade = told
         .iter()
-        .filter(there)
-        .any(|service| present.contains(service));
-    if told
-        .iter()
-        .any(|service| matches!(service, Service::Netdev(_)))
-    {
-        told.insert(Service::Network);
-    }
+        .any(|service| matches!(service, Service::Netdev(_)));
     if remade {
+        told.insert(Service::Network);
         let radios = present
             .iter()
             .filter(|service| matches!(service, Service::Hostapd(_) | Service::Supplicant(_)));
