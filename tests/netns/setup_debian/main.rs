@@ -1,6 +1,8 @@
 //! `weir setup debian` with the real services: networkd, dnsmasq, nftables.
 
 mod router;
+mod tunnels;
+mod wireless;
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
