@@ -232,7 +232,7 @@ pub fn lease(node: &Namespace, device: &str) -> Result<String, Error> {
         .and_then(|_| node.run(&format!("ip address flush dev {device}")))
         .and_then(|_| {
             node.run(&format!(
-                "busybox udhcpc -i {device} -n -q -f -t 20 -T 1 -s {shown}"
+                "busybox udhcpc -i {device} -n -q -f -t 60 -T 1 -s {shown}"
             ))
         });
     let _ = std::fs::remove_file(&path);

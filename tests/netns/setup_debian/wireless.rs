@@ -47,12 +47,14 @@ impl<'a> Station<'a> {
         let file = std::env::temp_dir().join(format!("weir-station-{}", node.name()));
         let text = format!("network={{\nscan_ssid=1\n{network}}}\n");
         std::fs::write(&file, text).map_err(Error::system("write a file"))?;
+        let log = std::fs::File::create(file.with_extension("log"));
+        let log = log.map_err(Error::system("write a log"))?;
         let mut command = Command::new("wpa_supplicant");
         command
             .args(["-Dnl80211", "-i", RADIO, "-c"])
             .arg(&file)
             .stdin(Stdio::null())
-            .stdout(Stdio::null());
+            .stdout(log);
         let process = Some(node.start(&mut command)?);
         Ok(Self {
             node,
@@ -67,7 +69,11 @@ impl<'a> Station<'a> {
             let shown = self.node.run(&format!("iw dev {RADIO} station dump"))?;
             Ok(shown.contains("authorized:\tyes"))
         })
-        .map_err(|error| unexpected(format!("{error}\n{}", router.logs())))
+        .map_err(|error| {
+            let log = std::fs::read_to_string(self.file.with_extension("log"));
+            let log = log.unwrap_or_default();
+            unexpected(format!("{error}\n{log}\n{}", router.logs()))
+        })
     }
 }
 
@@ -75,6 +81,7 @@ impl Drop for Station<'_> {
     fn drop(&mut self) {
         self.process = None;
         let _ = std::fs::remove_file(&self.file);
+        let _ = std::fs::remove_file(self.file.with_extension("log"));
     }
 }
 

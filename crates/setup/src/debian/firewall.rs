@@ -145,9 +145,8 @@ impl Rules {
             Some(Some(zone)) => by("oifname", zone),
             _ => Some(String::new()),
         };
-        // A zone without devices: no packet is meant.
         let Some(out) = out else {
-            return;
+            return reader.note("dest", "not rendered: there is no device in that zone");
         };
         let list = match (from, to) {
             (None, Some(Some(zone))) => &mut self.zones[index(zone, zones)].output,

@@ -190,6 +190,7 @@ pub fn render(packages: &Packages, facts: &Facts) -> Result<Outcome, Vec<Fault>>
     let mut files = Vec::new();
     let mut network = Network::read(package(0), &ledger);
     let wireless = wireless::read(package(1), facts, &mut network, &ledger);
+    network.lonely(&ledger);
     wireless::render(&wireless, &mut network, &mut files);
     let zones = zones::read(package(3), &network, &ledger);
     if packages.contains_key("dhcp") {

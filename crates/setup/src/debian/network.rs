@@ -307,6 +307,14 @@ impl Network {
         true
     }
 
+    /// Notes the interfaces that no radio became the device of.
+    pub fn lonely(&self, ledger: &Ledger) {
+        for name in self.waiting.keys() {
+            let at = format!("network.{name}");
+            ledger.note(at, "not rendered: it has no device, and no radio is in it");
+        }
+    }
+
     /// The files, once all devices are known.
     pub fn render(&mut self, files: &mut Vec<Rendered>) {
         files.append(&mut self.files);

@@ -136,9 +136,9 @@ pub struct Machine<'a> {
 /// without one is stopped. The words are a program and its arguments; of one behind `-` it does not
 /// matter whether it fails.
 ///
-/// networkd makes no device anew that is there, and takes none away (networkctl(1), `reload`), so
-/// that is deleted; and what comes again by the same name gets no ports, as networkd 252 takes it for
-/// the one that was: it is started anew. A bridge that was deleted has lost its radios; hostapd puts
+/// networkd makes no device anew that is there, and takes none away (networkctl(1), `reload`): it is
+/// deleted. What comes again by the same name gets no ports, as networkd 252 takes it for the one
+/// that was: networkd is started anew. A bridge that was deleted has lost its radios; hostapd puts
 /// them back.
 pub fn commands(
     changed: &BTreeSet<Service>,

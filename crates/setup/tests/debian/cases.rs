@@ -65,103 +65,109 @@ fn nftables_and_dnsmasq_read_what_is_made_for_them() {
     }
 }
 
-const NETWORK: &str = "package network\nconfig interface 'lan'\n option device 'eth1'\n \
-    option proto 'static'\n option ipaddr '192.168.1.1/24'\n";
+/// What is refused: a beginning, the rest, which option is named, and a word of what is expected.
+const REFUSED: [[&str; 4]; 14] = [
+    [
+        DIALS,
+        " option password 'x'\n option username 'a\nb'\n",
+        "network.wan.username",
+        "printable",
+    ],
+    [
+        DIALS,
+        " option username 'x'\n",
+        "network.wan.password",
+        "the provider",
+    ],
+    [
+        LAN,
+        " option device '../../x'\n",
+        "network.lan.device",
+        "device",
+    ],
+    [
+        LAN,
+        " option device 'eth*'\n",
+        "network.lan.device",
+        "device",
+    ],
+    [
+        LAN,
+        " option device 'eth0'\n option proto 'l2tp'\n",
+        "network.lan.proto",
+        "wireguard",
+    ],
+    [
+        "package network\nconfig interface 'wg0'\n option proto 'wireguard'\n",
+        " option private_key 'short='\n",
+        "network.wg0.private_key",
+        "base64",
+    ],
+    [
+        RADIO,
+        " option encryption 'sae'\n option key 'short'\n",
+        "wireless.one.key",
+        "8 to 63",
+    ],
+    [
+        RADIO,
+        " option key 'long enough'\n",
+        "wireless.one.encryption",
+        "psk2",
+    ],
+    [
+        ZONE,
+        "config rule 'two'\n option src 'wan'\n option ipset 'x'\n option target 'ACCEPT'\n",
+        "firewall.two.ipset",
+        "no rule",
+    ],
+    [
+        ZONE,
+        "config rule\n option src 'lan'\n option target 'ACCEPT'\n",
+        "firewall.@rule[0].src",
+        "zone",
+    ],
+    [
+        ZONE,
+        "config rule\n option src 'wan'\n option dest_port '80; accept'\n",
+        "firewall.@rule[0].dest_port",
+        "port",
+    ],
+    [
+        "package network\nconfig interface 'lan'\n option device 'eth1'\n option proto 'static'\n \
+         option ipaddr '192.168.1.1/24'\npackage dhcp\n",
+        "config dhcp 'lan'\n option start '300'\n",
+        "dhcp.lan.start",
+        "network",
+    ],
+    [
+        SYSTEM,
+        " option hostname 'a b'\n",
+        "system.@system[0].hostname",
+        "host name",
+    ],
+    [
+        SYSTEM,
+        " option zonename '../../etc/shadow'\n",
+        "system.@system[0].zonename",
+        "Europe/Berlin",
+    ],
+];
+
+const LAN: &str = "package network\nconfig interface 'lan'\n";
+const DIALS: &str = "package network\nconfig interface 'wan'\n option proto 'pppoe'\n \
+    option device 'eth0'\n";
+const RADIO: &str = "package wireless\nconfig wifi-device 'radio0'\nconfig wifi-iface 'one'\n \
+    option device 'radio0'\n option mode 'ap'\n option ssid 'x'\n";
+const ZONE: &str = "package firewall\nconfig zone\n option name 'wan'\n";
+const SYSTEM: &str = "package system\nconfig system\n";
 
 #[test]
 fn what_does_not_fit_is_named() {
-    let zone = "config zone\n option name 'wan'\n";
-    for (text, at, expected) in [
-        (
-            "package network\nconfig interface 'wan'\n option proto 'pppoe'\n option device 'eth0'\n \
-             option password 'x'\n option username 'a\nb'\n",
-            "network.wan.username",
-            "printable",
-        ),
-        (
-            "package network\nconfig interface 'wan'\n option proto 'pppoe'\n option device 'eth0'\n \
-             option username 'x'\n",
-            "network.wan.password",
-            "the provider",
-        ),
-        (
-            "package network\nconfig interface 'lan'\n option device '../../x'\n",
-            "network.lan.device",
-            "device",
-        ),
-        (
-            "package network\nconfig interface 'lan'\n option device 'eth*'\n",
-            "network.lan.device",
-            "device",
-        ),
-        (
-            "package network\nconfig interface 'lan'\n option device 'eth0'\n option proto 'l2tp'\n",
-            "network.lan.proto",
-            "wireguard",
-        ),
-        (
-            "package network\nconfig interface 'wg0'\n option proto 'wireguard'\n option \
-             private_key 'short='\n",
-            "network.wg0.private_key",
-            "base64",
-        ),
-        (
-            "package wireless\nconfig wifi-device 'radio0'\nconfig wifi-iface 'one'\n option device \
-             'radio0'\n option mode 'ap'\n option ssid 'x'\n option encryption 'sae'\n option key \
-             'short'\n",
-            "wireless.one.key",
-            "8 to 63",
-        ),
-        (
-            "package wireless\nconfig wifi-device 'radio0'\nconfig wifi-iface 'one'\n option device \
-             'radio0'\n option mode 'ap'\n option ssid 'x'\n option key 'long enough'\n",
-            "wireless.one.encryption",
-            "psk2",
-        ),
-        (
-            &format!(
-                "package firewall\n{zone}config rule 'two'\n option src 'wan'\n option \
-                      ipset 'x'\n option target 'ACCEPT'\n"
-            ),
-            "firewall.two.ipset",
-            "no rule",
-        ),
-        (
-            &format!(
-                "package firewall\n{zone}config rule\n option src 'lan'\n option target \
-                      'ACCEPT'\n"
-            ),
-            "firewall.@rule[0].src",
-            "zone",
-        ),
-        (
-            &format!(
-                "package firewall\n{zone}config rule\n option src 'wan'\n option dest_port \
-                      '80; accept'\n option target 'ACCEPT'\n"
-            ),
-            "firewall.@rule[0].dest_port",
-            "port",
-        ),
-        (
-            &format!("{NETWORK}package dhcp\nconfig dhcp 'lan'\n option start '300'\n"),
-            "dhcp.lan.start",
-            "network",
-        ),
-        (
-            "package system\nconfig system\n option hostname 'a b'\n",
-            "system.@system[0].hostname",
-            "host name",
-        ),
-        (
-            "package system\nconfig system\n option zonename '../../etc/shadow'\n",
-            "system.@system[0].zonename",
-            "Europe/Berlin",
-        ),
-    ] {
-        let faults = rendered(text).expect_err(at);
-        let found = faults
-            .iter()
-            .any(|fault| fault.at == at && fault.expected.contains(expected));
+    for [begin, rest, at, expected] in REFUSED {
+        let faults = rendered(&format!("{begin}{rest}")).expect_err(at);
+        let mut named = faults.iter().filter(|fault| fault.at == at);
+        let found = named.any(|fault| fault.expected.contains(expected));
         assert!(found, "{at}: {faults:?}");
     }
 }
@@ -169,10 +175,14 @@ fn what_does_not_fit_is_named() {
 #[test]
 fn what_is_not_rendered_is_noted() {
     let text = "package network\nconfig interface 'lan'\n option device 'eth1'\n option proto \
-        'dhcp'\n option vendorid 'x'\nconfig rule\n option mark '1'\n";
+        'dhcp'\n option vendorid 'x'\nconfig rule\n option mark '1'\n\
+        config interface 'spare'\n option proto 'dhcp'\n";
     let outcome = rendered(text).expect("files");
     let notes: Vec<&str> = outcome.notes.iter().map(|note| &*note.at).collect();
-    assert_eq!(notes, ["network.lan.vendorid", "network.@rule[0]"]);
+    assert_eq!(
+        notes,
+        ["network.lan.vendorid", "network.@rule[0]", "network.spare"]
+    );
 }
 
 #[test]
