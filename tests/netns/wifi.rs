@@ -9,58 +9,17 @@ use answers::{Count, Device, Devices, Wifi};
 use lab::namespace::{Process, wait_until};
 use lab::transfer::{Datagrams, Echo};
 use lab::{Error, Lab, Namespace};
+use weir_tests::radios::{RADIO, radios};
 use weir_tests::{LIMIT, Weir};
 
 const ROUTER: &str = "192.0.2.1";
 const SSID: &str = "weir-test";
-/// Every radio has this name in its namespace.
-const RADIO: &str = "wlan0";
 const ECHO: u16 = 7;
 /// What `iw` calls a bit rate's unit, in bits a second.
 const MEGABIT: f64 = 1e6;
 
 fn unexpected(text: impl Into<String>) -> Error {
     Error::Unexpected(text.into())
-}
-
-/// Runs a command line outside of all namespaces.
-fn outside(line: &str) -> Result<(), Error> {
-    let mut words = line.split_whitespace();
-    let output = Command::new(words.next().unwrap_or_default())
-        .args(words)
-        .output()
-        .map_err(Error::system(line.to_owned()))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(unexpected(format!(
-            "{line}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        ))),
-    }
-}
-
-/// A radio for each of these, moved there. Gives their names as the kernel has them.
-fn radios(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
-    // Those of a test before this.
-    let _ = outside("modprobe -r mac80211_hwsim");
-    outside(&format!("modprobe mac80211_hwsim radios={}", nodes.len()))?;
-    let mut found = Vec::new();
-    let classes = std::fs::read_dir("/sys/class/net").map_err(Error::system("list devices"))?;
-    for device in classes.flatten() {
-        if let Ok(radio) = std::fs::read_to_string(device.path().join("phy80211/name")) {
-            let name = device.file_name().to_string_lossy().into_owned();
-            found.push((radio.trim().to_owned(), name));
-        }
-    }
-    found.sort();
-    if found.len() != nodes.len() {
-        return Err(unexpected(format!("radios: {found:?}")));
-    }
-    for ((radio, device), node) in found.iter().zip(nodes) {
-        outside(&format!("iw phy {radio} set netns name {}", node.name()))?;
-        node.run(&format!("ip link set {device} name {RADIO}"))?;
-    }
-    Ok(found.into_iter().map(|(radio, _)| radio).collect())
 }
 
 /// An access point in a bridge of a router, one station, and weir, which was there before both.

@@ -5,6 +5,7 @@ pub mod client;
 pub mod conntrack;
 pub mod differential;
 pub mod partner;
+pub mod radios;
 pub mod scene;
 
 use std::path::{Path, PathBuf};

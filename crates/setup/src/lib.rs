@@ -3,6 +3,7 @@
 
 pub mod choices;
 mod clock;
+pub mod debian;
 mod difference;
 mod journal;
 pub mod plan;

@@ -65,6 +65,13 @@ fn help_is_as_written() {
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{what}");
         golden(&format!("help-bench-{what}.txt"), &help.out);
     }
+    let help = run(&["setup", "debian", "--help"]);
+    assert_eq!(
+        (help.code, help.err.as_str()),
+        (Some(0), ""),
+        "setup debian"
+    );
+    golden("help-setup-debian.txt", &help.out);
     assert_eq!(
         run(&["--version"]).out,
         format!("weir {}\n", env!("CARGO_PKG_VERSION"))

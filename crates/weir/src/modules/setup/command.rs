@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 
 use super::apply::{self, How, print};
 use super::config::Setup;
+use super::debian::{self, DebianArgs};
 use super::desk::Desk;
 use super::detect::command::{DetectArgs, detect};
 use super::document::{self, ExportArgs, ImportArgs};
@@ -65,6 +66,8 @@ enum What {
     /// Take back what was not confirmed before the machine went off. For the start, before the
     /// network
     Recover,
+    /// Make Debian's services what the configuration says
+    Debian(DebianArgs),
     /// Wait for a change to be confirmed
     #[command(hide = true)]
     Guard {
@@ -103,7 +106,8 @@ pub fn run(args: &SetupArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
         ..context.registry.source()
     };
     let effective = source.load()?;
-    let place = Place::new(effective.of::<Setup>());
+    let setup = effective.of::<Setup>();
+    let place = Place::new(setup);
     let output = &mut *context.output;
     let how = |why, within| How {
         why,
@@ -135,6 +139,7 @@ pub fn run(args: &SetupArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
         }
         What::Serve => serve::run(effective.of::<Setup>(), args.config.as_deref()),
         What::Recover => apply::recover(&place, output),
+        What::Debian(args) => debian::run(args, &setup.root, output),
         What::Guard { number } => guard::run(&place, *number),
     }
 }

@@ -3,6 +3,7 @@
 mod apply;
 mod command;
 pub mod config;
+mod debian;
 mod desk;
 pub mod detect;
 mod document;

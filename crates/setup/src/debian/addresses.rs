@@ -1,0 +1,122 @@
+//! How an interface gets its addresses: systemd.network(5).
+
+use super::network::{ADDRESS, Interface, Network};
+use super::reader::Reader;
+use super::value::{self, Prefix};
+
+impl Network {
+    /// Puts addresses and a gateway where an interface has them.
+    pub fn fixed(&mut self, reader: &Reader<'_>, link: &str, interface: &mut Interface) {
+        let netmask = reader.one("netmask", value::netmask, "a netmask: 255.255.255.0");
+        let mut addresses = reader.many("ipaddr", value::prefix, ADDRESS);
+        let whole = |prefix: &Prefix| prefix.address.is_ipv4() && prefix.length == 32;
+        for address in addresses.iter_mut().filter(|address| whole(address)) {
+            address.length = netmask.unwrap_or(32);
+        }
+        addresses.extend(reader.many("ip6addr", value::prefix, ADDRESS));
+        let gateways = [
+            reader.one("gateway", value::address, "an address"),
+            reader.one("ip6gw", value::address, "an address"),
+        ];
+        interface.dns = reader.many("dns", value::address, "an address");
+        let metric = reader.number("metric", 0..=u64::from(u32::MAX));
+        interface.uplink = gateways.iter().any(Option::is_some);
+        let link = self.links.link(link);
+        link.local = true;
+        link.always |= !interface.uplink;
+        for address in &addresses {
+            link.unit.put("Network", "Address", address);
+        }
+        for gateway in gateways.into_iter().flatten() {
+            let mut lines = vec![("Gateway", gateway.to_string())];
+            lines.extend(metric.map(|metric| ("Metric", metric.to_string())));
+            link.unit.add("Route", lines);
+        }
+        for server in &interface.dns {
+            link.unit.put("Network", "DNS", server);
+        }
+        interface.addresses = addresses;
+    }
+
+    pub fn dhcp(&mut self, reader: &Reader<'_>, link: &str, interface: &mut Interface) {
+        interface.uplink = true;
+        let names = servers(reader, interface);
+        let gateway = reader.flag("defaultroute", true);
+        let metric = reader.number("metric", 0..=u64::from(u32::MAX));
+        let host = reader.one("hostname", value::host, "a host name");
+        let link = self.links.link(link);
+        (link.dhcp[0], link.local) = (true, true);
+        // The machine's name is not the provider's to give.
+        link.unit.put("DHCPv4", "UseHostname", "no");
+        if !names {
+            link.unit.put("DHCPv4", "UseDNS", "no");
+        }
+        if !gateway {
+            link.unit.put("DHCPv4", "UseGateway", "no");
+        }
+        if let Some(metric) = metric {
+            link.unit.put("DHCPv4", "RouteMetric", metric);
+        }
+        if let Some(host) = host {
+            link.unit.put("DHCPv4", "Hostname", host);
+        }
+        for server in &interface.dns {
+            link.unit.put("Network", "DNS", server);
+        }
+    }
+
+    pub fn dhcp6(&mut self, reader: &Reader<'_>, link: &str, interface: &mut Interface) {
+        interface.uplink = true;
+        let names = servers(reader, interface);
+        let address = reader.word("reqaddress", &["try", "force", "none"]);
+        let hint = |text: &str| match text {
+            "auto" | "no" => Some(text.to_owned()),
+            _ => value::number(1..=64)(text).map(|length| format!("::/{length}")),
+        };
+        let hint = reader.one("reqprefix", hint, "auto, no, or a length from 1 to 64");
+        let link = self.links.link(link);
+        (link.dhcp[1], link.accepts, link.local) = (true, true, true);
+        if address == Some("none") {
+            link.unit.put("DHCPv6", "UseAddress", "no");
+        }
+        match hint.as_deref() {
+            Some("no") => link.unit.put("DHCPv6", "UseDelegatedPrefix", "no"),
+            Some("auto") | None => {}
+            Some(hint) => link.unit.put("DHCPv6", "PrefixDelegationHint", hint),
+        }
+        if !names {
+            link.unit.put("DHCPv6", "UseDNS", "no");
+        }
+        // A provider's router need not say that there is a server.
+        link.unit.put("DHCPv6", "WithoutRA", "solicit");
+        for server in &interface.dns {
+            link.unit.put("Network", "DNS", server);
+        }
+    }
+
+    /// `ip6assign`: a part of what a provider delegated.
+    pub fn delegation(&mut self, reader: &Reader<'_>, link: &str, interface: &mut Interface) {
+        let length = reader.number("ip6assign", 0..=64);
+        let hint = |text: &str| u16::from_str_radix(text, 16).ok();
+        let hint = reader.one("ip6hint", hint, "a number of base 16, up to ffff");
+        if length.is_none_or(|length| length == 0) {
+            return;
+        }
+        if length != Some(64) {
+            reader.note("ip6assign", "networkd gives each interface a /64");
+        }
+        interface.delegated = true;
+        let link = self.links.link(link);
+        (link.delegated, link.local) = (true, true);
+        if let Some(hint) = hint {
+            let hint = format!("0x{hint:x}");
+            link.unit.put("DHCPPrefixDelegation", "SubnetId", hint);
+        }
+    }
+}
+
+/// Whether those whom the other side names are asked; and who is asked besides.
+fn servers(reader: &Reader<'_>, interface: &mut Interface) -> bool {
+    interface.dns = reader.many("dns", value::address, "an address");
+    reader.flag("peerdns", true)
+}

@@ -1,0 +1,264 @@
+//! The package `dhcp`: dnsmasq(8), which answers for addresses and for names.
+
+use std::net::Ipv4Addr;
+
+use uci::Package;
+
+use super::network::{Interface, Network};
+use super::reader::{Ledger, Reader, sections};
+use super::value;
+use super::zones::Zone;
+use super::{Access, Rendered, file, static_leases};
+
+/// Makes the file.
+pub fn render(package: &Package, network: &Network, zones: &[Zone], ledger: &Ledger) -> Rendered {
+    // `bind-dynamic`: on the addresses of its devices alone, also where they come later.
+    let mut text = String::from("bind-dynamic\nexcept-interface=lo\n");
+    let all = || sections(package, ledger);
+    let mut found = false;
+    for reader in all() {
+        match reader.kind() {
+            "dnsmasq" if found => reader.skip("not rendered: there is one dnsmasq"),
+            "dnsmasq" => {
+                found = true;
+                dnsmasq(reader, network, &mut text);
+            }
+            _ => {}
+        }
+    }
+    if !found {
+        upstream(true, network, &mut text);
+    }
+    for reader in all() {
+        match reader.kind() {
+            "dnsmasq" => {}
+            "dhcp" => served(reader, network, zones, &mut text),
+            "host" => static_leases::host(reader, &mut text),
+            "domain" => static_leases::domain(reader, &mut text),
+            "cname" => static_leases::alias(reader, &mut text),
+            "odhcpd" => reader.skip("not rendered: dnsmasq answers by DHCPv6, too"),
+            _ => reader.skip("not rendered"),
+        }
+    }
+    file("etc/dnsmasq.d/weir.conf".into(), Access::All, &text)
+}
+
+/// `config dnsmasq`
+fn dnsmasq(reader: Reader<'_>, network: &Network, text: &mut String) {
+    for (option, word, default) in [
+        ("domainneeded", "domain-needed", false),
+        ("boguspriv", "bogus-priv", true),
+        ("localise_queries", "localise-queries", false),
+        ("expandhosts", "expand-hosts", false),
+        ("authoritative", "dhcp-authoritative", true),
+        ("rebind_protection", "stop-dns-rebind", true),
+        ("rebind_localhost", "rebind-localhost-ok", false),
+        ("readethers", "read-ethers", false),
+        ("sequential_ip", "dhcp-sequential-ip", false),
+        ("strictorder", "strict-order", false),
+        ("allservers", "all-servers", false),
+        ("filter_aaaa", "filter-AAAA", false),
+        ("logqueries", "log-queries", false),
+        ("nonegcache", "no-negcache", false),
+    ] {
+        if reader.flag(option, default) {
+            line!(text, "{word}");
+        }
+    }
+    let name = "a name in the DNS";
+    if let Some(domain) = reader.one("domain", value::domain, name) {
+        line!(text, "domain={domain}");
+    }
+    let local = |text: &str| value::domain(text.trim_matches('/'));
+    if let Some(local) = reader.one("local", local, "a name in the DNS: /lan/") {
+        line!(text, "local=/{local}/");
+    }
+    for domain in reader.many("rebind_domain", local, name) {
+        line!(text, "rebind-domain-ok=/{domain}/");
+    }
+    for (option, word, most) in [
+        ("cachesize", "cache-size", 100_000),
+        ("dnsforwardmax", "dns-forward-max", 100_000),
+        ("ednspacket_max", "edns-packet-max", 65_535),
+        ("dhcpleasemax", "dhcp-lease-max", 1_000_000),
+    ] {
+        if let Some(number) = reader.number(option, 0..=most) {
+            line!(text, "{word}={number}");
+        }
+    }
+    // A server of names: an address with a port, perhaps for some domains alone.
+    let server = |text: &str| {
+        let (domains, address) = match text.strip_prefix('/') {
+            Some(rest) => rest.rsplit_once('/')?,
+            None => ("", text),
+        };
+        let mut of = String::new();
+        for domain in domains.split('/').filter(|domain| !domain.is_empty()) {
+            of += &format!("/{}", value::domain(domain)?);
+        }
+        let (address, port) = address.split_once('#').unwrap_or((address, "53"));
+        let address = match address {
+            // Asked of nobody.
+            "" if !of.is_empty() => return Some(format!("{of}/")),
+            address => value::address(address)?,
+        };
+        let port = value::number(1..=65_535)(port)?;
+        let slash = if of.is_empty() { "" } else { "/" };
+        Some(format!("{of}{slash}{address}#{port}"))
+    };
+    let expected = "an address: 9.9.9.9, 9.9.9.9#53, /example.org/192.0.2.1";
+    for server in reader.many("server", server, expected) {
+        line!(text, "server={server}");
+    }
+    upstream(!reader.flag("noresolv", false), network, text);
+    // It is bound to its devices: strangers are not answered anyway.
+    reader.ignore(&["localservice"]);
+    reader.end();
+}
+
+/// Who is asked for names that are not known here.
+fn upstream(resolves: bool, network: &Network, text: &mut String) {
+    for server in network.interfaces.values().flat_map(|found| &found.dns) {
+        line!(text, "server={server}");
+    }
+    if !resolves {
+        line!(text, "no-resolv");
+        return;
+    }
+    // What networkd was told goes to systemd-resolved; what pppd was told, there.
+    line!(text, "resolv-file=/run/systemd/resolve/resolv.conf");
+    if network.dials {
+        line!(text, "resolv-file=/etc/ppp/resolv.conf");
+    }
+}
+
+/// `config dhcp`: what is served in a network.
+fn served(reader: Reader<'_>, network: &Network, zones: &[Zone], text: &mut String) {
+    let name = reader.one("interface", value::label, "the name of an interface");
+    let name = name.unwrap_or_else(|| reader.name().to_owned());
+    let Some((interface, device)) = network.interfaces.get(&name).and_then(|found| {
+        let device = found.device.clone()?;
+        Some((found, device))
+    }) else {
+        return reader.skip("not rendered: its interface is not there, or off");
+    };
+    let ignores = reader.flag("ignore", false);
+    let masquerades = zones
+        .iter()
+        .any(|zone| zone.devices.contains(&device) && zone.masquerades.contains(&true));
+    if interface.uplink || masquerades {
+        if !ignores {
+            reader.skip("not served: it leads elsewhere");
+        }
+        return;
+    }
+    line!(text, "interface={device}");
+    if ignores {
+        line!(text, "no-dhcp-interface={device}");
+        return;
+    }
+    let lease = reader.one("leasetime", value::lease, "a time: 12h, or infinite");
+    let lease = lease.unwrap_or_else(|| "12h".into());
+    let tag = value::label(&name).unwrap_or_default();
+    let four = reader.word("dhcpv4", &["server", "disabled"]) != Some("disabled");
+    let four = four && reader.flag("dynamicdhcp", true);
+    range(&reader, interface, four, &tag, &lease, text);
+    announced(&reader, &device, &tag, &lease, text);
+    let option = |text: &str| {
+        let (number, words) = text.split_once(',')?;
+        let number = match number.strip_prefix("option:") {
+            Some(name) => value::host(name).map(|name| format!("option:{name}"))?,
+            None => value::number(1..=254)(number)?.to_string(),
+        };
+        let good = |c: char| c.is_ascii_alphanumeric() || ".:/_-".contains(c);
+        let words: Vec<&str> = words.split(',').collect();
+        let all = words
+            .iter()
+            .all(|word| !word.is_empty() && word.chars().all(good));
+        all.then(|| format!("{number},{}", words.join(",")))
+    };
+    let expected = "a number and what is told: 6,192.168.1.1";
+    for option in reader.many("dhcp_option", option, expected) {
+        line!(text, "dhcp-option=tag:{tag},{option}");
+    }
+    if reader.has("force") {
+        let _ = reader.flag("force", false);
+        reader.note("force", "dnsmasq on Debian never looks for other servers");
+    }
+    reader.end();
+}
+
+/// The addresses that are given away.
+fn range(
+    reader: &Reader<'_>,
+    interface: &Interface,
+    serves: bool,
+    tag: &str,
+    lease: &str,
+    text: &mut String,
+) {
+    let start = reader.number("start", 0..=16_777_215).unwrap_or(100);
+    let limit = reader.number("limit", 1..=16_777_215).unwrap_or(150);
+    if !serves {
+        return;
+    }
+    let four = interface
+        .addresses
+        .iter()
+        .find_map(|prefix| match prefix.address {
+            std::net::IpAddr::V4(address) => Some((u32::from(address), prefix.length)),
+            std::net::IpAddr::V6(_) => None,
+        });
+    let Some((address, length)) = four else {
+        return reader.note(
+            "interface",
+            "no addresses are given away: it has none of IPv4",
+        );
+    };
+    let bits = value::mask(length);
+    let (network, last) = (address & bits, address | !bits);
+    let first = u64::from(network) + start;
+    let end = (first + limit - 1).min(u64::from(last).saturating_sub(1));
+    if first > end || first <= u64::from(network) {
+        return reader.fault("start", "a number below that of the network's addresses");
+    }
+    let [first, end] = [first, end].map(|n| Ipv4Addr::from(u32::try_from(n).unwrap_or(last)));
+    let bits = Ipv4Addr::from(bits);
+    line!(text, "dhcp-range=set:{tag},{first},{end},{bits},{lease}");
+}
+
+/// Router advertisements, and DHCPv6, of the prefixes that the device has.
+fn announced(reader: &Reader<'_>, device: &str, tag: &str, lease: &str, text: &mut String) {
+    let words = ["server", "disabled", "relay", "hybrid"];
+    let word = |option| match reader.word(option, &words) {
+        Some("server") => true,
+        Some("relay" | "hybrid") => {
+            reader.note(option, "not rendered: dnsmasq serves, or does not");
+            false
+        }
+        _ => false,
+    };
+    let (routes, addresses) = (word("ra"), word("dhcpv6"));
+    let flags = ["managed-config", "other-config", "home-agent", "none"];
+    let flag = |text: &str| flags.iter().find(|flag| **flag == text).copied();
+    let flags = reader.many("ra_flags", flag, "managed-config, other-config or none");
+    let slaac = reader.flag("ra_slaac", true);
+    let from = |start: &str, mode: &str| {
+        format!("dhcp-range=set:{tag},{start}constructor:{device}{mode},64,{lease}")
+    };
+    let managed = addresses && (flags.is_empty() || flags.contains(&"managed-config"));
+    let mode = match (routes, slaac) {
+        (true, true) if managed => ",slaac",
+        (true, true) if flags.contains(&"other-config") => ",ra-stateless",
+        (true, true) => ",ra-only",
+        _ => "",
+    };
+    if managed {
+        line!(text, "{}", from("::1000,::1fff,", mode));
+    } else if routes {
+        line!(text, "{}", from("::,", mode));
+    }
+    if managed && routes && mode.is_empty() {
+        line!(text, "enable-ra");
+    }
+}

@@ -1,0 +1,154 @@
+//! Files of systemd-networkd: systemd.network(5), systemd.netdev(5).
+
+use std::collections::BTreeMap;
+
+use super::{Access, Rendered, file};
+
+/// Where networkd looks for them. The number puts them before those of a distribution.
+const PREFIX: &str = "etc/systemd/network/50-weir-";
+
+/// Sections and their lines, in order.
+#[derive(Debug, Default)]
+pub struct Unit(Vec<(&'static str, Vec<(&'static str, String)>)>);
+
+impl Unit {
+    /// Adds a line to the section of this name.
+    pub fn put(&mut self, section: &'static str, key: &'static str, value: impl ToString) {
+        let n = self.0.iter().position(|(name, _)| *name == section);
+        let n = n.unwrap_or_else(|| {
+            self.0.push((section, Vec::new()));
+            self.0.len() - 1
+        });
+        self.0[n].1.push((key, value.to_string()));
+    }
+
+    /// Adds a section, even where there is one of the name.
+    pub fn add(&mut self, section: &'static str, lines: Vec<(&'static str, String)>) {
+        self.0.push((section, lines));
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (section, lines) in &self.0 {
+            line!(text, "\n[{section}]");
+            for (key, value) in lines {
+                line!(text, "{key}={value}");
+            }
+        }
+        text
+    }
+}
+
+/// What networkd does with a device that is there: a `.network` file.
+#[derive(Debug, Default)]
+pub struct Link {
+    pub unit: Unit,
+    /// DHCP by IPv4 and by IPv6.
+    pub dhcp: [bool; 2],
+    /// Router advertisements are heeded.
+    pub accepts: bool,
+    /// It gets a part of a prefix that was delegated.
+    pub delegated: bool,
+    /// It has an IPv6 link-local address.
+    pub local: bool,
+    /// Addresses that somebody else (pppd) gave it stay.
+    pub keeps: bool,
+    /// Configured also while no cable is in it: dnsmasq and others are to find its addresses.
+    pub always: bool,
+}
+
+impl Link {
+    fn file(&self, name: &str) -> Rendered {
+        let mut unit = Unit::default();
+        unit.put("Match", "Name", name);
+        // The start of the machine waits for nobody's cable.
+        unit.put("Link", "RequiredForOnline", "no");
+        let dhcp = match self.dhcp {
+            [true, true] => "yes",
+            [true, false] => "ipv4",
+            [false, true] => "ipv6",
+            [false, false] => "no",
+        };
+        let word = |on| if on { "yes" } else { "no" };
+        unit.put("Network", "DHCP", dhcp);
+        unit.put("Network", "IPv6AcceptRA", word(self.accepts));
+        unit.put(
+            "Network",
+            "LinkLocalAddressing",
+            if self.local { "ipv6" } else { "no" },
+        );
+        if self.keeps {
+            unit.put("Network", "KeepConfiguration", "yes");
+        } else if self.dhcp[0] {
+            // Nobody is cut off while networkd starts anew.
+            unit.put("Network", "KeepConfiguration", "dhcp-on-stop");
+        }
+        if self.always {
+            unit.put("Network", "ConfigureWithoutCarrier", "yes");
+        }
+        if self.delegated {
+            unit.put("Network", "DHCPPrefixDelegation", "yes");
+            // dnsmasq announces it.
+            unit.put("Network", "IPv6SendRA", "no");
+            unit.put("DHCPPrefixDelegation", "Announce", "no");
+        }
+        for (section, lines) in &self.unit.0 {
+            match *section {
+                "Link" | "Network" | "DHCPPrefixDelegation" => {
+                    for (key, value) in lines {
+                        unit.put(section, key, value);
+                    }
+                }
+                _ => unit.add(section, lines.clone()),
+            }
+        }
+        let path = format!("{PREFIX}{name}.network");
+        file(path, Access::All, &unit.text())
+    }
+}
+
+/// A device that networkd makes: a `.netdev` file.
+#[derive(Debug, Default)]
+pub struct Netdev {
+    pub unit: Unit,
+    /// Whether a key is in it.
+    pub secret: bool,
+}
+
+impl Netdev {
+    pub fn new(name: &str, kind: &str) -> Self {
+        let mut unit = Unit::default();
+        unit.put("NetDev", "Name", name);
+        unit.put("NetDev", "Kind", kind);
+        Self {
+            unit,
+            secret: false,
+        }
+    }
+}
+
+/// All of them, by device.
+#[derive(Debug, Default)]
+pub struct Links {
+    pub links: BTreeMap<String, Link>,
+    pub netdevs: BTreeMap<String, Netdev>,
+}
+
+impl Links {
+    /// What is done with a device.
+    pub fn link(&mut self, name: &str) -> &mut Link {
+        self.links.entry(name.to_owned()).or_default()
+    }
+
+    pub fn render(&self, files: &mut Vec<Rendered>) {
+        files.extend(self.links.iter().map(|(name, link)| link.file(name)));
+        for (name, netdev) in &self.netdevs {
+            let access = match netdev.secret {
+                true => Access::Network,
+                false => Access::All,
+            };
+            let path = format!("{PREFIX}{name}.netdev");
+            files.push(file(path, access, &netdev.unit.text()));
+        }
+    }
+}

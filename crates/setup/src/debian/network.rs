@@ -1,0 +1,335 @@
+//! The package `network`: devices, interfaces and routes.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use uci::Package;
+
+use super::links::{Links, Netdev};
+use super::reader::{Ledger, Reader, sections};
+use super::value::{self, Prefix};
+use super::{Access, Rendered, file, ppp, tunnels};
+
+/// An interface, as far as other packages ask for it.
+#[derive(Clone, Debug, Default)]
+pub struct Interface {
+    /// The device that has its addresses: `br-lan`, `pppoe-wan`. None where a radio is its device,
+    /// before that is known.
+    pub device: Option<String>,
+    /// Its own addresses.
+    pub addresses: Vec<Prefix>,
+    /// Whether it leads elsewhere: it has a gateway, or gets its addresses from somebody.
+    pub uplink: bool,
+    /// Servers of names that are reached by it.
+    pub dns: Vec<IpAddr>,
+    /// Whether a part of a delegated prefix is put there.
+    pub delegated: bool,
+}
+
+/// What there is to reach, and by what.
+#[derive(Debug, Default)]
+pub struct Network {
+    pub interfaces: BTreeMap<String, Interface>,
+    pub links: Links,
+    /// Bridges.
+    pub bridges: Vec<String>,
+    /// Interfaces with the addresses of a radio that is their device, once it is known.
+    waiting: BTreeMap<String, super::links::Link>,
+    /// Whether pppd asks for servers of names.
+    pub dials: bool,
+    files: Vec<Rendered>,
+}
+
+pub const ADDRESS: &str = "an address, or one with the length of its prefix: 192.168.1.1/24";
+
+impl Network {
+    /// Reads the package.
+    pub fn read(package: &Package, ledger: &Ledger) -> Self {
+        let mut network = Self::default();
+        let all = || sections(package, ledger);
+        for reader in all().filter(|reader| reader.kind() == "device") {
+            network.device(reader);
+        }
+        // What others refer to comes first: `device @wan`, peers of a tunnel.
+        let (aliases, interfaces): (Vec<_>, Vec<_>) = all()
+            .filter(|reader| reader.kind() == "interface")
+            .partition(|reader| {
+                let device = reader.octets("device");
+                device.first().is_some_and(|name| name.starts_with(b"@"))
+            });
+        for reader in interfaces.into_iter().chain(aliases) {
+            network.interface(reader, package, ledger);
+        }
+        for reader in all() {
+            match reader.kind() {
+                "device" | "interface" => {}
+                "route" | "route6" => network.route(reader),
+                kind if kind.starts_with("wireguard_") => {
+                    if !network.interfaces.contains_key(&kind["wireguard_".len()..]) {
+                        reader.skip("not rendered: there is no such interface");
+                    }
+                }
+                _ => reader.skip("not rendered"),
+            }
+        }
+        network
+    }
+
+    /// `config device`
+    fn device(&mut self, reader: Reader<'_>) {
+        let Some(name) = reader.device("name") else {
+            return reader.fault("name", super::reader::DEVICE);
+        };
+        match reader.word("type", &["bridge", "8021q", "8021ad"]) {
+            Some("bridge") => self.bridge(&reader, &name),
+            Some(kind) => self.vlan(&reader, &name, kind),
+            None => {}
+        }
+        self.hardware(&reader, &name);
+        reader.end();
+    }
+
+    /// What can be said of any device.
+    fn hardware(&mut self, reader: &Reader<'_>, name: &str) {
+        if let Some(mtu) = reader.number("mtu", 68..=65_535) {
+            self.links.link(name).unit.put("Link", "MTUBytes", mtu);
+        }
+        let mac = reader.one("macaddr", value::mac, "a MAC: 02:00:00:00:00:01");
+        if let Some(mac) = mac {
+            self.links.link(name).unit.put("Link", "MACAddress", mac);
+        }
+    }
+
+    fn bridge(&mut self, reader: &Reader<'_>, name: &str) {
+        let mut netdev = Netdev::new(name, "bridge");
+        let stp = reader.flag("stp", false);
+        netdev
+            .unit
+            .put("Bridge", "STP", if stp { "yes" } else { "no" });
+        if reader.has("igmp_snooping") {
+            let snoops = reader.flag("igmp_snooping", false);
+            let word = if snoops { "yes" } else { "no" };
+            netdev.unit.put("Bridge", "MulticastSnooping", word);
+        }
+        // It is always made.
+        let _ = reader.flag("bridge_empty", true);
+        self.links.netdevs.insert(name.to_owned(), netdev);
+        self.bridges.push(name.to_owned());
+        self.links.link(name).always = true;
+        for port in reader.many("ports", value::device, super::reader::DEVICE) {
+            self.tagged(&port);
+            self.links.link(&port).unit.put("Network", "Bridge", name);
+        }
+    }
+
+    fn vlan(&mut self, reader: &Reader<'_>, name: &str, kind: &str) {
+        let lower = reader.device("ifname");
+        let number = reader.number("vid", 1..=4094);
+        match (lower, number) {
+            (Some(lower), Some(number)) => self.add_vlan(&lower, name, number, kind),
+            (None, _) => reader.fault("ifname", super::reader::DEVICE),
+            (_, None) => reader.fault("vid", "a number from 1 to 4094"),
+        }
+    }
+
+    fn add_vlan(&mut self, lower: &str, name: &str, number: u64, kind: &str) {
+        let mut netdev = Netdev::new(name, "vlan");
+        netdev.unit.put("VLAN", "Id", number);
+        if kind == "8021ad" {
+            netdev.unit.put("VLAN", "Protocol", "802.1ad");
+        }
+        self.links.netdevs.insert(name.to_owned(), netdev);
+        self.links.link(lower).unit.put("Network", "VLAN", name);
+        self.links.link(name);
+    }
+
+    /// `eth0.7` is a VLAN, whether or not a section says so.
+    fn tagged(&mut self, name: &str) {
+        let Some((lower, number)) = name.rsplit_once('.') else {
+            return;
+        };
+        let number = value::number(1..=4094)(number);
+        if let Some(number) = number.filter(|_| !self.links.netdevs.contains_key(name)) {
+            self.tagged(lower);
+            self.add_vlan(lower, name, number, "8021q");
+        }
+    }
+
+    /// The device that an interface is on: of `@wan`, that interface's.
+    fn lower(&self, reader: &Reader<'_>) -> Option<String> {
+        let alias = |text: &str| match text.strip_prefix('@') {
+            Some(other) => self.interfaces.get(other)?.device.clone(),
+            None => value::device(text),
+        };
+        let expected = "a network device, or @ and an interface that has one";
+        // Releases before 21.02 have `ifname`.
+        let option = if reader.has("device") {
+            "device"
+        } else {
+            "ifname"
+        };
+        reader.one(option, alias, expected)
+    }
+
+    /// `config interface`
+    fn interface(&mut self, reader: Reader<'_>, package: &Package, ledger: &Ledger) {
+        const PROTOCOLS: [&str; 8] = [
+            "static",
+            "dhcp",
+            "dhcpv6",
+            "none",
+            "pppoe",
+            "wireguard",
+            "batadv",
+            "batadv_hardif",
+        ];
+        let name = reader.name().to_owned();
+        let lower = self.lower(&reader);
+        if lower.as_deref() == Some("lo") {
+            // Linux does it.
+            return;
+        }
+        if reader.flag("disabled", false) || !reader.flag("auto", true) {
+            return reader.skip("not rendered: it is switched off");
+        }
+        let protocol = reader.word("proto", &PROTOCOLS).unwrap_or("none");
+        if let Some(lower) = &lower {
+            self.tagged(lower);
+        }
+        let mut interface = Interface {
+            device: lower.clone(),
+            ..Interface::default()
+        };
+        let own = match protocol {
+            "pppoe" => {
+                let device = value::device(&format!("pppoe-{name}"));
+                if device.is_none() {
+                    reader.fault("proto", "a name of at most 9 letters for it: pppoe-NAME");
+                }
+                device
+            }
+            "wireguard" | "batadv" => {
+                let device = value::device(&name);
+                if device.is_none() {
+                    reader.fault("proto", "a name of at most 15 letters for it");
+                }
+                device
+            }
+            _ => lower.clone(),
+        };
+        interface.device.clone_from(&own);
+        let needs = matches!(protocol, "pppoe" | "dhcpv6");
+        if needs && lower.is_none() {
+            reader.fault("device", super::reader::DEVICE);
+        }
+        // Where a radio is its device, that comes later.
+        let link = own.clone().unwrap_or_else(|| format!("@{name}"));
+        self.links.link(&link);
+        match protocol {
+            "static" => self.fixed(&reader, &link, &mut interface),
+            "dhcp" => self.dhcp(&reader, &link, &mut interface),
+            "dhcpv6" => self.dhcp6(&reader, &link, &mut interface),
+            "pppoe" => {
+                interface.uplink = true;
+                // The other device only has to be up.
+                if let Some(lower) = &lower {
+                    self.links.link(lower);
+                    let peer = ppp::render(&reader, &link, lower);
+                    self.dials |= peer.names;
+                    let path = format!("etc/ppp/peers/weir-{name}");
+                    self.files.push(file(path, Access::Root, &peer.text));
+                }
+                let pppoe = self.links.link(&link);
+                (pppoe.keeps, pppoe.local) = (true, true);
+                pppoe.accepts |= peer_accepts(&reader);
+            }
+            "wireguard" => {
+                tunnels::wireguard(&reader, package, ledger, &mut self.links, &mut interface)
+            }
+            "batadv" => tunnels::batadv(&reader, &mut self.links),
+            "batadv_hardif" => tunnels::hardif(&reader, &link, &mut self.links),
+            _ => {}
+        }
+        if protocol != "batadv_hardif" {
+            self.delegation(&reader, &link, &mut interface);
+        }
+        if protocol != "pppoe" && protocol != "wireguard" {
+            self.hardware(&reader, &link);
+        }
+        if own.is_none()
+            && let Some(link) = self.links.links.remove(&link)
+        {
+            self.waiting.insert(name.clone(), link);
+        }
+        self.interfaces.insert(name, interface);
+        reader.end();
+    }
+
+    /// `config route`, `config route6`
+    fn route(&mut self, reader: Reader<'_>) {
+        let known = |name: &str| self.interfaces.get(name).map(|found| found.device.clone());
+        let Some(device) = reader.one("interface", known, "an interface that there is") else {
+            if !reader.has("interface") {
+                reader.fault("interface", "an interface");
+            }
+            return;
+        };
+        let netmask = reader.one("netmask", value::netmask, "a netmask: 255.255.255.0");
+        let mut target = reader.one("target", value::prefix, ADDRESS);
+        if let Some((target, netmask)) = target.as_mut().zip(netmask)
+            && target.length == 32
+        {
+            target.length = netmask;
+        }
+        let gateway = reader.one("gateway", value::address, "an address");
+        let metric = reader.number("metric", 0..=u64::from(u32::MAX));
+        let mut lines = Vec::new();
+        lines.extend(target.map(|target| ("Destination", target.network().to_string())));
+        lines.extend(gateway.map(|gateway| ("Gateway", gateway.to_string())));
+        lines.extend(metric.map(|metric| ("Metric", metric.to_string())));
+        match device {
+            _ if lines.is_empty() => reader.fault("target", ADDRESS),
+            Some(device) => self.links.link(&device).unit.add("Route", lines),
+            None => reader.note("interface", "not rendered: its device is a radio"),
+        }
+        reader.end();
+    }
+
+    /// A radio's device becomes that of an interface. `false` where it has one, or there is none.
+    pub fn take(&mut self, interface: &str, device: &str) -> bool {
+        let Some(link) = self.waiting.remove(interface) else {
+            return false;
+        };
+        self.links.links.insert(device.to_owned(), link);
+        if let Some(found) = self.interfaces.get_mut(interface) {
+            found.device = Some(device.to_owned());
+        }
+        true
+    }
+
+    /// Notes the interfaces that no radio became the device of.
+    pub fn lonely(&self, ledger: &Ledger) {
+        for name in self.waiting.keys() {
+            let at = format!("network.{name}");
+            ledger.note(at, "not rendered: it has no device, and no radio is in it");
+        }
+    }
+
+    /// The files, once all devices are known.
+    pub fn render(&mut self, files: &mut Vec<Rendered>) {
+        files.append(&mut self.files);
+        self.links.render(files);
+        let text = "net.ipv4.ip_forward = 1\nnet.ipv6.conf.all.forwarding = 1\n";
+        files.push(file("etc/sysctl.d/50-weir.conf".into(), Access::All, text));
+    }
+}
+
+/// Over PPP, routers are heard unless IPv6 is off.
+fn peer_accepts(reader: &Reader<'_>) -> bool {
+    let word = |text: &str| {
+        (text == "auto")
+            .then_some(true)
+            .or_else(|| value::flag(text))
+    };
+    reader.one("ipv6", word, "auto, 0 or 1").unwrap_or(true)
+}

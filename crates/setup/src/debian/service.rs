@@ -1,0 +1,202 @@
+//! Which service has which file, and how it is told.
+
+use std::collections::BTreeSet;
+
+/// What has to be told that its file is another, in the order of telling.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Service {
+    /// The kernel's own settings.
+    Kernel,
+    /// nftables. Before the network: what comes up is closed already.
+    Firewall,
+    /// The machine's name.
+    Hostname,
+    /// The time zone, which each program reads by itself.
+    Time,
+    /// A device that networkd makes. It does not change one that is there.
+    Netdev(String),
+    /// systemd-networkd.
+    Network,
+    /// A call of pppd.
+    Pppoe(String),
+    /// An access point.
+    Hostapd(String),
+    /// A station, or a part of a mesh.
+    Supplicant(String),
+    /// dnsmasq.
+    Names,
+}
+
+const FIREWALL: &str = "etc/nftables.d/weir.nft";
+const KERNEL: &str = "etc/sysctl.d/50-weir.conf";
+
+/// Whether a file is one that nobody else makes: those that are not rendered any more are removed.
+/// `/etc/hostname` and `/etc/localtime` are not.
+pub fn is_ours(path: &str) -> bool {
+    !matches!(
+        Service::of(path),
+        None | Some(Service::Hostname | Service::Time)
+    )
+}
+
+impl Service {
+    /// The folders in which files of ours can be, relative to the root.
+    pub const FOLDERS: [&str; 7] = [
+        "etc/systemd/network",
+        "etc/hostapd",
+        "etc/wpa_supplicant",
+        "etc/ppp/peers",
+        "etc/dnsmasq.d",
+        "etc/nftables.d",
+        "etc/sysctl.d",
+    ];
+
+    /// Whose file it is. `None` of others.
+    pub fn of(path: &str) -> Option<Self> {
+        let (folder, name) = path.rsplit_once('/')?;
+        let between = |before: &str, after: &str| {
+            let name = name.strip_prefix(before)?.strip_suffix(after)?;
+            (!name.is_empty()).then(|| name.to_owned())
+        };
+        match folder {
+            _ if path == FIREWALL => Some(Self::Firewall),
+            _ if path == KERNEL => Some(Self::Kernel),
+            _ if path == "etc/dnsmasq.d/weir.conf" => Some(Self::Names),
+            _ if path == "etc/hostname" => Some(Self::Hostname),
+            _ if path == "etc/localtime" => Some(Self::Time),
+            "etc/systemd/network" => match between("50-weir-", ".netdev") {
+                Some(name) => Some(Self::Netdev(name)),
+                None => between("50-weir-", ".network").map(|_| Self::Network),
+            },
+            "etc/hostapd" => between("weir-", ".conf").map(Self::Hostapd),
+            "etc/wpa_supplicant" => between("weir-", ".conf").map(Self::Supplicant),
+            "etc/ppp/peers" => between("weir-", "").map(Self::Pppoe),
+            _ => None,
+        }
+    }
+
+    /// Its unit, where it has one of its own.
+    pub fn unit(&self) -> Option<String> {
+        match self {
+            Self::Pppoe(name) => Some(format!("weir-pppoe@{name}.service")),
+            Self::Hostapd(name) => Some(format!("weir-hostapd@{name}.service")),
+            Self::Supplicant(name) => Some(format!("weir-supplicant@{name}.service")),
+            Self::Names => Some("dnsmasq.service".into()),
+            _ => None,
+        }
+    }
+
+    /// As it is written down while it has not been told.
+    pub fn word(&self) -> String {
+        match self {
+            Self::Kernel => "kernel".into(),
+            Self::Firewall => "firewall".into(),
+            Self::Hostname => "hostname".into(),
+            Self::Time => "time".into(),
+            Self::Netdev(name) => format!("netdev {name}"),
+            Self::Network => "network".into(),
+            Self::Pppoe(name) => format!("pppoe {name}"),
+            Self::Hostapd(name) => format!("hostapd {name}"),
+            Self::Supplicant(name) => format!("supplicant {name}"),
+            Self::Names => "names".into(),
+        }
+    }
+
+    /// From that word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        let (kind, name) = word.split_once(' ').unwrap_or((word, ""));
+        let name = name.to_owned();
+        Some(match kind {
+            "kernel" => Self::Kernel,
+            "firewall" => Self::Firewall,
+            "hostname" => Self::Hostname,
+            "time" => Self::Time,
+            "netdev" => Self::Netdev(name),
+            "network" => Self::Network,
+            "pppoe" => Self::Pppoe(name),
+            "hostapd" => Self::Hostapd(name),
+            "supplicant" => Self::Supplicant(name),
+            "names" => Self::Names,
+            _ => return None,
+        })
+    }
+}
+
+/// What has to be known of the machine to tell its services.
+pub struct Machine<'a> {
+    /// Before each path, without a slash at the end.
+    pub root: &'a str,
+    /// The machine's name, where the configuration has one.
+    pub host: Option<&'a str>,
+    /// The network devices that are there.
+    pub devices: BTreeSet<String>,
+}
+
+/// The commands that tell these services, in order. `present` are those that have a file; a service
+/// without one is stopped. The words are a program and its arguments; of one behind `-` it does not
+/// matter whether it fails.
+///
+/// networkd makes no device anew that is there, and takes none away (networkctl(1), `reload`): it is
+/// deleted. What comes again by the same name gets no ports, as networkd 252 takes it for the one
+/// that was: networkd is started anew. A bridge that was deleted has lost its radios; hostapd puts
+/// them back.
+pub fn commands(
+    changed: &BTreeSet<Service>,
+    present: &BTreeSet<Service>,
+    machine: &Machine<'_>,
+) -> Vec<Vec<String>> {
+    let Machine {
+        root,
+        host,
+        devices,
+    } = machine;
+    let mut told = changed.clone();
+    let remade = told
+        .iter()
+        .any(|service| matches!(service, Service::Netdev(_)));
+    if remade {
+        told.insert(Service::Network);
+        let radios = present
+            .iter()
+            .filter(|service| matches!(service, Service::Hostapd(_) | Service::Supplicant(_)));
+        told.extend(radios.cloned());
+    }
+    let mut commands: Vec<Vec<String>> = Vec::new();
+    let mut run = |words: &[&str]| {
+        commands.push(words.iter().map(|&word| word.to_owned()).collect());
+    };
+    // Who is gone first lets go of its devices, and of its ports.
+    for service in told.difference(present) {
+        if let Some(unit) = service.unit() {
+            run(&["systemctl", "stop", &unit]);
+        }
+    }
+    let file = |path: &str| format!("{root}/{path}");
+    for service in &told {
+        let there = present.contains(service);
+        match service {
+            Service::Kernel if there => run(&["sysctl", "-q", "-p", &file(KERNEL)]),
+            Service::Firewall if there => run(&["nft", "-f", &file(FIREWALL)]),
+            Service::Hostname => {
+                if let Some(host) = host {
+                    run(&["hostname", host]);
+                }
+            }
+            Service::Netdev(name) if devices.contains(name) => {
+                run(&["-", "networkctl", "delete", name]);
+            }
+            Service::Network if remade => {
+                run(&["systemctl", "restart", "systemd-networkd.service"])
+            }
+            Service::Network => run(&["networkctl", "reload"]),
+            Service::Netdev(_) | Service::Kernel | Service::Firewall | Service::Time => {}
+            other => {
+                if let Some(unit) = other.unit().filter(|_| there) {
+                    run(&["systemctl", "enable", "--quiet", &unit]);
+                    run(&["systemctl", "restart", &unit]);
+                }
+            }
+        }
+    }
+    commands
+}

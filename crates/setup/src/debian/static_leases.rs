@@ -1,0 +1,56 @@
+//! Hosts of the package `dhcp`: leases that do not change, and names.
+
+use super::reader::Reader;
+use super::value;
+
+/// `config host`
+pub fn host(reader: Reader<'_>, text: &mut String) {
+    let macs = reader.many("mac", value::mac, "a MAC: 02:00:00:00:00:01");
+    let ignores = |text: &str| match text {
+        "ignore" => Some(None),
+        _ => value::address4(text).map(Some),
+    };
+    let address = reader.one("ip", ignores, "an address of IPv4, or ignore");
+    let name = reader.one("name", value::domain, "a host name: letters, digits, -");
+    let lease = reader.one("leasetime", value::lease, "a time: 12h, or infinite");
+    // With a name there is a record in the DNS anyway.
+    let _ = reader.flag("dns", false);
+    if macs.is_empty() {
+        if !reader.has("mac") {
+            reader.fault("mac", "a MAC: 02:00:00:00:00:01");
+        }
+        return;
+    }
+    let mut words = macs;
+    match address {
+        Some(Some(address)) => words.push(address.to_string()),
+        Some(None) => words.push("ignore".into()),
+        None => {}
+    }
+    words.extend(name);
+    words.extend(lease);
+    line!(text, "dhcp-host={}", words.join(","));
+    reader.end();
+}
+
+/// `config domain`: a name of an address.
+pub fn domain(reader: Reader<'_>, text: &mut String) {
+    let name = reader.one("name", value::domain, "a name in the DNS");
+    let addresses = reader.many("ip", value::address, "an address");
+    if let Some(name) = name {
+        for address in addresses {
+            line!(text, "host-record={name},{address}");
+        }
+    }
+    reader.end();
+}
+
+/// `config cname`: another name of a name.
+pub fn alias(reader: Reader<'_>, text: &mut String) {
+    let name = reader.one("cname", value::domain, "a name in the DNS");
+    let target = reader.one("target", value::domain, "a name in the DNS");
+    if let Some((name, target)) = name.zip(target) {
+        line!(text, "cname={name},{target}");
+    }
+    reader.end();
+}

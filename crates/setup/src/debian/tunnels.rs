@@ -1,0 +1,142 @@
+//! WireGuard and batman-adv.
+
+use uci::Package;
+
+use super::links::{Links, Netdev};
+use super::network::Interface;
+use super::reader::{Ledger, Reader, sections};
+use super::value;
+
+const KEY: &str = "a key of WireGuard: 44 characters of base64";
+const ADDRESS: &str = "an address with the length of its prefix: 10.0.0.1/24";
+
+/// `proto wireguard`, and the sections of its peers.
+pub fn wireguard(
+    reader: &Reader<'_>,
+    package: &Package,
+    ledger: &Ledger,
+    links: &mut Links,
+    interface: &mut Interface,
+) {
+    let name = reader.name();
+    let mut netdev = Netdev::new(name, "wireguard");
+    netdev.secret = true;
+    if let Some(mtu) = reader.number("mtu", 68..=65_535) {
+        netdev.unit.put("NetDev", "MTUBytes", mtu);
+    }
+    match reader.one("private_key", value::key, KEY) {
+        Some(key) => netdev.unit.put("WireGuard", "PrivateKey", key),
+        None if reader.has("private_key") => {}
+        None => reader.fault("private_key", KEY),
+    }
+    if let Some(port) = reader.number("listen_port", 1..=65_535) {
+        netdev.unit.put("WireGuard", "ListenPort", port);
+    }
+    let mark = |text: &str| {
+        let number = text.strip_prefix("0x");
+        u32::from_str_radix(
+            number.unwrap_or(text),
+            if number.is_some() { 16 } else { 10 },
+        )
+        .ok()
+    };
+    if let Some(mark) = reader.one("fwmark", mark, "a number") {
+        netdev.unit.put("WireGuard", "FirewallMark", mark);
+    }
+    let link = links.link(name);
+    link.always = true;
+    interface.addresses = reader.many("addresses", value::prefix, ADDRESS);
+    for address in &interface.addresses {
+        link.unit.put("Network", "Address", address);
+    }
+    let kind = format!("wireguard_{name}");
+    for peer in sections(package, ledger).filter(|peer| peer.kind() == kind) {
+        wireguard_peer(peer, &mut netdev);
+    }
+    links.netdevs.insert(name.to_owned(), netdev);
+}
+
+fn wireguard_peer(reader: Reader<'_>, netdev: &mut Netdev) {
+    reader.ignore(&["description", "private_key"]);
+    if reader.flag("disabled", false) {
+        return reader.skip("not rendered: it is switched off");
+    }
+    let mut lines = Vec::new();
+    match reader.one("public_key", value::key, KEY) {
+        Some(key) => lines.push(("PublicKey", key)),
+        None if reader.has("public_key") => {}
+        None => reader.fault("public_key", KEY),
+    }
+    let shared = reader.one("preshared_key", value::key, KEY);
+    lines.extend(shared.map(|key| ("PresharedKey", key)));
+    let allowed = reader.many("allowed_ips", value::prefix, ADDRESS);
+    for prefix in &allowed {
+        lines.push(("AllowedIPs", prefix.network().to_string()));
+    }
+    let host = |text: &str| match text.trim_matches(['[', ']']).parse() {
+        Ok(std::net::IpAddr::V6(address)) => Some(format!("[{address}]")),
+        Ok(std::net::IpAddr::V4(address)) => Some(address.to_string()),
+        Err(_) => value::domain(text),
+    };
+    let host = reader.one("endpoint_host", host, "an address or a name");
+    let port = reader.number("endpoint_port", 1..=65_535).unwrap_or(51_820);
+    lines.extend(host.map(|host| ("Endpoint", format!("{host}:{port}"))));
+    let alive = reader.number("persistent_keepalive", 0..=65_535);
+    lines.extend(alive.map(|seconds| ("PersistentKeepalive", seconds.to_string())));
+    if reader.flag("route_allowed_ips", false) {
+        lines.push(("RouteTable", "main".into()));
+    }
+    netdev.unit.add("WireGuardPeer", lines);
+    reader.end();
+}
+
+/// `proto batadv`: the mesh as a device.
+pub fn batadv(reader: &Reader<'_>, links: &mut Links) {
+    let name = reader.name();
+    let mut netdev = Netdev::new(name, "batadv");
+    let algorithm = match reader.word("routing_algo", &["BATMAN_IV", "BATMAN_V"]) {
+        Some("BATMAN_V") => "batman-v",
+        _ => "batman-iv",
+    };
+    netdev
+        .unit
+        .put("BatmanAdvanced", "RoutingAlgorithm", algorithm);
+    if let Some(mode) = reader.word("gw_mode", &["off", "client", "server"]) {
+        netdev.unit.put("BatmanAdvanced", "GatewayMode", mode);
+    }
+    for (option, key) in [
+        ("bridge_loop_avoidance", "BridgeLoopAvoidance"),
+        ("distributed_arp_table", "DistributedArpTable"),
+        ("fragmentation", "Fragmentation"),
+        ("aggregated_ogms", "Aggregation"),
+    ] {
+        if reader.has(option) {
+            let word = if reader.flag(option, false) {
+                "yes"
+            } else {
+                "no"
+            };
+            netdev.unit.put("BatmanAdvanced", key, word);
+        }
+    }
+    if let Some(penalty) = reader.number("hop_penalty", 0..=255) {
+        netdev.unit.put("BatmanAdvanced", "HopPenalty", penalty);
+    }
+    if let Some(interval) = reader.number("orig_interval", 40..=1_000_000) {
+        let interval = format!("{interval}ms");
+        netdev
+            .unit
+            .put("BatmanAdvanced", "OriginatorIntervalSec", interval);
+    }
+    links.netdevs.insert(name.to_owned(), netdev);
+    links.link(name);
+}
+
+/// `proto batadv_hardif`: a device that the mesh uses.
+pub fn hardif(reader: &Reader<'_>, link: &str, links: &mut Links) {
+    match reader.device("master") {
+        Some(mesh) => links.link(link).unit.put("Network", "BatmanAdvanced", mesh),
+        None if reader.has("master") => {}
+        None => reader.fault("master", "the interface of the mesh: bat0"),
+    }
+}

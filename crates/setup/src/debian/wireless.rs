@@ -1,0 +1,377 @@
+//! The package `wireless`: radios and what is on them.
+
+use uci::Package;
+
+use super::channel::{Band, Generation, mode};
+use super::links::Netdev;
+use super::network::Network;
+use super::reader::{DEVICE, Ledger, Reader, sections};
+use super::value;
+use super::{Facts, Rendered, hostapd, supplicant};
+
+/// A radio, and what is on it.
+#[derive(Debug)]
+pub struct Radio {
+    /// Its section.
+    pub name: String,
+    /// As the kernel names them.
+    pub phy: String,
+    pub device: String,
+    pub mac: String,
+    pub band: Band,
+    /// None: the driver's choice.
+    pub channel: Option<u64>,
+    pub generation: Generation,
+    /// MHz
+    pub width: u64,
+    pub country: Option<String>,
+    pub points: Vec<Point>,
+    pub others: Vec<Other>,
+}
+
+/// An access point (`mode ap`).
+#[derive(Debug)]
+pub struct Point {
+    pub device: String,
+    pub bridge: Option<String>,
+    /// The lines of hostapd.conf that are its own.
+    pub text: String,
+}
+
+/// A mesh, or a station of another's access point.
+#[derive(Debug)]
+pub struct Other {
+    pub device: String,
+    pub mesh: bool,
+    /// What is in wpa_supplicant's file.
+    pub text: String,
+}
+
+/// How who may join is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encryption {
+    None,
+    Psk2,
+    PskMixed,
+    Sae,
+    SaeMixed,
+    Owe,
+}
+
+impl Encryption {
+    /// Whether stations show that they know a password.
+    pub fn keyed(self) -> bool {
+        !matches!(self, Self::None | Self::Owe)
+    }
+}
+
+/// Reads the package. Devices of radios become those of interfaces that have none.
+pub fn read(
+    package: &Package,
+    facts: &Facts,
+    network: &mut Network,
+    ledger: &Ledger,
+) -> Vec<Radio> {
+    let mut radios = Vec::new();
+    let mut off = Vec::new();
+    let all = || sections(package, ledger);
+    for (n, reader) in all()
+        .filter(|reader| reader.kind() == "wifi-device")
+        .enumerate()
+    {
+        let name = reader.name().to_owned();
+        if reader.flag("disabled", false) {
+            off.push(name);
+            reader.skip("not rendered: it is switched off");
+            continue;
+        }
+        match radio(reader, n, facts) {
+            Some(radio) => radios.push(radio),
+            None => off.push(name),
+        }
+    }
+    for reader in all() {
+        match reader.kind() {
+            "wifi-device" => {}
+            "wifi-iface" if reader.flag("disabled", false) => {
+                reader.skip("not rendered: it is switched off");
+            }
+            "wifi-iface" => {
+                let names = radios.iter().map(|radio| &radio.name);
+                let known = |text: &str| {
+                    names
+                        .clone()
+                        .position(|name| name == text)
+                        .map(Some)
+                        .or_else(|| off.iter().any(|name| name == text).then_some(None))
+                };
+                match reader.one("device", known, "a wifi-device that there is") {
+                    Some(Some(n)) => iface(reader, &mut radios[n], network),
+                    Some(None) => reader.skip("not rendered: its radio is not there, or off"),
+                    None if reader.has("device") => {}
+                    None => reader.fault("device", "a wifi-device that there is"),
+                }
+            }
+            _ => reader.skip("not rendered"),
+        }
+    }
+    radios
+}
+
+/// The kernel's radio that a section means: where it is plugged in, its name, its MAC; else the one
+/// with the section's number.
+fn found<'a>(reader: &Reader<'_>, n: usize, facts: &'a Facts) -> Option<&'a super::Radio> {
+    let text = |option| {
+        let word = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        reader.one(option, word, "a word")
+    };
+    let (path, phy, mac) = (text("path"), text("phy"), text("macaddr"));
+    let mut radios = facts.radios.iter();
+    match (path, phy, mac) {
+        (Some(path), _, _) => {
+            // Of several radios in one place OpenWrt counts from +1.
+            let (path, more) = path.split_once('+').unwrap_or((&path, "0"));
+            let more = more.parse().unwrap_or(0);
+            radios.filter(|radio| radio.path.ends_with(path)).nth(more)
+        }
+        (_, Some(phy), _) => radios.find(|radio| radio.phy == phy),
+        (_, _, Some(mac)) => radios.find(|radio| radio.mac.eq_ignore_ascii_case(&mac)),
+        _ => radios.nth(n),
+    }
+}
+
+fn radio(reader: Reader<'_>, n: usize, facts: &Facts) -> Option<Radio> {
+    // One driver is left; its name says nothing.
+    reader.ignore(&["type"]);
+    let there = found(&reader, n, facts);
+    let band = |text: &str| match text {
+        "2g" | "11g" | "11b" => Some(Band::Two),
+        "5g" | "11a" => Some(Band::Five),
+        "6g" => Some(Band::Six),
+        _ => None,
+    };
+    // Releases before 21.02 have `hwmode`.
+    let option = if reader.has("band") { "band" } else { "hwmode" };
+    let given = reader.one(option, band, "2g, 5g or 6g");
+    let channel = |text: &str| match text {
+        "auto" => Some(None),
+        _ => value::number(1..=233)(text).map(Some),
+    };
+    let channel = reader
+        .one("channel", channel, "auto, or a number")
+        .flatten();
+    let band = given.unwrap_or(match channel {
+        Some(15..) => Band::Five,
+        _ => Band::Two,
+    });
+    if channel.is_some_and(|channel| !band.has(channel)) {
+        reader.fault("channel", "a channel of 20 MHz of that band");
+    }
+    let expected = "NOHT, HT20, HT40, VHT20 to VHT160, or HE20 to HE160";
+    let (generation, width) = reader
+        .one("htmode", mode, expected)
+        .unwrap_or((Generation::Ht, 20));
+    match band {
+        Band::Two if width > 40 => reader.fault("htmode", "at most 40 MHz, for 2.4 GHz"),
+        Band::Six if generation < Generation::He => {
+            reader.fault("htmode", "HE20 to HE160, for 6 GHz");
+        }
+        _ => {}
+    }
+    let country = |text: &str| {
+        let good = text.len() == 2 && text.bytes().all(|c| c.is_ascii_alphanumeric());
+        good.then(|| text.to_ascii_uppercase())
+    };
+    let country = reader.one("country", country, "two letters of ISO 3166: DE");
+    let Some(there) = there else {
+        reader.skip("not rendered: there is no such radio");
+        return None;
+    };
+    let radio = Radio {
+        name: reader.name().to_owned(),
+        phy: there.phy.clone(),
+        device: there.device.clone(),
+        mac: there.mac.clone(),
+        band,
+        channel,
+        generation,
+        width,
+        country,
+        points: Vec::new(),
+        others: Vec::new(),
+    };
+    reader.end();
+    Some(radio)
+}
+
+/// `config wifi-iface`
+fn iface(reader: Reader<'_>, radio: &mut Radio, network: &mut Network) {
+    let word = reader.word("mode", &["ap", "mesh", "sta"]);
+    let Some(word) = word else {
+        if !reader.has("mode") {
+            reader.fault("mode", "one of: ap mesh sta");
+        }
+        return;
+    };
+    let count = radio.points.len() + radio.others.len();
+    let given = reader.device("ifname");
+    let device = given.or_else(|| match count {
+        0 => Some(radio.device.clone()),
+        _ => value::device(&format!("{}-{count}", radio.device)),
+    });
+    let Some(device) = device else {
+        return reader.fault("ifname", DEVICE);
+    };
+    let bridge = join(&reader, &device, network);
+    match word {
+        "ap" => {
+            let text = hostapd::point(&reader, radio);
+            radio.points.push(Point {
+                device,
+                bridge,
+                text,
+            });
+        }
+        mode => {
+            let mesh = mode == "mesh";
+            let text = match mesh {
+                true => supplicant::mesh(&reader, radio),
+                false => supplicant::station(&reader, radio),
+            };
+            if let Some(bridge) = bridge {
+                match mesh {
+                    true => {
+                        let link = network.links.link(&device);
+                        link.unit.put("Network", "Bridge", bridge);
+                    }
+                    false => reader.note("network", "a station cannot be in a bridge"),
+                }
+            }
+            radio.others.push(Other { device, mesh, text });
+        }
+    }
+    reader.end();
+}
+
+/// Puts a radio's device into the interfaces it is of. Gives the bridge, where that is one.
+fn join(reader: &Reader<'_>, device: &str, network: &mut Network) -> Option<String> {
+    let mut bridge = None;
+    for name in reader.many("network", value::label, "the name of an interface") {
+        if network.take(&name, device) {
+            continue;
+        }
+        let other = network
+            .interfaces
+            .get(&name)
+            .map(|found| found.device.clone());
+        match other {
+            None => reader.fault("network", "an interface that there is, and is on"),
+            Some(Some(other)) if network.bridges.contains(&other) => bridge = Some(other),
+            Some(_) => reader.note("network", "its device is no bridge: the radio is not in it"),
+        }
+    }
+    bridge
+}
+
+/// The name of a network, as it is in a file: as text where that is safe, else in hexadecimal.
+pub struct Name {
+    pub octets: Vec<u8>,
+    /// Whether it is plain text.
+    pub plain: bool,
+}
+
+impl Name {
+    /// `option ssid`, `option mesh_id`
+    pub fn read(reader: &Reader<'_>, option: &str) -> Option<Self> {
+        let values = reader.octets(option);
+        let good = |octets: &&&[u8]| (1..=32).contains(&octets.len());
+        let Some(octets) = values.first().filter(good).filter(|_| values.len() == 1) else {
+            reader.fault(option, "1 to 32 octets");
+            return None;
+        };
+        let plain = |c: &u8| c.is_ascii_alphanumeric() || b" _-.".contains(c);
+        let ends = |c: Option<&u8>| c.is_some_and(|c| *c != b' ');
+        Some(Self {
+            octets: octets.to_vec(),
+            plain: octets.iter().all(plain) && ends(octets.first()) && ends(octets.last()),
+        })
+    }
+
+    pub fn hexadecimal(&self) -> String {
+        self.octets.iter().map(|c| format!("{c:02x}")).collect()
+    }
+
+    pub fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(&self.octets)
+    }
+}
+
+/// `option encryption`. A cipher behind it (`psk2+ccmp`) may be the one that is used.
+pub fn encryption(reader: &Reader<'_>) -> Encryption {
+    let read = |text: &str| {
+        let (kind, cipher) = text.split_once('+').unwrap_or((text, "ccmp"));
+        let encryption = match kind {
+            "none" => Encryption::None,
+            "psk2" => Encryption::Psk2,
+            "psk-mixed" => Encryption::PskMixed,
+            "sae" => Encryption::Sae,
+            "sae-mixed" => Encryption::SaeMixed,
+            "owe" => Encryption::Owe,
+            _ => return None,
+        };
+        matches!(cipher, "ccmp" | "aes").then_some(encryption)
+    };
+    let expected = "one of: none psk2 psk-mixed sae sae-mixed owe";
+    reader.one("encryption", read, expected).unwrap_or_else(|| {
+        if !reader.has("encryption") {
+            // Nothing said would be a network open to all.
+            reader.fault("encryption", expected);
+        }
+        Encryption::None
+    })
+}
+
+/// `option key`: a passphrase, or where that may be (IEEE 802.11, annex J.4) the key itself.
+pub fn key(reader: &Reader<'_>, encryption: Encryption) -> Option<String> {
+    if !encryption.keyed() {
+        reader.ignore(&["key"]);
+        return None;
+    }
+    let raw = matches!(encryption, Encryption::Psk2 | Encryption::PskMixed);
+    let read = |text: &str| {
+        if text.len() == 64 {
+            return value::hexadecimal(text, 64).filter(|_| raw);
+        }
+        let good = (8..=63).contains(&text.len()) && value::printable(text);
+        good.then(|| text.to_owned())
+    };
+    let expected = match raw {
+        true => "8 to 63 printable characters of ASCII, or 64 hexadecimal digits",
+        false => "8 to 63 printable characters of ASCII",
+    };
+    let key = reader.one("key", read, expected);
+    if key.is_none() && !reader.has("key") {
+        reader.fault("key", expected);
+    }
+    key
+}
+
+/// Makes the files, and the devices that the kernel does not have by itself.
+pub fn render(radios: &[Radio], network: &mut Network, files: &mut Vec<Rendered>) {
+    for radio in radios {
+        if !radio.points.is_empty() {
+            files.push(hostapd::file(radio));
+        }
+        for other in &radio.others {
+            // The first that is on a radio has its device; hostapd makes its others itself.
+            if other.device != radio.device {
+                let mut netdev = Netdev::new(&other.device, "wlan");
+                netdev.unit.put("WLAN", "PhysicalDevice", &radio.phy);
+                let kind = if other.mesh { "mesh-point" } else { "station" };
+                netdev.unit.put("WLAN", "Type", kind);
+                network.links.netdevs.insert(other.device.clone(), netdev);
+            }
+            files.push(supplicant::file(other));
+        }
+    }
+}

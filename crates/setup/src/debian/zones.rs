@@ -1,0 +1,164 @@
+//! Zones of the package `firewall`: which devices belong together. Their meaning is that of
+//! OpenWrt's fw4 (package `firewall4`).
+
+use uci::Package;
+
+use super::network::Network;
+use super::reader::{Ledger, Reader, sections};
+use super::value;
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verdict {
+    Accept,
+    #[default]
+    Reject,
+    Drop,
+}
+
+impl Verdict {
+    /// The word of nft(8); `handle_reject` is a chain of ours.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Reject => "jump handle_reject",
+            Self::Drop => "drop",
+        }
+    }
+}
+
+/// Policies of input, output and what is forwarded.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Policies {
+    pub input: Verdict,
+    pub output: Verdict,
+    pub forward: Verdict,
+}
+
+/// Reads `input`, `output` and `forward`.
+pub fn policies(reader: &Reader<'_>, default: Policies) -> Policies {
+    let read = |text: &str| match text.to_ascii_uppercase().as_str() {
+        "ACCEPT" => Some(Verdict::Accept),
+        "REJECT" => Some(Verdict::Reject),
+        "DROP" => Some(Verdict::Drop),
+        _ => None,
+    };
+    let verdict = |option, default| {
+        let read = reader.one(option, read, "ACCEPT, REJECT or DROP");
+        read.unwrap_or(default)
+    };
+    Policies {
+        input: verdict("input", default.input),
+        output: verdict("output", default.output),
+        forward: verdict("forward", default.forward),
+    }
+}
+
+/// `config defaults`, and its policies.
+pub fn defaults(package: &Package, ledger: &Ledger) -> Policies {
+    let found = sections(package, ledger).find(|reader| reader.kind() == "defaults");
+    // fw4's.
+    let default = Policies {
+        input: Verdict::Drop,
+        output: Verdict::Drop,
+        forward: Verdict::Drop,
+    };
+    found.map_or(default, |reader| policies(&reader, default))
+}
+
+/// A zone.
+#[derive(Clone, Debug)]
+pub struct Zone {
+    pub name: String,
+    pub devices: Vec<String>,
+    pub policies: Policies,
+    /// IPv4 and IPv6 are masqueraded where they leave by it.
+    pub masquerades: [bool; 2],
+    /// TCP's segments are made no longer than its paths take.
+    pub clamps: bool,
+}
+
+impl Zone {
+    /// Its devices as a set of nft(8). `None` where there is none: nothing is of that zone.
+    pub fn set(&self) -> Option<String> {
+        let quoted: Vec<String> = self
+            .devices
+            .iter()
+            .map(|name| format!("\"{name}\""))
+            .collect();
+        (!quoted.is_empty()).then(|| format!("{{ {} }}", quoted.join(", ")))
+    }
+}
+
+/// Reads the zones.
+pub fn read(package: &Package, network: &Network, ledger: &Ledger) -> Vec<Zone> {
+    let all = || sections(package, ledger).filter(|reader| reader.kind() == "zone");
+    // They are looked at once before to know what their policies are: notes come once.
+    let default = match all().next() {
+        Some(_) => {
+            let quiet = Ledger::default();
+            defaults(package, &quiet)
+        }
+        None => Policies::default(),
+    };
+    let mut zones: Vec<Zone> = Vec::new();
+    for reader in all() {
+        if !reader.flag("enabled", true) {
+            reader.skip("not rendered: it is switched off");
+            continue;
+        }
+        let expected = "a name of letters, digits and _, that no other zone has";
+        let unique = |text: &str| {
+            let name = value::label(text).filter(|name| name.len() <= 32)?;
+            (!zones.iter().any(|zone| zone.name == name)).then_some(name)
+        };
+        let Some(name) = reader.one("name", unique, expected) else {
+            if !reader.has("name") {
+                reader.fault("name", expected);
+            }
+            continue;
+        };
+        let mut devices = reader.many("device", value::device, super::reader::DEVICE);
+        for name in reader.many("network", value::label, "the name of an interface") {
+            match network.interfaces.get(&name) {
+                Some(found) => devices.extend(found.device.clone()),
+                None => reader.note(
+                    "network",
+                    format!("there is no interface {name}, or it is off"),
+                ),
+            }
+        }
+        devices.sort();
+        devices.dedup();
+        for option in [
+            "subnet",
+            "masq_src",
+            "masq_dest",
+            "family",
+            "extra",
+            "helper",
+        ] {
+            if reader.has(option) {
+                reader.fault(option, "nothing: no rule is made of it");
+            }
+        }
+        let zone = Zone {
+            devices,
+            policies: policies(&reader, default),
+            masquerades: [reader.flag("masq", false), reader.flag("masq6", false)],
+            clamps: reader.flag("mtu_fix", false),
+            name,
+        };
+        reader.ignore(&[
+            "subnet",
+            "masq_src",
+            "masq_dest",
+            "family",
+            "extra",
+            "helper",
+        ]);
+        reader.end();
+        zones.push(zone);
+    }
+    zones
+}

@@ -1,0 +1,279 @@
+//! Whole routers, and what is refused.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use weir_setup::debian::{Machine, Service, commands};
+
+use super::{case, content, rendered, shown};
+
+const CASES: [&str; 7] = [
+    "dhcp",
+    "static",
+    "pppoe",
+    "guests",
+    "wireguard",
+    "mesh",
+    "roaming",
+];
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(case(name, "uci")).expect("a case")
+}
+
+#[test]
+fn files_are_as_expected() {
+    for name in CASES {
+        let outcome = rendered(&read(name)).unwrap_or_else(|faults| panic!("{name}: {faults:?}"));
+        let (text, path) = (shown(&outcome), case(name, "txt"));
+        if std::env::var_os("WEIR_UPDATE_GOLDEN").is_some() {
+            std::fs::write(path, text).expect("written");
+            continue;
+        }
+        let expected = std::fs::read_to_string(&path).expect("a file");
+        assert!(text == expected, "{name} differs; it is now:\n{text}");
+    }
+}
+
+/// Gives a text to a program that says whether it is right.
+fn checked(program: &str, arguments: &[&str], text: &str) {
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it is installed");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    pipe.write_all(text.as_bytes()).expect("it reads");
+    drop(pipe);
+    let output = child.wait_with_output().expect("it ends");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program}: {errors}\n{text}");
+}
+
+#[test]
+fn nftables_and_dnsmasq_read_what_is_made_for_them() {
+    for name in CASES {
+        let outcome = rendered(&read(name)).expect("files");
+        let firewall = content(&outcome, "etc/nftables.d/weir.nft");
+        checked("nft", &["-c", "-f", "-"], &firewall);
+        let path = "etc/dnsmasq.d/weir.conf";
+        if outcome.files.iter().any(|file| file.path == path) {
+            let text = content(&outcome, path);
+            checked("dnsmasq", &["--test", "--conf-file=/dev/stdin"], &text);
+        }
+    }
+}
+
+/// What is refused: a beginning, the rest, which option is named, and a word of what is expected.
+const REFUSED: [[&str; 4]; 14] = [
+    [
+        DIALS,
+        " option password 'x'\n option username 'a\nb'\n",
+        "network.wan.username",
+        "printable",
+    ],
+    [
+        DIALS,
+        " option username 'x'\n",
+        "network.wan.password",
+        "the provider",
+    ],
+    [
+        LAN,
+        " option device '../../x'\n",
+        "network.lan.device",
+        "device",
+    ],
+    [
+        LAN,
+        " option device 'eth*'\n",
+        "network.lan.device",
+        "device",
+    ],
+    [
+        LAN,
+        " option device 'eth0'\n option proto 'l2tp'\n",
+        "network.lan.proto",
+        "wireguard",
+    ],
+    [
+        "package network\nconfig interface 'wg0'\n option proto 'wireguard'\n",
+        " option private_key 'short='\n",
+        "network.wg0.private_key",
+        "base64",
+    ],
+    [
+        RADIO,
+        " option encryption 'sae'\n option key 'short'\n",
+        "wireless.one.key",
+        "8 to 63",
+    ],
+    [
+        RADIO,
+        " option key 'long enough'\n",
+        "wireless.one.encryption",
+        "psk2",
+    ],
+    [
+        ZONE,
+        "config rule 'two'\n option src 'wan'\n option ipset 'x'\n option target 'ACCEPT'\n",
+        "firewall.two.ipset",
+        "no rule",
+    ],
+    [
+        ZONE,
+        "config rule\n option src 'lan'\n option target 'ACCEPT'\n",
+        "firewall.@rule[0].src",
+        "zone",
+    ],
+    [
+        ZONE,
+        "config rule\n option src 'wan'\n option dest_port '80; accept'\n",
+        "firewall.@rule[0].dest_port",
+        "port",
+    ],
+    [
+        "package network\nconfig interface 'lan'\n option device 'eth1'\n option proto 'static'\n \
+         option ipaddr '192.168.1.1/24'\npackage dhcp\n",
+        "config dhcp 'lan'\n option start '300'\n",
+        "dhcp.lan.start",
+        "network",
+    ],
+    [
+        SYSTEM,
+        " option hostname 'a b'\n",
+        "system.@system[0].hostname",
+        "host name",
+    ],
+    [
+        SYSTEM,
+        " option zonename '../../etc/shadow'\n",
+        "system.@system[0].zonename",
+        "Europe/Berlin",
+    ],
+];
+
+const LAN: &str = "package network\nconfig interface 'lan'\n";
+const DIALS: &str = "package network\nconfig interface 'wan'\n option proto 'pppoe'\n \
+    option device 'eth0'\n";
+const RADIO: &str = "package wireless\nconfig wifi-device 'radio0'\nconfig wifi-iface 'one'\n \
+    option device 'radio0'\n option mode 'ap'\n option ssid 'x'\n";
+const ZONE: &str = "package firewall\nconfig zone\n option name 'wan'\n";
+const SYSTEM: &str = "package system\nconfig system\n";
+
+#[test]
+fn what_does_not_fit_is_named() {
+    for [begin, rest, at, expected] in REFUSED {
+        let faults = rendered(&format!("{begin}{rest}")).expect_err(at);
+        let mut named = faults.iter().filter(|fault| fault.at == at);
+        let found = named.any(|fault| fault.expected.contains(expected));
+        assert!(found, "{at}: {faults:?}");
+    }
+}
+
+#[test]
+fn what_is_not_rendered_is_noted() {
+    let text = "package network\nconfig interface 'lan'\n option device 'eth1'\n option proto \
+        'dhcp'\n option vendorid 'x'\nconfig rule\n option mark '1'\n\
+        config interface 'spare'\n option proto 'dhcp'\n";
+    let outcome = rendered(text).expect("files");
+    let notes: Vec<&str> = outcome.notes.iter().map(|note| &*note.at).collect();
+    assert_eq!(
+        notes,
+        ["network.lan.vendorid", "network.@rule[0]", "network.spare"]
+    );
+}
+
+#[test]
+fn who_looks_sees_no_secret() {
+    for (name, secret) in [
+        ("pppoe", "quoted"),
+        ("wireguard", "gN65BkIKy1eCE9pP1wdc8ROUtkHLF2PfAqYdyYBz6EA"),
+        ("wireguard", "FpCyhws9cxwWoV4xELtfJvjJN"),
+        ("guests", "passphrase |"),
+        ("mesh", "only nodes know"),
+        ("mesh", "0123456789abcdef0123456789abcdef"),
+        ("roaming", "000102030405060708090a0b0c0d0e0f"),
+        ("roaming", "their passphrase"),
+    ] {
+        let outcome = rendered(&read(name)).expect("files");
+        assert!(shown(&outcome).contains(secret), "{name}");
+        let open = |path: &str| {
+            outcome
+                .files
+                .iter()
+                .any(|file| file.path == path && file.access == weir_setup::debian::Access::All)
+        };
+        for file in &outcome.files {
+            assert!(!file.shown().contains(secret), "{name}: {}", file.shown());
+            let weir_setup::debian::Content::Text(text) = &file.content else {
+                continue;
+            };
+            assert!(
+                !(text.contains(secret) && open(&file.path)),
+                "{}",
+                file.path
+            );
+        }
+    }
+}
+
+#[test]
+fn services_are_told_in_order() {
+    let services = |all: &[Service]| {
+        all.iter()
+            .cloned()
+            .collect::<std::collections::BTreeSet<_>>()
+    };
+    let machine = Machine {
+        root: "",
+        host: Some("attic"),
+        devices: ["br-lan".to_owned()].into(),
+    };
+    let told = |changed: &[Service], present: &[Service]| {
+        let commands = commands(&services(changed), &services(present), &machine);
+        commands
+            .iter()
+            .map(|words| words.join(" "))
+            .collect::<Vec<_>>()
+    };
+    use Service::{Firewall, Hostapd, Names, Netdev, Network, Pppoe};
+    let radio = || Hostapd("radio0".into());
+    assert!(told(&[], &[Network, Names]).is_empty());
+    assert_eq!(
+        told(
+            &[Names, Network, Firewall],
+            &[Names, Network, Firewall, radio()]
+        ),
+        [
+            "nft -f /etc/nftables.d/weir.nft",
+            "networkctl reload",
+            "systemctl enable --quiet dnsmasq.service",
+            "systemctl restart dnsmasq.service",
+        ]
+    );
+    // A device that is there is made anew, and a new one made.
+    let bridge = || Netdev("br-lan".into());
+    assert_eq!(
+        told(&[bridge()], &[bridge(), Network, radio()]),
+        [
+            "- networkctl delete br-lan",
+            "systemctl restart systemd-networkd.service",
+            "systemctl enable --quiet weir-hostapd@radio0.service",
+            "systemctl restart weir-hostapd@radio0.service",
+        ]
+    );
+    let guests = || Netdev("br-guest".into());
+    let restart = "systemctl restart systemd-networkd.service";
+    assert_eq!(told(&[guests()], &[guests(), Network]), [restart]);
+    // What is gone is stopped before anything else.
+    assert_eq!(
+        told(&[Pppoe("wan".into()), bridge(), Network], &[Network]),
+        [
+            "systemctl stop weir-pppoe@wan.service",
+            "- networkctl delete br-lan",
+            restart,
+        ]
+    );
+}

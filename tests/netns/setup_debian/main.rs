@@ -1,0 +1,377 @@
+//! `weir setup debian` with the real services: networkd, dnsmasq, nftables.
+
+mod router;
+mod tunnels;
+mod wireless;
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use lab::namespace::wait_until;
+use lab::{Error, Lab, Namespace};
+use router::{FAR, Provider, Router, WAN, ask, lab as scene, lease, serve, unexpected};
+use weir_tests::LIMIT;
+
+const NETWORK: &str = "
+config device
+	option name 'br-lan'
+	option type 'bridge'
+	list ports 'eth1'
+
+config device
+	option name 'br-guest'
+	option type 'bridge'
+	list ports 'eth2'
+
+config interface 'lan'
+	option device 'br-lan'
+	option proto 'static'
+	option ipaddr '192.168.1.1'
+	option netmask '255.255.255.0'
+
+config interface 'guest'
+	option device 'br-guest'
+	option proto 'static'
+	option ipaddr '192.168.30.1/24'
+
+config interface 'wan'
+	option device 'eth0'
+	option proto 'dhcp'
+";
+
+const DHCP: &str = "
+config dnsmasq
+	option authoritative '1'
+	option noresolv '1'
+
+config dhcp 'lan'
+	option interface 'lan'
+	option start '100'
+	option limit '50'
+
+config dhcp 'guest'
+	option interface 'guest'
+	option start '10'
+	option limit '20'
+
+config dhcp 'wan'
+	option interface 'wan'
+	option ignore '1'
+";
+
+const FIREWALL: &str = "
+config defaults
+	option input 'REJECT'
+	option output 'ACCEPT'
+	option forward 'REJECT'
+
+config zone
+	option name 'lan'
+	list network 'lan'
+	option input 'ACCEPT'
+	option output 'ACCEPT'
+	option forward 'ACCEPT'
+
+config zone
+	option name 'guest'
+	list network 'guest'
+	option input 'REJECT'
+	option output 'ACCEPT'
+	option forward 'REJECT'
+
+config zone
+	option name 'wan'
+	list network 'wan'
+	option input 'REJECT'
+	option output 'ACCEPT'
+	option forward 'REJECT'
+	option masq '1'
+	option mtu_fix '1'
+
+config forwarding
+	option src 'lan'
+	option dest 'wan'
+
+config forwarding
+	option src 'guest'
+	option dest 'wan'
+
+config rule
+	option name 'Guests get addresses'
+	option src 'guest'
+	option proto 'udp'
+	option dest_port '67'
+	option target 'ACCEPT'
+
+config redirect
+	option name 'Web'
+	option src 'wan'
+	option src_dport '8080'
+	option dest 'lan'
+	option dest_ip '192.168.1.2'
+	option dest_port '80'
+	option proto 'tcp'
+";
+
+const SYSTEM: &str = "
+config system
+	option hostname 'attic'
+	option zonename 'UTC'
+";
+
+const PACKAGES: [(&str, &str); 4] = [
+    ("network", NETWORK),
+    ("dhcp", DHCP),
+    ("firewall", FIREWALL),
+    ("system", SYSTEM),
+];
+
+/// All of it, at work.
+struct Scene {
+    // In the order in which they end.
+    router: Router,
+    _provider: Provider,
+    lab: Lab,
+}
+
+impl Scene {
+    fn begin() -> Result<Self, Error> {
+        let lab = scene()?;
+        let provider = Provider::start(lab.node("far")?)?;
+        let router = Router::start(lab.node("router")?, &PACKAGES)?;
+        router.reload("network dhcp firewall system")?;
+        router.wait("br-lan", "192.168.1.1/24")?;
+        router.wait("eth0", &format!("{WAN}/24"))?;
+        Ok(Self {
+            router,
+            _provider: provider,
+            lab,
+        })
+    }
+
+    fn node(&self, role: &str) -> Result<&Namespace, Error> {
+        self.lab.node(role)
+    }
+
+    /// A client takes a lease; it has to begin so.
+    fn lease(&self, role: &str, network: &str) -> Result<String, Error> {
+        let told = |error| unexpected(format!("{role}: {error}\n{}", self.router.logs()));
+        let address = lease(self.node(role)?, "eth0").map_err(told)?;
+        match address.starts_with(network) {
+            true => Ok(address),
+            false => Err(unexpected(format!("{role} has {address}"))),
+        }
+    }
+
+    /// It reaches the host behind the provider, which sees the router's address.
+    fn reaches(&self, role: &str) -> Result<(), Error> {
+        let node = self.node(role)?;
+        let mut seen = None;
+        wait_until("the far host answers", LIMIT, || {
+            seen = ask(node, FAR)?;
+            Ok(seen.is_some())
+        })
+        .map_err(|error| unexpected(format!("{role}: {error}\n{}", self.router.logs())))?;
+        assert_eq!(seen.as_deref(), Some(WAN));
+        Ok(())
+    }
+}
+
+/// A client gets its lease and reaches WAN; what is closed is closed, and what is open is open.
+#[test]
+fn a_router_of_debian_routes() -> Result<(), Error> {
+    let scene = Scene::begin()?;
+    let (router, client, guest, far) = (
+        &scene.router,
+        scene.node("client")?,
+        scene.node("guest")?,
+        scene.node("far")?,
+    );
+    let address = scene.lease("client", "192.168.1.1")?;
+    scene.reaches("client")?;
+    scene.lease("guest", "192.168.30.")?;
+    scene.reaches("guest")?;
+    assert_eq!(router.run("hostname")?.trim(), "attic");
+    assert_eq!(router.read("hostname"), "attic\n");
+
+    // A port of the router, and one that is turned to a host inside.
+    client.ip("address add 192.168.1.2/24 dev eth0\n")?;
+    let _inside = serve(client, 80)?;
+    let node = scene.node("router")?;
+    let _own = serve(node, 22)?;
+    assert_eq!(ask(client, "192.168.1.1:22")?, Some(address.clone()));
+    assert_eq!(ask(far, &format!("{WAN}:22"))?, None);
+    assert_eq!(
+        ask(far, &format!("{WAN}:8080"))?.as_deref(),
+        Some("203.0.113.1")
+    );
+    // Nobody comes in by a route of his own.
+    far.run(&format!("ip route add 192.168.0.0/16 via {WAN}"))?;
+    assert_eq!(ask(far, "192.168.1.2:80")?, None);
+    // Guests reach neither the network inside, nor the router.
+    assert_eq!(ask(guest, "192.168.1.2:80")?, None);
+    assert_eq!(ask(guest, "192.168.1.1:22")?, None);
+    assert_eq!(ask(guest, "192.168.30.1:22")?, None);
+    assert!(ask(client, "192.168.1.2:80")?.is_some());
+
+    // Nothing changes: nobody is told. A rule alone: nftables alone.
+    router.told()?;
+    router.reload("network dhcp firewall system")?;
+    router.run("touch /run/told")?;
+    assert!(router.told()?.is_empty());
+    router.uci("set firewall.@redirect[0].src_dport=8081")?;
+    router.setup("apply")?;
+    assert_eq!(router.told()?, ["nft -f /etc/nftables.d/weir.nft"]);
+    assert_eq!(
+        ask(far, &format!("{WAN}:8081"))?.as_deref(),
+        Some("203.0.113.1")
+    );
+    assert_eq!(ask(far, &format!("{WAN}:8080"))?, None);
+    router.setup("confirm")?;
+
+    // A network that goes takes its files and its device with it.
+    router.uci("delete network.guest")?;
+    router.uci("delete network.@device[1]")?;
+    router.uci("delete dhcp.guest")?;
+    router.setup("apply")?;
+    wait_until("the bridge is gone", LIMIT, || {
+        Ok(router.run("ip link show br-guest").is_err())
+    })?;
+    assert_eq!(router.read("systemd/network/50-weir-br-guest.netdev"), "");
+    scene.reaches("client")?;
+    router.setup("revert")?;
+    router.wait("br-guest", "192.168.30.1/24")?;
+    scene.lease("guest", "192.168.30.")?;
+    scene.reaches("guest")?;
+    Ok(())
+}
+
+/// Another address of LAN that nobody confirms: the former one is back, and a connection that was
+/// there before goes on.
+#[test]
+fn an_address_that_nobody_confirms_goes_away() -> Result<(), Error> {
+    let scene = Scene::begin()?;
+    let router = &scene.router;
+    let mut echo = std::process::Command::new("socat");
+    echo.args(["TCP-LISTEN:7,reuseaddr,fork", "EXEC:cat"]);
+    let _echo = scene.node("far")?.start(&mut echo)?;
+    let address = scene.lease("client", "192.168.1.1")?;
+    scene.reaches("client")?;
+    let client = scene.node("client")?;
+    let mut stream = client
+        .enter(|| TcpStream::connect(("198.51.100.1", 7)))?
+        .map_err(Error::system("connect"))?;
+    let mut say = |text: &[u8; 5]| -> std::io::Result<[u8; 5]> {
+        stream.set_read_timeout(Some(LIMIT))?;
+        stream.write_all(text)?;
+        let mut back = [0; 5];
+        stream.read_exact(&mut back)?;
+        Ok(back)
+    };
+    assert_eq!(&say(b"first").map_err(Error::system("echo"))?, b"first");
+
+    router.uci("set network.lan.ipaddr=192.168.7.1")?;
+    router.setup("apply --within 5")?;
+    router.wait("br-lan", "192.168.7.1/24")?;
+    assert!(!router.has("br-lan", "192.168.1.1/24")?);
+    assert!(router.read("dnsmasq.d/weir.conf").contains("192.168.7.100"));
+    // Nobody confirms.
+    router.wait("br-lan", "192.168.1.1/24")?;
+    assert!(!router.has("br-lan", "192.168.7.1/24")?);
+    assert_eq!(&say(b"again").map_err(Error::system("echo"))?, b"again");
+    scene.reaches("client")?;
+    wait_until("dnsmasq serves the former addresses", LIMIT, || {
+        Ok(router.read("dnsmasq.d/weir.conf").contains("192.168.1.100"))
+    })?;
+    assert_eq!(scene.lease("client", "192.168.1.1")?, address);
+    scene.reaches("client")
+}
+
+/// Everybody who takes part in a change is killed at some moment of it; after a start of the
+/// machine, or with the next reload, the former configuration is at work.
+#[test]
+fn killed_in_the_middle_the_former_state_comes_back() -> Result<(), Error> {
+    let scene = Scene::begin()?;
+    let router = &scene.router;
+    scene.lease("client", "192.168.1.1")?;
+    let former = router.read("config/network");
+    // Files are written, and nobody was told; the firewall was; the network was, too.
+    for held in ["nft", "networkctl", "systemctl"] {
+        router.uci("set network.lan.ipaddr=192.168.7.1")?;
+        router.uci("set firewall.@redirect[0].src_dport=8099")?;
+        router.run("rm -f /run/told")?;
+        let hold = format!("echo {held} >/run/hold");
+        let status = router.command(&["sh", "-c", &hold]).status();
+        status.map_err(Error::system("hold"))?;
+        let weir = weir_tests::binary();
+        let weir = weir.display().to_string();
+        let config = ["--config", "/etc/weir/weir.toml"];
+        let words = [&[&*weir, "setup", "apply", "--within", "3600"], &config[..]].concat();
+        let mut apply = router
+            .command(&words)
+            .spawn()
+            .map_err(Error::system("apply"))?;
+        wait_until(held, LIMIT, || {
+            let told = router.run("cat /run/told").unwrap_or_default();
+            Ok(told
+                .lines()
+                .last()
+                .is_some_and(|line| line.starts_with(held)))
+        })?;
+        // Processes of the router's own, which sees no others.
+        let kill = "for p in /proc/[0-9]*; do case $(cat $p/comm 2>/dev/null) in \
+            weir|reload_config|systemd) kill -9 ${p#/proc/};; esac; done";
+        let _ = router.command(&["sh", "-c", kill]).status();
+        let _ = apply.wait();
+        router.run("rm /run/hold")?;
+        assert!(router.read("config/network").contains("192.168.7.1"));
+        assert!(router.read("dnsmasq.d/weir.conf").contains("192.168.7.100"));
+
+        // As after a start of the machine: it has another name.
+        let change = router.read("weir/setup/pending/change.json");
+        let mut change: serde_json::Value =
+            serde_json::from_str(&change).map_err(|error| unexpected(error.to_string()))?;
+        change["until"]["boot"] = "another start".into();
+        router.write("weir/setup/pending/change.json", &change.to_string())?;
+        router.setup("recover")?;
+        assert_eq!(router.read("config/network"), former);
+        router.reload("network firewall")?;
+        router.wait("br-lan", "192.168.1.1/24")?;
+        assert!(!router.has("br-lan", "192.168.7.1/24")?, "{held}");
+        let rules = router.run("nft list table inet weir_firewall")?;
+        assert!(
+            rules.contains("8080") && !rules.contains("8099"),
+            "{held}: {rules}"
+        );
+        scene.reaches("client")?;
+        scene.lease("client", "192.168.1.1")?;
+        router.run("rm -rf /run/uci")?;
+    }
+    Ok(())
+}
+
+/// A service that does not take its file: the former configuration is back at once, and the service
+/// that was stopped by it runs again.
+#[test]
+fn what_a_service_does_not_take_is_taken_back() -> Result<(), Error> {
+    let scene = Scene::begin()?;
+    let router = &scene.router;
+    scene.lease("client", "192.168.1.1")?;
+    // A second dnsmasq's port: the one that is started ends at once.
+    router.uci("set network.lan.ipaddr=192.168.7.1")?;
+    let wrong = router
+        .command(&["sh", "-c", "echo nonsense >/etc/dnsmasq.d/other"])
+        .status();
+    wrong.map_err(Error::system("a file"))?;
+    let refused = router.setup("apply").expect_err("it fails").to_string();
+    assert!(refused.contains("dnsmasq"), "{refused}");
+    router.run("rm /etc/dnsmasq.d/other")?;
+    // Told once more, everybody takes it: what failed before was written down.
+    router.reload("network")?;
+    router.wait("br-lan", "192.168.1.1/24")?;
+    scene.lease("client", "192.168.1.1")?;
+    scene.reaches("client")?;
+    let said = router.setup("debian --run /bin/false")?;
+    assert_eq!(said, "", "nobody has to be told any more");
+    Ok(())
+}
