@@ -180,6 +180,18 @@ fn a_new_address_is_confirmed_where_it_leads() -> Result<(), Error> {
     let found = router.told(old, "v1/setup", None)?;
     assert_eq!(found["release"]["version"], "24.10.1");
     let mut choices = found["choices"].clone();
+    // What is at the uplink, as it is found out. The daemon itself may send no such frames.
+    let look = json!({"port": "wan0"});
+    router.told(old, "v1/setup/detect", Some(&look))?;
+    let mut seen = Value::Null;
+    wait_until("the uplink is looked at", LIMIT, || {
+        seen = router.told(old, "v1/setup/detect", None)?;
+        Ok(seen["running"] == false)
+    })?;
+    assert_eq!((&seen["port"], &seen["failed"]), (&json!("wan0"), &Value::Null), "{seen}");
+    assert!(seen["evidence"].as_array().is_some_and(|heard| !heard.is_empty()), "{seen}");
+    assert!(seen["suggestion"]["untold"].is_array(), "{seen}");
+
     choices["router"]["name"] = "linde".into();
     choices["router"]["password"] = "four horses in a tin can".into();
     choices["lan"]["address"] = "192.168.77.1/24".into();

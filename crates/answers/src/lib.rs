@@ -90,7 +90,9 @@ pub use setup::{
     SetupChange, SetupChoices, SetupClient, SetupDifference, SetupDocument, SetupDone, SetupJoin,
     SetupLine, SetupPlan, SetupRelease, SetupRevert, SetupRouter, SetupStates, SetupStrength,
 };
-pub use setup_detect::{SetupDetails, SetupEvidence, SetupLan, SetupSuggestion, SetupUplink};
+pub use setup_detect::{
+    SetupDetails, SetupDetection, SetupEvidence, SetupLan, SetupPort, SetupSuggestion, SetupUplink,
+};
 pub use status::{
     EachPacket, FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, RuleCost,
     ShadowCounts, Status,

@@ -15,6 +15,33 @@ pub struct SetupUplink {
     pub suggestion: SetupSuggestion,
 }
 
+/// A look at the uplink that goes on, or is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupDetection {
+    /// Whether it goes on.
+    pub running: bool,
+    /// The port.
+    pub port: String,
+    /// What was heard so far, in its order.
+    pub evidence: Vec<SetupEvidence>,
+    /// What follows from it, when it is over.
+    pub suggestion: Option<SetupSuggestion>,
+    /// Why it could not be done, and what to do.
+    pub failed: Option<String>,
+}
+
+/// Where to look.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SetupPort {
+    /// The device; none: that of the configuration's uplink.
+    pub port: Option<String>,
+}
+
+impl api::Body for SetupPort {
+    const EXPECTED: &'static str = "no body, or a JSON object with \"port\"";
+}
+
 /// Something that was heard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupEvidence {

@@ -55,6 +55,8 @@ impl Module for Running {
             post(socket, "/v1/setup/read"),
             post(socket, "/v1/setup/plan"),
             post(socket, "/v1/setup/apply"),
+            get(socket, "/v1/setup/detect"),
+            post(socket, "/v1/setup/detect"),
             post(socket, "/v1/setup/confirm"),
             post(socket, "/v1/setup/revert"),
         ]

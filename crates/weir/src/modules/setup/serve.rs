@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use answers::{
-    QrPicture, SetupChoices, SetupDocument, SetupDone, SetupJoin, SetupLine, SetupPlan,
+    QrPicture, SetupChoices, SetupDocument, SetupDone, SetupJoin, SetupLine, SetupPlan, SetupPort,
     SetupRevert, SetupRouter,
 };
 use api::{Asked, Later, Limits, Listener, Method, Nothing, Problem, Route, Routes, Who};
@@ -19,6 +19,7 @@ use super::apply::{self, How};
 use super::command::{states, told};
 use super::config::Setup;
 use super::desk::{Desk, without_secrets};
+use super::detect::looking::Looking;
 use super::document;
 use super::place::{Place, trouble};
 use crate::Error;
@@ -202,6 +203,9 @@ fn routes(setup: &Setup, config: Option<&Path>) -> Routes {
         config: config.map(Path::to_owned),
     });
     let me = || Arc::clone(&server);
+    let looking = Looking::default();
+    let seen = looking.clone();
+    let detect = me();
     let (look, join, plan, apply, confirm, revert) = (me(), me(), me(), me(), me(), me());
     Routes::new([
         Route::later(
@@ -252,6 +256,16 @@ fn routes(setup: &Setup, config: Option<&Path>) -> Routes {
             move |asked: Asked<(), SetupChoices>| {
                 let server = Arc::clone(&apply);
                 apart(move || server.apply(&asked.body))
+            },
+        ),
+        Route::get("/v1/setup/detect", Who::Root, move |()| Ok(seen.so_far())),
+        Route::new(
+            Method::POST,
+            "/v1/setup/detect",
+            Who::Root,
+            move |asked: Asked<(), SetupPort>| {
+                let begun = looking.begin(asked.body.port, &detect.setup);
+                begun.map_err(|error| problem(&error))
             },
         ),
         Route::later(

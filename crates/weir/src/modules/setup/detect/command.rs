@@ -3,11 +3,10 @@
 use ::detect::{Evidence, Internet, Network, Suggestion};
 use clap::Args;
 
-use super::{Found, answer, port, run};
+use super::{Found, answer, choose, run};
 use crate::Error;
 use crate::command::Format;
 use crate::modules::setup::config::Setup;
-use crate::modules::setup::interfaces::Interfaces;
 use crate::output::{Output, Tone, WIDTH, wrap};
 
 /// What to look at.
@@ -31,17 +30,7 @@ pub struct DetectArgs {
 /// # Errors
 /// There is no such port, or this process may not look at it.
 pub fn detect(args: &DetectArgs, setup: &Setup, output: &mut Output<'_>) -> Result<(), Error> {
-    let configured = Interfaces::read(&setup.root, &setup.changes);
-    let port = match args.port.clone().or(configured.wan) {
-        Some(port) => port,
-        None => {
-            let root = setup.root.display();
-            let what =
-                format!("which port is the uplink? There is no network.wan.device in {root}");
-            return Err(Error::new(what, port::devices()?));
-        }
-    };
-    let lans: Vec<Network> = args.lan.or(configured.lan).into_iter().collect();
+    let (port, lans) = choose(args.port.clone(), args.lan, setup)?;
     if args.format.json {
         let found = run(&port, &lans, args.seconds, &mut |_| {})?;
         return Ok(output.json(&answer(&found))?);

@@ -2,6 +2,7 @@
 
 mod answer;
 pub mod command;
+pub mod looking;
 mod port;
 mod raised;
 mod socket;
@@ -17,6 +18,8 @@ use port::Port;
 use raised::Raised;
 use socket::Socket;
 
+use super::config::Setup;
+use super::interfaces::Interfaces;
 use crate::Error;
 
 /// How long a link may take to come: of a device that is up already, and of one that was brought up
@@ -37,6 +40,24 @@ pub struct Found {
     pub evidence: Vec<Evidence>,
     /// What follows from it.
     pub suggestion: Suggestion,
+}
+
+/// Where to look, and the networks of the LAN: what was named, else what the configuration says.
+///
+/// # Errors
+/// Neither says where.
+pub fn choose(
+    port: Option<String>,
+    lan: Option<Network>,
+    setup: &Setup,
+) -> Result<(String, Vec<Network>), Error> {
+    let configured = Interfaces::read(&setup.root, &setup.changes);
+    let Some(port) = port.or(configured.wan) else {
+        let root = setup.root.display();
+        let what = format!("which port is the uplink? There is no network.wan.device in {root}");
+        return Err(Error::new(what, port::devices()?));
+    };
+    Ok((port, lan.or(configured.lan).into_iter().collect()))
 }
 
 /// Finds out what is at a port: asks and listens for so many seconds from the link on, or for less
