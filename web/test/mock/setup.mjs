@@ -81,7 +81,7 @@ const SECRET = /(password|key|pin)$/;
 const isAddress = (text) => /^\d{1,3}(\.\d{1,3}){3}$/.test(text ?? "");
 const isNetwork = (text) => /^\d{1,3}(\.\d{1,3}){3}\/\d{1,2}$/.test(text ?? "");
 
-function problems(choices, kept) {
+function problems(choices, now, kept) {
   const all = [];
   const wrong = (field, problem, says, values = {}) =>
     all.push({ field, problem, values, says, hint: "type another one" });
@@ -111,7 +111,9 @@ function problems(choices, kept) {
     const at = `wifi.networks[${index}]`;
     if (network.ssid === "") wrong(`${at}.ssid`, "required", "a name is needed");
     if (["open", "owe"].includes(network.security)) continue;
-    if (!network.key && !kept.includes(`${at}.key`))
+    // A key that is left out is that of the network of this name.
+    const before = now.wifi.networks.findIndex(({ ssid }) => ssid === network.ssid);
+    if (!network.key && !kept.includes(`wifi.networks[${before}].key`))
       wrong(`${at}.key`, "needs-key", "it needs a key");
     else if (network.key?.length < 8)
       wrong(`${at}.key`, "too-short", "the key is too short", { least: "8" });
@@ -165,7 +167,7 @@ function plan(setup, choices) {
     say("services", "lan-address", `The address becomes ${address}.`, { address });
   const length = router?.password?.length ?? 0;
   return {
-    problems: problems(choices, setup.kept),
+    problems: problems(choices, setup.choices, setup.kept),
     lines,
     sentences,
     strength: length === 0 ? null : strength(length),

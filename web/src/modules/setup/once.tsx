@@ -7,13 +7,16 @@ import { Card } from "../../parts/basic";
 import { FailureNotice } from "../../parts/failure";
 import { QrCode } from "../../parts/qr";
 import { format } from "../../text";
-import { end, wizard } from "./store";
+import { end, set, wizard } from "./store";
 import { t } from "./text";
 import type { ClientFile, Setup, SetupChange } from "./types";
 
 export function Once() {
   const { applied } = useStore(wizard);
   const files = applied?.once ?? [];
+  const done = () => {
+    if (applied !== null) set({ applied: { ...applied, once: [] } });
+  };
   if (files.length === 0) return null;
   return (
     <Card title={t("once.title")}>
@@ -23,6 +26,11 @@ export function Once() {
           <ClientItem key={file.name} file={file} />
         ))}
       </ul>
+      <p class="foot">
+        <button type="button" class="button" onClick={done}>
+          {t("once.done")}
+        </button>
+      </p>
     </Card>
   );
 }

@@ -58,8 +58,12 @@ export function SetupView({ route }: { route: Route }) {
       </Title>
       <div class="wizard">
         <Once />
-        {setup.pending === null && <Steps step={stepOf(route.query.step, visited)} setup={setup} />}
-        <States setup={setup} />
+        {setup.pending === null && (
+          <>
+            <Steps step={stepOf(route.query.step, visited)} setup={setup} />
+            <States setup={setup} />
+          </>
+        )}
       </div>
     </>
   );
@@ -125,6 +129,7 @@ function Steps({ step, setup }: { step: Step; setup: Setup }) {
           </p>
         </form>
       </section>
+      <Anew />
     </>
   );
 }
@@ -169,51 +174,54 @@ function Progress({ now }: { now: Step }) {
 
 /** After the page was loaded again: secrets have to be typed again. */
 function Forgotten() {
+  const { forgotten } = useStore(wizard);
+  if (forgotten.length === 0) return null;
+  const name = (path: string) => {
+    if (path === "router.password") return t("router.password");
+    if (path.startsWith("internet.")) return `${t("step.internet")}: ${t("internet.password")}`;
+    if (path.startsWith("mesh.")) return `${t("services.mesh")}: ${t("wifi.key")}`;
+    if (path.startsWith("wifi.")) return `${t("step.wifi")}: ${t("wifi.key")}`;
+    return path;
+  };
+  return (
+    <Notice kind="info">
+      <p>{t("setup.forgotten")}</p>
+      <ul class="plain-list">
+        {[...new Set(forgotten.map(name))].map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}
+
+/** Forgets the draft, once somebody said so twice. */
+function Anew() {
   const { forgotten, touched } = useStore(wizard);
   const [sure, setSure] = useState(false);
   if (forgotten.length === 0 && touched.length === 0) return null;
-  const name = (path: string) => {
-    const field = path.split(".").pop() ?? "";
-    if (path === "router.password") return t("router.password");
-    if (path.startsWith("internet.")) return `${t("step.internet")}: ${t("internet.password")}`;
-    if (path.startsWith("mesh.")) return t("mesh.key");
-    if (path.startsWith("wifi.")) return `${t("step.wifi")}: ${t("wifi.key")}`;
-    return field;
-  };
-  return (
-    <div class="draft">
-      {forgotten.length > 0 && (
-        <Notice kind="info">
-          <p>{t("setup.forgotten")}</p>
-          <ul class="plain-list">
-            {[...new Set(forgotten.map(name))].map((text) => (
-              <li key={text}>{text}</li>
-            ))}
-          </ul>
-        </Notice>
-      )}
-      {sure ? (
-        <div role="group" aria-label={t("setup.anew.sure")} class="buttons">
-          <p>{t("setup.anew.sure")}</p>
-          <button
-            type="button"
-            class="button"
-            onClick={() => {
-              void anew();
-              go("language");
-            }}
-          >
-            {t("setup.yes")}
-          </button>
-          <button type="button" class="button" onClick={() => setSure(false)}>
-            {t("setup.no")}
-          </button>
-        </div>
-      ) : (
-        <button type="button" class="button quiet" onClick={() => setSure(true)}>
-          {t("setup.anew")}
-        </button>
-      )}
+  return sure ? (
+    <div role="group" aria-label={t("setup.anew.sure")} class="anew buttons">
+      <p>{t("setup.anew.sure")}</p>
+      <button
+        type="button"
+        class="button"
+        onClick={() => {
+          void anew();
+          go("language");
+        }}
+      >
+        {t("setup.yes")}
+      </button>
+      <button type="button" class="button" onClick={() => setSure(false)}>
+        {t("setup.no")}
+      </button>
     </div>
+  ) : (
+    <p class="anew">
+      <button type="button" class="button quiet" onClick={() => setSure(true)}>
+        {t("setup.anew")}
+      </button>
+    </p>
   );
 }

@@ -31,7 +31,11 @@ export function translated(
   const text = t(`${prefix}.${told}` as Key);
   const wanted = [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
   if (!wanted.every((name) => Object.hasOwn(values, name))) return null;
-  const shown = Object.entries(values).map(([name, value]) => [name, plain(String(value))]);
+  // Isolated: a name in one direction leaves the text around it in the other.
+  const shown = Object.entries(values).map(([name, value]) => [
+    name,
+    `\u2068${plain(String(value))}\u2069`,
+  ]);
   return t(`${prefix}.${told}` as Key, Object.fromEntries(shown));
 }
 

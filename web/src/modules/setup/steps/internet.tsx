@@ -53,7 +53,7 @@ export function InternetStep() {
         options={KINDS.filter((one) => one !== "wifi" || radios.length > 0).map((one) => ({
           value: one,
           title: t(`internet.kind.${one}`),
-          text: t(`internet.kind.${one}.text`),
+          text: t(`internet.about.${one}`),
         }))}
       />
       {kind === "static" && (
