@@ -1,4 +1,6 @@
+import { useState } from "preact/hooks";
 import { useStore } from "../../../core/store";
+import { Notice } from "../../../parts/basic";
 import { setLanguage } from "../../../shell/preferences";
 import { isLanguage, LANGUAGES, language } from "../../../text";
 import { DEFAULTS } from "../core/form";
@@ -10,9 +12,12 @@ import { t } from "../text";
 export function LanguageStep() {
   const { form } = useStore(wizard);
   const now = useStore(language);
-  const choose = (chosen: string) => {
+  const [failed, setFailed] = useState(false);
+  const choose = async (chosen: string) => {
     if (!isLanguage(chosen)) return;
-    void setLanguage(chosen);
+    const there = await setLanguage(chosen);
+    setFailed(!there);
+    if (!there) return;
     const router = form.router ?? DEFAULTS.router;
     change({ router: { ...router, language: chosen } }, "router.language");
   };
@@ -30,6 +35,9 @@ export function LanguageStep() {
           lang: value,
         }))}
       />
+      <div aria-live="polite">
+        {failed && <Notice kind="warn">{t("nav.language.failed")}</Notice>}
+      </div>
     </>
   );
 }

@@ -35,7 +35,7 @@ export const de: Translated<typeof en> = {
   "step.internet": "Internet",
   "step.wifi": "WLAN",
   "step.services": "Dienste",
-  "step.summary": "Zusammenfassung",
+  "step.summary": "Überblick",
 
   "language.lead":
     "Fünf Minuten, und Ihr Netz läuft. Vor dem letzten Schritt ändert sich nichts, und auch danach geht alles von selbst zurück, wenn Sie es nicht bestätigen.",
