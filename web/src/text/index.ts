@@ -77,6 +77,19 @@ export function fill(text: string, values: Readonly<Record<string, string | numb
   });
 }
 
+/** Letters that are written from right to left. */
+const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+
+/**
+ * A value as it stands in a text: one that goes the other way is isolated, so that it does not turn
+ * what is around it (UAX 9: FSI and PDI).
+ */
+export function isolated(value: string | number, of: Language): string | number {
+  if (typeof value === "number") return value;
+  const other = direction(of) === "rtl" ? /[^\d.,\s]/.test(value) : RIGHT_TO_LEFT.test(value);
+  return other ? `\u2068${value}\u2069` : value;
+}
+
 type Catalogue<K extends string = string> = Readonly<Record<K, string>>;
 
 /** Where the texts of the frame stand in a language's file; a module's stand under its word. */
@@ -119,7 +132,14 @@ function from<K extends string>(place: string, own: Catalogue<K>): Texts<K> {
   const told = (key: string): string | undefined =>
     learned.get(language.get())?.[Object.hasOwn(own, key) ? place : FRAME]?.[key];
   const english: Catalogue = { ...en, ...own };
-  const t: Texts<K>["t"] = (key, values = {}) => fill(told(key) ?? english[key] ?? key, values);
+  const put = (text: string, values: Readonly<Record<string, string | number>>) => {
+    const shown = Object.entries(values).map(([name, value]) => [
+      name,
+      isolated(value, language.get()),
+    ]);
+    return fill(text, Object.fromEntries(shown));
+  };
+  const t: Texts<K>["t"] = (key, values = {}) => put(told(key) ?? english[key] ?? key, values);
   const knows: Texts<K>["knows"] = (prefix, word) => Object.hasOwn(english, `${prefix}.${word}`);
   return {
     t,
@@ -133,7 +153,7 @@ function from<K extends string>(place: string, own: Catalogue<K>): Texts<K> {
         told(`${key}.${form}`) ?? learned.get(language.get())?.[place]?.[`${key}.${form}`];
       return text === undefined
         ? t(`${key}.${form === "one" ? "one" : "other"}` as K, values)
-        : fill(text, values);
+        : put(text, values);
     },
   };
 }

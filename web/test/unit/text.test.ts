@@ -3,7 +3,16 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { plural, t, word } from "../../src/modules/monitor/text";
-import { choose, direction, fill, LANGUAGES, language, learn, localeFor } from "../../src/text";
+import {
+  choose,
+  direction,
+  fill,
+  isolated,
+  LANGUAGES,
+  language,
+  learn,
+  localeFor,
+} from "../../src/text";
 import { en as frame } from "../../src/text/en";
 
 type Catalogue = Readonly<Record<string, string>>;
@@ -101,6 +110,14 @@ test("the browser's languages choose, in their order; English where there is non
 test("what is put in is not looked at again", () => {
   assert.equal(fill("{a} and {b}", { a: "{b}", b: "$&" }), "{b} and $&");
   assert.equal(fill("{constructor}", {}), "{constructor}");
+});
+
+test("a value that goes the other way does not turn what is around it", () => {
+  assert.equal(isolated("nas.example", "de"), "nas.example");
+  assert.equal(isolated("جهاز", "de"), "\u2068جهاز\u2069");
+  assert.equal(isolated("nas.example", "ar"), "\u2068nas.example\u2069");
+  assert.equal(isolated("1,200", "ar"), "1,200");
+  assert.equal(isolated(5, "ar"), 5);
 });
 
 test("plural forms and words of the daemon", () => {

@@ -1,23 +1,12 @@
 // What the router says of a field, at the field.
 import { plain } from "../../../core/plain";
 import { useStore } from "../../../core/store";
+import { Told } from "../../../parts/told";
 import { WarnIcon } from "../../../shell/icons";
-import { language } from "../../../text";
 import { stepOfField, within } from "../core/steps";
 import { wizard } from "../store";
 import { knows, t } from "../text";
 import type { FieldProblem, Sentence } from "../types";
-
-/** A text that the router has in English, where the catalogue has none of its own. */
-export function Told({ text }: { text: string }) {
-  return language.get() === "en" ? (
-    <bdi>{plain(text)}</bdi>
-  ) : (
-    <span lang="en" dir="ltr">
-      {plain(text)}
-    </span>
-  );
-}
 
 type Key = Parameters<typeof t>[0];
 
@@ -31,11 +20,7 @@ export function translated(
   const text = t(`${prefix}.${told}` as Key);
   const wanted = [...text.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? "");
   if (!wanted.every((name) => Object.hasOwn(values, name))) return null;
-  // Isolated: a name in one direction leaves the text around it in the other.
-  const shown = Object.entries(values).map(([name, value]) => [
-    name,
-    `\u2068${plain(String(value))}\u2069`,
-  ]);
+  const shown = Object.entries(values).map(([name, value]) => [name, plain(String(value))]);
   return t(`${prefix}.${told}` as Key, Object.fromEntries(shown));
 }
 

@@ -2,10 +2,10 @@
 import { useState } from "preact/hooks";
 import { useStore } from "../../../core/store";
 import { Meter } from "../../../parts/basic";
+import { Told } from "../../../parts/told";
 import { DEFAULTS } from "../core/form";
 import { NUMBERS, phrase } from "../core/phrase";
 import { Secret, Text } from "../parts/fields";
-import { Told } from "../parts/problem";
 import { change, wizard } from "../store";
 import { t } from "../text";
 import type { Router } from "../types";
