@@ -10,8 +10,8 @@ import { App } from "./shell/app";
 import { startPreferences } from "./shell/preferences";
 import { startRouter } from "./shell/router";
 
-export function begin(modules: Readonly<Record<string, Module>>): void {
-  startPreferences();
+export async function begin(modules: Readonly<Record<string, Module>>): Promise<void> {
+  await startPreferences();
   startRouter();
   const page = document.getElementById("page");
   if (page !== null) render(<App modules={inOrder(modules)} />, page);

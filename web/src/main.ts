@@ -2,4 +2,4 @@
 import { begin } from "./begin";
 import * as modules from "./modules";
 
-begin(modules);
+void begin(modules);

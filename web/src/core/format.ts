@@ -12,6 +12,8 @@ export class Format {
   readonly #three: Intl.NumberFormat[];
   readonly #percent: Intl.NumberFormat;
   readonly #relative: Intl.RelativeTimeFormat;
+  /** Whether text around a number goes from right to left: then number and unit are kept together. */
+  readonly #kept: boolean;
   readonly #dates = new Map<string, Intl.DateTimeFormat>();
 
   constructor(readonly language: string) {
@@ -25,6 +27,7 @@ export class Format {
         }),
     );
     this.#percent = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 0 });
+    this.#kept = /^ar\b/.test(language);
     this.#relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
   }
 
@@ -58,14 +61,14 @@ export class Format {
    */
   share(part: number): string {
     const clamped = Math.min(Math.max(part, 0), 1);
-    if (clamped > 0 && clamped < 0.01) return `<${SPACE}${this.#percent.format(0.01)}`;
-    if (clamped < 1 && clamped > 0.99) return `>${SPACE}${this.#percent.format(0.99)}`;
+    if (clamped > 0 && clamped < 0.01) return this.#run(`<${SPACE}${this.#percent.format(0.01)}`);
+    if (clamped < 1 && clamped > 0.99) return this.#run(`>${SPACE}${this.#percent.format(0.99)}`);
     return this.#percent.format(clamped);
   }
 
   /** Milliseconds: `< 0.1 ms`, `0.4 ms`, `23 ms`. */
   milliseconds(value: number): string {
-    return `${this.fewDigits(value)}${SPACE}ms`;
+    return this.#run(`${this.fewDigits(value)}${SPACE}ms`);
   }
 
   /**
@@ -73,7 +76,7 @@ export class Format {
    * does not become 0.0.
    */
   fewDigits(value: number): string {
-    if (value < 0.05) return `<${SPACE}${this.#digits(0.1, 1)}`;
+    if (value < 0.05) return this.#run(`<${SPACE}${this.#digits(0.1, 1)}`);
     return this.#digits(value, value < 10 ? 1 : 0);
   }
 
@@ -100,7 +103,7 @@ export class Format {
       [1, "s"],
     ];
     const first = units.findIndex(([size]) => past >= size);
-    if (first < 0) return `0${SPACE}s`;
+    if (first < 0) return this.#run(`0${SPACE}s`);
     let rest = past;
     const parts: string[] = [];
     for (const [size, unit] of units.slice(first, first + 2)) {
@@ -108,7 +111,7 @@ export class Format {
       rest -= many * size;
       if (many > 0) parts.push(`${this.count(many)}${SPACE}${unit}`);
     }
-    return parts.join(" ");
+    return this.#run(parts.join(" "));
   }
 
   /** Time of day of the reader: `14:03:07`. */
@@ -170,6 +173,11 @@ export class Format {
     }
   }
 
+  /** From left to right, whatever is around it (UAX 9: LRI and PDI). */
+  #run(text: string): string {
+    return this.#kept ? `\u2066${text}\u2069` : text;
+  }
+
   #date(name: string, options: Intl.DateTimeFormatOptions, seconds: number): string {
     let format = this.#dates.get(name);
     if (format === undefined) {
@@ -192,7 +200,7 @@ export class Format {
     }
     const digits = index === 0 || scaled >= 99.95 ? 0 : scaled >= 9.995 ? 1 : 2;
     const written = round ? this.#round.format(scaled) : this.#digits(scaled, digits);
-    return `${written}${SPACE}${units[index]}`;
+    return this.#run(`${written}${SPACE}${units[index]}`);
   }
 
   #digits(value: number, digits: number): string {

@@ -18,12 +18,12 @@ const CONTROLS = new RegExp(
  * A name fit to be shown: one line, without control characters (each becomes U+FFFD, so that it is
  * seen), not endless.
  */
-export function plain(text: string): string {
+export function plain(text: string, longest = LONGEST): string {
   const shown = text.replace(CONTROLS, "\ufffd");
   // By code points, so that none is cut in half.
-  const points = Array.from(shown.slice(0, LONGEST * 2));
-  return points.length > LONGEST || shown.length > LONGEST * 2
-    ? `${points.slice(0, LONGEST).join("")}…`
+  const points = Array.from(shown.slice(0, longest * 2));
+  return points.length > longest || shown.length > longest * 2
+    ? `${points.slice(0, longest).join("")}…`
     : shown;
 }
 

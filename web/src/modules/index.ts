@@ -4,3 +4,4 @@ export { account } from "./account";
 export { monitor } from "./monitor";
 export { multipath } from "./multipath";
 export { portal } from "./portal";
+export { setup } from "./setup";

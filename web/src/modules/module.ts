@@ -29,6 +29,8 @@ export interface Module {
   readonly views: readonly View[];
   /** What it asks for with every look at the router; what only a view needs, the view asks for. */
   readonly looks?: Looks;
+  /** Stands above every view of the page, where there is something that cannot wait. */
+  readonly above?: ComponentType;
 }
 
 /** Modules as the navigation shows them. */
@@ -36,8 +38,14 @@ export function inOrder(modules: Readonly<Record<string, Module>>): Module[] {
   return Object.values(modules).sort((a, b) => a.place - b.place);
 }
 
+/** The module whose view a route belongs to. */
+export function moduleOf(modules: readonly Module[], path: readonly string[]): Module | undefined {
+  const id = path[0] ?? "";
+  return modules.find((module) => module.views.some((view) => view.id === id));
+}
+
 /** The view that a route belongs to. */
 export function viewOf(modules: readonly Module[], path: readonly string[]): View | undefined {
   const id = path[0] ?? "";
-  return modules.flatMap((module) => module.views).find((view) => view.id === id);
+  return moduleOf(modules, path)?.views.find((view) => view.id === id);
 }

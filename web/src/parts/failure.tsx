@@ -2,19 +2,18 @@ import { Component, type ComponentChildren } from "preact";
 import type { Failure } from "../api/client";
 import { t } from "../text";
 import { Notice } from "./basic";
+import { Told } from "./told";
 
 /** What went wrong, in the router's own words, and what to do about it. */
 export function FailureNotice({ failure, retry }: { failure: Failure; retry?: () => void }) {
   const offline = failure.status === 0;
-  const detail =
-    failure.detail ||
-    (offline ? t("error.offline") : t("error.status", { status: failure.status }));
-  const hint = failure.hint || (offline ? t("error.offline.hint") : "");
+  const own = offline ? t("error.offline") : t("error.status", { status: failure.status });
+  const hint = failure.hint ? <Told text={failure.hint} /> : offline && t("error.offline.hint");
   return (
     <div role="alert">
       <Notice kind="bad">
-        <strong>{detail}</strong>
-        {hint !== "" && <p>{hint}</p>}
+        <strong>{failure.detail ? <Told text={failure.detail} /> : own}</strong>
+        {hint && <p>{hint}</p>}
         {retry !== undefined && (
           <button type="button" class="button" onClick={retry}>
             {t("common.retry")}

@@ -4,10 +4,10 @@ import { Failure, logOut, refreshSession, session } from "../api/client";
 import { keepLooking, live } from "../api/live";
 import { formatRoute } from "../core/route";
 import { useStore } from "../core/store";
-import { type Module, viewOf } from "../modules/module";
+import { type Module, moduleOf, viewOf } from "../modules/module";
 import { Notice, Title } from "../parts/basic";
 import { FailureNotice, Guard } from "../parts/failure";
-import { language, t } from "../text";
+import { language, speaks, t } from "../text";
 import { LanguageChoice, ThemeChoice } from "./choices";
 import { Brand, LogOutIcon, MenuIcon } from "./icons";
 import { LogIn } from "./login";
@@ -67,6 +67,7 @@ function Shell({ modules }: Modules) {
   const now = useStore(route);
   const main = useRef<HTMLElement>(null);
   const view = viewOf(modules, now.path);
+  const module = moduleOf(modules, now.path);
   const place = now.path.join("/");
   const shown = useRef<string | null>(null);
   useEffect(() => {
@@ -87,6 +88,7 @@ function Shell({ modules }: Modules) {
       <Side modules={modules} place={place} />
       <main id="main" ref={main} tabIndex={-1}>
         <Stale />
+        {modules.map((one) => one.above && <one.above key={one.id} />)}
         {view === undefined ? (
           <>
             <Title text={t("error.unknown.title")} />
@@ -94,7 +96,13 @@ function Shell({ modules }: Modules) {
           </>
         ) : (
           <Guard key={place}>
-            <view.show route={now} />
+            {module === undefined || speaks(module.id) ? (
+              <view.show route={now} />
+            ) : (
+              <div lang="en" dir="ltr">
+                <view.show route={now} />
+              </div>
+            )}
           </Guard>
         )}
       </main>

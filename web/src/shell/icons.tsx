@@ -2,10 +2,15 @@
 // that text beside them does not. A module has its own beside its views.
 import type { ComponentChildren } from "preact";
 
-/** The ground of every icon: 24 by 24. */
-export function Lines({ children }: { children: ComponentChildren }) {
+/** The ground of every icon: 24 by 24. One that `turns` points where writing goes to. */
+export function Lines({ children, turns }: { children: ComponentChildren; turns?: boolean }) {
   return (
-    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+    <svg
+      class={turns ? "icon turns" : "icon"}
+      viewBox="0 0 24 24"
+      aria-hidden="true"
+      focusable="false"
+    >
       {children}
     </svg>
   );
@@ -21,7 +26,7 @@ export const Brand = () => (
 );
 
 export const LogOutIcon = () => (
-  <Lines>
+  <Lines turns>
     <path d="M10 5H5v14h5M15 8l4 4-4 4M9 12h10" />
   </Lines>
 );
@@ -44,5 +49,10 @@ export const InfoIcon = () => (
 export const GoodIcon = () => (
   <Lines>
     <path d="m5 12.500 4.500 4.500L19 7.500" />
+  </Lines>
+);
+export const BackIcon = () => (
+  <Lines turns>
+    <path d="M19 12H5.500M11 6l-6 6 6 6" />
   </Lines>
 );

@@ -1,9 +1,12 @@
 // What a reader chose, kept in this browser: language and appearance.
 import { Store } from "../core/store";
-import { catalogues, choose, type Language, language } from "../text";
+import { choose, direction, isLanguage, isLearned, type Language, language, learn } from "../text";
 
 export type Theme = "auto" | "light" | "dark";
 export const THEMES: readonly Theme[] = ["auto", "light", "dark"];
+
+/** Longest wait for the texts of a language, ms. */
+const PATIENCE = 20_000;
 
 export const theme = new Store<Theme>("auto");
 
@@ -37,6 +40,21 @@ function applyTheme(): void {
 
 function applyLanguage(): void {
   document.documentElement.lang = language.get();
+  document.documentElement.dir = direction(language.get());
+}
+
+/** Loads a language's texts, unless they are there. The page's own document says where they are. */
+async function load(wanted: Language): Promise<boolean> {
+  if (isLearned(wanted)) return true;
+  const link = document.querySelector<HTMLLinkElement>(`link[rel=text][hreflang=${wanted}]`);
+  try {
+    const answer = await fetch(link?.href ?? "", { signal: AbortSignal.timeout(PATIENCE) });
+    if (!answer.ok) return false;
+    learn(wanted, await answer.json());
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function setTheme(chosen: Theme): void {
@@ -44,21 +62,33 @@ export function setTheme(chosen: Theme): void {
   remember("theme", chosen);
 }
 
-export function setLanguage(chosen: Language): void {
-  language.set(chosen);
-  remember("language", chosen);
+/** The language asked for last: an older answer that comes later changes nothing. */
+let asked: Language = "en";
+
+/** Changes the language as soon as its texts are there; says whether they are. */
+export async function setLanguage(chosen: Language): Promise<boolean> {
+  asked = chosen;
+  if (!(await load(chosen))) return false;
+  if (asked === chosen) {
+    language.set(chosen);
+    remember("language", chosen);
+  }
+  return true;
 }
 
-/** Reads what was chosen before, or else what browser and system want. */
-export function startPreferences(): void {
+/**
+ * Reads what was chosen before, or else what browser and system want. Without the texts of that
+ * language the page is in English.
+ */
+export async function startPreferences(): Promise<void> {
   theme.follow(applyTheme);
   language.follow(applyLanguage);
   const ownTheme = recall("theme");
   theme.set(THEMES.find((known) => known === ownTheme) ?? "auto");
   const ownLanguage = recall("language");
-  const known = ownLanguage !== null && Object.hasOwn(catalogues, ownLanguage);
-  language.set(known ? (ownLanguage as Language) : choose(navigator.languages));
   applyTheme();
+  asked = isLanguage(ownLanguage) ? ownLanguage : choose(navigator.languages);
+  if (await load(asked)) language.set(asked);
   applyLanguage();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", applyTheme);
 }

@@ -8,6 +8,7 @@ export const de: Translated<typeof en> = {
   "nav.menu": "Menü",
   "nav.skip": "Zum Inhalt springen",
   "nav.language": "Sprache",
+  "nav.language.failed": "Diese Sprache ließ sich nicht laden. Versuchen Sie es noch einmal.",
   "nav.theme": "Darstellung",
   "nav.theme.auto": "Wie das System",
   "nav.theme.light": "Hell",

@@ -5,6 +5,7 @@ export const en = {
   "nav.menu": "Menu",
   "nav.skip": "Skip to the content",
   "nav.language": "Language",
+  "nav.language.failed": "This language could not be loaded. Try again.",
   "nav.theme": "Appearance",
   "nav.theme.auto": "As the system",
   "nav.theme.light": "Light",

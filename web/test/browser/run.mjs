@@ -1,6 +1,6 @@
 // Drives the built page in a browser: against the mock server, or against a router (WEIR_WEB_URL,
 // WEIR_WEB_PASSWORD; WEIR_WEB_FIRST where it has no password yet: this one is set; WEIR_WEB_PATHS:
-// the number of its uplinks, where it has a partner; WEIR_WEB_PORTAL: it has a portal; WEIR_WEB_VIEWS: the views to look at, with
+// the number of its uplinks, where it has a partner; WEIR_WEB_PORTAL: it has a portal; WEIR_WEB_SETUP: its setup process runs; WEIR_WEB_VIEWS: the views to look at, with
 // commas between them). WEIR_WEB_SHOTS=DIRECTORY saves a picture of each view, light and dark, wide
 // and narrow, with the mock's time sped up so that lines have a length.
 import assert from "node:assert/strict";
@@ -20,9 +20,12 @@ const shooting = process.env.WEIR_WEB_SHOTS !== undefined;
 const uplinks = real ? Number(process.env.WEIR_WEB_PATHS ?? 0) : 3;
 /** Whether there is a portal. */
 const guests = real ? process.env.WEIR_WEB_PORTAL !== undefined : true;
+/** Whether its setup process runs. */
+const setup = real ? process.env.WEIR_WEB_SETUP !== undefined : true;
 const views = (process.env.WEIR_WEB_VIEWS?.split(",") ?? steps.VIEWS).filter(
   (view) =>
     (view !== "paths" || uplinks > 0) &&
+    (setup || !view.startsWith("setup")) &&
     (guests || !["guests", "vouchers", "voucher", "days", "welcome"].includes(view)),
 );
 const mockOnly = { skip: real ? "needs the mock server" : false };
@@ -254,17 +257,64 @@ journey("German, as the browser asks for it", { locale: "de-DE" }, async (page) 
   await page.getByRole("heading", { name: "Anmelden" }).waitFor();
 });
 
+for (const locale of ["de-DE", "es-ES", "fr-FR", "it-IT", "pt-PT", "ar"]) {
+  journey(
+    `every word fits a narrow window: ${locale}`,
+    { locale, viewport: NARROW },
+    async (page) => {
+      await steps.logIn(page, password);
+      const html = page.locator("html");
+      assert.equal(await html.getAttribute("lang"), locale.slice(0, 2));
+      assert.equal(await html.getAttribute("dir"), locale === "ar" ? "rtl" : "ltr");
+      for (const view of views) {
+        await steps.visit(page, view);
+        assert.equal(await page.locator("main > div[lang=en]").count(), 0, `${view}: English`);
+        await fits(page, view || "dashboard");
+        if (locale !== "ar") continue;
+        await accessible(page, `${view || "dashboard"}, from right to left`);
+        await shoot(page, `${view || "dashboard"}-ar-narrow`);
+      }
+    },
+  );
+}
+
+journey("from right to left, in a wide window", { locale: "ar" }, async (page) => {
+  await steps.logIn(page, password);
+  const [side, main] = await Promise.all(
+    [".side", "#main"].map((place) => page.locator(place).boundingBox()),
+  );
+  assert.ok(side.x > main.x, "the navigation is on the right");
+  for (const view of views) {
+    await steps.visit(page, view);
+    await fits(page, view || "dashboard");
+    await shoot(page, `${view || "dashboard"}-ar-wide`);
+  }
+});
+
 journey(
-  "German words fit a narrow window, too",
-  { locale: "de-DE", viewport: NARROW },
+  "a language that cannot be loaded is told of, and the page stays as it is",
+  { allow: /ERR_FAILED/ },
   async (page) => {
-    await steps.logIn(page, password);
-    for (const view of views) {
-      await steps.visit(page, view);
-      await fits(page, view || "dashboard");
-    }
+    await page.route("**/assets/text-fr-*", (route) => route.abort(), { times: 1 });
+    await page.goto("/");
+    await page.locator("#language").selectOption("fr");
+    await page.getByText("This language could not be loaded").waitFor();
+    assert.equal(await page.locator("#language").inputValue(), "en");
+    await page.locator("#language").selectOption("fr");
+    await page.getByRole("heading", { name: "Se connecter" }).waitFor();
   },
 );
+
+journey("only the language in use is loaded", { locale: "it-IT" }, async (page) => {
+  const loaded = [];
+  page.on("request", (request) => loaded.push(new URL(request.url()).pathname));
+  await page.goto("/");
+  await page.getByRole("heading", { name: "Accedi" }).waitFor();
+  assert.deepEqual(
+    loaded.filter((path) => path.includes("/text-")).map((path) => path.slice(0, 16)),
+    ["/assets/text-it-"],
+  );
+});
 
 const WRONG = /status of 401/;
 journey("a wrong password is told, and one can try again", { allow: WRONG }, async (page) => {
@@ -415,7 +465,7 @@ journey("a page that nobody sees asks nothing", { test: mockOnly }, async (page)
   await page.waitForResponse((response) => response.url().endsWith("/api/v1/devices"));
 });
 
-test("a module more has its view, in both languages", mockOnly, async () => {
+test("a module more has its view, in the languages that it has", mockOnly, async () => {
   const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
   const dist = join(root, "build/sample");
   execFileSync(process.execPath, [

@@ -17,6 +17,9 @@ export const VIEWS = [
   "voucher",
   "days",
   "welcome",
+  ...["language", "router", "internet", "wifi", "services", "summary"].map(
+    (step) => `setup-${step}`,
+  ),
   "settings",
 ];
 
@@ -46,6 +49,24 @@ export async function visit(page, view) {
       await page.locator(".path li").first().waitFor();
       await page.waitForFunction(() => document.querySelector("main .waiting") === null);
       return;
+    case "setup-language":
+      await visit(page, "setup?step=language");
+      return;
+    case "setup-router":
+    case "setup-internet":
+    case "setup-wifi":
+    case "setup-services":
+    case "setup-summary":
+      // A step can be come to only by those before it.
+      await visit(page, "setup?step=language");
+      for (let step = "language"; `setup-${step}` !== view; ) {
+        await page.locator(".step-buttons [type=submit]").click();
+        await page.locator(`.step:not(.step-${step})`).waitFor();
+        const shown = await page.locator(".step").getAttribute("class");
+        step = /step-(\w+)/.exec(shown)[1];
+      }
+      await page.waitForFunction(() => document.querySelector(".step [role=status]") === null);
+      return;
     case "voucher":
       await visit(page, "vouchers");
       await page.locator("tbody tr th a").first().click();
@@ -68,6 +89,7 @@ export async function visit(page, view) {
         days: ".day-bars svg",
         welcome: "iframe.preview",
         settings: "#old",
+        "setup?step=language": ".step-language",
       }[view];
       await page.locator(sign).first().waitFor();
     }
@@ -304,6 +326,27 @@ export async function theme(page) {
   await page.locator("#theme").selectOption("auto");
 }
 
+/** Presses Tab until something has the focus, and shows that it has. */
+export async function tab(page, selector, most = 120) {
+  for (let step = 0; step < most; step += 1) {
+    await page.keyboard.press("Tab");
+    if (
+      await page.evaluate((wanted) => document.activeElement?.matches(wanted) === true, selector)
+    ) {
+      const ring = await page.evaluate(() => {
+        const element = document.activeElement;
+        const rings = (style) =>
+          style.outlineStyle !== "none" && Number.parseFloat(style.outlineWidth) > 0;
+        const card = element.closest(".choice-card");
+        return rings(getComputedStyle(element)) || (card && rings(getComputedStyle(card)));
+      });
+      assert.ok(ring, `${selector} shows that it has the focus`);
+      return;
+    }
+  }
+  assert.fail(`${selector} cannot be reached by Tab`);
+}
+
 /** From the log-in to a device and back out, with the keyboard only. */
 export async function keyboard(page, password) {
   await page.goto("/");
@@ -311,22 +354,7 @@ export async function keyboard(page, password) {
   await page.keyboard.type(password);
   await page.keyboard.press("Enter");
   await page.locator("#main h1").waitFor();
-  const tabTo = async (selector, most = 80) => {
-    for (let step = 0; step < most; step += 1) {
-      await page.keyboard.press("Tab");
-      if (
-        await page.evaluate((wanted) => document.activeElement?.matches(wanted) === true, selector)
-      ) {
-        const ring = await page.evaluate(() => {
-          const style = getComputedStyle(document.activeElement);
-          return style.outlineStyle !== "none" && Number.parseFloat(style.outlineWidth) > 0;
-        });
-        assert.ok(ring, `${selector} shows that it has the focus`);
-        return;
-      }
-    }
-    assert.fail(`${selector} cannot be reached by Tab`);
-  };
+  const tabTo = (selector) => tab(page, selector);
   await page.evaluate(() => document.body.focus());
   await tabTo(".skip");
   await page.keyboard.press("Enter");

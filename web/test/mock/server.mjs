@@ -6,6 +6,7 @@ import { dirname, extname, join, normalize, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { paths } from "./paths.mjs";
 import * as portal from "./portal.mjs";
+import * as setup from "./setup.mjs";
 import * as world from "./world.mjs";
 
 /** The page as it is built. */
@@ -24,6 +25,7 @@ const TYPES = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript",
   ".css": "text/css",
+  ".json": "application/json",
   ".svg": "image/svg+xml",
   ".txt": "text/plain",
 };
@@ -52,6 +54,7 @@ export async function serve({
     dist,
     more,
     portal: portal.begin(),
+    setup: setup.begin(),
   };
   const began = Date.now() / 1000;
   const now = () => Math.floor(world.START + (Date.now() / 1000 - began) * speed);
@@ -159,6 +162,10 @@ async function answer(request, response, state, now, speed) {
     return response.end(guests.bytes);
   }
   if (guests !== undefined) return json(guests.json);
+  const wizard = setup.answer(state.setup, call, body);
+  if (wizard?.status !== undefined)
+    return refuse(wizard.status, wizard.error, wizard.detail, wizard.hint);
+  if (wizard !== undefined) return json(wizard.json);
   const answer = state.more.answers[call.replace("GET v1/", "")];
   if (answer !== undefined) return json(answer);
   switch (call) {

@@ -314,7 +314,7 @@ export function status(now, begun, speed) {
     started: begun,
     uptime_seconds: Math.floor(now - begun),
     netns: 4026531840,
-    modules: ["offload", "monitor", "portal"],
+    modules: ["offload", "monitor", "portal", "setup"],
     mode: "forward",
     armed: true,
     epoch: 12,

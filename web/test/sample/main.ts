@@ -4,4 +4,4 @@ import { begin } from "../../src/begin";
 import * as modules from "../../src/modules";
 import { sample } from "./sample";
 
-begin({ ...modules, sample });
+void begin({ ...modules, sample });

@@ -83,3 +83,10 @@ test("periods are named in the router's zone, over a change to summer time too",
     "06:00",
   );
 });
+
+test("from right to left, a number and its unit stay together", () => {
+  const ar = new Format("ar-u-nu-latn");
+  assert.equal(ar.rate(36_200_000), "\u206636.2\u00a0Mbit/s\u2069");
+  assert.equal(ar.span(3720), "\u20661\u00a0h 2\u00a0min\u2069");
+  assert.equal(en.rate(36_200_000), "36.2\u00a0Mbit/s");
+});

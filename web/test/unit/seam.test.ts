@@ -16,7 +16,7 @@ function built(name: string, main: string): string {
   execFileSync(process.execPath, ["build.mjs", main, directory]);
   const assets = join(directory, "assets");
   return readdirSync(assets)
-    .filter((file) => /\.(js|css)$/.test(file))
+    .filter((file) => /\.(js|css|json)$/.test(file))
     .map((file) => readFileSync(join(assets, file), "utf8"))
     .join("\n");
 }

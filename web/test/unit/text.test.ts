@@ -3,7 +3,17 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import test from "node:test";
 import { plural, t, word } from "../../src/modules/monitor/text";
-import { catalogues, choose, fill, language, localeFor } from "../../src/text";
+import {
+  choose,
+  direction,
+  fill,
+  isolated,
+  LANGUAGES,
+  language,
+  learn,
+  localeFor,
+} from "../../src/text";
+import { en as frame } from "../../src/text/en";
 
 type Catalogue = Readonly<Record<string, string>>;
 
@@ -13,20 +23,26 @@ const modules = readdirSync(join(source, "modules"), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
 
-/** The texts of a folder, in every language. */
+/** The texts of a folder, in every language, English first. */
 async function told(module: string | null): Promise<[string, Catalogue][]> {
-  if (module === null) return Object.entries(catalogues);
-  // The builder takes in whatever such a name may be.
-  const { en } = await import(`../../src/modules/${module}/text/en.ts`);
-  const { de } = await import(`../../src/modules/${module}/text/de.ts`);
-  return Object.entries({ en, de });
+  const names = Object.keys(LANGUAGES);
+  return Promise.all(
+    names.map(async (name): Promise<[string, Catalogue]> => {
+      // The builder takes in whatever such names may be.
+      const taken =
+        module === null
+          ? await import(`../../src/text/${name}.ts`)
+          : await import(`../../src/modules/${module}/text/${name}.ts`);
+      return [name, taken[name]];
+    }),
+  );
 }
 
 /** What is written in a folder, without its texts. */
 const written = (folder: string) =>
   readdirSync(folder, { recursive: true })
     .map(String)
-    .filter((name) => /\.tsx?$/.test(name) && !/text[/\\](en|de)\.ts$/.test(name))
+    .filter((name) => /\.tsx?$/.test(name) && !/text[/\\][a-z]{2}\.ts$/.test(name))
     .map((name) => readFileSync(join(folder, name), "utf8"))
     .join("\n");
 
@@ -41,11 +57,22 @@ for (const module of [null, ...modules]) {
     const en = all[0]?.[1] ?? {};
     assert.ok(Object.keys(en).length > 0);
     for (const [name, catalogue] of all) {
-      assert.deepEqual(Object.keys(catalogue).sort(), Object.keys(en).sort(), name);
+      // Further forms of a plural, of languages that have them.
+      const forms = new Intl.PluralRules(name).resolvedOptions().pluralCategories;
+      const more = (key: string) => {
+        const [, stem, form] = /^(.*)\.(zero|two|few|many)$/.exec(key) ?? [];
+        return forms.includes(form as Intl.LDMLPluralRule) && Object.hasOwn(en, `${stem}.other`);
+      };
+      const keys = Object.keys(catalogue).filter((key) => Object.hasOwn(en, key) || !more(key));
+      assert.deepEqual(keys.sort(), Object.keys(en).sort(), name);
       for (const [key, text] of Object.entries(catalogue)) {
         assert.notEqual(text.trim(), "", `${name} ${key}`);
-        assert.deepEqual(placeholders(text), placeholders(en[key] ?? ""), `${name} ${key}`);
-        const shared = module !== null && Object.hasOwn(catalogues.en, key);
+        const english = en[key] ?? en[key.replace(/[a-z]+$/, "other")] ?? "";
+        // One and two can be said without a number.
+        const wanted = placeholders(english);
+        const few = /\.(zero|one|two)$/.test(key) && placeholders(text).length === 0;
+        if (!few) assert.deepEqual(placeholders(text), wanted, `${name} ${key}`);
+        const shared = module !== null && Object.hasOwn(frame, key);
         assert.ok(!shared, `${key} is a key of the page's own`);
       }
     }
@@ -59,25 +86,38 @@ for (const module of [null, ...modules]) {
       const last = parts.pop() ?? "";
       const stem = parts.join(".");
       // Made of a prefix and a word: t(`prefix.${word}`), word("prefix", …), plural("prefix", …).
+      // Others than `word` may take such a prefix, too.
       const plurals = (last === "one" || last === "other") && used.includes(`plural("${stem}"`);
-      return !(used.includes(`\`${stem}.\${`) || used.includes(`word("${stem}"`) || plurals);
+      return !(used.includes(`\`${stem}.\${`) || used.includes(`("${stem}", `) || plurals);
     });
     assert.deepEqual(unused, []);
   });
 }
 
 test("the browser's languages choose, in their order; English where there is none of them", () => {
-  assert.equal(choose(["fr-FR", "de-AT", "en"]), "de");
-  assert.equal(choose(["fr"]), "en");
+  assert.equal(choose(["nl-NL", "de-AT", "en"]), "de");
+  assert.equal(choose(["nl", "pt-BR", "de"]), "pt");
+  assert.equal(choose(["nl"]), "en");
   assert.equal(choose([]), "en");
   assert.equal(choose(["constructor", "__proto__"]), "en");
   assert.equal(localeFor("de", ["en-US", "de-CH"]), "de-CH");
   assert.equal(localeFor("de", ["en-US"]), "de");
+  assert.equal(localeFor("ar", ["ar-EG"]), "ar-EG-u-nu-latn");
+  assert.equal(direction("ar"), "rtl");
+  assert.equal(direction("de"), "ltr");
 });
 
 test("what is put in is not looked at again", () => {
   assert.equal(fill("{a} and {b}", { a: "{b}", b: "$&" }), "{b} and $&");
   assert.equal(fill("{constructor}", {}), "{constructor}");
+});
+
+test("a value that goes the other way does not turn what is around it", () => {
+  assert.equal(isolated("nas.example", "de"), "nas.example");
+  assert.equal(isolated("جهاز", "de"), "\u2068جهاز\u2069");
+  assert.equal(isolated("nas.example", "ar"), "\u2068nas.example\u2069");
+  assert.equal(isolated("1,200", "ar"), "1,200");
+  assert.equal(isolated(5, "ar"), 5);
 });
 
 test("plural forms and words of the daemon", () => {
@@ -88,6 +128,23 @@ test("plural forms and words of the daemon", () => {
   assert.equal(word("app", "something new"), "something new");
   assert.equal(word("app", "constructor"), "constructor");
   language.set("de");
+  assert.equal(t("view.devices"), "Devices", "as long as German was not loaded");
+  learn("de", { frame: { "common.name": "Der Name" }, monitor: { "view.devices": "Geräte" } });
   assert.equal(t("view.devices"), "Geräte");
+  assert.equal(t("common.name"), "Der Name");
+  assert.equal(t("view.talks"), "Conversations", "what German lacks");
+  language.set("ar");
+  learn("ar", {
+    monitor: { "dashboard.devices.two": "جهازان", "dashboard.devices.other": "{count} جهاز" },
+  });
+  assert.equal(plural("dashboard.devices", 2), "جهازان");
+  assert.equal(plural("dashboard.devices", 100), "100 جهاز");
   language.set("en");
+});
+
+test("a module's texts stand under its own word", () => {
+  for (const module of modules) {
+    const text = readFileSync(join(source, "modules", module, "text/index.ts"), "utf8");
+    assert.ok(text.includes(`texts("${module}", en)`), module);
+  }
 });

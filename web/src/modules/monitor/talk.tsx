@@ -7,6 +7,7 @@ import { formatRoute } from "../../core/route";
 import { useStore } from "../../core/store";
 import { Card, Facts, Name, Title } from "../../parts/basic";
 import { Waiting } from "../../parts/failure";
+import { Told } from "../../parts/told";
 import { format } from "../../text";
 import { fromInside } from "./core/inside";
 import { latencyText } from "./figures";
@@ -130,7 +131,9 @@ function Why({ talk }: { talk: Talk }) {
   if (data === null) return <Waiting failure={failure} retry={retry} />;
   return (
     <>
-      <p class="verdict">{plain(data.verdict)}</p>
+      <p class="verdict">
+        <Told text={data.verdict} />
+      </p>
       <ul class="witnesses">
         {data.witnesses.map((witness, index) => (
           <li key={`${witness.name} ${index}`}>
@@ -139,7 +142,9 @@ function Why({ talk }: { talk: Talk }) {
             </span>
             <div>
               <strong>{witnessName(witness.name)}</strong>
-              <p>{plain(witness.text)}</p>
+              <p>
+                <Told text={witness.text} />
+              </p>
             </div>
           </li>
         ))}
@@ -149,7 +154,9 @@ function Why({ talk }: { talk: Talk }) {
           <h3>{t("talk.change")}</h3>
           <ul class="plain-list">
             {data.change.map((sentence) => (
-              <li key={sentence}>{plain(sentence)}</li>
+              <li key={sentence}>
+                <Told text={sentence} />
+              </li>
             ))}
           </ul>
         </>

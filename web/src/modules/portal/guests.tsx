@@ -1,4 +1,6 @@
 // Who is behind the portal now, and a voucher for who comes.
+
+import { useAction } from "../../api/action";
 import { send } from "../../api/client";
 import { live } from "../../api/live";
 import { useResource } from "../../api/poller";
@@ -10,7 +12,6 @@ import { Card, Name, Notice, Title } from "../../parts/basic";
 import { FailureNotice, Waiting } from "../../parts/failure";
 import { type Column, Table } from "../../parts/table";
 import { format } from "../../text";
-import { useAction } from "./action";
 import { Sell } from "./sell";
 import { plural, t, word } from "./text";
 import type { PortalClient, PortalClients, PortalHours } from "./types";

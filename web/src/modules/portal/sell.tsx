@@ -1,11 +1,12 @@
 // A voucher sold in two taps: how long, and "sell". The rest has defaults.
 import { useState } from "preact/hooks";
+import { useAction } from "../../api/action";
 import { get, send } from "../../api/client";
 import { formatRoute } from "../../core/route";
 import { Field, Notice, Segments } from "../../parts/basic";
 import { FailureNotice } from "../../parts/failure";
+import { QrCode } from "../../parts/qr";
 import { format } from "../../text";
-import { useAction } from "./action";
 import {
   asked,
   BOUNDS,
@@ -16,7 +17,6 @@ import {
   USUAL_SALE,
   wrong,
 } from "./core/sale";
-import { QrCode } from "./qr";
 import { SheetLink } from "./sheet";
 import { plural, t } from "./text";
 import type { PortalVoucher, PortalVouchers } from "./types";
@@ -129,7 +129,9 @@ function Sold({ vouchers }: { vouchers: PortalVoucher[] }) {
           <a href={formatRoute(["vouchers", first.id])}>{first.code}</a>
         </p>
       </Notice>
-      <QrCode voucher={first} />
+      {first.qr !== undefined && (
+        <QrCode label={t("sale.qr", { code: first.code })} qr={first.qr} />
+      )}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 // One voucher: what it is good for, who uses it, its name, and its end.
 import { useEffect, useState } from "preact/hooks";
+import { useAction } from "../../api/action";
 import { send } from "../../api/client";
 import { useResource } from "../../api/poller";
 import { plain } from "../../core/plain";
@@ -7,9 +8,9 @@ import { USUAL } from "../../core/poll";
 import { formatRoute } from "../../core/route";
 import { Card, Facts, Field, Notice, Title } from "../../parts/basic";
 import { FailureNotice, Waiting } from "../../parts/failure";
+import { QrCode } from "../../parts/qr";
+import { BackIcon } from "../../shell/icons";
 import { format } from "../../text";
-import { useAction } from "./action";
-import { QrCode } from "./qr";
 import { StateTag } from "./state";
 import { t } from "./text";
 import type { PortalVoucher } from "./types";
@@ -17,7 +18,12 @@ import type { PortalVoucher } from "./types";
 export function VoucherView({ id }: { id: string }) {
   const path = `portal/vouchers/${encodeURIComponent(id)}`;
   const { data, failure, retry } = useResource<PortalVoucher>(path, {}, USUAL);
-  const above = <a href={formatRoute(["vouchers"])}>← {t("vouchers.back")}</a>;
+  const above = (
+    <a class="back" href={formatRoute(["vouchers"])}>
+      <BackIcon />
+      {t("vouchers.back")}
+    </a>
+  );
   if (data === null) {
     return (
       <>
@@ -41,7 +47,9 @@ export function VoucherView({ id }: { id: string }) {
         <Card title={t("guests.voucher")} wide={6}>
           <DoubleUse voucher={data} />
           <WhatItIs voucher={data} />
-          <QrCode voucher={data} />
+          {data.qr !== undefined && (
+            <QrCode label={t("sale.qr", { code: data.code })} qr={data.qr} />
+          )}
         </Card>
         <div class="column span-6">
           <Card title={t("common.name")}>

@@ -1,11 +1,11 @@
 // What guests read: its title, its text with a preview, and the community's picture.
 import { useEffect, useState } from "preact/hooks";
+import { useAction } from "../../api/action";
 import { send } from "../../api/client";
 import { useResource } from "../../api/poller";
 import { Card, Field, Notice, Title } from "../../parts/basic";
 import { FailureNotice, Waiting } from "../../parts/failure";
 import { format, language } from "../../text";
-import { useAction } from "./action";
 import { base64, LONGEST_PICTURE, LONGEST_TEXT, octets } from "./core/welcome";
 import { t } from "./text";
 import type { PortalPage } from "./types";

@@ -1,5 +1,4 @@
 import { texts } from "../../../text";
-import { de } from "./de";
 import { en } from "./en";
 
-export const { t, word } = texts({ en, de });
+export const { t, word } = texts("account", en);

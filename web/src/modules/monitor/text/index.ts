@@ -1,5 +1,4 @@
 import { texts } from "../../../text";
-import { de } from "./de";
 import { en } from "./en";
 
-export const { plural, t, word } = texts({ en, de });
+export const { plural, t, word } = texts("monitor", en);

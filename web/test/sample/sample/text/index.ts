@@ -1,5 +1,4 @@
 import { texts } from "../../../../src/text";
-import { de } from "./de";
 import { en } from "./en";
 
-export const { plural, t } = texts({ en, de });
+export const { plural, t } = texts("sample", en);

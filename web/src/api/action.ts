@@ -1,6 +1,6 @@
 // Something that is asked of the router once, by a button.
 import { useState } from "preact/hooks";
-import { Failure } from "../../api/client";
+import { Failure } from "./client";
 
 export interface Action<T> {
   busy: boolean;

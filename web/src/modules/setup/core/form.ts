@@ -1,0 +1,166 @@
+// What the form holds, and what of it is sent or kept. Pure.
+import type { Choices, Part, Suggestion, WireGuard } from "../types";
+import { PARTS, type Step } from "./steps";
+
+/** Where the router tells nothing of a part: as OpenWrt has it. */
+export const DEFAULTS: Readonly<Required<Omit<Choices, "format">>> = {
+  router: { name: "OpenWrt" },
+  internet: { kind: "dhcp", ipv6: true },
+  lan: { address: "192.168.1.1/24", dhcp: true, first: 100, count: 150, lease: "12h" },
+  wifi: { networks: [] },
+  mesh: { kind: "none" },
+  dns: { server: "provider" },
+  wireguard: { on: false, port: 51820, address: "10.71.0.1/24" },
+  openvpn: { on: false, port: 1194, network: "10.72.0.0/24" },
+  firewall: { forwards: [], blocked: [] },
+};
+
+/** What is there in every form: the parts that have a step of their own. */
+const ALWAYS: readonly Part[] = ["router", "internet", "wifi"];
+
+/** The form as it begins: as the router is. */
+export function begin(told: Choices): Choices {
+  const form: Choices = { ...told, format: 1 };
+  for (const part of ALWAYS) Object.assign(form, { [part]: told[part] ?? DEFAULTS[part] });
+  return form;
+}
+
+/** Names of fields that hold a secret, wherever they stand. */
+const SECRETS = ["password", "key", "pin", "private_key", "preshared_key"];
+
+type Tree = { [name: string]: unknown };
+const isTree = (value: unknown): value is Tree => typeof value === "object" && value !== null;
+
+/** Calls back for each value in it that is no object, with where it stands. */
+function walk(value: unknown, path: string, found: (path: string, name: string) => void): void {
+  if (!isTree(value)) return;
+  for (const [name, inner] of Object.entries(value)) {
+    const place = Array.isArray(value)
+      ? `${path}[${name}]`
+      : path === ""
+        ? name
+        : `${path}.${name}`;
+    if (isTree(inner)) walk(inner, place, found);
+    else found(place, name);
+  }
+}
+
+/** Where secrets were typed. */
+export function secrets(form: Choices): string[] {
+  const all: string[] = [];
+  walk(form, "", (path, name) => {
+    if (SECRETS.includes(name)) all.push(path);
+  });
+  return all;
+}
+
+/** A copy without what `drop` names. */
+function without(value: unknown, drop: (name: string, value: unknown) => boolean): unknown {
+  if (Array.isArray(value)) return value.map((inner) => without(inner, drop));
+  if (!isTree(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name, inner]) => !drop(name, inner))
+      .map(([name, inner]) => [name, without(inner, drop)]),
+  );
+}
+
+/** What the browser may keep: no secret. */
+export const harmless = (form: Choices): Choices =>
+  without(form, (name) => SECRETS.includes(name)) as Choices;
+
+/** Fields that are texts even where nobody typed anything: without them there is no such thing. */
+const NEEDED = ["name", "ssid", "address", "lease", "network", "port", "mac"];
+
+/**
+ * What is sent: the parts of the steps that somebody came to. A field that is empty and need not be
+ * filled in is left out: so a secret stays as it is.
+ */
+export function choices(form: Choices, visited: readonly Step[]): Choices {
+  const sent: Choices = { format: 1 };
+  for (const part of visited.flatMap((step) => PARTS[step])) {
+    if (form[part] !== undefined) Object.assign(sent, { [part]: form[part] });
+  }
+  if (sent.router?.place?.every((degrees) => degrees.trim() === "")) {
+    const { place: _, ...router } = sent.router;
+    sent.router = router;
+  }
+  if (sent.internet) sent.internet = ofKind(sent.internet);
+  const cleaned = without(
+    sent,
+    (name, value) =>
+      value === null || value === undefined || (value === "" && !NEEDED.includes(name)),
+  ) as Choices;
+  // An address that is not known yet is given by the router.
+  for (const client of cleaned.wireguard?.clients ?? []) {
+    if (client.address === "") delete client.address;
+  }
+  return cleaned;
+}
+
+/** Fields of each kind of uplink; those of the others were typed before somebody changed his mind. */
+const KINDS = {
+  dhcp: ["vlan", "ipv6"],
+  static: ["vlan", "ipv6", "address", "gateway", "dns"],
+  pppoe: ["vlan", "ipv6", "username", "password", "service"],
+  mobile: ["ipv6", "apn", "pin", "username", "password", "modem"],
+  wifi: ["ipv6", "ssid", "key", "radio"],
+  none: ["ipv6"],
+} as const;
+
+function ofKind(internet: NonNullable<Choices["internet"]>): NonNullable<Choices["internet"]> {
+  const kept: readonly string[] = KINDS[internet.kind];
+  const fields = Object.entries(internet).filter(
+    ([name]) => name === "kind" || kept.includes(name),
+  );
+  return Object.fromEntries(fields) as unknown as NonNullable<Choices["internet"]>;
+}
+
+/** A whole number no larger than `most`, of what was typed; what is no digit is not taken. */
+export function digits(typed: string, most: number): number | null {
+  let number: number | null = null;
+  for (const sign of typed.replace(/\D/g, "")) {
+    const next: number = (number ?? 0) * 10 + Number(sign);
+    if (next > most) break;
+    number = next;
+  }
+  return number;
+}
+
+/** Addresses with commas, spaces or line ends between them. */
+export const list = (typed: string): string[] => typed.split(/[\s,;]+/).filter(Boolean);
+
+/** What was found out, in the form. */
+export function take(form: Choices, found: Suggestion): Choices {
+  const kind = found.kind === "ipv6" ? "dhcp" : found.kind;
+  if (kind === "none") return form;
+  const taken: Choices = {
+    ...form,
+    internet: {
+      ...(form.internet ?? DEFAULTS.internet),
+      kind,
+      vlan: found.vlan,
+      ...(kind === "static" && {
+        address: found.address ?? "",
+        gateway: found.gateway ?? "",
+        dns: found.dns,
+      }),
+      // One name is a suggestion; of several the reader chooses.
+      ...(kind === "pppoe" && { service: found.services.length === 1 ? found.services[0] : "" }),
+    } as NonNullable<Choices["internet"]>,
+  };
+  if (found.kind === "ipv6" && taken.internet) taken.internet.ipv6 = true;
+  if (found.lan !== null) taken.lan = { ...(form.lan ?? DEFAULTS.lan), address: found.lan };
+  return taken;
+}
+
+/** The form with a client more that may come in by WireGuard. */
+export const moreClients = (form: WireGuard): WireGuard => ({
+  ...form,
+  clients: [...(form.clients ?? []), { name: "" }],
+});
+
+/** A list with one of its elements changed, or without it. */
+export function changed<T>(all: readonly T[], index: number, to: T | null): T[] {
+  return all.flatMap((one, at) => (at !== index ? [one] : to === null ? [] : [to]));
+}

@@ -1,0 +1,238 @@
+// What the router is told to be, and what it says of that: the document of crates/setup, and
+// answers of crates/answers. Names in them may be anybody's: they go through `plain`.
+
+export interface Choices {
+  format: number;
+  router?: Router;
+  internet?: Internet;
+  lan?: Lan;
+  wifi?: Wifi;
+  mesh?: Mesh;
+  dns?: Dns;
+  wireguard?: WireGuard;
+  openvpn?: OpenVpn;
+  firewall?: Firewall;
+}
+export type Part = Exclude<keyof Choices, "format">;
+
+export interface Router {
+  name: string;
+  language?: string;
+  timezone?: string;
+  password?: string;
+  /** Degrees north and east, as text. */
+  place?: [string, string];
+}
+
+export type Uplink = "dhcp" | "static" | "pppoe" | "mobile" | "wifi" | "none";
+
+export interface Internet {
+  kind: Uplink;
+  vlan?: number | null;
+  ipv6: boolean;
+  address?: string;
+  gateway?: string;
+  dns?: string[];
+  username?: string;
+  password?: string;
+  service?: string;
+  apn?: string;
+  pin?: string;
+  modem?: string;
+  ssid?: string;
+  key?: string;
+  radio?: string;
+}
+
+export interface Lan {
+  address: string;
+  dhcp: boolean;
+  first: number;
+  count: number;
+  lease: string;
+}
+
+export interface Wifi {
+  country?: string;
+  networks: Network[];
+}
+
+export type Security = "mixed" | "wpa3" | "wpa2" | "owe" | "open";
+
+export interface Network {
+  ssid: string;
+  key?: string;
+  security: Security;
+  for: "lan" | "guest";
+  radios?: string[];
+  roaming?: boolean;
+  hidden?: boolean;
+}
+
+export interface Mesh {
+  kind: "none" | "batman" | "apup";
+  name?: string;
+  key?: string;
+  radios?: string[];
+  channel?: number | null;
+  gateway?: boolean;
+}
+
+export type DnsServer = "provider" | "own" | "quad9" | "digitalcourage" | "mullvad" | "cloudflare";
+
+export interface Dns {
+  server: DnsServer;
+  servers?: string[];
+}
+
+export interface WireGuard {
+  on: boolean;
+  port: number;
+  address: string;
+  private_key?: string;
+  clients?: WireGuardClient[];
+}
+
+export interface WireGuardClient {
+  name: string;
+  address?: string;
+  public_key?: string;
+  preshared_key?: string;
+}
+
+export interface OpenVpn {
+  on: boolean;
+  port: number;
+  network: string;
+}
+
+export interface Firewall {
+  forwards: Forward[];
+  blocked: Blocked[];
+}
+
+export interface Forward {
+  name: string;
+  protocol: "tcp" | "udp" | "both";
+  port: string;
+  to?: string | null;
+  to_port?: string;
+}
+
+export interface Blocked {
+  name: string;
+  mac: string;
+}
+
+/** The router as it is now. */
+export interface Setup {
+  release: { name: string; version: string; known: boolean };
+  model: string | null;
+  radios: Radio[];
+  ports: string[];
+  choices: Choices;
+  /** Secrets that are set and not told: `wifi.networks[0].key`. */
+  kept: string[];
+  pending: SetupChange | null;
+  states: SetupChange[];
+}
+
+export interface Radio {
+  name: string;
+  bands: string[];
+  wpa3: boolean;
+  mesh: boolean;
+  apup: boolean;
+}
+
+export interface SetupChange {
+  number: number;
+  why: string;
+  who: string;
+  when: number;
+  /** Seconds that are left to confirm it. */
+  left: number | null;
+  files: string[];
+  lines: string[];
+}
+
+/** What would come of the choices. */
+export interface Plan {
+  problems: FieldProblem[];
+  lines: Line[];
+  sentences: Sentence[];
+  strength: Strength | null;
+  /** Where the router is found afterwards, where that changes. */
+  address: string | null;
+}
+
+export interface FieldProblem {
+  /** `internet.address`, `wifi.networks[0].key`. */
+  field: string;
+  problem: string;
+  values: Record<string, string>;
+  says: string;
+  hint: string;
+}
+
+export interface Line {
+  added: boolean;
+  /** `network.lan.proto`. */
+  address: string;
+  value: string;
+  list: boolean;
+}
+
+export interface Sentence {
+  step: string;
+  sentence: string;
+  values: Record<string, string>;
+  says: string;
+}
+
+export interface Strength {
+  /** 0 to 4. */
+  score: number;
+  warning: string | null;
+  suggestions: string[];
+}
+
+export interface Applied {
+  change: SetupChange;
+  address: string | null;
+  once: ClientFile[];
+}
+
+/** A client's file, which is told once. */
+export interface ClientFile {
+  name: string;
+  file: string;
+  qr: { side: number; path: string };
+}
+
+export interface Detection {
+  running: boolean;
+  evidence: Evidence[];
+  suggestion: Suggestion | null;
+}
+
+export interface Evidence {
+  at_ms: number;
+  kind: string;
+  vlan: number | null;
+  says: string;
+}
+
+export interface Suggestion {
+  kind: "dhcp" | "static" | "pppoe" | "ipv6" | "none";
+  vlan: number | null;
+  address: string | null;
+  gateway: string | null;
+  dns: string[];
+  services: string[];
+  /** Another network for the inside, where the provider has the same. */
+  lan: string | null;
+  why: string[];
+  sure: boolean;
+  untold: string[];
+}

@@ -1,0 +1,16 @@
+/** A QR code as the router draws it. Always black on white: scanners want it so. */
+export function QrCode({ label, qr }: { label: string; qr: { side: number; path: string } }) {
+  const { side, path } = qr;
+  return (
+    <svg
+      class="qr"
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${side} ${side}`}
+      shape-rendering="crispEdges"
+    >
+      <path class="light" d={`M0 0h${side}v${side}H0z`} />
+      <path class="dark" d={path} />
+    </svg>
+  );
+}

@@ -1,0 +1,296 @@
+// A router that is being set up: it knows as much of networks as a wizard's test needs.
+import { HOSTILE, START } from "./world.mjs";
+
+/** A QR code's picture need not be one that can be read. */
+const QR = { side: 29, path: "M4 4h7v7h-7zM18 4h7v7h-7zM4 18h7v7h-7zM13 13h3v3h-3zM20 20h4v1h-4z" };
+
+const CHOICES = {
+  format: 1,
+  router: { name: "OpenWrt", timezone: "UTC" },
+  internet: { kind: "dhcp", ipv6: true },
+  lan: { address: "192.168.1.1/24", dhcp: true, first: 100, count: 150, lease: "12h" },
+  wifi: {
+    country: "DE",
+    networks: [
+      { ssid: HOSTILE.markup, security: "wpa2", for: "lan" },
+      { ssid: `guests${HOSTILE.override}`, security: "open", for: "guest", radios: ["radio0"] },
+    ],
+  },
+  dns: { server: "provider" },
+  firewall: { forwards: [], blocked: [{ name: HOSTILE.markup, mac: "02:00:5e:10:00:15" }] },
+};
+
+const EVIDENCE = [
+  { at_ms: 20, kind: "link", vlan: null, says: "the port has a link of 1 Gbit/s" },
+  { at_ms: 300, kind: "vlan", vlan: 7, says: "frames with a tag come in" },
+  { at_ms: 600, kind: "pado", vlan: 7, says: `an offer (PADO) by ${HOSTILE.markup}` },
+];
+
+const SUGGESTION = {
+  kind: "pppoe",
+  vlan: 7,
+  address: null,
+  gateway: null,
+  dns: [],
+  services: ["Provider"],
+  lan: "192.168.7.1/24",
+  why: [`an offer of PPPoE came in VLAN 7 from ${HOSTILE.override}`],
+  sure: true,
+  untold: ["whether IPv6 is there: it is told after the log-in"],
+};
+
+const change = (number, more) => ({
+  number,
+  why: "names of the rooms",
+  who: "weir@192.168.1.23",
+  when: START - 86_400 * number,
+  left: null,
+  files: ["/etc/config/system"],
+  lines: [],
+  ...more,
+});
+
+export function begin() {
+  return {
+    /** Whether the process that does it runs. */
+    runs: true,
+    known: true,
+    choices: structuredClone(CHOICES),
+    kept: ["wifi.networks[0].key", "router.password"],
+    pending: null,
+    before: null,
+    states: [change(2, { why: HOSTILE.markup }), change(1)],
+    detect: null,
+    /** Documents that were planned or applied, for tests to look at. */
+    asked: [],
+    applied: [],
+  };
+}
+
+/** Each value of a document, with its path. */
+function values(tree, path, found = new Map()) {
+  for (const [name, value] of Object.entries(tree ?? {})) {
+    const at = Array.isArray(tree) ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`;
+    if (typeof value === "object" && value !== null) values(value, at, found);
+    else found.set(at, value);
+  }
+  return found;
+}
+
+const SECRET = /(password|key|pin)$/;
+const isAddress = (text) => /^\d{1,3}(\.\d{1,3}){3}$/.test(text ?? "");
+const isNetwork = (text) => /^\d{1,3}(\.\d{1,3}){3}\/\d{1,2}$/.test(text ?? "");
+
+function problems(choices, now, kept) {
+  const all = [];
+  const wrong = (field, problem, says, values = {}) =>
+    all.push({ field, problem, values, says, hint: "type another one" });
+  const { router, internet, lan, wifi, firewall, wireguard, mesh } = choices;
+  if (router) {
+    if (router.name === "") wrong("router.name", "required", "a name is needed");
+    else if (!/^[a-z0-9-]+$/i.test(router.name))
+      wrong("router.name", "not-a-name", "this is no name");
+    if (router.password !== undefined && router.password.length < 10)
+      wrong("router.password", "too-short", "it is too short", { least: "10" });
+    if (router.place?.some((degrees) => Math.abs(degrees) > 180))
+      wrong("router.place", "not-a-place", "there is no such place");
+  }
+  if (internet?.kind === "static") {
+    if (!isNetwork(internet.address))
+      wrong("internet.address", "not-a-network", "this is no network");
+    if (!isAddress(internet.gateway))
+      wrong("internet.gateway", "not-an-address", "this is no address");
+  }
+  if (internet?.kind === "pppoe") {
+    if (!internet.username) wrong("internet.username", "required", "a name is needed");
+    if (!internet.password) wrong("internet.password", "required", "a password is needed");
+  }
+  if (internet?.vlan > 4094)
+    wrong("internet.vlan", "out-of-range", "no such VLAN", { least: "1", most: "4094" });
+  for (const [index, network] of (wifi?.networks ?? []).entries()) {
+    const at = `wifi.networks[${index}]`;
+    if (network.ssid === "") wrong(`${at}.ssid`, "required", "a name is needed");
+    if (["open", "owe"].includes(network.security)) continue;
+    // A key that is left out is that of the network of this name.
+    const before = now.wifi.networks.findIndex(({ ssid }) => ssid === network.ssid);
+    if (!network.key && !kept.includes(`wifi.networks[${before}].key`))
+      wrong(`${at}.key`, "needs-key", "it needs a key");
+    else if (network.key?.length < 8)
+      wrong(`${at}.key`, "too-short", "the key is too short", { least: "8" });
+    if (
+      network.security !== "wpa2" &&
+      (network.radios?.length !== 1 || network.radios[0] !== "radio1")
+    )
+      wrong(`${at}.security`, "no-wpa3", "radio0 cannot do WPA3");
+  }
+  if (lan && !isNetwork(lan.address)) wrong("lan.address", "not-a-network", "this is no network");
+  if (mesh && mesh.kind !== "none" && mesh.name === "")
+    wrong("mesh.name", "required", "a name is needed");
+  for (const [index, forward] of (firewall?.forwards ?? []).entries()) {
+    if (!forward.port) wrong(`firewall.forwards[${index}].port`, "required", "a port is needed");
+    // A word that no catalogue has.
+    if (!isAddress(forward.to))
+      wrong(`firewall.forwards[${index}].to`, "not-inside", "no device inside has this address");
+  }
+  for (const [index, client] of (wireguard?.on ? (wireguard.clients ?? []) : []).entries())
+    if (client.name === "") wrong(`wireguard.clients[${index}].name`, "required", "whose is it?");
+  return all;
+}
+
+function plan(setup, choices) {
+  const now = values(setup.choices, "");
+  const lines = [];
+  for (const [address, value] of values(choices, "")) {
+    if (now.get(address) === value || address === "format") continue;
+    const shown = SECRET.test(address) ? "'…'" : `'${value}'`;
+    if (now.has(address))
+      lines.push({ added: false, address, value: `'${now.get(address)}'`, list: false });
+    lines.push({ added: true, address, value: shown, list: address.includes("dns[") });
+  }
+  const sentences = [];
+  const say = (step, sentence, says, told = {}) =>
+    sentences.push({ step, sentence, values: told, says });
+  const { router, internet, wifi, lan } = choices;
+  if (router && router.name !== setup.choices.router.name)
+    say("router", "router-name", `The router is called ${router.name}.`, { name: router.name });
+  if (router?.password) say("router", "router-password", "The administrator gets a password.");
+  if (internet?.kind === "pppoe")
+    say("internet", "internet-pppoe", "PPPoE", { username: internet.username ?? "" });
+  for (const { ssid } of wifi?.networks ?? [])
+    if (!setup.choices.wifi.networks.some((one) => one.ssid === ssid))
+      say("wifi", "wifi-network", `The Wi-Fi network ${ssid} is there.`, { ssid });
+  // One whose word no catalogue has.
+  if (lines.length > 0) say("services", "firewall-reload", "The firewall is loaded anew.");
+  const address =
+    lan && lan.address !== setup.choices.lan.address ? lan.address.split("/")[0] : null;
+  if (address !== null)
+    say("services", "lan-address", `The address becomes ${address}.`, { address });
+  const length = router?.password?.length ?? 0;
+  return {
+    problems: problems(choices, setup.choices, setup.kept),
+    lines,
+    sentences,
+    strength: length === 0 ? null : strength(length),
+    address,
+  };
+}
+
+const strength = (length) => ({
+  score: Math.min(4, Math.floor(length / 5)),
+  warning: length < 10 ? "This is similar to a commonly used password." : null,
+  suggestions: length < 15 ? ["Add another word or two."] : [],
+});
+
+/** The former state is back where nobody confirmed the change in time. */
+function tick(setup) {
+  if (setup.pending === null || Date.now() < setup.pending.until) return;
+  setup.pending = null;
+  setup.choices = setup.before;
+}
+
+const told = ({ change: made, until }) => ({
+  ...made,
+  left: Math.max(0, Math.ceil((until - Date.now()) / 1000)),
+});
+
+/** What is answered to a call; undefined: it is none of these. */
+export function answer(setup, call, body) {
+  if (!/^(GET|POST) v1\/setup/.test(call)) return undefined;
+  if (!setup.runs)
+    return {
+      status: 503,
+      error: "no_setup",
+      detail: "the setup process does not run",
+      hint: "start it on the router: /etc/init.d/weir-setup start",
+    };
+  tick(setup);
+  switch (call) {
+    case "GET v1/setup":
+      return {
+        json: {
+          release: { name: "OpenWrt", version: "24.10.1", known: setup.known },
+          model: `Acme AX3000 ${HOSTILE.override}`,
+          radios: [
+            { name: "radio0", bands: ["2g"], wpa3: false, mesh: false, apup: false },
+            { name: "radio1", bands: ["5g", "6g"], wpa3: true, mesh: true, apup: false },
+          ],
+          ports: ["wan", "lan1", "lan2"],
+          choices: setup.choices,
+          kept: setup.kept,
+          pending: setup.pending && told(setup.pending),
+          states: setup.states,
+        },
+      };
+    case "POST v1/setup/plan":
+      setup.asked.push(body.choices);
+      return { json: plan(setup, body.choices) };
+    case "POST v1/setup/apply": {
+      if (setup.pending !== null)
+        return {
+          status: 409,
+          error: "pending",
+          detail: `${setup.pending.change.who} made a change that waits to be confirmed`,
+          hint: "confirm it first, or take it back",
+        };
+      const { address } = plan(setup, body.choices);
+      const number = (setup.states[0]?.number ?? 0) + 1;
+      const made = change(number, { why: body.why, who: "weir@192.168.1.40", when: START });
+      setup.applied.push(body);
+      setup.before = structuredClone(setup.choices);
+      setup.pending = { change: made, until: Date.now() + body.within * 1000 };
+      Object.assign(setup.choices, harmless(body.choices));
+      const clients = (body.choices.wireguard?.clients ?? []).filter(
+        (client) => client.public_key === undefined,
+      );
+      const file = "[Interface]\nPrivateKey = made-up\n";
+      const once = clients.map(({ name }) => ({ name, file, qr: QR }));
+      return { json: { change: told(setup.pending), address, once } };
+    }
+    case "POST v1/setup/confirm": {
+      const { change: made } = setup.pending;
+      setup.states.unshift(made);
+      setup.pending = null;
+      return { json: { change: made } };
+    }
+    case "POST v1/setup/revert": {
+      if (body.number === undefined) {
+        const { change: made } = setup.pending;
+        setup.pending = null;
+        setup.choices = setup.before;
+        return { json: { change: made } };
+      }
+      // A change, too, which waits.
+      const made = change(setup.states[0].number + 1, { why: `back to before ${body.number}` });
+      setup.before = structuredClone(setup.choices);
+      setup.pending = { change: made, until: Date.now() + 120_000 };
+      return { json: { change: told(setup.pending) } };
+    }
+    case "POST v1/setup/detect":
+      setup.detect = { began: Date.now(), port: body.port };
+      return { json: {} };
+    case "GET v1/setup/detect": {
+      const passed = Date.now() - (setup.detect?.began ?? 0);
+      const running = passed < 1200;
+      return {
+        json: {
+          running,
+          evidence: EVIDENCE.filter(({ at_ms }) => at_ms <= passed),
+          suggestion: running ? null : SUGGESTION,
+        },
+      };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Without secrets, as the router tells what it is. */
+function harmless(tree) {
+  if (Array.isArray(tree)) return tree.map(harmless);
+  if (typeof tree !== "object" || tree === null) return tree;
+  return Object.fromEntries(
+    Object.entries(tree)
+      .filter(([name]) => !SECRET.test(name) || name === "public_key")
+      .map(([name, value]) => [name, harmless(value)]),
+  );
+}
