@@ -115,7 +115,7 @@ fn a_station_of_the_access_point_reaches_wan() -> Result<(), Error> {
         let joined = Station::join(
             station,
             "ssid=48617573202253c3bc6422202331\nkey_mgmt=SAE\nieee80211w=2\n\
-             psk=\"a pass\"phrase | mac=x #1\"\n",
+             sae_password=61207061737322706872617365207c206d61633d78202331\n",
         )?;
         joined.joined(&router)?;
         let address = lease(station, RADIO)?;
@@ -175,7 +175,7 @@ fn a_mesh_carries_the_network() -> Result<(), Error> {
     lab.wire(
         ("relay", "eth1"),
         ("remote", "eth0"),
-        lab::topology::Offloads::Default,
+        lab::topology::Offloads::Plain,
     )?;
     let (node, relay, remote) = (lab.node("router")?, lab.node("relay")?, lab.node("remote")?);
     radios(&[node, relay])?;

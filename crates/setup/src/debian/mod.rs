@@ -121,13 +121,14 @@ impl Rendered {
 }
 
 /// The words before what nobody is to see.
-const SECRETS: [&str; 8] = [
+const SECRETS: [&str; 9] = [
     "PrivateKey",
     "PresharedKey",
     "password",
     "wpa_passphrase",
     "wpa_psk",
     "psk",
+    "sae_password",
     "r0kh",
     "r1kh",
 ];

@@ -20,21 +20,45 @@ fn head(radio: &Radio) -> String {
     text
 }
 
-fn name(text: &mut String, reader: &Reader<'_>, option: &str) {
-    match Name::read(reader, option) {
-        Some(name) if name.plain => line!(text, "\tssid=\"{}\"", name.text()),
-        Some(name) => line!(text, "\tssid={}", name.hexadecimal()),
-        None => {}
+fn name(text: &mut String, reader: &Reader<'_>, option: &str) -> Option<Name> {
+    let name = Name::read(reader, option)?;
+    match name.plain {
+        true => line!(text, "\tssid=\"{}\"", name.text()),
+        false => line!(text, "\tssid={}", name.hexadecimal()),
     }
+    Some(name)
 }
 
-/// The key, as the file has it. What is between the first quote and the last one is the passphrase
-/// (wpa_supplicant's `wpa_config_parse_string`), so that quotes in it need no mark.
-fn secret(text: &mut String, reader: &Reader<'_>, way: Encryption) {
-    match key(reader, way) {
-        Some(key) if key.len() == 64 => line!(text, "\tpsk={key}"),
-        Some(key) => line!(text, "\tpsk=\"{key}\""),
-        None => {}
+/// The key, as the file has it: in hexadecimal where it has marks of the file's syntax in it. What is
+/// behind `#` and the second quote of a line is a comment to wpa_supplicant.
+fn secret(text: &mut String, reader: &Reader<'_>, way: Encryption, ssid: Option<&Name>) {
+    let Some(key) = key(reader, way) else {
+        return;
+    };
+    if key.len() == 64 {
+        return line!(text, "\tpsk={key}");
+    }
+    if !key.contains(['"', '#', '\\']) {
+        return line!(text, "\tpsk=\"{key}\"");
+    }
+    let hexadecimal = |octets: &[u8]| {
+        octets
+            .iter()
+            .map(|c| format!("{c:02x}"))
+            .collect::<String>()
+    };
+    if !matches!(way, Encryption::Psk2 | Encryption::PskMixed) {
+        line!(text, "\tsae_password={}", hexadecimal(key.as_bytes()));
+    }
+    if way != Encryption::Sae
+        && let Some(ssid) = ssid
+    {
+        // IEEE 802.11, annex J.4.1.
+        let mut made = [0; 32];
+        let times = std::num::NonZeroU32::new(4096).unwrap_or(std::num::NonZeroU32::MIN);
+        let algorithm = ring::pbkdf2::PBKDF2_HMAC_SHA1;
+        ring::pbkdf2::derive(algorithm, times, &ssid.octets, key.as_bytes(), &mut made);
+        line!(text, "\tpsk={}", hexadecimal(&made));
     }
 }
 
@@ -42,7 +66,7 @@ fn secret(text: &mut String, reader: &Reader<'_>, way: Encryption) {
 pub fn mesh(reader: &Reader<'_>, radio: &Radio) -> String {
     let mut text = head(radio);
     line!(text, "network={{\n\tmode=5");
-    name(&mut text, reader, "mesh_id");
+    let id = name(&mut text, reader, "mesh_id");
     match radio.channel {
         Some(channel) => {
             let frequency = radio.band.frequency(channel);
@@ -60,7 +84,7 @@ pub fn mesh(reader: &Reader<'_>, radio: &Radio) -> String {
         Encryption::None => line!(text, "\tkey_mgmt=NONE"),
         Encryption::Sae => {
             line!(text, "\tkey_mgmt=SAE\n\tieee80211w=2");
-            secret(&mut text, reader, Encryption::Sae);
+            secret(&mut text, reader, Encryption::Sae, id.as_ref());
         }
         _ => reader.fault("encryption", "none or sae, for a mesh"),
     }
@@ -86,7 +110,7 @@ pub fn mesh(reader: &Reader<'_>, radio: &Radio) -> String {
 pub fn station(reader: &Reader<'_>, radio: &Radio) -> String {
     let mut text = head(radio);
     line!(text, "network={{\n\tmode=0\n\tscan_ssid=1");
-    name(&mut text, reader, "ssid");
+    let ssid = name(&mut text, reader, "ssid");
     let mac = reader.one("bssid", value::mac, "a MAC: 02:00:00:00:00:01");
     if let Some(mac) = mac {
         line!(text, "\tbssid={mac}");
@@ -101,7 +125,7 @@ pub fn station(reader: &Reader<'_>, radio: &Radio) -> String {
     };
     let protection = reader.number("ieee80211w", 0..=2).unwrap_or(protection);
     line!(text, "\tkey_mgmt={keys}\n\tieee80211w={protection}");
-    secret(&mut text, reader, way);
+    secret(&mut text, reader, way, ssid.as_ref());
     text += "}\n";
     text
 }

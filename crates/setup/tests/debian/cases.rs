@@ -219,6 +219,32 @@ fn who_looks_sees_no_secret() {
     }
 }
 
+/// What wpa_supplicant would take for a comment is written otherwise: as `wpa_passphrase` makes it.
+#[test]
+fn a_passphrase_may_have_marks_in_it() {
+    let station = |way: &str| {
+        let text = format!(
+            "package network\nconfig interface 'wwan'\n option proto 'dhcp'\npackage wireless\n\
+             config wifi-device 'radio0'\nconfig wifi-iface\n option device 'radio0'\n option \
+             mode 'sta'\n option network 'wwan'\n option ssid 'net'\n option encryption '{way}'\n \
+             option key 'a pass\"phrase #1'\n"
+        );
+        let outcome = rendered(&text).expect("files");
+        content(&outcome, "etc/wpa_supplicant/weir-wlan0.conf")
+    };
+    let said = Command::new("wpa_passphrase")
+        .args(["net", "a pass\"phrase #1"])
+        .output();
+    let said = String::from_utf8(said.expect("it is installed").stdout).expect("text");
+    let key = said.lines().find(|line| line.starts_with("\tpsk="));
+    let key = key.expect("a key");
+    let octets = "\tsae_password=61207061737322706872617365202331";
+    let has = |way: &str, wanted: &str| station(way).lines().any(|line| line == wanted);
+    assert!(has("psk2", key) && !has("psk2", octets));
+    assert!(has("sae", octets) && !has("sae", key));
+    assert!(has("sae-mixed", octets) && has("sae-mixed", key));
+}
+
 #[test]
 fn services_are_told_in_order() {
     let services = |all: &[Service]| {

@@ -76,6 +76,7 @@ fn structure(outcome: &Outcome) -> Vec<(String, Vec<String>)> {
 fn words() -> BTreeSet<String> {
     // What rules say when an option is empty, or another one that is right.
     let others = [
+        "\tsae_password",
         "ipv6-icmp",
         "router-advertisement",
         "icmp",
