@@ -146,7 +146,11 @@ mod tests {
         let (texts, others): (Vec<_>, Vec<_>) = all()
             .iter()
             .partition(|asset| asset.name.starts_with("assets/text-"));
-        let largest = texts.iter().map(|asset| asset.smallest()).max().unwrap_or(0);
+        let largest = texts
+            .iter()
+            .map(|asset| asset.smallest())
+            .max()
+            .unwrap_or(0);
         let octets = largest + others.iter().map(|asset| asset.smallest()).sum::<usize>();
         assert!(octets <= 150 * 1024, "{octets} bytes compressed");
     }

@@ -4,6 +4,9 @@ import { useEffect, useId } from "preact/hooks";
 import { plain } from "../core/plain";
 import { GoodIcon, InfoIcon, WarnIcon } from "../shell/icons";
 
+/** What a name in a text of the page begins with, where it is isolated (UAX 9: FSI). */
+const ISOLATED = "\u2068";
+
 /**
  * The heading of a view, and the name of the browser's window. After a change of view the focus
  * goes here.
@@ -24,7 +27,8 @@ export function Title({
     <div class="title">
       {above}
       <h1 tabIndex={-1}>
-        <bdi>{text}</bdi>
+        {/* A name goes its own way; a text of the page with names in it goes the page's. */}
+        {text.includes(ISOLATED) ? text : <bdi>{text}</bdi>}
       </h1>
       {children}
     </div>

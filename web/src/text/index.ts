@@ -132,14 +132,17 @@ function from<K extends string>(place: string, own: Catalogue<K>): Texts<K> {
   const told = (key: string): string | undefined =>
     learned.get(language.get())?.[Object.hasOwn(own, key) ? place : FRAME]?.[key];
   const english: Catalogue = { ...en, ...own };
-  const put = (text: string, values: Readonly<Record<string, string | number>>) => {
-    const shown = Object.entries(values).map(([name, value]) => [
-      name,
-      isolated(value, language.get()),
-    ]);
+  // `of` is the language that the text is in: English where another lacks it.
+  const put = (text: string, of: Language, values: Readonly<Record<string, string | number>>) => {
+    const shown = Object.entries(values).map(([name, value]) => [name, isolated(value, of)]);
     return fill(text, Object.fromEntries(shown));
   };
-  const t: Texts<K>["t"] = (key, values = {}) => put(told(key) ?? english[key] ?? key, values);
+  const t: Texts<K>["t"] = (key, values = {}) => {
+    const text = told(key);
+    return text === undefined
+      ? put(english[key] ?? key, "en", values)
+      : put(text, language.get(), values);
+  };
   const knows: Texts<K>["knows"] = (prefix, word) => Object.hasOwn(english, `${prefix}.${word}`);
   return {
     t,
@@ -153,7 +156,7 @@ function from<K extends string>(place: string, own: Catalogue<K>): Texts<K> {
         told(`${key}.${form}`) ?? learned.get(language.get())?.[place]?.[`${key}.${form}`];
       return text === undefined
         ? t(`${key}.${form === "one" ? "one" : "other"}` as K, values)
-        : put(text, values);
+        : put(text, language.get(), values);
     },
   };
 }

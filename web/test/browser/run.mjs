@@ -480,6 +480,8 @@ test("a module more has its view, in the languages that it has", mockOnly, async
     for (const [locale, group, hello, often] of [
       ["en-GB", "Sample", "Hello, ", "5 times greeted"],
       ["de-DE", "Muster", "Hallo, ", "5 Mal willkommen geheißen"],
+      // A language that the module has not.
+      ["ar", "Sample", "Hello, ", "5 times greeted"],
     ]) {
       const opened = await open(browser, sampled.url, { locale });
       const { page } = opened;
@@ -490,6 +492,8 @@ test("a module more has its view, in the languages that it has", mockOnly, async
       await page.locator(".greeting").waitFor();
       assert.equal(await page.locator(".greeting").innerText(), `${hello}${HOSTILE.markup}!`);
       await page.getByText(often).waitFor();
+      const english = page.locator("main > div[lang=en][dir=ltr] .greeting");
+      assert.equal(await english.count(), locale === "ar" ? 1 : 0);
       await accessible(page, `a module more, ${locale}`);
       await fits(page, "a module more");
       opened.clean();

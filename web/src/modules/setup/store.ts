@@ -108,9 +108,13 @@ export async function load(): Promise<boolean> {
   if (first) {
     const draft = recall();
     set(draft ?? { form: begin(setup.choices), kept: setup.kept });
-    ask();
   }
   return true;
+}
+
+/** The same, and what would come of the form: for who looks at it. */
+export async function begun(): Promise<void> {
+  if (await load()) ask();
 }
 
 /** Looks whether the change still waits; where it does not, says what became of it. */
@@ -140,7 +144,7 @@ export async function anew(): Promise<void> {
   drop();
   const { applied, ended } = wizard.get();
   wizard.set({ ...NOTHING, applied, ended });
-  await load();
+  await begun();
 }
 
 /** With the session all is forgotten but the draft, in which no secret is. */

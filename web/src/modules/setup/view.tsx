@@ -12,7 +12,7 @@ import { LanguageStep } from "./steps/language";
 import { RouterStep } from "./steps/router";
 import { ServicesStep } from "./steps/services";
 import { WifiStep } from "./steps/wifi";
-import { anew, leave, load, visit, wizard } from "./store";
+import { anew, begun, leave, visit, wizard } from "./store";
 import { SummaryStep } from "./summary";
 import { t } from "./text";
 import type { Setup } from "./types";
@@ -35,13 +35,13 @@ const go = (step: Step) => {
 export function SetupView({ route }: { route: Route }) {
   const { setup, failure, visited } = useStore(wizard);
   useEffect(() => {
-    void load();
+    void begun();
   }, []);
   if (setup === null) {
     return (
       <>
         <Title text={t("setup.title")} />
-        <Waiting failure={failure} retry={load} />
+        <Waiting failure={failure} retry={begun} />
       </>
     );
   }

@@ -37,7 +37,7 @@ export function ProblemText({ problem }: { problem: FieldProblem }) {
 
 export function SentenceText({ sentence }: { sentence: Sentence }) {
   const text = translated("sentence", sentence.sentence, sentence.values ?? {});
-  return text === null ? <Told text={sentence.says} /> : <bdi>{text}</bdi>;
+  return text === null ? <Told text={sentence.says} /> : <span>{text}</span>;
 }
 
 /** What is wrong with a field, as far as it is time to say so. */
