@@ -91,7 +91,8 @@ pub use setup::{
     SetupLine, SetupPlan, SetupRelease, SetupRevert, SetupRouter, SetupStates, SetupStrength,
 };
 pub use setup_detect::{
-    SetupDetails, SetupDetection, SetupEvidence, SetupLan, SetupPort, SetupSuggestion, SetupUplink,
+    SetupDetails, SetupDetection, SetupEvidence, SetupInternet, SetupLan, SetupPort,
+    SetupSuggestion, SetupUplink,
 };
 pub use status::{
     EachPacket, FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, RuleCost,

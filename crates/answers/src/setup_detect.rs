@@ -62,8 +62,8 @@ pub struct SetupEvidence {
 /// How the router is to reach the Internet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupSuggestion {
-    /// `dhcp`, `static`, `pppoe`, `dhcpv6-only` (IPv6 alone), `none`.
-    pub internet: String,
+    /// How.
+    pub internet: SetupInternet,
     /// In which VLAN; `None`: without a tag.
     pub vlan: Option<u16>,
     /// What was learned of it.
@@ -76,6 +76,23 @@ pub struct SetupSuggestion {
     pub sure: bool,
     /// What could not be told, in sentences.
     pub untold: Vec<String>,
+}
+
+/// A way to the Internet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SetupInternet {
+    /// By DHCP.
+    Dhcp,
+    /// Of addresses that are known.
+    Static,
+    /// By PPPoE.
+    Pppoe,
+    /// By IPv6 alone.
+    #[serde(rename = "dhcpv6-only")]
+    Ipv6Only,
+    /// None was found.
+    None,
 }
 
 /// What was learned of a way to the Internet.

@@ -11,7 +11,8 @@ use std::path::Path;
 
 use answers::{
     Devices, Explanation, FlowList, History, Hop, Paths, PortalClients, PortalFigures, PortalPage,
-    PortalVoucher, ShadowCounts, Status, Talks,
+    PortalVoucher, SetupDetection, SetupDone, SetupJoin, SetupPlan, SetupRouter, ShadowCounts,
+    Status, Talks,
 };
 use api::Problem;
 use filled::{Fill, filled};
@@ -22,8 +23,11 @@ use weir_web::SessionState;
 
 const FILE: &str = "../../web/test/unit/answers.ts";
 
+/// Where the page has the types of setup.
+const SETUP: &str = "../../src/modules/setup/types";
+
 /// Enums have no more variants than that, of those that the page tells apart.
-const TURNS: usize = 4;
+const TURNS: usize = 6;
 
 /// Fillings that differ: everything, with each variant; without what need not be there, in lists as
 /// well; and with lists that are empty.
@@ -157,6 +161,11 @@ fn the_page_knows_what_is_answered() {
             "../../src/modules/portal/types",
             of::<PortalVoucher>(),
         ),
+        ("Setup", SETUP, of::<SetupRouter>()),
+        ("Plan", SETUP, of::<SetupPlan>()),
+        ("Applied", SETUP, of::<SetupDone>()),
+        ("Detection", SETUP, of::<SetupDetection>()),
+        ("Join", SETUP, of::<SetupJoin>()),
     ];
     let mut text = "// What the daemon's types write, with all that may be there, and with nothing that\n\
         // need not: written by crates/web/tests/answers.rs (WEIR_UPDATE_GOLDEN=1), held against the\n\

@@ -11,6 +11,8 @@ export class Failure extends Error {
     readonly status: number,
     readonly detail: string,
     readonly hint: string,
+    /** What it is, as a word. */
+    readonly error = "",
   ) {
     super(detail);
   }
@@ -45,7 +47,12 @@ async function request(path: string, init: RequestInit): Promise<unknown> {
   }
   if (response.ok && answer !== undefined) return answer;
   const problem: Partial<Problem> = isObject(answer) ? answer : {};
-  throw new Failure(response.status, String(problem.detail ?? ""), String(problem.hint ?? ""));
+  throw new Failure(
+    response.status,
+    String(problem.detail ?? ""),
+    String(problem.hint ?? ""),
+    String(problem.error ?? ""),
+  );
 }
 
 /** Asks anew who one is. The token changes with log-in and log-out. */
@@ -126,8 +133,15 @@ export async function logOut(): Promise<void> {
   await refreshSession();
 }
 
-/** Sets the password; `old` is null the first time. */
-export async function setPassword(old: string | null, fresh: string): Promise<void> {
-  await post("password", old === null ? { new: fresh } : { old, new: fresh });
+/**
+ * Sets the password; `old` is null the first time. `claim`: the code that the router's console tells,
+ * where the browser is elsewhere.
+ */
+export async function setPassword(
+  old: string | null,
+  fresh: string,
+  claim?: string,
+): Promise<void> {
+  await post("password", { ...(old !== null && { old }), new: fresh, ...(claim && { claim }) });
   await refreshSession();
 }

@@ -156,9 +156,11 @@ export function Field(props: {
   value: string;
   set: (value: string) => void;
   numeric?: boolean;
+  hint?: string;
   wrong?: string | null;
 }) {
-  const { id, label, value, set, numeric = false, wrong = null } = props;
+  const { id, label, value, set, numeric = false, hint, wrong = null } = props;
+  const described = [hint !== undefined && `${id}-hint`, wrong !== null && `${id}-wrong`];
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -169,9 +171,14 @@ export function Field(props: {
         maxLength={200}
         value={value}
         aria-invalid={wrong !== null}
-        aria-describedby={wrong === null ? undefined : `${id}-wrong`}
+        aria-describedby={described.filter(Boolean).join(" ") || undefined}
         onInput={(event) => set(event.currentTarget.value)}
       />
+      {hint !== undefined && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
       {wrong !== null && (
         <p class="hint" id={`${id}-wrong`} role="alert">
           {wrong}

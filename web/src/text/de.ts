@@ -52,8 +52,10 @@ export const de: Translated<typeof en> = {
     "Noch hat niemand ein Passwort festgelegt. Das erste geht hier, vom Router selbst aus, " +
     "oder dort mit dem Befehl weir passwd.",
   "login.first.elsewhere":
-    "Noch hat niemand ein Passwort festgelegt. Das erste wird auf dem Router selbst " +
-    "festgelegt: mit dem Befehl weir passwd, oder über diese Seite durch ssh -L.",
+    "Noch hat niemand ein Passwort festgelegt. Wer an die Konsole des Routers kommt, kann das erste " +
+    "hier mit einem Code festlegen; oder auf dem Router selbst mit dem Befehl weir passwd.",
+  "login.code": "Code",
+  "login.code.hint": "Die Konsole des Routers nennt ihn: weir passwd --claim",
   "login.new": "Neues Passwort",
   "login.repeat": "Neues Passwort noch einmal",
   "login.set": "Passwort festlegen",

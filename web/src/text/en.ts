@@ -48,8 +48,10 @@ export const en = {
     "Nobody has set a password yet. The first one can be set here, from the router itself, or " +
     "there by the command weir passwd.",
   "login.first.elsewhere":
-    "Nobody has set a password yet. The first one is set on the router itself: by the command " +
-    "weir passwd, or by this page through ssh -L.",
+    "Nobody has set a password yet. Whoever has the router's console can set the first one here, " +
+    "with a code; or on the router itself, by the command weir passwd.",
+  "login.code": "Code",
+  "login.code.hint": "The router’s console tells it: weir passwd --claim",
   "login.new": "New password",
   "login.repeat": "New password again",
   "login.set": "Set the password",

@@ -51,8 +51,10 @@ export const es: Translated<typeof en> = {
     "Nadie ha elegido todavía una contraseña. La primera se puede poner aquí, desde el propio " +
     "router, o allí con la orden weir passwd.",
   "login.first.elsewhere":
-    "Nadie ha elegido todavía una contraseña. La primera se pone en el propio router: con la " +
-    "orden weir passwd, o en esta página por medio de ssh -L.",
+    "Nadie ha elegido todavía una contraseña. Quien tenga la consola del router puede poner aquí la " +
+    "primera, con un código; o en el propio router, con la orden weir passwd.",
+  "login.code": "Código",
+  "login.code.hint": "Lo dice la consola del router: weir passwd --claim",
   "login.new": "Contraseña nueva",
   "login.repeat": "Contraseña nueva otra vez",
   "login.set": "Guardar la contraseña",

@@ -52,8 +52,10 @@ export const fr: Translated<typeof en> = {
     "Personne n’a encore choisi de mot de passe. Le premier peut être défini ici, depuis le " +
     "routeur lui-même, ou là-bas par la commande weir passwd.",
   "login.first.elsewhere":
-    "Personne n’a encore choisi de mot de passe. Le premier se définit sur le routeur lui-même : " +
-    "par la commande weir passwd, ou par cette page à travers ssh -L.",
+    "Personne n’a encore choisi de mot de passe. Qui a la console du routeur peut définir ici le " +
+    "premier, avec un code ; ou sur le routeur lui-même, par la commande weir passwd.",
+  "login.code": "Code",
+  "login.code.hint": "La console du routeur le donne : weir passwd --claim",
   "login.new": "Nouveau mot de passe",
   "login.repeat": "Nouveau mot de passe encore une fois",
   "login.set": "Enregistrer le mot de passe",

@@ -52,8 +52,10 @@ export const it: Translated<typeof en> = {
     "Nessuno ha ancora scelto una password. La prima si può impostare qui, dal router stesso, " +
     "oppure lì con il comando weir passwd.",
   "login.first.elsewhere":
-    "Nessuno ha ancora scelto una password. La prima si imposta sul router stesso: con il " +
-    "comando weir passwd, o da questa pagina attraverso ssh -L.",
+    "Nessuno ha ancora scelto una password. Chi ha la console del router può impostare qui la " +
+    "prima, con un codice; o sul router stesso, con il comando weir passwd.",
+  "login.code": "Codice",
+  "login.code.hint": "Lo dice la console del router: weir passwd --claim",
   "login.new": "Nuova password",
   "login.repeat": "Nuova password ancora una volta",
   "login.set": "Salva la password",

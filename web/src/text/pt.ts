@@ -51,8 +51,10 @@ export const pt: Translated<typeof en> = {
     "Ainda ninguém definiu uma senha. A primeira pode ser definida aqui, a partir do próprio " +
     "router, ou lá com o comando weir passwd.",
   "login.first.elsewhere":
-    "Ainda ninguém definiu uma senha. A primeira é definida no próprio router: com o comando " +
-    "weir passwd, ou nesta página por meio de ssh -L.",
+    "Ainda ninguém definiu uma senha. Quem tem a consola do router pode definir aqui a primeira, " +
+    "com um código; ou no próprio router, com o comando weir passwd.",
+  "login.code": "Código",
+  "login.code.hint": "A consola do router indica-o: weir passwd --claim",
   "login.new": "Senha nova",
   "login.repeat": "Senha nova outra vez",
   "login.set": "Guardar a senha",

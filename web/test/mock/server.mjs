@@ -49,6 +49,8 @@ export async function serve({
     password,
     broken: false,
     local: true,
+    /** The code that the console would tell. */
+    claim: "ABCD-2345",
     sessions,
     requests: [],
     dist,
@@ -134,6 +136,8 @@ async function answer(request, response, state, now, speed) {
       case "POST password":
         if (state.password !== null && !user)
           return refuse(401, "no_session", "nobody is logged in", "log in");
+        if (state.password === null && !state.local && body.claim !== state.claim)
+          return refuse(403, "wrong_claim", "that is not the code", "weir passwd --claim tells it");
         if (state.password !== null && body.old !== state.password)
           return refuse(403, "wrong_password", "the present password is another", "type it again");
         state.password = body.new;

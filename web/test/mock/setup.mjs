@@ -21,22 +21,40 @@ const CHOICES = {
 };
 
 const EVIDENCE = [
-  { at_ms: 20, kind: "link", vlan: null, says: "the port has a link of 1 Gbit/s" },
-  { at_ms: 300, kind: "vlan", vlan: 7, says: "frames with a tag come in" },
-  { at_ms: 600, kind: "pado", vlan: 7, says: `an offer (PADO) by ${HOSTILE.markup}` },
+  { kind: "link", vlan: null, after: 20, fields: {}, text: "The port has a link" },
+  { kind: "vlan", vlan: 7, after: 300, fields: {}, text: "Frames with this tag are heard" },
+  {
+    kind: "pppoe",
+    vlan: 7,
+    after: 600,
+    fields: { services: ["Provider"] },
+    text: `PPPoE answer from ${HOSTILE.markup}`,
+  },
 ];
 
 const SUGGESTION = {
-  kind: "pppoe",
+  internet: "pppoe",
   vlan: 7,
-  address: null,
-  gateway: null,
-  dns: [],
-  services: ["Provider"],
-  lan: "192.168.7.1/24",
-  why: [`an offer of PPPoE came in VLAN 7 from ${HOSTILE.override}`],
+  details: {
+    services: ["Provider"],
+    concentrators: [HOSTILE.markup],
+    servers: [],
+    addresses: [],
+    network: null,
+    gateway: null,
+    dns: [],
+    prefixes: [],
+    delegated: [],
+    ipv6: false,
+    aftr: null,
+    shared: [],
+    nat64: null,
+    portal: null,
+  },
+  lan: { former: "192.168.1.0/24", network: "192.168.7.0/24", why: "The uplink has the same." },
+  why: [`PPPoE is answered in VLAN 7 by ${HOSTILE.override}.`],
   sure: true,
-  untold: ["whether IPv6 is there: it is told after the log-in"],
+  untold: ["Whether IPv6 comes with the session: that is told after the log-in."],
 };
 
 const change = (number, more) => ({
@@ -274,8 +292,10 @@ export function answer(setup, call, body) {
       return {
         json: {
           running,
-          evidence: EVIDENCE.filter(({ at_ms }) => at_ms <= passed),
+          port: setup.detect?.port ?? "wan",
+          evidence: EVIDENCE.filter(({ after }) => after <= passed),
           suggestion: running ? null : SUGGESTION,
+          failed: null,
         },
       };
     }

@@ -5,6 +5,7 @@ import type { Devices, Problem, Session, Status } from "../../src/api/types";
 import type { Explanation, FlowList, History, Hop, Talks } from "../../src/modules/monitor/types";
 import type { Paths } from "../../src/modules/multipath/types";
 import type { PortalClients, PortalFigures, PortalPage, PortalVoucher } from "../../src/modules/portal/types";
+import type { Setup, Plan, Applied, Detection, Join } from "../../src/modules/setup/types";
 
 const aDevices0 = {
     "devices": [{
@@ -897,9 +898,70 @@ export const isExplanation3: Explanation = aExplanation3;
 const aExplanation4 = {
     "asked": "1f00c2aa" as const,
     "change": ["1f00c2aa" as const],
+    "flow": {
+      "age_seconds": 1,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "id": "1f00c2aa" as const,
+      "mark": 1,
+      "original": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "protocol": "tcp" as const,
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "reply": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "state": "known" as const,
+      "translated": {
+        "dnat": true,
+        "snat": true,
+      },
+      "zone": 1,
+    },
     "verdict": "1f00c2aa" as const,
     "witnesses": [{
-      "name": "seen" as const,
+      "name": "known" as const,
       "ok": true,
       "text": "1f00c2aa" as const,
     }],
@@ -908,11 +970,96 @@ export const isExplanation4: Explanation = aExplanation4;
 
 const aExplanation5 = {
     "asked": "1f00c2aa" as const,
+    "change": ["1f00c2aa" as const],
+    "flow": {
+      "age_seconds": 1,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "id": "1f00c2aa" as const,
+      "mark": 1,
+      "original": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "protocol": "udp" as const,
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "reply": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "state": "declined" as const,
+      "translated": {
+        "dnat": true,
+        "snat": true,
+      },
+      "zone": 1,
+    },
+    "verdict": "1f00c2aa" as const,
+    "witnesses": [{
+      "name": "proven" as const,
+      "ok": true,
+      "text": "1f00c2aa" as const,
+    }],
+  };
+export const isExplanation5: Explanation = aExplanation5;
+
+const aExplanation6 = {
+    "asked": "1f00c2aa" as const,
+    "change": ["1f00c2aa" as const],
+    "verdict": "1f00c2aa" as const,
+    "witnesses": [{
+      "name": "seen" as const,
+      "ok": true,
+      "text": "1f00c2aa" as const,
+    }],
+  };
+export const isExplanation6: Explanation = aExplanation6;
+
+const aExplanation7 = {
+    "asked": "1f00c2aa" as const,
     "change": [],
     "verdict": "1f00c2aa" as const,
     "witnesses": [],
   };
-export const isExplanation5: Explanation = aExplanation5;
+export const isExplanation7: Explanation = aExplanation7;
 
 const aFlowList0 = {
     "bridged": [{
@@ -1357,6 +1504,224 @@ const aFlowList4 = {
       "directions": {
         "original": {
           "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "source": "1f00c2aa" as const,
+      "state": "known" as const,
+    }],
+    "flows": [{
+      "age_seconds": 1,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "xdp" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "id": "1f00c2aa" as const,
+      "mark": 1,
+      "original": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "protocol": "tcp" as const,
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "reply": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "state": "known" as const,
+      "translated": {
+        "dnat": true,
+        "snat": true,
+      },
+      "zone": 1,
+    }],
+    "matched": 1,
+  };
+export const isFlowList4: FlowList = aFlowList4;
+
+const aFlowList5 = {
+    "bridged": [{
+      "age_seconds": 1,
+      "destination": "1f00c2aa" as const,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "source": "1f00c2aa" as const,
+      "state": "declined" as const,
+    }],
+    "flows": [{
+      "age_seconds": 1,
+      "directions": {
+        "original": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+        "reply": {
+          "bytes": 1,
+          "encapsulation_in": "1f00c2aa" as const,
+          "hook": "tc" as const,
+          "hop": 1,
+          "longest": 1,
+          "packets": 1,
+          "port_in": "1f00c2aa" as const,
+          "port_out": "1f00c2aa" as const,
+          "proven": true,
+          "ttl": {
+            "highest": 1,
+            "lowest": 1,
+          },
+        },
+      },
+      "id": "1f00c2aa" as const,
+      "mark": 1,
+      "original": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "protocol": "udp" as const,
+      "reason": {
+        "code": "1f00c2aa" as const,
+        "hint": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      },
+      "reply": {
+        "destination": "192.0.2.1" as const,
+        "destination_port": 1,
+        "source": "192.0.2.1" as const,
+        "source_port": 1,
+      },
+      "state": "declined" as const,
+      "translated": {
+        "dnat": true,
+        "snat": true,
+      },
+      "zone": 1,
+    }],
+    "matched": 1,
+  };
+export const isFlowList5: FlowList = aFlowList5;
+
+const aFlowList6 = {
+    "bridged": [{
+      "age_seconds": 1,
+      "destination": "1f00c2aa" as const,
+      "directions": {
+        "original": {
+          "bytes": 1,
           "packets": 1,
           "proven": true,
         },
@@ -1407,13 +1772,13 @@ const aFlowList4 = {
     }],
     "matched": 1,
   };
-export const isFlowList4: FlowList = aFlowList4;
+export const isFlowList6: FlowList = aFlowList6;
 
-const aFlowList5 = {
+const aFlowList7 = {
     "flows": [],
     "matched": 1,
   };
-export const isFlowList5: FlowList = aFlowList5;
+export const isFlowList7: FlowList = aFlowList7;
 
 const aHistory0 = {
     "by": "1f00c2aa" as const,
@@ -1961,6 +2326,44 @@ export const isPortalClients3: PortalClients = aPortalClients3;
 
 const aPortalClients4 = {
     "clients": [{
+      "account": "1f00c2aa" as const,
+      "addresses": ["192.0.2.1" as const],
+      "bytes_remaining": 1,
+      "mac": "1f00c2aa" as const,
+      "next": ["1f00c2aa" as const],
+      "other_browser": 1,
+      "seconds_remaining": 1,
+      "state": "waiting" as const,
+      "voucher": "1f00c2aa" as const,
+    }],
+    "hours": {
+      "mode": "closed" as const,
+      "seconds": 1,
+    },
+  };
+export const isPortalClients4: PortalClients = aPortalClients4;
+
+const aPortalClients5 = {
+    "clients": [{
+      "account": "1f00c2aa" as const,
+      "addresses": ["192.0.2.1" as const],
+      "bytes_remaining": 1,
+      "mac": "1f00c2aa" as const,
+      "next": ["1f00c2aa" as const],
+      "other_browser": 1,
+      "seconds_remaining": 1,
+      "state": "admitted" as const,
+      "voucher": "1f00c2aa" as const,
+    }],
+    "hours": {
+      "mode": "open" as const,
+      "seconds": 1,
+    },
+  };
+export const isPortalClients5: PortalClients = aPortalClients5;
+
+const aPortalClients6 = {
+    "clients": [{
       "account": null,
       "addresses": ["192.0.2.1" as const],
       "bytes_remaining": null,
@@ -1976,16 +2379,16 @@ const aPortalClients4 = {
       "seconds": null,
     },
   };
-export const isPortalClients4: PortalClients = aPortalClients4;
+export const isPortalClients6: PortalClients = aPortalClients6;
 
-const aPortalClients5 = {
+const aPortalClients7 = {
     "clients": [],
     "hours": {
       "mode": "vouchers" as const,
       "seconds": null,
     },
   };
-export const isPortalClients5: PortalClients = aPortalClients5;
+export const isPortalClients7: PortalClients = aPortalClients7;
 
 const aPortalFigures0 = {
     "days": [{
@@ -2100,3 +2503,1206 @@ const aPortalVoucher2 = {
     "users": [],
   };
 export const isPortalVoucher2: PortalVoucher = aPortalVoucher2;
+
+const aSetup0 = {
+    "choices": {
+      "dns": {
+        "server": "provider" as const,
+        "servers": ["192.0.2.1" as const],
+      },
+      "firewall": {
+        "blocked": [{
+          "mac": "1f00c2aa" as const,
+          "name": "1f00c2aa" as const,
+        }],
+        "forwards": [{
+          "name": "1f00c2aa" as const,
+          "port": "1f00c2aa" as const,
+          "protocol": "tcp" as const,
+          "to": "192.0.2.1" as const,
+          "to_port": "1f00c2aa" as const,
+        }],
+      },
+      "format": 1,
+      "internet": {
+        "address": "1f00c2aa" as const,
+        "apn": "1f00c2aa" as const,
+        "dns": ["192.0.2.1" as const],
+        "gateway": "192.0.2.1" as const,
+        "ipv6": true,
+        "key": "1f00c2aa" as const,
+        "kind": "dhcp" as const,
+        "modem": "1f00c2aa" as const,
+        "password": "1f00c2aa" as const,
+        "pin": "1f00c2aa" as const,
+        "radio": "1f00c2aa" as const,
+        "service": "1f00c2aa" as const,
+        "ssid": "1f00c2aa" as const,
+        "username": "1f00c2aa" as const,
+        "vlan": 1,
+      },
+      "lan": {
+        "address": "1f00c2aa" as const,
+        "count": 1,
+        "dhcp": true,
+        "first": 1,
+        "lease": "1f00c2aa" as const,
+      },
+      "mesh": {
+        "channel": 1,
+        "country": "1f00c2aa" as const,
+        "gateway": true,
+        "key": "1f00c2aa" as const,
+        "kind": "none" as const,
+        "name": "1f00c2aa" as const,
+        "radios": ["1f00c2aa" as const],
+      },
+      "openvpn": {
+        "network": "1f00c2aa" as const,
+        "on": true,
+        "port": 1,
+      },
+      "router": {
+        "language": "1f00c2aa" as const,
+        "name": "1f00c2aa" as const,
+        "password": "1f00c2aa" as const,
+        "password_hash": "1f00c2aa" as const,
+        "place": ["1f00c2aa" as const, "1f00c2aa" as const],
+        "timezone": "1f00c2aa" as const,
+      },
+      "wifi": {
+        "country": "1f00c2aa" as const,
+        "networks": [{
+          "for": "lan" as const,
+          "hidden": true,
+          "key": "1f00c2aa" as const,
+          "radios": ["1f00c2aa" as const],
+          "roaming": true,
+          "security": "mixed" as const,
+          "ssid": "1f00c2aa" as const,
+        }],
+      },
+      "wireguard": {
+        "address": "1f00c2aa" as const,
+        "clients": [{
+          "address": "192.0.2.1" as const,
+          "name": "1f00c2aa" as const,
+          "preshared_key": "1f00c2aa" as const,
+          "public_key": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
+        "on": true,
+        "port": 1,
+        "private_key": "1f00c2aa" as const,
+      },
+    },
+    "kept": ["1f00c2aa" as const],
+    "model": "1f00c2aa" as const,
+    "pending": {
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
+    "ports": ["1f00c2aa" as const],
+    "radios": [{
+      "apup": true,
+      "bands": ["1f00c2aa" as const],
+      "mesh": true,
+      "name": "1f00c2aa" as const,
+      "wpa3": true,
+    }],
+    "release": {
+      "known": true,
+      "name": "1f00c2aa" as const,
+      "version": "1f00c2aa" as const,
+    },
+    "states": [{
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    }],
+  };
+export const isSetup0: Setup = aSetup0;
+
+const aSetup1 = {
+    "choices": {
+      "dns": {
+        "server": "own" as const,
+        "servers": ["192.0.2.1" as const],
+      },
+      "firewall": {
+        "blocked": [{
+          "mac": "1f00c2aa" as const,
+          "name": "1f00c2aa" as const,
+        }],
+        "forwards": [{
+          "name": "1f00c2aa" as const,
+          "port": "1f00c2aa" as const,
+          "protocol": "udp" as const,
+          "to": "192.0.2.1" as const,
+          "to_port": "1f00c2aa" as const,
+        }],
+      },
+      "format": 1,
+      "internet": {
+        "address": "1f00c2aa" as const,
+        "apn": "1f00c2aa" as const,
+        "dns": ["192.0.2.1" as const],
+        "gateway": "192.0.2.1" as const,
+        "ipv6": true,
+        "key": "1f00c2aa" as const,
+        "kind": "static" as const,
+        "modem": "1f00c2aa" as const,
+        "password": "1f00c2aa" as const,
+        "pin": "1f00c2aa" as const,
+        "radio": "1f00c2aa" as const,
+        "service": "1f00c2aa" as const,
+        "ssid": "1f00c2aa" as const,
+        "username": "1f00c2aa" as const,
+        "vlan": 1,
+      },
+      "lan": {
+        "address": "1f00c2aa" as const,
+        "count": 1,
+        "dhcp": true,
+        "first": 1,
+        "lease": "1f00c2aa" as const,
+      },
+      "mesh": {
+        "channel": 1,
+        "country": "1f00c2aa" as const,
+        "gateway": true,
+        "key": "1f00c2aa" as const,
+        "kind": "batman" as const,
+        "name": "1f00c2aa" as const,
+        "radios": ["1f00c2aa" as const],
+      },
+      "openvpn": {
+        "network": "1f00c2aa" as const,
+        "on": true,
+        "port": 1,
+      },
+      "router": {
+        "language": "1f00c2aa" as const,
+        "name": "1f00c2aa" as const,
+        "password": "1f00c2aa" as const,
+        "password_hash": "1f00c2aa" as const,
+        "place": ["1f00c2aa" as const, "1f00c2aa" as const],
+        "timezone": "1f00c2aa" as const,
+      },
+      "wifi": {
+        "country": "1f00c2aa" as const,
+        "networks": [{
+          "for": "guest" as const,
+          "hidden": true,
+          "key": "1f00c2aa" as const,
+          "radios": ["1f00c2aa" as const],
+          "roaming": true,
+          "security": "wpa3" as const,
+          "ssid": "1f00c2aa" as const,
+        }],
+      },
+      "wireguard": {
+        "address": "1f00c2aa" as const,
+        "clients": [{
+          "address": "192.0.2.1" as const,
+          "name": "1f00c2aa" as const,
+          "preshared_key": "1f00c2aa" as const,
+          "public_key": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
+        "on": true,
+        "port": 1,
+        "private_key": "1f00c2aa" as const,
+      },
+    },
+    "kept": ["1f00c2aa" as const],
+    "model": "1f00c2aa" as const,
+    "pending": {
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
+    "ports": ["1f00c2aa" as const],
+    "radios": [{
+      "apup": true,
+      "bands": ["1f00c2aa" as const],
+      "mesh": true,
+      "name": "1f00c2aa" as const,
+      "wpa3": true,
+    }],
+    "release": {
+      "known": true,
+      "name": "1f00c2aa" as const,
+      "version": "1f00c2aa" as const,
+    },
+    "states": [{
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    }],
+  };
+export const isSetup1: Setup = aSetup1;
+
+const aSetup2 = {
+    "choices": {
+      "dns": {
+        "server": "quad9" as const,
+        "servers": ["192.0.2.1" as const],
+      },
+      "firewall": {
+        "blocked": [{
+          "mac": "1f00c2aa" as const,
+          "name": "1f00c2aa" as const,
+        }],
+        "forwards": [{
+          "name": "1f00c2aa" as const,
+          "port": "1f00c2aa" as const,
+          "protocol": "both" as const,
+          "to": "192.0.2.1" as const,
+          "to_port": "1f00c2aa" as const,
+        }],
+      },
+      "format": 1,
+      "internet": {
+        "address": "1f00c2aa" as const,
+        "apn": "1f00c2aa" as const,
+        "dns": ["192.0.2.1" as const],
+        "gateway": "192.0.2.1" as const,
+        "ipv6": true,
+        "key": "1f00c2aa" as const,
+        "kind": "pppoe" as const,
+        "modem": "1f00c2aa" as const,
+        "password": "1f00c2aa" as const,
+        "pin": "1f00c2aa" as const,
+        "radio": "1f00c2aa" as const,
+        "service": "1f00c2aa" as const,
+        "ssid": "1f00c2aa" as const,
+        "username": "1f00c2aa" as const,
+        "vlan": 1,
+      },
+      "lan": {
+        "address": "1f00c2aa" as const,
+        "count": 1,
+        "dhcp": true,
+        "first": 1,
+        "lease": "1f00c2aa" as const,
+      },
+      "mesh": {
+        "channel": 1,
+        "country": "1f00c2aa" as const,
+        "gateway": true,
+        "key": "1f00c2aa" as const,
+        "kind": "apup" as const,
+        "name": "1f00c2aa" as const,
+        "radios": ["1f00c2aa" as const],
+      },
+      "openvpn": {
+        "network": "1f00c2aa" as const,
+        "on": true,
+        "port": 1,
+      },
+      "router": {
+        "language": "1f00c2aa" as const,
+        "name": "1f00c2aa" as const,
+        "password": "1f00c2aa" as const,
+        "password_hash": "1f00c2aa" as const,
+        "place": ["1f00c2aa" as const, "1f00c2aa" as const],
+        "timezone": "1f00c2aa" as const,
+      },
+      "wifi": {
+        "country": "1f00c2aa" as const,
+        "networks": [{
+          "for": "lan" as const,
+          "hidden": true,
+          "key": "1f00c2aa" as const,
+          "radios": ["1f00c2aa" as const],
+          "roaming": true,
+          "security": "wpa2" as const,
+          "ssid": "1f00c2aa" as const,
+        }],
+      },
+      "wireguard": {
+        "address": "1f00c2aa" as const,
+        "clients": [{
+          "address": "192.0.2.1" as const,
+          "name": "1f00c2aa" as const,
+          "preshared_key": "1f00c2aa" as const,
+          "public_key": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
+        "on": true,
+        "port": 1,
+        "private_key": "1f00c2aa" as const,
+      },
+    },
+    "kept": ["1f00c2aa" as const],
+    "model": "1f00c2aa" as const,
+    "pending": {
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
+    "ports": ["1f00c2aa" as const],
+    "radios": [{
+      "apup": true,
+      "bands": ["1f00c2aa" as const],
+      "mesh": true,
+      "name": "1f00c2aa" as const,
+      "wpa3": true,
+    }],
+    "release": {
+      "known": true,
+      "name": "1f00c2aa" as const,
+      "version": "1f00c2aa" as const,
+    },
+    "states": [{
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    }],
+  };
+export const isSetup2: Setup = aSetup2;
+
+const aSetup3 = {
+    "choices": {
+      "dns": {
+        "server": "digitalegesellschaft" as const,
+        "servers": ["192.0.2.1" as const],
+      },
+      "firewall": {
+        "blocked": [{
+          "mac": "1f00c2aa" as const,
+          "name": "1f00c2aa" as const,
+        }],
+        "forwards": [{
+          "name": "1f00c2aa" as const,
+          "port": "1f00c2aa" as const,
+          "protocol": "tcp" as const,
+          "to": "192.0.2.1" as const,
+          "to_port": "1f00c2aa" as const,
+        }],
+      },
+      "format": 1,
+      "internet": {
+        "address": "1f00c2aa" as const,
+        "apn": "1f00c2aa" as const,
+        "dns": ["192.0.2.1" as const],
+        "gateway": "192.0.2.1" as const,
+        "ipv6": true,
+        "key": "1f00c2aa" as const,
+        "kind": "mobile" as const,
+        "modem": "1f00c2aa" as const,
+        "password": "1f00c2aa" as const,
+        "pin": "1f00c2aa" as const,
+        "radio": "1f00c2aa" as const,
+        "service": "1f00c2aa" as const,
+        "ssid": "1f00c2aa" as const,
+        "username": "1f00c2aa" as const,
+        "vlan": 1,
+      },
+      "lan": {
+        "address": "1f00c2aa" as const,
+        "count": 1,
+        "dhcp": true,
+        "first": 1,
+        "lease": "1f00c2aa" as const,
+      },
+      "mesh": {
+        "channel": 1,
+        "country": "1f00c2aa" as const,
+        "gateway": true,
+        "key": "1f00c2aa" as const,
+        "kind": "none" as const,
+        "name": "1f00c2aa" as const,
+        "radios": ["1f00c2aa" as const],
+      },
+      "openvpn": {
+        "network": "1f00c2aa" as const,
+        "on": true,
+        "port": 1,
+      },
+      "router": {
+        "language": "1f00c2aa" as const,
+        "name": "1f00c2aa" as const,
+        "password": "1f00c2aa" as const,
+        "password_hash": "1f00c2aa" as const,
+        "place": ["1f00c2aa" as const, "1f00c2aa" as const],
+        "timezone": "1f00c2aa" as const,
+      },
+      "wifi": {
+        "country": "1f00c2aa" as const,
+        "networks": [{
+          "for": "guest" as const,
+          "hidden": true,
+          "key": "1f00c2aa" as const,
+          "radios": ["1f00c2aa" as const],
+          "roaming": true,
+          "security": "owe" as const,
+          "ssid": "1f00c2aa" as const,
+        }],
+      },
+      "wireguard": {
+        "address": "1f00c2aa" as const,
+        "clients": [{
+          "address": "192.0.2.1" as const,
+          "name": "1f00c2aa" as const,
+          "preshared_key": "1f00c2aa" as const,
+          "public_key": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
+        "on": true,
+        "port": 1,
+        "private_key": "1f00c2aa" as const,
+      },
+    },
+    "kept": ["1f00c2aa" as const],
+    "model": "1f00c2aa" as const,
+    "pending": {
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
+    "ports": ["1f00c2aa" as const],
+    "radios": [{
+      "apup": true,
+      "bands": ["1f00c2aa" as const],
+      "mesh": true,
+      "name": "1f00c2aa" as const,
+      "wpa3": true,
+    }],
+    "release": {
+      "known": true,
+      "name": "1f00c2aa" as const,
+      "version": "1f00c2aa" as const,
+    },
+    "states": [{
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    }],
+  };
+export const isSetup3: Setup = aSetup3;
+
+const aSetup4 = {
+    "choices": {
+      "dns": {
+        "server": "mullvad" as const,
+        "servers": ["192.0.2.1" as const],
+      },
+      "firewall": {
+        "blocked": [{
+          "mac": "1f00c2aa" as const,
+          "name": "1f00c2aa" as const,
+        }],
+        "forwards": [{
+          "name": "1f00c2aa" as const,
+          "port": "1f00c2aa" as const,
+          "protocol": "udp" as const,
+          "to": "192.0.2.1" as const,
+          "to_port": "1f00c2aa" as const,
+        }],
+      },
+      "format": 1,
+      "internet": {
+        "address": "1f00c2aa" as const,
+        "apn": "1f00c2aa" as const,
+        "dns": ["192.0.2.1" as const],
+        "gateway": "192.0.2.1" as const,
+        "ipv6": true,
+        "key": "1f00c2aa" as const,
+        "kind": "wifi" as const,
+        "modem": "1f00c2aa" as const,
+        "password": "1f00c2aa" as const,
+        "pin": "1f00c2aa" as const,
+        "radio": "1f00c2aa" as const,
+        "service": "1f00c2aa" as const,
+        "ssid": "1f00c2aa" as const,
+        "username": "1f00c2aa" as const,
+        "vlan": 1,
+      },
+      "lan": {
+        "address": "1f00c2aa" as const,
+        "count": 1,
+        "dhcp": true,
+        "first": 1,
+        "lease": "1f00c2aa" as const,
+      },
+      "mesh": {
+        "channel": 1,
+        "country": "1f00c2aa" as const,
+        "gateway": true,
+        "key": "1f00c2aa" as const,
+        "kind": "batman" as const,
+        "name": "1f00c2aa" as const,
+        "radios": ["1f00c2aa" as const],
+      },
+      "openvpn": {
+        "network": "1f00c2aa" as const,
+        "on": true,
+        "port": 1,
+      },
+      "router": {
+        "language": "1f00c2aa" as const,
+        "name": "1f00c2aa" as const,
+        "password": "1f00c2aa" as const,
+        "password_hash": "1f00c2aa" as const,
+        "place": ["1f00c2aa" as const, "1f00c2aa" as const],
+        "timezone": "1f00c2aa" as const,
+      },
+      "wifi": {
+        "country": "1f00c2aa" as const,
+        "networks": [{
+          "for": "lan" as const,
+          "hidden": true,
+          "key": "1f00c2aa" as const,
+          "radios": ["1f00c2aa" as const],
+          "roaming": true,
+          "security": "open" as const,
+          "ssid": "1f00c2aa" as const,
+        }],
+      },
+      "wireguard": {
+        "address": "1f00c2aa" as const,
+        "clients": [{
+          "address": "192.0.2.1" as const,
+          "name": "1f00c2aa" as const,
+          "preshared_key": "1f00c2aa" as const,
+          "public_key": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
+        "on": true,
+        "port": 1,
+        "private_key": "1f00c2aa" as const,
+      },
+    },
+    "kept": ["1f00c2aa" as const],
+    "model": "1f00c2aa" as const,
+    "pending": {
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
+    "ports": ["1f00c2aa" as const],
+    "radios": [{
+      "apup": true,
+      "bands": ["1f00c2aa" as const],
+      "mesh": true,
+      "name": "1f00c2aa" as const,
+      "wpa3": true,
+    }],
+    "release": {
+      "known": true,
+      "name": "1f00c2aa" as const,
+      "version": "1f00c2aa" as const,
+    },
+    "states": [{
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    }],
+  };
+export const isSetup4: Setup = aSetup4;
+
+const aSetup5 = {
+    "choices": {
+      "dns": {
+        "server": "cloudflare" as const,
+        "servers": ["192.0.2.1" as const],
+      },
+      "firewall": {
+        "blocked": [{
+          "mac": "1f00c2aa" as const,
+          "name": "1f00c2aa" as const,
+        }],
+        "forwards": [{
+          "name": "1f00c2aa" as const,
+          "port": "1f00c2aa" as const,
+          "protocol": "both" as const,
+          "to": "192.0.2.1" as const,
+          "to_port": "1f00c2aa" as const,
+        }],
+      },
+      "format": 1,
+      "internet": {
+        "address": "1f00c2aa" as const,
+        "apn": "1f00c2aa" as const,
+        "dns": ["192.0.2.1" as const],
+        "gateway": "192.0.2.1" as const,
+        "ipv6": true,
+        "key": "1f00c2aa" as const,
+        "kind": "none" as const,
+        "modem": "1f00c2aa" as const,
+        "password": "1f00c2aa" as const,
+        "pin": "1f00c2aa" as const,
+        "radio": "1f00c2aa" as const,
+        "service": "1f00c2aa" as const,
+        "ssid": "1f00c2aa" as const,
+        "username": "1f00c2aa" as const,
+        "vlan": 1,
+      },
+      "lan": {
+        "address": "1f00c2aa" as const,
+        "count": 1,
+        "dhcp": true,
+        "first": 1,
+        "lease": "1f00c2aa" as const,
+      },
+      "mesh": {
+        "channel": 1,
+        "country": "1f00c2aa" as const,
+        "gateway": true,
+        "key": "1f00c2aa" as const,
+        "kind": "apup" as const,
+        "name": "1f00c2aa" as const,
+        "radios": ["1f00c2aa" as const],
+      },
+      "openvpn": {
+        "network": "1f00c2aa" as const,
+        "on": true,
+        "port": 1,
+      },
+      "router": {
+        "language": "1f00c2aa" as const,
+        "name": "1f00c2aa" as const,
+        "password": "1f00c2aa" as const,
+        "password_hash": "1f00c2aa" as const,
+        "place": ["1f00c2aa" as const, "1f00c2aa" as const],
+        "timezone": "1f00c2aa" as const,
+      },
+      "wifi": {
+        "country": "1f00c2aa" as const,
+        "networks": [{
+          "for": "guest" as const,
+          "hidden": true,
+          "key": "1f00c2aa" as const,
+          "radios": ["1f00c2aa" as const],
+          "roaming": true,
+          "security": "mixed" as const,
+          "ssid": "1f00c2aa" as const,
+        }],
+      },
+      "wireguard": {
+        "address": "1f00c2aa" as const,
+        "clients": [{
+          "address": "192.0.2.1" as const,
+          "name": "1f00c2aa" as const,
+          "preshared_key": "1f00c2aa" as const,
+          "public_key": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
+        "on": true,
+        "port": 1,
+        "private_key": "1f00c2aa" as const,
+      },
+    },
+    "kept": ["1f00c2aa" as const],
+    "model": "1f00c2aa" as const,
+    "pending": {
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
+    "ports": ["1f00c2aa" as const],
+    "radios": [{
+      "apup": true,
+      "bands": ["1f00c2aa" as const],
+      "mesh": true,
+      "name": "1f00c2aa" as const,
+      "wpa3": true,
+    }],
+    "release": {
+      "known": true,
+      "name": "1f00c2aa" as const,
+      "version": "1f00c2aa" as const,
+    },
+    "states": [{
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    }],
+  };
+export const isSetup5: Setup = aSetup5;
+
+const aSetup6 = {
+    "choices": {
+      "format": 1,
+    },
+    "kept": ["1f00c2aa" as const],
+    "model": null,
+    "pending": null,
+    "ports": ["1f00c2aa" as const],
+    "radios": [{
+      "apup": true,
+      "bands": ["1f00c2aa" as const],
+      "mesh": true,
+      "name": "1f00c2aa" as const,
+      "wpa3": true,
+    }],
+    "release": {
+      "known": true,
+      "name": "1f00c2aa" as const,
+      "version": "1f00c2aa" as const,
+    },
+    "states": [{
+      "files": ["1f00c2aa" as const],
+      "left": null,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    }],
+  };
+export const isSetup6: Setup = aSetup6;
+
+const aSetup7 = {
+    "choices": {
+      "format": 1,
+    },
+    "kept": [],
+    "model": null,
+    "pending": null,
+    "ports": [],
+    "radios": [],
+    "release": {
+      "known": true,
+      "name": "1f00c2aa" as const,
+      "version": "1f00c2aa" as const,
+    },
+    "states": [],
+  };
+export const isSetup7: Setup = aSetup7;
+
+const aPlan0 = {
+    "address": "1f00c2aa" as const,
+    "lines": [{
+      "added": true,
+      "address": "1f00c2aa" as const,
+      "list": true,
+      "value": "1f00c2aa" as const,
+    }],
+    "problems": [{
+      "field": "1f00c2aa" as const,
+      "hint": "1f00c2aa" as const,
+      "problem": "1f00c2aa" as const,
+      "says": "1f00c2aa" as const,
+      "values": {
+        "1f00c2aa": "1f00c2aa" as const,
+      },
+    }],
+    "sentences": [{
+      "says": "1f00c2aa" as const,
+      "sentence": "1f00c2aa" as const,
+      "step": "1f00c2aa" as const,
+      "values": {
+        "1f00c2aa": "1f00c2aa" as const,
+      },
+    }],
+    "strength": {
+      "score": 1,
+      "suggestions": ["1f00c2aa" as const],
+      "warning": "1f00c2aa" as const,
+    },
+  };
+export const isPlan0: Plan = aPlan0;
+
+const aPlan1 = {
+    "address": null,
+    "lines": [{
+      "added": true,
+      "address": "1f00c2aa" as const,
+      "list": true,
+      "value": "1f00c2aa" as const,
+    }],
+    "problems": [{
+      "field": "1f00c2aa" as const,
+      "hint": "1f00c2aa" as const,
+      "problem": "1f00c2aa" as const,
+      "says": "1f00c2aa" as const,
+      "values": {
+        "1f00c2aa": "1f00c2aa" as const,
+      },
+    }],
+    "sentences": [{
+      "says": "1f00c2aa" as const,
+      "sentence": "1f00c2aa" as const,
+      "step": "1f00c2aa" as const,
+      "values": {
+        "1f00c2aa": "1f00c2aa" as const,
+      },
+    }],
+    "strength": null,
+  };
+export const isPlan1: Plan = aPlan1;
+
+const aPlan2 = {
+    "address": null,
+    "lines": [],
+    "problems": [],
+    "sentences": [],
+    "strength": null,
+  };
+export const isPlan2: Plan = aPlan2;
+
+const aApplied0 = {
+    "address": "1f00c2aa" as const,
+    "change": {
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
+    "once": [{
+      "file": "1f00c2aa" as const,
+      "name": "1f00c2aa" as const,
+      "qr": {
+        "path": "1f00c2aa" as const,
+        "side": 1,
+      },
+    }],
+  };
+export const isApplied0: Applied = aApplied0;
+
+const aApplied1 = {
+    "address": null,
+    "change": {
+      "files": ["1f00c2aa" as const],
+      "left": null,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
+    "once": [{
+      "file": "1f00c2aa" as const,
+      "name": "1f00c2aa" as const,
+      "qr": {
+        "path": "1f00c2aa" as const,
+        "side": 1,
+      },
+    }],
+  };
+export const isApplied1: Applied = aApplied1;
+
+const aApplied2 = {
+    "address": null,
+    "change": {
+      "files": [],
+      "left": null,
+      "lines": [],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
+    "once": [],
+  };
+export const isApplied2: Applied = aApplied2;
+
+const aDetection0 = {
+    "evidence": [{
+      "after": 1,
+      "fields": {
+        "1f00c2aa": ["1f00c2aa" as const],
+      },
+      "kind": "1f00c2aa" as const,
+      "text": "1f00c2aa" as const,
+      "vlan": 1,
+    }],
+    "failed": "1f00c2aa" as const,
+    "port": "1f00c2aa" as const,
+    "running": true,
+    "suggestion": {
+      "details": {
+        "addresses": ["1f00c2aa" as const],
+        "aftr": "1f00c2aa" as const,
+        "concentrators": ["1f00c2aa" as const],
+        "delegated": ["1f00c2aa" as const],
+        "dns": ["1f00c2aa" as const],
+        "gateway": "1f00c2aa" as const,
+        "ipv6": true,
+        "nat64": "1f00c2aa" as const,
+        "network": "1f00c2aa" as const,
+        "portal": "1f00c2aa" as const,
+        "prefixes": ["1f00c2aa" as const],
+        "servers": ["1f00c2aa" as const],
+        "services": ["1f00c2aa" as const],
+        "shared": ["1f00c2aa" as const],
+      },
+      "internet": "dhcp" as const,
+      "lan": {
+        "former": "1f00c2aa" as const,
+        "network": "1f00c2aa" as const,
+        "why": "1f00c2aa" as const,
+      },
+      "sure": true,
+      "untold": ["1f00c2aa" as const],
+      "vlan": 1,
+      "why": ["1f00c2aa" as const],
+    },
+  };
+export const isDetection0: Detection = aDetection0;
+
+const aDetection1 = {
+    "evidence": [{
+      "after": 1,
+      "fields": {
+        "1f00c2aa": ["1f00c2aa" as const],
+      },
+      "kind": "1f00c2aa" as const,
+      "text": "1f00c2aa" as const,
+      "vlan": 1,
+    }],
+    "failed": "1f00c2aa" as const,
+    "port": "1f00c2aa" as const,
+    "running": true,
+    "suggestion": {
+      "details": {
+        "addresses": ["1f00c2aa" as const],
+        "aftr": "1f00c2aa" as const,
+        "concentrators": ["1f00c2aa" as const],
+        "delegated": ["1f00c2aa" as const],
+        "dns": ["1f00c2aa" as const],
+        "gateway": "1f00c2aa" as const,
+        "ipv6": true,
+        "nat64": "1f00c2aa" as const,
+        "network": "1f00c2aa" as const,
+        "portal": "1f00c2aa" as const,
+        "prefixes": ["1f00c2aa" as const],
+        "servers": ["1f00c2aa" as const],
+        "services": ["1f00c2aa" as const],
+        "shared": ["1f00c2aa" as const],
+      },
+      "internet": "static" as const,
+      "lan": {
+        "former": "1f00c2aa" as const,
+        "network": "1f00c2aa" as const,
+        "why": "1f00c2aa" as const,
+      },
+      "sure": true,
+      "untold": ["1f00c2aa" as const],
+      "vlan": 1,
+      "why": ["1f00c2aa" as const],
+    },
+  };
+export const isDetection1: Detection = aDetection1;
+
+const aDetection2 = {
+    "evidence": [{
+      "after": 1,
+      "fields": {
+        "1f00c2aa": ["1f00c2aa" as const],
+      },
+      "kind": "1f00c2aa" as const,
+      "text": "1f00c2aa" as const,
+      "vlan": 1,
+    }],
+    "failed": "1f00c2aa" as const,
+    "port": "1f00c2aa" as const,
+    "running": true,
+    "suggestion": {
+      "details": {
+        "addresses": ["1f00c2aa" as const],
+        "aftr": "1f00c2aa" as const,
+        "concentrators": ["1f00c2aa" as const],
+        "delegated": ["1f00c2aa" as const],
+        "dns": ["1f00c2aa" as const],
+        "gateway": "1f00c2aa" as const,
+        "ipv6": true,
+        "nat64": "1f00c2aa" as const,
+        "network": "1f00c2aa" as const,
+        "portal": "1f00c2aa" as const,
+        "prefixes": ["1f00c2aa" as const],
+        "servers": ["1f00c2aa" as const],
+        "services": ["1f00c2aa" as const],
+        "shared": ["1f00c2aa" as const],
+      },
+      "internet": "pppoe" as const,
+      "lan": {
+        "former": "1f00c2aa" as const,
+        "network": "1f00c2aa" as const,
+        "why": "1f00c2aa" as const,
+      },
+      "sure": true,
+      "untold": ["1f00c2aa" as const],
+      "vlan": 1,
+      "why": ["1f00c2aa" as const],
+    },
+  };
+export const isDetection2: Detection = aDetection2;
+
+const aDetection3 = {
+    "evidence": [{
+      "after": 1,
+      "fields": {
+        "1f00c2aa": ["1f00c2aa" as const],
+      },
+      "kind": "1f00c2aa" as const,
+      "text": "1f00c2aa" as const,
+      "vlan": 1,
+    }],
+    "failed": "1f00c2aa" as const,
+    "port": "1f00c2aa" as const,
+    "running": true,
+    "suggestion": {
+      "details": {
+        "addresses": ["1f00c2aa" as const],
+        "aftr": "1f00c2aa" as const,
+        "concentrators": ["1f00c2aa" as const],
+        "delegated": ["1f00c2aa" as const],
+        "dns": ["1f00c2aa" as const],
+        "gateway": "1f00c2aa" as const,
+        "ipv6": true,
+        "nat64": "1f00c2aa" as const,
+        "network": "1f00c2aa" as const,
+        "portal": "1f00c2aa" as const,
+        "prefixes": ["1f00c2aa" as const],
+        "servers": ["1f00c2aa" as const],
+        "services": ["1f00c2aa" as const],
+        "shared": ["1f00c2aa" as const],
+      },
+      "internet": "dhcpv6-only" as const,
+      "lan": {
+        "former": "1f00c2aa" as const,
+        "network": "1f00c2aa" as const,
+        "why": "1f00c2aa" as const,
+      },
+      "sure": true,
+      "untold": ["1f00c2aa" as const],
+      "vlan": 1,
+      "why": ["1f00c2aa" as const],
+    },
+  };
+export const isDetection3: Detection = aDetection3;
+
+const aDetection4 = {
+    "evidence": [{
+      "after": 1,
+      "fields": {
+        "1f00c2aa": ["1f00c2aa" as const],
+      },
+      "kind": "1f00c2aa" as const,
+      "text": "1f00c2aa" as const,
+      "vlan": 1,
+    }],
+    "failed": "1f00c2aa" as const,
+    "port": "1f00c2aa" as const,
+    "running": true,
+    "suggestion": {
+      "details": {
+        "addresses": ["1f00c2aa" as const],
+        "aftr": "1f00c2aa" as const,
+        "concentrators": ["1f00c2aa" as const],
+        "delegated": ["1f00c2aa" as const],
+        "dns": ["1f00c2aa" as const],
+        "gateway": "1f00c2aa" as const,
+        "ipv6": true,
+        "nat64": "1f00c2aa" as const,
+        "network": "1f00c2aa" as const,
+        "portal": "1f00c2aa" as const,
+        "prefixes": ["1f00c2aa" as const],
+        "servers": ["1f00c2aa" as const],
+        "services": ["1f00c2aa" as const],
+        "shared": ["1f00c2aa" as const],
+      },
+      "internet": "none" as const,
+      "lan": {
+        "former": "1f00c2aa" as const,
+        "network": "1f00c2aa" as const,
+        "why": "1f00c2aa" as const,
+      },
+      "sure": true,
+      "untold": ["1f00c2aa" as const],
+      "vlan": 1,
+      "why": ["1f00c2aa" as const],
+    },
+  };
+export const isDetection4: Detection = aDetection4;
+
+const aDetection5 = {
+    "evidence": [{
+      "after": 1,
+      "fields": {
+        "1f00c2aa": ["1f00c2aa" as const],
+      },
+      "kind": "1f00c2aa" as const,
+      "text": "1f00c2aa" as const,
+      "vlan": null,
+    }],
+    "failed": null,
+    "port": "1f00c2aa" as const,
+    "running": true,
+    "suggestion": null,
+  };
+export const isDetection5: Detection = aDetection5;
+
+const aDetection6 = {
+    "evidence": [],
+    "failed": null,
+    "port": "1f00c2aa" as const,
+    "running": true,
+    "suggestion": null,
+  };
+export const isDetection6: Detection = aDetection6;
+
+const aJoin0 = {
+    "document": "1f00c2aa" as const,
+    "qr": {
+      "path": "1f00c2aa" as const,
+      "side": 1,
+    },
+  };
+export const isJoin0: Join = aJoin0;

@@ -21,7 +21,7 @@ import {
 } from "../../src/modules/setup/core/place";
 import { STEPS, stepOf, stepOfField, within } from "../../src/modules/setup/core/steps";
 import { removed, set, wizard } from "../../src/modules/setup/store";
-import type { Choices, Suggestion } from "../../src/modules/setup/types";
+import type { Choices, Details, Suggestion } from "../../src/modules/setup/types";
 
 const FORM: Choices = {
   format: 1,
@@ -109,15 +109,30 @@ test("a number takes digits as long as it can be one", () => {
   assert.deepEqual(list(" 1.1.1.1,  9.9.9.9\n"), ["1.1.1.1", "9.9.9.9"]);
 });
 
+/** Of a look at the uplink that told nothing. */
+const NOTHING: Details = {
+  services: [],
+  concentrators: [],
+  servers: [],
+  addresses: [],
+  network: null,
+  gateway: null,
+  dns: [],
+  prefixes: [],
+  delegated: [],
+  ipv6: false,
+  aftr: null,
+  shared: [],
+  nat64: null,
+  portal: null,
+};
+
 test("what was found out comes into the form", () => {
   const found: Suggestion = {
-    kind: "pppoe",
+    internet: "pppoe",
     vlan: 7,
-    address: null,
-    gateway: null,
-    dns: [],
-    services: ["one", "two"],
-    lan: "192.168.7.1/24",
+    details: { ...NOTHING, services: ["one", "two"] },
+    lan: { former: "192.168.1.0/24", network: "192.168.7.0/24", why: "" },
     why: [],
     sure: true,
     untold: [],
@@ -130,9 +145,17 @@ test("what was found out comes into the form", () => {
   assert.equal(form.internet?.username, "old");
   assert.equal(form.lan?.address, "192.168.7.1/24");
   assert.equal(form.lan?.count, 10);
-  assert.equal(take(FORM, { ...found, services: ["one"] }).internet?.service, "one");
-  assert.equal(take(FORM, { ...found, kind: "ipv6", lan: null }).internet?.kind, "dhcp");
-  assert.equal(take(FORM, { ...found, kind: "none" }), FORM);
+  const one = { ...found, details: { ...NOTHING, services: ["one"] } };
+  assert.equal(take(FORM, one).internet?.service, "one");
+  const only6 = take(FORM, { ...found, internet: "dhcpv6-only", lan: null });
+  assert.deepEqual([only6.internet?.kind, only6.internet?.ipv6], ["dhcp", true]);
+  assert.equal(only6.lan, FORM.lan);
+  assert.equal(take(FORM, { ...found, internet: "none" }), FORM);
+  // A static network: its router is known, but not which address is free.
+  const details = { ...NOTHING, gateway: "198.51.100.1", dns: ["198.51.100.2"] };
+  const fixed = take(FORM, { ...found, internet: "static", details }).internet;
+  assert.deepEqual([fixed?.address, fixed?.gateway], ["", "198.51.100.1"]);
+  assert.deepEqual(fixed?.dns, ["198.51.100.2"]);
 });
 
 test("what is said of an element goes with it where another is removed", () => {

@@ -37,7 +37,13 @@ impl<'de, V: Visitor<'de>> fmt::Display for Wanted<'_, V> {
 /// A text that everything here can be read from: an address, or a flow's id.
 fn text<'de, V: Visitor<'de>>(visitor: &V) -> &'static str {
     match Wanted(visitor).to_string() {
-        wanted if wanted.contains("IP address") => "192.0.2.1",
+        wanted
+            if ["IP address", "IPv4 address"]
+                .iter()
+                .any(|of| wanted.contains(of)) =>
+        {
+            "192.0.2.1"
+        }
         _ => "1f00c2aa",
     }
 }

@@ -20,8 +20,9 @@ export interface Router {
   language?: string;
   timezone?: string;
   password?: string;
+  password_hash?: string;
   /** Degrees north and east, as text. */
-  place?: [string, string];
+  place?: string[];
 }
 
 export type Uplink = "dhcp" | "static" | "pppoe" | "mobile" | "wifi" | "none";
@@ -74,11 +75,18 @@ export interface Mesh {
   name?: string;
   key?: string;
   radios?: string[];
+  country?: string;
   channel?: number | null;
   gateway?: boolean;
 }
 
-export type DnsServer = "provider" | "own" | "quad9" | "digitalcourage" | "mullvad" | "cloudflare";
+export type DnsServer =
+  | "provider"
+  | "own"
+  | "quad9"
+  | "digitalegesellschaft"
+  | "mullvad"
+  | "cloudflare";
 
 export interface Dns {
   server: DnsServer;
@@ -89,6 +97,8 @@ export interface WireGuard {
   on: boolean;
   port: number;
   address: string;
+  /** By what clients find the router from outside. */
+  endpoint?: string;
   private_key?: string;
   clients?: WireGuardClient[];
 }
@@ -210,29 +220,58 @@ export interface ClientFile {
   qr: { side: number; path: string };
 }
 
+/** A look at the uplink that goes on, or is over. */
 export interface Detection {
   running: boolean;
+  port: string;
   evidence: Evidence[];
   suggestion: Suggestion | null;
+  /** Why it could not be done, and what to do. */
+  failed: string | null;
 }
 
+/** Something that was heard. */
 export interface Evidence {
-  at_ms: number;
   kind: string;
   vlan: number | null;
-  says: string;
+  /** Milliseconds after the start. */
+  after: number;
+  fields: Record<string, string[]>;
+  text: string;
 }
 
+/** How the router is to reach the Internet. */
 export interface Suggestion {
-  kind: "dhcp" | "static" | "pppoe" | "ipv6" | "none";
+  internet: "dhcp" | "static" | "pppoe" | "dhcpv6-only" | "none";
   vlan: number | null;
-  address: string | null;
-  gateway: string | null;
-  dns: string[];
-  services: string[];
+  details: Details;
   /** Another network for the inside, where the provider has the same. */
-  lan: string | null;
+  lan: { former: string; network: string | null; why: string } | null;
   why: string[];
   sure: boolean;
   untold: string[];
+}
+
+/** What was learned of a way to the Internet. */
+export interface Details {
+  services: string[];
+  concentrators: string[];
+  servers: string[];
+  addresses: string[];
+  network: string | null;
+  gateway: string | null;
+  dns: string[];
+  prefixes: string[];
+  delegated: string[];
+  ipv6: boolean;
+  aftr: string | null;
+  shared: string[];
+  nat64: string | null;
+  portal: string | null;
+}
+
+/** What another node needs to join the mesh: a secret. */
+export interface Join {
+  document: string;
+  qr: { side: number; path: string };
 }

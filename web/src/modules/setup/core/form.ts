@@ -130,10 +130,16 @@ export function digits(typed: string, most: number): number | null {
 /** Addresses with commas, spaces or line ends between them. */
 export const list = (typed: string): string[] => typed.split(/[\s,;]+/).filter(Boolean);
 
+/** The first address of a network, with its length: of `192.168.7.0/24`, `192.168.7.1/24`. */
+export const firstIn = (network: string): string =>
+  network.replace(/\.(\d+)\//, (_, last) => `.${Number(last) + 1}/`);
+
 /** What was found out, in the form. */
 export function take(form: Choices, found: Suggestion): Choices {
-  const kind = found.kind === "ipv6" ? "dhcp" : found.kind;
+  const only6 = found.internet === "dhcpv6-only";
+  const kind = only6 ? "dhcp" : found.internet;
   if (kind === "none") return form;
+  const { gateway, dns, services } = found.details;
   const taken: Choices = {
     ...form,
     internet: {
@@ -141,16 +147,20 @@ export function take(form: Choices, found: Suggestion): Choices {
       kind,
       vlan: found.vlan,
       ...(kind === "static" && {
-        address: found.address ?? "",
-        gateway: found.gateway ?? "",
-        dns: found.dns,
+        // Which address is free nobody on the wire can tell.
+        address: "",
+        gateway: gateway ?? "",
+        dns,
       }),
       // One name is a suggestion; of several the reader chooses.
-      ...(kind === "pppoe" && { service: found.services.length === 1 ? found.services[0] : "" }),
+      ...(kind === "pppoe" && { service: services.length === 1 ? services[0] : "" }),
     } as NonNullable<Choices["internet"]>,
   };
-  if (found.kind === "ipv6" && taken.internet) taken.internet.ipv6 = true;
-  if (found.lan !== null) taken.lan = { ...(form.lan ?? DEFAULTS.lan), address: found.lan };
+  if (only6 && taken.internet) taken.internet.ipv6 = true;
+  const network = found.lan?.network ?? null;
+  if (network !== null) {
+    taken.lan = { ...(form.lan ?? DEFAULTS.lan), address: firstIn(network) };
+  }
   return taken;
 }
 

@@ -46,7 +46,7 @@ export const written = ({ north, east }: Place): [string, string] => [
 ];
 
 /** What was written down; `null` where it makes no place. */
-export function read(place: readonly [string, string] | undefined): Place | null {
+export function read(place: readonly string[] | undefined): Place | null {
   if (place === undefined || place.some((degrees) => degrees.trim() === "")) return null;
   const [north, east] = place.map((degrees) => Number(degrees.trim().replace(",", ".")));
   if (north === undefined || east === undefined) return null;

@@ -32,7 +32,7 @@ export function Detect() {
     if (busy) return;
     setBusy(true);
     setFailure(null);
-    setSeen({ running: true, evidence: [], suggestion: null });
+    setSeen({ running: true, port, evidence: [], suggestion: null, failed: null });
     try {
       await send("setup/detect", { port: port === "" ? null : port });
       for (let running = true; running && !gone.current; ) {
@@ -77,10 +77,10 @@ export function Detect() {
             {seen.evidence.length === 0 && <p class="hint">{t("detect.nothing")}</p>}
             <ol class="evidence">
               {seen.evidence.map((one) => (
-                <li key={`${one.at_ms} ${one.says}`}>
-                  <span class="muted small">{format().fewDigits(one.at_ms / 1000)} s</span>
+                <li key={`${one.after} ${one.text}`}>
+                  <span class="muted small">{format().fewDigits(one.after / 1000)} s</span>
                   <span>
-                    <Told text={one.says} />
+                    <Told text={one.text} />
                     {one.vlan !== null && (
                       <span class="tag">{t("detect.vlan", { vlan: one.vlan })}</span>
                     )}
@@ -89,6 +89,11 @@ export function Detect() {
               ))}
             </ol>
           </>
+        )}
+        {seen?.failed && (
+          <Notice kind="bad">
+            <Told text={seen.failed} />
+          </Notice>
         )}
         {seen?.suggestion && <Suggested found={seen.suggestion} />}
       </div>
@@ -103,9 +108,9 @@ function Suggested({ found }: { found: Suggestion }) {
     setTaken(true);
   };
   return (
-    <Notice kind={found.kind === "none" ? "warn" : "info"}>
+    <Notice kind={found.internet === "none" ? "warn" : "info"}>
       <p>
-        <strong>{t(`detect.found.${found.kind}`)}</strong> {!found.sure && t("detect.unsure")}
+        <strong>{t(`detect.found.${found.internet}`)}</strong> {!found.sure && t("detect.unsure")}
       </p>
       <ul class="plain-list">
         {found.why.map((why) => (
@@ -114,7 +119,9 @@ function Suggested({ found }: { found: Suggestion }) {
           </li>
         ))}
       </ul>
-      {found.lan !== null && <p>{t("detect.lan", { network: plain(found.lan) })}</p>}
+      {found.lan !== null && found.lan.network !== null && (
+        <p>{t("detect.lan", { network: plain(found.lan.network) })}</p>
+      )}
       {found.untold.length > 0 && (
         <>
           <p>{t("detect.untold")}</p>
@@ -127,7 +134,7 @@ function Suggested({ found }: { found: Suggestion }) {
           </ul>
         </>
       )}
-      {found.kind !== "none" &&
+      {found.internet !== "none" &&
         (taken ? (
           <p>{t("detect.taken")}</p>
         ) : (

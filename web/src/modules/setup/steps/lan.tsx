@@ -66,7 +66,7 @@ export function LanGroup() {
 const SERVERS: readonly DnsServer[] = [
   "provider",
   "quad9",
-  "digitalcourage",
+  "digitalegesellschaft",
   "mullvad",
   "cloudflare",
   "own",

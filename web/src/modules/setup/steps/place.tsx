@@ -32,7 +32,7 @@ export function PlaceGroup() {
   const { form } = useStore(wizard);
   const [failed, setFailed] = useState(false);
   const router = form.router ?? DEFAULTS.router;
-  const [north, east] = router.place ?? ["", ""];
+  const [north = "", east = ""] = router.place ?? [];
   const place = read(router.place);
   const problem = useProblem("router.place");
   const set = (to: [string, string]) =>

@@ -110,7 +110,7 @@ export const de: Translated<typeof en> = {
   "detect.found.dhcp": "Es ist eine Adresse zu haben: Das Internet kommt von selbst herein.",
   "detect.found.static": "Dort ist ein Netz mit festen Adressen.",
   "detect.found.pppoe": "Der Anbieter will Name und Passwort (PPPoE).",
-  "detect.found.ipv6": "Das Internet kommt von selbst herein, nur mit IPv6.",
+  "detect.found.dhcpv6-only": "Das Internet kommt von selbst herein, nur mit IPv6.",
   "detect.found.none":
     "Niemand antwortet. Steckt das Kabel im richtigen Anschluss, und ist das Modem an?",
   "detect.unsure": "Das ist eine Vermutung.",
@@ -176,7 +176,7 @@ export const de: Translated<typeof en> = {
   "dns.server.provider": "Den Anbieter",
   "dns.server.own": "Server, die ich nenne",
   "dns.server.quad9": "Quad9, verschlüsselt",
-  "dns.server.digitalcourage": "Digitalcourage, verschlüsselt",
+  "dns.server.digitalegesellschaft": "Digitale Gesellschaft, verschlüsselt",
   "dns.server.mullvad": "Mullvad, verschlüsselt",
   "dns.server.cloudflare": "Cloudflare, verschlüsselt",
   "dns.servers": "Nameserver",

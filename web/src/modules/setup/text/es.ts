@@ -108,7 +108,7 @@ export const es: Translated<typeof en> = {
   "detect.found.dhcp": "Se puede obtener una dirección: Internet llega por sí solo.",
   "detect.found.static": "Hay una red con direcciones fijas.",
   "detect.found.pppoe": "El proveedor pide nombre y contraseña (PPPoE).",
-  "detect.found.ipv6": "Internet llega por sí solo, únicamente con IPv6.",
+  "detect.found.dhcpv6-only": "Internet llega por sí solo, únicamente con IPv6.",
   "detect.found.none":
     "Nadie responde. ¿Está el cable en el puerto correcto, y el módem encendido?",
   "detect.unsure": "Es una suposición.",
@@ -173,7 +173,7 @@ export const es: Translated<typeof en> = {
   "dns.server.provider": "Al proveedor",
   "dns.server.own": "A servidores que yo indico",
   "dns.server.quad9": "Quad9, cifrado",
-  "dns.server.digitalcourage": "Digitalcourage, cifrado",
+  "dns.server.digitalegesellschaft": "Digitale Gesellschaft, cifrado",
   "dns.server.mullvad": "Mullvad, cifrado",
   "dns.server.cloudflare": "Cloudflare, cifrado",
   "dns.servers": "Servidores de nombres",

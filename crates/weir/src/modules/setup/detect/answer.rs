@@ -1,7 +1,7 @@
 //! What was found, as it is answered.
 
-use ::detect::{Details, Evidence, Lan, Suggestion};
-use answers::{SetupDetails, SetupEvidence, SetupLan, SetupSuggestion, SetupUplink};
+use ::detect::{Details, Evidence, Internet, Lan, Suggestion};
+use answers::{SetupDetails, SetupEvidence, SetupInternet, SetupLan, SetupSuggestion, SetupUplink};
 
 use super::Found;
 
@@ -30,7 +30,13 @@ pub fn evidence(heard: &Evidence) -> SetupEvidence {
 
 fn suggestion(said: &Suggestion) -> SetupSuggestion {
     SetupSuggestion {
-        internet: said.internet.word().to_owned(),
+        internet: match said.internet {
+            Internet::Dhcp => SetupInternet::Dhcp,
+            Internet::Static => SetupInternet::Static,
+            Internet::Pppoe => SetupInternet::Pppoe,
+            Internet::Ipv6Only => SetupInternet::Ipv6Only,
+            Internet::None => SetupInternet::None,
+        },
         vlan: said.vlan,
         details: details(&said.details),
         lan: said.lan.as_ref().map(lan),
