@@ -29,9 +29,8 @@ fn harmless(evidence: &[Evidence], said: &Suggestion) {
 
 /// The frame that asks for DHCP, DHCPv6 or PPPoE without a tag: its EtherType and protocol.
 fn asked(sent: &[Vec<u8>], kind: [u8; 2], protocol: u8) -> Option<&[u8]> {
-    let is = |frame: &&Vec<u8>| {
-        frame[12..14] == kind && (kind != [0x86, 0xdd] || frame[20] == protocol)
-    };
+    let is =
+        |frame: &&Vec<u8>| frame[12..14] == kind && (kind != [0x86, 0xdd] || frame[20] == protocol);
     sent.iter().find(is).map(|frame| &frame[14..])
 }
 

@@ -160,12 +160,10 @@ fn a_static_network_whose_router_is_asked_for() -> Result<(), Error> {
 #[test]
 fn a_static_network_of_two_who_ask_for_each_other() -> Result<(), Error> {
     let mut scene = Scene::new()?;
-    for (host, address, other) in [
-        ("east", "203.0.113.7/24", "203.0.113.9"),
-        ("west", "203.0.113.9/24", "203.0.113.7"),
-    ] {
-        scene.peer(host, &[address])?;
-        scene.asks(host, other)?;
+    let (east, west) = ([203, 0, 113, 7], [203, 0, 113, 9]);
+    for (host, own, other) in [("east", east, west), ("west", west, east)] {
+        scene.peer(host, &[])?;
+        scene.asks_anew(host, own, other)?;
     }
     let found = scene.found()?;
     is(&found, "static", None, false);

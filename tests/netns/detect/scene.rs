@@ -271,6 +271,16 @@ impl Scene {
         Ok(())
     }
 
+    /// Asks for another by a frame that is made, five times a second: the kernel of a host that was
+    /// asked a moment ago need not ask itself.
+    pub fn asks_anew(&mut self, role: &str, own: [u8; 4], whom: [u8; 4]) -> Result<(), Error> {
+        let from = mac(role, UP);
+        let mut frame = [[0xff; 6], from].concat();
+        frame.extend([0x08, 0x06, 0, 1, 8, 0, 6, 4, 0, 1]);
+        frame.extend([&from[..], &own, &[0; 6], &whom].concat());
+        self.says(role, frame)
+    }
+
     /// Says such a frame again and again.
     pub fn says(&mut self, role: &str, frame: Frame) -> Result<(), Error> {
         let tap = Tap::open(self.lab.node(role)?, UP)?;
