@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn the_page_is_small() {
         // Of the languages, a browser loads one.
-        let (texts, others): (Vec<_>, Vec<_>) = all()
+        let (texts, others): (Vec<&Asset>, Vec<&Asset>) = all()
             .iter()
             .partition(|asset| asset.name.starts_with("assets/text-"));
         let largest = texts

@@ -5,6 +5,8 @@ import { forget } from "./store";
 import { t } from "./text";
 import { SetupView } from "./view";
 import "./style.css";
+import "./steps/services.css";
+import "./summary.css";
 
 /** From a fresh router to a working one. */
 export const setup: Module = {
