@@ -177,6 +177,44 @@ impl Scene {
     }
 }
 
+/// A connection of the client's to the host behind the provider, which says the same again.
+struct Talk {
+    stream: TcpStream,
+    _echo: lab::Process,
+}
+
+impl Talk {
+    fn begin(scene: &Scene) -> Result<Self, Error> {
+        let far = scene.node("far")?;
+        let mut echo = std::process::Command::new("socat");
+        echo.args(["TCP-LISTEN:7,reuseaddr,fork", "EXEC:cat"]);
+        let echo = far.start(&mut echo)?;
+        wait_until("somebody listens", LIMIT, || {
+            Ok(!far.run("ss -Hltn sport = :7")?.trim().is_empty())
+        })?;
+        let client = scene.node("client")?;
+        let stream = client
+            .enter(|| TcpStream::connect(("198.51.100.1", 7)))?
+            .map_err(Error::system("connect"))?;
+        Ok(Self {
+            stream,
+            _echo: echo,
+        })
+    }
+
+    fn say(&mut self, text: &[u8; 5]) -> Result<(), Error> {
+        let mut back = [0; 5];
+        let mut said = || -> std::io::Result<()> {
+            self.stream.set_read_timeout(Some(LIMIT))?;
+            self.stream.write_all(text)?;
+            self.stream.read_exact(&mut back)
+        };
+        said().map_err(Error::system("talk"))?;
+        assert_eq!(&back, text);
+        Ok(())
+    }
+}
+
 /// A client gets its lease and reaches WAN; what is closed is closed, and what is open is open.
 #[test]
 fn a_router_of_debian_routes() -> Result<(), Error> {
@@ -229,7 +267,9 @@ fn a_router_of_debian_routes() -> Result<(), Error> {
     assert_eq!(ask(far, &format!("{WAN}:8080"))?, None);
     router.setup("confirm")?;
 
-    // A network that goes takes its files and its device with it.
+    // A network that goes takes its files and its device with it; others do not notice.
+    let mut talk = Talk::begin(&scene)?;
+    talk.say(b"first")?;
     router.uci("delete network.guest")?;
     router.uci("delete network.@device[1]")?;
     router.uci("delete dhcp.guest")?;
@@ -238,6 +278,7 @@ fn a_router_of_debian_routes() -> Result<(), Error> {
         Ok(router.run("ip link show br-guest").is_err())
     })?;
     assert_eq!(router.read("systemd/network/50-weir-br-guest.netdev"), "");
+    talk.say(b"again")?;
     scene.reaches("client")?;
     router.setup("revert")?;
     router.wait("br-guest", "192.168.30.1/24")?;
@@ -252,23 +293,10 @@ fn a_router_of_debian_routes() -> Result<(), Error> {
 fn an_address_that_nobody_confirms_goes_away() -> Result<(), Error> {
     let scene = Scene::begin()?;
     let router = &scene.router;
-    let mut echo = std::process::Command::new("socat");
-    echo.args(["TCP-LISTEN:7,reuseaddr,fork", "EXEC:cat"]);
-    let _echo = scene.node("far")?.start(&mut echo)?;
     let address = scene.lease("client", "192.168.1.1")?;
     scene.reaches("client")?;
-    let client = scene.node("client")?;
-    let mut stream = client
-        .enter(|| TcpStream::connect(("198.51.100.1", 7)))?
-        .map_err(Error::system("connect"))?;
-    let mut say = |text: &[u8; 5]| -> std::io::Result<[u8; 5]> {
-        stream.set_read_timeout(Some(LIMIT))?;
-        stream.write_all(text)?;
-        let mut back = [0; 5];
-        stream.read_exact(&mut back)?;
-        Ok(back)
-    };
-    assert_eq!(&say(b"first").map_err(Error::system("echo"))?, b"first");
+    let mut talk = Talk::begin(&scene)?;
+    talk.say(b"first")?;
 
     router.uci("set network.lan.ipaddr=192.168.7.1")?;
     router.setup("apply --within 5")?;
@@ -278,7 +306,7 @@ fn an_address_that_nobody_confirms_goes_away() -> Result<(), Error> {
     // Nobody confirms.
     router.wait("br-lan", "192.168.1.1/24")?;
     assert!(!router.has("br-lan", "192.168.7.1/24")?);
-    assert_eq!(&say(b"again").map_err(Error::system("echo"))?, b"again");
+    talk.say(b"again")?;
     scene.reaches("client")?;
     wait_until("dnsmasq serves the former addresses", LIMIT, || {
         Ok(router.read("dnsmasq.d/weir.conf").contains("192.168.1.100"))
