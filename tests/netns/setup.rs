@@ -188,8 +188,17 @@ fn a_new_address_is_confirmed_where_it_leads() -> Result<(), Error> {
         seen = router.told(old, "v1/setup/detect", None)?;
         Ok(seen["running"] == false)
     })?;
-    assert_eq!((&seen["port"], &seen["failed"]), (&json!("wan0"), &Value::Null), "{seen}");
-    assert!(seen["evidence"].as_array().is_some_and(|heard| !heard.is_empty()), "{seen}");
+    assert_eq!(
+        (&seen["port"], &seen["failed"]),
+        (&json!("wan0"), &Value::Null),
+        "{seen}"
+    );
+    assert!(
+        seen["evidence"]
+            .as_array()
+            .is_some_and(|heard| !heard.is_empty()),
+        "{seen}"
+    );
     assert!(seen["suggestion"]["untold"].is_array(), "{seen}");
 
     choices["router"]["name"] = "linde".into();

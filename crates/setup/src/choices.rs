@@ -94,6 +94,9 @@ pub struct Router {
 pub struct Internet {
     /// How.
     pub kind: Uplink,
+    /// The device that the Internet is plugged into, where the router does not know it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<String>,
     /// The provider's VLAN, 1 to 4094.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
@@ -162,6 +165,9 @@ pub enum Uplink {
 pub struct Lan {
     /// The router's address there, and the network's length: `192.168.1.1/24`.
     pub address: String,
+    /// Devices that others are plugged into, where the router does not know them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ports: Vec<String>,
     /// Whether it gives addresses to others.
     pub dhcp: bool,
     /// The first address that it gives, as a number in the network.
@@ -177,6 +183,7 @@ impl Default for Lan {
     fn default() -> Self {
         Self {
             address: "192.168.1.1/24".to_owned(),
+            ports: Vec::new(),
             dhcp: true,
             first: 100,
             count: 150,

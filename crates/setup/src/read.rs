@@ -74,6 +74,8 @@ fn internet(config: &Config, wan: &Section) -> Internet {
     let ipv6 = section(config, "network", "wan6").is_some_and(|wan6| !yes(wan6, "disabled"));
     let mut internet = Internet {
         kind,
+        // Which they are is the router's own affair: another one has others.
+        port: None,
         vlan: vlan(config, wan),
         ipv6,
         ..Internet::default()
@@ -133,6 +135,7 @@ fn lan(config: &Config) -> Option<Lan> {
     let number = |option| dhcp.and_then(|dhcp| text(dhcp, option)?.parse().ok());
     Some(Lan {
         address: inside.to_string(),
+        ports: Vec::new(),
         dhcp: dhcp.is_some_and(|dhcp| !yes(dhcp, "ignore")),
         first: number("start").unwrap_or(default.first),
         count: number("limit").unwrap_or(default.count),

@@ -238,6 +238,7 @@ fn any_internet() -> impl Strategy<Value = Internet> {
     );
     (first, second).prop_map(|(a, b)| Internet {
         kind: a.0,
+        port: None,
         vlan: a.1,
         ipv6: a.2,
         address: a.3,
@@ -312,6 +313,7 @@ fn any_choices() -> impl Strategy<Value = Choices> {
     let lan = (address(), any::<bool>(), 0..300_u32, 0..300_u32, text()).prop_map(
         |(address, dhcp, first, count, lease)| Lan {
             address,
+            ports: Vec::new(),
             dhcp,
             first,
             count,

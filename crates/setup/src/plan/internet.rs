@@ -26,8 +26,11 @@ impl Planner<'_> {
         if lacks {
             return;
         }
+        if !self.good_device("internet.port", internet.port.as_deref()) {
+            return;
+        }
         self.config.section("network", "wan", "interface");
-        let base = self.base();
+        let base = internet.port.clone().or_else(|| self.base());
         let former = self.config.get("network", "wan", "proto");
         let proto = match internet.kind {
             Uplink::Dhcp => "dhcp",

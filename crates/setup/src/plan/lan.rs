@@ -16,7 +16,44 @@ impl Planner<'_> {
             let says = format!("The router is {address} inside.");
             self.say("services", "lan", &[("address", &address)], says);
         }
+        let field = |n: usize| format!("lan.ports[{n}]");
+        let ports = lan.ports.iter().enumerate();
+        let good = ports.fold(true, |good, (n, port)| {
+            self.good_device(&field(n), Some(port)) && good
+        });
+        if good && !lan.ports.is_empty() {
+            self.lan_ports(&lan.ports);
+        }
         self.dhcp(lan, inside);
+    }
+
+    /// Plugs devices into the bridge inside, and no others but those that are no ports.
+    fn lan_ports(&mut self, wanted: &[String]) {
+        self.interface("lan");
+        let device = self.config.get("network", "lan", "device");
+        let bridge = device.and_then(|name| self.config.which("network", "device", "name", &name));
+        let Some(bridge) = bridge else {
+            let what = "a bridge inside (network.lan.device)".to_owned();
+            return self.wrong("lan.ports", &Wrong::NotHere(what));
+        };
+        let known = self.config.list("network", &bridge, "ports");
+        let mesh = known.into_iter().filter(|port| port == "bat0");
+        let all: Vec<String> = wanted.iter().cloned().chain(mesh).collect();
+        self.config.set_list("network", &bridge, "ports", &all);
+    }
+
+    /// Checks the name of a device (`dev_valid_name` of the kernel, and what UCI's lists can have).
+    pub(super) fn good_device(&mut self, field: &str, device: Option<&str>) -> bool {
+        let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_' | b'@');
+        let good = device.is_none_or(|device| {
+            (1..16).contains(&device.len())
+                && device.bytes().all(plain)
+                && !matches!(device, "." | "..")
+        });
+        if !good {
+            self.wrong(field, &Wrong::NotADevice);
+        }
+        good
     }
 
     /// An address that a router can have inside.

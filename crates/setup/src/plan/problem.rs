@@ -56,6 +56,8 @@ pub enum Wrong {
     NotAPlace,
     /// It is no language.
     NotALanguage,
+    /// It is no network device.
+    NotADevice,
     /// It is no modem's device.
     NotAModem,
     /// The router has no such radio.
@@ -157,6 +159,11 @@ impl Wrong {
                 "not-a-language",
                 "it is no language",
                 "take its letters: en, de, pt_br",
+            ),
+            Self::NotADevice => plain(
+                "not-a-device",
+                "it is no name of a network device",
+                "take one that `ip link` lists: eth0",
             ),
             Self::NotAModem => plain(
                 "not-a-modem",

@@ -29,6 +29,8 @@ export type Uplink = "dhcp" | "static" | "pppoe" | "mobile" | "wifi" | "none";
 
 export interface Internet {
   kind: Uplink;
+  /** The device, where the router does not know it. */
+  port?: string;
   vlan?: number | null;
   ipv6: boolean;
   address?: string;
@@ -47,6 +49,7 @@ export interface Internet {
 
 export interface Lan {
   address: string;
+  ports?: string[];
   dhcp: boolean;
   first: number;
   count: number;

@@ -49,6 +49,9 @@ pub fn look(etc: &Path, config: &Config, policy: Policy) -> Board {
         })
         .unwrap_or_default();
     lan.extend(word("/network/lan/device"));
+    if board.is_null() {
+        lan.extend(sockets());
+    }
     Board {
         model: word("/model/name"),
         facts: Facts {
@@ -62,6 +65,23 @@ pub fn look(etc: &Path, config: &Config, policy: Policy) -> Board {
         },
         release,
     }
+}
+
+/// Devices with a socket for a cable, where no board names them: those of hardware, without radio.
+fn sockets() -> Vec<String> {
+    let Ok(all) = fs::read_dir("/sys/class/net") else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = all
+        .flatten()
+        .filter(|entry| {
+            let has = |name: &str| entry.path().join(name).exists();
+            has("device") && !has("wireless") && !has("phy80211")
+        })
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names
 }
 
 /// The folder above `/etc`.
