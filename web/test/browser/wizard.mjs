@@ -334,6 +334,22 @@ journey(
   },
 );
 
+journey(
+  "where the answer is lost with the old address, the new one is told",
+  { allow: /ERR_FAILED/ },
+  async (page) => {
+    await logIn(page, password);
+    await visit(page, "setup-services");
+    await page.locator("#group-lan > summary").click();
+    await page.locator("#setup-lan-address").fill("192.168.9.1/24");
+    await visit(page, "setup-summary");
+    await page.locator(".notice.warn", { hasText: "192.168.9.1" }).waitFor();
+    await page.route("**/setup/apply", (route) => route.abort());
+    await page.locator(".apply .primary").click();
+    await page.locator('.apply a[href^="http://192.168.9.1:"]').waitFor();
+  },
+);
+
 journey("a former state comes back, and is confirmed like any change", {}, async (page, setup) => {
   await logIn(page, password);
   await visit(page, "setup-language");
@@ -390,6 +406,9 @@ journey(
     const says = group.locator(".wrong [lang=en]");
     await says.filter({ hasText: "no device inside has this address" }).waitFor();
     await page.locator("#setup-firewall-forwards-0-port").fill("443");
+    // The only blocked device goes; the focus is not lost with it.
+    await group.locator(".item").last().locator("> p .button").click();
+    await page.waitForFunction(() => document.activeElement?.matches(".group-body > p .button"));
     await page.locator(".progress a").nth(3).click();
     await page.locator(".step-wifi").waitFor();
     assert.equal(await page.locator("main img, main script").count(), 0);

@@ -38,6 +38,19 @@ export function PendingAbove() {
   );
 }
 
+/** Where the router is found after its address was changed. */
+export function NewAddress({ address }: { address: string }) {
+  const page = pageAt(address, location);
+  return (
+    <p>
+      {t("pending.address")}{" "}
+      <a class="code" href={page}>
+        {page}
+      </a>
+    </p>
+  );
+}
+
 function Pending() {
   const { setup, deadline, lost, applied } = useStore(wizard);
   const [, tick] = useState(0);
@@ -61,14 +74,7 @@ function Pending() {
         {t("pending.title")}
       </h2>
       <p>{t("pending.text", { why: plain(setup?.pending?.why ?? "") })}</p>
-      {address !== null && (
-        <p>
-          {t("pending.address")}{" "}
-          <a class="code" href={pageAt(address, location)}>
-            {pageAt(address, location)}
-          </a>
-        </p>
-      )}
+      {address !== null && <NewAddress address={address} />}
       <p class="pending-left" role="timer">
         {t("pending.left", { time: format().span(left) })}
       </p>

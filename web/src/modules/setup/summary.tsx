@@ -10,6 +10,7 @@ import { format } from "../../text";
 import { grouped, written } from "./core/lines";
 import { stepOfField } from "./core/steps";
 import { ProblemText, SentenceText } from "./parts/problem";
+import { NewAddress } from "./pending";
 import { apply, wizard } from "./store";
 import { plural, t } from "./text";
 import type { Plan } from "./types";
@@ -46,7 +47,9 @@ export function SummaryStep() {
       {address !== null && (
         <Notice kind="warn">{t("summary.address", { address: plain(address) })}</Notice>
       )}
-      {lines.length > 0 && problems.length === 0 && setup?.release.known && <Apply />}
+      {lines.length > 0 && problems.length === 0 && setup?.release.known && (
+        <Apply address={address} />
+      )}
       <section class="as-document" aria-labelledby="as-document">
         <h3 id="as-document">{t("summary.document")}</h3>
         <p class="hint">{t("summary.document.text")}</p>
@@ -109,7 +112,7 @@ function Difference({ plan }: { plan: Plan }) {
   );
 }
 
-function Apply() {
+function Apply({ address }: { address: string | null }) {
   const [why, setWhy] = useState<string | null>(null);
   const [within, setWithin] = useState(USUAL);
   const { busy, failure, run } = useAction<void>();
@@ -146,6 +149,7 @@ function Apply() {
         </p>
       </div>
       {failure !== null && <FailureNotice failure={failure} />}
+      {failure?.status === 0 && address !== null && <NewAddress address={address} />}
       <button type="button" class="button primary" aria-disabled={busy} onClick={start}>
         {busy ? t("summary.applying") : t("summary.apply")}
       </button>

@@ -323,7 +323,14 @@ export function Item(props: {
           type="button"
           class="button"
           aria-label={t("setup.remove.which", { name })}
-          onClick={props.remove}
+          onClick={(event) => {
+            const after = event.currentTarget.closest("fieldset")?.nextElementSibling;
+            props.remove();
+            // The last one takes the focus with it: then it goes to what stands behind.
+            setTimeout(() => {
+              if (document.activeElement === document.body) after?.querySelector("button")?.focus();
+            });
+          }}
         >
           {t("setup.remove")}
         </button>
