@@ -17,6 +17,7 @@ mod router;
 mod vpn;
 mod wifi;
 mod wireguard;
+mod words;
 
 use std::collections::BTreeMap;
 
@@ -27,6 +28,7 @@ pub use config::Config;
 pub use network::Inside;
 pub use problem::{Problem, Wrong};
 pub use router::{zone, zones};
+pub use words::{PROBLEMS, SENTENCES};
 pub(crate) use {
     config::text, config::words, config::yes, dns::over_https, firewall::blocked_of,
     firewall::forward_of, firewall::simple, vpn::openvpn_of, wifi::whom, wireguard::client_of,
@@ -178,7 +180,7 @@ impl Planner<'_> {
                 let mut n = 0;
                 move |sentence| {
                     n += 1;
-                    n <= said || sentence.sentence == "password"
+                    n <= said || sentence.sentence == "router-password"
                 }
             });
         }
@@ -198,6 +200,7 @@ impl Planner<'_> {
     }
 
     fn say(&mut self, step: &str, sentence: &str, values: &[(&str, &str)], says: String) {
+        debug_assert!(SENTENCES.contains(&sentence), "{sentence}");
         self.sentences.push(Sentence {
             step: step.to_owned(),
             sentence: sentence.to_owned(),

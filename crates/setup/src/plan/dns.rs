@@ -50,7 +50,7 @@ impl Planner<'_> {
                 }
                 servers.push(PROXY.to_owned());
                 let says = format!("The router asks {url} for names, encrypted.");
-                self.say("services", "dns-encrypted", &[("url", url)], says);
+                self.say("services", "dns", &[("server", url)], says);
             }
             (DnsServer::Own, None) => {
                 servers.extend(dns.servers.iter().map(IpAddr::to_string));
@@ -59,7 +59,7 @@ impl Planner<'_> {
                 }
                 let all = servers.join(", ");
                 let says = format!("The router asks {all} for names.");
-                self.say("services", "dns-own", &[("servers", &all)], says);
+                self.say("services", "dns", &[("server", &all)], says);
             }
             (_, None) => {
                 let says = "The router asks the provider for names.".to_owned();

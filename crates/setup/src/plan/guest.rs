@@ -59,7 +59,7 @@ impl Planner<'_> {
         let network = format!("{}/{}", inside.network(), inside.length);
         let says =
             format!("Guests have a network of their own, {network}: the Internet, nothing inside.");
-        self.say("wifi", "guests", &[("network", &network)], says);
+        self.say("wifi", "guest-network", &[("network", &network)], says);
     }
 
     /// Takes the guests' network away, if the wizard made it.

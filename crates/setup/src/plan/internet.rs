@@ -59,11 +59,11 @@ impl Planner<'_> {
             Uplink::Pppoe => self.pppoe(internet),
             Uplink::Dhcp => {
                 let says = "The provider gives the router its address.".to_owned();
-                self.say("internet", "dhcp", &[], says);
+                self.say("internet", "internet-dhcp", &[], says);
             }
             Uplink::None => {
                 let says = "The router has no Internet of its own.".to_owned();
-                self.say("internet", "none", &[], says);
+                self.say("internet", "internet-none", &[], says);
             }
             Uplink::Mobile | Uplink::Wifi => {}
         }
@@ -129,7 +129,7 @@ impl Planner<'_> {
         config.set("network", VLAN, "vid", &number);
         config.set("network", VLAN, "name", &name);
         let says = format!("It comes in the provider's VLAN {number}.");
-        self.say("internet", "vlan", &[("vlan", &number)], says);
+        self.say("internet", "internet-vlan", &[("vlan", &number)], says);
         Some(name)
     }
 
@@ -164,7 +164,7 @@ impl Planner<'_> {
         let address = inside.to_string();
         self.say(
             "internet",
-            "static",
+            "internet-static",
             &[("address", &address), ("gateway", &gateway)],
             says,
         );
@@ -182,7 +182,12 @@ impl Planner<'_> {
         }
         let username = username.unwrap_or_default();
         let says = format!("It dials in by PPPoE as {username}.");
-        self.say("internet", "pppoe", &[("username", username)], says);
+        self.say(
+            "internet",
+            "internet-pppoe",
+            &[("username", username)],
+            says,
+        );
     }
 
     /// A password of the provider's; one that is not told stays.
@@ -228,7 +233,7 @@ impl Planner<'_> {
         let says = format!("It dials in by the modem {modem}, to {apn}.");
         self.say(
             "internet",
-            "mobile",
+            "internet-mobile",
             &[("modem", modem), ("apn", apn)],
             says,
         );
@@ -258,7 +263,7 @@ impl Planner<'_> {
             && self.config.get("wireless", CLIENT_RADIO, "key").is_some();
         let key = internet.key.as_deref();
         if key.is_some_and(|key| !super::check::is_wifi_key(key)) {
-            return self.wrong("internet.key", &Wrong::NotAKey);
+            return self.wrong("internet.key", &Wrong::NotAWifiKey);
         }
         let config = &mut self.config;
         config.section("wireless", CLIENT_RADIO, "wifi-iface");
@@ -283,7 +288,7 @@ impl Planner<'_> {
         let says = format!("It is a client of the Wi-Fi {ssid}, by {radio}.");
         self.say(
             "internet",
-            "wifi",
+            "internet-wifi",
             &[("ssid", ssid), ("radio", &radio)],
             says,
         );

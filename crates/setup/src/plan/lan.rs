@@ -14,7 +14,7 @@ impl Planner<'_> {
             self.set_address("lan", inside);
             let address = inside.to_string();
             let says = format!("The router is {address} inside.");
-            self.say("services", "lan", &[("address", &address)], says);
+            self.say("services", "lan-address", &[("address", &address)], says);
         }
         let field = |n: usize| format!("lan.ports[{n}]");
         let ports = lan.ports.iter().enumerate();
@@ -145,7 +145,7 @@ impl Planner<'_> {
             if !ignored {
                 self.config.set("dhcp", "lan", "ignore", "1");
                 let says = "It gives no addresses to others.".to_owned();
-                self.say("services", "dhcp-off", &[], says);
+                self.say("services", "lan-no-dhcp", &[], says);
             }
             return;
         }
@@ -170,7 +170,7 @@ impl Planner<'_> {
             let says = format!("It gives {count} addresses to others, from {from} on.");
             self.say(
                 "services",
-                "dhcp",
+                "lan-dhcp",
                 &[("count", &count), ("from", &from)],
                 says,
             );

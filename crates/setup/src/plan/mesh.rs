@@ -44,7 +44,12 @@ impl Planner<'_> {
         }
         match mesh.kind {
             MeshKind::None => {
-                self.say("mesh", "none", &[], "It takes part in no mesh.".to_owned());
+                self.say(
+                    "mesh",
+                    "mesh-none",
+                    &[],
+                    "It takes part in no mesh.".to_owned(),
+                );
             }
             MeshKind::Batman | MeshKind::Apup => self.join(mesh, &radios),
         }
@@ -99,7 +104,7 @@ impl Planner<'_> {
         if let Some(key) = &mesh.key
             && (key.len() == 64 || !super::check::is_wifi_key(key))
         {
-            return self.wrong("mesh.key", &Wrong::NotAKey);
+            return self.wrong("mesh.key", &Wrong::NotAWifiKey);
         }
         if let Some(channel) = mesh.channel
             && !(1..=233).contains(&channel)
@@ -126,7 +131,7 @@ impl Planner<'_> {
             }
             let (mesh, radio) = (&*mesh.name, &*radio.name);
             let says = format!("It is a node of the mesh {mesh}, by {radio}.");
-            self.say("mesh", "node", &[("mesh", mesh), ("radio", radio)], says);
+            self.say("mesh", "mesh", &[("name", mesh), ("radio", radio)], says);
         }
         if mesh.kind == MeshKind::Batman {
             self.batman(mesh);

@@ -42,7 +42,9 @@ pub enum Wrong {
     NotAPort,
     /// It is no lease time.
     NotATime,
-    /// It is no key, as Wi-Fi or WireGuard has them.
+    /// It is no key of Wi-Fi.
+    NotAWifiKey,
+    /// It is no key of `WireGuard`.
     NotAKey,
     /// It is no hash of crypt(3).
     NotAHash,
@@ -110,7 +112,7 @@ impl Wrong {
                 "take letters, digits and hyphens, a letter or digit first and last",
             ),
             Self::NotAnAddress => plain(
-                "not-an-address",
+                "not-a-network",
                 "it is no address of a device in a network",
                 "write it with the network's length: 192.0.2.5/24",
             ),
@@ -124,11 +126,15 @@ impl Wrong {
                 "it is no time",
                 "take a number and s, m, h or d, two minutes or more: 12h",
             ),
+            Self::NotAWifiKey => plain(
+                "not-a-wifi-key",
+                "it is no key of Wi-Fi",
+                "take 8 to 63 characters of ASCII, or 64 hexadecimal digits",
+            ),
             Self::NotAKey => plain(
                 "not-a-key",
-                "it is no key",
-                "Wi-Fi: 8 to 63 characters of ASCII, or 64 hexadecimal digits; WireGuard: what \
-                 `wg genkey` writes",
+                "it is no key of WireGuard",
+                "take what `wg genkey` or `wg pubkey` writes",
             ),
             Self::NotAHash => plain(
                 "not-a-hash",
@@ -238,6 +244,7 @@ impl Wrong {
     /// This, wrong with a field.
     pub fn at(&self, field: impl Into<String>) -> Problem {
         let (problem, values, says, hint) = self.told();
+        debug_assert!(super::PROBLEMS.contains(&problem), "{problem}");
         Problem {
             field: field.into(),
             problem: problem.to_owned(),

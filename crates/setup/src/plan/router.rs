@@ -33,7 +33,7 @@ impl Planner<'_> {
         } else {
             self.config.set("system", &system, "hostname", &router.name);
             let says = format!("The router is called {}.", router.name);
-            self.say("router", "name", &[("name", &router.name)], says);
+            self.say("router", "router-name", &[("name", &router.name)], says);
         }
         self.timezone(&system, &router.timezone);
         self.language(&router.language);
@@ -56,7 +56,7 @@ impl Planner<'_> {
         self.config.set("system", system, "zonename", timezone);
         self.config.set("system", system, "timezone", rule);
         let says = format!("Its clock goes by {timezone}.");
-        self.say("router", "timezone", &[("zone", timezone)], says);
+        self.say("router", "router-timezone", &[("timezone", timezone)], says);
     }
 
     fn language(&mut self, language: &str) {
@@ -69,7 +69,12 @@ impl Planner<'_> {
         }
         // Without LuCI there is nobody to read it.
         if self.config.has("luci", "main") {
+            let known = self.config.get("luci", "main", "lang");
             self.config.set("luci", "main", "lang", language);
+            if known.as_deref() != Some(language) {
+                let says = format!("OpenWrt's own pages are in {language}.");
+                self.say("router", "router-language", &[("language", language)], says);
+            }
         }
     }
 
@@ -87,7 +92,12 @@ impl Planner<'_> {
         self.config.set("system", system, "latitude", north);
         self.config.set("system", system, "longitude", east);
         let says = format!("It stands at {north}, {east}.");
-        self.say("router", "place", &[("north", north), ("east", east)], says);
+        self.say(
+            "router",
+            "router-place",
+            &[("north", north), ("east", east)],
+            says,
+        );
     }
 
     /// Checks the password. It is no option: whoever carries the plan out puts it where it belongs.
@@ -102,7 +112,7 @@ impl Planner<'_> {
         }
         if router.password.is_some() || router.password_hash.is_some() {
             let says = "It has another password.".to_owned();
-            self.say("router", "password", &[], says);
+            self.say("router", "router-password", &[], says);
         }
     }
 

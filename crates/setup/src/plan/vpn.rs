@@ -23,7 +23,7 @@ impl Planner<'_> {
                 self.config.remove("firewall", RULE);
                 self.config.remove("firewall", "openvpn");
                 let says = "Nobody may come in by OpenVPN any more.".to_owned();
-                self.say("services", "openvpn-gone", &[], says);
+                self.say("services", "openvpn-off", &[], says);
             }
             return;
         }

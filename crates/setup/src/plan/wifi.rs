@@ -101,7 +101,7 @@ impl Planner<'_> {
         let says = format!("{radio} no longer has the network {ssid}.");
         self.say(
             "wifi",
-            "network-gone",
+            "wifi-gone",
             &[("ssid", ssid), ("radio", radio)],
             says,
         );
@@ -143,7 +143,7 @@ impl Planner<'_> {
             self.config.set("wireless", &radio.name, "country", country);
         }
         let says = format!("Radios keep to the rules of {country}.");
-        self.say("wifi", "country", &[("country", country)], says);
+        self.say("wifi", "wifi-country", &[("country", country)], says);
     }
 
     fn good_network(&mut self, field: &str, network: &Network, wifi: &Wifi) -> bool {
@@ -155,13 +155,13 @@ impl Planner<'_> {
                 let wrong = match key.len() {
                     0 => Wrong::NeedsKey,
                     1..8 => Wrong::TooShort(8),
-                    _ => Wrong::NotAKey,
+                    _ => Wrong::NotAWifiKey,
                 };
                 self.wrong(format!("{field}.key"), &wrong);
             }
             // SAE takes any password, but not hexadecimal digits for a key.
             Some(key) if key.len() == 64 && network.security == Security::Wpa3 => {
-                self.wrong(format!("{field}.key"), &Wrong::NotAKey);
+                self.wrong(format!("{field}.key"), &Wrong::NotAWifiKey);
             }
             None if keyed && self.known_key(network).is_none() => {
                 self.wrong(format!("{field}.key"), &Wrong::NeedsKey);
@@ -299,8 +299,8 @@ impl Planner<'_> {
             ),
         };
         let sentence = match network.whom {
-            Whom::Lan => "network",
-            Whom::Guest => "guest-network",
+            Whom::Lan => "wifi-network",
+            Whom::Guest => "wifi-guest",
         };
         let security = security_word(security);
         let values = [("ssid", ssid), ("radio", name), ("security", security)];

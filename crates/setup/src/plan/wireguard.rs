@@ -209,7 +209,7 @@ impl Planner<'_> {
         self.config
             .list_without("firewall", &zone, "network", INTERFACE);
         let says = "Nobody may come in by WireGuard any more.".to_owned();
-        self.say("services", "wireguard-gone", &[], says);
+        self.say("services", "wireguard-off", &[], says);
     }
 }
 
