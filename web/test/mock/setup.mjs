@@ -117,7 +117,7 @@ function problems(choices, now, kept) {
     if (!isNetwork(internet.address))
       wrong("internet.address", "not-a-network", "this is no network");
     if (!isAddress(internet.gateway))
-      wrong("internet.gateway", "not-an-address", "this is no address");
+      wrong("internet.gateway", "outside-network", "this is not in the network");
   }
   if (internet?.kind === "pppoe") {
     if (!internet.username) wrong("internet.username", "required", "a name is needed");

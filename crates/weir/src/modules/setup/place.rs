@@ -77,7 +77,11 @@ impl Place {
     /// One cannot be read, or changes of `uci` wait: what is made of the files would lose them.
     pub fn config(&self) -> Result<Config, Error> {
         let store = Store::new(&self.root, &self.changes);
-        let names = store.list().map_err(no_configuration)?;
+        // A folder with nothing in it is a machine that was never set up.
+        let names = match store.list() {
+            Err(_) if self.root.is_dir() => Vec::new(),
+            listed => listed.map_err(no_configuration)?,
+        };
         let mut packages = Vec::new();
         for name in names {
             let opened = store
