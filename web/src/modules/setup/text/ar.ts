@@ -6,7 +6,7 @@ export const ar: Translated<typeof en> = {
   "module.setup": "الإعداد",
   "view.setup": "إعداد الموجّه",
   "setup.title": "إعداد الموجّه",
-  "setup.release": "{model}، {name} {version}",
+  "setup.release": "{model}، ⁦{name} {version}⁩",
   "setup.router": "الموجّه",
   "setup.unknown": "هذه الصفحة لا تعرف هذا الإصدار. تعرض ما كانت ستغيّره، لكنها تترك التغيير لك.",
   "setup.forgotten":
