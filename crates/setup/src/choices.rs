@@ -3,8 +3,9 @@
 //!
 //! It says what is wanted, not which options that takes: [`crate::plan`] knows these. A part that is
 //! missing is not touched, so a document may be as short as the name of a Wi-Fi network.
-
-use std::net::{IpAddr, Ipv4Addr};
+//!
+//! Addresses and names are text, as somebody types them: what is wrong with it is for the plan to
+//! say.
 
 use serde::{Deserialize, Serialize};
 
@@ -107,10 +108,10 @@ pub struct Internet {
     pub address: Option<String>,
     /// Of `static`: the router beyond.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gateway: Option<Ipv4Addr>,
+    pub gateway: Option<String>,
     /// Of `static`: name servers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub dns: Vec<IpAddr>,
+    pub dns: Vec<String>,
     /// Of `pppoe` and `mobile`: the user's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub username: Option<String>,
@@ -303,7 +304,7 @@ pub struct Dns {
     pub server: DnsServer,
     /// Of `own`: name servers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub servers: Vec<IpAddr>,
+    pub servers: Vec<String>,
 }
 
 /// Whom the router asks for names.
@@ -367,7 +368,7 @@ pub struct WireGuardClient {
     pub name: String,
     /// Its address in the tunnel; the next that is free where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub address: Option<Ipv4Addr>,
+    pub address: Option<String>,
     /// Its public key, in Base64. Where there is none, a pair is made, and the client's file told once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub public_key: Option<String>,
@@ -419,7 +420,7 @@ pub struct Forward {
     /// The port outside, or ports: `8443`, `6000-6010`.
     pub port: String,
     /// The device.
-    pub to: Option<Ipv4Addr>,
+    pub to: Option<String>,
     /// The port there; the same where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to_port: Option<String>,

@@ -86,9 +86,8 @@ fn internet(config: &Config, wan: &Section) -> Internet {
     match kind {
         Uplink::Static => {
             internet.address = inside.map(|inside| inside.to_string());
-            internet.gateway = text(wan, "gateway").and_then(|gateway| gateway.parse().ok());
-            let dns = words(wan, "dns").into_iter();
-            internet.dns = dns.filter_map(|server| server.parse().ok()).collect();
+            internet.gateway = text(wan, "gateway");
+            internet.dns = words(wan, "dns");
         }
         Uplink::Pppoe => {
             internet.username = text(wan, "username");
@@ -258,7 +257,7 @@ fn dns(config: &Config, dnsmasq: &Section) -> Dns {
     }
     let servers: Vec<_> = words(dnsmasq, "server")
         .into_iter()
-        .filter_map(|server| server.parse().ok())
+        .filter(|server| server.parse::<std::net::IpAddr>().is_ok())
         .collect();
     let own = yes(dnsmasq, "noresolv") && !servers.is_empty();
     Dns {

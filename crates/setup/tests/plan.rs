@@ -242,11 +242,11 @@ fn any_internet() -> impl Strategy<Value = Internet> {
         vlan: a.1,
         ipv6: a.2,
         address: a.3,
-        gateway: a.4.map(Into::into),
+        gateway: a.4.map(|octets| Ipv4Addr::from(octets).to_string()),
         dns: a
             .5
             .into_iter()
-            .map(|octets| Ipv4Addr::from(octets).into())
+            .map(|octets| Ipv4Addr::from(octets).to_string())
             .collect(),
         username: b.0.clone(),
         password: b.1.clone(),
@@ -363,7 +363,7 @@ fn any_choices() -> impl Strategy<Value = Choices> {
             } else {
                 "80-90".to_owned()
             },
-            to: Some(Ipv4Addr::new(192, 168, 1, to[3])),
+            to: Some(Ipv4Addr::new(192, 168, 1, to[3]).to_string()),
             to_port,
         },
     );

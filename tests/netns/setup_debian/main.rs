@@ -283,10 +283,11 @@ fn what_is_decided_carries_traffic() -> Result<(), Error> {
     assert_eq!(ask(far, &format!("{WAN}:22"))?, None);
 
     // A device that is kept from the Internet, and let out again.
-    let mac = client.run("cat /sys/class/net/eth0/address")?;
+    let link = client.run("ip -brief link show dev eth0")?;
+    let mac = link.split_whitespace().nth(2).unwrap_or_default();
     let blocked =
         |list: &str| format!("format = 1\n[firewall]\nforwards = []\nblocked = [{list}]\n");
-    let one = format!("{{ name = \"Telly\", mac = \"{}\" }}", mac.trim());
+    let one = format!("{{ name = \"Telly\", mac = \"{}\" }}", mac);
     router.write("document.toml", &blocked(&one))?;
     router.setup("import /etc/document.toml").map_err(told)?;
     router.setup("confirm")?;

@@ -363,6 +363,31 @@ journey("a former state comes back, and is confirmed like any change", {}, async
 });
 
 journey(
+  "another node's code comes into the form, and this one's is shown to who asks",
+  { allow: /status of 409/ },
+  async (page, setup) => {
+    setup.choices.mesh = { kind: "batman", name: "attics", channel: 36 };
+    await logIn(page, password);
+    await visit(page, "setup-services");
+    await page.locator("#group-mesh > summary").click();
+    assert.equal(await page.locator("#group-mesh .qr").count(), 0);
+    await page.getByRole("button", { name: "Show the code" }).click();
+    await page.locator("#group-mesh .qr").waitFor();
+    const code = await page.locator("#group-mesh pre").textContent();
+    await accessible(page, "the mesh's code");
+    await page.locator(".join > summary").click();
+    await page.locator("#join-document").fill("no code at all");
+    await page.getByRole("button", { name: "Take it over" }).click();
+    await page.locator(".join [role=alert]", { hasText: "cannot be read" }).waitFor();
+    await page.locator("#join-document").fill(code);
+    await page.getByRole("button", { name: "Take it over" }).click();
+    await page.waitForFunction('document.querySelector("#setup-mesh-name").value === "roofs"');
+    assert.equal(await page.locator("#join-document").inputValue(), "");
+    await accessible(page, "a mesh that was joined by a code");
+  },
+);
+
+journey(
   "without the setup process the view says what to do",
   { allow: /status of 503/ },
   async (page, setup) => {

@@ -4,6 +4,17 @@ import { HOSTILE, START } from "./world.mjs";
 /** A QR code's picture need not be one that can be read. */
 const QR = { side: 29, path: "M4 4h7v7h-7zM18 4h7v7h-7zM4 18h7v7h-7zM13 13h3v3h-3zM20 20h4v1h-4z" };
 
+const MESH = { kind: "batman", name: "roofs", key: "what the neighbours know", country: "DE" };
+
+const JOIN = `format = 1
+
+[mesh]
+kind = "batman"
+name = "roofs"
+key = "what the neighbours know"
+country = "DE"
+`;
+
 const CHOICES = {
   format: 1,
   router: { name: "OpenWrt", timezone: "UTC" },
@@ -283,6 +294,16 @@ export function answer(setup, call, body) {
       setup.pending = { change: made, until: Date.now() + 120_000 };
       return { json: { change: told(setup.pending) } };
     }
+    case "GET v1/setup/join":
+      return { json: { document: JOIN, qr: QR } };
+    case "POST v1/setup/read":
+      // Of a document it knows one.
+      if (body.document.trim() !== JOIN.trim()) {
+        const detail = "the document cannot be read";
+        const hint = "weir setup export writes one";
+        return { status: 409, error: "setup", detail, hint };
+      }
+      return { json: { choices: { format: 1, mesh: MESH }, why: "", within: null } };
     case "POST v1/setup/detect":
       setup.detect = { began: Date.now(), port: body.port };
       return { json: {} };

@@ -2508,7 +2508,7 @@ const aSetup0 = {
     "choices": {
       "dns": {
         "server": "provider" as const,
-        "servers": ["192.0.2.1" as const],
+        "servers": ["1f00c2aa" as const],
       },
       "firewall": {
         "blocked": [{
@@ -2519,7 +2519,7 @@ const aSetup0 = {
           "name": "1f00c2aa" as const,
           "port": "1f00c2aa" as const,
           "protocol": "tcp" as const,
-          "to": "192.0.2.1" as const,
+          "to": "1f00c2aa" as const,
           "to_port": "1f00c2aa" as const,
         }],
       },
@@ -2527,14 +2527,15 @@ const aSetup0 = {
       "internet": {
         "address": "1f00c2aa" as const,
         "apn": "1f00c2aa" as const,
-        "dns": ["192.0.2.1" as const],
-        "gateway": "192.0.2.1" as const,
+        "dns": ["1f00c2aa" as const],
+        "gateway": "1f00c2aa" as const,
         "ipv6": true,
         "key": "1f00c2aa" as const,
         "kind": "dhcp" as const,
         "modem": "1f00c2aa" as const,
         "password": "1f00c2aa" as const,
         "pin": "1f00c2aa" as const,
+        "port": "1f00c2aa" as const,
         "radio": "1f00c2aa" as const,
         "service": "1f00c2aa" as const,
         "ssid": "1f00c2aa" as const,
@@ -2547,6 +2548,7 @@ const aSetup0 = {
         "dhcp": true,
         "first": 1,
         "lease": "1f00c2aa" as const,
+        "ports": ["1f00c2aa" as const],
       },
       "mesh": {
         "channel": 1,
@@ -2585,7 +2587,7 @@ const aSetup0 = {
       "wireguard": {
         "address": "1f00c2aa" as const,
         "clients": [{
-          "address": "192.0.2.1" as const,
+          "address": "1f00c2aa" as const,
           "name": "1f00c2aa" as const,
           "preshared_key": "1f00c2aa" as const,
           "public_key": "1f00c2aa" as const,
@@ -2636,7 +2638,7 @@ const aSetup1 = {
     "choices": {
       "dns": {
         "server": "own" as const,
-        "servers": ["192.0.2.1" as const],
+        "servers": ["1f00c2aa" as const],
       },
       "firewall": {
         "blocked": [{
@@ -2647,7 +2649,7 @@ const aSetup1 = {
           "name": "1f00c2aa" as const,
           "port": "1f00c2aa" as const,
           "protocol": "udp" as const,
-          "to": "192.0.2.1" as const,
+          "to": "1f00c2aa" as const,
           "to_port": "1f00c2aa" as const,
         }],
       },
@@ -2655,14 +2657,15 @@ const aSetup1 = {
       "internet": {
         "address": "1f00c2aa" as const,
         "apn": "1f00c2aa" as const,
-        "dns": ["192.0.2.1" as const],
-        "gateway": "192.0.2.1" as const,
+        "dns": ["1f00c2aa" as const],
+        "gateway": "1f00c2aa" as const,
         "ipv6": true,
         "key": "1f00c2aa" as const,
         "kind": "static" as const,
         "modem": "1f00c2aa" as const,
         "password": "1f00c2aa" as const,
         "pin": "1f00c2aa" as const,
+        "port": "1f00c2aa" as const,
         "radio": "1f00c2aa" as const,
         "service": "1f00c2aa" as const,
         "ssid": "1f00c2aa" as const,
@@ -2675,6 +2678,7 @@ const aSetup1 = {
         "dhcp": true,
         "first": 1,
         "lease": "1f00c2aa" as const,
+        "ports": ["1f00c2aa" as const],
       },
       "mesh": {
         "channel": 1,
@@ -2713,7 +2717,7 @@ const aSetup1 = {
       "wireguard": {
         "address": "1f00c2aa" as const,
         "clients": [{
-          "address": "192.0.2.1" as const,
+          "address": "1f00c2aa" as const,
           "name": "1f00c2aa" as const,
           "preshared_key": "1f00c2aa" as const,
           "public_key": "1f00c2aa" as const,
@@ -2764,7 +2768,7 @@ const aSetup2 = {
     "choices": {
       "dns": {
         "server": "quad9" as const,
-        "servers": ["192.0.2.1" as const],
+        "servers": ["1f00c2aa" as const],
       },
       "firewall": {
         "blocked": [{
@@ -2775,7 +2779,7 @@ const aSetup2 = {
           "name": "1f00c2aa" as const,
           "port": "1f00c2aa" as const,
           "protocol": "both" as const,
-          "to": "192.0.2.1" as const,
+          "to": "1f00c2aa" as const,
           "to_port": "1f00c2aa" as const,
         }],
       },
@@ -2783,14 +2787,15 @@ const aSetup2 = {
       "internet": {
         "address": "1f00c2aa" as const,
         "apn": "1f00c2aa" as const,
-        "dns": ["192.0.2.1" as const],
-        "gateway": "192.0.2.1" as const,
+        "dns": ["1f00c2aa" as const],
+        "gateway": "1f00c2aa" as const,
         "ipv6": true,
         "key": "1f00c2aa" as const,
         "kind": "pppoe" as const,
         "modem": "1f00c2aa" as const,
         "password": "1f00c2aa" as const,
         "pin": "1f00c2aa" as const,
+        "port": "1f00c2aa" as const,
         "radio": "1f00c2aa" as const,
         "service": "1f00c2aa" as const,
         "ssid": "1f00c2aa" as const,
@@ -2803,6 +2808,7 @@ const aSetup2 = {
         "dhcp": true,
         "first": 1,
         "lease": "1f00c2aa" as const,
+        "ports": ["1f00c2aa" as const],
       },
       "mesh": {
         "channel": 1,
@@ -2841,7 +2847,7 @@ const aSetup2 = {
       "wireguard": {
         "address": "1f00c2aa" as const,
         "clients": [{
-          "address": "192.0.2.1" as const,
+          "address": "1f00c2aa" as const,
           "name": "1f00c2aa" as const,
           "preshared_key": "1f00c2aa" as const,
           "public_key": "1f00c2aa" as const,
@@ -2892,7 +2898,7 @@ const aSetup3 = {
     "choices": {
       "dns": {
         "server": "digitalegesellschaft" as const,
-        "servers": ["192.0.2.1" as const],
+        "servers": ["1f00c2aa" as const],
       },
       "firewall": {
         "blocked": [{
@@ -2903,7 +2909,7 @@ const aSetup3 = {
           "name": "1f00c2aa" as const,
           "port": "1f00c2aa" as const,
           "protocol": "tcp" as const,
-          "to": "192.0.2.1" as const,
+          "to": "1f00c2aa" as const,
           "to_port": "1f00c2aa" as const,
         }],
       },
@@ -2911,14 +2917,15 @@ const aSetup3 = {
       "internet": {
         "address": "1f00c2aa" as const,
         "apn": "1f00c2aa" as const,
-        "dns": ["192.0.2.1" as const],
-        "gateway": "192.0.2.1" as const,
+        "dns": ["1f00c2aa" as const],
+        "gateway": "1f00c2aa" as const,
         "ipv6": true,
         "key": "1f00c2aa" as const,
         "kind": "mobile" as const,
         "modem": "1f00c2aa" as const,
         "password": "1f00c2aa" as const,
         "pin": "1f00c2aa" as const,
+        "port": "1f00c2aa" as const,
         "radio": "1f00c2aa" as const,
         "service": "1f00c2aa" as const,
         "ssid": "1f00c2aa" as const,
@@ -2931,6 +2938,7 @@ const aSetup3 = {
         "dhcp": true,
         "first": 1,
         "lease": "1f00c2aa" as const,
+        "ports": ["1f00c2aa" as const],
       },
       "mesh": {
         "channel": 1,
@@ -2969,7 +2977,7 @@ const aSetup3 = {
       "wireguard": {
         "address": "1f00c2aa" as const,
         "clients": [{
-          "address": "192.0.2.1" as const,
+          "address": "1f00c2aa" as const,
           "name": "1f00c2aa" as const,
           "preshared_key": "1f00c2aa" as const,
           "public_key": "1f00c2aa" as const,
@@ -3020,7 +3028,7 @@ const aSetup4 = {
     "choices": {
       "dns": {
         "server": "mullvad" as const,
-        "servers": ["192.0.2.1" as const],
+        "servers": ["1f00c2aa" as const],
       },
       "firewall": {
         "blocked": [{
@@ -3031,7 +3039,7 @@ const aSetup4 = {
           "name": "1f00c2aa" as const,
           "port": "1f00c2aa" as const,
           "protocol": "udp" as const,
-          "to": "192.0.2.1" as const,
+          "to": "1f00c2aa" as const,
           "to_port": "1f00c2aa" as const,
         }],
       },
@@ -3039,14 +3047,15 @@ const aSetup4 = {
       "internet": {
         "address": "1f00c2aa" as const,
         "apn": "1f00c2aa" as const,
-        "dns": ["192.0.2.1" as const],
-        "gateway": "192.0.2.1" as const,
+        "dns": ["1f00c2aa" as const],
+        "gateway": "1f00c2aa" as const,
         "ipv6": true,
         "key": "1f00c2aa" as const,
         "kind": "wifi" as const,
         "modem": "1f00c2aa" as const,
         "password": "1f00c2aa" as const,
         "pin": "1f00c2aa" as const,
+        "port": "1f00c2aa" as const,
         "radio": "1f00c2aa" as const,
         "service": "1f00c2aa" as const,
         "ssid": "1f00c2aa" as const,
@@ -3059,6 +3068,7 @@ const aSetup4 = {
         "dhcp": true,
         "first": 1,
         "lease": "1f00c2aa" as const,
+        "ports": ["1f00c2aa" as const],
       },
       "mesh": {
         "channel": 1,
@@ -3097,7 +3107,7 @@ const aSetup4 = {
       "wireguard": {
         "address": "1f00c2aa" as const,
         "clients": [{
-          "address": "192.0.2.1" as const,
+          "address": "1f00c2aa" as const,
           "name": "1f00c2aa" as const,
           "preshared_key": "1f00c2aa" as const,
           "public_key": "1f00c2aa" as const,
@@ -3148,7 +3158,7 @@ const aSetup5 = {
     "choices": {
       "dns": {
         "server": "cloudflare" as const,
-        "servers": ["192.0.2.1" as const],
+        "servers": ["1f00c2aa" as const],
       },
       "firewall": {
         "blocked": [{
@@ -3159,7 +3169,7 @@ const aSetup5 = {
           "name": "1f00c2aa" as const,
           "port": "1f00c2aa" as const,
           "protocol": "both" as const,
-          "to": "192.0.2.1" as const,
+          "to": "1f00c2aa" as const,
           "to_port": "1f00c2aa" as const,
         }],
       },
@@ -3167,14 +3177,15 @@ const aSetup5 = {
       "internet": {
         "address": "1f00c2aa" as const,
         "apn": "1f00c2aa" as const,
-        "dns": ["192.0.2.1" as const],
-        "gateway": "192.0.2.1" as const,
+        "dns": ["1f00c2aa" as const],
+        "gateway": "1f00c2aa" as const,
         "ipv6": true,
         "key": "1f00c2aa" as const,
         "kind": "none" as const,
         "modem": "1f00c2aa" as const,
         "password": "1f00c2aa" as const,
         "pin": "1f00c2aa" as const,
+        "port": "1f00c2aa" as const,
         "radio": "1f00c2aa" as const,
         "service": "1f00c2aa" as const,
         "ssid": "1f00c2aa" as const,
@@ -3187,6 +3198,7 @@ const aSetup5 = {
         "dhcp": true,
         "first": 1,
         "lease": "1f00c2aa" as const,
+        "ports": ["1f00c2aa" as const],
       },
       "mesh": {
         "channel": 1,
@@ -3225,7 +3237,7 @@ const aSetup5 = {
       "wireguard": {
         "address": "1f00c2aa" as const,
         "clients": [{
-          "address": "192.0.2.1" as const,
+          "address": "1f00c2aa" as const,
           "name": "1f00c2aa" as const,
           "preshared_key": "1f00c2aa" as const,
           "public_key": "1f00c2aa" as const,

@@ -23,6 +23,20 @@ impl Planner<'_> {
         self.text(field, text.unwrap_or_default(), most)
     }
 
+    /// Reads an address.
+    pub fn address<T: std::str::FromStr>(&mut self, field: &str, text: &str) -> Option<T> {
+        let read = text.parse().ok();
+        if read.is_none() {
+            let wrong = if text.is_empty() {
+                Wrong::Required
+            } else {
+                Wrong::NotOneAddress
+            };
+            self.wrong(field, &wrong);
+        }
+        read
+    }
+
     /// Checks a text that may be missing.
     pub fn optional(&mut self, field: &str, text: Option<&str>, most: usize) -> bool {
         text.is_none_or(|text| self.text(field, text, most))

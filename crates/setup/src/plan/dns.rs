@@ -53,10 +53,13 @@ impl Planner<'_> {
                 self.say("services", "dns", &[("server", url)], says);
             }
             (DnsServer::Own, None) => {
-                servers.extend(dns.servers.iter().map(IpAddr::to_string));
-                if servers.is_empty() {
+                let Some(own) = self.servers("dns.servers", &dns.servers) else {
+                    return;
+                };
+                if own.is_empty() {
                     return self.wrong("dns.servers", &Wrong::Required);
                 }
+                servers = own;
                 let all = servers.join(", ");
                 let says = format!("The router asks {all} for names.");
                 self.say("services", "dns", &[("server", &all)], says);
@@ -86,6 +89,15 @@ impl Planner<'_> {
         } else if !former.is_empty() {
             self.config.unset("dhcp", &dnsmasq, "noresolv");
         }
+    }
+
+    /// Addresses of name servers, in one form.
+    pub(super) fn servers(&mut self, field: &str, typed: &[String]) -> Option<Vec<String>> {
+        let read = |plan: &mut Self, text: &String| {
+            let address = plan.address::<IpAddr>(field, text)?;
+            Some(address.to_string())
+        };
+        typed.iter().map(|text| read(self, text)).collect()
     }
 
     /// Servers that are there because a former choice wanted them.

@@ -1,5 +1,7 @@
 //! Zones, ports that lead to a device inside, and devices that are kept from the Internet.
 
+use std::net::Ipv4Addr;
+
 use uci::Section;
 
 use super::check::{is_mac, ports};
@@ -122,8 +124,9 @@ impl Planner<'_> {
                 _ => self.wrong(format!("{field}.to_port"), &Wrong::NotAPort),
             }
         }
-        match (forward.to, self.lan_address()) {
-            (None, _) => self.wrong(format!("{field}.to"), &Wrong::Required),
+        let to = forward.to.as_deref().unwrap_or_default();
+        let to = self.address::<Ipv4Addr>(&format!("{field}.to"), to);
+        match (to, self.lan_address()) {
             (Some(to), Some(lan)) if !lan.holds(to) || to == lan.address => {
                 let network = format!("{}/{}", lan.network(), lan.length);
                 self.wrong(format!("{field}.to"), &Wrong::OutsideNetwork(network));
@@ -134,7 +137,7 @@ impl Planner<'_> {
     }
 
     fn set_forward(&mut self, section: &str, forward: &Forward) {
-        let to = forward.to.map(|to| to.to_string()).unwrap_or_default();
+        let to = forward.to.clone().unwrap_or_default();
         let protocol = match forward.protocol {
             Protocol::Tcp => "tcp",
             Protocol::Udp => "udp",
@@ -305,7 +308,12 @@ pub(crate) fn forward_of(section: &Section) -> Option<Forward> {
         name: text(section, "name").unwrap_or_default(),
         protocol,
         port,
-        to: Some(text(section, "dest_ip")?.parse().ok()?),
+        to: Some(
+            text(section, "dest_ip")?
+                .parse::<Ipv4Addr>()
+                .ok()?
+                .to_string(),
+        ),
         to_port: text(section, "dest_port"),
     })
 }

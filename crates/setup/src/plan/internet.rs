@@ -1,6 +1,6 @@
 //! Where the Internet comes from.
 
-use std::net::IpAddr;
+use std::net::Ipv4Addr;
 
 use super::{Inside, Planner, Wrong, text};
 use crate::choices::{Internet, Uplink};
@@ -146,8 +146,9 @@ impl Planner<'_> {
         if self.address_of("wan") != Some(inside) {
             self.set_address("wan", inside);
         }
-        let Some(gateway) = internet.gateway else {
-            return self.wrong("internet.gateway", &Wrong::Required);
+        let gateway = internet.gateway.as_deref().unwrap_or_default();
+        let Some(gateway) = self.address::<Ipv4Addr>("internet.gateway", gateway) else {
+            return;
         };
         if !inside.holds(gateway) || gateway == inside.address {
             let network = format!("{}/{}", inside.network(), inside.length);
@@ -155,7 +156,9 @@ impl Planner<'_> {
         }
         let gateway = gateway.to_string();
         self.config.set("network", "wan", "gateway", &gateway);
-        let dns: Vec<String> = internet.dns.iter().map(IpAddr::to_string).collect();
+        let Some(dns) = self.servers("internet.dns", &internet.dns) else {
+            return;
+        };
         if dns.is_empty() {
             self.wrong("internet.dns", &Wrong::Required);
         }

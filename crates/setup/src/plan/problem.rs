@@ -38,6 +38,8 @@ pub enum Wrong {
     NotAName,
     /// It is no address with a length, `192.0.2.5/24`, or not one that a router can have.
     NotAnAddress,
+    /// It is no address.
+    NotOneAddress,
     /// It is no port, or range of ports.
     NotAPort,
     /// It is no lease time.
@@ -115,6 +117,11 @@ impl Wrong {
                 "not-a-network",
                 "it is no address of a device in a network",
                 "write it with the network's length: 192.0.2.5/24",
+            ),
+            Self::NotOneAddress => plain(
+                "not-an-address",
+                "it is no address",
+                "write one, such as 192.0.2.5",
             ),
             Self::NotAPort => plain(
                 "not-a-port",

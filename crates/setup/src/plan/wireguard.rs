@@ -77,8 +77,9 @@ impl Planner<'_> {
             .map(|section| (section.name.clone(), client_of(section)))
             .collect();
         let mut taken: Vec<Ipv4Addr> = vec![inside.address];
-        taken.extend(tunnel.clients.iter().filter_map(|client| client.address));
-        taken.extend(known.iter().filter_map(|(_, client)| client.address));
+        let wanted = tunnel.clients.iter();
+        let there = known.iter().map(|(_, client)| client);
+        taken.extend(wanted.chain(there).filter_map(address));
         let mut stay: Vec<String> = Vec::new();
         for (n, client) in tunnel.clients.iter().enumerate() {
             let field = format!("wireguard.clients[{n}]");
@@ -88,10 +89,11 @@ impl Planner<'_> {
                 !stay.contains(section) && (key || name)
             });
             let former = same.map(|(_, client)| client.clone()).unwrap_or_default();
-            let address = client.address.or(former.address).or_else(|| {
+            let known = client.address.clone().or(former.address);
+            let address = known.or_else(|| {
                 let address = free(inside, &taken)?;
                 taken.push(address);
-                Some(address)
+                Some(address.to_string())
             });
             let whole = WireGuardClient {
                 name: client.name.clone(),
@@ -165,11 +167,17 @@ impl Planner<'_> {
         {
             self.wrong(format!("{field}.preshared_key"), &Wrong::NotAKey);
         }
-        match client.address {
+        match address(client) {
             Some(address) if inside.holds(address) && address != inside.address => {
-                if earlier.iter().any(|other| other.address == Some(address)) {
+                if earlier
+                    .iter()
+                    .any(|other| self::address(other) == Some(address))
+                {
                     self.wrong(format!("{field}.address"), &Wrong::Twice);
                 }
+            }
+            None if client.address.is_some() => {
+                self.wrong(format!("{field}.address"), &Wrong::NotOneAddress);
             }
             _ => {
                 let network = format!("{}/{}", inside.network(), inside.length);
@@ -186,7 +194,7 @@ impl Planner<'_> {
         config.set_if("network", section, "public_key", key);
         let preshared = client.preshared_key.as_deref();
         config.set_if("network", section, "preshared_key", preshared);
-        let allowed: Vec<String> = client.address.iter().map(|a| format!("{a}/32")).collect();
+        let allowed: Vec<String> = address(client).iter().map(|a| format!("{a}/32")).collect();
         config.set_list("network", section, "allowed_ips", &allowed);
         config.set("network", section, "route_allowed_ips", "1");
     }
@@ -213,6 +221,11 @@ impl Planner<'_> {
     }
 }
 
+/// A client's address, if it is one.
+fn address(client: &WireGuardClient) -> Option<Ipv4Addr> {
+    client.address.as_deref()?.parse().ok()
+}
+
 /// An address that is free.
 fn free(inside: Inside, taken: &[Ipv4Addr]) -> Option<Ipv4Addr> {
     let first = u32::from(inside.network());
@@ -224,12 +237,12 @@ fn free(inside: Inside, taken: &[Ipv4Addr]) -> Option<Ipv4Addr> {
 
 /// A peer, as it stands in a section.
 pub(crate) fn client_of(section: &uci::Section) -> WireGuardClient {
-    let address = words(section, "allowed_ips")
+    let inside = words(section, "allowed_ips")
         .into_iter()
         .find_map(|allowed| Inside::read_network(&allowed).filter(|a| a.length == 32));
     WireGuardClient {
         name: text(section, "description").unwrap_or_default(),
-        address: address.map(|inside| inside.address),
+        address: inside.map(|inside| inside.address.to_string()),
         public_key: text(section, "public_key"),
         preshared_key: text(section, "preshared_key"),
     }

@@ -41,7 +41,8 @@ pub const SENTENCES: [&str; 35] = [
 ];
 
 /// Of problems ([`Problem`](super::Problem)).
-pub const PROBLEMS: [&str; 29] = [
+pub const PROBLEMS: [&str; 30] = [
+    "not-an-address",
     "control-character",
     "needs-key",
     "no-wpa3",

@@ -262,7 +262,10 @@ fn files_of_clients(config: &Config, choices: &Choices, made: &[Made]) -> Vec<Se
             "[Interface]\nPrivateKey = {}\nAddress = {}/32\nDNS = {}\n\n[Peer]\nPublicKey = \
              {server}\n{preshared}AllowedIPs = 0.0.0.0/0, ::/0\nEndpoint = {endpoint}:{}\n\
              PersistentKeepalive = 25\n",
-            made.private, whole.address?, inside.address, tunnel.port,
+            made.private,
+            whole.address.as_ref()?,
+            inside.address,
+            tunnel.port,
         );
         let (side, path) = qr::path(&file)?;
         Some(SetupClient {

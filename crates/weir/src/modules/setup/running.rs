@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
+use answers::Status;
 use api::{Asked, Body, Later, Method, Nothing, Problem, Route, Who, client};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::Request;
@@ -47,6 +48,12 @@ impl Body for Anything {
 }
 
 impl Module for Running {
+    fn status(&self, _: &mut Router, status: &mut Status) {
+        if self.socket.exists() {
+            status.modules.push("setup".to_owned());
+        }
+    }
+
     fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
         let socket = &self.socket;
         vec![

@@ -4,6 +4,7 @@ import { Check, Checks, Numeric, Secret, Select, Text } from "../parts/fields";
 import { change, wizard } from "../store";
 import { t } from "../text";
 import type { Mesh } from "../types";
+import { JoinMesh, MeshCode } from "./join";
 import { radioName } from "./wifi";
 
 export function MeshGroup() {
@@ -23,6 +24,7 @@ export function MeshGroup() {
   return (
     <>
       <p class="hint">{t("mesh.text")}</p>
+      <JoinMesh />
       <Select
         path="mesh.kind"
         label={t("mesh.kind")}
@@ -77,6 +79,7 @@ export function MeshGroup() {
           )}
         </>
       )}
+      <MeshCode />
     </>
   );
 }

@@ -60,6 +60,15 @@ export function WireGuardGroup() {
             value={wireguard.address}
             set={(address) => set({ address }, "address")}
           />
+          <Text
+            path="wireguard.endpoint"
+            label={t("wireguard.endpoint")}
+            hint={t("wireguard.endpoint.hint")}
+            machine
+            optional
+            value={wireguard.endpoint}
+            set={(endpoint) => set({ endpoint }, "endpoint")}
+          />
           <h3>{t("wireguard.clients")}</h3>
           {clients.map((client, index) => (
             <Item
