@@ -140,7 +140,7 @@ impl Router {
         let output = console
             .command(&binary().display().to_string())
             .args(["passwd", "--claim", "--socket"])
-            .arg(&self.weir.socket())
+            .arg(self.weir.socket())
             .output()
             .map_err(Error::system("run weir passwd"))?;
         let code = String::from_utf8_lossy(&output.stdout).trim().to_owned();

@@ -26,19 +26,6 @@ pub enum Internet {
     None,
 }
 
-impl Internet {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Dhcp => "dhcp",
-            Self::Static => "static",
-            Self::Pppoe => "pppoe",
-            Self::Ipv6Only => "dhcpv6-only",
-            Self::None => "none",
-        }
-    }
-}
-
 /// What to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suggestion {
