@@ -36,6 +36,10 @@ impl Router {
                 let file = file?;
                 std::fs::copy(file.path(), config.join(file.file_name()))?;
             }
+            // The port of the Internet is called otherwise here.
+            let network = std::fs::read_to_string(config.join("network"))?;
+            let network = network.replace("device 'wan'", "device 'wan0'");
+            std::fs::write(config.join("network"), network)?;
             let release = "DISTRIB_ID='OpenWrt'\nDISTRIB_RELEASE='24.10.1'\n";
             std::fs::write(folder.join("etc/openwrt_release"), release)?;
             std::fs::write(folder.join("etc/shadow"), "root:::0:99999:7:::\n")?;
@@ -134,8 +138,8 @@ impl Router {
             .map_err(Error::system("keep the token"))
     }
 
-    /// The first password, by the code that the console tells.
-    fn claim(&self, router: &str) -> Result<(), Error> {
+    /// The code for the first password, as the console tells it.
+    fn code(&self) -> Result<String, Error> {
         let console = self.lab.node("router")?;
         let output = console
             .command(&binary().display().to_string())
@@ -145,11 +149,42 @@ impl Router {
             .map_err(Error::system("run weir passwd"))?;
         let code = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         assert_eq!(code.len(), 9, "{}", String::from_utf8_lossy(&output.stderr));
+        Ok(code)
+    }
+
+    /// The first password, by that code.
+    fn claim(&self, router: &str) -> Result<(), Error> {
+        let code = self.code()?;
         let wrong = json!({"new": PASSWORD, "claim": "AAAA-AAAA"});
         assert_eq!(self.ask(router, "password", Some(&wrong))?.0, 403);
         let right = json!({"new": PASSWORD, "claim": code});
         let state = self.told(router, "password", Some(&right))?;
         self.keep(router, &state)
+    }
+
+    /// A browser in the LAN does its part, by the keyboard (web/test/browser/router.mjs).
+    fn browse(&self, router: &str, phase: &str, code: &str) -> Result<(), Error> {
+        let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../web");
+        let output = self
+            .lab
+            .node("client")?
+            .command("node")
+            .arg("test/browser/router.mjs")
+            .current_dir(web)
+            .env("WEIR_WEB_URL", format!("https://{router}:9347"))
+            .env("WEIR_WEB_PASSWORD", PASSWORD)
+            .env("WEIR_SETUP_PHASE", phase)
+            .env("WEIR_SETUP_CLAIM", code)
+            .output()
+            .map_err(Error::system("run node"))?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            output.status.success(),
+            "{phase}: {said}\n{}",
+            self.weir.log()
+        );
+        assert!(said.contains("# pass 1"), "{phase}: {said}");
+        Ok(())
     }
 
     /// The browser's own address follows the router's network.
@@ -238,6 +273,27 @@ fn a_new_address_is_confirmed_where_it_leads() -> Result<(), Error> {
     let found = router.told(new, "v1/setup", None)?;
     assert_eq!(found["pending"], Value::Null);
     assert_eq!(found["choices"]["router"]["name"], "linde");
+    Ok(())
+}
+
+#[test]
+fn a_browser_in_the_lan_sets_the_router_up() -> Result<(), Error> {
+    let router = Router::new()?;
+    let code = router.code()?;
+    router.browse("192.168.1.1", "begin", &code)?;
+    router.client_moves("192.168.77.2")?;
+    router.browse("192.168.77.1", "confirm", "")?;
+    let read = |name: &str| {
+        std::fs::read_to_string(router.folder.join("etc").join(name)).unwrap_or_default()
+    };
+    assert!(read("config/system").contains("option hostname 'linde'"));
+    assert!(read("config/network").contains("option ipaddr '192.168.77.1'"));
+    assert!(read("shadow").starts_with("root:$6$"), "{}", read("shadow"));
+    // What nobody decided is as it was: an open network that is off stays off.
+    assert!(read("config/wireless").contains("option disabled '1'"));
+    router.log_in("192.168.77.1")?;
+    let found = router.told("192.168.77.1", "v1/setup", None)?;
+    assert_eq!(found["pending"], Value::Null);
     Ok(())
 }
 

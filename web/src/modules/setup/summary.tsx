@@ -54,10 +54,10 @@ export function SummaryStep() {
         <h3 id="as-document">{t("summary.document")}</h3>
         <p class="hint">{t("summary.document.text")}</p>
         <p>
-          <code class="code">weir setup export &gt; router.json</code>
+          <code class="code">weir setup export &gt; router.toml</code>
         </p>
         <p>
-          <code class="code">weir setup import router.json</code>
+          <code class="code">weir setup import router.toml</code>
         </p>
       </section>
     </>

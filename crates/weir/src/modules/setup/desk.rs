@@ -42,7 +42,15 @@ pub struct Planned {
     pub once: Vec<SetupClient>,
     board: Board,
     before: Config,
-    password: Option<String>,
+    password: Option<Password>,
+}
+
+/// A password that is to be the administrator's.
+enum Password {
+    /// As it was typed: hashed only when it is put into its file, as that is made to be slow.
+    Typed(String),
+    /// As the file has it.
+    Hash(String),
 }
 
 impl Desk {
@@ -88,8 +96,13 @@ impl Desk {
             .map_err(|error| Error::because("no key could be made", &error, "try again"))?;
         let plan = plan(&choices, &config, &board.facts);
         let mut lines = lines(&config, &plan.config);
-        let (password, line) = self.password(&choices)?;
-        lines.extend(line);
+        let password = self.password(&choices)?;
+        lines.extend(password.as_ref().map(|_| Line {
+            added: true,
+            address: format!("shadow.{ADMINISTRATOR}.password"),
+            value: "(secret)".to_owned(),
+            list: false,
+        }));
         Ok(Planned {
             once: files_of_clients(&plan.config, &choices, &made),
             lines,
@@ -101,30 +114,23 @@ impl Desk {
         })
     }
 
-    /// The hash that is to stand in the file of passwords, where that changes.
-    fn password(&self, choices: &Choices) -> Result<(Option<String>, Option<Line>), Error> {
+    /// The administrator's password, where that changes.
+    fn password(&self, choices: &Choices) -> Result<Option<Password>, Error> {
         let Some(router) = &choices.router else {
-            return Ok((None, None));
+            return Ok(None);
         };
-        let hash = match (&router.password, &router.password_hash) {
-            (Some(password), _) => keys::hash(password).map(Some).map_err(|error| {
-                Error::because("the password cannot be kept", &error, "try again")
-            })?,
-            (None, hash) => hash.clone(),
-        };
+        if let Some(password) = &router.password {
+            return Ok(Some(Password::Typed(password.clone())));
+        }
         let known = self.shadow().map_err(|error| {
             let what = format!("{} cannot be read", self.shadow_path().display());
             Error::because(what, &error, "run it as root")
         })?;
         let known = known.and_then(|text| shadow::password_of(&text, ADMINISTRATOR));
-        let hash = hash.filter(|hash| known.as_ref() != Some(hash));
-        let line = hash.as_ref().map(|_| Line {
-            added: true,
-            address: format!("shadow.{ADMINISTRATOR}.password"),
-            value: "(secret)".to_owned(),
-            list: false,
-        });
-        Ok((hash, line))
+        let hash = router.password_hash.clone();
+        Ok(hash
+            .filter(|hash| known.as_ref() != Some(hash))
+            .map(Password::Hash))
     }
 
     fn shadow_path(&self) -> PathBuf {
@@ -155,9 +161,14 @@ impl Desk {
             files: self.place.files(&planned.before, &planned.plan.config)?,
             lines: planned.lines.clone(),
         };
-        if let Some(hash) = &planned.password {
-            waiting.files.push(self.shadow_file(hash)?);
-        }
+        let hash = match &planned.password {
+            None => return Ok(waiting),
+            Some(Password::Hash(hash)) => hash.clone(),
+            Some(Password::Typed(password)) => keys::hash(password).map_err(|error| {
+                Error::because("the password cannot be kept", &error, "try again")
+            })?,
+        };
+        waiting.files.push(self.shadow_file(&hash)?);
         Ok(waiting)
     }
 
