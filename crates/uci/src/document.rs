@@ -1,6 +1,9 @@
 //! The text of a file, in pieces: each statement with its line, each comment and blank line.
 
-use crate::{scan::Statement, text::quoted};
+use crate::{
+    scan::{Statement, blank},
+    text::quoted,
+};
 use std::{collections::HashSet, ops::Range};
 
 /// Names a piece for as long as the document lives.
@@ -39,10 +42,7 @@ impl Piece {
         let words = self.words.as_ref().expect("a statement");
         let behind = words[1].end.max(words[2].end);
         let tail = &self.text[behind..];
-        let blanks = tail
-            .iter()
-            .take_while(|c| matches!(c, b' ' | b'\t'))
-            .count();
+        let blanks = tail.iter().take_while(|&&c| blank(c)).count();
         if tail.get(blanks) != Some(&b';') {
             return;
         }

@@ -75,7 +75,7 @@ pub(crate) struct Scanner<'a> {
 }
 
 /// Blanks, as C's `isspace` has them.
-fn blank(c: u8) -> bool {
+pub(crate) fn blank(c: u8) -> bool {
     matches!(c, b' ' | 9..=13)
 }
 

@@ -18,6 +18,19 @@ fn what_is_indented_belongs_to_the_section_above() {
     assert_eq!(without(text, "x"), "config b 'y'\n\toption v 1\n");
 }
 
+/// Found by fuzzing: a file that ends with `;` behind other blanks than spaces, and gets a line more.
+#[test]
+fn a_last_line_without_an_end_is_read_when_it_gets_one() {
+    for tail in ["\r\r;", "\x0b;", " ;", ";", "\t;  ", "\r; # x"] {
+        let text = format!("config a 'x'\nc b L{tail}");
+        let mut package = Package::read("t", text.as_bytes()).unwrap();
+        package.set("L", "p", b"q").unwrap();
+        let again = Package::read("t", &package.text());
+        let again = again.unwrap_or_else(|error| panic!("{tail:?}: {error}"));
+        assert_eq!(again.value("L", "p"), Some(&b"q"[..]), "{tail:?}");
+    }
+}
+
 #[test]
 fn what_is_directly_above_goes_with_the_section() {
     let text = "config a 'x'\n\n# about y\nconfig b 'y'\n\n# about z\nconfig b 'z'\n";

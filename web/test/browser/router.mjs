@@ -70,8 +70,8 @@ async function begin(page) {
   await page.locator("main", { hasText: "The router is called linde." }).waitFor();
   assert.doesNotMatch(await page.locator("main").innerText(), /four horses/);
   await press(page, ".apply .primary");
-  // The answer may be lost with the old address; the new one is told all the same.
-  await page.locator('main a[href^="https://192.168.77.1:"]').first().waitFor();
+  // Still by the old address.
+  await page.locator('.pending a[href^="https://192.168.77.1:"]').waitFor();
   await shoot(page, "router-applied");
 }
 

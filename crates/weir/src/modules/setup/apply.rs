@@ -28,6 +28,14 @@ pub fn make(
     waiting: &Waiting,
     how: &How<'_>,
 ) -> Result<(Change, Option<String>), Error> {
+    let change = put(place, waiting, how)?;
+    let note = tell(place, &change)?;
+    Ok((change, note))
+}
+
+/// Puts the files of a change in place, and leaves somebody behind who undoes it. Services do not
+/// know yet.
+pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Error> {
     if waiting.files.is_empty() {
         return Err(Error::new(
             "nothing waits to be applied",
@@ -49,16 +57,18 @@ pub fn make(
     let number = pending.change.number;
     guard::start(how.config, number)
         .map_err(|error| undone(place, "it cannot be guarded", &error))?;
-    if let Err(error) = place.journal.apply(&pending) {
-        return Err(undone(place, "the files cannot be put in place", &error));
+    match place.journal.apply(&pending) {
+        Ok(_) => Ok(pending.change),
+        Err(error) => Err(undone(place, "the files cannot be put in place", &error)),
     }
-    match place.reload(&pending.change) {
-        Ok(note) => Ok((pending.change, note)),
-        Err(error) => {
-            let what = "services do not take the new configuration";
-            Err(undone(place, what, &error))
-        }
-    }
+}
+
+/// Tells services of a change; where they do not take it, it is undone.
+pub fn tell(place: &Place, change: &Change) -> Result<Option<String>, Error> {
+    place.reload(change).map_err(|error| {
+        let what = "services do not take the new configuration";
+        undone(place, what, &error)
+    })
 }
 
 /// Makes a change, and says so.

@@ -33,6 +33,8 @@ const WITHIN: u64 = 120;
 const BOUNDS: (u64, u64) = (5, 86_400);
 /// How often it looks whether a change has waited for too long: whoever made it may be gone.
 const LOOKS: Duration = Duration::from_secs(1);
+/// How long an answer may take to whoever asked, where the address that it goes by is about to go.
+const ANSWERED: Duration = Duration::from_secs(1);
 /// Bytes of the longest choices.
 pub const LONGEST: usize = 64 * 1024;
 
@@ -136,7 +138,21 @@ impl Server {
         let planned = desk.plan(&asked.choices)?;
         let waiting = desk.files(&planned)?;
         let how = self.how(&asked.why, asked.within);
-        let (change, _) = apply::make(&desk.place, &waiting, &how)?;
+        let change = if planned.plan.moved.is_some() {
+            let change = apply::put(&desk.place, &waiting, &how)?;
+            let place = desk.place;
+            let same = change.clone();
+            // The answer goes first: it says where the router is found, and what is told once.
+            std::thread::spawn(move || {
+                std::thread::sleep(ANSWERED);
+                if let Err(error) = apply::tell(&place, &same) {
+                    warn!("{error}");
+                }
+            });
+            change
+        } else {
+            apply::make(&desk.place, &waiting, &how)?.0
+        };
         Ok(SetupDone {
             change: told(change, Some(how.within)),
             address: planned.plan.moved.map(|inside| inside.address.to_string()),
