@@ -304,6 +304,7 @@ fn an_address_that_nobody_confirms_goes_again() -> Result<(), Error> {
     let old = "192.168.1.1";
     router.claim(old)?;
     let mut choices = router.told(old, "v1/setup", None)?["choices"].clone();
+    choices["router"]["password"] = "four horses in a tin can".into();
     choices["lan"]["address"] = "192.168.77.1/24".into();
     let apply = json!({"choices": choices, "within": 5});
     let begin = Instant::now();

@@ -87,8 +87,9 @@ pub use portal::{
 };
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use setup::{
-    SetupChange, SetupChoices, SetupClient, SetupDifference, SetupDocument, SetupDone, SetupJoin,
-    SetupLine, SetupPlan, SetupRelease, SetupRevert, SetupRouter, SetupStates, SetupStrength,
+    SetupChange, SetupChoices, SetupClient, SetupConfirm, SetupDifference, SetupDocument,
+    SetupDone, SetupJoin, SetupLine, SetupPlan, SetupRelease, SetupRevert, SetupRouter,
+    SetupStates, SetupStrength,
 };
 pub use setup_detect::{
     SetupDetails, SetupDetection, SetupEvidence, SetupInternet, SetupLan, SetupPort,

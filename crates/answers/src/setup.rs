@@ -175,6 +175,21 @@ impl api::Body for SetupDocument {
     const EXPECTED: &'static str = "a JSON object with \"document\"";
 }
 
+/// What is to be kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SetupConfirm {
+    /// The change that was looked at: if it is another that waits, nothing is kept. None: whichever
+    /// waits.
+    pub number: Option<u64>,
+    /// When that was made, as numbers of changes that were taken back are used again.
+    pub when: Option<u64>,
+}
+
+impl api::Body for SetupConfirm {
+    const EXPECTED: &'static str = "no body, or a JSON object with \"number\" and \"when\"";
+}
+
 /// What is to be taken back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]

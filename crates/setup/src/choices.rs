@@ -70,7 +70,8 @@ impl Choices {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Router {
-    /// Its name: a host name of one label (RFC 1123).
+    /// Its name: a host name of one label (RFC 1123). Empty: left as it is.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Language of OpenWrt's pages: `en`, `de`… Empty: left as it is.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -90,7 +91,7 @@ pub struct Router {
 }
 
 /// Where the Internet comes from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Internet {
     /// How.
@@ -101,7 +102,7 @@ pub struct Internet {
     /// The provider's VLAN, 1 to 4094.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vlan: Option<u16>,
-    /// Whether IPv6 is asked for.
+    /// Whether IPv6 is asked for; it is where nothing is said.
     pub ipv6: bool,
     /// Of `static`: address and length, `192.0.2.5/24`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,6 +140,29 @@ pub struct Internet {
     /// Of `wifi`: the radio that is its client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub radio: Option<String>,
+}
+
+impl Default for Internet {
+    fn default() -> Self {
+        Self {
+            kind: Uplink::default(),
+            port: None,
+            vlan: None,
+            ipv6: true,
+            address: None,
+            gateway: None,
+            dns: Vec::new(),
+            username: None,
+            password: None,
+            service: None,
+            apn: None,
+            pin: None,
+            modem: None,
+            ssid: None,
+            key: None,
+            radio: None,
+        }
+    }
 }
 
 /// How the Internet comes in.

@@ -138,6 +138,11 @@ impl Journal {
         }
     }
 
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// Writes a change down. No file has changed yet.
     ///
     /// # Errors

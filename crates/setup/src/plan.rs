@@ -28,10 +28,12 @@ pub use config::Config;
 pub use network::Inside;
 pub use problem::{Problem, Wrong};
 pub use router::{zone, zones};
+pub use wireguard::MOST as MOST_CLIENTS;
 pub use words::{PROBLEMS, SENTENCES};
 pub(crate) use {
     config::text, config::words, config::yes, dns::over_https, firewall::blocked_of,
-    firewall::forward_of, firewall::simple, vpn::openvpn_of, wifi::whom, wireguard::client_of,
+    firewall::forward_of, firewall::simple, firewall::zone_names, vpn::openvpn_of, wifi::whom,
+    wireguard::client_of,
 };
 
 /// What a plan has to know of the router.
@@ -166,6 +168,7 @@ impl Planner<'_> {
             self.part(|plan| plan.firewall(firewall));
         }
         self.overlaps(choices);
+        self.ports_once(choices);
     }
 
     /// Does a part. What it says is not told where nothing changed by it.

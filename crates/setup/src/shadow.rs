@@ -35,9 +35,17 @@ pub fn password_of(text: &[u8], user: &str) -> Option<String> {
     })
 }
 
+/// Whether a user logs in without a password: it is empty.
+pub fn is_empty(text: &[u8], user: &str) -> bool {
+    text.split(|&c| c == b'\n').any(|line| {
+        let mut fields = line.split(|&c| c == b':');
+        fields.next() == Some(user.as_bytes()) && fields.next() == Some(b"")
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{password_of, with_password};
+    use super::{is_empty, password_of, with_password};
 
     const FRESH: &[u8] = b"root:::0:99999:7:::\ndaemon:*:0:0:99999:7:::\nbroken\n";
 
@@ -50,6 +58,8 @@ mod tests {
         );
         assert_eq!(password_of(&text, "root").as_deref(), Some("$6$salt$hash"));
         assert_eq!(password_of(FRESH, "root"), None);
+        assert!(is_empty(FRESH, "root") && !is_empty(&text, "root"));
+        assert!(!is_empty(FRESH, "daemon") && !is_empty(b"", "root"));
         assert_eq!(password_of(FRESH, "daemon"), None);
     }
 

@@ -442,3 +442,164 @@ proptest! {
         }
     }
 }
+
+/// Choices of a document.
+fn document(text: &str) -> Choices {
+    toml::from_str(&format!("format = 1\n{text}")).unwrap()
+}
+
+fn said(plan: &Plan) -> Vec<&str> {
+    plan.sentences.iter().map(|said| &*said.sentence).collect()
+}
+
+fn refused(text: &str, config: &Config) -> (String, String) {
+    let plan = plan(&document(text), config, &facts(24));
+    let problem = plan
+        .problems
+        .first()
+        .unwrap_or_else(|| panic!("{text} is taken"));
+    (problem.field.clone(), problem.problem.clone())
+}
+
+#[test]
+fn what_is_open_is_said_to_be_open_and_is_not_the_network_inside() {
+    let mut facts = facts(24);
+    facts.radios[0].apup = true;
+    let apup = document("[mesh]\nkind = \"apup\"\nname = \"m\"\nradios = [\"radio0\"]");
+    let open = good(&apup, &fresh("24.10"), &facts);
+    assert!(said(&open).contains(&"mesh-open"));
+    let network = open.config.get("wireless", "mesh_radio0", "network");
+    assert_eq!(network.as_deref(), Some("mesh_radio0"));
+    let keyed = document(
+        "[mesh]\nkind = \"apup\"\nname = \"m\"\nkey = \"nobody encrypts\"\nradios = [\"radio0\"]",
+    );
+    assert_eq!(
+        plan(&keyed, &fresh("24.10"), &facts).problems[0].problem,
+        "key-unused"
+    );
+    let wifi = "[wifi]\nnetworks = [{ssid = \"a\", key = \"12345678\", security = \"open\"}]";
+    assert_eq!(refused(wifi, &fresh("24.10")).1, "key-unused");
+    let wifi = document("[wifi]\nnetworks = [{ssid = \"a\", security = \"open\"}]");
+    assert!(said(&good(&wifi, &fresh("24.10"), &facts)).contains(&"wifi-open"));
+
+    // What somebody made by hand comes on air with its radio: that is said, too.
+    let mut packages: Vec<Package> = fresh("24.10").packages().cloned().collect();
+    let wireless = packages
+        .iter_mut()
+        .find(|package| package.name() == "wireless")
+        .unwrap();
+    wireless.set_section("iot", "wifi-iface").unwrap();
+    for (option, value) in [
+        ("device", "radio0"),
+        ("mode", "ap"),
+        ("network", "iot"),
+        ("ssid", "IoT"),
+        ("encryption", "none"),
+    ] {
+        wireless.set("iot", option, value.as_bytes()).unwrap();
+    }
+    let by_hand = good(&wifi, &Config::new(packages), &facts);
+    assert!(
+        said(&by_hand).contains(&"wifi-other-open"),
+        "{:?}",
+        by_hand.sentences
+    );
+}
+
+#[test]
+fn the_port_of_the_internet_is_none_inside() {
+    let fresh = fresh("24.10");
+    for (text, field) in [
+        ("[lan]\nports = [\"lan1\", \"wan\"]", "lan.ports"),
+        ("[internet]\nport = \"br-lan\"", "internet.port"),
+        ("[internet]\nport = \"lan1\"", "internet.port"),
+        (
+            "[internet]\nport = \"lan1\"\n[lan]\nports = [\"lan1\", \"lan2\"]",
+            "internet.port",
+        ),
+    ] {
+        assert_eq!(
+            refused(text, &fresh),
+            (field.to_owned(), "twice".to_owned()),
+            "{text}"
+        );
+    }
+    let swapped = "[internet]\nport = \"lan1\"\n[lan]\nports = [\"wan\", \"lan2\"]";
+    let plan = good(&document(swapped), &fresh, &facts(24));
+    assert!(said(&plan).contains(&"lan-ports") && said(&plan).contains(&"internet-port"));
+    // IPv6 is not lost where nobody speaks of it.
+    assert_eq!(plan.config.get("network", "wan6", "disabled"), None);
+}
+
+#[test]
+fn zones_are_known_by_what_they_hold() {
+    let packages = fresh("24.10");
+    let renamed = Config::new(packages.packages().map(|package| {
+        let text = String::from_utf8(package.text()).unwrap();
+        let text = match package.name() {
+            "firewall" => text
+                .replace("name\t\tlan", "name\t\thome")
+                .replace("name\t\twan", "name\t\tinet")
+                .replace("src\t\tlan", "src\t\thome")
+                .replace("dest\t\twan", "dest\t\tinet"),
+            _ => text,
+        };
+        Package::read(package.name(), text.as_bytes()).unwrap()
+    }));
+    let choices = document(
+        "[firewall]\nforwards = [{name = \"a\", port = \"80\", to = \"192.168.1.5\"}]\n\
+         blocked = [{name = \"tv\", mac = \"02:00:00:00:00:01\"}]\n\
+         [wifi]\nnetworks = [{ssid = \"g\", security = \"open\", for = \"guest\"}]\n",
+    );
+    let once = good(&choices, &renamed, &facts(24)).config;
+    let firewall = String::from_utf8(once.package("firewall").unwrap().text()).unwrap();
+    for none in [
+        "'lan'\n\toption dest",
+        "option src 'lan'",
+        "dest 'lan'",
+        "dest 'wan'",
+    ] {
+        assert!(!firewall.contains(none), "{none} in {firewall}");
+    }
+    assert_eq!(once.of_type("firewall", "zone").count(), 3, "{firewall}");
+    let again = good(&read(&once), &once, &facts(24));
+    assert_eq!(lines(&once, &again.config), [""; 0]);
+}
+
+#[test]
+fn more_than_a_router_can_have_is_too_many() {
+    let clients = "{name = \"a\"},".repeat(251);
+    let key = "private_key = \"yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\"";
+    let many = format!("[wireguard]\non = true\n{key}\nclients = [{clients}]");
+    let networks = "{ssid = \"a\", security = \"open\"},".repeat(9);
+    let fresh = fresh("24.10");
+    assert_eq!(refused(&many, &fresh).1, "too-many");
+    assert_eq!(
+        refused(&format!("[wifi]\nnetworks = [{networks}]"), &fresh).1,
+        "too-many"
+    );
+    let none = Facts {
+        radios: Vec::new(),
+        ..facts(24)
+    };
+    let wifi = document("[wifi]\nnetworks = [{ssid = \"a\", security = \"open\"}]");
+    assert_eq!(plan(&wifi, &fresh, &none).problems[0].problem, "not-here");
+}
+
+#[test]
+fn names_over_https_find_a_port_of_their_own() {
+    let text = "config main 'config'\n\toption dnsmasq_config_update '*'\n\
+                config https-dns-proxy\n\toption resolver_url 'https://a.example/'\n\
+                \toption listen_port '5053'\n";
+    let proxy = Package::read("https-dns-proxy", text.as_bytes()).unwrap();
+    let config = Config::new(fresh("24.10").packages().cloned().chain([proxy]));
+    let choices = document("[dns]\nserver = \"quad9\"");
+    let once = good(&choices, &config, &facts(24)).config;
+    let port = once.get("https-dns-proxy", "weir", "listen_port");
+    assert_eq!(port.as_deref(), Some("5054"));
+    assert_eq!(once.list("dhcp", "cfg01411c", "server"), ["127.0.0.1#5054"]);
+    let update = once.get("https-dns-proxy", "config", "dnsmasq_config_update");
+    assert_eq!(update.as_deref(), Some("-"));
+    let back = good(&document("[dns]\nserver = \"provider\""), &once, &facts(24)).config;
+    assert!(back.list("dhcp", "cfg01411c", "server").is_empty());
+}

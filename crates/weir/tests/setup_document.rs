@@ -344,7 +344,7 @@ fn documents_that_cannot_be_are_refused() {
     for (document, says) in [
         ("format = 2", "of format 2"),
         ("", "of format 0"),
-        ("format = 1\n[wify]", "wify"),
+        ("format = 1\n[wify]", "line 2: unknown field `wify`"),
         (
             "format = 1\n[router]\nname = \"a b\"",
             "router.name: it is no name",
@@ -378,6 +378,14 @@ fn documents_that_cannot_be_are_refused() {
         assert!(said.contains(says), "{document}\n{said}");
         assert!(said.contains("Hint:") || said.contains(';'), "{said}");
     }
+    // Half a document is another one.
+    let long = format!(
+        "format = 1\n{}[router]\nname = \"late\"\n",
+        "# more\n".repeat(40_000)
+    );
+    assert!(router.import_refused(&long).contains("longer than 256 KiB"));
+    let wide = format!("format = 1\nx = \"{}\"", "y".repeat(100_000));
+    assert!(router.import_refused(&wide).len() < 1000);
     assert!(
         router
             .refused(&["import", "/nonexistent"])
@@ -437,14 +445,20 @@ fn the_page_decides_by_the_api() {
     assert_eq!(found["radios"][1]["bands"], json!(["5g"]));
     let mut choices = found["choices"].clone();
 
-    // As it is, nothing changes.
+    // As it is, nothing changes; but anybody can log in as root, and that is not to stay so.
     let asked = json!({"choices": choices});
     let plan = send(&client, "/v1/setup/plan", &asked).expect("a plan");
-    assert_eq!(
-        (&plan["problems"], &plan["lines"]),
-        (&json!([]), &json!([])),
-        "{plan}"
-    );
+    assert_eq!(plan["lines"], json!([]), "{plan}");
+    assert_eq!(plan["problems"][0]["field"], "router.password", "{plan}");
+    assert_eq!(plan["problems"][0]["problem"], "required", "{plan}");
+    assert_eq!(plan["problems"][1], Value::Null, "{plan}");
+    // Half of what somebody types is no error of the request's.
+    let mut typed = choices.clone();
+    typed["internet"] = json!({"kind": "static", "address": "192.", "gateway": "1", "dns": ["9"]});
+    let plan = send(&client, "/v1/setup/plan", &json!({"choices": typed})).expect("a plan");
+    assert_eq!(plan["problems"][0]["field"], "internet.address", "{plan}");
+    let other = json!({"choices": {"format": 2}});
+    assert!(send(&client, "/v1/setup/plan", &other).is_err());
 
     choices["router"]["password"] = "hunter22".into();
     choices["lan"]["address"] = "192.168.77.1/24".into();
@@ -501,7 +515,17 @@ fn the_page_decides_by_the_api() {
         "{problem:?}"
     );
 
-    send(&client, "/v1/setup/confirm", &json!({})).expect("confirmed");
+    // Whoever looked at another change keeps nothing.
+    let (number, when) = (&done["change"]["number"], &done["change"]["when"]);
+    for stale in [json!({"number": 7}), json!({"number": number, "when": 1})] {
+        let refused = send(&client, "/v1/setup/confirm", &stale);
+        assert!(
+            matches!(refused, Err(ClientError::Problem(_))),
+            "{refused:?}"
+        );
+    }
+    let same = json!({"number": number, "when": when});
+    send(&client, "/v1/setup/confirm", &same).expect("confirmed");
     let found: Value = client.get("/v1/setup").expect("a router");
     assert_eq!(found["pending"], Value::Null);
     assert_eq!(found["states"][0]["why"], "first set-up");
@@ -538,7 +562,7 @@ fn the_setup_process_undoes_what_a_dead_guard_would_have() {
     let mut router = Router::new("24.10");
     let before = router.configuration();
     let client = router.serve();
-    let choices = json!({"router": {"name": "linde"}});
+    let choices = json!({"router": {"name": "linde", "password": "four horses in a tin can"}});
     let done = send(
         &client,
         "/v1/setup/apply",
@@ -566,4 +590,33 @@ fn the_setup_process_undoes_what_a_dead_guard_would_have() {
         assert!(begin.elapsed() < Duration::from_secs(30), "it stayed");
         sleep(Duration::from_millis(50));
     }
+}
+
+#[test]
+fn services_that_take_longer_than_the_time_are_told_of() {
+    let router = Router::new("24.10");
+    let before = router.configuration();
+    router.write("reload", "#!/bin/sh\nsleep 9\n");
+    router.write("document.toml", HOME);
+    let file = router.path("document.toml");
+    let said = router.refused(&["import", "--within", "5", file.to_str().expect("text")]);
+    assert!(
+        said.contains("taken back already") && said.contains("--within"),
+        "{said}"
+    );
+    assert_eq!(router.configuration(), before);
+}
+
+#[test]
+fn what_was_written_by_hand_meanwhile_is_not_lost_unsaid() {
+    let router = Router::new("24.10");
+    router.import(HOME);
+    let wireless = router.read("etc/config/wireless") + "# by hand\n";
+    router.write("etc/config/wireless", &wireless);
+    let said = router.done(&["revert"]);
+    let kept = said
+        .lines()
+        .find_map(|line| line.split("meanwhile is in ").nth(1));
+    let kept = kept.unwrap_or_else(|| panic!("{said}")).trim();
+    assert_eq!(fs::read_to_string(kept).unwrap_or_default(), wireless);
 }

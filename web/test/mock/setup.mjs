@@ -277,6 +277,10 @@ export function answer(setup, call, body) {
     }
     case "POST v1/setup/confirm": {
       const { change: made } = setup.pending;
+      if (body.number !== made.number || body.when !== made.when) {
+        const detail = "another change waits";
+        return { status: 409, error: "setup", detail, hint: "look at it again" };
+      }
       setup.states.unshift(made);
       setup.pending = null;
       return { json: { change: made } };

@@ -5,8 +5,6 @@ use std::net::IpAddr;
 use super::{Planner, Wrong};
 use crate::choices::{Dns, DnsServer};
 
-/// Where https-dns-proxy listens.
-const PROXY: &str = "127.0.0.1#5053";
 /// The section of https-dns-proxy that is the wizard's.
 const SECTION: &str = "weir";
 
@@ -38,17 +36,22 @@ impl Planner<'_> {
         let mut servers = Vec::new();
         match (dns.server, secret) {
             (_, Some((url, bootstrap))) => {
+                let port = self.free_port();
                 let config = &mut self.config;
+                // It would put all its instances into dnsmasq's list by itself.
+                if config.has("https-dns-proxy", "config") {
+                    config.set("https-dns-proxy", "config", "dnsmasq_config_update", "-");
+                }
                 config.section("https-dns-proxy", SECTION, "https-dns-proxy");
                 for (option, value) in [
                     ("resolver_url", url),
                     ("bootstrap_dns", bootstrap),
                     ("listen_addr", "127.0.0.1"),
-                    ("listen_port", "5053"),
+                    ("listen_port", &port),
                 ] {
                     config.set("https-dns-proxy", SECTION, option, value);
                 }
-                servers.push(PROXY.to_owned());
+                servers.push(format!("127.0.0.1#{port}"));
                 let says = format!("The router asks {url} for names, encrypted.");
                 self.say("services", "dns", &[("server", url)], says);
             }
@@ -100,16 +103,31 @@ impl Planner<'_> {
         typed.iter().map(|text| read(self, text)).collect()
     }
 
+    /// A port at which no other instance of https-dns-proxy listens.
+    fn free_port(&self) -> String {
+        let taken: Vec<String> = self
+            .config
+            .of_type("https-dns-proxy", "https-dns-proxy")
+            .filter(|section| section.name != SECTION)
+            .filter_map(|section| super::text(section, "listen_port"))
+            .collect();
+        (5053..=u16::MAX)
+            .map(|port| port.to_string())
+            .find(|port| !taken.contains(port))
+            .unwrap_or_default()
+    }
+
     /// Servers that are there because a former choice wanted them.
     fn servers_of_the_wizard(&self, dnsmasq: &str) -> Vec<String> {
         let known = self.config.list("dhcp", dnsmasq, "server");
         let alone = self.config.get("dhcp", dnsmasq, "noresolv").is_some();
-        let proxy = self.config.has("https-dns-proxy", SECTION);
+        let port = self.config.get("https-dns-proxy", SECTION, "listen_port");
+        let proxy = port.map(|port| format!("127.0.0.1#{port}"));
         known
             .into_iter()
             .filter(|server| {
                 let own = alone && server.parse::<IpAddr>().is_ok();
-                own || proxy && server == PROXY
+                own || proxy.as_ref() == Some(server)
             })
             .collect()
     }

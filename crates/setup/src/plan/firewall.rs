@@ -8,8 +8,19 @@ use super::check::{is_mac, ports};
 use super::{Planner, Wrong, text, words, yes};
 use crate::choices::{Blocked, Firewall, Forward, Protocol};
 
+/// Forwards, and devices that are kept from the Internet, at most.
+const MOST: usize = 200;
+
 impl Planner<'_> {
     pub(super) fn firewall(&mut self, firewall: &Firewall) {
+        for (field, many) in [
+            ("firewall.forwards", firewall.forwards.len()),
+            ("firewall.blocked", firewall.blocked.len()),
+        ] {
+            if many > MOST {
+                return self.wrong(field, &Wrong::TooMany(MOST));
+            }
+        }
         let known = simple(&self.config, "redirect", forward_of);
         let mut stay = Vec::new();
         for (n, forward) in firewall.forwards.iter().enumerate() {
@@ -66,10 +77,11 @@ impl Planner<'_> {
                 Some((section, _)) => section.clone(),
                 None => self.config.add("firewall", "rule"),
             };
+            let (inside, outside) = zone_names(&self.config);
             for (option, value) in [
                 ("name", &*blocked.name),
-                ("src", "lan"),
-                ("dest", "wan"),
+                ("src", &inside),
+                ("dest", &outside),
                 ("src_mac", &mac),
                 ("proto", "all"),
                 ("target", "REJECT"),
@@ -143,11 +155,12 @@ impl Planner<'_> {
             Protocol::Udp => "udp",
             Protocol::Both => "tcp udp",
         };
+        let (inside, outside) = zone_names(&self.config);
         for (option, value) in [
             ("name", &*forward.name),
-            ("src", "wan"),
+            ("src", &outside),
             ("src_dport", &forward.port),
-            ("dest", "lan"),
+            ("dest", &inside),
             ("dest_ip", &to),
             ("target", "DNAT"),
         ] {
@@ -171,9 +184,10 @@ impl Planner<'_> {
         self.say("services", "forward", &values, says);
     }
 
-    /// The section of a zone, which is made where there is none.
+    /// The section of the zone that holds a network of this name, or has it; which is made where
+    /// there is none.
     pub(super) fn zone(&mut self, name: &str) -> String {
-        if let Some(zone) = self.config.which("firewall", "zone", "name", name) {
+        if let Some(zone) = zone_of(&self.config, name) {
             return zone;
         }
         let first = self.config.of_type("firewall", "zone").next().is_none();
@@ -253,15 +267,36 @@ impl Planner<'_> {
     }
 }
 
+/// The section of the zone that holds a network of this name, or has it.
+fn zone_of(config: &super::Config, network: &str) -> Option<String> {
+    let holds = |section: &&Section| words(section, "network").iter().any(|name| name == network);
+    let zone = config.of_type("firewall", "zone").find(holds);
+    zone.map(|section| section.name.clone())
+        .or_else(|| config.which("firewall", "zone", "name", network))
+}
+
+/// The names of the zones inside and outside: `lan` and `wan`, unless somebody called them otherwise.
+pub(crate) fn zone_names(config: &super::Config) -> (String, String) {
+    let name = |network: &str| {
+        let zone = zone_of(config, network)?;
+        config.get("firewall", &zone, "name")
+    };
+    (
+        name("lan").unwrap_or_else(|| "lan".to_owned()),
+        name("wan").unwrap_or_else(|| "wan".to_owned()),
+    )
+}
+
 /// Sections of a type that say what a choice can say, and nothing more.
 pub(crate) fn simple<T>(
     config: &super::Config,
     kind: &str,
-    read: fn(&Section) -> Option<T>,
+    read: fn(&Section, &(String, String)) -> Option<T>,
 ) -> Vec<(String, T)> {
+    let zones = zone_names(config);
     config
         .of_type("firewall", kind)
-        .filter_map(|section| Some((section.name.clone(), read(section)?)))
+        .filter_map(|section| Some((section.name.clone(), read(section, &zones)?)))
         .collect()
 }
 
@@ -275,7 +310,10 @@ fn only(section: &Section, known: &[&str]) -> bool {
 }
 
 /// A port that leads to a device inside, if that is all that a section says.
-pub(crate) fn forward_of(section: &Section) -> Option<Forward> {
+pub(crate) fn forward_of(
+    section: &Section,
+    (inside, outside): &(String, String),
+) -> Option<Forward> {
     let known = [
         "name",
         "src",
@@ -288,10 +326,10 @@ pub(crate) fn forward_of(section: &Section) -> Option<Forward> {
         "enabled",
     ];
     let is = |option, value| text(section, option).as_deref() == Some(value);
-    if !only(section, &known) || !is("src", "wan") || !is("target", "DNAT") {
+    if !only(section, &known) || !is("src", outside) || !is("target", "DNAT") {
         return None;
     }
-    if section.get("dest").is_some() && !is("dest", "lan") {
+    if section.get("dest").is_some() && !is("dest", inside) {
         return None;
     }
     let mut protocols = words(section, "proto");
@@ -319,13 +357,19 @@ pub(crate) fn forward_of(section: &Section) -> Option<Forward> {
 }
 
 /// A device that is kept from the Internet, if that is all that a section says.
-pub(crate) fn blocked_of(section: &Section) -> Option<Blocked> {
+pub(crate) fn blocked_of(
+    section: &Section,
+    (inside, outside): &(String, String),
+) -> Option<Blocked> {
     let known = [
         "name", "src", "dest", "src_mac", "proto", "target", "enabled",
     ];
     let is = |option, value| text(section, option).as_deref() == Some(value);
     let all = matches!(&words(section, "proto").join(" ")[..], "all" | "any");
-    if !only(section, &known) || !is("src", "lan") || !is("dest", "wan") || !is("target", "REJECT")
+    if !only(section, &known)
+        || !is("src", inside)
+        || !is("dest", outside)
+        || !is("target", "REJECT")
     {
         return None;
     }

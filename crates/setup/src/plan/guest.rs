@@ -26,6 +26,7 @@ impl Planner<'_> {
             config.set("dhcp", "guest", option, value);
         }
         self.zone("wan");
+        let (_, outside) = super::zone_names(&self.config);
         let config = &mut self.config;
         config.section("firewall", "guest", "zone");
         config.set("firewall", "guest", "name", "guest");
@@ -39,7 +40,7 @@ impl Planner<'_> {
         }
         config.section("firewall", "guest_wan", "forwarding");
         config.set("firewall", "guest_wan", "src", "guest");
-        config.set("firewall", "guest_wan", "dest", "wan");
+        config.set("firewall", "guest_wan", "dest", &outside);
         let rules = [
             ("guest_dhcp", "Allow-Guest-DHCP", "udp", "67"),
             ("guest_dns", "Allow-Guest-DNS", "tcp udp", "53"),

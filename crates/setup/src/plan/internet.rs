@@ -30,7 +30,14 @@ impl Planner<'_> {
             return;
         }
         self.config.section("network", "wan", "interface");
-        let base = internet.port.clone().or_else(|| self.base());
+        let known = self.base();
+        let base = internet.port.clone().or_else(|| known.clone());
+        if let Some(port) = &base
+            && base != known
+        {
+            let says = format!("The Internet is plugged into {port}.");
+            self.say("internet", "internet-port", &[("port", port)], says);
+        }
         let former = self.config.get("network", "wan", "proto");
         let proto = match internet.kind {
             Uplink::Dhcp => "dhcp",
@@ -73,7 +80,7 @@ impl Planner<'_> {
     }
 
     /// The port below VLANs of the provider.
-    fn base(&self) -> Option<String> {
+    pub(super) fn base(&self) -> Option<String> {
         let device = self.config.get("network", "wan", "device");
         let device = device
             .filter(|device| !device.starts_with("/dev/"))
@@ -310,8 +317,12 @@ impl Planner<'_> {
         }
         let config = &mut self.config;
         if !wanted {
-            if config.has("network", "wan6") {
+            let on = config.has("network", "wan6")
+                && config.get("network", "wan6", "disabled").as_deref() != Some("1");
+            if on {
                 config.set("network", "wan6", "disabled", "1");
+                let says = "No IPv6 is asked for.".to_owned();
+                self.say("internet", "internet-no-ipv6", &[], says);
             }
             return;
         }

@@ -39,7 +39,13 @@ impl Planner<'_> {
         let known = self.config.list("network", &bridge, "ports");
         let mesh = known.into_iter().filter(|port| port == "bat0");
         let all: Vec<String> = wanted.iter().cloned().chain(mesh).collect();
+        let known = self.config.list("network", &bridge, "ports");
         self.config.set_list("network", &bridge, "ports", &all);
+        if known != all {
+            let ports = wanted.join(", ");
+            let says = format!("Inside are {ports}.");
+            self.say("services", "lan-ports", &[("ports", &ports)], says);
+        }
     }
 
     /// Checks the name of a device (`dev_valid_name` of the kernel, and what UCI's lists can have).
@@ -180,6 +186,33 @@ impl Planner<'_> {
         config.set("dhcp", "lan", "start", &first);
         config.set("dhcp", "lan", "limit", &count);
         config.set("dhcp", "lan", "leasetime", &lan.lease);
+    }
+
+    /// Sees to it that the port of the Internet is none inside: the provider would be in the LAN.
+    pub(super) fn ports_once(&mut self, choices: &Choices) {
+        let internet = choices
+            .internet
+            .as_ref()
+            .and_then(|internet| internet.port.as_ref());
+        let inside = choices.lan.as_ref().filter(|lan| !lan.ports.is_empty());
+        if internet.is_none() && inside.is_none() {
+            return;
+        }
+        let Some(outside) = self.base() else { return };
+        let bridge = self
+            .config
+            .get("network", "lan", "device")
+            .unwrap_or_default();
+        let section = self.config.which("network", "device", "name", &bridge);
+        let ports = section.map(|section| self.config.list("network", &section, "ports"));
+        if bridge == outside || ports.is_some_and(|ports| ports.contains(&outside)) {
+            let field = if internet.is_some() {
+                "internet.port"
+            } else {
+                "lan.ports"
+            };
+            self.wrong(field, &Wrong::Twice);
+        }
     }
 
     /// Looks whether networks of the router's own overlap. A choice that was made is told; where two

@@ -111,6 +111,10 @@ impl Planner<'_> {
         {
             return self.wrong("mesh.channel", &Wrong::OutOfRange(1, 233));
         }
+        if mesh.kind == MeshKind::Apup && mesh.key.is_some() {
+            // What access points say to each other is not encrypted.
+            return self.wrong("mesh.key", &Wrong::KeyUnused);
+        }
         if mesh.channel.is_some() && radios.len() > 1 {
             return self.wrong("mesh.channel", &Wrong::OneRadio);
         }
@@ -131,7 +135,17 @@ impl Planner<'_> {
             }
             let (mesh, radio) = (&*mesh.name, &*radio.name);
             let says = format!("It is a node of the mesh {mesh}, by {radio}.");
+            let open = self.config.get("wireless", &name, "key").is_none();
             self.say("mesh", "mesh", &[("name", mesh), ("radio", radio)], says);
+            if open {
+                let says = format!("The mesh {mesh} is open: whoever is near can join it.");
+                self.say(
+                    "mesh",
+                    "mesh-open",
+                    &[("name", mesh), ("radio", radio)],
+                    says,
+                );
+            }
         }
         if mesh.kind == MeshKind::Batman {
             self.batman(mesh);
@@ -163,8 +177,11 @@ impl Planner<'_> {
         let config = &mut self.config;
         config.set("wireless", name, "mode", "ap");
         config.set("wireless", name, "ssid", &mesh.name);
-        config.set("wireless", name, "network", "lan");
+        // Of its own: what anybody may join is not the network inside.
+        config.set("wireless", name, "network", name);
         config.set("wireless", name, "encryption", "none");
+        config.section("network", name, "interface");
+        config.set("network", name, "proto", "none");
         config.set("wireless", name, "apup", "1");
         let prefix = format!("{}p", name.replace("mesh_radio", "ap"));
         config.set("wireless", name, "apup_peer_ifname_prefix", &prefix);

@@ -70,6 +70,10 @@ pub enum Wrong {
     OneRadio,
     /// A radio cannot do WPA3, which this takes.
     NoWpa3(String),
+    /// A network of this kind has no key.
+    KeyUnused,
+    /// There are more of them than this.
+    TooMany(usize),
     /// A network of this kind has a key.
     NeedsKey,
     /// Whoever tries gets it soon.
@@ -199,6 +203,17 @@ impl Wrong {
                 vec![("radio", radio.clone())],
                 format!("{radio} cannot do WPA3"),
                 "take the mix of WPA2 and WPA3, or other radios".to_owned(),
+            ),
+            Self::KeyUnused => plain(
+                "key-unused",
+                "a network of this kind has no key",
+                "take the key out, or keep the network in another way",
+            ),
+            Self::TooMany(most) => (
+                "too-many",
+                vec![("most", most.to_string())],
+                "there are too many".to_owned(),
+                format!("take {most} at most"),
             ),
             Self::NeedsKey => plain(
                 "needs-key",

@@ -27,7 +27,7 @@ impl Planner<'_> {
     pub(super) fn router(&mut self, router: &Router) {
         let system = self.config.first("system", "system");
         if router.name.is_empty() {
-            self.wrong("router.name", &Wrong::Required);
+            // Left as it is.
         } else if !is_host_name(&router.name) {
             self.wrong("router.name", &Wrong::NotAName);
         } else {

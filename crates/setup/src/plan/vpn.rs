@@ -49,6 +49,8 @@ impl Planner<'_> {
         let netifd = package == "network";
         let port = port.to_string();
         let server = format!("{} {}", network.network(), network.netmask());
+        self.zone("wan");
+        let (_, outside) = super::zone_names(&self.config);
         let file = |name: &str| format!("{FOLDER}/{name}");
         let config = &mut self.config;
         if netifd {
@@ -78,7 +80,7 @@ impl Planner<'_> {
         config.section("firewall", RULE, "rule");
         for (option, value) in [
             ("name", "Allow-OpenVPN"),
-            ("src", "wan"),
+            ("src", &outside),
             ("proto", "udp"),
             ("dest_port", &port),
             ("target", "ACCEPT"),

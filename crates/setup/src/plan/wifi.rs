@@ -6,6 +6,9 @@ use super::check::is_wifi_key;
 use super::{Planner, Radio, Wrong, text, yes};
 use crate::choices::{Network, Security, Whom, Wifi};
 
+/// Networks at most: more than eight cost a radio most of its time for their beacons.
+const MOST: usize = 8;
+
 /// Whom an access point's network is for, if it is one that the wizard knows: those that stand in
 /// another network, or peer with others, are somebody else's.
 pub(crate) fn whom(section: &Section) -> Option<Whom> {
@@ -26,10 +29,17 @@ pub(crate) fn whom(section: &Section) -> Option<Whom> {
 
 impl Planner<'_> {
     pub(super) fn wifi(&mut self, wifi: &Wifi) {
+        if wifi.networks.len() > MOST {
+            return self.wrong("wifi.networks", &Wrong::TooMany(MOST));
+        }
         self.country("wifi.country", &wifi.country);
         let good: Vec<bool> = (wifi.networks.iter().enumerate())
             .map(|(n, network)| self.good_network(&format!("wifi.networks[{n}]"), network, wifi))
             .collect();
+        if !wifi.networks.is_empty() && self.facts.radios.is_empty() {
+            let what = "a radio (wifi-device in /etc/config/wireless)".to_owned();
+            return self.wrong("wifi.networks", &Wrong::NotHere(what));
+        }
         let guests = wifi
             .networks
             .iter()
@@ -129,6 +139,34 @@ impl Planner<'_> {
         for (section, ssid) in others {
             self.no_access_point(&section, radio, &ssid);
         }
+        self.say_others(radio);
+    }
+
+    /// Says what comes on air with a radio that somebody else made.
+    fn say_others(&mut self, radio: &str) {
+        let others: Vec<(String, bool)> = self
+            .config
+            .of_type("wireless", "wifi-iface")
+            .filter(|section| text(section, "device").as_deref() == Some(radio))
+            .filter(|section| whom(section).is_none() && !yes(section, "disabled"))
+            .filter(|section| !section.name.starts_with("mesh_") && section.name != "wifi_uplink")
+            .map(|section| {
+                let name = text(section, "ssid").or_else(|| text(section, "mesh_id"));
+                (name.unwrap_or_default(), section.get("key").is_none())
+            })
+            .collect();
+        for (ssid, open) in others {
+            let values = [("ssid", &*ssid), ("radio", radio)];
+            let key = if open { ", without a key" } else { "" };
+            let says =
+                format!("{ssid}, which was made by hand, comes on air by {radio}, too{key}.");
+            let sentence = if open {
+                "wifi-other-open"
+            } else {
+                "wifi-other"
+            };
+            self.say("wifi", sentence, &values, says);
+        }
     }
 
     pub(super) fn country(&mut self, field: &str, country: &str) {
@@ -151,6 +189,7 @@ impl Planner<'_> {
         self.text(&format!("{field}.ssid"), &network.ssid, 32);
         let keyed = !matches!(network.security, Security::Open | Security::Owe);
         match &network.key {
+            Some(_) if !keyed => self.wrong(format!("{field}.key"), &Wrong::KeyUnused),
             Some(key) if keyed && !is_wifi_key(key) => {
                 let wrong = match key.len() {
                     0 => Wrong::NeedsKey,
@@ -282,10 +321,12 @@ impl Planner<'_> {
         } else {
             config.unset("wireless", section, "mobility_domain");
         }
-        for section in [section, &radio.name] {
-            if self.is_off(section) {
-                self.config.unset("wireless", section, "disabled");
-            }
+        if self.is_off(section) {
+            self.config.unset("wireless", section, "disabled");
+        }
+        if self.is_off(&radio.name) {
+            self.config.unset("wireless", &radio.name, "disabled");
+            self.say_others(&radio.name);
         }
         if self.config.package("wireless").map(uci::Package::text) == before {
             return;
@@ -305,6 +346,15 @@ impl Planner<'_> {
         let security = security_word(security);
         let values = [("ssid", ssid), ("radio", name), ("security", security)];
         self.say("wifi", sentence, &values, says);
+        if security == "open" {
+            let says = format!("Who joins {ssid} needs no password, and is heard by others.");
+            self.say(
+                "wifi",
+                "wifi-open",
+                &[("ssid", ssid), ("radio", name)],
+                says,
+            );
+        }
     }
 }
 

@@ -10,6 +10,8 @@ const INTERFACE: &str = "wg0";
 /// The type of sections of peers: netifd looks for the interface's name in it.
 const PEER: &str = "wireguard_wg0";
 const RULE: &str = "wg0_in";
+/// Clients at most.
+pub const MOST: usize = 250;
 
 impl Planner<'_> {
     pub(super) fn wireguard(&mut self, tunnel: &WireGuard) {
@@ -22,6 +24,9 @@ impl Planner<'_> {
         let Some(inside) = self.inside("wireguard.address", &tunnel.address) else {
             return;
         };
+        if tunnel.clients.len() > MOST {
+            return self.wrong("wireguard.clients", &Wrong::TooMany(MOST));
+        }
         if tunnel.port == 0 {
             return self.wrong("wireguard.port", &Wrong::OutOfRange(1, 65535));
         }
@@ -39,6 +44,8 @@ impl Planner<'_> {
             return self.wrong("wireguard.endpoint", &Wrong::NotAName);
         }
         let port = tunnel.port.to_string();
+        self.zone("wan");
+        let (_, outside) = super::zone_names(&self.config);
         let config = &mut self.config;
         let new = !config.has("network", INTERFACE);
         config.section("network", INTERFACE, "interface");
@@ -51,7 +58,7 @@ impl Planner<'_> {
         config.section("firewall", RULE, "rule");
         for (option, value) in [
             ("name", "Allow-WireGuard"),
-            ("src", "wan"),
+            ("src", &outside),
             ("proto", "udp"),
             ("dest_port", &port),
             ("target", "ACCEPT"),

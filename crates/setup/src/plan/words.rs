@@ -2,7 +2,14 @@
 //! languages.
 
 /// Of sentences ([`Sentence`](super::Sentence)).
-pub const SENTENCES: [&str; 35] = [
+pub const SENTENCES: [&str; 42] = [
+    "mesh-open",
+    "wifi-open",
+    "wifi-other",
+    "wifi-other-open",
+    "lan-ports",
+    "internet-port",
+    "internet-no-ipv6",
     "blocked",
     "blocked-gone",
     "dns",
@@ -41,7 +48,9 @@ pub const SENTENCES: [&str; 35] = [
 ];
 
 /// Of problems ([`Problem`](super::Problem)).
-pub const PROBLEMS: [&str; 30] = [
+pub const PROBLEMS: [&str; 32] = [
+    "key-unused",
+    "too-many",
     "not-an-address",
     "control-character",
     "needs-key",

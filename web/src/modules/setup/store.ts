@@ -245,7 +245,11 @@ export async function apply(why: string, within: number): Promise<void> {
 
 /** Confirms the change that waits, or takes it back; with a number, goes back to before that one. */
 export async function end(how: "confirm" | "revert", number?: number): Promise<void> {
-  await send<{ change: SetupChange }>(`setup/${how}`, number === undefined ? {} : { number });
+  // Whoever keeps a change keeps the one that is on this page, and no other.
+  const seen = wizard.get().setup?.pending ?? null;
+  const which = how === "confirm" && seen !== null && { number: seen.number, when: seen.when };
+  const body = which || (number === undefined ? {} : { number });
+  await send<{ change: SetupChange }>(`setup/${how}`, body);
   set({ ended: how === "confirm" ? "confirmed" : "reverted" });
   if (how === "revert") set({ applied: null });
   await anew();

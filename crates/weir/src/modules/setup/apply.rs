@@ -65,10 +65,21 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
 
 /// Tells services of a change; where they do not take it, it is undone.
 pub fn tell(place: &Place, change: &Change) -> Result<Option<String>, Error> {
-    place.reload(change).map_err(|error| {
+    let note = place.reload(change).map_err(|error| {
         let what = "services do not take the new configuration";
         undone(place, what, &error)
-    })
+    })?;
+    let pending = place.journal.pending().map_err(trouble)?;
+    if pending.is_none_or(|pending| pending.change.number != change.number) {
+        return Err(Error::new(
+            format!(
+                "change {} is taken back already: services took too long",
+                change.number
+            ),
+            "give it more time: `--within SECONDS`",
+        ));
+    }
+    Ok(note)
 }
 
 /// Makes a change, and says so.
@@ -118,7 +129,15 @@ pub fn take_back(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
         output.line(&harmless(&note))?;
     }
     let text = format!("change {} is taken back", change.number);
-    Ok(output.line(&text)?)
+    output.line(&text)?;
+    for found in place.found(change.number) {
+        let text = format!(
+            "what was written by hand meanwhile is in {}",
+            found.display()
+        );
+        output.line(&output.toned(Tone::Warn, &harmless(&text)))?;
+    }
+    Ok(())
 }
 
 /// Puts the former files back, where a change was not confirmed before the machine went off.

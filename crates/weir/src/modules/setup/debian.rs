@@ -208,7 +208,7 @@ fn show(
         };
         output.line(&format!("/{} ({access})", file.path))?;
         for line in file.shown().lines() {
-            output.line(&format!("  {}", harmless(line)))?;
+            output.line(&format!("  {}", harmless(&line.replace('\t', "    "))))?;
         }
     }
     for words in words(args, outcome, services, &outcome.services()) {

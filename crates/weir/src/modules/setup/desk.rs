@@ -4,10 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ::setup::choices::{Choices, Network, WireGuardClient};
-use ::setup::plan::{Config, Inside, Plan, Problem, plan};
+use ::setup::plan::{Config, Inside, MOST_CLIENTS, Plan, Problem, Wrong, plan};
 use ::setup::{File, Line, difference, read, shadow};
 use ::uci::Package;
-use answers::{QrPicture, SetupClient, SetupStrength};
+use answers::{QrPicture, SetupClient, SetupRelease, SetupStrength};
 
 use super::config::Setup;
 use super::facts::{self, Board};
@@ -38,11 +38,25 @@ pub struct Planned {
     pub plan: Plan,
     pub lines: Vec<Line>,
     pub strength: Option<SetupStrength>,
-    /// Files of clients whose keys were made, told once.
-    pub once: Vec<SetupClient>,
+    choices: Choices,
+    made: Vec<Made>,
     board: Board,
     before: Config,
     password: Option<Password>,
+}
+
+impl Planned {
+    /// The name of a client whose key was made here.
+    pub fn without_key(&self) -> Option<&str> {
+        let first = self.made.first()?;
+        let client = self.choices.wireguard.as_ref()?.clients.get(first.client)?;
+        Some(&client.name)
+    }
+
+    /// Files of clients whose keys were made, to be told once.
+    pub fn once(&self) -> Vec<SetupClient> {
+        files_of_clients(&self.plan.config, &self.choices, &self.made)
+    }
 }
 
 /// A password that is to be the administrator's.
@@ -80,6 +94,20 @@ impl Desk {
         })
     }
 
+    /// Plans for the page: there somebody sets a router up who may never have done so, and who is not
+    /// to be done while anybody can log in as its administrator.
+    pub fn plan_whole(&self, choices: &Choices) -> Result<Planned, Error> {
+        let mut planned = self.plan(choices)?;
+        let open = self
+            .shadow()
+            .is_ok_and(|text| text.is_some_and(|text| shadow::is_empty(&text, ADMINISTRATOR)));
+        if open && choices.router.is_some() && planned.password.is_none() {
+            let problem = Wrong::Required.at("router.password");
+            planned.plan.problems.push(problem);
+        }
+        Ok(planned)
+    }
+
     /// Plans. Nothing changes.
     pub fn plan(&self, choices: &Choices) -> Result<Planned, Error> {
         let Looked {
@@ -104,7 +132,8 @@ impl Desk {
             list: false,
         }));
         Ok(Planned {
-            once: files_of_clients(&plan.config, &choices, &made),
+            choices,
+            made,
             lines,
             strength,
             board,
@@ -153,7 +182,7 @@ impl Desk {
         let release = &planned.board.release;
         if !release.known {
             return Err(Error::new(
-                format!("{} {} is not known here", release.name, release.version),
+                format!("{} is not known here", shown(release)),
                 "what would change is only shown; change it by `uci`, where it is right",
             ));
         }
@@ -197,6 +226,12 @@ impl Desk {
     }
 }
 
+fn shown(release: &SetupRelease) -> String {
+    format!("{} {}", release.name, release.version)
+        .trim()
+        .to_owned()
+}
+
 /// What is wrong, as one error.
 fn wrong(problems: &[Problem]) -> Error {
     Error::Told {
@@ -235,6 +270,10 @@ fn complete(choices: &mut Choices, config: &Config) -> io::Result<Vec<Made>> {
         tunnel.private_key = Some(keys::pair()?.private);
     }
     let mut made = Vec::new();
+    // Of more the plan wants nothing.
+    if tunnel.clients.len() > MOST_CLIENTS {
+        return Ok(made);
+    }
     for (n, client) in tunnel.clients.iter_mut().enumerate() {
         let same = |other: &WireGuardClient| other.name == client.name;
         if client.public_key.is_none() && !known.clients.iter().any(same) {

@@ -80,20 +80,21 @@ pub fn import(
 ) -> Result<(), Error> {
     let choices = read(&args.file)?;
     let planned = desk.plan(&choices)?;
-    if args.dry_run {
+    let waiting = desk.files(&planned);
+    if args.dry_run && planned.plan.problems.is_empty() {
         for sentence in &planned.plan.sentences {
             output.line(&harmless(&sentence.says))?;
         }
         print(&planned.lines, output)?;
     }
-    if let [client, ..] = &planned.once[..] {
+    if let Some(client) = planned.without_key() {
         return Err(Error::new(
-            format!("{} has no public key", client.name),
+            format!("{client} has no public key"),
             "make a pair by `wg genkey` and `wg pubkey`, and name the public one: a private key \
              made here would be lost",
         ));
     }
-    let waiting = desk.files(&planned)?;
+    let waiting = waiting?;
     if waiting.files.is_empty() {
         return Ok(output.line("the router is that already: nothing changes")?);
     }
@@ -123,16 +124,30 @@ fn read(file: &Path) -> Result<Choices, Error> {
         std::fs::File::open(file).map(|file| Box::new(file) as Box<dyn Read>)
     };
     opened
-        .and_then(|opened| opened.take(LONGEST).read_to_string(&mut text))
+        .and_then(|opened| opened.take(LONGEST + 1).read_to_string(&mut text))
         .map_err(|error| broken(&error, "name a document of `weir setup export`"))?;
+    // Half a document is another one.
+    if u64::try_from(text.len()).unwrap_or(u64::MAX) > LONGEST {
+        let hint = "name a document of `weir setup export`; what is long in it are comments";
+        let what = format!("{shown} is longer than {} KiB", LONGEST / 1024);
+        return Err(Error::new(what, hint));
+    }
     understood(&shown, &text)
 }
 
 /// Understands a document.
 pub fn understood(shown: &str, text: &str) -> Result<Choices, Error> {
     let choices: Choices = toml::from_str(text).map_err(|error| {
+        // By its number: the line itself may be as long as the document.
+        let line = error.span().map_or(0, |span| {
+            text.as_bytes()[..span.start.min(text.len())]
+                .iter()
+                .filter(|&&c| c == b'\n')
+                .count()
+        });
+        let cause = std::io::Error::other(format!("line {}: {}", line + 1, error.message()));
         let hint = "`weir setup export` writes one to look at; docs/setup.md has all of it";
-        Error::because(format!("{shown} cannot be read"), &error, hint)
+        Error::because(format!("{shown} cannot be read"), &cause, hint)
     })?;
     if choices.format != FORMAT {
         return Err(Error::new(

@@ -135,20 +135,20 @@ fn radio(config: &Config, name: &str, year: u16) -> Radio {
     Radio {
         name: name.to_owned(),
         bands: band.or(by_mode).into_iter().collect(),
-        wpa3: hostapd_can("sae"),
-        mesh: true,
+        wpa3: can("hostapd", "sae"),
+        mesh: can("wpa_supplicant", "mesh"),
         // OpenWrt's hostapd has it since 24.10.
         apup: year >= 24,
     }
 }
 
-/// Whether hostapd was built with a feature: OpenWrt's says so (`-vsae`). Others are taken to have
-/// what Debian's has.
-fn hostapd_can(feature: &str) -> bool {
-    let Some(hostapd) = program("hostapd") else {
+/// Whether hostapd or wpa_supplicant was built with a feature: OpenWrt's say so (`-vsae`). Others are
+/// taken to have what Debian's have.
+fn can(name: &str, feature: &str) -> bool {
+    let Some(program) = program(name) else {
         return true;
     };
-    let asked = Command::new(hostapd)
+    let asked = Command::new(program)
         .arg(format!("-v{feature}"))
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -144,6 +144,21 @@ impl Place {
         self.journal.recover(&now).map_err(trouble)
     }
 
+    /// What was found in the files of a change that is taken back, written by somebody else since.
+    pub fn found(&self, number: u64) -> Vec<PathBuf> {
+        let begin = format!("found-{number}-");
+        let entries = std::fs::read_dir(self.journal.folder())
+            .into_iter()
+            .flatten();
+        let mut found: Vec<PathBuf> = entries
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(&begin))
+            .map(|entry| entry.path())
+            .collect();
+        found.sort();
+        found
+    }
+
     /// Makes services take what changed. Gives a note where there is nobody to do that.
     pub fn reload(&self, change: &Change) -> Result<Option<String>, Error> {
         if !self.reload.exists() {

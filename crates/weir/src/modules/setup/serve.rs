@@ -7,9 +7,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::setup::choices::{Choices, FORMAT};
 use answers::{
-    QrPicture, SetupChoices, SetupDocument, SetupDone, SetupJoin, SetupLine, SetupPlan, SetupPort,
-    SetupRevert, SetupRouter,
+    QrPicture, SetupChoices, SetupConfirm, SetupDocument, SetupDone, SetupJoin, SetupLine,
+    SetupPlan, SetupPort, SetupRevert, SetupRouter,
 };
 use api::{Asked, Later, Limits, Listener, Method, Nothing, Problem, Route, Routes, Who};
 use tokio::signal::unix::{SignalKind, signal};
@@ -117,7 +118,7 @@ impl Server {
     }
 
     fn plan(&self, asked: &SetupChoices) -> Result<SetupPlan, Error> {
-        let planned = self.desk().plan(&asked.choices)?;
+        let planned = self.desk().plan_whole(format(asked)?)?;
         let line = |line: ::setup::Line| SetupLine {
             added: line.added,
             address: line.address,
@@ -135,7 +136,7 @@ impl Server {
 
     fn apply(&self, asked: &SetupChoices) -> Result<SetupDone, Error> {
         let desk = self.desk();
-        let planned = desk.plan(&asked.choices)?;
+        let planned = desk.plan_whole(format(asked)?)?;
         let waiting = desk.files(&planned)?;
         let how = self.how(&asked.why, asked.within);
         let change = if planned.plan.moved.is_some() {
@@ -156,7 +157,7 @@ impl Server {
         Ok(SetupDone {
             change: told(change, Some(how.within)),
             address: planned.plan.moved.map(|inside| inside.address.to_string()),
-            once: planned.once,
+            once: planned.once(),
         })
     }
 
@@ -185,9 +186,21 @@ impl Server {
         })
     }
 
-    fn confirm(&self) -> Result<SetupDone, Error> {
+    fn confirm(&self, asked: SetupConfirm) -> Result<SetupDone, Error> {
         let place = self.desk().place;
         place.recover()?;
+        let pending = place.journal.pending().map_err(trouble)?;
+        let change = pending.map(|pending| pending.change);
+        let other = change.filter(|change| {
+            asked.number.is_some_and(|number| number != change.number)
+                || asked.when.is_some_and(|when| when != change.when)
+        });
+        if let Some(other) = other {
+            return Err(Error::new(
+                format!("another change waits: {} of {}", other.number, other.who),
+                "look at it again before you keep it",
+            ));
+        }
         Ok(done(place.journal.confirm().map_err(trouble)?, None))
     }
 
@@ -202,6 +215,17 @@ impl Server {
         let how = self.how(&why, None);
         let (change, _) = apply::make(&place, &place.former(number)?, &how)?;
         Ok(done(change, Some(how.within)))
+    }
+}
+
+/// Choices of a format that is read here; one that is not said is.
+fn format(asked: &SetupChoices) -> Result<&Choices, Error> {
+    match asked.choices.format {
+        0 | FORMAT => Ok(&asked.choices),
+        other => Err(Error::new(
+            format!("these choices are of format {other}"),
+            format!("this weir reads format {FORMAT}"),
+        )),
     }
 }
 
@@ -288,9 +312,9 @@ fn routes(setup: &Setup, config: Option<&Path>) -> Routes {
             Method::POST,
             "/v1/setup/confirm",
             Who::Root,
-            move |_: Asked<(), Nothing>| {
+            move |asked: Asked<(), SetupConfirm>| {
                 let server = Arc::clone(&confirm);
-                apart(move || server.confirm())
+                apart(move || server.confirm(asked.body))
             },
         ),
         Route::later(

@@ -309,6 +309,8 @@ export const de: Translated<typeof en> = {
   "problem.one-radio": "Ein Kanal gilt für ein Funkgerät: wähle, für welches.",
   "problem.not-a-wifi-key": "Es braucht 8 bis 63 Zeichen ohne Umlaute.",
   "problem.not-an-address": "Das ist keine Adresse, etwa 192.0.2.5.",
+  "problem.key-unused": "So hat es kein Passwort: Nimm es heraus, oder wähle eine andere Art.",
+  "problem.too-many": "Das sind zu viele: höchstens {most}.",
   "problem.required": "Das wird gebraucht.",
   "problem.too-short": "Nötig sind mindestens {least} Zeichen.",
   "problem.too-long": "Höchstens {most} Zeichen passen.",
@@ -343,6 +345,14 @@ export const de: Translated<typeof en> = {
   "sentence.wireguard-client-gone": "{name} darf nicht mehr durch WireGuard herein.",
   "sentence.forward-gone": "Der Port für {name} ist wieder zu.",
   "sentence.blocked-gone": "{name} darf wieder ins Internet.",
+  "sentence.mesh-open": "Das Mesh {name} ist offen: Wer in der Nähe ist, kann beitreten.",
+  "sentence.wifi-open": "Wer {ssid} beitritt, braucht kein Passwort und kann belauscht werden.",
+  "sentence.wifi-other": "{ssid}, von Hand angelegt, geht auch auf Sendung ({radio}).",
+  "sentence.wifi-other-open":
+    "{ssid}, von Hand angelegt, geht auch auf Sendung, ohne Passwort ({radio}).",
+  "sentence.lan-ports": "Innen sind {ports}.",
+  "sentence.internet-port": "Das Internet steckt in {port}.",
+  "sentence.internet-no-ipv6": "Nach IPv6 wird nicht gefragt.",
   "sentence.router-name": "Der Router heißt {name}.",
   "sentence.router-password": "Der Verwalter bekommt ein neues Passwort.",
   "sentence.router-language":

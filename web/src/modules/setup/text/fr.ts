@@ -309,6 +309,9 @@ export const fr: Translated<typeof en> = {
   "problem.one-radio": "Un canal est pour une seule radio : choisissez laquelle.",
   "problem.not-a-wifi-key": "Il faut de 8 à 63 caractères sans accents.",
   "problem.not-an-address": "Ce n’est pas une adresse, telle que 192.0.2.5.",
+  "problem.key-unused":
+    "Ainsi il n’y a pas de mot de passe : retirez-le, ou choisissez une autre façon.",
+  "problem.too-many": "Il y en a trop : {most} au plus.",
   "problem.required": "C’est nécessaire.",
   "problem.too-short": "Il faut au moins {least} caractères.",
   "problem.too-long": "Au plus {most} caractères ont de la place.",
@@ -343,6 +346,13 @@ export const fr: Translated<typeof en> = {
   "sentence.wireguard-client-gone": "{name} ne peut plus entrer par WireGuard.",
   "sentence.forward-gone": "Le port pour {name} est refermé.",
   "sentence.blocked-gone": "{name} peut de nouveau aller sur Internet.",
+  "sentence.mesh-open": "Le réseau maillé {name} est ouvert : qui est à portée peut le rejoindre.",
+  "sentence.wifi-open": "Qui rejoint {ssid} n’a pas besoin de mot de passe, et peut être écouté.",
+  "sentence.wifi-other": "{ssid}, fait à la main, émet aussi ({radio}).",
+  "sentence.wifi-other-open": "{ssid}, fait à la main, émet aussi, sans mot de passe ({radio}).",
+  "sentence.lan-ports": "À l’intérieur : {ports}.",
+  "sentence.internet-port": "Internet est branché sur {port}.",
+  "sentence.internet-no-ipv6": "IPv6 n’est pas demandé.",
   "sentence.router-name": "Le routeur s’appelle {name}.",
   "sentence.router-password": "L’administrateur reçoit un nouveau mot de passe.",
   "sentence.router-language":
