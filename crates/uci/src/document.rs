@@ -52,6 +52,18 @@ impl Piece {
             .splice(at..=at, if nothing { "" } else { " #" }.bytes());
     }
 
+    /// Takes away what follows the words, where that is `;`, a backslash and blanks alone: at the end
+    /// of a text it says nothing, but a line end behind it would be a command that nobody knows.
+    fn cut_tail(&mut self) {
+        let words = self.words.as_ref().expect("a statement");
+        let behind = words[1].end.max(words[2].end);
+        let tail = &self.text[behind..];
+        let odd = |c: &u8| matches!(c, b';' | b'\\');
+        if tail.iter().any(odd) && tail.iter().all(|c| blank(*c) || odd(c)) {
+            self.text.truncate(behind);
+        }
+    }
+
     /// Whether it begins within a line.
     fn joined(&self) -> bool {
         self.is_statement() && self.text.first() == Some(&b';')
@@ -258,6 +270,9 @@ impl Document {
         if let Some(before) = index.checked_sub(1).map(|n| &mut self.pieces[n])
             && before.text.last() != Some(&b'\n')
         {
+            if before.is_statement() {
+                before.cut_tail();
+            }
             before.text.push(b'\n');
             if before.is_statement() {
                 before.silence();

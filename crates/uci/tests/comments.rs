@@ -21,7 +21,16 @@ fn what_is_indented_belongs_to_the_section_above() {
 /// Found by fuzzing: a file that ends with `;` behind other blanks than spaces, and gets a line more.
 #[test]
 fn a_last_line_without_an_end_is_read_when_it_gets_one() {
-    for tail in ["\r\r;", "\x0b;", " ;", ";", "\t;  ", "\r; # x"] {
+    for tail in [
+        "  \\\n    ",
+        " \\\r\n  ",
+        "\r\r;",
+        "\x0b;",
+        " ;",
+        ";",
+        "\t;  ",
+        "\r; # x",
+    ] {
         let text = format!("config a 'x'\nc b L{tail}");
         let mut package = Package::read("t", text.as_bytes()).unwrap();
         package.set("L", "p", b"q").unwrap();
