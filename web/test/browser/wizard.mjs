@@ -381,7 +381,7 @@ journey(
     await page.locator(".join [role=alert]", { hasText: "cannot be read" }).waitFor();
     await page.locator("#join-document").fill(code);
     await page.getByRole("button", { name: "Take it over" }).click();
-    await page.waitForFunction('document.querySelector("#setup-mesh-name").value === "roofs"');
+    await page.waitForFunction(() => document.querySelector("#setup-mesh-name")?.value === "roofs");
     assert.equal(await page.locator("#join-document").inputValue(), "");
     await accessible(page, "a mesh that was joined by a code");
   },
