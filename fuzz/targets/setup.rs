@@ -8,7 +8,14 @@ use weir_setup::{read, shadow};
 use weir_uci::{Package, Strictness};
 
 /// A package for each part of the input; parts are divided by 0xff.
-const NAMES: [&str; 6] = ["network", "wireless", "dhcp", "firewall", "system", "https-dns-proxy"];
+const NAMES: [&str; 6] = [
+    "network",
+    "wireless",
+    "dhcp",
+    "firewall",
+    "system",
+    "https-dns-proxy",
+];
 
 fuzz_target!(|octets: &[u8]| {
     let facts = Facts {
@@ -24,16 +31,14 @@ fuzz_target!(|octets: &[u8]| {
         ..Facts::default()
     };
     let parts = octets.split(|&octet| octet == 0xff).zip(NAMES);
-    let packages = parts.filter_map(|(text, name)| {
-        Package::read_as(name, text, Strictness::Lenient).ok()
-    });
+    let packages =
+        parts.filter_map(|(text, name)| Package::read_as(name, text, Strictness::Lenient).ok());
     let config = Config::new(packages);
     let back = plan(&read(&config), &config, &facts);
     if back.problems.is_empty() {
         let again = plan(&read(&back.config), &back.config, &facts);
-        let texts = |config: &Config| -> Vec<Vec<u8>> {
-            config.packages().map(Package::text).collect()
-        };
+        let texts =
+            |config: &Config| -> Vec<Vec<u8>> { config.packages().map(Package::text).collect() };
         assert_eq!(texts(&back.config), texts(&again.config));
     }
     if let Ok(choices) = str::from_utf8(octets).map(toml::from_str::<Choices>)
