@@ -220,6 +220,9 @@ fn a_new_address_is_confirmed_where_it_leads() -> Result<(), Error> {
     router.told(old, "v1/setup/detect", Some(&look))?;
     let mut seen = Value::Null;
     wait_until("the uplink is looked at", LIMIT, || {
+        // As often as the page asks: each time curl shakes hands anew, and who does so all the time
+        // is sent away.
+        std::thread::sleep(Duration::from_millis(300));
         seen = router.told(old, "v1/setup/detect", None)?;
         Ok(seen["running"] == false)
     })?;
