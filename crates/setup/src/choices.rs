@@ -393,7 +393,8 @@ pub struct WireGuardClient {
     /// Its address in the tunnel; the next that is free where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// Its public key, in Base64. Where there is none, a pair is made, and the client's file told once.
+    /// Its public key, in Base64. Where there is none, a pair is made, and the client's file told
+    /// once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub public_key: Option<String>,
     /// A key that both know, in Base64.

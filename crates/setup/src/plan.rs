@@ -27,7 +27,6 @@ use crate::choices::Choices;
 pub use config::Config;
 pub use network::Inside;
 pub use problem::{Problem, Wrong};
-pub use router::{zone, zones};
 pub use wireguard::MOST as MOST_CLIENTS;
 pub use words::{PROBLEMS, SENTENCES};
 pub(crate) use {

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Stands for systemd where services run in a namespace: `systemd.sh PROGRAM ARGUMENT...` does what `systemctl` is asked for, with the
-# commands of packaging/debian, and runs anything else as it is. A file /run/hold has whoever runs the program named in it wait.
+# Stands for systemd where services run in a namespace: `systemd.sh PROGRAM ARGUMENT...` does what
+# `systemctl` is asked for, with the commands of packaging/debian, and runs anything else as it is.
+# A file /run/hold has whoever runs the program named in it wait.
 set -u
 units=@UNITS@ run=/run/units
 mkdir -p "$run"
@@ -16,7 +17,8 @@ start_of() {
   case $name in
     systemd-networkd) echo /lib/systemd/systemd-networkd; return ;;
     # What Debian's unit has, but for the user: the files of the test are root's.
-    dnsmasq) echo "dnsmasq --keep-in-foreground --user=root --conf-file=/dev/null --conf-dir=/etc/dnsmasq.d --dhcp-leasefile=/run/leases"
+    dnsmasq) echo "dnsmasq --keep-in-foreground --user=root --conf-file=/dev/null" \
+      "--conf-dir=/etc/dnsmasq.d --dhcp-leasefile=/run/leases"
       return ;;
     *@*) template=${name%%@*}@ instance=${name#*@} ;;
     *) template=$name ;;

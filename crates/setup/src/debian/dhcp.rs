@@ -18,7 +18,7 @@ pub fn render(package: &Package, network: &Network, zones: &[Zone], ledger: &Led
     let mut found = false;
     for reader in all() {
         match reader.kind() {
-            "dnsmasq" if found => reader.skip("not rendered: there is one dnsmasq"),
+            "dnsmasq" if found => reader.leave_out("not rendered: there is one dnsmasq"),
             "dnsmasq" => {
                 found = true;
                 dnsmasq(reader, network, &mut text);
@@ -36,8 +36,8 @@ pub fn render(package: &Package, network: &Network, zones: &[Zone], ledger: &Led
             "host" => static_leases::host(reader, &mut text),
             "domain" => static_leases::domain(reader, &mut text),
             "cname" => static_leases::alias(reader, &mut text),
-            "odhcpd" => reader.skip("not rendered: dnsmasq answers by DHCPv6, too"),
-            _ => reader.skip("not rendered"),
+            "odhcpd" => reader.leave_out("not rendered: dnsmasq answers by DHCPv6, too"),
+            _ => reader.leave_out("not rendered"),
         }
     }
     file("etc/dnsmasq.d/weir.conf".into(), Access::All, &text)
@@ -140,7 +140,7 @@ fn served(reader: Reader<'_>, network: &Network, zones: &[Zone], text: &mut Stri
         let device = found.device.clone()?;
         Some((found, device))
     }) else {
-        return reader.skip("not rendered: its interface is not there, or off");
+        return reader.leave_out("not rendered: its interface is not there, or off");
     };
     let ignores = reader.flag("ignore", false);
     let masquerades = zones
@@ -148,7 +148,7 @@ fn served(reader: Reader<'_>, network: &Network, zones: &[Zone], text: &mut Stri
         .any(|zone| zone.devices.contains(&device) && zone.masquerades.contains(&true));
     if interface.uplink || masquerades {
         if !ignores {
-            reader.skip("not served: it leads elsewhere");
+            reader.leave_out("not served: it leads elsewhere");
         }
         return;
     }

@@ -40,11 +40,13 @@ pub fn render(package: &Package, zones: &[Zone], ledger: &Ledger) -> Rendered {
         match reader.kind() {
             "zone" => {}
             "defaults" => defaults = Defaults::read(reader),
-            _ if !reader.flag("enabled", true) => reader.skip("not rendered: it is switched off"),
+            _ if !reader.flag("enabled", true) => {
+                reader.leave_out("not rendered: it is switched off")
+            }
             "rule" => rules.rule(&reader, zones),
             "redirect" => rules.redirect(&reader, zones),
             "forwarding" => forwarding(reader, zones, &mut onward),
-            _ => reader.skip("not rendered"),
+            _ => reader.leave_out("not rendered"),
         }
     }
     // In one transaction: at no time is there half of it, or none. The first line is for a table

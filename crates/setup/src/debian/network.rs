@@ -66,10 +66,10 @@ impl Network {
                 "route" | "route6" => network.route(reader),
                 kind if kind.starts_with("wireguard_") => {
                     if !network.interfaces.contains_key(&kind["wireguard_".len()..]) {
-                        reader.skip("not rendered: there is no such interface");
+                        reader.leave_out("not rendered: there is no such interface");
                     }
                 }
-                _ => reader.skip("not rendered"),
+                _ => reader.leave_out("not rendered"),
             }
         }
         network
@@ -183,6 +183,8 @@ impl Network {
             "batadv",
             "batadv_hardif",
         ];
+        // What the plan notes for itself.
+        reader.ignore(&["weir", "endpoint"]);
         let name = reader.name().to_owned();
         let lower = self.lower(&reader);
         if lower.as_deref() == Some("lo") {
@@ -190,7 +192,7 @@ impl Network {
             return;
         }
         if reader.flag("disabled", false) || !reader.flag("auto", true) {
-            return reader.skip("not rendered: it is switched off");
+            return reader.leave_out("not rendered: it is switched off");
         }
         let protocol = reader.word("proto", &PROTOCOLS).unwrap_or("none");
         if let Some(lower) = &lower {

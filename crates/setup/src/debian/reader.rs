@@ -189,7 +189,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Notes a section that is not rendered at all.
-    pub fn skip(self, why: &str) {
+    pub fn leave_out(self, why: &str) {
         self.ledger.note(self.at.clone(), why);
     }
 }

@@ -10,7 +10,7 @@ use super::{Access, Content, Rendered};
 pub fn render(package: &Package, files: &mut Vec<Rendered>, ledger: &Ledger) {
     for reader in sections(package, ledger) {
         if reader.kind() != "system" {
-            reader.skip("not rendered");
+            reader.leave_out("not rendered");
             continue;
         }
         let name = reader.one("hostname", value::host, "a host name: letters, digits, -");

@@ -59,7 +59,7 @@ pub fn wireguard(
 fn wireguard_peer(reader: Reader<'_>, netdev: &mut Netdev) {
     reader.ignore(&["description", "private_key"]);
     if reader.flag("disabled", false) {
-        return reader.skip("not rendered: it is switched off");
+        return reader.leave_out("not rendered: it is switched off");
     }
     let mut lines = Vec::new();
     match reader.one("public_key", value::key, KEY) {

@@ -82,7 +82,7 @@ pub fn read(
         let name = reader.name().to_owned();
         if reader.flag("disabled", false) {
             off.push(name);
-            reader.skip("not rendered: it is switched off");
+            reader.leave_out("not rendered: it is switched off");
             continue;
         }
         match radio(reader, n, facts) {
@@ -94,7 +94,7 @@ pub fn read(
         match reader.kind() {
             "wifi-device" => {}
             "wifi-iface" if reader.flag("disabled", false) => {
-                reader.skip("not rendered: it is switched off");
+                reader.leave_out("not rendered: it is switched off");
             }
             "wifi-iface" => {
                 let names = radios.iter().map(|radio| &radio.name);
@@ -107,12 +107,12 @@ pub fn read(
                 };
                 match reader.one("device", known, "a wifi-device that there is") {
                     Some(Some(n)) => iface(reader, &mut radios[n], network),
-                    Some(None) => reader.skip("not rendered: its radio is not there, or off"),
+                    Some(None) => reader.leave_out("not rendered: its radio is not there, or off"),
                     None if reader.has("device") => {}
                     None => reader.fault("device", "a wifi-device that there is"),
                 }
             }
-            _ => reader.skip("not rendered"),
+            _ => reader.leave_out("not rendered"),
         }
     }
     radios
@@ -184,7 +184,7 @@ fn radio(reader: Reader<'_>, n: usize, facts: &Facts) -> Option<Radio> {
     };
     let country = reader.one("country", country, "two letters of ISO 3166: DE");
     let Some(there) = there else {
-        reader.skip("not rendered: there is no such radio");
+        reader.leave_out("not rendered: there is no such radio");
         return None;
     };
     let radio = Radio {

@@ -104,7 +104,7 @@ pub fn read(package: &Package, network: &Network, ledger: &Ledger) -> Vec<Zone> 
     let mut zones: Vec<Zone> = Vec::new();
     for reader in all() {
         if !reader.flag("enabled", true) {
-            reader.skip("not rendered: it is switched off");
+            reader.leave_out("not rendered: it is switched off");
             continue;
         }
         let expected = "a name of letters, digits and _, that no other zone has";

@@ -9,18 +9,11 @@ use crate::choices::Router;
 const ZONES: &str = include_str!("zones.txt");
 
 /// The rule of a zone: `CET-1CEST,M3.5.0,M10.5.0/3`.
-pub fn zone(name: &str) -> Option<&'static str> {
+fn zone(name: &str) -> Option<&'static str> {
     ZONES.lines().find_map(|line| {
         let (zone, rule) = line.split_once(' ')?;
         (zone == name).then_some(rule)
     })
-}
-
-/// The names of all zones.
-pub fn zones() -> impl Iterator<Item = &'static str> {
-    ZONES
-        .lines()
-        .filter_map(|line| Some(line.split_once(' ')?.0))
 }
 
 impl Planner<'_> {

@@ -90,7 +90,8 @@ impl Place {
             if !opened.changes.is_empty() {
                 return Err(Error::new(
                     format!("changes of `uci` wait in {name}"),
-                    "`weir setup apply` makes them so, `weir uci revert` forgets them; then try again",
+                    "`weir setup apply` makes them so, `weir uci revert` forgets them; then try \
+                     again",
                 ));
             }
             packages.push(opened.package);
