@@ -201,6 +201,12 @@ proptest! {
                 let text = package.text();
                 let read = Package::read(package.name(), &text).unwrap();
                 prop_assert_eq!(difference(package, &read), []);
+                // In apostrophes a line break makes no line of UCI's, but of hostapd's it may.
+                let values = package.sections().iter().flat_map(|section| &section.options);
+                let broken = values
+                    .flat_map(|element| element.values())
+                    .find(|value| value.iter().any(u8::is_ascii_control));
+                prop_assert_eq!(broken, None);
                 let line = |line: &&[u8]| {
                     let line = line.trim_ascii_start();
                     line.is_empty()
