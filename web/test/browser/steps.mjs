@@ -326,8 +326,9 @@ export async function theme(page) {
   await page.locator("#theme").selectOption("auto");
 }
 
-/** Presses Tab until something has the focus, and shows that it has. */
+/** Presses Tab until something has the focus, and shows that it has; it may yet have to come. */
 export async function tab(page, selector, most = 120) {
+  await page.locator(selector).first().waitFor({ state: "attached" });
   for (let step = 0; step < most; step += 1) {
     await page.keyboard.press("Tab");
     if (
