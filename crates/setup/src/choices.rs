@@ -70,7 +70,8 @@ impl Choices {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Router {
-    /// Its name: a host name of one label (RFC 1123). Empty: left as it is.
+    /// Its name: a host name of one label (RFC 1123). `{mac}` in it is the end of the router's
+    /// hardware address. Empty: left as it is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Language of OpenWrt's pages: `en`, `de`… Empty: left as it is.
@@ -188,7 +189,8 @@ pub enum Uplink {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lan {
-    /// The router's address there, and the network's length: `192.168.1.1/24`.
+    /// The router's address there, and the network's length: `192.168.1.1/24`. Of a network,
+    /// `10.23.0.0/16`, the router takes an address by its hardware address.
     pub address: String,
     /// Devices that others are plugged into, where the router does not know them.
     #[serde(skip_serializing_if = "Vec::is_empty")]

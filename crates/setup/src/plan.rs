@@ -12,6 +12,7 @@ mod internet;
 mod lan;
 mod mesh;
 mod network;
+mod own;
 mod problem;
 mod router;
 mod vpn;
@@ -45,6 +46,8 @@ pub struct Facts {
     pub wan: Option<String>,
     /// The devices of the network inside.
     pub lan: Vec<String>,
+    /// The hardware address by which nobody else goes.
+    pub mac: Option<[u8; 6]>,
     /// The radios.
     pub radios: Vec<Radio>,
     /// What the router lacks, and what brings it: `mobile` → `uqmi`.

@@ -7,6 +7,7 @@ mod any;
 use any::any_choices;
 use std::fmt::Write;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -46,6 +47,7 @@ fn facts(release: u16) -> Facts {
     Facts {
         release: Some(release),
         wan: Some("wan".to_owned()),
+        mac: Some([2, 0, 0x5e, 0x10, 3, 7]),
         radios: vec![radio(0, "2g"), radio(1, "5g")],
         ..Facts::default()
     }
@@ -80,7 +82,7 @@ fn good(choices: &Choices, config: &Config, facts: &Facts) -> Plan {
 #[test]
 fn each_release_gets_what_it_knows() {
     for (release, year) in RELEASES {
-        for name in ["home", "node"] {
+        for name in ["home", "node", "many"] {
             let before = fresh(release);
             let plan = good(&choices(&format!("{name}.toml")), &before, &facts(year));
             let mut said = String::new();
@@ -105,7 +107,7 @@ fn each_release_gets_what_it_knows() {
 #[test]
 fn a_second_time_nothing_changes() {
     for (release, year) in RELEASES {
-        for name in ["home.toml", "node.toml"] {
+        for name in ["home.toml", "node.toml", "many.toml"] {
             let once = good(&choices(name), &fresh(release), &facts(year)).config;
             let twice = good(&choices(name), &once, &facts(year));
             assert_eq!(lines(&once, &twice.config), [""; 0], "{name} on {release}");
@@ -130,7 +132,7 @@ fn a_second_time_nothing_changes() {
 #[test]
 fn a_document_carries_over_to_another_node() {
     for (release, year) in RELEASES {
-        for name in ["home.toml", "node.toml"] {
+        for name in ["home.toml", "node.toml", "many.toml"] {
             let first = good(&choices(name), &fresh(release), &facts(year)).config;
             let document = toml::to_string(&read(&first)).unwrap();
             let read: Choices = toml::from_str(&document).unwrap();
@@ -142,6 +144,27 @@ fn a_document_carries_over_to_another_node() {
             );
         }
     }
+}
+
+#[test]
+fn one_document_gives_each_node_its_own_name_and_address() {
+    let many = choices("many.toml");
+    let node = |mac| plan(&many, &fresh("24.10"), &Facts { mac, ..facts(24) });
+    let own = |last| {
+        let node = node(Some([2, 0, 0x5e, 0x10, 0, last]));
+        let address = node.config.get("network", "lan", "ipaddr").unwrap();
+        let address: Ipv4Addr = address.parse().unwrap();
+        (node.sentences[0].says.clone(), u32::from(address) & 0xffff)
+    };
+    let (name, number) = own(7);
+    assert_eq!(name, "The router is called roof-100007.");
+    let (other, next) = own(8);
+    assert!(name != other && number != next);
+    // Not among the addresses that others get.
+    assert!(!(1024..61_024).contains(&number), "{number}");
+    let nobody = node(None).problems;
+    let fields: Vec<&str> = nobody.iter().map(|problem| &*problem.field).collect();
+    assert_eq!(fields, ["router.name", "lan.address"]);
 }
 
 /// Real routers, configured by hand: what the wizard reads it may write back, and nothing changes.

@@ -458,3 +458,15 @@ journey(
     assert.equal(await focused(page), "setup-wifi-networks-0-key");
   },
 );
+
+journey("a router with radios, but no network, gets one to fill in", {}, async (page, setup) => {
+  setup.choices.wifi.networks = [];
+  await logIn(page, password);
+  await visit(page, "setup-wifi");
+  assert.equal(await page.locator(".item").count(), 1);
+  await next(page).click();
+  await page.waitForFunction(() => document.activeElement?.id === "setup-wifi-networks-0-ssid");
+  await page.locator(".item > p .button").click();
+  await next(page).click();
+  await page.locator(".step-services").waitFor();
+});

@@ -21,7 +21,7 @@ import {
 } from "../../src/modules/setup/core/place";
 import { STEPS, stepOf, stepOfField, within } from "../../src/modules/setup/core/steps";
 import { removed, set, wizard } from "../../src/modules/setup/store";
-import type { Choices, Details, Suggestion } from "../../src/modules/setup/types";
+import type { Choices, Details, Network, Suggestion } from "../../src/modules/setup/types";
 
 const FORM: Choices = {
   format: 1,
@@ -96,7 +96,7 @@ test("nothing that is kept is a secret", () => {
 });
 
 test("the form begins as the router is", () => {
-  const form = begin({ format: 1, lan: { ...(FORM.lan ?? assert.fail()) } });
+  const form = begin({ format: 1, lan: { ...(FORM.lan ?? assert.fail()) } }, []);
   assert.equal(form.internet?.kind, "dhcp");
   assert.deepEqual(form.lan, FORM.lan);
   assert.equal(form.mesh, undefined);
@@ -220,4 +220,21 @@ test("a password that is made has four kinds of signs, and is another each time"
     numbers[at] = 2 ** 31;
     assert.notEqual(phrase(numbers), least, `${at}`);
   }
+});
+
+test("with radios, but no network, there is one to fill in", () => {
+  const radio = (wpa3: boolean) => ({
+    name: "radio0",
+    bands: ["2g"],
+    wpa3,
+    mesh: true,
+    apup: false,
+  });
+  const networks = (radios: boolean[], known: Network[] = []) =>
+    begin({ format: 1, wifi: { networks: known } }, radios.map(radio)).wifi?.networks;
+  assert.deepEqual(networks([true, true]), [{ ssid: "", security: "mixed", for: "lan" }]);
+  assert.deepEqual(networks([true, false]), [{ ssid: "", security: "wpa2", for: "lan" }]);
+  assert.deepEqual(networks([]), []);
+  const known: Network = { ssid: "a", security: "open", for: "guest" };
+  assert.deepEqual(networks([true], [known]), [known]);
 });

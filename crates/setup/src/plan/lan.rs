@@ -6,7 +6,7 @@ use crate::choices::{Choices, Lan, Uplink};
 
 impl Planner<'_> {
     pub(super) fn lan(&mut self, lan: &Lan) {
-        let Some(inside) = self.inside("lan.address", &lan.address) else {
+        let Some(inside) = self.own_address(lan) else {
             return;
         };
         if self.address_of("lan") != Some(inside) {

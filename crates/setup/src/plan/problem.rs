@@ -90,6 +90,8 @@ pub enum Wrong {
     Twice,
     /// It holds a line break or another control character.
     ControlCharacter,
+    /// No hardware address of the router is known, by which it could have its own.
+    NoMac,
     /// The router lacks what it takes.
     NotHere(String),
 }
@@ -234,7 +236,7 @@ impl Wrong {
                 "overlaps",
                 vec![("what", what.clone())],
                 format!("it overlaps {what}"),
-                "take another network: 192.168.77.1/24".to_owned(),
+                "take one that is free, such as 192.168.77.1/24 or 10.77.0.1/24".to_owned(),
             ),
             Self::OutsideNetwork(network) => (
                 "outside-network",
@@ -253,6 +255,11 @@ impl Wrong {
                 "control-character",
                 "it holds a line break or another control character",
                 "take it out",
+            ),
+            Self::NoMac => plain(
+                "no-mac",
+                "the router has no hardware address by which it could have its own",
+                "write it out for this router",
             ),
             Self::NotHere(what) => (
                 "not-here",

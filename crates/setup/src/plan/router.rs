@@ -19,14 +19,8 @@ fn zone(name: &str) -> Option<&'static str> {
 impl Planner<'_> {
     pub(super) fn router(&mut self, router: &Router) {
         let system = self.config.first("system", "system");
-        if router.name.is_empty() {
-            // Left as it is.
-        } else if !is_host_name(&router.name) {
-            self.wrong("router.name", &Wrong::NotAName);
-        } else {
-            self.config.set("system", &system, "hostname", &router.name);
-            let says = format!("The router is called {}.", router.name);
-            self.say("router", "router-name", &[("name", &router.name)], says);
+        if !router.name.is_empty() {
+            self.name(&system, &router.name);
         }
         self.timezone(&system, &router.timezone);
         self.language(&router.language);
@@ -34,6 +28,18 @@ impl Planner<'_> {
             self.place(&system, north, east);
         }
         self.password(router);
+    }
+
+    fn name(&mut self, system: &str, name: &str) {
+        let Some(name) = self.own_name(name) else {
+            return;
+        };
+        if !is_host_name(&name) {
+            return self.wrong("router.name", &Wrong::NotAName);
+        }
+        self.config.set("system", system, "hostname", &name);
+        let says = format!("The router is called {name}.");
+        self.say("router", "router-name", &[("name", &name)], says);
     }
 
     fn timezone(&mut self, system: &str, timezone: &str) {

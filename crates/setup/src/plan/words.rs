@@ -48,12 +48,13 @@ pub const SENTENCES: [&str; 42] = [
 ];
 
 /// Of problems ([`Problem`](super::Problem)).
-pub const PROBLEMS: [&str; 32] = [
+pub const PROBLEMS: [&str; 33] = [
     "key-unused",
     "too-many",
     "not-an-address",
     "control-character",
     "needs-key",
+    "no-mac",
     "no-wpa3",
     "not-a-country",
     "not-a-device",

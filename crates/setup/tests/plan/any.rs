@@ -15,7 +15,7 @@ fn text() -> impl Strategy<Value = String> {
         1 => "\\PC{0,40}",
         1 => prop::sample::select(vec![
             "it's", "a\nconfig interface 'x'", "\0", "$(reboot)", "`id`", "a;b", "\"", "\\", "a\rb",
-            "WIFI:S:x;;", "\u{202e}", "#", " ", "\t", "[wlan0]", "\u{7f}", "ünï", "999999999999",
+            "WIFI:S:x;;", "\u{202e}", "#", " ", "\t", "[wlan0]", "\u{7f}", "ünï", "999999999999", "{mac}",
         ]).prop_map(str::to_owned),
     ]
 }

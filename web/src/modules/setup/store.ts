@@ -107,7 +107,7 @@ export async function load(): Promise<boolean> {
   set({ setup, failure: null, lost: false, deadline: deadline(setup.pending) });
   if (first) {
     const draft = recall();
-    set(draft ?? { form: begin(setup.choices), kept: setup.kept });
+    set(draft ?? { form: begin(setup.choices, setup.radios), kept: setup.kept });
   }
   return true;
 }

@@ -49,6 +49,7 @@ pub fn look(etc: &Path, config: &Config, policy: Policy) -> Board {
         })
         .unwrap_or_default();
     lan.extend(word("/network/lan/device"));
+    let board_mac = word("/network/lan/macaddr").or_else(|| word("/system/label_macaddr"));
     if board.is_null() {
         lan.extend(sockets());
     }
@@ -57,6 +58,7 @@ pub fn look(etc: &Path, config: &Config, policy: Policy) -> Board {
         facts: Facts {
             release: openwrt.then_some(year),
             wan: word("/network/wan/device"),
+            mac: mac(board_mac, &lan),
             lan,
             radios,
             lacks,
@@ -82,6 +84,24 @@ fn sockets() -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// The hardware address inside: as the board has it, or its first device.
+fn mac(board: Option<String>, devices: &[String]) -> Option<[u8; 6]> {
+    let address = |device: &String| {
+        let path = Path::new("/sys/class/net").join(device).join("address");
+        fs::read_to_string(path).ok()
+    };
+    let text = board.or_else(|| devices.iter().find_map(address))?;
+    let mut octets = text
+        .trim()
+        .split(':')
+        .map(|octet| u8::from_str_radix(octet, 16).ok());
+    let mut mac = [0; 6];
+    for octet in &mut mac {
+        *octet = octets.next()??;
+    }
+    (octets.next().is_none() && mac != [0; 6]).then_some(mac)
 }
 
 /// The folder above `/etc`.

@@ -1,5 +1,5 @@
 // What the form holds, and what of it is sent or kept. Pure.
-import type { Choices, Part, Suggestion, WireGuard } from "../types";
+import type { Choices, Network, Part, Radio, Suggestion, WireGuard } from "../types";
 import { PARTS, type Step } from "./steps";
 
 /** Where the router tells nothing of a part: as OpenWrt has it. */
@@ -18,10 +18,17 @@ export const DEFAULTS: Readonly<Required<Omit<Choices, "format">>> = {
 /** What is there in every form: the parts that have a step of their own. */
 const ALWAYS: readonly Part[] = ["router", "internet", "wifi"];
 
-/** The form as it begins: as the router is. */
-export function begin(told: Choices): Choices {
+/** A Wi-Fi network to be filled in, as well kept as these radios can. */
+export function newNetwork(radios: readonly Radio[], whom: Network["for"]): Network {
+  return { ssid: "", security: radios.every(({ wpa3 }) => wpa3) ? "mixed" : "wpa2", for: whom };
+}
+
+/** The form as it begins: as the router is. With radios, but no network, there is one to fill in. */
+export function begin(told: Choices, radios: readonly Radio[]): Choices {
   const form: Choices = { ...told, format: 1 };
   for (const part of ALWAYS) Object.assign(form, { [part]: told[part] ?? DEFAULTS[part] });
+  if (radios.length > 0 && form.wifi?.networks.length === 0)
+    form.wifi = { ...form.wifi, networks: [newNetwork(radios, "lan")] };
   return form;
 }
 

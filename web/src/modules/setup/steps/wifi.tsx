@@ -1,7 +1,7 @@
 import { plain } from "../../../core/plain";
 import { useStore } from "../../../core/store";
 import { Notice } from "../../../parts/basic";
-import { changed, DEFAULTS } from "../core/form";
+import { changed, DEFAULTS, newNetwork } from "../core/form";
 import { Check, Checks, Item, Secret, Select, Text } from "../parts/fields";
 import { change, removed, wizard } from "../store";
 import { t, word } from "../text";
@@ -19,9 +19,7 @@ export function WifiStep() {
   const set = (part: Partial<Wifi>, field: string) =>
     change({ wifi: { ...wifi, ...part } }, `wifi.${field}`);
   const add = (whom: Network["for"]) => {
-    const security = radios.every(({ wpa3 }) => wpa3) ? "mixed" : "wpa2";
-    const network: Network = { ssid: "", security, for: whom };
-    set({ networks: [...networks, network] }, "networks");
+    set({ networks: [...networks, newNetwork(radios, whom)] }, "networks");
     const id = `setup-wifi-networks-${networks.length}-ssid`;
     setTimeout(() => document.getElementById(id)?.focus());
   };

@@ -320,6 +320,7 @@ export const ar: Translated<typeof en> = {
   "problem.twice": "هذا مكرّر هنا.",
   "problem.control-character": "فيه رمز لا يُرى.",
   "problem.not-here": "ينقص الموجّه ما يحتاجه هذا: {what}.",
+  "problem.no-mac": "لا يُعرف للموجّه عنوان عتاد يأخذ منه ما يخصه: اكتبه كاملًا.",
 
   "sentence.wifi-country": "تلتزم أجهزة الراديو بقواعد {country}.",
   "sentence.guest-network": "للضيوف شبكة خاصة بهم، {network}: الإنترنت فقط ولا شيء في الداخل.",

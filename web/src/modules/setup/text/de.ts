@@ -336,6 +336,8 @@ export const de: Translated<typeof en> = {
   "problem.twice": "Das steht hier zweimal.",
   "problem.control-character": "Darin ist ein Zeichen, das man nicht sieht.",
   "problem.not-here": "Dem Router fehlt, was das braucht: {what}.",
+  "problem.no-mac":
+    "Vom Router ist keine Hardware-Adresse bekannt, nach der er etwas Eigenes bekäme: Schreib es aus.",
 
   "sentence.wifi-country": "Die Funkgeräte halten sich an die Regeln von {country}.",
   "sentence.guest-network":

@@ -1,0 +1,101 @@
+//! What a router takes of its own, where one document is for many.
+
+use std::net::Ipv4Addr;
+
+use super::{Inside, Planner, Wrong};
+use crate::choices::Lan;
+
+/// In a name: the last three octets of the router's hardware address.
+const MAC: &str = "{mac}";
+
+impl Planner<'_> {
+    /// A name, with what is the router's own in it.
+    pub(super) fn own_name(&mut self, name: &str) -> Option<String> {
+        if !name.contains(MAC) {
+            return Some(name.to_owned());
+        }
+        let Some([_, _, _, a, b, c]) = self.facts.mac else {
+            self.wrong("router.name", &Wrong::NoMac);
+            return None;
+        };
+        Some(name.replace(MAC, &format!("{a:02x}{b:02x}{c:02x}")))
+    }
+
+    /// The network inside: `lan.address` is the router's address there, or that of the network
+    /// itself, in which it then takes an address of its own.
+    pub(super) fn own_address(&mut self, lan: &Lan) -> Option<Inside> {
+        const FIELD: &str = "lan.address";
+        let network = Inside::read_network(&lan.address)
+            .filter(|inside| inside.network() == inside.address && inside.length < 31);
+        let Some(network) = network else {
+            return self.inside(FIELD, &lan.address);
+        };
+        let Some(mac) = self.facts.mac else {
+            self.wrong(FIELD, &Wrong::NoMac);
+            return None;
+        };
+        // Where it gives no addresses itself, another node may.
+        let address = address_by(mac, network, (lan.first, lan.count));
+        self.inside(FIELD, &format!("{address}/{}", network.length))
+    }
+}
+
+/// The address of a router in a network: by its hardware address, none of the `pool` (the number of
+/// the first address that others get, and how many they are) where the network has room for both.
+fn address_by(mac: [u8; 6], network: Inside, (first, count): (u32, u32)) -> Ipv4Addr {
+    let room = network.room();
+    let (first, count) = match (u64::from(first), u64::from(count)) {
+        (first, count) if first > 0 && count < room && first + count <= room + 1 => (first, count),
+        _ => (1, 0),
+    };
+    let [_, _, a, b, c, d] = mac;
+    let own = u64::from(u32::from_be_bytes([a, b, c, d])) % (room - count) + 1;
+    let number = if own >= first { own + count } else { own };
+    let number = u32::try_from(number).unwrap_or(1);
+    Ipv4Addr::from(u32::from(network.network()) + number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Inside, address_by};
+
+    #[test]
+    fn addresses_are_in_the_network_and_none_of_those_given_to_others() {
+        for (network, pool) in [
+            ("10.23.0.0/16", (100, 150)),
+            ("192.168.7.0/24", (100, 150)),
+            ("192.168.7.0/29", (1, 5)),
+            ("192.168.7.0/29", (2, 5)),
+            ("192.168.7.0/30", (1, 0)),
+        ] {
+            let inside = Inside::read_network(network).unwrap();
+            let mut seen = std::collections::BTreeSet::new();
+            for last in 0..=255 {
+                let address = address_by([2, 0, 0x5e, 0x10, 3, last], inside, pool);
+                let number = u32::from(address) - u32::from(inside.network());
+                assert!(
+                    (1..=inside.room()).contains(&u64::from(number)),
+                    "{address}"
+                );
+                assert!(!(pool.0..pool.0 + pool.1).contains(&number), "{address}");
+                seen.insert(address);
+            }
+            let left = inside.room() - u64::from(pool.1);
+            assert_eq!(seen.len() as u64, left.min(256), "{network}");
+        }
+    }
+
+    #[test]
+    fn a_pool_for_which_there_is_no_room_is_none_of_this_affair() {
+        let inside = Inside::read_network("192.168.7.0/30").unwrap();
+        for pool in [
+            (100, 150),
+            (0, 1),
+            (1, 2),
+            (1, u32::MAX),
+            (u32::MAX, u32::MAX),
+        ] {
+            assert!(inside.holds(address_by([2, 0, 0, 0, 0, 1], inside, pool)));
+        }
+    }
+}
