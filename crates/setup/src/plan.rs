@@ -142,6 +142,7 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     fn choices(&mut self, choices: &Choices) {
+        let before = self.lan_address();
         if let Some(router) = &choices.router {
             self.part(|plan| plan.router(router));
         }
@@ -168,6 +169,9 @@ impl Planner<'_> {
         }
         if let Some(firewall) = &choices.firewall {
             self.part(|plan| plan.firewall(firewall));
+        }
+        if choices.firewall.is_none() && self.lan_address() != before {
+            self.forwards_stay_inside();
         }
         self.overlaps(choices);
         self.ports_once(choices);

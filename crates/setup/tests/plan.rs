@@ -338,6 +338,24 @@ fn the_port_of_the_internet_is_none_inside() {
 }
 
 #[test]
+fn a_forwarded_port_is_not_left_behind_by_another_network_inside() {
+    let forwards = "[firewall]\nforwards = [{name = \"a\", port = \"80\", to = \"192.168.1.2\"}]";
+    let config = good(&document(forwards), &fresh("24.10"), &facts(24)).config;
+    let (field, problem) = refused("[lan]\naddress = \"10.0.0.1/8\"", &config);
+    assert_eq!((&*field, &*problem), ("lan.address", "leaves-forward"));
+    // The same network, or one that holds it, or another device.
+    for text in [
+        "[lan]\naddress = \"192.168.1.9/24\"",
+        "[lan]\naddress = \"192.168.0.1/16\"",
+        "[lan]\naddress = \"10.0.0.1/8\"\n[firewall]\nforwards = []",
+    ] {
+        good(&document(text), &config, &facts(24));
+    }
+    let taken = "[lan]\naddress = \"192.168.1.2/24\"";
+    assert_eq!(refused(taken, &config).1, "leaves-forward");
+}
+
+#[test]
 fn zones_are_known_by_what_they_hold() {
     let packages = fresh("24.10");
     let renamed = Config::new(packages.packages().map(|package| {

@@ -148,6 +148,21 @@ impl Planner<'_> {
         self.problems.len() == before
     }
 
+    /// Looks whether ports that are forwarded already still lead inside, where nobody speaks of them,
+    /// and the network inside is another one.
+    pub(super) fn forwards_stay_inside(&mut self) {
+        let Some(lan) = self.lan_address() else {
+            return;
+        };
+        for (_, forward) in simple(&self.config, "redirect", forward_of) {
+            let to = forward.to.unwrap_or_default();
+            let inside = |to: Ipv4Addr| lan.holds(to) && to != lan.address;
+            if !to.parse().is_ok_and(inside) {
+                self.wrong("lan.address", &Wrong::LeavesForward(forward.name, to));
+            }
+        }
+    }
+
     fn set_forward(&mut self, section: &str, forward: &Forward) {
         let to = forward.to.clone().unwrap_or_default();
         let protocol = match forward.protocol {

@@ -84,6 +84,8 @@ pub enum Wrong {
     Overlaps(String),
     /// It is not in this network.
     OutsideNetwork(String),
+    /// The port that is forwarded by this name leads there, which would not be inside any more.
+    LeavesForward(String, String),
     /// It is not between these two.
     OutOfRange(u64, u64),
     /// It is there twice.
@@ -237,6 +239,12 @@ impl Wrong {
                 vec![("what", what.clone())],
                 format!("it overlaps {what}"),
                 "take one that is free, such as 192.168.77.1/24 or 10.77.0.1/24".to_owned(),
+            ),
+            Self::LeavesForward(name, to) => (
+                "leaves-forward",
+                vec![("name", name.clone()), ("to", to.clone())],
+                format!("the forwarded port {name} leads to {to}, which would not be inside"),
+                "give that device another address in [firewall], too".to_owned(),
             ),
             Self::OutsideNetwork(network) => (
                 "outside-network",

@@ -48,11 +48,12 @@ pub const SENTENCES: [&str; 42] = [
 ];
 
 /// Of problems ([`Problem`](super::Problem)).
-pub const PROBLEMS: [&str; 33] = [
+pub const PROBLEMS: [&str; 34] = [
     "key-unused",
     "too-many",
     "not-an-address",
     "control-character",
+    "leaves-forward",
     "needs-key",
     "no-mac",
     "no-wpa3",

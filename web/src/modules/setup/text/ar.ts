@@ -320,6 +320,8 @@ export const ar: Translated<typeof en> = {
   "problem.twice": "هذا مكرّر هنا.",
   "problem.control-character": "فيه رمز لا يُرى.",
   "problem.not-here": "ينقص الموجّه ما يحتاجه هذا: {what}.",
+  "problem.leaves-forward":
+    "يؤدي المنفذ المحوَّل {name} إلى {to}، ولن يكون في الداخل: غيّر وجهته أيضًا.",
   "problem.no-mac": "لا يُعرف للموجّه عنوان عتاد يأخذ منه ما يخصه: اكتبه كاملًا.",
 
   "sentence.wifi-country": "تلتزم أجهزة الراديو بقواعد {country}.",

@@ -336,6 +336,8 @@ export const de: Translated<typeof en> = {
   "problem.twice": "Das steht hier zweimal.",
   "problem.control-character": "Darin ist ein Zeichen, das man nicht sieht.",
   "problem.not-here": "Dem Router fehlt, was das braucht: {what}.",
+  "problem.leaves-forward":
+    "Die Portfreigabe {name} führt zu {to}, und das wäre nicht mehr innen: Ändere auch ihr Ziel.",
   "problem.no-mac":
     "Vom Router ist keine Hardware-Adresse bekannt, nach der er etwas Eigenes bekäme: Schreib es aus.",
 

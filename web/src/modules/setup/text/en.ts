@@ -324,6 +324,8 @@ export const en = {
   "problem.twice": "This is here twice.",
   "problem.control-character": "There is a sign in it that cannot be seen.",
   "problem.not-here": "The router lacks what this needs: {what}.",
+  "problem.leaves-forward":
+    "The forwarded port {name} leads to {to}, which would not be inside: change that, too.",
   "problem.no-mac":
     "No hardware address of the router is known by which it could have its own: write it out.",
 

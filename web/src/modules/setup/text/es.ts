@@ -330,6 +330,8 @@ export const es: Translated<typeof en> = {
   "problem.twice": "Esto está aquí dos veces.",
   "problem.control-character": "Hay un signo que no se ve.",
   "problem.not-here": "Al router le falta lo que esto necesita: {what}.",
+  "problem.leaves-forward":
+    "El puerto reenviado {name} lleva a {to}, que ya no estaría dentro: cámbielo también.",
   "problem.no-mac":
     "No se conoce ninguna dirección física del router de la que pueda tomar la suya: escríbela entera.",
 

@@ -337,6 +337,8 @@ export const fr: Translated<typeof en> = {
   "problem.twice": "C’est ici deux fois.",
   "problem.control-character": "Il contient un signe que l’on ne voit pas.",
   "problem.not-here": "Il manque au routeur ce qu’il faut pour cela : {what}.",
+  "problem.leaves-forward":
+    "Le port redirigé {name} mène à {to}, qui ne serait plus à l’intérieur : changez-le aussi.",
   "problem.no-mac":
     "Aucune adresse matérielle du routeur n’est connue pour lui en donner une propre : écrivez-la en entier.",
 

@@ -329,6 +329,8 @@ export const it: Translated<typeof en> = {
   "problem.twice": "Qui c’è due volte.",
   "problem.control-character": "Contiene un segno che non si vede.",
   "problem.not-here": "Al router manca quello che serve per questo: {what}.",
+  "problem.leaves-forward":
+    "La porta inoltrata {name} porta a {to}, che non sarebbe più all’interno: cambia anche quella.",
   "problem.no-mac":
     "Non si conosce un indirizzo fisico del router da cui ricavare il suo: scrivilo per intero.",
 

@@ -327,6 +327,8 @@ export const pt: Translated<typeof en> = {
   "problem.twice": "Isto está aqui duas vezes.",
   "problem.control-character": "Há nele um sinal que não se vê.",
   "problem.not-here": "Falta ao router o que isto precisa: {what}.",
+  "problem.leaves-forward":
+    "A porta reencaminhada {name} leva a {to}, que já não estaria dentro: muda-a também.",
   "problem.no-mac":
     "Não se conhece nenhum endereço físico do router de que possa tirar o seu: escreve-o por inteiro.",
 
