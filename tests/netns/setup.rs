@@ -4,10 +4,11 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use lab::namespace::wait_until;
-use lab::{Error, Lab, Options, Process};
+use lab::{Error, Lab, Options, Process, gateway};
 use serde_json::{Value, json};
 use weir_tests::{LIMIT, Weir, binary};
 
@@ -325,6 +326,71 @@ fn an_address_that_nobody_confirms_goes_again() -> Result<(), Error> {
         left.contains("192.168.1.1/24") && !left.contains("192.168.77.1"),
         "{left}"
     );
+    Ok(())
+}
+
+/// While a change waits, it is told how far the router gets.
+#[test]
+fn how_far_the_router_gets_is_told() -> Result<(), Error> {
+    let router = Router::new()?;
+    let node = router.lab.node("router")?;
+    let weir = |words: &[&str]| {
+        let mut command = node.command(&binary().display().to_string());
+        command.arg("setup").args(words).arg("--config");
+        let output = command.arg(router.folder.join("weir.toml")).output();
+        output.map_err(Error::system("run weir"))
+    };
+    let reach = || -> Result<Value, Error> {
+        let output = weir(&["show", "--json"])?;
+        let shown: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        Ok(json!([shown["reach"]["way"], shown["reach"]["whom"]]))
+    };
+    assert_eq!(reach()?, json!([null, null]), "nothing waits");
+    let file = router.folder.join("name.toml");
+    std::fs::write(&file, "format = 1\n[router]\nname = \"linde\"\n")
+        .map_err(Error::system("write a document"))?;
+    let output = weir(&["import", &file.display().to_string()])?;
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+
+    assert_eq!(reach()?, json!(["no-route", null]));
+    let nobody = "10.0.0.250";
+    node.ip(&format!("route add default via {nobody} dev wan0"))?;
+    assert_eq!(reach()?, json!(["no-gateway", nobody]));
+    let server = gateway::SERVER.to_string();
+    node.ip(&format!("route replace default via {server} dev wan0"))?;
+    assert_eq!(reach()?, json!(["no-names", null]));
+    let servers = format!("nameserver {nobody}\nnameserver {server}\n");
+    std::fs::write(router.folder.join("etc/resolv.conf"), servers)
+        .map_err(Error::system("name servers"))?;
+    assert_eq!(reach()?, json!(["no-names", format!("{nobody}, {server}")]));
+
+    // One that has nobody to ask refuses; the other knows the root.
+    for (root, way) in [(None, "no-names"), (Some("--dns-rr=.,2,00"), "reached")] {
+        let far = router.lab.node("server")?;
+        let mut dnsmasq = far.command("dnsmasq");
+        dnsmasq.args([
+            "--no-daemon",
+            "--conf-file=/dev/null",
+            "--pid-file=",
+            "--user=root",
+        ]);
+        dnsmasq.args(["--no-resolv", "--no-hosts"]).args(root);
+        dnsmasq.stderr(Stdio::null());
+        let _dnsmasq = far.start(&mut dnsmasq)?;
+        wait_until("a server of names answers", LIMIT, || {
+            Ok(far
+                .run("dig +time=1 +tries=1 @127.0.0.1 weir.example")
+                .is_ok())
+        })?;
+        assert_eq!(reach()?[0], way);
+    }
+    let output = weir(&["show"])?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("waits to be confirmed"), "{said}");
     Ok(())
 }
 

@@ -88,8 +88,8 @@ pub use portal::{
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use setup::{
     SetupChange, SetupChoices, SetupClient, SetupConfirm, SetupDifference, SetupDocument,
-    SetupDone, SetupJoin, SetupLine, SetupPlan, SetupRelease, SetupRevert, SetupRouter,
-    SetupStates, SetupStrength,
+    SetupDone, SetupJoin, SetupLine, SetupPlan, SetupReach, SetupRelease, SetupRevert, SetupRouter,
+    SetupStates, SetupStrength, SetupWay,
 };
 pub use setup_detect::{
     SetupDetails, SetupDetection, SetupEvidence, SetupInternet, SetupLan, SetupPort,

@@ -29,8 +29,36 @@ pub struct SetupLine {
 pub struct SetupStates {
     /// The change that is made, and not confirmed yet.
     pub pending: Option<SetupChange>,
+    /// How far the router gets, while a change waits.
+    #[serde(default)]
+    pub reach: Option<SetupReach>,
     /// Confirmed changes, the newest first.
     pub states: Vec<SetupChange>,
+}
+
+/// How far the router gets towards the Internet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupReach {
+    /// How far.
+    pub way: SetupWay,
+    /// Who does not answer.
+    pub whom: Option<String>,
+    /// The same in English.
+    pub says: String,
+}
+
+/// How far the router gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SetupWay {
+    /// All the way: a server of names tells what only the Internet knows.
+    Reached,
+    /// There is no default route.
+    NoRoute,
+    /// The gateway does not answer.
+    NoGateway,
+    /// No server of names does.
+    NoNames,
 }
 
 /// A change of the configuration.
@@ -70,6 +98,9 @@ pub struct SetupRouter {
     pub kept: Vec<String>,
     /// What waits to be confirmed.
     pub pending: Option<SetupChange>,
+    /// How far the router gets, while a change waits, and where it has an uplink.
+    #[serde(default)]
+    pub reach: Option<SetupReach>,
     /// Confirmed changes, the newest first.
     pub states: Vec<SetupChange>,
 }

@@ -309,6 +309,12 @@ journey(
     await page.locator(".pending").waitFor();
     assert.match(page.url(), /\/(#\/)?$/);
     assert.equal(await page.locator("main img").count(), 0);
+    await page.locator(".pending .notice.good").waitFor();
+    setup.reach = { way: "no-gateway", whom: HOSTILE.override, says: "x" };
+    await page.locator(".pending .notice.warn", { hasText: "does not answer" }).waitFor();
+    setup.reach = { way: "no-names", whom: null, says: "x" };
+    await page.locator(".pending .notice.warn", { hasText: "no server of names" }).waitFor();
+    assert.doesNotMatch(await page.locator("main, .pending").first().innerText(), /\u202e/);
     await accessible(page, "a change that waits, above the dashboard");
     await fits(page, "a change that waits");
     await page.locator(".pending .button:not(.primary)").click();

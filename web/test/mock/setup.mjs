@@ -87,6 +87,8 @@ export function begin() {
     choices: structuredClone(CHOICES),
     kept: ["wifi.networks[0].key", "router.password"],
     pending: null,
+    /** How far it gets, while a change waits. */
+    reach: { way: "reached", whom: null, says: "the router reaches the Internet" },
     before: null,
     states: [change(2, { why: HOSTILE.markup }), change(1)],
     detect: null,
@@ -247,6 +249,7 @@ export function answer(setup, call, body) {
           choices: setup.choices,
           kept: setup.kept,
           pending: setup.pending && told(setup.pending),
+          reach: setup.pending && setup.reach,
           states: setup.states,
         },
       };

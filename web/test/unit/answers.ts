@@ -2617,6 +2617,11 @@ const aSetup0 = {
       "name": "1f00c2aa" as const,
       "wpa3": true,
     }],
+    "reach": {
+      "says": "1f00c2aa" as const,
+      "way": "reached" as const,
+      "whom": "1f00c2aa" as const,
+    },
     "release": {
       "known": true,
       "name": "1f00c2aa" as const,
@@ -2747,6 +2752,11 @@ const aSetup1 = {
       "name": "1f00c2aa" as const,
       "wpa3": true,
     }],
+    "reach": {
+      "says": "1f00c2aa" as const,
+      "way": "no-route" as const,
+      "whom": "1f00c2aa" as const,
+    },
     "release": {
       "known": true,
       "name": "1f00c2aa" as const,
@@ -2877,6 +2887,11 @@ const aSetup2 = {
       "name": "1f00c2aa" as const,
       "wpa3": true,
     }],
+    "reach": {
+      "says": "1f00c2aa" as const,
+      "way": "no-gateway" as const,
+      "whom": "1f00c2aa" as const,
+    },
     "release": {
       "known": true,
       "name": "1f00c2aa" as const,
@@ -3007,6 +3022,11 @@ const aSetup3 = {
       "name": "1f00c2aa" as const,
       "wpa3": true,
     }],
+    "reach": {
+      "says": "1f00c2aa" as const,
+      "way": "no-names" as const,
+      "whom": "1f00c2aa" as const,
+    },
     "release": {
       "known": true,
       "name": "1f00c2aa" as const,
@@ -3137,6 +3157,11 @@ const aSetup4 = {
       "name": "1f00c2aa" as const,
       "wpa3": true,
     }],
+    "reach": {
+      "says": "1f00c2aa" as const,
+      "way": "reached" as const,
+      "whom": "1f00c2aa" as const,
+    },
     "release": {
       "known": true,
       "name": "1f00c2aa" as const,
@@ -3267,6 +3292,11 @@ const aSetup5 = {
       "name": "1f00c2aa" as const,
       "wpa3": true,
     }],
+    "reach": {
+      "says": "1f00c2aa" as const,
+      "way": "no-route" as const,
+      "whom": "1f00c2aa" as const,
+    },
     "release": {
       "known": true,
       "name": "1f00c2aa" as const,
@@ -3299,6 +3329,7 @@ const aSetup6 = {
       "name": "1f00c2aa" as const,
       "wpa3": true,
     }],
+    "reach": null,
     "release": {
       "known": true,
       "name": "1f00c2aa" as const,
@@ -3325,6 +3356,7 @@ const aSetup7 = {
     "pending": null,
     "ports": [],
     "radios": [],
+    "reach": null,
     "release": {
       "known": true,
       "name": "1f00c2aa" as const,

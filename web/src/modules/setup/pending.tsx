@@ -10,6 +10,7 @@ import { format, speaks } from "../../text";
 import { pageAt } from "./core/lines";
 import { end, load, look, wizard } from "./store";
 import { t } from "./text";
+import type { Reach } from "./types";
 
 /** Until it is asked again whether it still waits, ms. */
 const EVERY = 2000;
@@ -51,6 +52,19 @@ export function NewAddress({ address }: { address: string }) {
   );
 }
 
+/** Whether the Internet is there, as far as the router can tell. */
+function Reached({ reach: { way, whom } }: { reach: Reach }) {
+  const text =
+    way === "no-names" && whom === null
+      ? t("reach.no-server")
+      : t(`reach.${way}`, { whom: plain(whom ?? "") });
+  return (
+    <div aria-live="polite">
+      <Notice kind={way === "reached" ? "good" : "warn"}>{text}</Notice>
+    </div>
+  );
+}
+
 function Pending() {
   const { setup, deadline, lost, applied } = useStore(wizard);
   const [, tick] = useState(0);
@@ -78,6 +92,7 @@ function Pending() {
       <p class="pending-left" role="timer">
         {t("pending.left", { time: format().span(left) })}
       </p>
+      {setup?.reach && <Reached reach={setup.reach} />}
       {left === 0 && <p>{t("pending.over")}</p>}
       {lost && <Notice kind="warn">{t("pending.lost")}</Notice>}
       {failure !== null && <FailureNotice failure={failure} />}

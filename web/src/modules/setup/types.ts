@@ -147,7 +147,16 @@ export interface Setup {
   /** Secrets that are set and not told: `wifi.networks[0].key`. */
   kept: string[];
   pending: SetupChange | null;
+  /** How far the router gets, while a change waits; null where it is to have no Internet. */
+  reach: Reach | null;
   states: SetupChange[];
+}
+
+export interface Reach {
+  way: "reached" | "no-route" | "no-gateway" | "no-names";
+  /** Who does not answer. */
+  whom: string | null;
+  says: string;
 }
 
 export interface Radio {

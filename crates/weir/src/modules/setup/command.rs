@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ::setup::{Change, Instant};
-use answers::{SetupChange, SetupDifference, SetupLine, SetupStates};
+use answers::{SetupChange, SetupDifference, SetupLine, SetupStates, SetupWay};
 use clap::{Args, Subcommand};
 
 use super::apply::{self, How, print};
@@ -14,12 +14,13 @@ use super::detect::command::{DetectArgs, detect};
 use super::document::{self, ExportArgs, ImportArgs};
 use super::guard;
 use super::place::{Place, trouble};
+use super::reach;
 use super::serve;
 use crate::Error;
 use crate::command::Format;
 use crate::config::Source;
 use crate::output::units::duration;
-use crate::output::{Align, Cell, Output, Table, harmless};
+use crate::output::{Align, Cell, Output, Table, Tone, harmless};
 use crate::registry::Context;
 
 /// Change the router's configuration, and have the former one back if it does not work
@@ -170,6 +171,7 @@ pub fn states(place: &Place) -> Result<SetupStates, Error> {
     let pending = place.journal.pending().map_err(trouble)?;
     let states = place.journal.states().map_err(trouble)?;
     Ok(SetupStates {
+        reach: pending.as_ref().and_then(|_| reach::look(place)),
         pending: pending.map(|pending| {
             let left = pending.change.until.left(&now).unwrap_or(0);
             told(pending.change, Some(left))
@@ -199,6 +201,13 @@ fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Er
         for line in &change.lines {
             output.line(&harmless(&format!("  {line}")))?;
         }
+    }
+    if let Some(reach) = &shown.reach {
+        let tone = match reach.way {
+            SetupWay::Reached => Tone::Good,
+            _ => Tone::Warn,
+        };
+        output.line(&output.toned(tone, &harmless(&reach.says)))?;
     }
     if shown.states.is_empty() {
         return Ok(output.line("no change was confirmed yet")?);

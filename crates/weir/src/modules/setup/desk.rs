@@ -1,7 +1,7 @@
 //! Where choices are looked at, and carried out.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use ::setup::choices::{Choices, Network, WireGuardClient};
 use ::setup::plan::{Config, Inside, MOST_CLIENTS, Plan, Problem, Wrong, plan};
@@ -69,10 +69,10 @@ enum Password {
 
 impl Desk {
     pub fn new(setup: &Setup) -> Self {
-        let etc = setup.root.parent().unwrap_or(Path::new("/")).to_owned();
+        let place = Place::new(setup);
         Self {
-            place: Place::new(setup),
-            etc,
+            etc: place.etc().to_owned(),
+            place,
             setup: setup.clone(),
         }
     }

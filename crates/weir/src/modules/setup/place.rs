@@ -35,6 +35,11 @@ impl Place {
         }
     }
 
+    /// The folder above the configuration: `/etc`.
+    pub fn etc(&self) -> &Path {
+        self.root.parent().unwrap_or(Path::new("/"))
+    }
+
     /// Changes made by `uci` that are not committed.
     pub fn waiting(&self) -> Result<Waiting, Error> {
         let store = Store::new(&self.root, &self.changes);

@@ -112,6 +112,7 @@ impl Server {
             ports: facts.lan.into_iter().chain(facts.wan).collect(),
             choices,
             kept,
+            reach: states.reach,
             pending: states.pending,
             states: states.states,
         })

@@ -284,6 +284,12 @@ export const de: Translated<typeof en> = {
   "pending.confirmed": "Es ist bestätigt. Der Router bleibt, wie Sie ihn eingerichtet haben.",
   "pending.reverted": "Es ist zurückgenommen. Der Router ist, wie er war.",
   "pending.over": "Die Zeit ist um: Der Router wird wieder, wie er war.",
+  "reach.reached": "Der Router erreicht das Internet.",
+  "reach.no-route": "Der Router hat noch keinen Weg ins Internet: Es gibt keine Default-Route.",
+  "reach.no-gateway":
+    "Der Router erreicht das Internet nicht: Sein Gateway {whom} antwortet nicht.",
+  "reach.no-names": "Der Router erreicht das Internet nicht: Von {whom} erfährt er keine Namen.",
+  "reach.no-server": "Der Router erreicht das Internet nicht: Er kennt keinen Namensserver.",
   "pending.lost":
     "Der Router antwortet hier gerade nicht. Vielleicht hat er seine neue Adresse, oder er ist auf dem Rückweg.",
 

@@ -272,6 +272,11 @@ export const en = {
   "pending.confirmed": "It is confirmed. The router stays as you set it up.",
   "pending.reverted": "It is taken back. The router is as it was.",
   "pending.over": "The time is over: the router goes back to how it was.",
+  "reach.reached": "The router reaches the Internet.",
+  "reach.no-route": "The router has no way to the Internet yet: there is no default route.",
+  "reach.no-gateway": "The router does not reach the Internet: its gateway {whom} does not answer.",
+  "reach.no-names": "The router does not reach the Internet: {whom} tells it no names.",
+  "reach.no-server": "The router does not reach the Internet: it knows no server of names.",
   "pending.lost":
     "The router does not answer here now. It may have its new address, or be on its way back.",
 

@@ -278,6 +278,11 @@ export const es: Translated<typeof en> = {
   "pending.confirmed": "Está confirmado. El router se queda como lo configuró.",
   "pending.reverted": "Está deshecho. El router está como estaba.",
   "pending.over": "El tiempo se acabó: el router vuelve a estar como estaba.",
+  "reach.reached": "El router llega a Internet.",
+  "reach.no-route": "El router aún no tiene salida a Internet: no hay ruta por defecto.",
+  "reach.no-gateway": "El router no llega a Internet: su puerta de enlace {whom} no responde.",
+  "reach.no-names": "El router no llega a Internet: {whom} no le resuelve nombres.",
+  "reach.no-server": "El router no llega a Internet: no conoce ningún servidor de nombres.",
   "pending.lost":
     "El router no responde aquí ahora. Quizá tenga su dirección nueva, o esté volviendo atrás.",
 

@@ -284,6 +284,12 @@ export const fr: Translated<typeof en> = {
   "pending.confirmed": "C’est confirmé. Le routeur reste comme vous l’avez installé.",
   "pending.reverted": "C’est annulé. Le routeur est comme il était.",
   "pending.over": "Le temps est écoulé : le routeur redevient comme il était.",
+  "reach.reached": "Le routeur atteint Internet.",
+  "reach.no-route":
+    "Le routeur n’a pas encore d’accès à Internet : il n’y a pas de route par défaut.",
+  "reach.no-gateway": "Le routeur n’atteint pas Internet : sa passerelle {whom} ne répond pas.",
+  "reach.no-names": "Le routeur n’atteint pas Internet : {whom} ne lui résout aucun nom.",
+  "reach.no-server": "Le routeur n’atteint pas Internet : il ne connaît aucun serveur de noms.",
   "pending.lost":
     "Le routeur ne répond pas ici pour l’instant. Il a peut-être sa nouvelle adresse, ou il revient en arrière.",
 

@@ -279,6 +279,11 @@ export const it: Translated<typeof en> = {
   "pending.confirmed": "È confermato. Il router resta come l’hai configurato.",
   "pending.reverted": "È annullato. Il router è com’era.",
   "pending.over": "Il tempo è finito: il router torna com’era.",
+  "reach.reached": "Il router raggiunge Internet.",
+  "reach.no-route": "Il router non ha ancora una via verso Internet: manca la rotta predefinita.",
+  "reach.no-gateway": "Il router non raggiunge Internet: il suo gateway {whom} non risponde.",
+  "reach.no-names": "Il router non raggiunge Internet: {whom} non gli risolve i nomi.",
+  "reach.no-server": "Il router non raggiunge Internet: non conosce alcun server dei nomi.",
   "pending.lost":
     "Il router ora non risponde qui. Forse ha il suo nuovo indirizzo, o sta tornando indietro.",
 

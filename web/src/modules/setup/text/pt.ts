@@ -276,6 +276,11 @@ export const pt: Translated<typeof en> = {
   "pending.confirmed": "Está confirmado. O router fica como o configurou.",
   "pending.reverted": "Voltou atrás. O router está como era.",
   "pending.over": "O tempo acabou: o router volta a ser como era.",
+  "reach.reached": "O router chega à Internet.",
+  "reach.no-route": "O router ainda não tem saída para a Internet: não há rota predefinida.",
+  "reach.no-gateway": "O router não chega à Internet: o seu gateway {whom} não responde.",
+  "reach.no-names": "O router não chega à Internet: {whom} não lhe resolve nomes.",
+  "reach.no-server": "O router não chega à Internet: não conhece nenhum servidor de nomes.",
   "pending.lost":
     "O router não responde aqui agora. Talvez tenha o seu endereço novo, ou esteja a voltar atrás.",
 

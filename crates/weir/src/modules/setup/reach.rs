@@ -1,0 +1,254 @@
+//! How far the router gets towards the Internet: for who has to decide whether a change stays. It
+//! asks no strangers: its own gateway and its own servers of names, by their leave.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use answers::{SetupReach, SetupWay};
+
+use super::place::Place;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_millis(1000);
+/// How many servers are asked: as many as resolv.conf(5) may name.
+const SERVERS: usize = 3;
+/// Where nobody answers (RFC 863): a datagram to it has the kernel look for the neighbour.
+const DISCARD: u16 = 9;
+const DNS: u16 = 53;
+
+/// Looks; nothing is to be seen of a router that is to have no Internet of its own. Takes a second
+/// where somebody does not answer.
+pub fn look(place: &Place) -> Option<SetupReach> {
+    let proto = place.config().ok()?.get("network", "wan", "proto");
+    let alone = proto.is_some_and(|proto| proto == "none");
+    (!alone).then(|| far(place.etc()))
+}
+
+/// `etc` is the folder of `resolv.conf`.
+fn far(etc: &Path) -> SetupReach {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let gateways = gateways4(&read("/proc/thread-self/net/route"));
+    if gateways.is_empty() && !has_route6(&read("/proc/thread-self/net/ipv6_route")) {
+        return reach(SetupWay::NoRoute, None);
+    }
+    let servers = servers(&fs::read_to_string(etc.join("resolv.conf")).unwrap_or_default());
+    for gateway in &gateways {
+        knock(*gateway);
+    }
+    if one_answers(&servers) {
+        return reach(SetupWay::Reached, None);
+    }
+    let neighbours = read("/proc/thread-self/net/arp");
+    let silent = gateways
+        .iter()
+        .find(|gateway| !is_there(&neighbours, **gateway));
+    match silent {
+        Some(gateway) => reach(SetupWay::NoGateway, Some(gateway.to_string())),
+        None => {
+            let whom: Vec<String> = servers.iter().map(ToString::to_string).collect();
+            reach(
+                SetupWay::NoNames,
+                (!whom.is_empty()).then(|| whom.join(", ")),
+            )
+        }
+    }
+}
+
+fn reach(way: SetupWay, whom: Option<String>) -> SetupReach {
+    let says = match (way, &whom) {
+        (SetupWay::Reached, _) => "the router reaches the Internet".to_owned(),
+        (SetupWay::NoRoute, _) => {
+            "the router has no way to the Internet: no default route".to_owned()
+        }
+        (SetupWay::NoGateway, whom) => {
+            let whom = whom.as_deref().unwrap_or_default();
+            format!("the router does not reach the Internet: its gateway {whom} does not answer")
+        }
+        (SetupWay::NoNames, Some(whom)) => {
+            format!("the router does not reach the Internet: no names from {whom}")
+        }
+        (SetupWay::NoNames, None) => "the router knows no server of names".to_owned(),
+    };
+    SetupReach { way, whom, says }
+}
+
+/// The gateways of default routes, by `/proc/net/route`. Of a route to a peer there is none to ask:
+/// it is unspecified.
+fn gateways4(table: &str) -> Vec<Ipv4Addr> {
+    const UP: u32 = 1;
+    let route = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |n: usize| u32::from_str_radix(words.get(n)?, 16).ok();
+        let whole = number(1)? == 0 && number(7)? == 0 && number(3)? & UP != 0;
+        // As it lies in memory.
+        whole.then_some(Ipv4Addr::from(number(2)?.to_ne_bytes()))
+    };
+    table.lines().skip(1).filter_map(route).collect()
+}
+
+/// Whether there is a default route, by `/proc/net/ipv6_route`.
+fn has_route6(table: &str) -> bool {
+    const REJECT: u32 = 0x200;
+    table.lines().any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [to, length, .., flags, _device] = words[..] else {
+            return false;
+        };
+        let flags = u32::from_str_radix(flags, 16).unwrap_or(REJECT);
+        length == "00" && to.bytes().all(|digit| digit == b'0') && flags & REJECT == 0
+    })
+}
+
+/// The servers of names, by resolv.conf(5).
+fn servers(text: &str) -> Vec<IpAddr> {
+    let server = |line: &str| {
+        let mut words = line.split_whitespace();
+        let named = words.next()? == "nameserver";
+        // A zone behind % is for addresses of a link.
+        named.then(|| words.next()?.parse().ok()).flatten()
+    };
+    text.lines().filter_map(server).take(SERVERS).collect()
+}
+
+/// Has the kernel look for a neighbour.
+fn knock(gateway: Ipv4Addr) {
+    if gateway.is_unspecified() {
+        return;
+    }
+    if let Ok(socket) = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)) {
+        let _ = socket.send_to(&[0], (gateway, DISCARD));
+    }
+}
+
+/// Whether a neighbour answered, by `/proc/net/arp`. A peer is there with its link.
+fn is_there(table: &str, gateway: Ipv4Addr) -> bool {
+    const COMPLETE: u32 = 2;
+    let known = |line: &str| {
+        let mut words = line.split_whitespace();
+        let address: Ipv4Addr = words.next()?.parse().ok()?;
+        let flags = words.nth(1)?.strip_prefix("0x")?;
+        let flags = u32::from_str_radix(flags, 16).ok()?;
+        Some(address == gateway && flags & COMPLETE != 0)
+    };
+    gateway.is_unspecified() || table.lines().any(|line| known(line) == Some(true))
+}
+
+/// Whether one of these tells who serves the root of all names, which each knows that reaches them.
+fn one_answers(servers: &[IpAddr]) -> bool {
+    thread::scope(|scope| {
+        let asked: Vec<_> = servers
+            .iter()
+            .map(|server| scope.spawn(|| answers(*server).unwrap_or(false)))
+            .collect();
+        asked.into_iter().any(|asked| asked.join().unwrap_or(false))
+    })
+}
+
+fn answers(server: IpAddr) -> std::io::Result<bool> {
+    let any: IpAddr = match server {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((any, 0))?;
+    socket.connect(SocketAddr::new(server, DNS))?;
+    let mut number = [0; 2];
+    getrandom::fill(&mut number).map_err(std::io::Error::other)?;
+    socket.send(&question(number))?;
+    let end = Instant::now() + PATIENCE;
+    let mut answer = [0; 512];
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(false);
+        }
+        socket.set_read_timeout(Some(left))?;
+        let length = socket.recv(&mut answer)?;
+        if let Some(good) = is_answer(&answer[..length], number) {
+            return Ok(good);
+        }
+    }
+}
+
+/// Which servers are those of the root (RFC 1035, section 4.1)?
+fn question(number: [u8; 2]) -> [u8; 17] {
+    const RECURSION: u8 = 1;
+    let [high, low] = number;
+    // One question; the root, NS, IN.
+    [
+        high, low, RECURSION, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1,
+    ]
+}
+
+/// Whether an answer says that there is no error; none to that question: `None`.
+fn is_answer(octets: &[u8], number: [u8; 2]) -> Option<bool> {
+    let [a, b, flags, code, ..] = *octets else {
+        return None;
+    };
+    ([a, b] == number && flags & 0x80 != 0 && octets.len() >= 12).then_some(code & 15 == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_routes_are_read() {
+        let gateway = u32::from_ne_bytes([192, 0, 2, 1]);
+        let table = format!(
+            "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n\
+             wan0\t00000000\t{gateway:08X}\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
+             ppp0\t00000000\t00000000\t0001\t0\t0\t5\t00000000\t0\t0\t0\n\
+             down\t00000000\t00000001\t0002\t0\t0\t0\t00000000\t0\t0\t0\n\
+             lan0\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n\
+             half\t00000000\t00000001\t0003\t0\t0\t0\t00000080\t0\t0\t0\nbroken\n"
+        );
+        let gateways = gateways4(&table);
+        assert_eq!(
+            gateways,
+            [Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::UNSPECIFIED]
+        );
+        assert!(gateways4("").is_empty());
+
+        let route = |length: &str, flags: &str| {
+            let zero = "0".repeat(32);
+            format!("{zero} {length} {zero} 00 {zero} 00000400 1 0 {flags} wan0\n")
+        };
+        assert!(has_route6(&route("00", "00000003")));
+        // The kernel's own, that says there is none.
+        assert!(!has_route6(&route("00", "00200200")));
+        assert!(!has_route6(&route("40", "00000001")) && !has_route6("broken"));
+    }
+
+    #[test]
+    fn neighbours_and_servers_are_read() {
+        let table = "IP address       HW type     Flags       HW address            Mask     Device\n\
+                     192.0.2.1        0x1         0x2         02:00:00:00:00:01     *        wan0\n\
+                     192.0.2.2        0x1         0x0         00:00:00:00:00:00     *        wan0\n";
+        assert!(is_there(table, Ipv4Addr::new(192, 0, 2, 1)));
+        assert!(!is_there(table, Ipv4Addr::new(192, 0, 2, 2)));
+        assert!(!is_there(table, Ipv4Addr::new(192, 0, 2, 3)));
+        assert!(is_there("", Ipv4Addr::UNSPECIFIED));
+        let text = "# nameserver 1.1.1.1\nsearch lan\nnameserver 127.0.0.1\nnameserver\n\
+                    nameserver fe80::1%wan0\n nameserver 2001:db8::53\nnameservers 9.9.9.9\n";
+        let known: Vec<IpAddr> = vec![
+            "127.0.0.1".parse().unwrap(),
+            "2001:db8::53".parse().unwrap(),
+        ];
+        assert_eq!(servers(text), known);
+        assert_eq!(servers(&"nameserver 192.0.2.1\n".repeat(9)).len(), SERVERS);
+    }
+
+    #[test]
+    fn answers_are_told_from_others() {
+        let mut answer = [0_u8; 12];
+        answer[..4].copy_from_slice(&[7, 9, 0x81, 0x80]);
+        assert_eq!(is_answer(&answer, [7, 9]), Some(true));
+        assert_eq!(is_answer(&answer, [7, 8]), None);
+        assert_eq!(is_answer(&answer[..11], [7, 9]), None);
+        assert_eq!(is_answer(&question([7, 9]), [7, 9]), None, "a question");
+        answer[3] = 0x85;
+        assert_eq!(is_answer(&answer, [7, 9]), Some(false), "refused");
+    }
+}
