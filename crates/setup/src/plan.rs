@@ -166,6 +166,7 @@ impl Planner<'_> {
         if let Some(firewall) = &choices.firewall {
             self.part(|plan| plan.firewall(firewall));
         }
+        self.openvpn_mark();
         self.overlaps(choices);
         self.ports_once(choices);
     }

@@ -2560,6 +2560,10 @@ const aSetup0 = {
         "radios": ["1f00c2aa" as const],
       },
       "openvpn": {
+        "clients": [{
+          "name": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
         "network": "1f00c2aa" as const,
         "on": true,
         "port": 1,
@@ -2690,6 +2694,10 @@ const aSetup1 = {
         "radios": ["1f00c2aa" as const],
       },
       "openvpn": {
+        "clients": [{
+          "name": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
         "network": "1f00c2aa" as const,
         "on": true,
         "port": 1,
@@ -2820,6 +2828,10 @@ const aSetup2 = {
         "radios": ["1f00c2aa" as const],
       },
       "openvpn": {
+        "clients": [{
+          "name": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
         "network": "1f00c2aa" as const,
         "on": true,
         "port": 1,
@@ -2950,6 +2962,10 @@ const aSetup3 = {
         "radios": ["1f00c2aa" as const],
       },
       "openvpn": {
+        "clients": [{
+          "name": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
         "network": "1f00c2aa" as const,
         "on": true,
         "port": 1,
@@ -3080,6 +3096,10 @@ const aSetup4 = {
         "radios": ["1f00c2aa" as const],
       },
       "openvpn": {
+        "clients": [{
+          "name": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
         "network": "1f00c2aa" as const,
         "on": true,
         "port": 1,
@@ -3210,6 +3230,10 @@ const aSetup5 = {
         "radios": ["1f00c2aa" as const],
       },
       "openvpn": {
+        "clients": [{
+          "name": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
         "network": "1f00c2aa" as const,
         "on": true,
         "port": 1,
@@ -3423,15 +3447,16 @@ const aApplied0 = {
         "path": "1f00c2aa" as const,
         "side": 1,
       },
+      "tunnel": "wireguard" as const,
     }],
   };
 export const isApplied0: Applied = aApplied0;
 
 const aApplied1 = {
-    "address": null,
+    "address": "1f00c2aa" as const,
     "change": {
       "files": ["1f00c2aa" as const],
-      "left": null,
+      "left": 1,
       "lines": ["1f00c2aa" as const],
       "number": 1,
       "when": 1,
@@ -3445,11 +3470,32 @@ const aApplied1 = {
         "path": "1f00c2aa" as const,
         "side": 1,
       },
+      "tunnel": "openvpn" as const,
     }],
   };
 export const isApplied1: Applied = aApplied1;
 
 const aApplied2 = {
+    "address": null,
+    "change": {
+      "files": ["1f00c2aa" as const],
+      "left": null,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
+    "once": [{
+      "file": "1f00c2aa" as const,
+      "name": "1f00c2aa" as const,
+      "qr": null,
+      "tunnel": "wireguard" as const,
+    }],
+  };
+export const isApplied2: Applied = aApplied2;
+
+const aApplied3 = {
     "address": null,
     "change": {
       "files": [],
@@ -3462,7 +3508,7 @@ const aApplied2 = {
     },
     "once": [],
   };
-export const isApplied2: Applied = aApplied2;
+export const isApplied3: Applied = aApplied3;
 
 const aDetection0 = {
     "evidence": [{
