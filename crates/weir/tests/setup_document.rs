@@ -1,6 +1,8 @@
 //! `weir setup export`, `import` and `serve`: what is decided, as one document, and by the API.
 #![allow(missing_docs)]
 
+#[path = "setup_document/openvpn.rs"]
+mod openvpn;
 #[path = "setup_document/router.rs"]
 mod router;
 
