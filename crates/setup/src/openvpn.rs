@@ -1,5 +1,5 @@
-//! The files of an OpenVPN server, and of its clients. Nothing here reads or writes a file, or makes
-//! a key.
+//! The files of an OpenVPN server, and of its clients. Nothing here reads or writes a file, or
+//! makes a key.
 //!
 //! OpenWrt's programs put options of UCI on a command line, each release in another way: a list of
 //! several words comes apart, and `dh none` is left out where it is taken for a file. So what the
@@ -134,7 +134,7 @@ impl Server {
         ] {
             file.push_str(&format!("{word} {FOLDER}/{name}\n"));
         }
-        // A certificate alone lets nobody in: a client that was taken out of the list keeps its own.
+        // A certificate alone lets nobody in: whoever was taken out of the list keeps it.
         file.push_str("ccd-exclusive\nremote-cert-tls client\n");
         if let Some(lan) = self.lan {
             let (network, mask) = (lan.network(), lan.netmask());

@@ -39,10 +39,17 @@ fn keys_of_openvpn_are_made_once_and_go_with_the_change() {
     let import = ["import", "--dry-run", document.to_str().expect("text")];
     let shown = router.done(&import);
     assert!(shown.contains("+ openvpn.authority=(secret)"), "{shown}");
-    assert_eq!(files(&router), [""; 0].map(PathBuf::from), "nothing is done");
+    assert_eq!(
+        files(&router),
+        [""; 0].map(PathBuf::from),
+        "nothing is done"
+    );
 
     let said = router.import(ON);
-    assert!(!said.contains("PRIVATE") && !said.contains("BEGIN"), "{said}");
+    assert!(
+        !said.contains("PRIVATE") && !said.contains("BEGIN"),
+        "{said}"
+    );
     let made = files(&router);
     assert_eq!(made.len(), 7, "{made:?}");
     for path in &made {
@@ -56,7 +63,13 @@ fn keys_of_openvpn_are_made_once_and_go_with_the_change() {
     router.import(ON);
     router.done(&["confirm"]);
     let key = |name: &str| router.read(&format!("etc/openvpn/weir/{name}"));
-    let names = ["ca.crt", "ca.key", "server.crt", "server.key", "tls-crypt.key"];
+    let names = [
+        "ca.crt",
+        "ca.key",
+        "server.crt",
+        "server.key",
+        "tls-crypt.key",
+    ];
     let before = names.map(key);
     assert!(before.iter().all(|text| text.contains("-----END")));
     assert!(router.import(ON).contains("the router is that already"));
@@ -122,7 +135,11 @@ fn the_page_lets_clients_of_openvpn_in() {
         assert_eq!(plan.expect("a plan")["lines"], json!([]));
         let exported = router.done(&["export"]);
         assert!(!exported.contains("Laptop"), "{exported}");
-        assert!(router.import(&exported).contains("the router is that already"));
+        assert!(
+            router
+                .import(&exported)
+                .contains("the router is that already")
+        );
 
         assert_eq!(apply(&["Laptop"]), [Value::Null; 0]);
         assert_eq!(clients(), 1);

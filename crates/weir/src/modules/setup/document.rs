@@ -97,7 +97,8 @@ pub fn import(
     if let Some(client) = planned.without_certificate() {
         return Err(Error::new(
             format!("{client} has no certificate"),
-            "let it in by the page, which tells its file once: a private key made here would be lost",
+            "let it in by the page, which tells its file once: a private key made here would be \
+             lost",
         ));
     }
     let waiting = waiting?;
