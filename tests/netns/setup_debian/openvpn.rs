@@ -236,8 +236,15 @@ fn clients_of_openvpn_come_in_and_nobody_else() -> Result<(), Error> {
     assert!(scene.connect(&stranger)?.is_none(), "another authority's");
 
     // The lost one may not come in; it may again where that is taken back.
+    // Whoever is in goes out at once.
+    let inside = scene.connect(lost_file)?;
+    scene.remote()?.run("ping -c 1 -W 5 192.168.77.1")?;
     let once = scene.clients(&["Ana's phone"])?;
     assert_eq!(once, []);
+    router.wait("ovpn0", "10.72.0.1/24")?;
+    let still = scene.remote()?.run("ping -c 3 -W 1 192.168.77.1");
+    assert!(still.is_err(), "{still:?}");
+    drop(inside);
     assert!(scene.connect(lost_file)?.is_none());
     scene.comes_in(ana_file)?;
     router.setup("revert")?;
