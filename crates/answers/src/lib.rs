@@ -89,7 +89,7 @@ pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use setup::{
     SetupChange, SetupChoices, SetupClient, SetupConfirm, SetupDifference, SetupDocument,
     SetupDone, SetupJoin, SetupLine, SetupPlan, SetupReach, SetupRelease, SetupRevert, SetupRouter,
-    SetupStates, SetupStrength, SetupWay,
+    SetupStates, SetupStrength, SetupTunnel, SetupWay,
 };
 pub use setup_detect::{
     SetupDetails, SetupDetection, SetupEvidence, SetupInternet, SetupLan, SetupPort,

@@ -179,10 +179,22 @@ pub struct SetupDone {
 pub struct SetupClient {
     /// Whose.
     pub name: String,
+    /// What it comes in by.
+    pub tunnel: SetupTunnel,
     /// The file.
     pub file: String,
-    /// The same as a QR code.
-    pub qr: crate::QrPicture,
+    /// The same as a QR code, where a telephone could read it.
+    pub qr: Option<crate::QrPicture>,
+}
+
+/// What a client comes in by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SetupTunnel {
+    /// WireGuard: the file is one of wg-quick(8).
+    WireGuard,
+    /// OpenVPN: the file is `.ovpn`, all in one.
+    OpenVpn,
 }
 
 /// What another node needs to join this one's mesh: a secret.

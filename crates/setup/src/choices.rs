@@ -7,7 +7,10 @@
 //! Addresses and names are text, as somebody types them: what is wrong with it is for the plan to
 //! say.
 
+mod tunnels;
+
 use serde::{Deserialize, Serialize};
+pub use tunnels::{OpenVpn, OpenVpnClient, WireGuard, WireGuardClient};
 
 /// The document's format, and the only one there is.
 pub const FORMAT: u32 = 1;
@@ -48,6 +51,16 @@ pub struct Choices {
 }
 
 impl Choices {
+    /// What another router can take over. Who may come in by OpenVPN belongs to the authority of
+    /// this one.
+    #[must_use]
+    pub fn for_others(mut self) -> Choices {
+        if let Some(vpn) = &mut self.openvpn {
+            vpn.clients = None;
+        }
+        self
+    }
+
     /// What another node needs to join this one's mesh, and nothing else. `None`: there is no mesh.
     pub fn to_join(&self) -> Option<Choices> {
         let mesh = self.mesh.clone()?;
@@ -350,80 +363,6 @@ pub enum DnsServer {
     Mullvad,
     /// Cloudflare, over HTTPS.
     Cloudflare,
-}
-
-/// A way in from afar, by WireGuard.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct WireGuard {
-    /// Whether there is one.
-    pub on: bool,
-    /// The UDP port.
-    pub port: u16,
-    /// The router's address there, and the network's length.
-    pub address: String,
-    /// The name or address by which the router is found from outside: for clients' files.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub endpoint: String,
-    /// Its private key, in Base64; made where there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub private_key: Option<String>,
-    /// Who may come in.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub clients: Vec<WireGuardClient>,
-}
-
-impl Default for WireGuard {
-    fn default() -> Self {
-        Self {
-            on: false,
-            port: 51820,
-            address: "10.71.0.1/24".to_owned(),
-            endpoint: String::new(),
-            private_key: None,
-            clients: Vec::new(),
-        }
-    }
-}
-
-/// Who may come in by WireGuard.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct WireGuardClient {
-    /// Whose device it is.
-    pub name: String,
-    /// Its address in the tunnel; the next that is free where there is none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub address: Option<String>,
-    /// Its public key, in Base64. Where there is none, a pair is made, and the client's file told
-    /// once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub public_key: Option<String>,
-    /// A key that both know, in Base64.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub preshared_key: Option<String>,
-}
-
-/// A way in from afar, by OpenVPN.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct OpenVpn {
-    /// Whether there is one.
-    pub on: bool,
-    /// The UDP port.
-    pub port: u16,
-    /// The network there, and its length.
-    pub network: String,
-}
-
-impl Default for OpenVpn {
-    fn default() -> Self {
-        Self {
-            on: false,
-            port: 1194,
-            network: "10.72.0.0/24".to_owned(),
-        }
-    }
 }
 
 /// What may come in, and who may go out.

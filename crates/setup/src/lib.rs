@@ -6,6 +6,7 @@ mod clock;
 pub mod debian;
 mod difference;
 mod journal;
+pub mod openvpn;
 pub mod plan;
 mod read;
 pub mod shadow;

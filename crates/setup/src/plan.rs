@@ -170,6 +170,7 @@ impl Planner<'_> {
         if let Some(firewall) = &choices.firewall {
             self.part(|plan| plan.firewall(firewall));
         }
+        self.openvpn_mark();
         if choices.firewall.is_none() && self.lan_address() != before {
             self.forwards_stay_inside();
         }

@@ -3,6 +3,8 @@
 
 #[path = "setup_document/many.rs"]
 mod many;
+#[path = "setup_document/openvpn.rs"]
+mod openvpn;
 #[path = "setup_document/router.rs"]
 mod router;
 

@@ -156,6 +156,14 @@ async function byKeyboard(page, setup, { language, size }) {
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.press("Shift+Tab");
   await page.keyboard.type("Anna’s phone");
+  await tab(page, "#group-openvpn > summary");
+  await page.keyboard.press("Enter");
+  await tab(page, "#setup-openvpn-on");
+  await page.keyboard.press("Space");
+  await tab(page, "#group-openvpn .group-body > p .button");
+  await page.keyboard.press("Enter");
+  await tab(page, "#setup-openvpn-clients-0-name");
+  await page.keyboard.type("Anna’s phone");
   await tab(page, "#group-firewall > summary");
   await page.keyboard.press("Enter");
   await tab(page, "#group-place > summary");
@@ -187,6 +195,11 @@ async function byKeyboard(page, setup, { language, size }) {
   ]);
   assert.equal(download.suggestedFilename(), "Anna-s-phone.conf");
   assert.match(readFileSync(await download.path(), "utf8"), /^\[Interface\]\n/);
+  // OpenVPN's has no picture, and a name that its apps open.
+  assert.equal(await page.locator(".once .qr").count(), 1);
+  await tab(page, ".once li:nth-child(2) .button");
+  const [other] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Enter")]);
+  assert.equal(other.suggestedFilename(), "Anna-s-phone.ovpn");
   const [{ choices, within }] = setup.applied;
   assert.equal(within, 120);
   assert.equal(choices.router.password, "correct horse battery staple");
@@ -206,6 +219,7 @@ async function byKeyboard(page, setup, { language, size }) {
     key: "welcome to us",
   });
   assert.deepEqual(choices.wireguard.clients, [{ name: "Anna’s phone" }]);
+  assert.deepEqual(choices.openvpn.clients, [{ name: "Anna’s phone" }]);
   assert.equal(choices.mesh, undefined, "what nobody touched is not sent");
 
   await page.reload();

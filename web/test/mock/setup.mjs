@@ -116,7 +116,7 @@ function problems(choices, now, kept) {
   const all = [];
   const wrong = (field, problem, says, values = {}) =>
     all.push({ field, problem, values, says, hint: "type another one" });
-  const { router, internet, lan, wifi, firewall, wireguard, mesh } = choices;
+  const { router, internet, lan, wifi, firewall, wireguard, openvpn, mesh } = choices;
   if (router) {
     if (router.name === "") wrong("router.name", "required", "a name is needed");
     else if (!/^[a-z0-9-]+$/i.test(router.name))
@@ -163,8 +163,9 @@ function problems(choices, now, kept) {
     if (!isAddress(forward.to))
       wrong(`firewall.forwards[${index}].to`, "not-inside", "no device inside has this address");
   }
-  for (const [index, client] of (wireguard?.on ? (wireguard.clients ?? []) : []).entries())
-    if (client.name === "") wrong(`wireguard.clients[${index}].name`, "required", "whose is it?");
+  for (const [part, tunnel] of Object.entries({ wireguard, openvpn }))
+    for (const [index, client] of (tunnel?.on ? (tunnel.clients ?? []) : []).entries())
+      if (client.name === "") wrong(`${part}.clients[${index}].name`, "required", "whose is it?");
   return all;
 }
 
@@ -270,12 +271,21 @@ export function answer(setup, call, body) {
       setup.applied.push(body);
       setup.before = structuredClone(setup.choices);
       setup.pending = { change: made, until: Date.now() + body.within * 1000 };
+      const known = setup.choices.openvpn?.clients ?? [];
       Object.assign(setup.choices, harmless(body.choices));
       const clients = (body.choices.wireguard?.clients ?? []).filter(
         (client) => client.public_key === undefined,
       );
       const file = "[Interface]\nPrivateKey = made-up\n";
-      const once = clients.map(({ name }) => ({ name, file, qr: QR }));
+      const once = clients.map(({ name }) => ({ name, tunnel: "wireguard", file, qr: QR }));
+      for (const { name } of body.choices.openvpn?.clients ?? [])
+        if (!known.some((client) => client.name === name))
+          once.push({
+            name,
+            tunnel: "openvpn",
+            file: "client\n<key>\nmade-up\n</key>\n",
+            qr: null,
+          });
       return { json: { change: told(setup.pending), address, once } };
     }
     case "POST v1/setup/confirm": {

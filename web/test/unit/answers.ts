@@ -2560,6 +2560,10 @@ const aSetup0 = {
         "radios": ["1f00c2aa" as const],
       },
       "openvpn": {
+        "clients": [{
+          "name": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
         "network": "1f00c2aa" as const,
         "on": true,
         "port": 1,
@@ -2695,6 +2699,10 @@ const aSetup1 = {
         "radios": ["1f00c2aa" as const],
       },
       "openvpn": {
+        "clients": [{
+          "name": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
         "network": "1f00c2aa" as const,
         "on": true,
         "port": 1,
@@ -2830,6 +2838,10 @@ const aSetup2 = {
         "radios": ["1f00c2aa" as const],
       },
       "openvpn": {
+        "clients": [{
+          "name": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
         "network": "1f00c2aa" as const,
         "on": true,
         "port": 1,
@@ -2965,6 +2977,10 @@ const aSetup3 = {
         "radios": ["1f00c2aa" as const],
       },
       "openvpn": {
+        "clients": [{
+          "name": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
         "network": "1f00c2aa" as const,
         "on": true,
         "port": 1,
@@ -3100,6 +3116,10 @@ const aSetup4 = {
         "radios": ["1f00c2aa" as const],
       },
       "openvpn": {
+        "clients": [{
+          "name": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
         "network": "1f00c2aa" as const,
         "on": true,
         "port": 1,
@@ -3235,6 +3255,10 @@ const aSetup5 = {
         "radios": ["1f00c2aa" as const],
       },
       "openvpn": {
+        "clients": [{
+          "name": "1f00c2aa" as const,
+        }],
+        "endpoint": "1f00c2aa" as const,
         "network": "1f00c2aa" as const,
         "on": true,
         "port": 1,
@@ -3455,15 +3479,16 @@ const aApplied0 = {
         "path": "1f00c2aa" as const,
         "side": 1,
       },
+      "tunnel": "wireguard" as const,
     }],
   };
 export const isApplied0: Applied = aApplied0;
 
 const aApplied1 = {
-    "address": null,
+    "address": "1f00c2aa" as const,
     "change": {
       "files": ["1f00c2aa" as const],
-      "left": null,
+      "left": 1,
       "lines": ["1f00c2aa" as const],
       "number": 1,
       "when": 1,
@@ -3477,11 +3502,32 @@ const aApplied1 = {
         "path": "1f00c2aa" as const,
         "side": 1,
       },
+      "tunnel": "openvpn" as const,
     }],
   };
 export const isApplied1: Applied = aApplied1;
 
 const aApplied2 = {
+    "address": null,
+    "change": {
+      "files": ["1f00c2aa" as const],
+      "left": null,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
+    "once": [{
+      "file": "1f00c2aa" as const,
+      "name": "1f00c2aa" as const,
+      "qr": null,
+      "tunnel": "wireguard" as const,
+    }],
+  };
+export const isApplied2: Applied = aApplied2;
+
+const aApplied3 = {
     "address": null,
     "change": {
       "files": [],
@@ -3494,7 +3540,7 @@ const aApplied2 = {
     },
     "once": [],
   };
-export const isApplied2: Applied = aApplied2;
+export const isApplied3: Applied = aApplied3;
 
 const aDetection0 = {
     "evidence": [{

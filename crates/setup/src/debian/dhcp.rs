@@ -29,6 +29,11 @@ pub fn render(package: &Package, network: &Network, zones: &[Zone], ledger: &Led
     if !found {
         upstream(true, network, &mut text);
     }
+    for interface in network.interfaces.values().filter(|found| found.serves) {
+        if let Some(device) = &interface.device {
+            line!(text, "interface={device}\nno-dhcp-interface={device}");
+        }
+    }
     for reader in all() {
         match reader.kind() {
             "dnsmasq" => {}

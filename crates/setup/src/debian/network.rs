@@ -24,6 +24,8 @@ pub struct Interface {
     pub dns: Vec<IpAddr>,
     /// Whether a part of a delegated prefix is put there.
     pub delegated: bool,
+    /// Whether those who come in by it ask for names, and for no address.
+    pub serves: bool,
 }
 
 /// What there is to reach, and by what.
@@ -173,18 +175,19 @@ impl Network {
 
     /// `config interface`
     fn interface(&mut self, reader: Reader<'_>, package: &Package, ledger: &Ledger) {
-        const PROTOCOLS: [&str; 8] = [
+        const PROTOCOLS: [&str; 9] = [
             "static",
             "dhcp",
             "dhcpv6",
             "none",
             "pppoe",
             "wireguard",
+            "openvpn",
             "batadv",
             "batadv_hardif",
         ];
         // What the plan notes for itself.
-        reader.ignore(&["weir", "endpoint"]);
+        reader.ignore(&["weir", "endpoint", "weir_network", "weir_client"]);
         let name = reader.name().to_owned();
         let lower = self.lower(&reader);
         if lower.as_deref() == Some("lo") {
@@ -195,6 +198,14 @@ impl Network {
             return reader.leave_out("not rendered: it is switched off");
         }
         let protocol = reader.word("proto", &PROTOCOLS).unwrap_or("none");
+        if protocol == "openvpn" {
+            // It makes its device by itself, and networkd leaves that alone.
+            let mut interface = Interface::default();
+            let rendered = tunnels::openvpn(&reader, &mut interface);
+            self.files.extend(rendered);
+            self.interfaces.insert(name, interface);
+            return reader.end();
+        }
         if let Some(lower) = &lower {
             self.tagged(lower);
         }

@@ -17,6 +17,8 @@ pub enum Service {
     Netdev(String),
     /// systemd-networkd.
     Network,
+    /// An OpenVPN server.
+    OpenVpn(String),
     /// A call of pppd.
     Pppoe(String),
     /// An access point.
@@ -41,11 +43,12 @@ pub fn is_ours(path: &str) -> bool {
 
 impl Service {
     /// The folders in which files of ours can be, relative to the root.
-    pub const FOLDERS: [&str; 7] = [
+    pub const FOLDERS: [&str; 8] = [
         "etc/systemd/network",
         "etc/hostapd",
         "etc/wpa_supplicant",
         "etc/ppp/peers",
+        "etc/openvpn/server",
         "etc/dnsmasq.d",
         "etc/nftables.d",
         "etc/sysctl.d",
@@ -71,6 +74,7 @@ impl Service {
             "etc/hostapd" => between("weir-", ".conf").map(Self::Hostapd),
             "etc/wpa_supplicant" => between("weir-", ".conf").map(Self::Supplicant),
             "etc/ppp/peers" => between("weir-", "").map(Self::Pppoe),
+            "etc/openvpn/server" => between("weir-", ".conf").map(Self::OpenVpn),
             _ => None,
         }
     }
@@ -78,6 +82,7 @@ impl Service {
     /// Its unit, where it has one of its own.
     pub fn unit(&self) -> Option<String> {
         match self {
+            Self::OpenVpn(name) => Some(format!("weir-openvpn@{name}.service")),
             Self::Pppoe(name) => Some(format!("weir-pppoe@{name}.service")),
             Self::Hostapd(name) => Some(format!("weir-hostapd@{name}.service")),
             Self::Supplicant(name) => Some(format!("weir-supplicant@{name}.service")),
@@ -95,6 +100,7 @@ impl Service {
             Self::Time => "time".into(),
             Self::Netdev(name) => format!("netdev {name}"),
             Self::Network => "network".into(),
+            Self::OpenVpn(name) => format!("openvpn {name}"),
             Self::Pppoe(name) => format!("pppoe {name}"),
             Self::Hostapd(name) => format!("hostapd {name}"),
             Self::Supplicant(name) => format!("supplicant {name}"),
@@ -113,6 +119,7 @@ impl Service {
             "time" => Self::Time,
             "netdev" => Self::Netdev(name),
             "network" => Self::Network,
+            "openvpn" => Self::OpenVpn(name),
             "pppoe" => Self::Pppoe(name),
             "hostapd" => Self::Hostapd(name),
             "supplicant" => Self::Supplicant(name),

@@ -1,4 +1,4 @@
-//! WireGuard and batman-adv.
+//! WireGuard, OpenVPN and batman-adv.
 
 use uci::Package;
 
@@ -6,6 +6,8 @@ use super::links::{Links, Netdev};
 use super::network::Interface;
 use super::reader::{Ledger, Reader, sections};
 use super::value;
+use super::{Access, Rendered, file};
+use crate::openvpn;
 
 const KEY: &str = "a key of WireGuard: 44 characters of base64";
 const ADDRESS: &str = "an address with the length of its prefix: 10.0.0.1/24";
@@ -88,6 +90,40 @@ fn wireguard_peer(reader: Reader<'_>, netdev: &mut Netdev) {
     }
     netdev.unit.add("WireGuardPeer", lines);
     reader.end();
+}
+
+/// `proto openvpn`, of a server that `weir setup` made: what it does stands in its own file, which
+/// is named here as netifd names it. Another mark has it started anew.
+pub fn openvpn(reader: &Reader<'_>, interface: &mut Interface) -> Option<Rendered> {
+    let mut text = String::new();
+    let known = |text: &str| (text == openvpn::FILE).then_some(openvpn::FILE);
+    let expected = "the file that `weir setup` makes: no other server is rendered";
+    let Some(path) = reader.one("config", known, expected) else {
+        if !reader.has("config") {
+            reader.fault("config", expected);
+        }
+        return None;
+    };
+    line!(text, "config {path}");
+    interface.device = reader.device("dev");
+    match &interface.device {
+        Some(device) => line!(text, "dev {device}"),
+        None if reader.has("dev") => {}
+        None => reader.fault("dev", super::reader::DEVICE),
+    }
+    if let Some(kind) = reader.word("dev_type", &["tun"]) {
+        line!(text, "dev-type {kind}");
+    }
+    if let Some(port) = reader.number("port", 1..=65_535) {
+        line!(text, "port {port}");
+    }
+    let mark = |text: &str| value::hexadecimal(text, 16);
+    if let Some(mark) = reader.one("echo", mark, "16 hexadecimal digits") {
+        line!(text, "echo {mark}");
+    }
+    interface.serves = true;
+    let path = format!("etc/openvpn/server/weir-{}.conf", reader.name());
+    Some(file(path, Access::All, &text))
 }
 
 /// `proto batadv`: the mesh as a device.

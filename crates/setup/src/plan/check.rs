@@ -43,6 +43,12 @@ impl Planner<'_> {
     }
 }
 
+/// Whether a text may be what a client finds the router by: a name, or an address. Empty: not known.
+pub fn is_endpoint(text: &str) -> bool {
+    let host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
+    text.len() <= 253 && text.chars().all(host)
+}
+
 /// Whether a text holds a control character, of C0, C1, or one that turns the direction of writing.
 pub fn has_control(text: &str) -> bool {
     text.chars()

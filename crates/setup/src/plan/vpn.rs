@@ -1,31 +1,18 @@
 //! A way in from afar, by OpenVPN.
 
-use super::{Inside, Planner, Wrong, text};
-use crate::choices::OpenVpn;
+use super::check::is_endpoint;
+use super::{Inside, MOST_CLIENTS, Planner, Wrong};
+use crate::choices::{OpenVpn, OpenVpnClient};
+use crate::openvpn::{Client, DEVICE, FILE, SECTIONS, Server, is_common_name};
 
-const NAME: &str = "weir";
 const RULE: &str = "openvpn_in";
-/// Where keys and certificates are. Whoever carries the plan out makes them.
-const FOLDER: &str = "/etc/openvpn/weir";
 
 impl Planner<'_> {
     pub(super) fn openvpn(&mut self, vpn: &OpenVpn) {
-        // Since 25.12 it is netifd's, before it had a file of its own.
         let netifd = self.facts.release.is_none_or(|year| year >= 25);
-        let (package, section) = if netifd {
-            ("network", "ovpn0")
-        } else {
-            ("openvpn", NAME)
-        };
+        let (package, section) = SECTIONS[usize::from(!netifd)];
         if !vpn.on {
-            if self.config.has("firewall", RULE) {
-                self.config.remove(package, section);
-                self.config.remove("firewall", RULE);
-                self.config.remove("firewall", "openvpn");
-                let says = "Nobody may come in by OpenVPN any more.".to_owned();
-                self.say("services", "openvpn-off", &[], says);
-            }
-            return;
+            return self.no_openvpn(package, section);
         }
         if self.lacks("openvpn", "openvpn.on") {
             return;
@@ -39,44 +26,104 @@ impl Planner<'_> {
         else {
             return self.wrong("openvpn.network", &Wrong::NotAnAddress);
         };
-        self.server(package, section, vpn.port, network);
+        if !is_endpoint(&vpn.endpoint) {
+            return self.wrong("openvpn.endpoint", &Wrong::NotAName);
+        }
+        let known = Server::of(&self.config);
+        let before = known.as_ref().map(|server| server.port);
+        let known = known.map(|server| server.clients).unwrap_or_default();
+        let Some(clients) = self.openvpn_clients(vpn, network, &known) else {
+            return;
+        };
+        self.server(package, section, vpn, &clients);
         let port = vpn.port.to_string();
-        let says = format!("OpenVPN's UDP port {port} is open; who comes in by it is inside.");
-        self.say("services", "openvpn", &[("port", &port)], says);
+        if before != Some(vpn.port) {
+            let says = format!("OpenVPN's UDP port {port} is open; who comes in by it is inside.");
+            self.say("services", "openvpn", &[("port", &port)], says);
+        }
+        for client in clients.iter().filter(|client| !known.contains(client)) {
+            let says = format!("{} may come in by OpenVPN.", client.name);
+            let name = [("name", &*client.name)];
+            self.say("services", "openvpn-client", &name, says);
+        }
+        for client in known.iter().filter(|client| !clients.contains(client)) {
+            let says = format!("{} may not come in by OpenVPN any more.", client.name);
+            let name = [("name", &*client.name)];
+            self.say("services", "openvpn-client-gone", &name, says);
+        }
     }
 
-    fn server(&mut self, package: &str, section: &str, port: u16, network: Inside) {
+    /// Who may come in. `None` where something is wrong.
+    fn openvpn_clients(
+        &mut self,
+        vpn: &OpenVpn,
+        network: Inside,
+        known: &[Client],
+    ) -> Option<Vec<Client>> {
+        let Some(wanted) = &vpn.clients else {
+            return Some(known.to_vec());
+        };
+        // One address is the server's.
+        let room = usize::try_from(network.room() - 1).unwrap_or(usize::MAX);
+        let most = room.min(MOST_CLIENTS);
+        if wanted.len() > most {
+            self.wrong("openvpn.clients", &Wrong::TooMany(most));
+            return None;
+        }
+        let before = self.problems.len();
+        let mut clients = Vec::new();
+        for (n, OpenVpnClient { name, common_name }) in wanted.iter().enumerate() {
+            let field = format!("openvpn.clients[{n}].name");
+            self.text(&field, name, 64);
+            if wanted[..n].iter().any(|other| other.name == *name) {
+                self.wrong(&*field, &Wrong::Twice);
+            }
+            let same = known.iter().find(|client| client.name == *name);
+            let made = common_name.clone().filter(|made| is_common_name(made));
+            match same.map(|client| client.common_name.clone()).or(made) {
+                Some(common_name) => clients.push(Client {
+                    common_name,
+                    name: name.clone(),
+                }),
+                None => self.wrong(
+                    format!("openvpn.clients[{n}].common_name"),
+                    &Wrong::Required,
+                ),
+            }
+        }
+        (self.problems.len() == before).then_some(clients)
+    }
+
+    fn server(&mut self, package: &str, section: &str, vpn: &OpenVpn, clients: &[Client]) {
         let netifd = package == "network";
-        let port = port.to_string();
-        let server = format!("{} {}", network.network(), network.netmask());
+        let port = vpn.port.to_string();
         self.zone("wan");
         let (_, outside) = super::zone_names(&self.config);
-        let file = |name: &str| format!("{FOLDER}/{name}");
         let config = &mut self.config;
-        if netifd {
-            config.section("network", section, "interface");
-            config.set("network", section, "proto", "openvpn");
-            config.set("network", section, "ovpnproto", "udp");
-        } else {
-            config.section("openvpn", section, "openvpn");
-            config.set("openvpn", section, "enabled", "1");
-            config.set("openvpn", section, "proto", "udp");
+        // What else stands there is of a server that was made otherwise, and would say it twice.
+        if config.get(package, section, "config").as_deref() != Some(FILE) {
+            config.remove(package, section);
         }
-        let (ca, cert, key) = (file("ca.crt"), file("server.crt"), file("server.key"));
+        if netifd {
+            config.section(package, section, "interface");
+            config.set(package, section, "proto", "openvpn");
+        } else {
+            config.section(package, section, "openvpn");
+            config.set(package, section, "enabled", "1");
+        }
         for (option, value) in [
-            ("port", &*port),
-            ("dev", "ovpn0"),
+            ("config", FILE),
+            ("dev", DEVICE),
             ("dev_type", "tun"),
-            ("topology", "subnet"),
-            ("server", &server),
-            ("keepalive", "10 60"),
-            ("dh", "none"),
-            ("ca", &ca),
-            ("cert", &cert),
-            ("key", &key),
+            ("port", &port),
+            // Of no concern to OpenVPN: its own file says it, or clients' files do.
+            ("weir_network", &vpn.network),
+            ("endpoint", &vpn.endpoint),
         ] {
             config.set(package, section, option, value);
         }
+        let lines: Vec<String> = clients.iter().map(Client::line).collect();
+        config.set_list(package, section, "weir_client", &lines);
         config.section("firewall", RULE, "rule");
         for (option, value) in [
             ("name", "Allow-OpenVPN"),
@@ -87,32 +134,51 @@ impl Planner<'_> {
         ] {
             config.set("firewall", RULE, option, value);
         }
+        // By its device: netifd does not learn which one an OpenVPN of its own has.
         let zone = self.zone("lan");
-        if netifd {
-            self.config.list_with("firewall", &zone, "network", section);
-        } else {
-            self.config.list_with("firewall", &zone, "device", "ovpn0");
+        self.config.list_with("firewall", &zone, "device", DEVICE);
+    }
+
+    fn no_openvpn(&mut self, package: &str, section: &str) {
+        if !self.config.has("firewall", RULE) {
+            return;
         }
-        let inside = self
-            .lan_address()
-            .map(|lan| format!("route {} {}", lan.network(), lan.netmask()));
-        if let Some(route) = inside {
-            self.config.set_list(package, section, "push", &[route]);
+        self.config.remove(package, section);
+        self.config.remove("firewall", RULE);
+        let zone = self.zone("lan");
+        self.config
+            .list_without("firewall", &zone, "device", DEVICE);
+        let says = "Nobody may come in by OpenVPN any more.".to_owned();
+        self.say("services", "openvpn-off", &[], says);
+    }
+
+    /// Marks what the server's file says, whatever part of the choices changed it.
+    pub(super) fn openvpn_mark(&mut self) {
+        let Some(server) = Server::of(&self.config) else {
+            return;
+        };
+        let place = SECTIONS
+            .into_iter()
+            .find(|(package, name)| self.config.has(package, name));
+        if let Some((package, section)) = place {
+            // An option of OpenVPN's that does nothing, as each release knows it.
+            self.config.set(package, section, "echo", &server.mark());
         }
     }
 }
 
-/// The port and network of the server that the wizard made.
+/// The server that the wizard made, as it was chosen.
 pub(crate) fn openvpn_of(config: &super::Config) -> Option<OpenVpn> {
-    let section = [("network", "ovpn0"), ("openvpn", NAME)]
-        .into_iter()
-        .find_map(|(package, name)| config.package(package)?.section(name))?;
-    let server = text(section, "server")?;
-    let (network, mask) = server.split_once(' ')?;
-    let network = Inside::of_mask(network, mask)?;
+    let server = Server::of(config)?;
+    let client = |client: Client| OpenVpnClient {
+        name: client.name,
+        common_name: Some(client.common_name),
+    };
     Some(OpenVpn {
         on: true,
-        port: text(section, "port")?.parse().ok()?,
-        network: network.to_string(),
+        port: server.port,
+        network: server.network.to_string(),
+        endpoint: server.endpoint,
+        clients: Some(server.clients.into_iter().map(client).collect()),
     })
 }

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use super::check::is_wireguard_key;
+use super::check::{is_endpoint, is_wireguard_key};
 use super::{Inside, Planner, Wrong, text, words};
 use crate::choices::{WireGuard, WireGuardClient};
 
@@ -39,8 +39,7 @@ impl Planner<'_> {
             }
             Some(_) => {}
         }
-        let host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
-        if tunnel.endpoint.len() > 253 || !tunnel.endpoint.chars().all(host) {
+        if !is_endpoint(&tunnel.endpoint) {
             return self.wrong("wireguard.endpoint", &Wrong::NotAName);
         }
         let port = tunnel.port.to_string();

@@ -2,7 +2,7 @@
 //! languages.
 
 /// Of sentences ([`Sentence`](super::Sentence)).
-pub const SENTENCES: [&str; 42] = [
+pub const SENTENCES: [&str; 44] = [
     "mesh-open",
     "wifi-open",
     "wifi-other",
@@ -31,6 +31,8 @@ pub const SENTENCES: [&str; 42] = [
     "mesh",
     "mesh-none",
     "openvpn",
+    "openvpn-client",
+    "openvpn-client-gone",
     "openvpn-off",
     "router-language",
     "router-name",

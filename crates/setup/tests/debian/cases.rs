@@ -7,12 +7,13 @@ use weir_setup::debian::{Machine, Service, commands};
 
 use super::{case, content, rendered, shown};
 
-const CASES: [&str; 7] = [
+const CASES: [&str; 8] = [
     "dhcp",
     "static",
     "pppoe",
     "guests",
     "wireguard",
+    "openvpn",
     "mesh",
     "roaming",
 ];

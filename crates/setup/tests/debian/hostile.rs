@@ -9,12 +9,13 @@ use weir_setup::debian::{Content, Outcome};
 
 use super::{case, rendered};
 
-const CASES: [&str; 7] = [
+const CASES: [&str; 8] = [
     "dhcp",
     "static",
     "pppoe",
     "guests",
     "wireguard",
+    "openvpn",
     "mesh",
     "roaming",
 ];

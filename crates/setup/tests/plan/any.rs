@@ -4,9 +4,10 @@ use std::net::Ipv4Addr;
 
 use proptest::prelude::*;
 use weir_setup::choices::{
-    Blocked, Choices, Firewall, Forward, Internet, Lan, Mesh, MeshKind, Network, Protocol, Router,
-    Security, Uplink, Whom, Wifi, WireGuard, WireGuardClient,
+    Blocked, Choices, Firewall, Forward, Internet, Lan, Mesh, MeshKind, Network, OpenVpn,
+    OpenVpnClient, Protocol, Router, Security, Uplink, Whom, Wifi, WireGuard, WireGuardClient,
 };
+use weir_setup::openvpn::common_name;
 
 /// Text that is of no harm, or would be in a file of UCI, a shell, hostapd or a QR code.
 fn text() -> impl Strategy<Value = String> {
@@ -183,6 +184,27 @@ pub fn any_choices() -> impl Strategy<Value = Choices> {
             clients,
         },
     );
+    let clients = prop::collection::vec((text(), any::<[u8; 8]>()), 0..3).prop_map(|clients| {
+        let client = |(name, random): (String, _)| OpenVpnClient {
+            common_name: Some(common_name(&name, random)),
+            name,
+        };
+        clients.into_iter().map(client).collect::<Vec<_>>()
+    });
+    let openvpn = (
+        any::<bool>(),
+        any::<u16>(),
+        (any::<[u8; 2]>(), 16..30_u8),
+        prop::option::weighted(0.2, text()),
+        prop::option::of(clients),
+    )
+        .prop_map(|(on, port, ([a, b], length), endpoint, clients)| OpenVpn {
+            on,
+            port,
+            network: format!("10.{a}.{}.0/{length}", if length < 24 { 0 } else { b }),
+            endpoint: endpoint.unwrap_or_default(),
+            clients,
+        });
     let forward = (text(), text(), any::<[u8; 4]>(), prop::option::of(text())).prop_map(
         |(name, port, to, to_port)| Forward {
             name,
@@ -207,16 +229,18 @@ pub fn any_choices() -> impl Strategy<Value = Choices> {
         .prop_map(|(forwards, blocked)| Firewall { forwards, blocked });
     use prop::option::of as maybe;
     (
-        maybe(router),
-        maybe(any_internet()),
-        maybe(lan),
-        maybe(wifi),
-        maybe(mesh),
-        maybe(wireguard),
-        maybe(firewall),
+        // In boxes: all of them in one are more than a test's stack holds.
+        maybe(router).boxed(),
+        maybe(any_internet()).boxed(),
+        maybe(lan).boxed(),
+        maybe(wifi).boxed(),
+        maybe(mesh).boxed(),
+        maybe(wireguard).boxed(),
+        maybe(openvpn).boxed(),
+        maybe(firewall).boxed(),
     )
         .prop_map(
-            |(router, internet, lan, wifi, mesh, wireguard, firewall)| Choices {
+            |(router, internet, lan, wifi, mesh, wireguard, openvpn, firewall)| Choices {
                 format: 1,
                 router,
                 internet,
@@ -225,7 +249,7 @@ pub fn any_choices() -> impl Strategy<Value = Choices> {
                 mesh,
                 dns: None,
                 wireguard,
-                openvpn: None,
+                openvpn,
                 firewall,
             },
         )

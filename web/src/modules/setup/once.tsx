@@ -23,7 +23,7 @@ export function Once() {
       <p>{t("once.text")}</p>
       <ul class="once">
         {files.map((file) => (
-          <ClientItem key={file.name} file={file} />
+          <ClientItem key={`${file.tunnel} ${file.name}`} file={file} />
         ))}
       </ul>
       <p class="foot">
@@ -35,16 +35,18 @@ export function Once() {
   );
 }
 
-/** A name that every system takes for a file. */
-const fileName = (name: string) =>
-  `${name.replace(/[^\p{L}\p{N}_-]+/gu, "-").slice(0, 60) || "device"}.conf`;
+/** A name that every system takes for a file, and its program for its own. */
+const fileName = ({ name, tunnel }: ClientFile) =>
+  `${name.replace(/[^\p{L}\p{N}_-]+/gu, "-").slice(0, 60) || "device"}.${
+    tunnel === "openvpn" ? "ovpn" : "conf"
+  }`;
 
 /** Saves a text as a file: by a link that lasts for a click, so that the secret is in no address. */
 function save(file: ClientFile): void {
   const url = URL.createObjectURL(new Blob([file.file], { type: "text/plain" }));
   const link = document.createElement("a");
   link.href = url;
-  link.download = fileName(file.name);
+  link.download = fileName(file);
   link.click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
@@ -56,7 +58,7 @@ function ClientItem({ file }: { file: ClientFile }) {
       <h3>
         <bdi>{name}</bdi>
       </h3>
-      <QrCode label={t("once.qr", { name })} qr={file.qr} />
+      {file.qr !== null && <QrCode label={t("once.qr", { name })} qr={file.qr} />}
       <button type="button" class="button" onClick={() => save(file)}>
         {t("once.save", { name })}
       </button>

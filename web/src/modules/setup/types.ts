@@ -117,6 +117,14 @@ export interface OpenVpn {
   on: boolean;
   port: number;
   network: string;
+  /** By what clients find the router from outside. */
+  endpoint?: string;
+  /** Without them whoever may come in already still may. */
+  clients?: OpenVpnClient[];
+}
+
+export interface OpenVpnClient {
+  name: string;
 }
 
 export interface Firewall {
@@ -228,8 +236,10 @@ export interface Applied {
 /** A client's file, which is told once. */
 export interface ClientFile {
   name: string;
+  tunnel: "wireguard" | "openvpn";
   file: string;
-  qr: { side: number; path: string };
+  /** Where a telephone could read it. */
+  qr: { side: number; path: string } | null;
 }
 
 /** A look at the uplink that goes on, or is over. */

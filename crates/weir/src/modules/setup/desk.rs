@@ -3,18 +3,20 @@
 use std::io;
 use std::path::PathBuf;
 
-use ::setup::choices::{Choices, Network, WireGuardClient};
-use ::setup::plan::{Config, Inside, MOST_CLIENTS, Plan, Problem, Wrong, plan};
+use ::setup::choices::{Choices, Network};
+use ::setup::openvpn::Server;
+use ::setup::plan::{Config, Plan, Problem, Wrong, plan};
 use ::setup::{File, Line, difference, read, shadow};
 use ::uci::Package;
-use answers::{QrPicture, SetupClient, SetupRelease, SetupStrength};
+use answers::{SetupRelease, SetupStrength};
 
+use super::authority;
+use super::clients::{self, Made};
 use super::config::Setup;
 use super::facts::{self, Board};
 use super::keys;
-use super::place::{Place, Waiting};
+use super::place::{OPENVPN, Place, Waiting};
 use crate::Error;
-use crate::output::qr;
 
 /// Whose password the wizard sets.
 const ADMINISTRATOR: &str = "root";
@@ -39,7 +41,7 @@ pub struct Planned {
     pub lines: Vec<Line>,
     pub strength: Option<SetupStrength>,
     choices: Choices,
-    made: Vec<Made>,
+    made: Made,
     board: Board,
     before: Config,
     password: Option<Password>,
@@ -48,14 +50,18 @@ pub struct Planned {
 impl Planned {
     /// The name of a client whose key was made here.
     pub fn without_key(&self) -> Option<&str> {
-        let first = self.made.first()?;
-        let client = self.choices.wireguard.as_ref()?.clients.get(first.client)?;
+        let (first, _) = self.made.wireguard.first()?;
+        let client = self.choices.wireguard.as_ref()?.clients.get(*first)?;
         Some(&client.name)
     }
 
-    /// Files of clients whose keys were made, to be told once.
-    pub fn once(&self) -> Vec<SetupClient> {
-        files_of_clients(&self.plan.config, &self.choices, &self.made)
+    /// The name of a client that gets a certificate here.
+    pub fn without_certificate(&self) -> Option<&str> {
+        let first = self.made.openvpn.first();
+        let mut clients = self.choices.openvpn.iter().flat_map(|vpn| &vpn.clients);
+        let mut clients = clients.next()?.iter();
+        let client = clients.find(|client| client.common_name.as_ref() == first)?;
+        first.map(|_| &*client.name)
     }
 }
 
@@ -120,17 +126,19 @@ impl Desk {
         let strength = password.and_then(|password| strength(password, choices));
         board.facts.score = strength.as_ref().map(|strength| strength.score);
         let mut choices = choices.clone();
-        let made = complete(&mut choices, &config)
+        let made = clients::complete(&mut choices, &config)
             .map_err(|error| Error::because("no key could be made", &error, "try again"))?;
         let plan = plan(&choices, &config, &board.facts);
         let mut lines = lines(&config, &plan.config);
+        if Server::of(&plan.config).is_some() && authority::is_missing(&self.openvpn()) {
+            lines.push(secret("openvpn.authority".to_owned()));
+        }
         let password = self.password(&choices)?;
-        lines.extend(password.as_ref().map(|_| Line {
-            added: true,
-            address: format!("shadow.{ADMINISTRATOR}.password"),
-            value: "(secret)".to_owned(),
-            list: false,
-        }));
+        lines.extend(
+            password
+                .as_ref()
+                .map(|_| secret(format!("shadow.{ADMINISTRATOR}.password"))),
+        );
         Ok(Planned {
             choices,
             made,
@@ -162,6 +170,10 @@ impl Desk {
             .map(Password::Hash))
     }
 
+    fn openvpn(&self) -> PathBuf {
+        self.etc.join(OPENVPN)
+    }
+
     fn shadow_path(&self) -> PathBuf {
         self.etc.join("shadow")
     }
@@ -186,10 +198,16 @@ impl Desk {
                 "what would change is only shown; change it by `uci`, where it is right",
             ));
         }
+        let config = &planned.plan.config;
+        let openvpn = clients::of_openvpn(&self.openvpn(), config, &planned.made)?;
         let mut waiting = Waiting {
-            files: self.place.files(&planned.before, &planned.plan.config)?,
+            files: openvpn.files,
             lines: planned.lines.clone(),
+            once: clients::of_wireguard(config, &planned.choices, &planned.made),
         };
+        waiting.once.extend(openvpn.once);
+        let packages = self.place.files(&planned.before, config)?;
+        waiting.files.extend(packages);
         let hash = match &planned.password {
             None => return Ok(waiting),
             Some(Password::Hash(hash)) => hash.clone(),
@@ -242,6 +260,16 @@ fn wrong(problems: &[Problem]) -> Error {
     }
 }
 
+/// Something that is made, and not shown.
+fn secret(address: String) -> Line {
+    Line {
+        added: true,
+        address,
+        value: "(secret)".to_owned(),
+        list: false,
+    }
+}
+
 /// What differs in all packages.
 fn lines(before: &Config, after: &Config) -> Vec<Line> {
     let none = |package: &Package| Package::empty(package.name());
@@ -252,79 +280,6 @@ fn lines(before: &Config, after: &Config) -> Vec<Line> {
             difference(&former.unwrap_or_else(|| none(package)), package)
         })
         .collect()
-}
-
-/// Keys that were made for a client.
-struct Made {
-    client: usize,
-    private: String,
-}
-
-/// Makes keys that choices lack and the router does not have.
-fn complete(choices: &mut Choices, config: &Config) -> io::Result<Vec<Made>> {
-    let Some(tunnel) = choices.wireguard.as_mut().filter(|tunnel| tunnel.on) else {
-        return Ok(Vec::new());
-    };
-    let known = read(config).wireguard.unwrap_or_default();
-    if tunnel.private_key.is_none() && known.private_key.is_none() {
-        tunnel.private_key = Some(keys::pair()?.private);
-    }
-    let mut made = Vec::new();
-    // Of more the plan wants nothing.
-    if tunnel.clients.len() > MOST_CLIENTS {
-        return Ok(made);
-    }
-    for (n, client) in tunnel.clients.iter_mut().enumerate() {
-        let same = |other: &WireGuardClient| other.name == client.name;
-        if client.public_key.is_none() && !known.clients.iter().any(same) {
-            let pair = keys::pair()?;
-            client.public_key = Some(pair.public);
-            made.push(Made {
-                client: n,
-                private: pair.private,
-            });
-        }
-    }
-    Ok(made)
-}
-
-/// The files of clients whose keys were made, as wg-quick(8) and the apps read them.
-fn files_of_clients(config: &Config, choices: &Choices, made: &[Made]) -> Vec<SetupClient> {
-    let (Some(asked), Some(tunnel)) = (&choices.wireguard, read(config).wireguard) else {
-        return Vec::new();
-    };
-    let file = |made: &Made| {
-        let client = asked.clients.get(made.client)?;
-        let whole = tunnel
-            .clients
-            .iter()
-            .find(|other| other.public_key == client.public_key)?;
-        let server = keys::public(tunnel.private_key.as_deref()?)?;
-        let inside = Inside::read(&tunnel.address)?;
-        let endpoint = if asked.endpoint.is_empty() {
-            "router.example"
-        } else {
-            &asked.endpoint
-        };
-        let preshared = whole.preshared_key.as_ref();
-        let preshared = preshared.map_or_else(String::new, |key| format!("PresharedKey = {key}\n"));
-        let file = format!(
-            "[Interface]\nPrivateKey = {}\nAddress = {}/32\nDNS = {}\n\n[Peer]\nPublicKey = \
-             {server}\n{preshared}AllowedIPs = 0.0.0.0/0, ::/0\nEndpoint = {endpoint}:{}\n\
-             PersistentKeepalive = 25\n",
-            made.private,
-            whole.address.as_ref()?,
-            inside.address,
-            tunnel.port,
-        );
-        let (side, path) = qr::path(&file)?;
-        Some(SetupClient {
-            name: client.name.clone(),
-            file,
-            qr: QrPicture { side, path },
-        })
-    };
-    made.iter().filter_map(file).collect()
 }
 
 /// How hard a password is to guess, for somebody who knows what else was chosen.

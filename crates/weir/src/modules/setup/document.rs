@@ -47,7 +47,7 @@ pub struct ImportArgs {
 }
 
 pub fn export(desk: &Desk, args: &ExportArgs, output: &mut Output<'_>) -> Result<(), Error> {
-    let mut choices = desk.look()?.choices;
+    let mut choices = desk.look()?.choices.for_others();
     if args.without_secrets {
         choices = without_secrets(choices).0;
     }
@@ -92,6 +92,13 @@ pub fn import(
             format!("{client} has no public key"),
             "make a pair by `wg genkey` and `wg pubkey`, and name the public one: a private key \
              made here would be lost",
+        ));
+    }
+    if let Some(client) = planned.without_certificate() {
+        return Err(Error::new(
+            format!("{client} has no certificate"),
+            "let it in by the page, which tells its file once: a private key made here would be \
+             lost",
         ));
     }
     let waiting = waiting?;

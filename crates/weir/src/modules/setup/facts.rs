@@ -32,11 +32,15 @@ pub fn look(etc: &Path, config: &Config, policy: Policy) -> Board {
         .of_type("wireless", "wifi-device")
         .map(|section| radio(config, &section.name, year))
         .collect();
-    let lacks = if openwrt {
+    let mut lacks = if openwrt {
         lacking_of_openwrt(&root(etc), year)
     } else {
         lacking_of_others()
     };
+    if !cfg!(feature = "openvpn") {
+        let what = "a weir that makes certificates (its feature `openvpn`)";
+        lacks.insert("openvpn".to_owned(), what.to_owned());
+    }
     let mut lan: Vec<String> = board
         .pointer("/network/lan/ports")
         .and_then(Value::as_array)
@@ -224,13 +228,14 @@ fn lacking_of_others() -> BTreeMap<String, String> {
         ("mobile", "a back end for modems"),
         ("doh", "a back end for names over HTTPS"),
         ("apup", "OpenWrt's hostapd"),
-        ("openvpn", "a back end for OpenVPN"),
     ]
     .into_iter()
     .map(|(feature, what)| (feature.to_owned(), what.to_owned()))
     .collect();
-    if program("pppd").is_none() {
-        lacks.insert("pppoe".to_owned(), "ppp".to_owned());
+    for (feature, name, package) in [("pppoe", "pppd", "ppp"), ("openvpn", "openvpn", "openvpn")] {
+        if program(name).is_none() {
+            lacks.insert(feature.to_owned(), package.to_owned());
+        }
     }
     lacks
 }

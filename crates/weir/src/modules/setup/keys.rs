@@ -12,7 +12,8 @@ pub struct Pair {
     pub public: String,
 }
 
-fn random<const N: usize>() -> io::Result<[u8; N]> {
+/// Random octets.
+pub fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut octets = [0; N];
     getrandom::fill(&mut octets).map_err(io::Error::other)?;
     Ok(octets)

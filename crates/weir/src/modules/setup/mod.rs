@@ -1,6 +1,8 @@
 //! Setup: the router's configuration.
 
 mod apply;
+mod authority;
+mod clients;
 mod command;
 pub mod config;
 mod debian;

@@ -7,9 +7,13 @@ use std::process::{Command, Stdio};
 use ::setup::plan::Config;
 use ::setup::{Change, File, Instant, Journal, Line, difference};
 use ::uci::{Package, Store};
+use answers::SetupClient;
 
 use super::config::Setup;
 use crate::Error;
+
+/// The folder of OpenVPN, beside that of the configuration.
+pub const OPENVPN: &str = "openvpn/weir";
 
 /// A router's configuration.
 pub struct Place {
@@ -23,6 +27,8 @@ pub struct Place {
 pub struct Waiting {
     pub files: Vec<File>,
     pub lines: Vec<Line>,
+    /// What is told once to whoever applies it: it is kept nowhere.
+    pub once: Vec<SetupClient>,
 }
 
 impl Place {
@@ -47,6 +53,7 @@ impl Place {
         let mut waiting = Waiting {
             files: Vec::new(),
             lines: Vec::new(),
+            once: Vec::new(),
         };
         for name in names {
             let opened = store
@@ -128,10 +135,10 @@ impl Place {
         let files = self.journal.before(number).map_err(trouble)?;
         let files: Vec<File> = files
             .into_iter()
-            .filter(|file| file.path.starts_with(&self.root))
+            .filter(|file| file.path.starts_with(&self.root) || self.follows(&file.path))
             .collect();
         let mut lines = Vec::new();
-        for file in &files {
+        for file in files.iter().filter(|file| !self.follows(&file.path)) {
             let name = file.path.file_name().unwrap_or_default().to_string_lossy();
             let package = |text: &Option<Vec<u8>>| {
                 let text = text.as_deref().unwrap_or_default();
@@ -141,7 +148,18 @@ impl Place {
                 lines.extend(difference(&before, &after));
             }
         }
-        Ok(Waiting { files, lines })
+        Ok(Waiting {
+            files,
+            lines,
+            once: Vec::new(),
+        })
+    }
+
+    /// Whether a file follows from the configuration: what an OpenVPN server does, and whom it lets
+    /// in. Its keys do not: with those of before nobody could come in who may by now.
+    fn follows(&self, path: &Path) -> bool {
+        let folder = self.root.parent().unwrap_or(Path::new("/")).join(OPENVPN);
+        path == folder.join("server.conf") || path.starts_with(folder.join("clients"))
     }
 
     /// Puts the former files back where nobody confirmed a change in time.
@@ -207,7 +225,7 @@ fn unreadable(name: &str, error: &::uci::Error) -> Error {
     Error::because(what, error, "mend the file, or take it out of the folder")
 }
 
-fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     match std::fs::read(path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

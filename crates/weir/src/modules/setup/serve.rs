@@ -158,7 +158,7 @@ impl Server {
         Ok(SetupDone {
             change: told(change, Some(how.within)),
             address: planned.plan.moved.map(|inside| inside.address.to_string()),
-            once: planned.once(),
+            once: waiting.once,
         })
     }
 

@@ -1,5 +1,5 @@
 // What the form holds, and what of it is sent or kept. Pure.
-import type { Choices, Network, Part, Radio, Suggestion, WireGuard } from "../types";
+import type { Choices, Network, Part, Radio, Suggestion } from "../types";
 import { PARTS, type Step } from "./steps";
 
 /** Where the router tells nothing of a part: as OpenWrt has it. */
@@ -171,11 +171,10 @@ export function take(form: Choices, found: Suggestion): Choices {
   return taken;
 }
 
-/** The form with a client more that may come in by WireGuard. */
-export const moreClients = (form: WireGuard): WireGuard => ({
-  ...form,
-  clients: [...(form.clients ?? []), { name: "" }],
-});
+/** Clients, and one more that may come in. */
+export const moreClients = <T extends { name: string }>(
+  clients: readonly T[],
+): (T | { name: string })[] => [...clients, { name: "" }];
 
 /** A list with one of its elements changed, or without it. */
 export function changed<T>(all: readonly T[], index: number, to: T | null): T[] {

@@ -1,0 +1,272 @@
+//! The files of an OpenVPN server, and of its clients. Nothing here reads or writes a file, or
+//! makes a key.
+//!
+//! OpenWrt's programs put options of UCI on a command line, each release in another way: a list of
+//! several words comes apart, and `dh none` is left out where it is taken for a file. So what the
+//! server is to do stands in a file of its own (openvpn(8), 2.5 and newer), which UCI only names.
+
+use std::net::Ipv4Addr;
+
+use ring::digest::{SHA256, digest};
+
+use crate::plan::{Config, Inside, text, words};
+
+/// Where all files are.
+pub const FOLDER: &str = "/etc/openvpn/weir";
+/// The server's own file.
+pub const FILE: &str = "/etc/openvpn/weir/server.conf";
+/// Its device.
+pub const DEVICE: &str = "ovpn0";
+/// The name in its certificate.
+pub const SERVER: &str = "weir-server";
+/// Where it stands in UCI: since 25.12 it is netifd's, before it had a package of its own.
+pub(crate) const SECTIONS: [(&str, &str); 2] = [("network", DEVICE), ("openvpn", "weir")];
+/// The first line of what is made anew with each change.
+const HEAD: &str = "# Made by `weir setup`; what is written here by hand is lost.\n";
+
+/// A client: the name in its certificate, and its name for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// The name in its certificate, and of its file on the server.
+    pub common_name: String,
+    /// Whose device it is.
+    pub name: String,
+}
+
+impl Client {
+    /// As it stands in UCI.
+    pub(crate) fn line(&self) -> String {
+        format!("{} {}", self.common_name, self.name)
+    }
+
+    fn read(line: &str) -> Option<Self> {
+        let (common_name, name) = line.split_once(' ')?;
+        is_common_name(common_name).then(|| Self {
+            common_name: common_name.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+}
+
+/// A server that the wizard made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// The UDP port.
+    pub port: u16,
+    /// The network of the tunnel.
+    pub network: Inside,
+    /// By what it is found from outside; empty where nobody said.
+    pub endpoint: String,
+    /// Who may come in.
+    pub clients: Vec<Client>,
+    /// The network behind it.
+    lan: Option<Inside>,
+}
+
+/// What a client has of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Keys<'a> {
+    /// The authority's certificate.
+    pub authority: &'a str,
+    /// The client's.
+    pub certificate: &'a str,
+    /// Its key.
+    pub key: &'a str,
+    /// The key that hides what server and clients say before they know each other.
+    pub tls_crypt: &'a str,
+}
+
+impl Server {
+    /// Reads it from the packages.
+    pub fn of(config: &Config) -> Option<Self> {
+        let section = SECTIONS
+            .into_iter()
+            .find_map(|(package, name)| config.package(package)?.section(name))
+            .filter(|section| text(section, "config").as_deref() == Some(FILE))?;
+        let mut clients: Vec<Client> = Vec::new();
+        let listed = section.get("weir_client").is_some_and(|found| found.list);
+        for line in words(section, "weir_client").iter().filter(|_| listed) {
+            let client = Client::read(line);
+            let new = |client: &Client| {
+                !clients
+                    .iter()
+                    .any(|other| other.common_name == client.common_name)
+            };
+            clients.extend(client.filter(new));
+        }
+        let lan = || {
+            let lan = config.package("network")?.section("lan")?;
+            let address = text(lan, "ipaddr")?;
+            Inside::read_network(&address)
+                .or_else(|| Inside::of_mask(&address, &text(lan, "netmask")?))
+        };
+        Some(Self {
+            port: text(section, "port")?.parse().ok()?,
+            network: Inside::read_network(&text(section, "weir_network")?)?,
+            endpoint: text(section, "endpoint").unwrap_or_default(),
+            clients,
+            lan: lan(),
+        })
+    }
+
+    /// Its own address in the tunnel.
+    pub fn address(&self) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(self.network.network()).saturating_add(1))
+    }
+
+    /// The server's own file.
+    pub fn file(&self) -> String {
+        let Self { port, network, .. } = self;
+        let mut file = format!(
+            "{HEAD}port {port}\nproto udp\ndev {DEVICE}\ndev-type tun\ntopology subnet\n\
+             server {} {}\n",
+            network.network(),
+            network.netmask(),
+        );
+        // An answer leaves from the address that was asked: a router has several.
+        file.push_str("multihome\nkeepalive 10 60\ndh none\ntls-version-min 1.2\n");
+        for (word, name) in [
+            ("ca", "ca.crt"),
+            ("cert", "server.crt"),
+            ("key", "server.key"),
+            ("tls-crypt", "tls-crypt.key"),
+            ("client-config-dir", "clients"),
+        ] {
+            file.push_str(&format!("{word} {FOLDER}/{name}\n"));
+        }
+        // A certificate alone lets nobody in: whoever was taken out of the list keeps it.
+        file.push_str("ccd-exclusive\nremote-cert-tls client\n");
+        if let Some(lan) = self.lan {
+            let (network, mask) = (lan.network(), lan.netmask());
+            file.push_str(&format!("push \"route {network} {mask}\"\n"));
+        }
+        // Not the address inside: where the client is, there may be a network like that one.
+        file.push_str(&format!("push \"dhcp-option DNS {}\"\n", self.address()));
+        for client in &self.clients {
+            file.push_str(&format!("# client {}\n", client.common_name));
+        }
+        file
+    }
+
+    /// What tells this from any other state of it. netifd and procd start a server anew only where
+    /// an option is another: whoever was let in stays in till then.
+    pub(crate) fn mark(&self) -> String {
+        let digest = digest(&SHA256, self.file().as_bytes());
+        let octets = digest.as_ref().iter().take(8);
+        octets.map(|octet| format!("{octet:02x}")).collect()
+    }
+
+    /// All files that follow from the configuration, by their names in [`FOLDER`].
+    pub fn files(&self) -> Vec<(String, String)> {
+        let why = "# Clients with a file here may come in, and nobody else.\n";
+        let mut files = vec![
+            ("server.conf".to_owned(), self.file()),
+            // The server does not start without the folder.
+            ("clients/.folder".to_owned(), why.to_owned()),
+        ];
+        for client in &self.clients {
+            let name = format!("clients/{}", client.common_name);
+            files.push((name, HEAD.to_owned()));
+        }
+        files
+    }
+
+    /// A client's file, all in one.
+    pub fn client(&self, keys: &Keys<'_>) -> String {
+        let endpoint = self.endpoint.trim_matches(['[', ']']);
+        let endpoint = if endpoint.is_empty() {
+            "router.example"
+        } else {
+            endpoint
+        };
+        let mut file = format!(
+            "client\ndev tun\nproto udp\nremote {endpoint} {}\nnobind\nresolv-retry infinite\n\
+             persist-tun\nremote-cert-tls server\nverify-x509-name {SERVER} name\n\
+             tls-version-min 1.2\nredirect-gateway def1\n",
+            self.port
+        );
+        for (word, text) in [
+            ("ca", keys.authority),
+            ("cert", keys.certificate),
+            ("key", keys.key),
+            ("tls-crypt", keys.tls_crypt),
+        ] {
+            file.push_str(&format!("<{word}>\n{}\n</{word}>\n", text.trim_end()));
+        }
+        file
+    }
+}
+
+/// Whether this may be the name in a client's certificate: it is the name of a file, too.
+pub fn is_common_name(text: &str) -> bool {
+    let sign = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    (1..=64).contains(&text.len()) && text.bytes().all(sign) && text != SERVER
+}
+
+/// A name for a certificate: letters of the client's name, and digits that no other ever had.
+pub fn common_name(name: &str, random: [u8; 8]) -> String {
+    let mut slug = String::new();
+    for c in name.chars().flat_map(char::to_lowercase) {
+        if c.is_ascii_alphanumeric() {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+        if slug.len() >= 24 {
+            break;
+        }
+    }
+    let slug = slug.trim_matches('-');
+    let slug = if slug.is_empty() { "client" } else { slug };
+    let digits: String = random.iter().map(|octet| format!("{octet:02x}")).collect();
+    format!("{slug}-{digits}")
+}
+
+/// OpenVPN's form of a key that server and clients share (`--genkey tls-crypt`): 2048 bits.
+pub fn static_key(random: &[u8; 256]) -> String {
+    let mut text = String::from("-----BEGIN OpenVPN Static key V1-----\n");
+    for line in random.chunks(16) {
+        text.extend(line.iter().map(|octet| format!("{octet:02x}")));
+        text.push('\n');
+    }
+    text.push_str("-----END OpenVPN Static key V1-----\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{common_name, is_common_name, static_key};
+
+    #[test]
+    fn names_in_certificates_are_names_of_files() {
+        let random = [0, 1, 2, 3, 4, 5, 6, 255];
+        for (name, slug) in [
+            ("Ana's phone", "ana-s-phone"),
+            ("../../etc/passwd", "etc-passwd"),
+            ("هاتف", "client"),
+            ("", "client"),
+            ("weir-server", "weir-server"),
+            (
+                "a very long name that nobody would type",
+                "a-very-long-name-that-no",
+            ),
+        ] {
+            let made = common_name(name, random);
+            assert_eq!(made, format!("{slug}-00010203040506ff"));
+            assert!(is_common_name(&made), "{made}");
+        }
+        for wrong in ["", "A", "a b", "..", ".folder", "a/b", "weir-server"] {
+            assert!(!is_common_name(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_static_key_has_the_form_of_openvpn() {
+        let text = static_key(&[0xab; 256]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 18);
+        assert_eq!(lines[0], "-----BEGIN OpenVPN Static key V1-----");
+        assert_eq!(lines[17], "-----END OpenVPN Static key V1-----");
+        assert!(lines[1..17].iter().all(|line| *line == "ab".repeat(16)));
+    }
+}

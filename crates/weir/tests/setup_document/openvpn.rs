@@ -1,0 +1,155 @@
+//! OpenVPN: keys and certificates, clients, and what of them is told to whom.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::router::Router;
+use super::send;
+
+const ON: &str = "format = 1\n[openvpn]\non = true\n";
+
+fn router(release: &str) -> Router {
+    let router = Router::new(release);
+    router.write("lib/netifd/proto/openvpn.sh", "");
+    router.write("etc/init.d/openvpn", "");
+    router
+}
+
+/// The files of OpenVPN, in order.
+fn files(router: &Router) -> Vec<PathBuf> {
+    let folder = router.path("etc/openvpn/weir");
+    let mut all = Vec::new();
+    for folder in [folder.clone(), folder.join("clients")] {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        all.extend(entries.map(|entry| entry.path()));
+    }
+    all.retain(|path| path.is_file());
+    all.sort();
+    all
+}
+
+#[test]
+fn keys_of_openvpn_are_made_once_and_go_with_the_change() {
+    let router = router("24.10");
+    router.write("document.toml", ON);
+    let document = router.path("document.toml");
+    let import = ["import", "--dry-run", document.to_str().expect("text")];
+    let shown = router.done(&import);
+    assert!(shown.contains("+ openvpn.authority=(secret)"), "{shown}");
+    assert_eq!(
+        files(&router),
+        [""; 0].map(PathBuf::from),
+        "nothing is done"
+    );
+
+    let said = router.import(ON);
+    assert!(
+        !said.contains("PRIVATE") && !said.contains("BEGIN"),
+        "{said}"
+    );
+    let made = files(&router);
+    assert_eq!(made.len(), 7, "{made:?}");
+    for path in &made {
+        let mode = fs::metadata(path).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o7777, 0o600, "{}", path.display());
+    }
+    assert!(router.read("etc/config/openvpn").contains("server.conf"));
+    router.done(&["revert"]);
+    assert_eq!(files(&router), [""; 0].map(PathBuf::from), "taken back");
+
+    router.import(ON);
+    router.done(&["confirm"]);
+    let key = |name: &str| router.read(&format!("etc/openvpn/weir/{name}"));
+    let names = [
+        "ca.crt",
+        "ca.key",
+        "server.crt",
+        "server.key",
+        "tls-crypt.key",
+    ];
+    let before = names.map(key);
+    assert!(before.iter().all(|text| text.contains("-----END")));
+    assert!(router.import(ON).contains("the router is that already"));
+    router.import(&format!("{ON}port = 1195\n"));
+    router.done(&["confirm"]);
+    assert!(key("server.conf").contains("port 1195"));
+    assert_eq!(names.map(key), before, "the authority is the same");
+    // As it was: what follows from the configuration comes with it, keys do not.
+    router.done(&["revert", "2"]);
+    assert!(key("server.conf").contains("port 1194"));
+    router.done(&["confirm"]);
+    router.done(&["revert", "1"]);
+    router.done(&["confirm"]);
+    assert_eq!(key("server.conf"), "");
+    assert_eq!(names.map(key), before);
+
+    // No key of it is in what a change says of itself, nor in a former state.
+    let states = fs::read_dir(router.path("state/states")).expect("states");
+    for state in states.flatten() {
+        for file in fs::read_dir(state.path()).expect("a state").flatten() {
+            let text = fs::read_to_string(file.path()).expect("text");
+            assert!(!text.contains("PRIVATE"), "{}", file.path().display());
+        }
+    }
+    let said = router.import_refused(&format!("{ON}clients = [{{ name = \"Phone\" }}]\n"));
+    assert!(said.contains("Phone has no certificate"), "{said}");
+}
+
+#[test]
+fn the_page_lets_clients_of_openvpn_in() {
+    for release in ["23.05", "25.12"] {
+        let mut router = router(release);
+        let client = router.serve();
+        let send = |path: &str, body: &Value| send(&client, path, body);
+        let choices = |names: &[&str]| {
+            let names: Vec<_> = names.iter().map(|name| json!({ "name": name })).collect();
+            json!({ "format": 1, "openvpn": {
+                "on": true, "endpoint": "linde.example", "clients": names
+            } })
+        };
+        let apply = |names: &[&str]| {
+            let body = json!({ "choices": choices(names), "within": 60 });
+            let done = send("/v1/setup/apply", &body).expect("applied");
+            send("/v1/setup/confirm", &json!({})).expect("confirmed");
+            done["once"].as_array().cloned().expect("a list")
+        };
+        let once = apply(&["Ana's phone", "Laptop"]);
+        let file = once[0]["file"].as_str().expect("a file");
+        assert!(file.contains("remote linde.example 1194\n"), "{file}");
+        assert_eq!(file.matches("PRIVATE KEY").count(), 2, "{file}");
+        assert_eq!((once.len(), &once[0]["qr"]), (2, &Value::Null));
+        let clients = || {
+            let mut all = files(&router);
+            all.retain(|path| path.parent().is_some_and(|p| p.ends_with("clients")));
+            all.len() - 1
+        };
+        assert_eq!(clients(), 2);
+        let found: Value = client.get("/v1/setup").expect("a router");
+        let named = json!([{ "name": "Ana's phone" }, { "name": "Laptop" }]);
+        assert_eq!(found["choices"]["openvpn"]["clients"], named);
+        assert!(!found.to_string().contains("PRIVATE"));
+        let plan = send("/v1/setup/plan", &json!({ "choices": found["choices"] }));
+        assert_eq!(plan.expect("a plan")["lines"], json!([]));
+        let exported = router.done(&["export"]);
+        assert!(!exported.contains("Laptop"), "{exported}");
+        assert!(
+            router
+                .import(&exported)
+                .contains("the router is that already")
+        );
+
+        assert_eq!(apply(&["Laptop"]), [Value::Null; 0]);
+        assert_eq!(clients(), 1);
+        // Whoever else put a file there lets nobody in for long.
+        router.write("etc/openvpn/weir/clients/stranger", "");
+        assert_eq!(apply(&["Laptop", "Ana's phone"]).len(), 1);
+        assert_eq!(clients(), 2);
+        let off = json!({ "format": 1, "openvpn": { "on": false } });
+        send("/v1/setup/apply", &json!({ "choices": off })).expect("off");
+        assert!(router.read("etc/openvpn/weir/server.conf").is_empty());
+        assert!(!router.path("etc/openvpn/weir/clients/.folder").exists());
+    }
+}
