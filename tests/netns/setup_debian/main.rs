@@ -1,5 +1,6 @@
 //! `weir setup debian` with the real services: networkd, dnsmasq, nftables.
 
+mod mesh;
 mod router;
 mod tunnels;
 mod wireless;

@@ -267,8 +267,18 @@ pub fn serve(node: &Namespace, port: u16) -> Result<Process, Error> {
 
 /// Somebody who says at a port of TCP what a command prints.
 pub fn say(node: &Namespace, port: u16, command: &str) -> Result<Process, Error> {
+    say_by(node, "TCP", port, command)
+}
+
+/// The same, by `TCP` or `TCP6`.
+pub fn say_by(
+    node: &Namespace,
+    protocol: &str,
+    port: u16,
+    command: &str,
+) -> Result<Process, Error> {
     let mut socat = Command::new("socat");
-    let listen = format!("TCP-LISTEN:{port},reuseaddr,fork");
+    let listen = format!("{protocol}-LISTEN:{port},reuseaddr,fork");
     socat
         .args([&listen, &format!("SYSTEM:{command}")])
         .stdin(Stdio::null())
