@@ -269,6 +269,26 @@ fn refused(text: &str, config: &Config) -> (String, String) {
     (problem.field.clone(), problem.problem.clone())
 }
 
+/// A client of a gateway that is not there asks nobody for an address.
+#[test]
+fn a_mesh_without_gateways_carries_questions_for_addresses() {
+    let mode = |more: &str, config: &Config| {
+        let text =
+            format!("[mesh]\nkind = \"batman\"\nname = \"m\"\nradios = [\"radio0\"]\n{more}");
+        let plan = good(&document(&text), config, &facts(24));
+        let mode = plan.config.get("network", "bat0", "gw_mode");
+        (mode.unwrap_or_default(), plan.config)
+    };
+    let (plain, config) = mode("", &fresh("24.10"));
+    assert_eq!(plain, "off");
+    let (shares, mut config) = mode("gateway = true", &config);
+    assert_eq!(shares, "server");
+    assert_eq!(mode("", &config).0, "off");
+    // Somebody who knows of a gateway has said so.
+    config.set("network", "bat0", "gw_mode", "client");
+    assert_eq!(mode("", &config).0, "client");
+}
+
 #[test]
 fn what_is_open_is_said_to_be_open_and_is_not_the_network_inside() {
     let mut facts = facts(24);

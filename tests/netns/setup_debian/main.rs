@@ -1,5 +1,6 @@
 //! `weir setup debian` with the real services: networkd, dnsmasq, nftables.
 
+mod mesh;
 mod openvpn;
 mod router;
 mod tunnels;

@@ -33,6 +33,9 @@ set -e
 mount --make-rprivate /
 cp -a /etc "$1/etc"
 mount --bind "$1/etc" /etc
+# networkd makes MACs of bridges and of bat0 of it: machines that have the same one reach nobody
+# behind each other.
+echo "$1" | md5sum | cut -c -32 >/etc/machine-id
 rm -rf /etc/config /etc/systemd/network /etc/dnsmasq.d /etc/nftables.d /etc/hostapd
 mkdir -p /etc/config /etc/systemd/network /etc/weir
 mount -t tmpfs tmpfs /run
@@ -259,10 +262,25 @@ pub fn ask(node: &Namespace, address: &str) -> Result<Option<String>, Error> {
 
 /// Somebody who tells at a port of TCP from which address he is asked.
 pub fn serve(node: &Namespace, port: u16) -> Result<Process, Error> {
+    say(node, port, "echo $SOCAT_PEERADDR")
+}
+
+/// Somebody who says at a port of TCP what a command prints.
+pub fn say(node: &Namespace, port: u16, command: &str) -> Result<Process, Error> {
+    say_by(node, "TCP", port, command)
+}
+
+/// The same, by `TCP` or `TCP6`.
+pub fn say_by(
+    node: &Namespace,
+    protocol: &str,
+    port: u16,
+    command: &str,
+) -> Result<Process, Error> {
     let mut socat = Command::new("socat");
-    let listen = format!("TCP-LISTEN:{port},reuseaddr,fork");
+    let listen = format!("{protocol}-LISTEN:{port},reuseaddr,fork");
     socat
-        .args([&listen, "SYSTEM:echo $SOCAT_PEERADDR"])
+        .args([&listen, &format!("SYSTEM:{command}")])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
@@ -274,7 +292,7 @@ pub fn serve(node: &Namespace, port: u16) -> Result<Process, Error> {
     Ok(process)
 }
 
-/// A provider: addresses by DHCP at `eth0`, and a host behind it.
+/// A provider: addresses by DHCP, and a host behind it.
 pub struct Provider {
     _processes: Vec<Process>,
 }
@@ -286,7 +304,14 @@ pub const WAN: &str = "203.0.113.100";
 
 impl Provider {
     pub fn start(node: &Namespace) -> Result<Self, Error> {
-        node.ip("address add 203.0.113.1/24 dev eth0\naddress add 198.51.100.1/32 dev lo\n")?;
+        Self::at(node, "eth0")
+    }
+
+    /// At another device.
+    pub fn at(node: &Namespace, device: &str) -> Result<Self, Error> {
+        node.ip(&format!(
+            "address add 203.0.113.1/24 dev {device}\naddress add 198.51.100.1/32 dev lo\n"
+        ))?;
         let mut dnsmasq = Command::new("dnsmasq");
         dnsmasq
             .args([
@@ -296,7 +321,7 @@ impl Provider {
                 "--user=root",
             ])
             .args([
-                "--interface=eth0",
+                &format!("--interface={device}"),
                 "--dhcp-range=203.0.113.100,203.0.113.100,1h",
             ])
             .args(["--leasefile-ro", "--dhcp-authoritative", "--pid-file="])

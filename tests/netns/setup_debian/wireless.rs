@@ -1,15 +1,15 @@
-//! An access point and a mesh, with real hostapd, wpa_supplicant and batman-adv.
+//! An access point, and a client of another's, with real hostapd and wpa_supplicant.
 
 use std::process::{Command, Stdio};
 
 use lab::Error;
+use lab::Namespace;
 use lab::namespace::{Process, wait_until};
-use lab::{Lab, Namespace};
 use weir_tests::LIMIT;
 use weir_tests::radios::{RADIO, radios};
 
-use super::router::{FAR, Provider, Router, WAN, ask, lab as scene, lease, unexpected};
-use super::{NETWORK, PACKAGES};
+use super::PACKAGES;
+use super::router::{FAR, Provider, Router, WAN, ask, lab as scene, lease, serve, unexpected};
 
 const WIRELESS: &str = "
 config wifi-device 'radio0'
@@ -24,6 +24,8 @@ config wifi-iface 'home'
 	option ssid 'Haus \"Süd\" #1'
 	option encryption 'sae'
 	option key 'a pass\"phrase | mac=x #1'
+	option ieee80211r '1'
+	option mobility_domain 'a1b2'
 
 config wifi-iface 'visitors'
 	option device 'radio0'
@@ -33,6 +35,8 @@ config wifi-iface 'visitors'
 	option encryption 'psk2'
 	option key 'for visitors'
 	option isolate '1'
+	option ieee80211r '1'
+	option mobility_domain 'c3d4'
 ";
 
 /// A station that joins.
@@ -85,7 +89,8 @@ impl Drop for Station<'_> {
     }
 }
 
-fn reaches(node: &Namespace, address: &str, router: &Router) -> Result<String, Error> {
+/// Somebody who is asked from there answers, in time.
+pub fn reaches(node: &Namespace, address: &str, router: &Router) -> Result<String, Error> {
     let mut seen = None;
     wait_until("the host answers", LIMIT, || {
         seen = ask(node, address)?;
@@ -95,7 +100,8 @@ fn reaches(node: &Namespace, address: &str, router: &Router) -> Result<String, E
     Ok(seen.unwrap_or_default())
 }
 
-/// A station joins by SAE, gets a lease and reaches WAN; as a visitor it is among the guests.
+/// A station joins by SAE, gets a lease and reaches WAN; as a visitor it is among the guests. By
+/// 802.11r it joins both, too.
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn a_station_of_the_access_point_reaches_wan() -> Result<(), Error> {
@@ -128,79 +134,115 @@ fn a_station_of_the_access_point_reaches_wan() -> Result<(), Error> {
     assert!(address.starts_with("192.168.30."), "{address}");
     assert_eq!(reaches(station, FAR, &router)?, WAN);
     assert_eq!(ask(station, "192.168.1.1:22")?, None);
+    drop(joined);
+
+    // Those that know nothing else than fast transitions; IEEE 802.11, table 9-151, numbers them.
+    let link = station.run(&format!("ip -brief link show dev {RADIO}"))?;
+    let mac = link.split_whitespace().nth(2).unwrap_or_default();
+    for (device, network, suite) in [
+        (
+            RADIO,
+            "ssid=48617573202253c3bc6422202331\nkey_mgmt=FT-SAE\nieee80211w=2\n\
+             sae_password=61207061737322706872617365207c206d61633d78202331\n",
+            "00-0f-ac-9",
+        ),
+        (
+            "wlan0-1",
+            "ssid=\"visitors\"\nkey_mgmt=FT-PSK\npsk=\"for visitors\"\n",
+            "00-0f-ac-4",
+        ),
+    ] {
+        let joined = Station::join(station, network)?;
+        joined.joined(&router)?;
+        let shown = router.run(&format!(
+            "hostapd_cli -p /run/hostapd -i {device} sta {mac}"
+        ))?;
+        let line = format!("AKMSuiteSelector={suite}");
+        assert!(shown.lines().any(|found| found == line), "{shown}");
+    }
     Ok(())
 }
 
-const MESH: &str = "
-config wifi-device 'radio0'
-	option band '2g'
-	option channel '1'
-	option htmode 'HT20'
-
-config wifi-iface 'mesh'
-	option device 'radio0'
-	option mode 'mesh'
-	option mesh_id 'valley'
-	option encryption 'sae'
-	option key 'only nodes know'
-	option mesh_fwding '0'
-	option network 'mesh0'
+/// The access point of somebody else, whose client the router is.
+const THEIRS: &str = "interface=wlan0
+driver=nl80211
+hw_mode=g
+channel=6
+ieee80211n=1
+wmm_enabled=1
+ssid=Café Größe #1
+utf8_ssid=1
+auth_algs=1
+wpa=2
+rsn_pairwise=CCMP
+wpa_key_mgmt=WPA-PSK SAE
+ieee80211w=1
+sae_require_mfp=1
+wpa_passphrase=beans\" # and milk
 ";
 
-/// What a mesh adds to a network, in which the second router has no address of the first.
-fn meshed(network: &str, port: &str) -> String {
-    network.replace(
-        &format!("\tlist ports '{port}'\n"),
-        &format!("\tlist ports '{port}'\n\tlist ports 'bat0'\n"),
-    ) + "
-config interface 'bat0'
-	option proto 'batadv'
-	option routing_algo 'BATMAN_IV'
-	option bridge_loop_avoidance '1'
+/// What somebody decides who has another's Wi-Fi and no cable.
+const CLIENT: &str = r#"
+format = 1
 
-config interface 'mesh0'
-	option proto 'batadv_hardif'
-	option master 'bat0'
-	option mtu '1500'
-"
-}
+[router]
+name = "attic"
+timezone = "UTC"
+password = "four horses in a tin can"
 
-/// A client of one router gets its lease from another through a mesh. What it sends after that does
-/// not arrive there, with these radios; why is not known yet.
+[internet]
+kind = "wifi"
+radio = "radio0"
+ssid = "Café Größe #1"
+key = "beans\" # and milk"
+
+[lan]
+address = "192.168.77.1/24"
+ports = ["eth1"]
+"#;
+
+/// A router that is a client of another's access point: a client of its own reaches WAN by it.
 #[test]
-#[ignore = "needs mac80211_hwsim and batman-adv: run by tests/vm/run"]
-fn a_lease_comes_through_a_mesh() -> Result<(), Error> {
-    let mut lab: Lab = scene()?;
-    lab.host("relay")?;
-    lab.host("remote")?;
-    lab.wire(
-        ("relay", "eth1"),
-        ("remote", "eth0"),
-        lab::topology::Offloads::Plain,
-    )?;
-    let (node, relay, remote) = (lab.node("router")?, lab.node("relay")?, lab.node("remote")?);
-    radios(&[node, relay])?;
-    let _provider = Provider::start(lab.node("far")?)?;
-    let network = meshed(NETWORK, "eth1");
-    let mut packages = [&PACKAGES[..], &[("wireless", MESH)]].concat();
-    packages[0].1 = &network;
-    let router = Router::start(node, &packages)?;
-    router.reload("network wireless")?;
-    router.wait("br-lan", "192.168.1.1/24")?;
-    let other = meshed(
-        "config device\n\toption name 'br-lan'\n\toption type 'bridge'\n\tlist ports 'eth1'\n\
-         config interface 'lan'\n\toption device 'br-lan'\n\toption proto 'none'\n",
-        "eth1",
-    );
-    let second = Router::start(relay, &[("network", &other), ("wireless", MESH)])?;
-    second.reload("network wireless")?;
-    wait_until("the other router is seen", LIMIT, || {
-        let shown = second.run("iw dev wlan0 station dump")?;
-        Ok(shown.contains("mesh plink:\tESTAB"))
-    })
-    .map_err(|error| unexpected(format!("{error}\n{}{}", router.logs(), second.logs())))?;
-    let address = lease(remote, "eth0")
-        .map_err(|error| unexpected(format!("{error}\n{}{}", router.logs(), second.logs())))?;
-    assert!(address.starts_with("192.168.1.1"), "{address}");
+#[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
+fn the_uplink_is_the_wifi_of_another() -> Result<(), Error> {
+    let lab = scene()?;
+    let (node, far, client) = (lab.node("router")?, lab.node("far")?, lab.node("client")?);
+    radios(&[node, far])?;
+    let file = std::env::temp_dir().join(format!("weir-point-{}", far.name()));
+    std::fs::write(&file, THEIRS).map_err(Error::system("write a file"))?;
+    let mut hostapd = Command::new("hostapd");
+    hostapd
+        .arg(&file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    let _point = far.start(&mut hostapd)?;
+    wait_until("the access point is there", LIMIT, || {
+        Ok(far
+            .run(&format!("iw dev {RADIO} info"))?
+            .contains("type AP")
+            && far
+                .run(&format!("ip -brief link show dev {RADIO}"))?
+                .contains(" UP "))
+    })?;
+    let _ = std::fs::remove_file(&file);
+    let _provider = Provider::at(far, RADIO)?;
+    let radio = "config wifi-device 'radio0'\n\toption band '2g'\n\toption channel 'auto'\n";
+    let router = Router::start(node, &[("wireless", radio)])?;
+    router.write("document.toml", CLIENT)?;
+    let told = |error| unexpected(format!("{error}\n{}", router.logs()));
+    router
+        .setup("import --within 300 /etc/document.toml")
+        .map_err(told)?;
+    router.wait(RADIO, &format!("{WAN}/24"))?;
+    let joined = far.run(&format!("iw dev {RADIO} station dump"))?;
+    assert!(joined.contains("MFP:\t\tyes"), "by SAE: {joined}");
+    router.setup("confirm")?;
+    let address = lease(client, "eth0").map_err(told)?;
+    assert!(address.starts_with("192.168.77."), "{address}");
+    assert_eq!(reaches(client, FAR, &router)?, WAN);
+    // What is closed is closed at this uplink, too.
+    let _own = serve(node, 22)?;
+    assert!(ask(client, "192.168.77.1:22")?.is_some());
+    assert_eq!(ask(far, &format!("{WAN}:22"))?, None);
     Ok(())
 }

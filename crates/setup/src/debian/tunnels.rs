@@ -155,15 +155,16 @@ pub fn batadv(reader: &Reader<'_>, links: &mut Links) {
             netdev.unit.put("BatmanAdvanced", key, word);
         }
     }
-    if let Some(penalty) = reader.number("hop_penalty", 0..=255) {
-        netdev.unit.put("BatmanAdvanced", "HopPenalty", penalty);
-    }
-    if let Some(interval) = reader.number("orig_interval", 40..=1_000_000) {
-        let interval = format!("{interval}ms");
-        netdev
-            .unit
-            .put("BatmanAdvanced", "OriginatorIntervalSec", interval);
-    }
+    // networkd sets what nobody said, too, and not as the kernel does, and OpenWrt with it: its penalty
+    // is half of that, and its interval of 1000 is taken for µs. The kernel makes 40 ms of that, and
+    // the air is full of them.
+    let penalty = reader.number("hop_penalty", 0..=255).unwrap_or(30);
+    netdev.unit.put("BatmanAdvanced", "HopPenalty", penalty);
+    let interval = reader.number("orig_interval", 40..=1_000_000);
+    let interval = format!("{}ms", interval.unwrap_or(1000));
+    netdev
+        .unit
+        .put("BatmanAdvanced", "OriginatorIntervalSec", interval);
     links.netdevs.insert(name.to_owned(), netdev);
     links.link(name);
 }

@@ -193,8 +193,13 @@ impl Planner<'_> {
         config.set("network", "bat0", "proto", "batadv");
         config.set("network", "bat0", "routing_algo", "BATMAN_IV");
         config.set("network", "bat0", "bridge_loop_avoidance", "1");
-        let mode = if mesh.gateway { "server" } else { "client" };
-        config.set("network", "bat0", "gw_mode", mode);
+        // `client` is for meshes with gateways alone: questions for addresses go to the one that it has
+        // chosen, and to nobody where there is none. Whoever has said so knows of one.
+        if mesh.gateway {
+            config.set("network", "bat0", "gw_mode", "server");
+        } else if config.get("network", "bat0", "gw_mode").as_deref() != Some("client") {
+            config.set("network", "bat0", "gw_mode", "off");
+        }
         self.interface("lan");
         if let Some(bridge) = self.lan_bridge() {
             self.config.list_with("network", &bridge, "ports", "bat0");
