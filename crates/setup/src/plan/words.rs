@@ -48,7 +48,7 @@ pub const SENTENCES: [&str; 42] = [
 ];
 
 /// Of problems ([`Problem`](super::Problem)).
-pub const PROBLEMS: [&str; 33] = [
+pub const PROBLEMS: [&str; 34] = [
     "key-unused",
     "too-many",
     "not-an-address",
@@ -71,6 +71,7 @@ pub const PROBLEMS: [&str; 33] = [
     "not-a-timezone",
     "not-a-wifi-key",
     "not-here",
+    "not-on-air",
     "one-radio",
     "out-of-range",
     "outside-network",
