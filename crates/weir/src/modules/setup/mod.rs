@@ -12,6 +12,7 @@ mod guard;
 mod interfaces;
 mod keys;
 mod place;
+mod radios;
 mod running;
 mod serve;
 mod uci;
