@@ -37,6 +37,7 @@ fuzz_target!(|data: &[u8]| {
             }
         }
         _ => {
+            let mut radios = Vec::new();
             for message in Messages::new(datagram).flatten() {
                 let _ = netdev::decode_family(&message).map(|family| format!("{family:?}"));
                 let _ = netdev::decode_device(&message, message.kind)
@@ -45,11 +46,18 @@ fuzz_target!(|data: &[u8]| {
                     .map(|device| format!("{device:?}"));
                 let _ = nl80211::decode_station(&message, message.kind)
                     .map(|station| format!("{station:?}"));
+                let _ = nl80211::decode_wiphy(&message, message.kind, &mut radios);
+                let _ = nl80211::decode_rules(&message, message.kind)
+                    .map(|rules| format!("{rules:?}"));
                 let _ = mptcp::decode_endpoint(&message, message.kind)
                     .map(|endpoint| format!("{endpoint:?}"));
                 let _ = mptcp::decode_limits(&message, message.kind)
                     .map(|limits| format!("{limits:?}"));
                 let _ = subflows::decode(&message).map(|subflow| format!("{subflow:?}"));
+            }
+            for radio in &radios {
+                let numbers: Vec<_> = radio.channels.iter().map(|c| c.number()).collect();
+                let _ = format!("{radio:?} {:?} {numbers:?}", radio.bands());
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use weir_setup::choices::Choices;
-use weir_setup::plan::{Config, Facts, Radio, plan};
+use weir_setup::plan::{Air, Channel, Config, Facts, Radio, plan};
 use weir_setup::{read, shadow};
 use weir_uci::{Package, Strictness};
 
@@ -27,6 +27,15 @@ fuzz_target!(|octets: &[u8]| {
             wpa3: true,
             mesh: true,
             apup: true,
+            air: Some(Air {
+                country: "DE".to_owned(),
+                channels: vec![Channel {
+                    band: "2g".to_owned(),
+                    number: 1,
+                    open: true,
+                    radar: false,
+                }],
+            }),
         }],
         ..Facts::default()
     };

@@ -1,9 +1,14 @@
 //! The generic netlink family `nl80211` (`include/uapi/linux/nl80211.h`): which devices are radios,
-//! and the stations that they talk to.
+//! the stations that they talk to, and what radios can do.
+
+mod wiphy;
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::event::Mac;
 use crate::message::{Attribute, DecodeError, Message};
+
+pub use wiphy::{Band, Channel, Rules, Wiphy, decode_rules, decode_wiphy};
+pub(crate) use wiphy::{dump_rules, dump_wiphys};
 
 const CMD_GET_INTERFACE: u8 = 5;
 const CMD_NEW_INTERFACE: u8 = 7;

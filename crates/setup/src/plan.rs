@@ -3,6 +3,7 @@
 //! What is not decided, and what the wizard does not know, stays as it is. The same choices twice
 //! are one: the second time nothing changes.
 
+mod air;
 mod check;
 mod config;
 mod dns;
@@ -25,6 +26,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::choices::Choices;
+pub use air::{Air, Channel};
 pub use config::Config;
 pub use network::Inside;
 pub use problem::{Problem, Wrong};
@@ -71,6 +73,9 @@ pub struct Radio {
     pub mesh: bool,
     /// Whether its access points can peer (`APuP`).
     pub apup: bool,
+    /// Its channels, where the kernel tells. It is of no use to a page.
+    #[serde(skip)]
+    pub air: Option<Air>,
 }
 
 /// How good a password has to be.

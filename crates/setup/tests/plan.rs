@@ -1,6 +1,8 @@
 //! What choices come to, on fresh routers of three releases.
 #![allow(missing_docs)]
 
+#[path = "plan/air.rs"]
+mod air;
 #[path = "plan/any.rs"]
 mod any;
 #[path = "plan/openvpn.rs"]
@@ -45,6 +47,7 @@ fn facts(release: u16) -> Facts {
         wpa3: true,
         mesh: true,
         apup: false,
+        air: None,
     };
     Facts {
         release: Some(release),

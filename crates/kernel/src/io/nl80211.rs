@@ -7,7 +7,8 @@ use nix::errno::Errno;
 use super::RequestError;
 use super::asked::Asker;
 use crate::nl80211::{
-    Station, Wireless, decode_interface, decode_station, dump_interfaces, dump_stations,
+    Station, Wiphy, Wireless, decode_interface, decode_rules, decode_station, decode_wiphy,
+    dump_interfaces, dump_rules, dump_stations, dump_wiphys,
 };
 
 /// There once the kernel can do Wi-Fi.
@@ -59,6 +60,41 @@ impl Nl80211 {
             },
         )?;
         Ok(found)
+    }
+
+    /// All radios of the namespace, and what they can do. Does not wait: drivers told the kernel.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn radios(&mut self) -> Result<Vec<Wiphy>, RequestError> {
+        let family = self.family;
+        let mut radios = Vec::new();
+        self.requests.ask(
+            "radios",
+            |sequence| dump_wiphys(family, sequence),
+            |message| decode_wiphy(message, family, &mut radios).map(|()| true),
+        )?;
+        let mut rules = Vec::new();
+        let told = self.requests.ask(
+            "rules of radios",
+            |sequence| dump_rules(family, sequence),
+            |message| {
+                rules.extend(decode_rules(message, family)?);
+                Ok(true)
+            },
+        );
+        match told {
+            // Before 3.19 (or without rules) there is no such dump.
+            Err(RequestError::Refused { .. }) => return Ok(radios),
+            other => drop(other?),
+        }
+        for radio in &mut radios {
+            let of = |wiphy| rules.iter().find(|rules| rules.wiphy == wiphy);
+            if let Some(rules) = of(Some(radio.index)).or_else(|| of(None)) {
+                radio.country.clone_from(&rules.country);
+            }
+        }
+        Ok(radios)
     }
 
     /// Appends all stations of a device. None, where it went, or its driver does not list any.

@@ -66,35 +66,51 @@ impl Planner<'_> {
             return Vec::new();
         }
         if mesh.radios.is_empty() {
-            let radios: Vec<Radio> = self
-                .facts
-                .radios
-                .iter()
-                .filter(can)
-                .filter(|radio| {
-                    mesh.channel
-                        .is_none_or(|channel| has_channel(radio, channel))
-                })
-                .cloned()
-                .collect();
+            let able = self.facts.radios.iter().filter(can).cloned();
+            let (radios, others): (Vec<Radio>, Vec<Radio>) =
+                able.partition(|radio| match radio.air {
+                    Some(_) => self.off_mesh(mesh, radio).is_none(),
+                    None => (mesh.channel).is_none_or(|channel| has_channel(radio, channel)),
+                });
             if radios.is_empty() {
-                let what = "a radio that can do it".to_owned();
-                self.wrong("mesh.kind", &Wrong::NotHere(what));
+                let off = others.iter().find_map(|radio| self.off_mesh(mesh, radio));
+                match off {
+                    Some(wrong) => self.wrong("mesh.channel", &wrong),
+                    None => {
+                        let what = "a radio that can do it".to_owned();
+                        self.wrong("mesh.kind", &Wrong::NotHere(what));
+                    }
+                }
             }
             return radios;
         }
         let mut radios = Vec::new();
         for name in &mesh.radios {
             let known = self.facts.radios.iter().find(|radio| radio.name == *name);
-            match known.filter(can) {
-                Some(radio) => radios.push(radio.clone()),
-                None => {
-                    let wrong = Wrong::UnknownRadio(name.clone());
-                    self.problems.push(wrong.at("mesh.radios"));
-                }
+            let Some(radio) = known.filter(can) else {
+                let wrong = Wrong::UnknownRadio(name.clone());
+                self.problems.push(wrong.at("mesh.radios"));
+                continue;
+            };
+            match self.off_mesh(mesh, radio) {
+                Some(wrong) => self.wrong("mesh.channel", &wrong),
+                None => radios.push(radio.clone()),
             }
         }
         radios
+    }
+
+    /// Why a radio cannot carry the mesh. What it carries already is not asked.
+    fn off_mesh(&self, mesh: &Mesh, radio: &Radio) -> Option<Wrong> {
+        let of = |section: &str, option: &str| self.config.get("wireless", section, option);
+        let there = of(&section(&radio.name), "device").as_deref() == Some(&radio.name);
+        let channel = of(&radio.name, "channel").and_then(|channel| channel.parse().ok());
+        if there && (mesh.channel.is_none() || mesh.channel == channel) {
+            return None;
+        }
+        let peers = mesh.kind == MeshKind::Batman;
+        let where_to = self.off_air(radio, mesh.channel, peers)?;
+        Some(Wrong::NotOnAir(radio.name.clone(), where_to))
     }
 
     fn join(&mut self, mesh: &Mesh, radios: &[Radio]) {

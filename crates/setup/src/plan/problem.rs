@@ -70,6 +70,8 @@ pub enum Wrong {
     OneRadio,
     /// A radio cannot do WPA3, which this takes.
     NoWpa3(String),
+    /// A radio has no such channel or band, or may not send there.
+    NotOnAir(String, String),
     /// A network of this kind has no key.
     KeyUnused,
     /// There are more of them than this.
@@ -207,6 +209,13 @@ impl Wrong {
                 vec![("radio", radio.clone())],
                 format!("{radio} cannot do WPA3"),
                 "take the mix of WPA2 and WPA3, or other radios".to_owned(),
+            ),
+            Self::NotOnAir(radio, channel) => (
+                "not-on-air",
+                vec![("radio", radio.clone()), ("channel", channel.clone())],
+                format!("{radio} cannot send there: {channel}"),
+                "take a channel that `iw phy` lists and the country allows, or another radio"
+                    .to_owned(),
             ),
             Self::KeyUnused => plain(
                 "key-unused",

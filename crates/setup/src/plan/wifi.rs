@@ -74,10 +74,13 @@ impl Planner<'_> {
                     let theirs = |other: &Network| ssid.as_deref() == Some(&other.ssid);
                     *whom == network.whom && !wifi.networks.iter().any(theirs)
                 };
-                let found = free
-                    .iter()
-                    .position(same)
-                    .or_else(|| free.iter().position(other));
+                let there = free.iter().position(same);
+                // What is there already is not refused.
+                if there.is_none() && self.lacks_band(radio, &format!("wifi.networks[{n}].radios"))
+                {
+                    continue;
+                }
+                let found = there.or_else(|| free.iter().position(other));
                 let section = match found {
                     Some(found) => free.remove(found).0,
                     None => self.new_access_point(radio, network.whom),

@@ -74,6 +74,7 @@ pub const PROBLEMS: [&str; 34] = [
     "not-a-timezone",
     "not-a-wifi-key",
     "not-here",
+    "not-on-air",
     "one-radio",
     "out-of-range",
     "outside-network",

@@ -1,13 +1,14 @@
 //! What the router is: its system, its board, what it can do.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::{env, fs};
 
-use ::setup::plan::{Config, Facts, Policy, Radio};
+use ::setup::plan::{Config, Facts, Policy};
 use answers::SetupRelease;
 use serde_json::Value;
+
+use super::radios::{self, program};
 
 /// The newest release of OpenWrt whose options are known.
 const NEWEST: u16 = 25;
@@ -28,10 +29,7 @@ pub fn look(etc: &Path, config: &Config, policy: Policy) -> Board {
     let board: Value = serde_json::from_str(&text("board.json")).unwrap_or_default();
     let word = |pointer: &str| board.pointer(pointer)?.as_str().map(str::to_owned);
     let openwrt = release.name == "OpenWrt";
-    let radios = config
-        .of_type("wireless", "wifi-device")
-        .map(|section| radio(config, &section.name, year))
-        .collect();
+    let radios = radios::look(config, (openwrt, year));
     let mut lacks = if openwrt {
         lacking_of_openwrt(&root(etc), year)
     } else {
@@ -149,47 +147,6 @@ fn release(openwrt: &str, others: &str) -> (SetupRelease, u16) {
         known: debian,
     };
     (release, NEWEST)
-}
-
-fn radio(config: &Config, name: &str, year: u16) -> Radio {
-    let band = config.get("wireless", name, "band");
-    // Before 21.02 the mode said it.
-    let mode = config.get("wireless", name, "hwmode");
-    let by_mode = mode.map(|mode| if mode.contains('a') { "5g" } else { "2g" }.to_owned());
-    Radio {
-        name: name.to_owned(),
-        bands: band.or(by_mode).into_iter().collect(),
-        wpa3: can("hostapd", "sae"),
-        mesh: can("wpa_supplicant", "mesh"),
-        // OpenWrt's hostapd has it since 24.10.
-        apup: year >= 24,
-    }
-}
-
-/// Whether hostapd or wpa_supplicant was built with a feature: OpenWrt's say so (`-vsae`). Others are
-/// taken to have what Debian's have.
-fn can(name: &str, feature: &str) -> bool {
-    let Some(program) = program(name) else {
-        return true;
-    };
-    let asked = Command::new(program)
-        .arg(format!("-v{feature}"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    // Any other's tells its version, and ends with 1; OpenWrt's has 0 or 1 by the feature.
-    let openwrt = Path::new("/etc/openwrt_release").exists();
-    !openwrt || asked.is_ok_and(|status| status.success())
-}
-
-fn program(name: &str) -> Option<PathBuf> {
-    let search = env::var_os("PATH").unwrap_or_default();
-    let more = ["/usr/sbin", "/sbin"].map(PathBuf::from);
-    env::split_paths(&search)
-        .chain(more)
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
 }
 
 /// What OpenWrt needs a package for that is not there.

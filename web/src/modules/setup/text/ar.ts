@@ -316,6 +316,7 @@ export const ar: Translated<typeof en> = {
   "problem.not-a-language": "ليست هذه اللغة في الموجّه.",
   "problem.unknown-radio": "ليس هذا الجهاز اللاسلكي في الموجّه.",
   "problem.no-wpa3": "الجهاز اللاسلكي لا يقدر على هذا: اختر WPA2.",
+  "problem.not-on-air": "{radio} لا يستطيع البثّ هناك ({channel}): اختر قناة أخرى أو جهازًا آخر.",
   "problem.needs-key": "هذه الحماية تحتاج إلى كلمة مرور.",
   "problem.weak-password": "هذه سهلة التخمين. اجعلها أطول.",
   "problem.password-classes": "يلزم 10 أحرف: صغيرة وكبيرة وأرقام ورموز أخرى.",

@@ -332,6 +332,8 @@ export const de: Translated<typeof en> = {
   "problem.not-a-language": "Der Router hat diese Sprache nicht.",
   "problem.unknown-radio": "Der Router hat diesen Funk nicht.",
   "problem.no-wpa3": "Der Funk kann das nicht: Wählen Sie WPA2.",
+  "problem.not-on-air":
+    "{radio} kann dort nicht senden ({channel}): Wählen Sie einen anderen Kanal oder Funk.",
   "problem.needs-key": "Dieser Schutz braucht ein Passwort.",
   "problem.weak-password": "Das ist zu leicht zu erraten. Machen Sie es länger.",
   "problem.password-classes":

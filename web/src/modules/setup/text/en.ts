@@ -319,6 +319,7 @@ export const en = {
   "problem.not-a-language": "The router has no such language.",
   "problem.unknown-radio": "The router has no such radio.",
   "problem.no-wpa3": "The radio cannot do this: choose WPA2.",
+  "problem.not-on-air": "{radio} cannot send there ({channel}): choose another channel or radio.",
   "problem.needs-key": "This way of keeping it needs a password.",
   "problem.weak-password": "This is too easy to guess. Make it longer.",
   "problem.password-classes":

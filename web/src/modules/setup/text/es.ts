@@ -325,6 +325,7 @@ export const es: Translated<typeof en> = {
   "problem.not-a-language": "El router no tiene ese idioma.",
   "problem.unknown-radio": "El router no tiene esa radio.",
   "problem.no-wpa3": "La radio no puede con esto: elija WPA2.",
+  "problem.not-on-air": "{radio} no puede emitir ahí ({channel}): elija otro canal u otra radio.",
   "problem.needs-key": "Esta protección necesita una contraseña.",
   "problem.weak-password": "Es demasiado fácil de adivinar. Hágala más larga.",
   "problem.password-classes":

@@ -333,6 +333,8 @@ export const fr: Translated<typeof en> = {
   "problem.not-a-language": "Le routeur n’a pas cette langue.",
   "problem.unknown-radio": "Le routeur n’a pas cette radio.",
   "problem.no-wpa3": "La radio n’en est pas capable : choisissez WPA2.",
+  "problem.not-on-air":
+    "{radio} ne peut pas émettre là ({channel}) : choisissez un autre canal ou une autre radio.",
   "problem.needs-key": "Cette protection a besoin d’un mot de passe.",
   "problem.weak-password": "C’est trop facile à deviner. Allongez-le.",
   "problem.password-classes":

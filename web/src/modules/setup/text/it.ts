@@ -325,6 +325,8 @@ export const it: Translated<typeof en> = {
   "problem.not-a-language": "Il router non ha questa lingua.",
   "problem.unknown-radio": "Il router non ha questa radio.",
   "problem.no-wpa3": "La radio non ne è capace: scegli WPA2.",
+  "problem.not-on-air":
+    "{radio} non può trasmettere lì ({channel}): scegli un altro canale o un’altra radio.",
   "problem.needs-key": "Questa protezione ha bisogno di una password.",
   "problem.weak-password": "È troppo facile da indovinare. Allungala.",
   "problem.password-classes": "Servono 10 caratteri: minuscole, maiuscole, cifre e altri segni.",

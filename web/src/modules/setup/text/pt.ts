@@ -322,6 +322,8 @@ export const pt: Translated<typeof en> = {
   "problem.not-a-language": "O router não tem esse idioma.",
   "problem.unknown-radio": "O router não tem esse rádio.",
   "problem.no-wpa3": "O rádio não é capaz disto: escolha WPA2.",
+  "problem.not-on-air":
+    "{radio} não pode emitir aí ({channel}): escolha outro canal ou outro rádio.",
   "problem.needs-key": "Esta proteção precisa de uma senha.",
   "problem.weak-password": "É demasiado fácil de adivinhar. Faça-a mais longa.",
   "problem.password-classes":

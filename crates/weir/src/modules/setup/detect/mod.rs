@@ -15,6 +15,7 @@ use nix::errno::Errno;
 
 pub use answer::{answer, evidence};
 use port::Port;
+pub use port::inside;
 use raised::Raised;
 use socket::Socket;
 
