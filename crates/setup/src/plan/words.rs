@@ -50,7 +50,7 @@ pub const SENTENCES: [&str; 44] = [
 ];
 
 /// Of problems ([`Problem`](super::Problem)).
-pub const PROBLEMS: [&str; 34] = [
+pub const PROBLEMS: [&str; 35] = [
     "key-unused",
     "too-many",
     "not-an-address",

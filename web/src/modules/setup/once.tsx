@@ -56,7 +56,8 @@ function ClientItem({ file }: { file: ClientFile }) {
   return (
     <li>
       <h3>
-        <bdi>{name}</bdi>
+        <bdi>{name}</bdi>{" "}
+        <span class="tag">{file.tunnel === "openvpn" ? "OpenVPN" : "WireGuard"}</span>
       </h3>
       {file.qr !== null && <QrCode label={t("once.qr", { name })} qr={file.qr} />}
       <button type="button" class="button" onClick={() => save(file)}>
