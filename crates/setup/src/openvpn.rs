@@ -19,8 +19,13 @@ pub const FILE: &str = "/etc/openvpn/weir/server.conf";
 pub const DEVICE: &str = "ovpn0";
 /// The name in its certificate.
 pub const SERVER: &str = "weir-server";
-/// Where it stands in UCI: since 25.12 it is netifd's, before it had a package of its own.
-pub(crate) const SECTIONS: [(&str, &str); 2] = [("network", DEVICE), ("openvpn", "weir")];
+/// Where it stands in UCI: since 25.12 it is netifd's, before it had a package of its own. The last
+/// one is what OpenWrt makes of the second where it becomes 25.12.
+pub(crate) const SECTIONS: [(&str, &str); 3] = [
+    ("network", DEVICE),
+    ("openvpn", "weir"),
+    ("network", "weir"),
+];
 /// The first line of what is made anew with each change.
 const HEAD: &str = "# Made by `weir setup`; what is written here by hand is lost.\n";
 
@@ -76,13 +81,19 @@ pub struct Keys<'a> {
     pub tls_crypt: &'a str,
 }
 
+/// The sections that are of a server of the wizard's: what it does is read from the first.
+pub(crate) fn places(config: &Config) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let ours = |&(package, section): &(&str, &str)| {
+        config.get(package, section, "config").as_deref() == Some(FILE)
+    };
+    SECTIONS.into_iter().filter(ours)
+}
+
 impl Server {
     /// Reads it from the packages.
     pub fn of(config: &Config) -> Option<Self> {
-        let section = SECTIONS
-            .into_iter()
-            .find_map(|(package, name)| config.package(package)?.section(name))
-            .filter(|section| text(section, "config").as_deref() == Some(FILE))?;
+        let (package, section) = places(config).next()?;
+        let section = config.package(package)?.section(section)?;
         let mut clients: Vec<Client> = Vec::new();
         let listed = section.get("weir_client").is_some_and(|found| found.list);
         for line in words(section, "weir_client").iter().filter(|_| listed) {

@@ -3,7 +3,7 @@
 use super::check::is_endpoint;
 use super::{Inside, MOST_CLIENTS, Planner, Wrong};
 use crate::choices::{OpenVpn, OpenVpnClient};
-use crate::openvpn::{Client, DEVICE, FILE, SECTIONS, Server, is_common_name};
+use crate::openvpn::{Client, DEVICE, FILE, SECTIONS, Server, is_common_name, places};
 
 const RULE: &str = "openvpn_in";
 
@@ -99,6 +99,7 @@ impl Planner<'_> {
         let port = vpn.port.to_string();
         self.zone("wan");
         let (_, outside) = super::zone_names(&self.config);
+        self.openvpn_only_at(package, section);
         let config = &mut self.config;
         // What else stands there is of a server that was made otherwise, and would say it twice.
         if config.get(package, section, "config").as_deref() != Some(FILE) {
@@ -139,10 +140,21 @@ impl Planner<'_> {
         self.config.list_with("firewall", &zone, "device", DEVICE);
     }
 
+    /// Takes away what a former release has of it.
+    fn openvpn_only_at(&mut self, package: &str, section: &str) {
+        let all: Vec<_> = places(&self.config).collect();
+        for (former, name) in all {
+            if (former, name) != (package, section) {
+                self.config.remove(former, name);
+            }
+        }
+    }
+
     fn no_openvpn(&mut self, package: &str, section: &str) {
         if !self.config.has("firewall", RULE) {
             return;
         }
+        self.openvpn_only_at(package, section);
         self.config.remove(package, section);
         self.config.remove("firewall", RULE);
         let zone = self.zone("lan");
@@ -157,9 +169,7 @@ impl Planner<'_> {
         let Some(server) = Server::of(&self.config) else {
             return;
         };
-        let place = SECTIONS
-            .into_iter()
-            .find(|(package, name)| self.config.has(package, name));
+        let place = places(&self.config).next();
         if let Some((package, section)) = place {
             // An option of OpenVPN's that does nothing, as each release knows it.
             self.config.set(package, section, "echo", &server.mark());

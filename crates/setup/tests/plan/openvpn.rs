@@ -101,6 +101,34 @@ fn another_network_inside_is_another_state_of_the_server() {
     assert_eq!(lines(&second, &again), [""; 0]);
 }
 
+/// OpenWrt copies the server to netifd's package where it becomes 25.12, and clients' list comes apart.
+#[test]
+fn a_router_that_becomes_the_next_release_keeps_its_clients() {
+    let facts = facts(25);
+    let choices = with("port = 443", &["Ana's phone", "Laptop"]);
+    let former = good(&choices, &fresh("24.10"), &super::facts(24)).config;
+    let mut packages: Vec<_> = former.packages().cloned().collect();
+    let network = packages.iter_mut().find(|p| p.name() == "network").unwrap();
+    network.set_section("weir", "interface").unwrap();
+    let server = Server::of(&former).unwrap();
+    for (option, value) in [
+        ("proto", "openvpn"),
+        ("config", "/etc/openvpn/weir/server.conf"),
+        ("port", "443"),
+        ("weir_network", "10.72.0.0/24"),
+    ] {
+        network.set("weir", option, value.as_bytes()).unwrap();
+    }
+    let copied = Config::new(packages);
+    assert_eq!(Server::of(&copied).as_ref(), Some(&server));
+    let again = good(&read(&copied), &copied, &facts).config;
+    assert_eq!(Server::of(&again).as_ref(), Some(&server));
+    assert!(again.has("network", "ovpn0"));
+    assert!(!again.has("network", "weir") && !again.has("openvpn", "weir"));
+    let off = good(&document("[openvpn]\non = false"), &copied, &facts).config;
+    assert!(!off.has("network", "weir") && !off.has("openvpn", "weir"));
+}
+
 #[test]
 fn what_clients_cannot_be_is_refused() {
     let fresh = fresh("24.10");
