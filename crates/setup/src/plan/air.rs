@@ -39,9 +39,14 @@ impl Air {
 }
 
 impl Radio {
+    /// What is told of it. One of 60 GHz has no channel that is told.
+    fn told(&self) -> Option<&Air> {
+        self.air.as_ref().filter(|air| !air.channels.is_empty())
+    }
+
     /// A band that its section says, and its hardware does not have.
     fn lacking_band(&self) -> Option<&str> {
-        let air = self.air.as_ref().filter(|air| !air.channels.is_empty())?;
+        let air = self.told()?;
         let has = |band: &String| air.channels.iter().any(|channel| channel.band == *band);
         self.bands
             .iter()
@@ -74,7 +79,7 @@ impl Planner<'_> {
         channel: Option<u16>,
         mesh: bool,
     ) -> Option<String> {
-        let air = radio.air.as_ref()?;
+        let air = radio.told()?;
         if let Some(band) = radio.lacking_band() {
             return Some(band.to_owned());
         }

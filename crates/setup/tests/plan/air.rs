@@ -127,4 +127,5 @@ fn a_radio_without_the_band_of_its_section_gets_no_network() {
     // One of which nothing is told.
     facts.radios[1].air = Some(air("DE", &[]));
     assert_eq!(wrong(&on("radio1"), &facts), None);
+    assert_eq!(wrong(&by, &facts), None);
 }
