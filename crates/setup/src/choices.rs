@@ -202,8 +202,8 @@ pub enum Uplink {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lan {
-    /// The router's address there, and the network's length: `192.168.1.1/24`. Of a network,
-    /// `10.23.0.0/16`, the router takes an address by its hardware address.
+    /// The router's address there, and the network's length: `192.168.1.1/24`. With
+    /// `{mac}`, `10.23.{mac}/16`, the router takes one by its hardware address.
     pub address: String,
     /// Devices that others are plugged into, where the router does not know them.
     #[serde(skip_serializing_if = "Vec::is_empty")]

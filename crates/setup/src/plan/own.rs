@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use super::{Inside, Planner, Wrong};
 use crate::choices::Lan;
 
-/// In a name: the last three octets of the router's hardware address.
+/// In a name: the last three octets of the router's hardware address. In an address: its last ones.
 const MAC: &str = "{mac}";
 
 impl Planner<'_> {
@@ -21,13 +21,11 @@ impl Planner<'_> {
         Some(name.replace(MAC, &format!("{a:02x}{b:02x}{c:02x}")))
     }
 
-    /// The network inside: `lan.address` is the router's address there, or that of the network
-    /// itself, in which it then takes an address of its own.
+    /// The router's address inside: as it stands in `lan.address`, or, of `10.23.{mac}/16`, one of
+    /// its own in that network.
     pub(super) fn own_address(&mut self, lan: &Lan) -> Option<Inside> {
         const FIELD: &str = "lan.address";
-        let network = Inside::read_network(&lan.address)
-            .filter(|inside| inside.network() == inside.address && inside.length < 31);
-        let Some(network) = network else {
+        let Some(network) = network_of(&lan.address) else {
             return self.inside(FIELD, &lan.address);
         };
         let Some(mac) = self.facts.mac else {
@@ -38,6 +36,17 @@ impl Planner<'_> {
         let address = address_by(mac, network, (lan.first, lan.count));
         self.inside(FIELD, &format!("{address}/{}", network.length))
     }
+}
+
+/// The network of an address whose last octets are the router's own: of `10.23.{mac}/16`
+/// 10.23.0.0/16.
+fn network_of(address: &str) -> Option<Inside> {
+    let (octets, length) = address.split_once(MAC)?;
+    let octets = octets.strip_suffix('.')?;
+    let more = 3_usize.checked_sub(octets.matches('.').count())?;
+    let zeros = vec!["0"; more].join(".");
+    Inside::read_network(&format!("{octets}.{zeros}{length}"))
+        .filter(|inside| inside.network() == inside.address && inside.length < 31)
 }
 
 /// The address of a router in a network: by its hardware address, none of the `pool` (the number of
@@ -57,7 +66,7 @@ fn address_by(mac: [u8; 6], network: Inside, (first, count): (u32, u32)) -> Ipv4
 
 #[cfg(test)]
 mod tests {
-    use super::{Inside, address_by};
+    use super::{Inside, address_by, network_of};
 
     #[test]
     fn addresses_are_in_the_network_and_none_of_those_given_to_others() {
@@ -82,6 +91,29 @@ mod tests {
             }
             let left = inside.room() - u64::from(pool.1);
             assert_eq!(seen.len() as u64, left.min(256), "{network}");
+        }
+    }
+
+    #[test]
+    fn networks_whose_last_octets_are_the_routers_own() {
+        let network = |text: &str| network_of(text).map(|inside| inside.to_string());
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(network("10.23.{mac}/16"), some("10.23.0.0/16"));
+        assert_eq!(network("10.{mac}/9"), some("10.0.0.0/9"));
+        assert_eq!(network("192.168.7.{mac}/24"), some("192.168.7.0/24"));
+        for wrong in [
+            "10.23.0.0/16",
+            "10.23{mac}/16",
+            "{mac}",
+            "{mac}/16",
+            "10.23.{mac}",
+            "10.23.{mac}.1/16",
+            "10.23.{mac}/8",
+            "10.23.7.9.{mac}/16",
+            "10.1.2.{mac}/31",
+            "10.23.{mac}{mac}/16",
+        ] {
+            assert_eq!(network(wrong), None, "{wrong}");
         }
     }
 

@@ -36,6 +36,7 @@ fn address() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => (any::<[u8; 4]>(), 0..=33_u8)
             .prop_map(|(a, n)| format!("{}.{}.{}.{}/{n}", a[0], a[1], a[2], a[3])),
+        1 => Just("10.23.{mac}/16".to_owned()),
         2 => (0..4_u8, 1..4_u8).prop_map(|(a, b)| format!("192.168.{a}.{b}/24")),
         1 => text(),
     ]

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::router::Router;
 
 const MANY: &str =
-    "format = 1\n[router]\nname = \"roof-{mac}\"\n[lan]\naddress = \"10.23.0.0/16\"\n";
+    "format = 1\n[router]\nname = \"roof-{mac}\"\n[lan]\naddress = \"10.23.{mac}/16\"\n";
 
 /// A node whose board has this hardware address.
 fn node(mac: &str) -> Router {
