@@ -47,8 +47,8 @@ fuzz_target!(|data: &[u8]| {
                 let _ = nl80211::decode_station(&message, message.kind)
                     .map(|station| format!("{station:?}"));
                 let _ = nl80211::decode_wiphy(&message, message.kind, &mut radios);
-                let _ = nl80211::decode_rules(&message, message.kind)
-                    .map(|rules| format!("{rules:?}"));
+                let _ =
+                    nl80211::decode_rules(&message, message.kind).map(|rules| format!("{rules:?}"));
                 let _ = mptcp::decode_endpoint(&message, message.kind)
                     .map(|endpoint| format!("{endpoint:?}"));
                 let _ = mptcp::decode_limits(&message, message.kind)
