@@ -2,6 +2,7 @@
 
 mod mesh;
 mod router;
+mod six;
 mod tunnels;
 mod wireless;
 
