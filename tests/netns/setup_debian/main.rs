@@ -3,6 +3,7 @@
 mod mesh;
 mod openvpn;
 mod router;
+mod six;
 mod tunnels;
 mod wireless;
 

@@ -101,6 +101,10 @@ impl Planner<'_> {
         }
         self.config.section("network", name, "interface");
         self.config.set("network", name, "device", &bridge);
+        if name == "lan" {
+            // A part of what a provider delegates, as a fresh OpenWrt asks for.
+            self.config.set("network", name, "ip6assign", "64");
+        }
     }
 
     /// Gives an interface an address, in the form that it has, or the release's own.
@@ -140,7 +144,10 @@ impl Planner<'_> {
         if !lan.dhcp && !self.config.has("dhcp", "lan") {
             return;
         }
-        self.config.section("dhcp", "lan", "dhcp");
+        if !self.config.has("dhcp", "lan") {
+            self.config.section("dhcp", "lan", "dhcp");
+            self.config.set("dhcp", "lan", "ra", "server");
+        }
         self.config.set("dhcp", "lan", "interface", "lan");
         let ignored = self
             .config

@@ -1,0 +1,118 @@
+//! IPv6: a prefix that a provider delegates, from networkd over dnsmasq to a client.
+
+use std::process::{Command, Stdio};
+
+use lab::Error;
+use lab::namespace::wait_until;
+use weir_tests::LIMIT;
+
+use super::DECIDED;
+use super::router::{Provider, Router, ask, lab as scene, say_by, unexpected};
+
+/// What the provider has for the router's networks.
+const PREFIX: &str = "2001:db8:77:aa00::/56";
+/// Its host.
+const FAR: &str = "[2001:db8:ffff::1]:81";
+
+/// WIDE's dhcp6s delegates a prefix, which it does for a DUID alone; a client inside makes an address
+/// of it and reaches the host behind the provider with that, by TCP.
+#[test]
+fn a_delegated_prefix_reaches_a_client() -> Result<(), Error> {
+    let lab = scene()?;
+    let (node, far, client) = (lab.node("router")?, lab.node("far")?, lab.node("client")?);
+    let _provider = Provider::start(far)?;
+    far.run("sysctl -q -w net.ipv6.conf.all.forwarding=1")?;
+    far.ip("address add 2001:db8:ffff::1/128 dev lo\naddress add fe80::1/64 dev eth0 nodad\n")?;
+    // A client that makes addresses as any host does: those of a lab do not by themselves.
+    for (key, value) in [
+        ("accept_ra", "2"),
+        ("autoconf", "1"),
+        ("addr_gen_mode", "0"),
+    ] {
+        let set = format!("sysctl -q -w net.ipv6.conf.eth0.{key}={value}");
+        client.run(&set)?;
+    }
+    let _host = say_by(far, "TCP6", 81, "echo $SOCAT_PEERADDR")?;
+    let folder = std::env::temp_dir().join(format!("weir-delegates-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+    let start = |name: &str, text: &str, words: &[&str]| {
+        let file = folder.join(name);
+        std::fs::write(&file, text).map_err(Error::system("write a file"))?;
+        let mut command = Command::new(name);
+        command.args(words).arg(&file);
+        command.arg(if name == "radvd" { "-p" } else { "-P" });
+        command.arg(folder.join(format!("{name}.pid")));
+        if name == "dhcp6s" {
+            command.arg("eth0");
+        }
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        far.start(&mut command)
+    };
+    let _routes = start(
+        "radvd",
+        "interface eth0 { AdvSendAdvert on; MinRtrAdvInterval 3; MaxRtrAdvInterval 4;\n\
+         AdvManagedFlag on; };\n",
+        &["--nodaemon", "--logmethod=stderr", "-C"],
+    )?;
+    // With an address, too: where WIDE's has none it denies the whole, and networkd takes nothing.
+    let _delegates = start(
+        "dhcp6s",
+        &format!(
+            "option domain-name-servers 2001:db8:ffff::1;\nhost router {{\n \
+             duid 00:02:00:00:ab:11:01:02:03:04:05:06:07:08;\n prefix {PREFIX} 3600;\n \
+             address 2001:db8:fffe::2 3600;\n}};\n"
+        ),
+        &["-f", "-c"],
+    )?;
+    let router = Router::start(node, &[])?;
+    let done = (|| {
+        let told = |error| unexpected(format!("{error}\n{}", router.logs()));
+        router.write(
+            "systemd/networkd.conf",
+            "[DHCPv6]\nDUIDType=vendor\nDUIDRawData=00:00:ab:11:01:02:03:04:05:06:07:08\n",
+        )?;
+        router.write("document.toml", DECIDED)?;
+        router
+            .setup("import --within 300 /etc/document.toml")
+            .and_then(|_| router.setup("confirm"))
+            .map_err(told)?;
+        let has = |show: &dyn Fn(&str) -> Result<String, Error>, device: &str| {
+            let shown = show(&format!(
+                "ip -6 -brief address show dev {device} scope global"
+            ))?;
+            Ok(shown.contains("2001:db8:77:aa"))
+        };
+        wait_until("the router has a part of the prefix", LIMIT, || {
+            has(&|line| router.run(line), "br-lan")
+        })
+        .map_err(told)?;
+        wait_until("the client has an address of it", LIMIT, || {
+            has(&|line| client.run(line), "eth0")
+        })
+        .map_err(told)?;
+        // What the provider's router makes of its own answer; WIDE's does not.
+        let shown = router.run("ip -6 -brief address show dev eth0 scope link")?;
+        let gateway = shown.split_whitespace().nth(2).unwrap_or_default();
+        let gateway = gateway.split('/').next().unwrap_or_default();
+        far.run(&format!("ip -6 route add {PREFIX} via {gateway} dev eth0"))?;
+        let mut seen = None;
+        wait_until("the far host answers", LIMIT, || {
+            seen = ask(client, FAR)?;
+            Ok(seen.is_some())
+        })
+        .map_err(told)?;
+        let seen = seen.unwrap_or_default();
+        assert!(seen.contains("2001:0db8:0077:aa"), "{seen}");
+        // Nobody comes in by what is delegated.
+        let _inside = say_by(client, "TCP6", 80, "echo inside")?;
+        let address = seen.trim_matches(['[', ']']);
+        assert!(ask(node, &format!("[{address}]:80"))?.is_some());
+        assert_eq!(ask(far, &format!("[{address}]:80"))?, None);
+        Ok(())
+    })();
+    let _ = std::fs::remove_dir_all(&folder);
+    done
+}
