@@ -159,6 +159,13 @@ impl Document {
         self.pieces.remove(index);
     }
 
+    /// The keyword, as it is written: `option`, or `o`.
+    pub fn keyword(&self, id: Id) -> &[u8] {
+        let piece = &self.pieces[self.index(id)];
+        let words = piece.words.as_ref().expect("a statement");
+        &piece.text[words[0].clone()]
+    }
+
     /// Writes another keyword.
     pub fn change_keyword(&mut self, id: Id, keyword: &str) {
         self.change(id, 0, keyword.as_bytes());

@@ -41,9 +41,19 @@ pub(crate) fn made_up(sections: usize, kind: &str) -> String {
     format!("cfg{sections:02x}{:04x}", hash & 0xffff)
 }
 
+/// Whether a name could be one of those.
+pub(crate) fn is_made_up(name: &str) -> bool {
+    name.strip_prefix("cfg").is_some_and(|digits| {
+        digits.len() >= 6
+            && digits
+                .bytes()
+                .all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{is_name, is_package, is_type, made_up};
+    use super::{is_made_up, is_name, is_package, is_type, made_up};
 
     #[test]
     fn names_as_openwrt_shows_them() {
@@ -51,6 +61,8 @@ mod tests {
         assert_eq!(made_up(1, "defaults"), "cfg01e63d");
         assert_eq!(made_up(2, "zone"), "cfg02dc81");
         assert_eq!(made_up(3, "device"), "cfg030f15");
+        assert!(is_made_up("cfg030f15") && is_made_up(&made_up(300, "device")));
+        assert!(!is_made_up("cfg") && !is_made_up("cfg030f1") && !is_made_up("cfgABCDEF"));
     }
 
     #[test]

@@ -6,7 +6,8 @@ mod order;
 use crate::{
     document::{Document, Id},
     error::{Error, Reason, Syntax},
-    names::made_up,
+    export::{Names, export},
+    names::{is_made_up, made_up},
     scan::{Fault, Keyword, Scanner, Statement},
 };
 
@@ -188,6 +189,29 @@ impl Package {
     /// The whole file.
     pub fn text(&self) -> Vec<u8> {
         self.document.text()
+    }
+
+    /// Looks whether the text says the same when it is read again. A section may have been named as
+    /// one without a name is, `cfg02b5cb`, and one without be moved to where it gets that name: then
+    /// two are one, or nobody can read the file any more.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where it does not.
+    pub fn check(&self) -> Result<(), Error> {
+        let told = |package: &Package| export(package, false, Names::Extended);
+        // Of a file with faults nobody wrote only what was read.
+        let again = Package::read_as(&self.name, &self.text(), Strictness::Lenient)?;
+        if again.faults.len() == self.faults.len() && told(&again) == told(self) {
+            return Ok(());
+        }
+        let taken = self
+            .sections
+            .iter()
+            .find(|s| !s.anonymous && is_made_up(&s.name));
+        let which = taken.map_or_else(String::new, |section| format!(" `{}`", section.name));
+        Err(Error::Invalid(format!(
+            "a section without a name would get that of another,{which}: rename that one"
+        )))
     }
 
     /// Its sections, in order.

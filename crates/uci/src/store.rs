@@ -207,7 +207,7 @@ impl Store {
         if opened.waits {
             self.note(opened, std::slice::from_ref(change))
         } else {
-            write(&opened.path, &opened.package.text())
+            put(opened)
         }
     }
 
@@ -226,7 +226,7 @@ impl Store {
         if opened.waits {
             self.note(opened, &[change])?;
         } else {
-            write(&opened.path, &opened.package.text())?;
+            put(opened)?;
         }
         Ok(section)
     }
@@ -282,8 +282,9 @@ impl Store {
         if opened.changes.is_empty() {
             return Ok(());
         }
+        opened.package.check()?;
         sweep(&opened.path);
-        write(&opened.path, &opened.package.text())?;
+        put(&opened)?;
         // Only now: whoever is stopped in between has made the changes, and finds them waiting once
         // more.
         let folder = self.changes.last().expect("there is always one");
@@ -385,7 +386,7 @@ impl Store {
         if opened.waits {
             self.note(opened, &changes)
         } else {
-            write(&opened.path, &opened.package.text())
+            put(opened)
         }
     }
 
@@ -407,4 +408,10 @@ impl Opened {
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// Writes a package into its file, if that can be read again.
+fn put(opened: &Opened) -> Result<(), Error> {
+    opened.package.check()?;
+    write(&opened.path, &opened.package.text())
 }

@@ -91,3 +91,19 @@ fn many_sections_can_be_taken_away() {
     }
     assert_eq!(package.sections().len(), 1_500);
 }
+
+/// Found by a property.
+#[test]
+fn a_list_that_began_as_an_option_stays_a_list() {
+    let left = |text: &str, number| {
+        let mut package = Package::read("t", text.as_bytes()).expect("a configuration");
+        package.delete_element("x", "q", number).expect("a list");
+        String::from_utf8(package.text()).expect("text")
+    };
+    let text = "config a 'x'\n\toption q '1' # one\n\tlist q '2'\n";
+    assert_eq!(left(text, 1), "config a 'x'\n\tlist q '1' # one\n");
+    assert_eq!(left(text, 0), "config a 'x'\n\tlist q '2'\n");
+    let text = "config a 'x'\n\to q '1'\n\tl q '2'\n\tl q '3'\n";
+    assert_eq!(left(text, 2), "config a 'x'\n\to q '1'\n\tl q '2'\n");
+    assert_eq!(left(&left(text, 1), 1), "config a 'x'\n\tlist q '1'\n");
+}

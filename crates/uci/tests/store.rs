@@ -121,3 +121,36 @@ fn names_that_leave_the_folder_are_refused() {
         Err(Error::NotFound(_))
     ));
 }
+
+/// What libuci would write, and then refuse to read; found by fuzzing.
+#[test]
+fn a_name_that_another_section_would_get_is_not_written() {
+    const TEXT: &str = "config a\n\toption x '1'\n\nconfig b 'first'\n";
+    let place = Place::new(TEXT);
+    let store = place.store();
+    let change = |verb, section: &str, value: &str| {
+        let mut opened = store.open("t").expect("a package");
+        let change = Change {
+            verb,
+            section: section.to_owned(),
+            option: None,
+            value: Some(value.into()),
+        };
+        store.change(&mut opened, &change)
+    };
+    // The second section of type `a` without a name would be asked for by this.
+    let second = "cfg02";
+    let hash = store.open("t").expect("a package").package.sections()[0].name[5..].to_owned();
+    let name = format!("{second}{hash}");
+    change(Verb::Set, &name, "b").expect("a name as good as any");
+    let anonymous = store.open("t").expect("a package").package.sections()[0]
+        .name
+        .clone();
+    change(Verb::Reorder, &anonymous, "1").expect("a place");
+    let error = store.commit("t").expect_err("nobody could read that");
+    assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
+    assert_eq!(place.read("config/t"), TEXT, "the file is as it was");
+    change(Verb::Rename, &name, "second").expect("another name");
+    store.commit("t").expect("a file");
+    assert!(place.read("config/t").contains("config b 'second'"));
+}

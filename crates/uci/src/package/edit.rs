@@ -131,8 +131,16 @@ impl Package {
         for &at in overridden.iter().chain([&item.at]) {
             self.document.remove(at);
         }
-        if self.sections[n].options[m].values.is_empty() {
-            self.sections[n].options.remove(m);
+        match &self.sections[n].options[m].values[..] {
+            [] => {
+                self.sections[n].options.remove(m);
+            }
+            // By itself an option that had become the first of a list would be one again.
+            [last] if self.document.keyword(last.at).starts_with(b"o") => {
+                let at = last.at;
+                self.document.change_keyword(at, "list");
+            }
+            _ => {}
         }
         self.order(n);
         Ok(())
