@@ -1,6 +1,7 @@
 //! The folder of configuration files, and that of changes which are not committed yet.
 
 mod disk;
+mod opened;
 
 use crate::{
     change::{Change, Verb},
@@ -11,6 +12,7 @@ use crate::{
 };
 use disk::{failed, lock, lock_current, sweep, trusted, write};
 use nix::fcntl::FlockArg;
+pub use opened::Opened;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
     io::{self, Read, Seek, Write},
@@ -28,18 +30,6 @@ pub struct Store {
     changes: Vec<PathBuf>,
     /// What to do with lines that cannot be read.
     pub strictness: Strictness,
-}
-
-/// A package with the changes that are not committed.
-#[derive(Debug)]
-pub struct Opened {
-    /// The package, changed.
-    pub package: Package,
-    /// What is not committed.
-    pub changes: Vec<Change>,
-    path: PathBuf,
-    /// Whether changes of it wait for a commit. Those of files elsewhere are written at once.
-    waits: bool,
 }
 
 impl Default for Store {
@@ -207,7 +197,7 @@ impl Store {
         if opened.waits {
             self.note(opened, std::slice::from_ref(change))
         } else {
-            put(opened)
+            opened.put()
         }
     }
 
@@ -226,7 +216,7 @@ impl Store {
         if opened.waits {
             self.note(opened, &[change])?;
         } else {
-            put(opened)?;
+            opened.put()?;
         }
         Ok(section)
     }
@@ -284,7 +274,7 @@ impl Store {
         }
         opened.package.check()?;
         sweep(&opened.path);
-        put(&opened)?;
+        opened.put()?;
         // Only now: whoever is stopped in between has made the changes, and finds them waiting once
         // more.
         let folder = self.changes.last().expect("there is always one");
@@ -386,7 +376,7 @@ impl Store {
         if opened.waits {
             self.note(opened, &changes)
         } else {
-            put(opened)
+            opened.put()
         }
     }
 
@@ -401,17 +391,4 @@ impl Store {
             &crate::export(package, false, crate::Names::Extended),
         )
     }
-}
-
-impl Opened {
-    /// Where the file is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-}
-
-/// Writes a package into its file, if that can be read again.
-fn put(opened: &Opened) -> Result<(), Error> {
-    opened.package.check()?;
-    write(&opened.path, &opened.package.text())
 }

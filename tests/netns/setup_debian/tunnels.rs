@@ -96,6 +96,8 @@ config rule
     })
     .map_err(|error| unexpected(format!("{error}\n{}", router.logs())))?;
     assert_eq!(seen.as_deref(), Some("10.9.0.2"));
+    // Whatever it knows: it answers.
+    far.run("dig +time=2 +tries=5 @10.9.0.1 weir.example")?;
     let routes = router.run("ip route show 10.77.0.0/16")?;
     assert!(routes.contains("wg0"), "{routes}");
 

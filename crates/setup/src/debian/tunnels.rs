@@ -33,6 +33,8 @@ pub fn wireguard(
     }
     if let Some(port) = reader.number("listen_port", 1..=65_535) {
         netdev.unit.put("WireGuard", "ListenPort", port);
+        // Whoever may come in by it asks here for names.
+        interface.serves = true;
     }
     let mark = |text: &str| {
         let number = text.strip_prefix("0x");

@@ -1,0 +1,125 @@
+//! What is taken back: what nobody confirms, what was killed, what a service does not take.
+
+use lab::Error;
+use lab::namespace::wait_until;
+use weir_tests::LIMIT;
+
+use crate::router::unexpected;
+use crate::{Scene, Talk};
+
+/// Another address of LAN that nobody confirms: the former one is back, and a connection that was
+/// there before goes on.
+#[test]
+fn an_address_that_nobody_confirms_goes_away() -> Result<(), Error> {
+    let scene = Scene::begin()?;
+    let router = &scene.router;
+    let address = scene.lease("client", "192.168.1.1")?;
+    scene.reaches("client")?;
+    let mut talk = Talk::begin(&scene)?;
+    talk.say(b"first")?;
+
+    router.uci("set network.lan.ipaddr=192.168.7.1")?;
+    router.setup("apply --within 5")?;
+    router.wait("br-lan", "192.168.7.1/24")?;
+    assert!(!router.has("br-lan", "192.168.1.1/24")?);
+    assert!(router.read("dnsmasq.d/weir.conf").contains("192.168.7.100"));
+    // Nobody confirms.
+    router.wait("br-lan", "192.168.1.1/24")?;
+    assert!(!router.has("br-lan", "192.168.7.1/24")?);
+    talk.say(b"again")?;
+    scene.reaches("client")?;
+    wait_until("dnsmasq serves the former addresses", LIMIT, || {
+        Ok(router.read("dnsmasq.d/weir.conf").contains("192.168.1.100"))
+    })?;
+    assert_eq!(scene.lease("client", "192.168.1.1")?, address);
+    scene.reaches("client")
+}
+
+/// Everybody who takes part in a change is killed at some moment of it; after a start of the
+/// machine, or with the next reload, the former configuration is at work.
+#[test]
+fn killed_in_the_middle_the_former_state_comes_back() -> Result<(), Error> {
+    let scene = Scene::begin()?;
+    let router = &scene.router;
+    scene.lease("client", "192.168.1.1")?;
+    let former = router.read("config/network");
+    // Files are written, and nobody was told; the firewall was; the network was, too.
+    for held in ["nft", "networkctl", "systemctl"] {
+        router.uci("set network.lan.ipaddr=192.168.7.1")?;
+        router.uci("set firewall.@redirect[0].src_dport=8099")?;
+        router.run("rm -f /run/told")?;
+        let hold = format!("echo {held} >/run/hold");
+        let status = router.command(&["sh", "-c", &hold]).status();
+        status.map_err(Error::system("hold"))?;
+        let weir = weir_tests::binary();
+        let weir = weir.display().to_string();
+        let config = ["--config", "/etc/weir/weir.toml"];
+        let words = [&[&*weir, "setup", "apply", "--within", "3600"], &config[..]].concat();
+        let mut apply = router
+            .command(&words)
+            .spawn()
+            .map_err(Error::system("apply"))?;
+        wait_until(held, LIMIT, || {
+            let told = router.run("cat /run/told").unwrap_or_default();
+            Ok(told
+                .lines()
+                .last()
+                .is_some_and(|line| line.starts_with(held)))
+        })?;
+        // Processes of the router's own, which sees no others.
+        let kill = "for p in /proc/[0-9]*; do case $(cat $p/comm 2>/dev/null) in \
+            weir|reload_config|systemd) kill -9 ${p#/proc/};; esac; done";
+        let _ = router.command(&["sh", "-c", kill]).status();
+        let _ = apply.wait();
+        router.run("rm /run/hold")?;
+        assert!(router.read("config/network").contains("192.168.7.1"));
+        assert!(router.read("dnsmasq.d/weir.conf").contains("192.168.7.100"));
+
+        // As after a start of the machine: it has another name.
+        let change = router.read("weir/setup/pending/change.json");
+        let mut change: serde_json::Value =
+            serde_json::from_str(&change).map_err(|error| unexpected(error.to_string()))?;
+        change["until"]["boot"] = "another start".into();
+        router.write("weir/setup/pending/change.json", &change.to_string())?;
+        router.setup("recover")?;
+        assert_eq!(router.read("config/network"), former);
+        router.reload("network firewall")?;
+        router.wait("br-lan", "192.168.1.1/24")?;
+        assert!(!router.has("br-lan", "192.168.7.1/24")?, "{held}");
+        let rules = router.run("nft list table inet weir_firewall")?;
+        assert!(
+            rules.contains("8080") && !rules.contains("8099"),
+            "{held}: {rules}"
+        );
+        scene.reaches("client")?;
+        scene.lease("client", "192.168.1.1")?;
+        router.run("rm -rf /run/uci")?;
+    }
+    Ok(())
+}
+
+/// A service that does not take its file: the former configuration is back at once, and the service
+/// that was stopped by it runs again.
+#[test]
+fn what_a_service_does_not_take_is_taken_back() -> Result<(), Error> {
+    let scene = Scene::begin()?;
+    let router = &scene.router;
+    scene.lease("client", "192.168.1.1")?;
+    // A second dnsmasq's port: the one that is started ends at once.
+    router.uci("set network.lan.ipaddr=192.168.7.1")?;
+    let wrong = router
+        .command(&["sh", "-c", "echo nonsense >/etc/dnsmasq.d/other"])
+        .status();
+    wrong.map_err(Error::system("a file"))?;
+    let refused = router.setup("apply").expect_err("it fails").to_string();
+    assert!(refused.contains("dnsmasq"), "{refused}");
+    router.run("rm /etc/dnsmasq.d/other")?;
+    // Told once more, everybody takes it: what failed before was written down.
+    router.reload("network")?;
+    router.wait("br-lan", "192.168.1.1/24")?;
+    scene.lease("client", "192.168.1.1")?;
+    scene.reaches("client")?;
+    let said = router.setup("debian --run /bin/false")?;
+    assert_eq!(said, "", "nobody has to be told any more");
+    Ok(())
+}
