@@ -193,7 +193,7 @@ impl Server {
         let mut file = format!(
             "client\ndev tun\nproto udp\nremote {endpoint} {}\nnobind\nresolv-retry infinite\n\
              persist-tun\nremote-cert-tls server\nverify-x509-name {SERVER} name\n\
-             tls-version-min 1.2\nredirect-gateway def1\n",
+             tls-version-min 1.2\nredirect-gateway def1 ipv6\n{NO_IPV6}",
             self.port
         );
         for (word, text) in [
@@ -207,6 +207,10 @@ impl Server {
         file
     }
 }
+
+/// The tunnel carries no IPv6, and nothing is to go past it: the client sends it there (by an address
+/// that is never used), and answers by itself that there is no way (openvpn(8), `block-ipv6`).
+const NO_IPV6: &str = "ifconfig-ipv6 fd77:6569:7200::2/64 fd77:6569:7200::1\nblock-ipv6\n";
 
 /// Whether this may be the name in a client's certificate: it is the name of a file, too.
 pub fn is_common_name(text: &str) -> bool {

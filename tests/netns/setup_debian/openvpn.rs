@@ -11,6 +11,9 @@ use weir_tests::{LIMIT, binary};
 
 use super::router::{FAR, Provider, Router, WAN, ask, lab as scene, lease, serve, unexpected};
 
+/// The far host, by IPv6.
+const FAR6: &str = "2001:db8:6::1";
+
 /// A router with a provider, a client inside, and somebody far away.
 struct Scene {
     // In the order in which they end.
@@ -34,6 +37,12 @@ impl Scene {
         far.ip("address add 192.0.2.1/24 dev eth1\n")?;
         far.sysctl("net.ipv4.ip_forward", 1)?;
         remote.ip("address add 192.0.2.2/24 dev eth0\nroute add default via 192.0.2.1\n")?;
+        far.ip(&format!(
+            "address add 2001:db8:2::1/64 dev eth1 nodad\naddress add {FAR6}/128 dev lo\n"
+        ))?;
+        remote.ip(
+            "address add 2001:db8:2::2/64 dev eth0 nodad\nroute add default via 2001:db8:2::1\n",
+        )?;
         let provider = Provider::start(far)?;
         let node = lab.node("router")?;
         let router = Router::start(node, &[])?;
@@ -126,8 +135,14 @@ impl Scene {
         Ok(inside.then_some(process))
     }
 
-    /// Comes in, and reaches what is inside, names, and the Internet by the router's address.
+    /// Comes in, and reaches what is inside, names, and the Internet by the router's address. Nothing
+    /// goes past the tunnel.
     fn comes_in(&self, file: &str) -> Result<(), Error> {
+        let past = format!("ping -6 -c 1 -W 1 {FAR6}");
+        // A former client takes its routes with it, in its time.
+        wait_until("the far host answers by IPv6", LIMIT, || {
+            Ok(self.remote()?.run(&past).is_ok())
+        })?;
         let process = self.connect(file)?;
         let process =
             process.ok_or_else(|| unexpected(format!("refused\n{}", self.router.logs())))?;
@@ -144,6 +159,10 @@ impl Scene {
         remote
             .run("dig +time=3 +tries=2 @10.72.0.1 attic")
             .map_err(logs)?;
+        assert!(
+            remote.run(&past).is_err(),
+            "by IPv6 it goes past the tunnel"
+        );
         process.stop();
         Ok(())
     }
