@@ -4,7 +4,8 @@
 //! the disk, in a folder that gets its name `pending` when it is complete. From then on whoever
 //! finds `pending` after its time, or after a start of the machine, puts the former files back; and
 //! only `confirm`, one renaming, makes the change stay. So what is there after a power cut at any
-//! point is the former files, or the new ones that somebody confirmed.
+//! point is the former files, or the new ones that somebody confirmed. A change whose maker was
+//! stopped half-way can be taken back, and not confirmed.
 //!
 //! All room that a change needs is taken while it is written down: files are moved into place, not
 //! copied (where folder and file are in one file system, as on a router).
@@ -26,6 +27,9 @@ const KEPT: usize = 10;
 const PENDING: &str = "pending";
 /// What a change says of itself, in its folder.
 const CHANGE: &str = "change.json";
+
+/// There until all of a change is done, and services know: to take it away needs no room.
+const UNFINISHED: &str = "unfinished";
 
 /// Where changes are written down.
 #[derive(Clone, Debug)]
@@ -110,6 +114,9 @@ pub enum Trouble {
     /// Another one is not confirmed yet.
     #[error("change {} of {} waits to be confirmed: {}", .0.number, .0.who, .0.why)]
     Waits(Box<Change>),
+    /// It is not in all files yet, or services do not know.
+    #[error("change {} is not finished: it is being made, or whoever made it was stopped", .0.number)]
+    Unfinished(Box<Change>),
     /// There is none to be confirmed.
     #[error("no change waits to be confirmed")]
     Nothing,
@@ -127,6 +134,13 @@ pub enum Trouble {
         /// What the kernel says.
         error: io::Error,
     },
+}
+
+impl Pending {
+    /// Whether all of it is done, and services know.
+    pub fn is_finished(&self) -> bool {
+        !self.folder.join(UNFINISHED).exists()
+    }
 }
 
 impl Journal {
@@ -228,6 +242,7 @@ impl Journal {
         };
         let text = serde_json::to_vec_pretty(&change).map_err(|error| failed(new)(error.into()))?;
         self.disk.write(&new.join(CHANGE), &text, 0o600, (0, 0))?;
+        self.disk.write(&new.join(UNFINISHED), b"", 0o600, (0, 0))?;
         self.disk.sync_folder(new)?;
         Ok(change)
     }
@@ -261,13 +276,30 @@ impl Journal {
         Ok(())
     }
 
+    /// Says that all of the pending change is done, and that services know: it can be confirmed.
+    ///
+    /// # Errors
+    /// [`Trouble::Nothing`] where it is taken back already, [`Trouble::Io`].
+    pub fn finish(&self, number: u64) -> Result<(), Trouble> {
+        let _lock = self.lock()?;
+        let pending = self.pending()?.ok_or(Trouble::Nothing)?;
+        if pending.change.number != number {
+            return Err(Trouble::Nothing);
+        }
+        self.disk.remove(&pending.folder.join(UNFINISHED))?;
+        self.disk.sync_folder(&pending.folder)
+    }
+
     /// Makes the pending change stay.
     ///
     /// # Errors
-    /// [`Trouble::Nothing`], [`Trouble::Io`].
+    /// [`Trouble::Nothing`], [`Trouble::Unfinished`], [`Trouble::Io`].
     pub fn confirm(&self) -> Result<Change, Trouble> {
         let _lock = self.lock()?;
         let pending = self.pending()?.ok_or(Trouble::Nothing)?;
+        if !pending.is_finished() {
+            return Err(Trouble::Unfinished(Box::new(pending.change)));
+        }
         let states = self.folder.join("states");
         self.disk.make_folder(&states)?;
         let kept = states.join(format!("{:08}", pending.change.number));

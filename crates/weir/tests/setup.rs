@@ -367,6 +367,37 @@ fn killed_at_any_call_the_next_start_finds_the_former_files_or_the_new_ones() {
     }
 }
 
+/// The machine goes on, and somebody keeps what they see waiting.
+#[test]
+fn killed_at_any_call_half_a_change_is_not_confirmed() {
+    let counted = Place::new();
+    counted.changed();
+    let applying = calls(&counted, &["apply"]);
+    let mut half = 0;
+    for n in (1..=applying).step_by(2) {
+        let place = Place::new();
+        place.changed();
+        injected(&place, &format!("signal=KILL:when={n}"), &["apply"]);
+        let confirmed = place.command(&["confirm"]).output().expect("weir runs");
+        if confirmed.status.success() {
+            assert_eq!(place.state(), "new", "killed at call {n}");
+            continue;
+        }
+        let said = String::from_utf8_lossy(&confirmed.stderr);
+        if !said.contains("no change waits") {
+            assert!(
+                said.contains("is not finished"),
+                "killed at call {n}: {said}"
+            );
+            assert!(place.done(&["show"]).contains("is not finished"));
+            half += 1;
+            place.done(&["revert"]);
+        }
+        assert_eq!(place.state(), "old", "killed at call {n}");
+    }
+    assert!(half > 3, "{half}");
+}
+
 #[test]
 fn a_full_flash_at_any_call_changes_nothing() {
     let counted = Place::new();

@@ -99,6 +99,7 @@ fn texts(wanted: [Option<&str>; 3]) -> [Option<String>; 3] {
 fn all(place: &Place, journal: &Journal) -> Result<(), Trouble> {
     let pending = journal.begin(&wish(), &place.files())?;
     journal.apply(&pending)?;
+    journal.finish(pending.change.number)?;
     journal.confirm().map(|_| ())
 }
 
@@ -224,6 +225,7 @@ fn former_states_can_be_had_again() {
         };
         let pending = journal.begin(&wish(), &[file]).unwrap();
         journal.apply(&pending).unwrap();
+        journal.finish(pending.change.number).unwrap();
         journal.confirm().unwrap();
     }
     let numbers: Vec<u64> = journal
@@ -274,4 +276,35 @@ fn what_was_put_back_and_changed_again_does_not_stop_the_rest() {
     fs::write(&place.paths()[0], "theirs").unwrap();
     journal.undo().unwrap();
     assert_eq!(place.says(), texts([Some("theirs"), Some("old two"), None]));
+}
+
+/// Whoever makes a change may be stopped, and the machine goes on.
+#[test]
+fn what_was_stopped_half_way_cannot_be_confirmed() {
+    for step in 0.. {
+        let place = Place::new();
+        let stopping = place.until(step);
+        let made = || {
+            let pending = stopping.begin(&wish(), &place.files())?;
+            stopping.apply(&pending)?;
+            stopping.finish(pending.change.number)
+        };
+        let stopped = catch_unwind(AssertUnwindSafe(made)).is_err();
+        let journal = place.journal();
+        let waits = journal.pending().expect("it is read");
+        let finished = waits.as_ref().is_some_and(super::Pending::is_finished);
+        match journal.confirm() {
+            Ok(_) => assert!(finished && place.says() == texts(NEW), "at step {step}"),
+            Err(Trouble::Nothing) => assert!(waits.is_none() && place.says() == texts(OLD)),
+            Err(Trouble::Unfinished(_)) => {
+                assert!(stopped && !finished);
+                journal.undo().expect("it is taken back");
+                assert_eq!(place.says(), texts(OLD), "at step {step}");
+            }
+            Err(other) => panic!("at step {step}: {other}"),
+        }
+        if !stopped {
+            break;
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use ::setup::{Change, Line, Wish};
+use ::setup::{Change, Line, Trouble, Wish};
 
 use super::guard;
 use super::place::{Place, Waiting, trouble};
@@ -69,17 +69,17 @@ pub fn tell(place: &Place, change: &Change) -> Result<Option<String>, Error> {
         let what = "services do not take the new configuration";
         undone(place, what, &error)
     })?;
-    let pending = place.journal.pending().map_err(trouble)?;
-    if pending.is_none_or(|pending| pending.change.number != change.number) {
-        return Err(Error::new(
+    match place.journal.finish(change.number) {
+        Ok(()) => Ok(note),
+        Err(Trouble::Nothing) => Err(Error::new(
             format!(
                 "change {} is taken back already: services took too long",
                 change.number
             ),
             "give it more time: `--within SECONDS`",
-        ));
+        )),
+        Err(error) => Err(undone(place, "the change cannot be finished", &error)),
     }
-    Ok(note)
 }
 
 /// Makes a change, and says so.

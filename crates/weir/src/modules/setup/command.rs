@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ::setup::{Change, Instant};
+use ::setup::{Change, Instant, Trouble};
 use answers::{SetupChange, SetupDifference, SetupLine, SetupStates, SetupWay};
 use clap::{Args, Subcommand};
 
@@ -200,6 +200,11 @@ fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Er
         output.line(&harmless(&text))?;
         for line in &change.lines {
             output.line(&harmless(&format!("  {line}")))?;
+        }
+        let pending = place.journal.pending().map_err(trouble)?;
+        if let Some(pending) = pending.filter(|pending| !pending.is_finished()) {
+            let text = trouble(Trouble::Unfinished(Box::new(pending.change))).to_string();
+            output.line(&output.toned(Tone::Warn, &harmless(&text)))?;
         }
     }
     if let Some(reach) = &shown.reach {

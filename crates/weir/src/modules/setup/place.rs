@@ -243,6 +243,7 @@ pub fn trouble(trouble: ::setup::Trouble) -> Error {
         Trouble::Waits(_) => {
             "`weir setup confirm` keeps it, `weir setup revert` takes it back; then try again"
         }
+        Trouble::Unfinished(_) => "wait a moment, or take it back: `weir setup revert`",
         Trouble::Nothing => "`weir setup show` lists what was changed",
         Trouble::NoState(_) => "`weir setup show` lists those that are kept",
         Trouble::Changed(_) => "look at `weir setup diff` again, and apply it again",
