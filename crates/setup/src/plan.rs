@@ -4,6 +4,7 @@
 //! are one: the second time nothing changes.
 
 mod air;
+mod apart;
 mod check;
 mod config;
 mod dns;
@@ -123,7 +124,7 @@ pub fn plan(choices: &Choices, config: &Config, facts: &Facts) -> Plan {
         sentences: Vec::new(),
     };
     let before = planner.lan_address();
-    planner.choices(choices);
+    planner.choices(choices, config);
     let after = planner.lan_address();
     if let Some(failed) = planner.config.failed() {
         let problem = Wrong::NotHere(failed.to_owned()).at("router");
@@ -146,7 +147,8 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    fn choices(&mut self, choices: &Choices) {
+    /// `was` is the configuration as it was.
+    fn choices(&mut self, choices: &Choices, was: &Config) {
         let before = self.lan_address();
         if let Some(router) = &choices.router {
             self.part(|plan| plan.router(router));
@@ -179,7 +181,7 @@ impl Planner<'_> {
         if choices.firewall.is_none() && self.lan_address() != before {
             self.forwards_stay_inside();
         }
-        self.overlaps(choices);
+        self.keep_apart(choices, was);
         self.ports_once(choices);
     }
 

@@ -381,6 +381,60 @@ fn a_forwarded_port_is_not_left_behind_by_another_network_inside() {
 }
 
 #[test]
+fn networks_and_ports_of_the_routers_own_are_kept_apart() {
+    let on = "[wireguard]\non = true\nprivate_key = \"yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\"\n\
+              [openvpn]\non = true";
+    let config = good(&document(on), &fresh("24.10"), &facts(24)).config;
+    for (text, field, problem) in [
+        (
+            "[lan]\naddress = \"10.72.0.1/24\"",
+            "lan.address",
+            "overlaps",
+        ),
+        ("[lan]\naddress = \"10.0.0.1/8\"", "lan.address", "overlaps"),
+        (
+            "[wireguard]\non = true\naddress = \"10.72.0.1/24\"",
+            "wireguard.address",
+            "overlaps",
+        ),
+        (
+            "[openvpn]\non = true\nnetwork = \"10.71.0.0/24\"",
+            "openvpn.network",
+            "overlaps",
+        ),
+        (
+            "[internet]\nkind = \"static\"\naddress = \"10.72.0.9/24\"\ngateway = \"10.72.0.1\"\n\
+             dns = [\"10.72.0.1\"]",
+            "internet.address",
+            "overlaps",
+        ),
+        (
+            "[openvpn]\non = true\nport = 51820",
+            "openvpn.port",
+            "twice",
+        ),
+        (
+            "[wireguard]\non = true\nport = 1194",
+            "wireguard.port",
+            "twice",
+        ),
+        (
+            "[firewall]\nforwards = [{name = \"a\", port = \"1000-2000\", to = \"192.168.1.2\", \
+             protocol = \"udp\"}]",
+            "firewall.forwards[0].port",
+            "twice",
+        ),
+    ] {
+        let told = refused(text, &config);
+        assert_eq!((&*told.0, &*told.1), (field, problem), "{text}");
+    }
+    // The same port of TCP is another one.
+    let tcp = "[firewall]\nforwards = [{name = \"a\", port = \"1194\", to = \"192.168.1.2\", \
+               protocol = \"tcp\"}]";
+    good(&document(tcp), &config, &facts(24));
+}
+
+#[test]
 fn zones_are_known_by_what_they_hold() {
     let packages = fresh("24.10");
     let renamed = Config::new(packages.packages().map(|package| {

@@ -1,8 +1,15 @@
-//! The network inside, and that no two networks overlap.
+//! The network inside.
 
 use super::check::is_lease;
-use super::{Inside, Planner, Wrong, text, yes};
-use crate::choices::{Choices, Lan, Uplink};
+use super::{Config, Inside, Planner, Wrong, text, yes};
+use crate::choices::{Choices, Lan};
+
+/// A router's address at an interface.
+pub(super) fn address_in(config: &Config, interface: &str) -> Option<Inside> {
+    let section = config.package("network")?.section(interface)?;
+    let address = text(section, "ipaddr")?;
+    Inside::read_network(&address).or_else(|| Inside::of_mask(&address, &text(section, "netmask")?))
+}
 
 impl Planner<'_> {
     pub(super) fn lan(&mut self, lan: &Lan) {
@@ -129,10 +136,7 @@ impl Planner<'_> {
 
     /// The router's address at an interface.
     pub(super) fn address_of(&self, interface: &str) -> Option<Inside> {
-        let section = self.config.package("network")?.section(interface)?;
-        let address = text(section, "ipaddr")?;
-        Inside::read_network(&address)
-            .or_else(|| Inside::of_mask(&address, &text(section, "netmask")?))
+        address_in(&self.config, interface)
     }
 
     /// The router's address inside.
@@ -219,50 +223,6 @@ impl Planner<'_> {
                 "lan.ports"
             };
             self.wrong(field, &Wrong::Twice);
-        }
-    }
-
-    /// Looks whether networks of the router's own overlap. A choice that was made is told; where two
-    /// were, the later one in the wizard.
-    pub(super) fn overlaps(&mut self, choices: &Choices) {
-        let uplink = choices
-            .internet
-            .as_ref()
-            .filter(|internet| internet.kind == Uplink::Static);
-        let tunnel = choices.wireguard.as_ref().filter(|tunnel| tunnel.on);
-        let vpn = choices.openvpn.as_ref().filter(|vpn| vpn.on);
-        let read = |text: &str| Inside::read_network(text);
-        let networks = [
-            ("lan.address", "the network inside", self.lan_address()),
-            (
-                "wifi.networks",
-                "the guests' network",
-                self.address_of("guest"),
-            ),
-            (
-                "internet.address",
-                "the provider's network",
-                uplink.and_then(|uplink| read(uplink.address.as_deref()?)),
-            ),
-            (
-                "wireguard.address",
-                "the tunnel of WireGuard",
-                tunnel.and_then(|tunnel| read(&tunnel.address)),
-            ),
-            (
-                "openvpn.network",
-                "the tunnel of OpenVPN",
-                vpn.and_then(|vpn| read(&vpn.network)),
-            ),
-        ];
-        for (n, &(field, _, network)) in networks.iter().enumerate() {
-            let Some(network) = network else { continue };
-            let earlier = networks[..n]
-                .iter()
-                .find(|(_, _, other)| other.is_some_and(|other| other.overlaps(network)));
-            if let Some((_, what, _)) = earlier {
-                self.wrong(field, &Wrong::Overlaps((*what).to_owned()));
-            }
         }
     }
 }
