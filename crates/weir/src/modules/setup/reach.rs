@@ -1,10 +1,12 @@
 //! How far the router gets towards the Internet: for who has to decide whether a change stays. It
 //! asks no strangers: its own gateway and its own servers of names, by their leave.
 
+use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::{fs, io, thread};
 
 use answers::{SetupReach, SetupWay};
 
@@ -17,6 +19,10 @@ const SERVERS: usize = 3;
 /// Where nobody answers (RFC 863): a datagram to it has the kernel look for the neighbour.
 const DISCARD: u16 = 9;
 const DNS: u16 = 53;
+/// Bytes of resolv.conf(5) that are read.
+const LONGEST: u64 = 64 * 1024;
+/// Flag of a route that leads nowhere (`RTF_REJECT`, `include/uapi/linux/route.h`).
+const REJECT: u32 = 0x200;
 
 /// Looks; nothing is to be seen of a router that is to have no Internet of its own. Takes a second
 /// where somebody does not answer.
@@ -33,7 +39,7 @@ fn far(etc: &Path) -> SetupReach {
     if gateways.is_empty() && !has_route6(&read("/proc/thread-self/net/ipv6_route")) {
         return reach(SetupWay::NoRoute, None);
     }
-    let servers = servers(&fs::read_to_string(etc.join("resolv.conf")).unwrap_or_default());
+    let servers = servers(&plain(&etc.join("resolv.conf")).unwrap_or_default());
     for gateway in &gateways {
         knock(*gateway);
     }
@@ -54,6 +60,20 @@ fn far(etc: &Path) -> SetupReach {
             )
         }
     }
+}
+
+/// What a file says that may be anything: no pipe is waited for, and of a long one the head is enough.
+fn plain(path: &Path) -> io::Result<String> {
+    let mut options = fs::OpenOptions::new();
+    let file = options
+        .read(true)
+        .custom_flags(nix::libc::O_NONBLOCK)
+        .open(path)?;
+    let mut text = Vec::new();
+    if file.metadata()?.is_file() {
+        file.take(LONGEST).read_to_end(&mut text)?;
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 fn reach(way: SetupWay, whom: Option<String>) -> SetupReach {
@@ -81,7 +101,7 @@ fn gateways4(table: &str) -> Vec<Ipv4Addr> {
     let route = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let number = |n: usize| u32::from_str_radix(words.get(n)?, 16).ok();
-        let whole = number(1)? == 0 && number(7)? == 0 && number(3)? & UP != 0;
+        let whole = number(1)? == 0 && number(7)? == 0 && number(3)? & (UP | REJECT) == UP;
         // As it lies in memory.
         whole.then_some(Ipv4Addr::from(number(2)?.to_ne_bytes()))
     };
@@ -90,7 +110,6 @@ fn gateways4(table: &str) -> Vec<Ipv4Addr> {
 
 /// Whether there is a default route, by `/proc/net/ipv6_route`.
 fn has_route6(table: &str) -> bool {
-    const REJECT: u32 = 0x200;
     table.lines().any(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [to, length, .., flags, _device] = words[..] else {
@@ -146,7 +165,7 @@ fn one_answers(servers: &[IpAddr]) -> bool {
     })
 }
 
-fn answers(server: IpAddr) -> std::io::Result<bool> {
+fn answers(server: IpAddr) -> io::Result<bool> {
     let any: IpAddr = match server {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -154,7 +173,7 @@ fn answers(server: IpAddr) -> std::io::Result<bool> {
     let socket = UdpSocket::bind((any, 0))?;
     socket.connect(SocketAddr::new(server, DNS))?;
     let mut number = [0; 2];
-    getrandom::fill(&mut number).map_err(std::io::Error::other)?;
+    getrandom::fill(&mut number).map_err(io::Error::other)?;
     socket.send(&question(number))?;
     let end = Instant::now() + PATIENCE;
     let mut answer = [0; 512];
@@ -181,12 +200,19 @@ fn question(number: [u8; 2]) -> [u8; 17] {
     ]
 }
 
-/// Whether an answer says that there is no error; none to that question: `None`.
+/// Whether an answer names one who serves the root; none to that question: `None`. Filters and
+/// portals answer, too, and name nobody.
 fn is_answer(octets: &[u8], number: [u8; 2]) -> Option<bool> {
-    let [a, b, flags, code, ..] = *octets else {
+    let (head, rest) = octets.split_at_checked(12)?;
+    if head[..2] != number || head[2] & 0x80 == 0 {
         return None;
+    }
+    // Behind the question, which is given back: the root, or where it was named before; NS, IN.
+    let record = match rest.get(5..) {
+        Some([0, record @ ..] | [0xc0, 12, record @ ..]) => record,
+        _ => return Some(false),
     };
-    ([a, b] == number && flags & 0x80 != 0 && octets.len() >= 12).then_some(code & 15 == 0)
+    Some(head[3] & 15 == 0 && record.starts_with(&[0, 2, 0, 1]))
 }
 
 #[cfg(test)]
@@ -201,6 +227,7 @@ mod tests {
              wan0\t00000000\t{gateway:08X}\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
              ppp0\t00000000\t00000000\t0001\t0\t0\t5\t00000000\t0\t0\t0\n\
              down\t00000000\t00000001\t0002\t0\t0\t0\t00000000\t0\t0\t0\n\
+             *\t00000000\t00000000\t0201\t0\t0\t0\t00000000\t0\t0\t0\n\
              lan0\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n\
              half\t00000000\t00000001\t0003\t0\t0\t0\t00000080\t0\t0\t0\nbroken\n"
         );
@@ -241,13 +268,31 @@ mod tests {
     }
 
     #[test]
+    fn a_pipe_is_not_waited_for() {
+        let path = std::env::temp_dir().join(format!("weir-reach-{}", std::process::id()));
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRUSR).unwrap();
+        let read = plain(&path);
+        fs::remove_file(&path).unwrap();
+        assert_eq!(read.unwrap(), "");
+    }
+
+    #[test]
     fn answers_are_told_from_others() {
-        let mut answer = [0_u8; 12];
-        answer[..4].copy_from_slice(&[7, 9, 0x81, 0x80]);
+        // As dnsmasq gives it.
+        let mut answer = question([7, 9]).to_vec();
+        answer[2..4].copy_from_slice(&[0x81, 0x80]);
+        answer[7] = 1;
+        assert_eq!(is_answer(&answer, [7, 9]), Some(false), "nobody is named");
+        let empty = answer.clone();
+        answer.extend([0xc0, 12, 0, 2, 0, 1, 0, 0, 0, 60, 0, 1, 0]);
         assert_eq!(is_answer(&answer, [7, 9]), Some(true));
         assert_eq!(is_answer(&answer, [7, 8]), None);
         assert_eq!(is_answer(&answer[..11], [7, 9]), None);
         assert_eq!(is_answer(&question([7, 9]), [7, 9]), None, "a question");
+        let address = [&empty[..], &[0, 0, 1, 0, 1]].concat();
+        assert_eq!(is_answer(&address, [7, 9]), Some(false), "an address");
+        let whole = [&empty[..], &[0, 0, 2, 0, 1]].concat();
+        assert_eq!(is_answer(&whole, [7, 9]), Some(true));
         answer[3] = 0x85;
         assert_eq!(is_answer(&answer, [7, 9]), Some(false), "refused");
     }

@@ -36,6 +36,8 @@ const BOUNDS: (u64, u64) = (5, 86_400);
 const LOOKS: Duration = Duration::from_secs(1);
 /// How long an answer may take to whoever asked, where the address that it goes by is about to go.
 const ANSWERED: Duration = Duration::from_secs(1);
+/// How long what is being done may take when the process is told to end.
+const LAST: Duration = Duration::from_secs(10);
 /// Bytes of the longest choices.
 pub const LONGEST: usize = 64 * 1024;
 
@@ -45,7 +47,8 @@ pub fn run(setup: &Setup, config: Option<&Path>) -> Result<(), Error> {
     let failed =
         |error: std::io::Error| Error::because("signals cannot be caught", &error, "report this");
     let place = Place::new(setup);
-    crate::event_loop()?.block_on(async {
+    let runtime = crate::event_loop()?;
+    let ended = runtime.block_on(async {
         let listener = Listener::bind(&setup.socket).map_err(|error| {
             let hint = "end the other one, or name another socket: `socket` under [setup]";
             Error::because("the setup process cannot listen", &error, hint)
@@ -65,7 +68,10 @@ pub fn run(setup: &Setup, config: Option<&Path>) -> Result<(), Error> {
             _ = interrupt.recv() => {}
         }
         Ok(())
-    })
+    });
+    // What is being done may end; whoever waits for something that never comes does not hold it up.
+    runtime.shutdown_timeout(LAST);
+    ended
 }
 
 /// Undoes what nobody confirms, for ever: the second to do so, beside the guard of each change.
