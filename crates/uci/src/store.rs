@@ -2,16 +2,16 @@
 
 mod disk;
 mod opened;
+mod waiting;
 
 use crate::{
     change::{Change, Verb},
     error::Error,
     names::is_file,
     package::{Package, Strictness},
-    scan::whole,
 };
-use disk::{failed, lock, lock_current, sweep, trusted, write};
-use nix::fcntl::FlockArg;
+use disk::{failed, lock, sweep, trusted, write};
+use nix::fcntl::{Flock, FlockArg};
 pub use opened::Opened;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -116,16 +116,15 @@ impl Store {
     pub fn open(&self, name: &str) -> Result<Opened, Error> {
         let (path, waits) = self.path(name)?;
         if !path.is_file() {
-            return Err(Error::NotFound(format!("file {}", path.display())));
+            return Err(absent(&path));
         }
-        let file = lock(
-            File::open(&path).map_err(failed(&path))?,
-            FlockArg::LockShared,
-            &path,
-        )?;
+        // Held until the changes are read: a commit in between would take them away, or leave them
+        // to be made once more.
+        let file = lock(&path, OpenOptions::new().read(true), FlockArg::LockShared)?;
+        let file = file.ok_or_else(|| absent(&path))?;
         let package = self.read(&path, &file)?;
-        drop(file);
-        self.with_changes(package, path, waits)
+        let (opened, _) = self.with_changes(package, path, waits, FlockArg::LockShared)?;
+        Ok(opened)
     }
 
     fn path(&self, name: &str) -> Result<(PathBuf, bool), Error> {
@@ -151,28 +150,27 @@ impl Store {
         Package::read_as(&name, &text, self.strictness)
     }
 
+    /// Makes the changes that wait. The last folder's file of them comes along, locked.
     fn with_changes(
         &self,
         mut package: Package,
         path: PathBuf,
         waits: bool,
-    ) -> Result<Opened, Error> {
+        how: FlockArg,
+    ) -> Result<(Opened, Option<Flock<File>>), Error> {
         let mut changes = Vec::new();
+        let mut last = None;
         if waits {
-            for folder in &self.changes {
-                let file = folder.join(package.name());
-                // Nobody waits for what writes into a pipe.
-                if file.exists() && !file.is_file() {
-                    continue;
+            let name = package.name();
+            let (folder, others) = self.changes.split_last().expect("there is always one");
+            for folder in others {
+                if let Some((found, _)) = waiting::read(folder, name, FlockArg::LockShared)? {
+                    changes.extend(found);
                 }
-                match fs::read(&file) {
-                    Ok(text) => {
-                        trusted(folder)?;
-                        changes.extend(Change::read(package.name(), &text));
-                    }
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    Err(error) => return Err(failed(&file)(error)),
-                }
+            }
+            if let Some((found, file)) = waiting::read(folder, name, how)? {
+                changes.extend(found);
+                last = Some(file);
             }
             // What cannot be done any more, as the file was changed by others, is left out, as
             // libuci does.
@@ -180,12 +178,13 @@ impl Store {
                 let _ = change.apply(&mut package);
             }
         }
-        Ok(Opened {
+        let opened = Opened {
             package,
             changes,
             path,
             waits,
-        })
+        };
+        Ok((opened, last))
     }
 
     /// Makes a change, and writes it where changes wait; those of a file elsewhere into the file.
@@ -238,26 +237,14 @@ impl Store {
         trusted(folder)?;
         let path = folder.join(opened.package.name());
         let mode = fs::metadata(&opened.path).map_or(0o600, |data| data.mode() & 0o777);
-        let file = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(mode)
-            .open(&path)
-            .map_err(failed(&path))?;
-        let mut file = lock(file, FlockArg::LockExclusive, &path)?;
+        let mut open = OpenOptions::new();
+        open.read(true).append(true).create(true).mode(mode);
         let name = opened.package.name();
         let lines: Vec<u8> = changes
             .iter()
             .flat_map(|change| change.line(name))
             .collect();
-        // What was cut off, by a full disk, would take the next line with it.
-        let written = fs::read(&path).map_err(failed(&path))?;
-        let before = u64::try_from(whole(&written)).unwrap_or(u64::MAX);
-        file.set_len(before).map_err(failed(&path))?;
-        file.write_all(&lines).map_err(|error| {
-            let _ = file.set_len(before);
-            failed(&path)(error)
-        })
+        waiting::append(&path, &open, &lines)
     }
 
     /// Writes what waits into the file. The file is the old one or the new one at any time.
@@ -266,9 +253,11 @@ impl Store {
     /// [`Error::NotFound`], [`Error::Syntax`], [`Error::Io`].
     pub fn commit(&self, name: &str) -> Result<(), Error> {
         let (path, waits) = self.path(name)?;
-        let file = lock_current(&path)?;
+        let mut open = OpenOptions::new();
+        open.read(true).write(true);
+        let file = lock(&path, &open, FlockArg::LockExclusive)?.ok_or_else(|| absent(&path))?;
         let package = self.read(&path, &file)?;
-        let opened = self.with_changes(package, path, waits)?;
+        let (opened, last) = self.with_changes(package, path, waits, FlockArg::LockExclusive)?;
         if opened.changes.is_empty() {
             return Ok(());
         }
@@ -276,16 +265,13 @@ impl Store {
         sweep(&opened.path);
         opened.put()?;
         // Only now: whoever is stopped in between has made the changes, and finds them waiting once
-        // more.
-        let folder = self.changes.last().expect("there is always one");
-        let waiting = folder.join(opened.package.name());
-        match OpenOptions::new().write(true).open(&waiting) {
-            Ok(file) => lock(file, FlockArg::LockExclusive, &waiting)?
-                .set_len(0)
-                .map_err(failed(&waiting)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(failed(&waiting)(error)),
+        // more. Locked since they were read: what others add comes behind.
+        if let Some(file) = last {
+            let folder = self.changes.last().expect("there is always one");
+            let path = folder.join(name);
+            file.set_len(0).map_err(failed(&path))?;
         }
+        Ok(())
     }
 
     /// Forgets changes that wait: of the package, of a section, or of an option.
@@ -306,12 +292,11 @@ impl Store {
         }
         let name = opened.package.name();
         let path = self.changes.last().expect("there is always one").join(name);
-        let file = match OpenOptions::new().read(true).write(true).open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(failed(&path)(error)),
+        let mut open = OpenOptions::new();
+        open.read(true).write(true);
+        let Some(mut file) = lock(&path, &open, FlockArg::LockExclusive)? else {
+            return Ok(());
         };
-        let mut file = lock(file, FlockArg::LockExclusive, &path)?;
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(failed(&path))?;
         let kept = Change::read(name, &text).into_iter().filter(|change| {
@@ -391,4 +376,8 @@ impl Store {
             &crate::export(package, false, crate::Names::Extended),
         )
     }
+}
+
+fn absent(path: &Path) -> Error {
+    Error::NotFound(format!("file {}", path.display()))
 }

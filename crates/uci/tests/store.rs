@@ -3,7 +3,7 @@
 use std::{
     fs,
     path::PathBuf,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
 };
 use weir_uci::{Change, Error, Opened, Store, Verb};
 
@@ -153,4 +153,53 @@ fn a_name_that_another_section_would_get_is_not_written() {
     change(Verb::Rename, &name, "second").expect("another name");
     store.commit("t").expect("a file");
     assert!(place.read("config/t").contains("config b 'second'"));
+}
+
+/// What others write, or read, while a commit is on its way is neither lost nor there twice.
+#[test]
+fn what_is_set_beside_commits_is_kept_once() {
+    const COUNT: usize = 200;
+    let place = Place::new("config a 'lan'\n");
+    let done = AtomicBool::new(false);
+    let list = || -> Vec<String> {
+        let opened = place.opened();
+        let section = opened.package.sections().first().expect("a section");
+        let list = section.options.iter().find(|option| option.name == "l");
+        let values = list.map(|list| list.values()).into_iter().flatten();
+        values
+            .map(|value| String::from_utf8_lossy(value).into_owned())
+            .collect()
+    };
+    let meant: Vec<String> = (0..COUNT).map(|n| n.to_string()).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    place.store().commit("t").expect("a commit");
+                }
+            });
+        }
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                let read = list();
+                assert!(meant.starts_with(&read), "{read:?}");
+            }
+        });
+        let written = (0..COUNT).try_for_each(|n| {
+            let store = place.store();
+            let change = Change {
+                verb: Verb::AddList,
+                section: "lan".to_owned(),
+                option: Some("l".to_owned()),
+                value: Some(n.to_string().into()),
+            };
+            store.change(&mut store.open("t")?, &change)
+        });
+        // Before anything may fail: they would go on for ever.
+        done.store(true, Ordering::Relaxed);
+        written.expect("changes");
+    });
+    place.store().commit("t").expect("a commit");
+    assert_eq!(list(), meant);
+    assert_eq!(place.read("changes/t"), "");
 }

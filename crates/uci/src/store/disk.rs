@@ -35,30 +35,31 @@ pub(super) fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
     })
 }
 
-/// Locks the file that has this name once the lock is held: another commit may have put a new one
-/// there.
-pub(super) fn lock_current(path: &Path) -> Result<Flock<File>, Error> {
+/// Opens and locks the file that has this name once the lock is held: another may have been put
+/// there meanwhile. Nothing where there is none.
+pub(super) fn lock(
+    path: &Path,
+    open: &OpenOptions,
+    how: FlockArg,
+) -> Result<Option<Flock<File>>, Error> {
     loop {
-        let file = match OpenOptions::new().read(true).write(true).open(path) {
+        let file = match open.open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(Error::NotFound(format!("file {}", path.display())));
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(path)(error)),
         };
-        let file = lock(file, FlockArg::LockExclusive, path)?;
-        let (held, named) = (
-            file.metadata().map_err(failed(path))?,
-            fs::metadata(path).map_err(failed(path))?,
-        );
-        if (held.dev(), held.ino()) == (named.dev(), named.ino()) {
-            return Ok(file);
+        let file = Flock::lock(file, how).map_err(|(_, error)| failed(path)(error.into()))?;
+        let held = file.metadata().map_err(failed(path))?;
+        match fs::metadata(path) {
+            Ok(named) if (held.dev(), held.ino()) == (named.dev(), named.ino()) => {
+                return Ok(Some(file));
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed(path)(error));
+            }
+            _ => {}
         }
     }
-}
-
-pub(super) fn lock(file: File, how: FlockArg, path: &Path) -> Result<Flock<File>, Error> {
-    Flock::lock(file, how).map_err(|(_, error)| failed(path)(error.into()))
 }
 
 /// Whether a folder of changes is ours: `/tmp` is for everybody, and what waits there will be

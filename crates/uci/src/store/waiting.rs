@@ -1,0 +1,52 @@
+//! Files of changes that wait for a commit.
+//!
+//! Locks are taken in one order, so that none waits for ever: that of the configuration file, then
+//! that of the last folder's file of changes; those in other folders only while they are read.
+
+use super::disk::{failed, lock, trusted};
+use crate::{change::Change, error::Error, scan::whole};
+use nix::fcntl::{Flock, FlockArg};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    path::Path,
+};
+
+/// Changes, and the file that they are in.
+pub(super) type Waiting = (Vec<Change>, Flock<File>);
+
+/// Reads the changes of a package in a folder. They stay as they are while the lock is held.
+pub(super) fn read(folder: &Path, package: &str, how: FlockArg) -> Result<Option<Waiting>, Error> {
+    let path = folder.join(package);
+    match fs::metadata(&path) {
+        Ok(data) if data.is_file() => trusted(folder)?,
+        // Nobody waits for what writes into a pipe.
+        Ok(_) => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed(&path)(error)),
+    }
+    let mut open = OpenOptions::new();
+    open.read(true)
+        .write(matches!(how, FlockArg::LockExclusive));
+    let Some(mut file) = lock(&path, &open, how)? else {
+        return Ok(None);
+    };
+    let mut text = Vec::new();
+    file.read_to_end(&mut text).map_err(failed(&path))?;
+    Ok(Some((Change::read(package, &text), file)))
+}
+
+/// Writes lines behind those that wait.
+pub(super) fn append(path: &Path, open: &OpenOptions, lines: &[u8]) -> Result<(), Error> {
+    let file = lock(path, open, FlockArg::LockExclusive)?;
+    let mut file = file.ok_or_else(|| failed(path)(io::ErrorKind::NotFound.into()))?;
+    let mut written = Vec::new();
+    file.read_to_end(&mut written).map_err(failed(path))?;
+    // What was cut off, by a full disk, would take the next line with it.
+    let before = u64::try_from(whole(&written)).unwrap_or(u64::MAX);
+    file.set_len(before).map_err(failed(path))?;
+    file.write_all(lines).map_err(|error| {
+        let _ = file.set_len(before);
+        failed(path)(error)
+    })
+}
