@@ -160,11 +160,9 @@ impl Server {
     }
 
     /// What tells this from any other state of it. netifd and procd start a server anew only where
-    /// an option is another: whoever was let in stays in till then.
-    pub(crate) fn mark(&self) -> String {
-        let digest = digest(&SHA256, self.file().as_bytes());
-        let octets = digest.as_ref().iter().take(8);
-        octets.map(|octet| format!("{octet:02x}")).collect()
+    /// an option is another: whoever was let in stays in till then, and keys are those of before.
+    pub(crate) fn mark(&self, keys: &str) -> String {
+        mark_of(&format!("{}{keys}", self.file()))
     }
 
     /// All files that follow from the configuration, by their names in [`FOLDER`].
@@ -208,6 +206,13 @@ impl Server {
     }
 }
 
+/// What tells a text from any other, and nothing else of it.
+pub fn mark_of(text: &str) -> String {
+    let digest = digest(&SHA256, text.as_bytes());
+    let octets = digest.as_ref().iter().take(8);
+    octets.map(|octet| format!("{octet:02x}")).collect()
+}
+
 /// The tunnel carries no IPv6, and nothing is to go past it: the client sends it there (by an address
 /// that is never used), and answers by itself that there is no way (openvpn(8), `block-ipv6`).
 const NO_IPV6: &str = "ifconfig-ipv6 fd77:6569:7200::2/64 fd77:6569:7200::1\nblock-ipv6\n";
@@ -248,9 +253,21 @@ pub fn static_key(random: &[u8; 256]) -> String {
     text
 }
 
+/// Whether this is such a key, comments before it or not.
+pub fn is_static_key(text: &str) -> bool {
+    let body = || {
+        let (_, rest) = text.split_once("-----BEGIN OpenVPN Static key V1-----")?;
+        Some(rest.split_once("-----END OpenVPN Static key V1-----")?.0)
+    };
+    body().is_some_and(|body| {
+        let digits: String = body.split_whitespace().collect();
+        digits.len() == 512 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{common_name, is_common_name, static_key};
+    use super::{common_name, is_common_name, is_static_key, static_key};
 
     #[test]
     fn names_in_certificates_are_names_of_files() {
@@ -283,5 +300,8 @@ mod tests {
         assert_eq!(lines[0], "-----BEGIN OpenVPN Static key V1-----");
         assert_eq!(lines[17], "-----END OpenVPN Static key V1-----");
         assert!(lines[1..17].iter().all(|line| *line == "ab".repeat(16)));
+        assert!(is_static_key(&format!("# 2048 bit\n{text}")));
+        assert!(!is_static_key("") && !is_static_key(&text[..300]));
+        assert!(!is_static_key(&text.replacen('a', "g", 1)));
     }
 }

@@ -218,3 +218,21 @@ fn files_are_as_expected() {
     }
     assert_eq!(all, std::fs::read_to_string(path).unwrap_or_default());
 }
+
+/// Keys that the server keeps in its memory are another state of it, and who has files is told.
+#[test]
+fn other_keys_are_another_state_of_the_server() {
+    let mut facts = facts(25);
+    let empty = good(&with("", &[]), &fresh("25.12"), &facts).config;
+    let first = good(&with("", &["a"]), &fresh("25.12"), &facts).config;
+    facts.openvpn_keys = "00".to_owned();
+    let second = good(&with("", &["a"]), &first, &facts);
+    assert_ne!(mark(&first), mark(&second.config));
+    assert_eq!(said(&second), [""; 0]);
+    facts.openvpn_anew = true;
+    let lan = document("[lan]\naddress = \"192.168.77.1/24\"");
+    assert!(said(&good(&lan, &first, &facts)).contains(&"openvpn-authority"));
+    // Nobody had a file.
+    let none = good(&with("", &["a"]), &empty, &facts);
+    assert!(!said(&none).contains(&"openvpn-authority"));
+}

@@ -153,3 +153,55 @@ fn the_page_lets_clients_of_openvpn_in() {
         assert!(!router.path("etc/openvpn/weir/clients/.folder").exists());
     }
 }
+
+/// Whoever may have read the authority's key is out with the next change, and all services that keep
+/// the former one in their memory are told.
+#[test]
+fn another_authority_has_the_server_started_anew_and_all_clients_told() {
+    for (release, package) in [("24.10", "openvpn"), ("25.12", "network")] {
+        let mut router = router(release);
+        let client = router.serve();
+        let send = |path: &str, body: &Value| send(&client, path, body);
+        let choices = json!({ "format": 1, "openvpn": {
+            "on": true, "endpoint": "linde.example", "clients": [{ "name": "Laptop" }]
+        } });
+        let apply = || {
+            let done = send("/v1/setup/apply", &json!({ "choices": choices })).expect("applied");
+            send("/v1/setup/confirm", &json!({})).expect("confirmed");
+            done
+        };
+        apply();
+        let names = [
+            "ca.crt",
+            "ca.key",
+            "server.crt",
+            "server.key",
+            "tls-crypt.key",
+        ];
+        let key = |name: &str| router.read(&format!("etc/openvpn/weir/{name}"));
+        let before = names.map(key);
+        fs::remove_file(router.path("etc/openvpn/weir/ca.key")).expect("a key");
+        let plan = send("/v1/setup/plan", &json!({ "choices": choices })).expect("a plan");
+        let text = plan.to_string();
+        for part in ["openvpn.authority", ".echo", "openvpn-authority"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let done = apply();
+        let file = done["once"][0]["file"].as_str().expect("a file");
+        for (name, before) in names.iter().zip(before) {
+            assert_ne!(key(name), before, "{name}");
+        }
+        assert!(
+            file.contains(key("ca.crt").trim_end())
+                && file.contains(key("tls-crypt.key").trim_end())
+        );
+        let path = router.path(&format!("etc/config/{package}"));
+        let changed = done["change"]["files"].as_array().expect("files");
+        assert!(
+            changed.contains(&json!(path)),
+            "{package} is not told: {done}"
+        );
+        let plan = send("/v1/setup/plan", &json!({ "choices": choices })).expect("a plan");
+        assert_eq!(plan["lines"], json!([]));
+    }
+}

@@ -120,13 +120,18 @@ pub struct OpenVpnFiles {
 }
 
 /// Makes them. `folder` is OpenVPN's; nothing in it is written.
-pub fn of_openvpn(folder: &Path, config: &Config, made: &Made) -> Result<OpenVpnFiles, Error> {
+pub fn of_openvpn(
+    folder: &Path,
+    config: &Config,
+    made: &Made,
+    authority: Option<&Authority>,
+) -> Result<OpenVpnFiles, Error> {
     let server = Server::of(config);
     let mut all = OpenVpnFiles::default();
-    if let Some(server) = server.as_ref().filter(|_| cfg!(feature = "openvpn")) {
-        let mut authority = Authority::open(folder)?;
-        all.files.append(&mut authority.files);
-        let new = |name: &String| made.openvpn.contains(name);
+    if let (Some(server), Some(authority)) = (&server, authority) {
+        all.files.extend(authority.files.iter().cloned());
+        // What others have is of no use any more where the authority is another.
+        let new = |name: &String| authority.is_new || made.openvpn.contains(name);
         for client in server.clients.iter().filter(|c| new(&c.common_name)) {
             let own = authority.client(folder, &client.common_name)?;
             all.once.push(SetupClient {
