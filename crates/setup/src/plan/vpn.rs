@@ -23,6 +23,7 @@ impl Planner<'_> {
         let Some(network) = Inside::read_network(&vpn.network)
             .filter(|network| (16..=29).contains(&network.length))
             .filter(|network| network.network() == network.address)
+            .filter(|network| Inside::read(&network.first().to_string()).is_some())
         else {
             return self.wrong("openvpn.network", &Wrong::NotAnAddress);
         };

@@ -142,6 +142,27 @@ fn what_clients_cannot_be_is_refused() {
         openvpn("endpoint = \"a b\""),
         ("openvpn.endpoint".to_owned(), "not-a-name".to_owned())
     );
+    for network in [
+        "127.0.0.0/24",
+        "224.0.0.0/24",
+        "240.0.0.0/24",
+        "255.255.255.0/24",
+        "0.0.0.0/24",
+    ] {
+        let problem = openvpn(&format!("network = \"{network}\""));
+        let wrong = ("openvpn.network", "not-a-network");
+        assert_eq!((&*problem.0, &*problem.1), wrong, "{network}");
+    }
+    for tunnel in ["openvpn", "wireguard"] {
+        let text = format!("[{tunnel}]\non = true\nendpoint = \"a.example:1195\"\n");
+        let key = "private_key = \"yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\"\n";
+        let key = if tunnel == "openvpn" { "" } else { key };
+        let (field, problem) = refused(&format!("{text}{key}"), &fresh);
+        assert_eq!(
+            (field, &*problem),
+            (format!("{tunnel}.endpoint"), "not-a-name")
+        );
+    }
     // Nobody made one a certificate.
     assert_eq!(openvpn("clients = [{name = \"a\"}]").1, "required");
     for (names, problem) in [
