@@ -183,11 +183,6 @@ impl Server {
     /// A client's file, all in one.
     pub fn client(&self, keys: &Keys<'_>) -> String {
         let endpoint = self.endpoint.trim_matches(['[', ']']);
-        let endpoint = if endpoint.is_empty() {
-            "router.example"
-        } else {
-            endpoint
-        };
         let mut file = format!(
             "client\ndev tun\nproto udp\nremote {endpoint} {}\nnobind\nresolv-retry infinite\n\
              persist-tun\nremote-cert-tls server\nverify-x509-name {SERVER} name\n\
@@ -204,6 +199,27 @@ impl Server {
         }
         file
     }
+}
+
+/// Lets nobody in by a former configuration who may not come in now: a device that was lost stays
+/// out. Gives their names.
+pub fn keep_out(now: &Config, former: &mut Config, keys: &str) -> Vec<String> {
+    let known = Server::of(now).map_or_else(Vec::new, |server| server.clients);
+    let Some(server) = Server::of(former) else {
+        return Vec::new();
+    };
+    let is_in = |client: &Client| known.iter().any(|c| c.common_name == client.common_name);
+    let (stay, gone): (Vec<_>, Vec<_>) = server.clients.into_iter().partition(is_in);
+    let lines: Vec<String> = stay.iter().map(Client::line).collect();
+    let all: Vec<_> = places(former).collect();
+    for &(package, section) in all.iter().filter(|_| !gone.is_empty()) {
+        former.set_list(package, section, "weir_client", &lines);
+    }
+    // Its keys are those of now, too.
+    if let (Some(server), Some((package, section))) = (Server::of(former), all.first()) {
+        former.set(package, section, "echo", &server.mark(keys));
+    }
+    gone.into_iter().map(|client| client.name).collect()
 }
 
 /// What tells a text from any other, and nothing else of it.

@@ -205,3 +205,71 @@ fn another_authority_has_the_server_started_anew_and_all_clients_told() {
         assert_eq!(plan["lines"], json!([]));
     }
 }
+
+#[test]
+fn a_file_by_which_nobody_finds_the_router_is_not_told() {
+    let mut router = router("25.12");
+    let client = router.serve();
+    for tunnel in ["openvpn", "wireguard"] {
+        let choices =
+            |clients: Value| json!({ "format": 1, tunnel: { "on": true, "clients": clients } });
+        let plan = |clients: Value| {
+            let asked = json!({ "choices": choices(clients) });
+            let plan = send(&client, "/v1/setup/plan", &asked).expect("a plan");
+            plan["problems"].clone()
+        };
+        assert_eq!(plan(json!([])), json!([]));
+        let problems = plan(json!([{ "name": "Laptop" }]));
+        assert_eq!(
+            problems[0]["field"],
+            format!("{tunnel}.endpoint"),
+            "{problems}"
+        );
+        assert_eq!(problems[0]["problem"], "required");
+        // Whose key is known gets no file here.
+        let key = "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=";
+        if tunnel == "wireguard" {
+            let known = json!([{ "name": "Laptop", "public_key": key }]);
+            assert_eq!(plan(known), json!([]));
+        }
+    }
+}
+
+/// A device is lost, and taken out of the list: no former configuration lets it in again.
+#[test]
+fn a_former_configuration_lets_no_lost_device_in() {
+    for (release, package) in [("24.10", "openvpn"), ("25.12", "network")] {
+        let mut router = router(release);
+        let client = router.serve();
+        let apply = |port: u16, names: &[&str]| {
+            let names: Vec<_> = names.iter().map(|name| json!({ "name": name })).collect();
+            let choices = json!({ "format": 1, "openvpn": {
+                "on": true, "port": port, "endpoint": "linde.example", "clients": names
+            } });
+            send(&client, "/v1/setup/apply", &json!({ "choices": choices })).expect("applied");
+            send(&client, "/v1/setup/confirm", &json!({})).expect("confirmed");
+        };
+        apply(1194, &["Laptop", "Lost"]);
+        apply(1195, &["Laptop", "Lost"]);
+        apply(1195, &["Laptop"]);
+        let said = router.done(&["revert", "2"]);
+        assert!(said.contains("Lost stays out"), "{said}");
+        let text = router.read(&format!("etc/config/{package}"));
+        assert!(text.contains("1194") && text.contains("Laptop"), "{text}");
+        assert!(!text.contains("Lost"), "{text}");
+        let conf = router.read("etc/openvpn/weir/server.conf");
+        assert!(
+            conf.contains("port 1194") && !conf.contains("lost-"),
+            "{conf}"
+        );
+        let mut all = files(&router);
+        all.retain(|path| path.to_string_lossy().contains("lost-"));
+        assert!(all.is_empty(), "{all:?}");
+        router.done(&["confirm"]);
+        // Nothing is left to be told to the server.
+        let found: Value = client.get("/v1/setup").expect("a router");
+        let asked = json!({ "choices": found["choices"] });
+        let plan = send(&client, "/v1/setup/plan", &asked).expect("a plan");
+        assert_eq!(plan["lines"], json!([]));
+    }
+}

@@ -49,6 +49,30 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// Refuses files that would be told once, and by which no client finds the router.
+    fn finds_the_router(&mut self) {
+        let other_keys = self.authority.as_ref().is_some_and(|all| all.is_new)
+            && Server::of(&self.plan.config).is_some_and(|server| !server.clients.is_empty());
+        let wireguard = self.choices.wireguard.as_ref();
+        let openvpn = self.choices.openvpn.as_ref();
+        for (field, endpoint, is_told) in [
+            (
+                "wireguard.endpoint",
+                wireguard.map(|tunnel| &tunnel.endpoint),
+                !self.made.wireguard.is_empty(),
+            ),
+            (
+                "openvpn.endpoint",
+                openvpn.map(|vpn| &vpn.endpoint),
+                !self.made.openvpn.is_empty() || other_keys,
+            ),
+        ] {
+            if is_told && endpoint.is_some_and(String::is_empty) {
+                self.plan.problems.push(Wrong::Required.at(field));
+            }
+        }
+    }
+
     /// The name of a client whose key was made here.
     pub fn without_key(&self) -> Option<&str> {
         let (first, _) = self.made.wireguard.first()?;
@@ -112,6 +136,7 @@ impl Desk {
             let problem = Wrong::Required.at("router.password");
             planned.plan.problems.push(problem);
         }
+        planned.finds_the_router();
         Ok(planned)
     }
 
@@ -223,6 +248,7 @@ impl Desk {
             files: openvpn.files,
             lines: planned.lines.clone(),
             once: clients::of_wireguard(config, &planned.choices, &planned.made),
+            notes: Vec::new(),
         };
         waiting.once.extend(openvpn.once);
         let packages = self.place.files(&planned.before, config)?;
