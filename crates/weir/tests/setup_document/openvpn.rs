@@ -154,8 +154,8 @@ fn the_page_lets_clients_of_openvpn_in() {
     }
 }
 
-/// Whoever may have read the authority's key is out with the next change, and all services that keep
-/// the former one in their memory are told.
+/// Whoever may have read the authority's key is out with the next change, and all services that
+/// keep the former one in their memory are told.
 #[test]
 fn another_authority_has_the_server_started_anew_and_all_clients_told() {
     for (release, package) in [("24.10", "openvpn"), ("25.12", "network")] {
@@ -233,6 +233,29 @@ fn a_file_by_which_nobody_finds_the_router_is_not_told() {
             assert_eq!(plan(known), json!([]));
         }
     }
+}
+
+/// A key that is cut off is made anew, and that is said; who has a file keeps it.
+#[test]
+fn a_broken_key_of_the_server_is_mended_and_shown() {
+    let router = router("25.12");
+    router.import(ON);
+    router.done(&["confirm"]);
+    router.write("etc/openvpn/weir/server.key", "");
+    let document = router.path("document.toml");
+    let shown = router.done(&["import", "--dry-run", document.to_str().expect("text")]);
+    assert!(shown.contains("+ openvpn.authority=(secret)"), "{shown}");
+    assert!(shown.contains("+ network.ovpn0.echo="), "{shown}");
+    router.import(ON);
+    router.done(&["confirm"]);
+    assert!(
+        router
+            .read("etc/openvpn/weir/server.key")
+            .contains("-----END")
+    );
+    let told = router.read("told");
+    assert_eq!(told.lines().last(), Some("network"), "{told}");
+    assert!(router.import(ON).contains("the router is that already"));
 }
 
 /// A device is lost, and taken out of the list: no former configuration lets it in again.
