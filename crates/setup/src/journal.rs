@@ -108,6 +108,25 @@ pub struct State {
     folder: PathBuf,
 }
 
+/// Whether a file holds a private key and nothing else.
+fn is_key(path: &Path) -> bool {
+    path.extension().is_some_and(|kind| kind == "key")
+}
+
+impl State {
+    /// Takes away the former private keys: no former state brings one back, and whoever reads the
+    /// state is not to have it.
+    fn forget_keys(&self) -> Result<(), Trouble> {
+        for (n, entry) in self.change.files.iter().enumerate() {
+            let kept = self.folder.join(format!("before-{n}"));
+            if is_key(&entry.path) && kept.exists() {
+                fs::remove_file(&kept).map_err(failed(&kept))?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Why a change could not be made.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
@@ -310,6 +329,9 @@ impl Journal {
             // Of no harm where it stays: it goes with the next one.
             let _ = fs::remove_dir_all(old.folder);
         }
+        for state in self.states()? {
+            state.forget_keys()?;
+        }
         Ok(pending.change)
     }
 
@@ -396,7 +418,8 @@ impl Journal {
         // From the newest back: the oldest of them says what a file was.
         let mut files: Vec<File> = Vec::new();
         for state in states.iter().filter(|state| state.change.number >= number) {
-            for (n, entry) in state.change.files.iter().enumerate() {
+            let all = state.change.files.iter().enumerate();
+            for (n, entry) in all.filter(|(_, entry)| !is_key(&entry.path)) {
                 let kept = state.folder.join(format!("before-{n}"));
                 let after = match entry.before {
                     Some(_) => Some(fs::read(&kept).map_err(failed(&kept))?),

@@ -160,11 +160,9 @@ impl Server {
     }
 
     /// What tells this from any other state of it. netifd and procd start a server anew only where
-    /// an option is another: whoever was let in stays in till then.
-    pub(crate) fn mark(&self) -> String {
-        let digest = digest(&SHA256, self.file().as_bytes());
-        let octets = digest.as_ref().iter().take(8);
-        octets.map(|octet| format!("{octet:02x}")).collect()
+    /// an option is another: whoever was let in stays in till then, and keys are those of before.
+    pub(crate) fn mark(&self, keys: &str) -> String {
+        mark_of(&format!("{}{keys}", self.file()))
     }
 
     /// All files that follow from the configuration, by their names in [`FOLDER`].
@@ -185,11 +183,6 @@ impl Server {
     /// A client's file, all in one.
     pub fn client(&self, keys: &Keys<'_>) -> String {
         let endpoint = self.endpoint.trim_matches(['[', ']']);
-        let endpoint = if endpoint.is_empty() {
-            "router.example"
-        } else {
-            endpoint
-        };
         let mut file = format!(
             "client\ndev tun\nproto udp\nremote {endpoint} {}\nnobind\nresolv-retry infinite\n\
              persist-tun\nremote-cert-tls server\nverify-x509-name {SERVER} name\n\
@@ -206,6 +199,34 @@ impl Server {
         }
         file
     }
+}
+
+/// Lets nobody in by a former configuration who may not come in now: a device that was lost stays
+/// out. Gives their names.
+pub fn keep_out(now: &Config, former: &mut Config, keys: &str) -> Vec<String> {
+    let known = Server::of(now).map_or_else(Vec::new, |server| server.clients);
+    let Some(server) = Server::of(former) else {
+        return Vec::new();
+    };
+    let is_in = |client: &Client| known.iter().any(|c| c.common_name == client.common_name);
+    let (stay, gone): (Vec<_>, Vec<_>) = server.clients.into_iter().partition(is_in);
+    let lines: Vec<String> = stay.iter().map(Client::line).collect();
+    let all: Vec<_> = places(former).collect();
+    for &(package, section) in all.iter().filter(|_| !gone.is_empty()) {
+        former.set_list(package, section, "weir_client", &lines);
+    }
+    // Its keys are those of now, too.
+    if let (Some(server), Some((package, section))) = (Server::of(former), all.first()) {
+        former.set(package, section, "echo", &server.mark(keys));
+    }
+    gone.into_iter().map(|client| client.name).collect()
+}
+
+/// What tells a text from any other, and nothing else of it.
+pub fn mark_of(text: &str) -> String {
+    let digest = digest(&SHA256, text.as_bytes());
+    let octets = digest.as_ref().iter().take(8);
+    octets.map(|octet| format!("{octet:02x}")).collect()
 }
 
 /// The tunnel carries no IPv6, and nothing is to go past it: the client sends it there (by an address
@@ -248,9 +269,21 @@ pub fn static_key(random: &[u8; 256]) -> String {
     text
 }
 
+/// Whether this is such a key, comments before it or not.
+pub fn is_static_key(text: &str) -> bool {
+    let body = || {
+        let (_, rest) = text.split_once("-----BEGIN OpenVPN Static key V1-----")?;
+        Some(rest.split_once("-----END OpenVPN Static key V1-----")?.0)
+    };
+    body().is_some_and(|body| {
+        let digits: String = body.split_whitespace().collect();
+        digits.len() == 512 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{common_name, is_common_name, static_key};
+    use super::{common_name, is_common_name, is_static_key, static_key};
 
     #[test]
     fn names_in_certificates_are_names_of_files() {
@@ -283,5 +316,8 @@ mod tests {
         assert_eq!(lines[0], "-----BEGIN OpenVPN Static key V1-----");
         assert_eq!(lines[17], "-----END OpenVPN Static key V1-----");
         assert!(lines[1..17].iter().all(|line| *line == "ab".repeat(16)));
+        assert!(is_static_key(&format!("# 2048 bit\n{text}")));
+        assert!(!is_static_key("") && !is_static_key(&text[..300]));
+        assert!(!is_static_key(&text.replacen('a', "g", 1)));
     }
 }

@@ -27,6 +27,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::choices::Choices;
+use crate::openvpn::Server;
 pub use air::{Air, Channel};
 pub use config::Config;
 pub use network::Inside;
@@ -59,6 +60,11 @@ pub struct Facts {
     pub policy: Policy,
     /// How hard the password of the choices is to guess, 0 to 4, where somebody judged it.
     pub score: Option<u8>,
+    /// What tells the keys of its OpenVPN server from any others ([`crate::openvpn::mark_of`]).
+    /// Empty: it has none.
+    pub openvpn_keys: String,
+    /// Whether those are others than clients know.
+    pub openvpn_anew: bool,
 }
 
 /// What a radio can do.
@@ -150,6 +156,7 @@ impl Planner<'_> {
     /// `was` is the configuration as it was.
     fn choices(&mut self, choices: &Choices, was: &Config) {
         let before = self.lan_address();
+        let clients = Server::of(&self.config).map(|server| server.clients);
         if let Some(router) = &choices.router {
             self.part(|plan| plan.router(router));
         }
@@ -177,7 +184,7 @@ impl Planner<'_> {
         if let Some(firewall) = &choices.firewall {
             self.part(|plan| plan.firewall(firewall));
         }
-        self.openvpn_mark();
+        self.openvpn_mark(clients);
         if choices.firewall.is_none() && self.lan_address() != before {
             self.forwards_stay_inside();
         }

@@ -62,6 +62,9 @@ async function begin(page) {
   await page.locator(".detect .notice").waitFor();
 
   await on(page, "wifi");
+  // The router has radios, and no network yet.
+  await write(page, "#setup-wifi-networks-0-ssid", "Zur Linde");
+  await write(page, "#setup-wifi-networks-0-key", "four more horses");
   await on(page, "services");
   await press(page, "#group-lan > summary");
   await write(page, "#setup-lan-address", "192.168.77.1/24");

@@ -308,3 +308,45 @@ fn what_was_stopped_half_way_cannot_be_confirmed() {
         }
     }
 }
+
+/// A private key that was replaced comes back while the change may be taken back, and not later.
+#[test]
+fn former_private_keys_are_forgotten_when_a_change_stays() {
+    let place = Place::new();
+    let path = place.0.join("config/server.key");
+    fs::write(&path, "secret").expect("a key");
+    let file = || File {
+        path: path.clone(),
+        before: Some(b"secret".to_vec()),
+        after: Some(b"another".to_vec()),
+    };
+    let files = [place.files(), vec![file()]].concat();
+    let journal = place.journal();
+    let wish = Wish {
+        why: String::new(),
+        who: String::new(),
+        within: 60,
+        lines: Vec::new(),
+    };
+    let begin = || {
+        let pending = journal.begin(&wish, &files).expect("a change");
+        journal.apply(&pending).expect("applied");
+        journal.finish(pending.change.number).expect("finished");
+    };
+    begin();
+    journal.undo().expect("taken back");
+    assert_eq!(fs::read(&path).expect("a key"), b"secret");
+    begin();
+    journal.confirm().expect("confirmed");
+    let states = fs::read_dir(place.0.join("state/states")).expect("states");
+    for file in states
+        .flatten()
+        .flat_map(|state| fs::read_dir(state.path()).expect("a state"))
+    {
+        let text = fs::read_to_string(file.expect("a file").path()).expect("text");
+        assert!(!text.contains("secret"), "{text}");
+    }
+    let former = journal.before(1).expect("a state");
+    assert_eq!(former.len(), 3);
+    assert!(former.iter().all(|file| file.path != path));
+}

@@ -1,5 +1,7 @@
 //! What a value has to be.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use super::{Planner, Wrong};
 
 impl Planner<'_> {
@@ -45,8 +47,31 @@ impl Planner<'_> {
 
 /// Whether a text may be what a client finds the router by: a name, or an address. Empty: not known.
 pub fn is_endpoint(text: &str) -> bool {
-    let host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
-    text.len() <= 253 && text.chars().all(host)
+    let inner = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    if let Ok(address) = inner.unwrap_or(text).parse::<Ipv6Addr>() {
+        return !address.is_unspecified() && !address.is_multicast();
+    }
+    if let Ok(address) = text.parse::<Ipv4Addr>() {
+        return address.octets()[0] != 0 && !address.is_multicast() && !address.is_broadcast();
+    }
+    text.is_empty() || text.len() <= 253 && is_name(text)
+}
+
+/// Whether this is a host name of any number of labels (RFC 1123, section 2.1): the last one is no
+/// number, as that would be an address.
+fn is_name(text: &str) -> bool {
+    let label = |label: &str| {
+        let edge = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+        label.len() <= 63
+            && edge(label.bytes().next())
+            && edge(label.bytes().last())
+            && label
+                .bytes()
+                .all(|c| c.is_ascii_alphanumeric() || c == b'-')
+    };
+    text.split('.').all(label) && text.rsplit('.').next().is_some_and(is_host_name)
 }
 
 /// Whether a text holds a control character, of C0, C1, or one that turns the direction of writing.
@@ -176,6 +201,47 @@ mod tests {
         assert_eq!(ports("6000-6010"), Some((6000, 6010)));
         for wrong in ["0", "65536", "10-1", "-5", "1-", "", "+80", "80-90-100"] {
             assert_eq!(ports(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_a_router_is_found_by() {
+        let long = format!("{}.example", "a.".repeat(130));
+        for good in [
+            "",
+            "linde.example",
+            "roof-3",
+            "3.example.org",
+            "198.51.100.7",
+            "2001:db8::7",
+            "[2001:db8::7]",
+            "xn--mller-kva.example",
+        ] {
+            assert!(is_endpoint(good), "{good}");
+        }
+        for wrong in [
+            "vpn.example.org:1195",
+            "-x",
+            ".",
+            "a..b",
+            "a.",
+            "::",
+            "[::]",
+            "256.1.1.1",
+            "0.0.0.0",
+            "[2001:db8::7]:1194",
+            "[198.51.100.7]",
+            "[linde.example]",
+            "[2001:db8::7",
+            "224.0.0.1",
+            "ff02::1",
+            "1.2.3",
+            "a b",
+            "a_b",
+            "ü.example",
+            &long,
+        ] {
+            assert!(!is_endpoint(wrong), "{wrong}");
         }
     }
 

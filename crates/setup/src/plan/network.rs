@@ -67,6 +67,13 @@ impl Inside {
         Ipv4Addr::from(u32::from(self.address) & self.mask())
     }
 
+    /// The first address that a device can have, in this network.
+    pub fn first(self) -> Inside {
+        let first = u32::from(self.network()).saturating_add(1);
+        let address = Ipv4Addr::from(first);
+        Inside { address, ..self }
+    }
+
     /// How many addresses the network has for devices.
     pub fn room(self) -> u64 {
         let all = 1_u64 << (32 - u32::from(self.length));

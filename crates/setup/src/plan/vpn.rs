@@ -23,6 +23,7 @@ impl Planner<'_> {
         let Some(network) = Inside::read_network(&vpn.network)
             .filter(|network| (16..=29).contains(&network.length))
             .filter(|network| network.network() == network.address)
+            .filter(|network| Inside::read(&network.first().to_string()).is_some())
         else {
             return self.wrong("openvpn.network", &Wrong::NotAnAddress);
         };
@@ -164,15 +165,24 @@ impl Planner<'_> {
         self.say("services", "openvpn-off", &[], says);
     }
 
-    /// Marks what the server's file says, whatever part of the choices changed it.
-    pub(super) fn openvpn_mark(&mut self) {
+    /// Marks what the server's file says and which keys it has, whatever part of the choices
+    /// changed it. `known` are the clients of before.
+    pub(super) fn openvpn_mark(&mut self, known: Option<Vec<Client>>) {
         let Some(server) = Server::of(&self.config) else {
             return;
         };
+        let known = known.unwrap_or_default();
+        if self.facts.openvpn_anew && server.clients.iter().any(|c| known.contains(c)) {
+            let says = "OpenVPN gets other keys: no device comes in with the file it has, each \
+                        needs a new one. The page tells them once; a device without one is taken \
+                        out of the list, and added again.";
+            self.say("services", "openvpn-authority", &[], says.to_owned());
+        }
         let place = places(&self.config).next();
         if let Some((package, section)) = place {
             // An option of OpenVPN's that does nothing, as each release knows it.
-            self.config.set(package, section, "echo", &server.mark());
+            let mark = server.mark(&self.facts.openvpn_keys);
+            self.config.set(package, section, "echo", &mark);
         }
     }
 }

@@ -2,7 +2,7 @@
 //! languages.
 
 /// Of sentences ([`Sentence`](super::Sentence)).
-pub const SENTENCES: [&str; 44] = [
+pub const SENTENCES: [&str; 45] = [
     "mesh-open",
     "wifi-open",
     "wifi-other",
@@ -31,6 +31,7 @@ pub const SENTENCES: [&str; 44] = [
     "mesh",
     "mesh-none",
     "openvpn",
+    "openvpn-authority",
     "openvpn-client",
     "openvpn-client-gone",
     "openvpn-off",

@@ -142,6 +142,27 @@ fn what_clients_cannot_be_is_refused() {
         openvpn("endpoint = \"a b\""),
         ("openvpn.endpoint".to_owned(), "not-a-name".to_owned())
     );
+    for network in [
+        "127.0.0.0/24",
+        "224.0.0.0/24",
+        "240.0.0.0/24",
+        "255.255.255.0/24",
+        "0.0.0.0/24",
+    ] {
+        let problem = openvpn(&format!("network = \"{network}\""));
+        let wrong = ("openvpn.network", "not-a-network");
+        assert_eq!((&*problem.0, &*problem.1), wrong, "{network}");
+    }
+    for tunnel in ["openvpn", "wireguard"] {
+        let text = format!("[{tunnel}]\non = true\nendpoint = \"a.example:1195\"\n");
+        let key = "private_key = \"yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\"\n";
+        let key = if tunnel == "openvpn" { "" } else { key };
+        let (field, problem) = refused(&format!("{text}{key}"), &fresh);
+        assert_eq!(
+            (field, &*problem),
+            (format!("{tunnel}.endpoint"), "not-a-name")
+        );
+    }
     // Nobody made one a certificate.
     assert_eq!(openvpn("clients = [{name = \"a\"}]").1, "required");
     for (names, problem) in [
@@ -217,4 +238,22 @@ fn files_are_as_expected() {
         std::fs::write(&path, &all).unwrap();
     }
     assert_eq!(all, std::fs::read_to_string(path).unwrap_or_default());
+}
+
+/// Keys that the server keeps in its memory are another state of it, and who has files is told.
+#[test]
+fn other_keys_are_another_state_of_the_server() {
+    let mut facts = facts(25);
+    let empty = good(&with("", &[]), &fresh("25.12"), &facts).config;
+    let first = good(&with("", &["a"]), &fresh("25.12"), &facts).config;
+    facts.openvpn_keys = "00".to_owned();
+    let second = good(&with("", &["a"]), &first, &facts);
+    assert_ne!(mark(&first), mark(&second.config));
+    assert_eq!(said(&second), [""; 0]);
+    facts.openvpn_anew = true;
+    let lan = document("[lan]\naddress = \"192.168.77.1/24\"");
+    assert!(said(&good(&lan, &first, &facts)).contains(&"openvpn-authority"));
+    // Nobody had a file.
+    let none = good(&with("", &["a"]), &empty, &facts);
+    assert!(!said(&none).contains(&"openvpn-authority"));
 }

@@ -153,3 +153,146 @@ fn the_page_lets_clients_of_openvpn_in() {
         assert!(!router.path("etc/openvpn/weir/clients/.folder").exists());
     }
 }
+
+/// Whoever may have read the authority's key is out with the next change, and all services that
+/// keep the former one in their memory are told.
+#[test]
+fn another_authority_has_the_server_started_anew_and_all_clients_told() {
+    for (release, package) in [("24.10", "openvpn"), ("25.12", "network")] {
+        let mut router = router(release);
+        let client = router.serve();
+        let send = |path: &str, body: &Value| send(&client, path, body);
+        let choices = json!({ "format": 1, "openvpn": {
+            "on": true, "endpoint": "linde.example", "clients": [{ "name": "Laptop" }]
+        } });
+        let apply = || {
+            let done = send("/v1/setup/apply", &json!({ "choices": choices })).expect("applied");
+            send("/v1/setup/confirm", &json!({})).expect("confirmed");
+            done
+        };
+        apply();
+        let names = [
+            "ca.crt",
+            "ca.key",
+            "server.crt",
+            "server.key",
+            "tls-crypt.key",
+        ];
+        let key = |name: &str| router.read(&format!("etc/openvpn/weir/{name}"));
+        let before = names.map(key);
+        fs::remove_file(router.path("etc/openvpn/weir/ca.key")).expect("a key");
+        let plan = send("/v1/setup/plan", &json!({ "choices": choices })).expect("a plan");
+        let text = plan.to_string();
+        for part in ["openvpn.authority", ".echo", "openvpn-authority"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let done = apply();
+        let file = done["once"][0]["file"].as_str().expect("a file");
+        for (name, before) in names.iter().zip(before) {
+            assert_ne!(key(name), before, "{name}");
+        }
+        assert!(
+            file.contains(key("ca.crt").trim_end())
+                && file.contains(key("tls-crypt.key").trim_end())
+        );
+        let path = router.path(&format!("etc/config/{package}"));
+        let changed = done["change"]["files"].as_array().expect("files");
+        assert!(
+            changed.contains(&json!(path)),
+            "{package} is not told: {done}"
+        );
+        let plan = send("/v1/setup/plan", &json!({ "choices": choices })).expect("a plan");
+        assert_eq!(plan["lines"], json!([]));
+    }
+}
+
+#[test]
+fn a_file_by_which_nobody_finds_the_router_is_not_told() {
+    let mut router = router("25.12");
+    let client = router.serve();
+    for tunnel in ["openvpn", "wireguard"] {
+        let choices =
+            |clients: Value| json!({ "format": 1, tunnel: { "on": true, "clients": clients } });
+        let plan = |clients: Value| {
+            let asked = json!({ "choices": choices(clients) });
+            let plan = send(&client, "/v1/setup/plan", &asked).expect("a plan");
+            plan["problems"].clone()
+        };
+        assert_eq!(plan(json!([])), json!([]));
+        let problems = plan(json!([{ "name": "Laptop" }]));
+        assert_eq!(
+            problems[0]["field"],
+            format!("{tunnel}.endpoint"),
+            "{problems}"
+        );
+        assert_eq!(problems[0]["problem"], "required");
+        // Whose key is known gets no file here.
+        let key = "yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=";
+        if tunnel == "wireguard" {
+            let known = json!([{ "name": "Laptop", "public_key": key }]);
+            assert_eq!(plan(known), json!([]));
+        }
+    }
+}
+
+/// A key that is cut off is made anew, and that is said; who has a file keeps it.
+#[test]
+fn a_broken_key_of_the_server_is_mended_and_shown() {
+    let router = router("25.12");
+    router.import(ON);
+    router.done(&["confirm"]);
+    router.write("etc/openvpn/weir/server.key", "");
+    let document = router.path("document.toml");
+    let shown = router.done(&["import", "--dry-run", document.to_str().expect("text")]);
+    assert!(shown.contains("+ openvpn.authority=(secret)"), "{shown}");
+    assert!(shown.contains("+ network.ovpn0.echo="), "{shown}");
+    router.import(ON);
+    router.done(&["confirm"]);
+    assert!(
+        router
+            .read("etc/openvpn/weir/server.key")
+            .contains("-----END")
+    );
+    let told = router.read("told");
+    assert_eq!(told.lines().last(), Some("network"), "{told}");
+    assert!(router.import(ON).contains("the router is that already"));
+}
+
+/// A device is lost, and taken out of the list: no former configuration lets it in again.
+#[test]
+fn a_former_configuration_lets_no_lost_device_in() {
+    for (release, package) in [("24.10", "openvpn"), ("25.12", "network")] {
+        let mut router = router(release);
+        let client = router.serve();
+        let apply = |port: u16, names: &[&str]| {
+            let names: Vec<_> = names.iter().map(|name| json!({ "name": name })).collect();
+            let choices = json!({ "format": 1, "openvpn": {
+                "on": true, "port": port, "endpoint": "linde.example", "clients": names
+            } });
+            send(&client, "/v1/setup/apply", &json!({ "choices": choices })).expect("applied");
+            send(&client, "/v1/setup/confirm", &json!({})).expect("confirmed");
+        };
+        apply(1194, &["Laptop", "Lost"]);
+        apply(1195, &["Laptop", "Lost"]);
+        apply(1195, &["Laptop"]);
+        let said = router.done(&["revert", "2"]);
+        assert!(said.contains("Lost stays out"), "{said}");
+        let text = router.read(&format!("etc/config/{package}"));
+        assert!(text.contains("1194") && text.contains("Laptop"), "{text}");
+        assert!(!text.contains("Lost"), "{text}");
+        let conf = router.read("etc/openvpn/weir/server.conf");
+        assert!(
+            conf.contains("port 1194") && !conf.contains("lost-"),
+            "{conf}"
+        );
+        let mut all = files(&router);
+        all.retain(|path| path.to_string_lossy().contains("lost-"));
+        assert!(all.is_empty(), "{all:?}");
+        router.done(&["confirm"]);
+        // Nothing is left to be told to the server.
+        let found: Value = client.get("/v1/setup").expect("a router");
+        let asked = json!({ "choices": found["choices"] });
+        let plan = send(&client, "/v1/setup/plan", &asked).expect("a plan");
+        assert_eq!(plan["lines"], json!([]));
+    }
+}

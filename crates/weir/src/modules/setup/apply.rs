@@ -94,6 +94,9 @@ pub fn apply(
     if let Some(note) = note {
         output.line(&harmless(&note))?;
     }
+    for note in &waiting.notes {
+        output.line(&output.toned(Tone::Warn, &harmless(note)))?;
+    }
     let text = format!(
         "change {} is made. Confirm it within {}: weir setup confirm",
         change.number,

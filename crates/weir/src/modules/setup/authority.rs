@@ -1,11 +1,11 @@
 //! The authority of this router's OpenVPN: who it certified may be a client of it. Keys and
-//! certificates are made where they are missing, and never again.
+//! certificates are made where they are missing or of no use, and never again.
 
 use std::io;
 use std::path::Path;
 
 use ::setup::File;
-use ::setup::openvpn::{SERVER, static_key};
+use ::setup::openvpn::{SERVER, is_static_key, mark_of, static_key};
 
 use super::keys::random;
 use super::place::read;
@@ -23,7 +23,11 @@ pub struct Authority {
     key: String,
     /// The key that the server and all clients have.
     pub tls_crypt: String,
-    /// What is missing.
+    /// What tells all that the server has from any other: of no use to whoever reads it.
+    pub mark: String,
+    /// Whether no file that a client was told lets it in any more.
+    pub is_new: bool,
+    /// What is missing, or of no use.
     pub files: Vec<File>,
 }
 
@@ -31,11 +35,6 @@ pub struct Authority {
 pub struct Certified {
     pub certificate: String,
     pub key: String,
-}
-
-/// Whether there is none in a folder, or not all of it.
-pub fn is_missing(folder: &Path) -> bool {
-    !CA.iter().all(|name| folder.join(name).exists())
 }
 
 impl Authority {
@@ -55,8 +54,11 @@ impl Authority {
             });
             Ok(())
         };
-        let ([certificate, key], is_new) = match (known(CA[0])?, known(CA[1])?) {
-            (Some(certificate), Some(key)) => ([certificate, key], false),
+        let known_pair = (known(CA[0])?, known(CA[1])?);
+        let ([certificate, key], another) = match known_pair {
+            (Some(certificate), Some(key)) if x509::belong(&certificate, &key) => {
+                ([certificate, key], false)
+            }
             _ => {
                 let made = x509::authority().map_err(failed)?;
                 put(CA[0], &made.certificate)?;
@@ -64,12 +66,23 @@ impl Authority {
                 ([made.certificate, made.key], true)
             }
         };
-        if is_new || known(OWN[0])?.is_none() || known(OWN[1])?.is_none() {
-            let made = certified(folder, &key, SERVER, x509::Purpose::Server)?;
-            put(OWN[0], &made.certificate)?;
-            put(OWN[1], &made.key)?;
-        }
-        let tls_crypt = match known(SHARED)? {
+        let server = match (known(OWN[0])?, known(OWN[1])?) {
+            (Some(own), Some(secret))
+                if !another && x509::belong(&own, &secret) && x509::is_by(&own, &key) =>
+            {
+                own
+            }
+            _ => {
+                let made = certified(folder, &key, SERVER, x509::Purpose::Server)?;
+                put(OWN[0], &made.certificate)?;
+                put(OWN[1], &made.key)?;
+                made.certificate
+            }
+        };
+        // Whoever read the former authority's key read this one, too.
+        let shared = known(SHARED)?.filter(|text| !another && is_static_key(text));
+        let is_new = another || shared.is_none();
+        let tls_crypt = match shared {
             Some(text) => text,
             None => {
                 let made = static_key(&random().map_err(failed)?);
@@ -78,9 +91,11 @@ impl Authority {
             }
         };
         Ok(Self {
+            mark: mark_of(&[&*certificate, &*server, &*tls_crypt].concat()),
             certificate,
             key,
             tls_crypt,
+            is_new,
             files,
         })
     }
@@ -113,9 +128,10 @@ fn certified(
 mod x509 {
     use std::io;
 
+    use base64::Engine;
     use rcgen::{
         BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
-        KeyPair, KeyUsagePurpose, date_time_ymd,
+        KeyPair, KeyUsagePurpose, PublicKeyData, date_time_ymd,
     };
 
     use super::Certified;
@@ -124,6 +140,29 @@ mod x509 {
     pub enum Purpose {
         Server,
         Client,
+    }
+
+    /// Whether a key is a certificate's. Both are PEM, and what is neither belongs to nothing.
+    pub fn belong(certificate: &str, key: &str) -> bool {
+        let pair = KeyPair::from_pem(key).ok();
+        pair.is_some_and(|pair| holds(certificate, &pair.subject_public_key_info()))
+    }
+
+    /// Whether a certificate names an authority's key as the one that it is certified by.
+    pub fn is_by(certificate: &str, authority: &str) -> bool {
+        let pair = KeyPair::from_pem(authority).ok();
+        pair.is_some_and(|pair| holds(certificate, &of_authority().key_identifier(&pair)))
+    }
+
+    /// Whether some octets stand in a certificate.
+    fn holds(certificate: &str, octets: &[u8]) -> bool {
+        let text = || {
+            let (_, rest) = certificate.split_once("-----BEGIN CERTIFICATE-----")?;
+            let (body, _) = rest.split_once("-----END CERTIFICATE-----")?;
+            let body: String = body.split_whitespace().collect();
+            base64::engine::general_purpose::STANDARD.decode(body).ok()
+        };
+        text().is_some_and(|text| text.windows(octets.len()).any(|part| part == octets))
     }
 
     fn wrong(error: rcgen::Error) -> io::Error {
@@ -191,6 +230,14 @@ mod x509 {
     pub enum Purpose {
         Server,
         Client,
+    }
+
+    pub fn belong(_: &str, _: &str) -> bool {
+        false
+    }
+
+    pub fn is_by(_: &str, _: &str) -> bool {
+        false
     }
 
     pub fn authority() -> io::Result<Certified> {
@@ -288,11 +335,54 @@ mod tests {
         // its own.
         std::fs::remove_file(folder.0.join("ca.key")).unwrap();
         let fourth = Authority::open(&folder.0).unwrap();
-        assert_eq!(fourth.files.len(), 4);
+        assert_eq!(fourth.files.len(), 5);
         assert_ne!(fourth.certificate, first.certificate);
-        assert_eq!(fourth.tls_crypt, first.tls_crypt);
-        std::fs::write(folder.0.join("ca.key"), "nonsense").unwrap();
-        let broken = Authority::open(&folder.0).and_then(|all| all.client(&folder.0, "a-1"));
-        assert!(broken.err().unwrap().to_string().contains("ca.key"));
+        assert_ne!(fourth.tls_crypt, first.tls_crypt);
+        assert!(first.is_new && !second.is_new && !third.is_new && fourth.is_new);
+        assert_eq!(first.mark, second.mark);
+        assert!(first.mark != third.mark && third.mark != fourth.mark);
+    }
+
+    #[test]
+    fn what_is_of_no_use_is_made_anew() {
+        let folder = Folder::new("broken");
+        folder.write(&Authority::open(&folder.0).unwrap());
+        let other = Folder::new("stranger");
+        other.write(&Authority::open(&other.0).unwrap());
+        let stranger = |name: &str| std::fs::read_to_string(other.0.join(name)).unwrap();
+        for (name, files, is_new) in [
+            ("ca.crt", 5, true),
+            ("ca.key", 5, true),
+            ("server.crt", 2, false),
+            ("server.key", 2, false),
+            ("tls-crypt.key", 1, true),
+        ] {
+            let before = std::fs::read(folder.0.join(name)).unwrap();
+            let half = String::from_utf8_lossy(&before[..before.len() / 2]).into_owned();
+            for text in [String::new(), "nonsense".to_owned(), half, stranger(name)] {
+                // Another key that all have is none the worse.
+                if name == "tls-crypt.key" && text == stranger(name) {
+                    continue;
+                }
+                std::fs::write(folder.0.join(name), &text).unwrap();
+                let mended = Authority::open(&folder.0).unwrap();
+                assert_eq!(
+                    (mended.files.len(), mended.is_new),
+                    (files, is_new),
+                    "{name}"
+                );
+            }
+            std::fs::write(folder.0.join(name), before).unwrap();
+            assert!(
+                Authority::open(&folder.0).unwrap().files.is_empty(),
+                "{name}"
+            );
+        }
+        // A server of another authority, key and all.
+        for name in ["server.crt", "server.key"] {
+            std::fs::write(folder.0.join(name), stranger(name)).unwrap();
+        }
+        let mended = Authority::open(&folder.0).unwrap();
+        assert_eq!((mended.files.len(), mended.is_new), (2, false));
     }
 }

@@ -1,6 +1,7 @@
 //! Who may come in from afar: keys and names that choices lack are made, and told once.
 
 use std::io;
+use std::net::Ipv6Addr;
 use std::path::Path;
 
 use ::setup::choices::{Choices, WireGuardClient};
@@ -86,10 +87,9 @@ pub fn of_wireguard(config: &Config, choices: &Choices, made: &Made) -> Vec<Setu
             .find(|other| other.public_key == client.public_key)?;
         let server = keys::public(tunnel.private_key.as_deref()?)?;
         let inside = Inside::read(&tunnel.address)?;
-        let endpoint = if asked.endpoint.is_empty() {
-            "router.example"
-        } else {
-            &asked.endpoint
+        let endpoint = match asked.endpoint.parse::<Ipv6Addr>() {
+            Ok(address) => format!("[{address}]"),
+            Err(_) => asked.endpoint.clone(),
         };
         let preshared = whole.preshared_key.as_ref();
         let preshared = preshared.map_or_else(String::new, |key| format!("PresharedKey = {key}\n"));
@@ -120,13 +120,20 @@ pub struct OpenVpnFiles {
 }
 
 /// Makes them. `folder` is OpenVPN's; nothing in it is written.
-pub fn of_openvpn(folder: &Path, config: &Config, made: &Made) -> Result<OpenVpnFiles, Error> {
+pub fn of_openvpn(
+    folder: &Path,
+    config: &Config,
+    made: &Made,
+    authority: Option<&Authority>,
+) -> Result<OpenVpnFiles, Error> {
     let server = Server::of(config);
     let mut all = OpenVpnFiles::default();
-    if let Some(server) = server.as_ref().filter(|_| cfg!(feature = "openvpn")) {
-        let mut authority = Authority::open(folder)?;
-        all.files.append(&mut authority.files);
-        let new = |name: &String| made.openvpn.contains(name);
+    if let (Some(server), Some(authority)) = (&server, authority) {
+        all.files.extend(authority.files.iter().cloned());
+        // What others have is of no use any more where the authority is another.
+        let new = |name: &String| authority.is_new || made.openvpn.contains(name);
+        // A file that finds nobody is of no use.
+        let new = |name: &String| !server.endpoint.is_empty() && new(name);
         for client in server.clients.iter().filter(|c| new(&c.common_name)) {
             let own = authority.client(folder, &client.common_name)?;
             all.once.push(SetupClient {
@@ -143,7 +150,15 @@ pub fn of_openvpn(folder: &Path, config: &Config, made: &Made) -> Result<OpenVpn
             });
         }
     }
-    let wanted = server.map_or_else(Vec::new, |server| server.files());
+    all.files.extend(following(folder, server.as_ref())?);
+    Ok(all)
+}
+
+/// Files that follow from the configuration, where they differ: what a server does, and whom it
+/// lets in.
+pub fn following(folder: &Path, server: Option<&Server>) -> Result<Vec<File>, Error> {
+    let mut files = Vec::new();
+    let wanted = server.map_or_else(Vec::new, Server::files);
     let mut paths = vec![folder.join("server.conf")];
     // Whoever has a file there may come in, whoever put it there.
     let entries = std::fs::read_dir(folder.join("clients")).into_iter();
@@ -158,12 +173,12 @@ pub fn of_openvpn(folder: &Path, config: &Config, made: &Made) -> Result<OpenVpn
         let before = place::read(&path)?;
         if before.as_deref() != after {
             let after = after.map(<[u8]>::to_vec);
-            all.files.push(File {
+            files.push(File {
                 path,
                 before,
                 after,
             });
         }
     }
-    Ok(all)
+    Ok(files)
 }

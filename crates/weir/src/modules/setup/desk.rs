@@ -10,7 +10,7 @@ use ::setup::{File, Line, difference, read, shadow};
 use ::uci::Package;
 use answers::{SetupRelease, SetupStrength};
 
-use super::authority;
+use super::authority::Authority;
 use super::clients::{self, Made};
 use super::config::Setup;
 use super::facts::{self, Board};
@@ -42,12 +42,37 @@ pub struct Planned {
     pub strength: Option<SetupStrength>,
     choices: Choices,
     made: Made,
+    authority: Option<Authority>,
     board: Board,
     before: Config,
     password: Option<Password>,
 }
 
 impl Planned {
+    /// Refuses files that would be told once, and by which no client finds the router.
+    fn finds_the_router(&mut self) {
+        let other_keys = self.authority.as_ref().is_some_and(|all| all.is_new)
+            && Server::of(&self.plan.config).is_some_and(|server| !server.clients.is_empty());
+        let wireguard = self.choices.wireguard.as_ref();
+        let openvpn = self.choices.openvpn.as_ref();
+        for (field, endpoint, is_told) in [
+            (
+                "wireguard.endpoint",
+                wireguard.map(|tunnel| &tunnel.endpoint),
+                !self.made.wireguard.is_empty(),
+            ),
+            (
+                "openvpn.endpoint",
+                openvpn.map(|vpn| &vpn.endpoint),
+                !self.made.openvpn.is_empty() || other_keys,
+            ),
+        ] {
+            if is_told && endpoint.is_some_and(String::is_empty) {
+                self.plan.problems.push(Wrong::Required.at(field));
+            }
+        }
+    }
+
     /// The name of a client whose key was made here.
     pub fn without_key(&self) -> Option<&str> {
         let (first, _) = self.made.wireguard.first()?;
@@ -111,6 +136,7 @@ impl Desk {
             let problem = Wrong::Required.at("router.password");
             planned.plan.problems.push(problem);
         }
+        planned.finds_the_router();
         Ok(planned)
     }
 
@@ -128,9 +154,15 @@ impl Desk {
         let mut choices = choices.clone();
         let made = clients::complete(&mut choices, &config)
             .map_err(|error| Error::because("no key could be made", &error, "try again"))?;
+        let authority = self.authority(&choices, &config)?;
+        if let Some(authority) = &authority {
+            board.facts.openvpn_keys.clone_from(&authority.mark);
+            board.facts.openvpn_anew = authority.is_new;
+        }
         let plan = plan(&choices, &config, &board.facts);
         let mut lines = lines(&config, &plan.config);
-        if Server::of(&plan.config).is_some() && authority::is_missing(&self.openvpn()) {
+        let is_made = |authority: &Authority| !authority.files.is_empty();
+        if Server::of(&plan.config).is_some() && authority.as_ref().is_some_and(is_made) {
             lines.push(secret("openvpn.authority".to_owned()));
         }
         let password = self.password(&choices)?;
@@ -142,6 +174,7 @@ impl Desk {
         Ok(Planned {
             choices,
             made,
+            authority,
             lines,
             strength,
             board,
@@ -168,6 +201,16 @@ impl Desk {
         Ok(hash
             .filter(|hash| known.as_ref() != Some(hash))
             .map(Password::Hash))
+    }
+
+    /// The authority of OpenVPN, where there is a server or is to be one.
+    fn authority(&self, choices: &Choices, config: &Config) -> Result<Option<Authority>, Error> {
+        let is_on = match &choices.openvpn {
+            Some(vpn) => vpn.on,
+            None => Server::of(config).is_some(),
+        };
+        let is_on = is_on && cfg!(feature = "openvpn");
+        is_on.then(|| Authority::open(&self.openvpn())).transpose()
     }
 
     fn openvpn(&self) -> PathBuf {
@@ -199,11 +242,13 @@ impl Desk {
             ));
         }
         let config = &planned.plan.config;
-        let openvpn = clients::of_openvpn(&self.openvpn(), config, &planned.made)?;
+        let (made, authority) = (&planned.made, planned.authority.as_ref());
+        let openvpn = clients::of_openvpn(&self.openvpn(), config, made, authority)?;
         let mut waiting = Waiting {
             files: openvpn.files,
             lines: planned.lines.clone(),
             once: clients::of_wireguard(config, &planned.choices, &planned.made),
+            notes: Vec::new(),
         };
         waiting.once.extend(openvpn.once);
         let packages = self.place.files(&planned.before, config)?;

@@ -66,6 +66,8 @@ pub fn look(etc: &Path, config: &Config, policy: Policy) -> Board {
             lacks,
             policy,
             score: None,
+            openvpn_keys: String::new(),
+            openvpn_anew: false,
         },
         release,
     }

@@ -4,11 +4,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use ::setup::openvpn::{Server, keep_out};
 use ::setup::plan::Config;
 use ::setup::{Change, File, Instant, Journal, Line, difference};
 use ::uci::{Package, Store};
 use answers::SetupClient;
 
+use super::authority::Authority;
+use super::clients;
 use super::config::Setup;
 use crate::Error;
 
@@ -29,6 +32,8 @@ pub struct Waiting {
     pub lines: Vec<Line>,
     /// What is told once to whoever applies it: it is kept nowhere.
     pub once: Vec<SetupClient>,
+    /// What whoever applies it has to know besides.
+    pub notes: Vec<String>,
 }
 
 impl Place {
@@ -54,6 +59,7 @@ impl Place {
             files: Vec::new(),
             lines: Vec::new(),
             once: Vec::new(),
+            notes: Vec::new(),
         };
         for name in names {
             let opened = store
@@ -133,12 +139,13 @@ impl Place {
     /// What has to change for the files to be as they were before a change.
     pub fn former(&self, number: u64) -> Result<Waiting, Error> {
         let files = self.journal.before(number).map_err(trouble)?;
-        let files: Vec<File> = files
-            .into_iter()
-            .filter(|file| file.path.starts_with(&self.root) || self.follows(&file.path))
-            .collect();
+        // Of OpenVPN's files some follow from the configuration. Its keys do not: with those of
+        // before nobody could come in who may by now.
+        let ours = |file: &File| file.path.starts_with(&self.root);
+        let mut files: Vec<File> = files.into_iter().filter(ours).collect();
+        let (server, notes) = self.keep_out(&mut files)?;
         let mut lines = Vec::new();
-        for file in files.iter().filter(|file| !self.follows(&file.path)) {
+        for file in &files {
             let name = file.path.file_name().unwrap_or_default().to_string_lossy();
             let package = |text: &Option<Vec<u8>>| {
                 let text = text.as_deref().unwrap_or_default();
@@ -148,18 +155,50 @@ impl Place {
                 lines.extend(difference(&before, &after));
             }
         }
+        let folder = self.etc().join(OPENVPN);
+        files.extend(clients::following(&folder, server.as_ref())?);
         Ok(Waiting {
             files,
             lines,
             once: Vec::new(),
+            notes,
         })
     }
 
-    /// Whether a file follows from the configuration: what an OpenVPN server does, and whom it lets
-    /// in. Its keys do not: with those of before nobody could come in who may by now.
-    fn follows(&self, path: &Path) -> bool {
-        let folder = self.root.parent().unwrap_or(Path::new("/")).join(OPENVPN);
-        path == folder.join("server.conf") || path.starts_with(folder.join("clients"))
+    /// Takes out of former files who may not come in by OpenVPN now. Gives the server that they
+    /// make, and what is to be said.
+    fn keep_out(&self, files: &mut Vec<File>) -> Result<(Option<Server>, Vec<String>), Error> {
+        let (mut now, mut former) = (Vec::new(), Vec::new());
+        for name in ["network", "openvpn"] {
+            let path = self.root.join(name);
+            let text = read(&path)?;
+            let file = files.iter().find(|file| file.path == path);
+            let after = file.map_or(&text, |file| &file.after);
+            let package = |text: &Option<Vec<u8>>| {
+                let text = text.as_deref().unwrap_or_default();
+                Package::read_as(name, text, ::uci::Strictness::Lenient).ok()
+            };
+            former.extend(package(after));
+            now.extend(package(&text));
+        }
+        let (now, mut former) = (Config::new(now), Config::new(former));
+        let before = former.clone();
+        let folder = self.etc().join(OPENVPN);
+        let authority = Server::of(&former).and_then(|_| Authority::open(&folder).ok());
+        let keys = authority.map_or_else(String::new, |authority| authority.mark);
+        let gone = keep_out(&now, &mut former, &keys);
+        for changed in self.files(&before, &former)? {
+            files.retain(|file| file.path != changed.path);
+            files.push(changed);
+        }
+        files.retain(|file| file.before != file.after);
+        let note = |name: String| {
+            format!(
+                "{name} stays out: it is no client of OpenVPN now, and its file lets it in no \
+                 more. The page lets it in, and tells a new file"
+            )
+        };
+        Ok((Server::of(&former), gone.into_iter().map(note).collect()))
     }
 
     /// Puts the former files back where nobody confirmed a change in time.

@@ -370,6 +370,8 @@ export const ar: Translated<typeof en> = {
   "sentence.wireguard-client": "يمكن لـ {name} الدخول عبر WireGuard.",
   "sentence.wireguard-off": "لا أحد يدخل عبر WireGuard.",
   "sentence.openvpn": "يمكن للأجهزة الدخول عبر OpenVPN، عند المنفذ {port}.",
+  "sentence.openvpn-authority":
+    "يحصل OpenVPN على مفاتيح أخرى: لن يدخل أي جهاز بالملف الذي لديه، ويحتاج كل جهاز إلى ملف جديد. تُعرض الملفات مرة واحدة بعد هذا التغيير؛ والجهاز الذي بقي بلا ملف يُحذف من القائمة ثم يُضاف من جديد.",
   "sentence.openvpn-client": "يمكن لـ {name} الدخول عبر OpenVPN.",
   "sentence.openvpn-client-gone": "لم يعد بإمكان {name} الدخول عبر OpenVPN.",
   "sentence.openvpn-off": "لا أحد يدخل عبر OpenVPN.",

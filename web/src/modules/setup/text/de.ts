@@ -391,6 +391,8 @@ export const de: Translated<typeof en> = {
   "sentence.wireguard-client": "{name} darf über WireGuard herein.",
   "sentence.wireguard-off": "Niemand kommt über WireGuard herein.",
   "sentence.openvpn": "Geräte dürfen über OpenVPN herein, an Port {port}.",
+  "sentence.openvpn-authority":
+    "OpenVPN bekommt andere Schlüssel: Kein Gerät kommt mit seiner bisherigen Datei herein, jedes braucht eine neue. Sie werden nach dieser Änderung einmal gezeigt; ein Gerät ohne neue Datei aus der Liste nehmen und wieder hinzufügen.",
   "sentence.openvpn-client": "{name} darf über OpenVPN herein.",
   "sentence.openvpn-client-gone": "{name} darf nicht mehr über OpenVPN herein.",
   "sentence.openvpn-off": "Niemand kommt über OpenVPN herein.",

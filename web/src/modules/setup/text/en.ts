@@ -376,6 +376,8 @@ export const en = {
   "sentence.wireguard-client": "{name} may come in by WireGuard.",
   "sentence.wireguard-off": "Nobody comes in by WireGuard.",
   "sentence.openvpn": "Devices may come in by OpenVPN, at port {port}.",
+  "sentence.openvpn-authority":
+    "OpenVPN gets other keys: no device comes in with the file it has, each needs a new one. They are told once, after this change; a device without one is taken out of the list, and added again.",
   "sentence.openvpn-client": "{name} may come in by OpenVPN.",
   "sentence.openvpn-client-gone": "{name} may not come in by OpenVPN any more.",
   "sentence.openvpn-off": "Nobody comes in by OpenVPN.",

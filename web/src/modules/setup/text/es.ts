@@ -382,6 +382,8 @@ export const es: Translated<typeof en> = {
   "sentence.wireguard-client": "{name} puede entrar por WireGuard.",
   "sentence.wireguard-off": "Nadie entra por WireGuard.",
   "sentence.openvpn": "Los dispositivos pueden entrar por OpenVPN, en el puerto {port}.",
+  "sentence.openvpn-authority":
+    "OpenVPN recibe otras claves: ningún dispositivo entra con el archivo que tiene y cada uno necesita otro nuevo. Se muestran una sola vez, tras este cambio; si a un dispositivo le falta, quítelo de la lista y añádalo de nuevo.",
   "sentence.openvpn-client": "{name} puede entrar por OpenVPN.",
   "sentence.openvpn-client-gone": "{name} ya no puede entrar por OpenVPN.",
   "sentence.openvpn-off": "Nadie entra por OpenVPN.",

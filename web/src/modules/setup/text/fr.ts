@@ -391,6 +391,8 @@ export const fr: Translated<typeof en> = {
   "sentence.wireguard-client": "{name} peut entrer par WireGuard.",
   "sentence.wireguard-off": "Personne n’entre par WireGuard.",
   "sentence.openvpn": "Des appareils peuvent entrer par OpenVPN, au port {port}.",
+  "sentence.openvpn-authority":
+    "OpenVPN reçoit d’autres clés : aucun appareil n’entre avec le fichier qu’il a, chacun en demande un nouveau. Ils sont donnés une seule fois, après ce changement ; un appareil resté sans fichier est à retirer de la liste, puis à ajouter de nouveau.",
   "sentence.openvpn-client": "{name} peut entrer par OpenVPN.",
   "sentence.openvpn-client-gone": "{name} ne peut plus entrer par OpenVPN.",
   "sentence.openvpn-off": "Personne n’entre par OpenVPN.",

@@ -381,6 +381,8 @@ export const it: Translated<typeof en> = {
   "sentence.wireguard-client": "{name} può entrare con WireGuard.",
   "sentence.wireguard-off": "Nessuno entra con WireGuard.",
   "sentence.openvpn": "I dispositivi possono entrare con OpenVPN, alla porta {port}.",
+  "sentence.openvpn-authority":
+    "OpenVPN riceve altre chiavi: nessun dispositivo entra con il file che ha e ognuno ne richiede uno nuovo. Vengono mostrati una sola volta, dopo questa modifica; un dispositivo rimasto senza va tolto dall’elenco e aggiunto di nuovo.",
   "sentence.openvpn-client": "{name} può entrare con OpenVPN.",
   "sentence.openvpn-client-gone": "{name} non può più entrare con OpenVPN.",
   "sentence.openvpn-off": "Nessuno entra con OpenVPN.",

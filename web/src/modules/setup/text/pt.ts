@@ -379,6 +379,8 @@ export const pt: Translated<typeof en> = {
   "sentence.wireguard-client": "{name} pode entrar por WireGuard.",
   "sentence.wireguard-off": "Ninguém entra por WireGuard.",
   "sentence.openvpn": "Os dispositivos podem entrar por OpenVPN, na porta {port}.",
+  "sentence.openvpn-authority":
+    "O OpenVPN recebe outras chaves: nenhum dispositivo entra com o ficheiro que tem e cada um precisa de um novo. São mostrados uma única vez, depois desta alteração; um dispositivo que ficou sem ele é retirado da lista e adicionado de novo.",
   "sentence.openvpn-client": "{name} pode entrar por OpenVPN.",
   "sentence.openvpn-client-gone": "{name} já não pode entrar por OpenVPN.",
   "sentence.openvpn-off": "Ninguém entra por OpenVPN.",
