@@ -14,7 +14,6 @@ mod disk;
 
 use crate::clock::Instant;
 use disk::{Disk, Found};
-use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::{
     fs, io,
@@ -472,7 +471,7 @@ impl Journal {
     }
 
     /// One at a time.
-    fn lock(&self) -> Result<Flock<fs::File>, Trouble> {
+    fn lock(&self) -> Result<fs::File, Trouble> {
         self.disk.make_folder(&self.folder)?;
         let path = self.folder.join("lock");
         let file = fs::OpenOptions::new()
@@ -481,7 +480,8 @@ impl Journal {
             .write(true)
             .open(&path)
             .map_err(failed(&path))?;
-        Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| failed(&path)(error.into()))
+        file.lock().map_err(failed(&path))?;
+        Ok(file)
     }
 }
 

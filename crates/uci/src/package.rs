@@ -208,9 +208,12 @@ impl Package {
             .sections
             .iter()
             .find(|s| !s.anonymous && is_made_up(&s.name));
-        let which = taken.map_or_else(String::new, |section| format!(" `{}`", section.name));
-        Err(Error::Invalid(format!(
-            "a section without a name would get that of another,{which}: rename that one"
+        Err(Error::Invalid(taken.map_or_else(
+            || "it would not be read again as it is meant".to_owned(),
+            |section| {
+                let name = &section.name;
+                format!("a section without a name would get that of another, `{name}`: rename that")
+            },
         )))
     }
 

@@ -10,8 +10,7 @@ use crate::{
     names::is_file,
     package::{Package, Strictness},
 };
-use disk::{failed, lock, sweep, trusted, write};
-use nix::fcntl::{Flock, FlockArg};
+use disk::{Hold, failed, lock, sweep, trusted, write};
 pub use opened::Opened;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -120,10 +119,10 @@ impl Store {
         }
         // Held until the changes are read: a commit in between would take them away, or leave them
         // to be made once more.
-        let file = lock(&path, OpenOptions::new().read(true), FlockArg::LockShared)?;
+        let file = lock(&path, OpenOptions::new().read(true), Hold::Shared)?;
         let file = file.ok_or_else(|| absent(&path))?;
         let package = self.read(&path, &file)?;
-        let (opened, _) = self.with_changes(package, path, waits, FlockArg::LockShared)?;
+        let (opened, _) = self.with_changes(package, path, waits, Hold::Shared)?;
         Ok(opened)
     }
 
@@ -156,19 +155,19 @@ impl Store {
         mut package: Package,
         path: PathBuf,
         waits: bool,
-        how: FlockArg,
-    ) -> Result<(Opened, Option<Flock<File>>), Error> {
+        hold: Hold,
+    ) -> Result<(Opened, Option<File>), Error> {
         let mut changes = Vec::new();
         let mut last = None;
         if waits {
             let name = package.name();
             let (folder, others) = self.changes.split_last().expect("there is always one");
             for folder in others {
-                if let Some((found, _)) = waiting::read(folder, name, FlockArg::LockShared)? {
+                if let Some((found, _)) = waiting::read(folder, name, Hold::Shared)? {
                     changes.extend(found);
                 }
             }
-            if let Some((found, file)) = waiting::read(folder, name, how)? {
+            if let Some((found, file)) = waiting::read(folder, name, hold)? {
                 changes.extend(found);
                 last = Some(file);
             }
@@ -255,9 +254,9 @@ impl Store {
         let (path, waits) = self.path(name)?;
         let mut open = OpenOptions::new();
         open.read(true).write(true);
-        let file = lock(&path, &open, FlockArg::LockExclusive)?.ok_or_else(|| absent(&path))?;
+        let file = lock(&path, &open, Hold::Exclusive)?.ok_or_else(|| absent(&path))?;
         let package = self.read(&path, &file)?;
-        let (opened, last) = self.with_changes(package, path, waits, FlockArg::LockExclusive)?;
+        let (opened, last) = self.with_changes(package, path, waits, Hold::Exclusive)?;
         if opened.changes.is_empty() {
             return Ok(());
         }
@@ -294,7 +293,7 @@ impl Store {
         let path = self.changes.last().expect("there is always one").join(name);
         let mut open = OpenOptions::new();
         open.read(true).write(true);
-        let Some(mut file) = lock(&path, &open, FlockArg::LockExclusive)? else {
+        let Some(mut file) = lock(&path, &open, Hold::Exclusive)? else {
             return Ok(());
         };
         let mut text = Vec::new();

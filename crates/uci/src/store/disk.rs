@@ -1,7 +1,6 @@
 //! Files that are replaced, locked and trusted.
 
 use crate::error::Error;
-use nix::fcntl::{Flock, FlockArg};
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write},
@@ -35,20 +34,30 @@ pub(super) fn write(path: &Path, text: &[u8]) -> Result<(), Error> {
     })
 }
 
+/// Beside whom a file is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// Others who read it.
+    Shared,
+    /// Nobody.
+    Exclusive,
+}
+
 /// Opens and locks the file that has this name once the lock is held: another may have been put
 /// there meanwhile. Nothing where there is none.
-pub(super) fn lock(
-    path: &Path,
-    open: &OpenOptions,
-    how: FlockArg,
-) -> Result<Option<Flock<File>>, Error> {
+pub(super) fn lock(path: &Path, open: &OpenOptions, hold: Hold) -> Result<Option<File>, Error> {
     loop {
         let file = match open.open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(path)(error)),
         };
-        let file = Flock::lock(file, how).map_err(|(_, error)| failed(path)(error.into()))?;
+        // By flock(2), as libuci; it ends as the file is closed.
+        match hold {
+            Hold::Shared => file.lock_shared(),
+            Hold::Exclusive => file.lock(),
+        }
+        .map_err(failed(path))?;
         let held = file.metadata().map_err(failed(path))?;
         match fs::metadata(path) {
             Ok(named) if (held.dev(), held.ino()) == (named.dev(), named.ino()) => {

@@ -3,9 +3,8 @@
 //! Locks are taken in one order, so that none waits for ever: that of the configuration file, then
 //! that of the last folder's file of changes; those in other folders only while they are read.
 
-use super::disk::{failed, lock, trusted};
+use super::disk::{Hold, failed, lock, trusted};
 use crate::{change::Change, error::Error, scan::whole};
-use nix::fcntl::{Flock, FlockArg};
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Read, Write},
@@ -13,10 +12,10 @@ use std::{
 };
 
 /// Changes, and the file that they are in.
-pub(super) type Waiting = (Vec<Change>, Flock<File>);
+pub(super) type Waiting = (Vec<Change>, File);
 
 /// Reads the changes of a package in a folder. They stay as they are while the lock is held.
-pub(super) fn read(folder: &Path, package: &str, how: FlockArg) -> Result<Option<Waiting>, Error> {
+pub(super) fn read(folder: &Path, package: &str, hold: Hold) -> Result<Option<Waiting>, Error> {
     let path = folder.join(package);
     match fs::metadata(&path) {
         Ok(data) if data.is_file() => trusted(folder)?,
@@ -26,9 +25,8 @@ pub(super) fn read(folder: &Path, package: &str, how: FlockArg) -> Result<Option
         Err(error) => return Err(failed(&path)(error)),
     }
     let mut open = OpenOptions::new();
-    open.read(true)
-        .write(matches!(how, FlockArg::LockExclusive));
-    let Some(mut file) = lock(&path, &open, how)? else {
+    open.read(true).write(matches!(hold, Hold::Exclusive));
+    let Some(mut file) = lock(&path, &open, hold)? else {
         return Ok(None);
     };
     let mut text = Vec::new();
@@ -38,7 +36,7 @@ pub(super) fn read(folder: &Path, package: &str, how: FlockArg) -> Result<Option
 
 /// Writes lines behind those that wait.
 pub(super) fn append(path: &Path, open: &OpenOptions, lines: &[u8]) -> Result<(), Error> {
-    let file = lock(path, open, FlockArg::LockExclusive)?;
+    let file = lock(path, open, Hold::Exclusive)?;
     let mut file = file.ok_or_else(|| failed(path)(io::ErrorKind::NotFound.into()))?;
     let mut written = Vec::new();
     file.read_to_end(&mut written).map_err(failed(path))?;

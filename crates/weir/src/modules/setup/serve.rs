@@ -5,8 +5,9 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use ::setup::Trouble;
 use ::setup::choices::{Choices, FORMAT};
 use answers::{
     QrPicture, SetupChoices, SetupConfirm, SetupDocument, SetupDone, SetupJoin, SetupLine,
@@ -38,6 +39,8 @@ const LOOKS: Duration = Duration::from_secs(1);
 const ANSWERED: Duration = Duration::from_secs(1);
 /// How long what is being done may take when the process is told to end.
 const LAST: Duration = Duration::from_secs(10);
+/// How long whoever confirms a change waits for services to know of it.
+const FINISHED: Duration = Duration::from_secs(5);
 /// Bytes of the longest choices.
 pub const LONGEST: usize = 64 * 1024;
 
@@ -208,7 +211,16 @@ impl Server {
                 "look at it again before you keep it",
             ));
         }
-        Ok(done(place.journal.confirm().map_err(trouble)?, None))
+        let begun = Instant::now();
+        loop {
+            match place.journal.confirm() {
+                // Services are being told.
+                Err(Trouble::Unfinished(_)) if begun.elapsed() < FINISHED => {
+                    std::thread::sleep(Duration::from_millis(100));
+                }
+                confirmed => return Ok(done(confirmed.map_err(trouble)?, None)),
+            }
+        }
     }
 
     fn revert(&self, asked: SetupRevert) -> Result<SetupDone, Error> {
