@@ -11,10 +11,12 @@
 //! copied (where folder and file are in one file system, as on a router).
 
 mod disk;
+mod states;
 
 use crate::clock::Instant;
 use disk::{Disk, Found};
 use serde::{Deserialize, Serialize};
+pub use states::State;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -97,33 +99,6 @@ pub struct Pending {
     /// What it is.
     pub change: Change,
     folder: PathBuf,
-}
-
-/// A former state: what a confirmed change changed.
-#[derive(Clone, Debug)]
-pub struct State {
-    /// The change.
-    pub change: Change,
-    folder: PathBuf,
-}
-
-/// Whether a file holds a private key and nothing else.
-fn is_key(path: &Path) -> bool {
-    path.extension().is_some_and(|kind| kind == "key")
-}
-
-impl State {
-    /// Takes away the former private keys: no former state brings one back, and whoever reads the
-    /// state is not to have it.
-    fn forget_keys(&self) -> Result<(), Trouble> {
-        for (n, entry) in self.change.files.iter().enumerate() {
-            let kept = self.folder.join(format!("before-{n}"));
-            if is_key(&entry.path) && kept.exists() {
-                fs::remove_file(&kept).map_err(failed(&kept))?;
-            }
-        }
-        Ok(())
-    }
 }
 
 /// Why a change could not be made.
@@ -383,64 +358,6 @@ impl Journal {
         }
     }
 
-    /// The former states, the newest first.
-    ///
-    /// # Errors
-    /// [`Trouble::Io`].
-    pub fn states(&self) -> Result<Vec<State>, Trouble> {
-        let folder = self.folder.join("states");
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed(&folder)(error)),
-        };
-        let mut states = Vec::new();
-        for entry in entries {
-            let folder = entry.map_err(failed(&folder))?.path();
-            if let Some(change) = read(&folder)? {
-                states.push(State { change, folder });
-            }
-        }
-        states.sort_by_key(|state| std::cmp::Reverse(state.change.number));
-        Ok(states)
-    }
-
-    /// The files as they were before a change: what has to change for that.
-    ///
-    /// # Errors
-    /// [`Trouble::NoState`], [`Trouble::Io`].
-    pub fn before(&self, number: u64) -> Result<Vec<File>, Trouble> {
-        let states = self.states()?;
-        if !states.iter().any(|state| state.change.number == number) {
-            return Err(Trouble::NoState(number));
-        }
-        // From the newest back: the oldest of them says what a file was.
-        let mut files: Vec<File> = Vec::new();
-        for state in states.iter().filter(|state| state.change.number >= number) {
-            let all = state.change.files.iter().enumerate();
-            for (n, entry) in all.filter(|(_, entry)| !is_key(&entry.path)) {
-                let kept = state.folder.join(format!("before-{n}"));
-                let after = match entry.before {
-                    Some(_) => Some(fs::read(&kept).map_err(failed(&kept))?),
-                    None => None,
-                };
-                match files.iter_mut().find(|file| file.path == entry.path) {
-                    Some(file) => file.after = after,
-                    None => {
-                        let before = content(&entry.path)?;
-                        files.push(File {
-                            path: entry.path.clone(),
-                            before,
-                            after,
-                        });
-                    }
-                }
-            }
-        }
-        files.retain(|file| file.before != file.after);
-        Ok(files)
-    }
-
     /// Puts a file that is written already in its place; where there is none, takes the one that is
     /// there away.
     fn put(&self, written: &Path, path: &Path, exists: bool) -> Result<(), Trouble> {
@@ -494,14 +411,6 @@ fn read(folder: &Path) -> Result<Option<Change>, Trouble> {
             .map_err(|error| failed(&path)(error.into())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(&path)(error)),
-    }
-}
-
-fn content(path: &Path) -> Result<Option<Vec<u8>>, Trouble> {
-    match fs::read(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed(path)(error)),
     }
 }
 

@@ -9,6 +9,15 @@ use serde_json::{Value, json};
 use super::router::Router;
 use super::send;
 
+/// What the router makes for itself.
+const KEYS: [&str; 5] = [
+    "ca.crt",
+    "ca.key",
+    "server.crt",
+    "server.key",
+    "tls-crypt.key",
+];
+
 const ON: &str = "format = 1\n[openvpn]\non = true\n";
 
 fn router(release: &str) -> Router {
@@ -63,20 +72,13 @@ fn keys_of_openvpn_are_made_once_and_go_with_the_change() {
     router.import(ON);
     router.done(&["confirm"]);
     let key = |name: &str| router.read(&format!("etc/openvpn/weir/{name}"));
-    let names = [
-        "ca.crt",
-        "ca.key",
-        "server.crt",
-        "server.key",
-        "tls-crypt.key",
-    ];
-    let before = names.map(key);
+    let before = KEYS.map(key);
     assert!(before.iter().all(|text| text.contains("-----END")));
     assert!(router.import(ON).contains("the router is that already"));
     router.import(&format!("{ON}port = 1195\n"));
     router.done(&["confirm"]);
     assert!(key("server.conf").contains("port 1195"));
-    assert_eq!(names.map(key), before, "the authority is the same");
+    assert_eq!(KEYS.map(key), before, "the authority is the same");
     // As it was: what follows from the configuration comes with it, keys do not.
     router.done(&["revert", "2"]);
     assert!(key("server.conf").contains("port 1194"));
@@ -84,7 +86,7 @@ fn keys_of_openvpn_are_made_once_and_go_with_the_change() {
     router.done(&["revert", "1"]);
     router.done(&["confirm"]);
     assert_eq!(key("server.conf"), "");
-    assert_eq!(names.map(key), before);
+    assert_eq!(KEYS.map(key), before);
 
     // No key of it is in what a change says of itself, nor in a former state.
     let states = fs::read_dir(router.path("state/states")).expect("states");
@@ -171,15 +173,8 @@ fn another_authority_has_the_server_started_anew_and_all_clients_told() {
             done
         };
         apply();
-        let names = [
-            "ca.crt",
-            "ca.key",
-            "server.crt",
-            "server.key",
-            "tls-crypt.key",
-        ];
         let key = |name: &str| router.read(&format!("etc/openvpn/weir/{name}"));
-        let before = names.map(key);
+        let before = KEYS.map(key);
         fs::remove_file(router.path("etc/openvpn/weir/ca.key")).expect("a key");
         let plan = send("/v1/setup/plan", &json!({ "choices": choices })).expect("a plan");
         let text = plan.to_string();
@@ -188,7 +183,7 @@ fn another_authority_has_the_server_started_anew_and_all_clients_told() {
         }
         let done = apply();
         let file = done["once"][0]["file"].as_str().expect("a file");
-        for (name, before) in names.iter().zip(before) {
+        for (name, before) in KEYS.iter().zip(before) {
             assert_ne!(key(name), before, "{name}");
         }
         assert!(
