@@ -1,7 +1,7 @@
 //! The text of a file, in pieces: each statement with its line, each comment and blank line.
 
 use crate::{
-    scan::{Statement, blank},
+    scan::{Statement, blank, continued},
     text::quoted,
 };
 use std::{collections::HashSet, ops::Range};
@@ -61,6 +61,36 @@ impl Piece {
         let odd = |c: &u8| matches!(c, b';' | b'\\');
         if tail.iter().any(odd) && tail.iter().all(|c| blank(*c) || odd(c)) {
             self.text.truncate(behind);
+        }
+    }
+
+    /// Sees to it that its line ends.
+    fn end_line(&mut self) {
+        if self.is_statement() {
+            self.cut_continuation();
+        }
+        if self.text.last() == Some(&b'\n') {
+            return;
+        }
+        if self.is_statement() {
+            self.cut_tail();
+        }
+        self.text.push(b'\n');
+        if self.is_statement() {
+            self.silence();
+        }
+    }
+
+    /// Takes away a backslash that continues the last line of a text, where there is no next one: it
+    /// says nothing, but would take what is put behind it into this statement.
+    fn cut_continuation(&mut self) {
+        while continued(&self.text) {
+            let end = self.text.iter().rposition(|&c| c == b'\\');
+            let end = end.expect("only a backslash continues a line");
+            self.text.truncate(end);
+            for word in self.words.as_mut().expect("a statement") {
+                *word = word.start.min(end)..word.end.min(end);
+            }
         }
     }
 
@@ -274,16 +304,9 @@ impl Document {
 
     /// Sees to it that the piece at `index`, and what is put before it, begins a line.
     fn break_line(&mut self, index: usize) {
-        if let Some(before) = index.checked_sub(1).map(|n| &mut self.pieces[n])
-            && before.text.last() != Some(&b'\n')
-        {
-            if before.is_statement() {
-                before.cut_tail();
-            }
-            before.text.push(b'\n');
-            if before.is_statement() {
-                before.silence();
-            }
+        let before = index.checked_sub(1).map(|n| &mut self.pieces[n]);
+        if let Some(before) = before {
+            before.end_line();
         }
         if let Some(piece) = self.pieces.get_mut(index).filter(|piece| piece.joined()) {
             let words = piece.words.as_mut().expect("only statements are joined");

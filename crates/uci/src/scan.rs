@@ -335,6 +335,23 @@ pub fn arguments(text: &[u8]) -> Vec<Result<Vec<Vec<u8>>, Reason>> {
     lines
 }
 
+/// Whether a line, which holds a statement and perhaps begins with the `;` before it, goes on in the
+/// next one: a backslash takes its line end away.
+pub(crate) fn continued(line: &[u8]) -> bool {
+    let trimmed = line.trim_ascii_end();
+    if trimmed.len() == line.len() || trimmed.last() != Some(&b'\\') {
+        return false;
+    }
+    let mut more = line.strip_prefix(b";").unwrap_or(line).to_vec();
+    let end = more.len();
+    more.push(b'\n');
+    let mut scanner = Scanner::new(&more, true);
+    scanner.opened = true;
+    scanner.line();
+    while let Ok(Some(_)) = scanner.statement() {}
+    scanner.line_end() > end
+}
+
 /// Where the last line ends that is whole: with its line end, and without a quotation that is open.
 pub(crate) fn whole(text: &[u8]) -> usize {
     let mut scanner = Scanner::new(text, true);

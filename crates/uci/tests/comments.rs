@@ -107,3 +107,40 @@ fn a_list_that_began_as_an_option_stays_a_list() {
     assert_eq!(left(text, 2), "config a 'x'\n\to q '1'\n\tl q '2'\n");
     assert_eq!(left(&left(text, 1), 1), "config a 'x'\n\tlist q '1'\n");
 }
+
+#[test]
+fn a_file_that_ends_in_a_continuation_takes_new_lines() {
+    for (end, line) in [
+        ("\\\n", "\n"),
+        ("\\\r\n", "\r\n"),
+        (" \\\r\n", "\r\n"),
+        ("\\\n\\\n", "\n"),
+    ] {
+        for text in [
+            format!("config t 'a'{line}\toption b 'c'{end}"),
+            format!("config t 'a'{line}\toption b c{end}"),
+            format!("config t 'a'{end}"),
+            format!("config t{end}"),
+            format!("config t 'a';option b c{end}"),
+            format!("config t 'a'{line}\toption b 'c' # x\\{line}"),
+        ] {
+            let read =
+                || Package::read("p", text.as_bytes()).unwrap_or_else(|e| panic!("{e}: {text:?}"));
+            let name = read().sections()[0].name.clone();
+            let mut added = read();
+            added.add("other").expect("a section");
+            let mut set = read();
+            set.set(&name, "d", b"e").expect("an option");
+            let mut listed = read();
+            listed.add_list(&name, "b", b"e").expect("a list");
+            let mut moved = added.clone();
+            moved.reorder(&name, 1).expect("a place");
+            for package in [added, set, listed, moved] {
+                let text = package.text();
+                package
+                    .check()
+                    .unwrap_or_else(|e| panic!("{e}: {}", text.escape_ascii()));
+            }
+        }
+    }
+}
