@@ -204,10 +204,11 @@ impl Package {
         if again.faults.len() == self.faults.len() && told(&again) == told(self) {
             return Ok(());
         }
+        // Named so, or without a name and opened again by that which it got.
         let taken = self
             .sections
             .iter()
-            .find(|s| !s.anonymous && is_made_up(&s.name));
+            .find(|s| (!s.anonymous || s.heads.len() > 1) && is_made_up(&s.name));
         Err(Error::Invalid(taken.map_or_else(
             || "it would not be read again as it is meant".to_owned(),
             |section| {

@@ -144,3 +144,21 @@ fn a_file_that_ends_in_a_continuation_takes_new_lines() {
         }
     }
 }
+
+#[test]
+fn a_section_without_a_name_that_is_opened_again_by_the_one_it_got_is_told() {
+    let text = "config a\n\toption x '1'\nconfig t\n\toption y '2'\n";
+    let mut package = Package::read("p", text.as_bytes()).expect("a file");
+    let name = package.sections()[1].name.clone();
+    let text = format!("{text}config t '{name}'\n\toption z '3'\n");
+    package = Package::read("p", text.as_bytes()).expect("a file");
+    assert_eq!(package.sections().len(), 2);
+    package.check().expect("as it is read");
+    package
+        .delete_section(&package.sections()[0].name.clone())
+        .expect("to go");
+    let error = package
+        .check()
+        .expect_err("the name is another section's now");
+    assert!(error.to_string().contains(&name), "{error}");
+}
