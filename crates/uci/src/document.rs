@@ -73,11 +73,23 @@ impl Piece {
             return;
         }
         if self.is_statement() {
+            self.quote_return();
             self.cut_tail();
         }
         self.text.push(b'\n');
         if self.is_statement() {
             self.silence();
+        }
+    }
+
+    /// Puts into apostrophes a carriage return that ends a value by a backslash before it: with a line
+    /// end behind it, it would be a continuation.
+    fn quote_return(&mut self) {
+        let end = self.text.len();
+        let words = self.words.as_mut().expect("a statement");
+        if words[2].end == end && self.text.ends_with(b"\\\r") {
+            self.text.splice(end - 2.., *b"'\r'");
+            words[2].end = end + 1;
         }
     }
 

@@ -338,8 +338,7 @@ pub fn arguments(text: &[u8]) -> Vec<Result<Vec<Vec<u8>>, Reason>> {
 /// Whether a line, which holds a statement and perhaps begins with the `;` before it, goes on in the
 /// next one: a backslash takes its line end away.
 pub(crate) fn continued(line: &[u8]) -> bool {
-    let trimmed = line.trim_ascii_end();
-    if trimmed.len() == line.len() || trimmed.last() != Some(&b'\\') {
+    if !line.ends_with(b"\\\n") && !line.ends_with(b"\\\r\n") {
         return false;
     }
     let mut more = line.strip_prefix(b";").unwrap_or(line).to_vec();

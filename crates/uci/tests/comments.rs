@@ -123,6 +123,8 @@ fn a_file_that_ends_in_a_continuation_takes_new_lines() {
             format!("config t{end}"),
             format!("config t 'a';option b c{end}"),
             format!("config t 'a'{line}\toption b 'c' # x\\{line}"),
+            format!("config t 'a'{line}\toption b c\\\r"),
+            format!("config t 'a'{line}\toption b 'c' # x\\\r"),
         ] {
             let read =
                 || Package::read("p", text.as_bytes()).unwrap_or_else(|e| panic!("{e}: {text:?}"));
