@@ -265,8 +265,7 @@ fn programs(name: &str, link: u32) -> [Vec<String>; 2] {
             let text = String::from_utf8(shown.expect("tc runs").stdout).expect("text");
             let words = text.split_whitespace();
             words
-                .filter_map(|word| word.split(":[").next())
-                .filter(|word| word.starts_with("weir_"))
+                .filter_map(|word| Some(word.split_once(":[")?.0))
                 .map(str::to_owned)
                 .collect()
         });
