@@ -51,6 +51,7 @@ pub fn ask() -> Result<Programs, Error> {
             .map(|(name, work)| (format!("{name}, bridging"), work)),
     );
     found.extend(verified::of_the_meter()?);
+    found.extend(verified::of_the_cables()?);
     match found.values().all(|work| *work > 0) {
         true => Ok(found),
         false => Err(Error::Wrong(

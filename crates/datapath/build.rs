@@ -26,7 +26,7 @@ fn main() {
     let clang = env::var_os("CLANG").unwrap_or_else(|| OsString::from("clang"));
     println!("cargo:rustc-env=BPF_COMPILER={}", version(&clang));
 
-    let mut names = vec!["weir", "drops", "meter", "probes"];
+    let mut names = vec!["weir", "drops", "meter", "probes", "cable"];
     if env::var_os("CARGO_FEATURE_BENCH").is_some() {
         names.extend(["bench", "meter_bench"]);
     }

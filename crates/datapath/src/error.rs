@@ -58,6 +58,15 @@ pub enum Error {
         /// The device that has the slot.
         other: u32,
     },
+    /// As many ports are watched as there are places.
+    #[error(
+        "{} devices are watched already: no place is left for {name}",
+        crate::cable::PORTS
+    )]
+    TooManyCables {
+        /// The device that cannot be watched.
+        name: String,
+    },
     /// The kernel was built without something.
     #[error("this kernel has no {0}")]
     Lacks(String),

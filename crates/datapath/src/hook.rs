@@ -32,13 +32,24 @@ const HANDLE: u32 = 0x7765;
 
 /// Names of the programs that are attached at TC. Before Linux 6.6 they are filters, which libbpf
 /// names `weir_tc:[17]`.
-pub const TC_PROGRAMS: [&str; 4] = ["weir_tc", "weir_witness", "weir_meter_in", "weir_meter_out"];
+pub const TC_PROGRAMS: [&str; 6] = [
+    "weir_tc",
+    "weir_witness",
+    "weir_meter_in",
+    "weir_meter_out",
+    "weir_cable_in",
+    "weir_cable_out",
+];
 
-/// Where a program stands among those at TC of a device. At ingress the packet path comes before
-/// the meter, at egress the meter before the witness: so the meter sees what weir does not forward
-/// itself.
+/// Where a program stands among those at TC of a device. The gate of a cable comes before all: what
+/// it drops is neither forwarded nor counted. At ingress the packet path comes before the meter, at
+/// egress the meter before the witness: so the meter sees what weir does not forward itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
+    /// The gate, before all.
+    GateIn,
+    /// The gate, before all.
+    GateOut,
     /// The packet path.
     FirstIn,
     /// The meter, behind it.
@@ -52,16 +63,17 @@ pub(crate) enum Place {
 impl Place {
     fn point(self) -> TcAttachPoint {
         match self {
-            Self::FirstIn | Self::LastIn => TC_INGRESS,
-            Self::FirstOut | Self::LastOut => TC_EGRESS,
+            Self::GateIn | Self::FirstIn | Self::LastIn => TC_INGRESS,
+            Self::GateOut | Self::FirstOut | Self::LastOut => TC_EGRESS,
         }
     }
 
     /// Priority of a clsact filter.
     fn priority(self) -> u32 {
         match self {
-            Self::FirstIn => 1,
-            Self::LastIn => 2,
+            Self::GateIn | Self::GateOut => 1,
+            Self::FirstIn => 2,
+            Self::LastIn => 3,
             Self::FirstOut => 0xffef,
             Self::LastOut => 0xfff0,
         }
@@ -70,9 +82,15 @@ impl Place {
     /// Flags of a TCX link: before or after all that is there.
     fn flags(self) -> u32 {
         match self {
-            Self::FirstIn | Self::FirstOut => libbpf_sys::BPF_F_BEFORE,
+            Self::GateIn | Self::GateOut | Self::FirstIn | Self::FirstOut => {
+                libbpf_sys::BPF_F_BEFORE
+            }
             Self::LastIn | Self::LastOut => libbpf_sys::BPF_F_AFTER,
         }
+    }
+
+    fn is_gate(self) -> bool {
+        matches!(self, Self::GateIn | Self::GateOut)
     }
 }
 
@@ -168,7 +186,7 @@ pub(crate) fn attach_tc(
         program.name()
     );
     if let Some(own) = program_id(program) {
-        tcx::is_ours(own);
+        tcx::is_ours(own, place.is_gate());
     }
     let point = place.point();
     let kind = if point == TC_INGRESS {
@@ -176,7 +194,13 @@ pub(crate) fn attach_tc(
     } else {
         libbpf_sys::BPF_TCX_EGRESS
     };
-    match link_create(program, link, kind, place.flags()) {
+    // Whoever comes first otherwise comes right behind a gate.
+    let gate = match place {
+        Place::FirstIn | Place::FirstOut => tcx::gate(link, kind),
+        _ => None,
+    };
+    let behind = gate.and_then(|gate| link_create_behind(program, link, kind, gate).ok());
+    match behind.map_or_else(|| link_create(program, link, kind, place.flags()), Ok) {
         Ok(fd) => Ok(Attachment::Link(fd)),
         // EINVAL: the kernel knows no TCX.
         Err(error) if error.raw_os_error() != Some(libc::EINVAL) => Err(Error::System {
@@ -214,10 +238,37 @@ pub(crate) fn link_create(
     kind: u32,
     flags: u32,
 ) -> Result<OwnedFd, std::io::Error> {
-    // SAFETY: all-zero options are valid; sz tells libbpf how much of the struct we know.
+    // SAFETY: all-zero options are valid.
     let mut options: libbpf_sys::bpf_link_create_opts = unsafe { std::mem::zeroed() };
-    options.sz = size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t;
     options.flags = flags;
+    link_create_with(program, link, kind, options)
+}
+
+/// A TCX link right behind another program, by its number.
+fn link_create_behind(
+    program: &ProgramMut<'_>,
+    link: u32,
+    kind: u32,
+    other: u32,
+) -> Result<OwnedFd, std::io::Error> {
+    // SAFETY: all-zero options are valid.
+    let mut options: libbpf_sys::bpf_link_create_opts = unsafe { std::mem::zeroed() };
+    options.flags = libbpf_sys::BPF_F_AFTER;
+    options.__bindgen_anon_1.tcx = libbpf_sys::bpf_link_create_opts__bindgen_ty_1__bindgen_ty_6 {
+        relative_id: other,
+        ..Default::default()
+    };
+    link_create_with(program, link, kind, options)
+}
+
+fn link_create_with(
+    program: &ProgramMut<'_>,
+    link: u32,
+    kind: u32,
+    mut options: libbpf_sys::bpf_link_create_opts,
+) -> Result<OwnedFd, std::io::Error> {
+    // How much of the struct we know.
+    options.sz = size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t;
     // SAFETY: the descriptors and the options outlive the call.
     let fd = unsafe {
         libbpf_sys::bpf_link_create(program.as_fd().as_raw_fd(), link as i32, kind, &options)

@@ -8,6 +8,7 @@
 #[cfg(feature = "bench")]
 pub mod bench;
 mod bridge;
+pub mod cable;
 mod came_in;
 mod capture;
 mod clock;

@@ -16,10 +16,27 @@ const MOST: usize = 64;
 /// CAP_SYS_ADMIN only.
 static OWN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
+/// And those of them that are gates of cables.
+static GATES: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
+
 /// Notes that a program is weir's own.
-pub(crate) fn is_ours(program: u32) {
+pub(crate) fn is_ours(program: u32, gate: bool) {
     let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
     own.insert(program);
+    if gate {
+        let mut gates = GATES.lock().unwrap_or_else(PoisonError::into_inner);
+        gates.insert(program);
+    }
+}
+
+/// The gate of this process that is attached to a device.
+pub(crate) fn gate(link: u32, kind: u32) -> Option<u32> {
+    let gates = GATES.lock().unwrap_or_else(PoisonError::into_inner);
+    if gates.is_empty() {
+        return None;
+    }
+    let attached = attached(link, kind).ok()?;
+    attached.into_iter().find(|program| gates.contains(program))
 }
 
 /// Somebody's programs at TC ingress and at egress of a device, in words; none where the kernel has

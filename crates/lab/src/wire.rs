@@ -26,6 +26,18 @@ nix::setsockopt_impl!(
     sockopt::SetBool
 );
 
+/// The one that has frames sent without TC egress and without a queue.
+#[derive(Clone, Copy, Debug)]
+struct PacketQdiscBypass;
+
+nix::setsockopt_impl!(
+    PacketQdiscBypass,
+    libc::SOL_PACKET,
+    libc::PACKET_QDISC_BYPASS,
+    bool,
+    sockopt::SetBool
+);
+
 /// PACKET_OUTGOING (include/uapi/linux/if_packet.h): a frame this host sent itself.
 const OUTGOING: u8 = 4;
 /// Room for bursts, bytes; the reader may be off the processor for long on a busy machine.
@@ -72,6 +84,25 @@ impl Tap {
     /// `role:device`.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// From now on frames are sent past TC egress and the queue (PACKET_QDISC_BYPASS).
+    pub fn past_queues(&self) -> Result<(), Error> {
+        let name = &self.name;
+        setsockopt(&self.socket, PacketQdiscBypass, &true)
+            .map_err(Error::system(format!("send past the queue at {name}")))
+    }
+
+    /// The same as [`Tap::send`], once; whether the frame was taken, and not dropped on its way out.
+    pub fn offer(&self, frame: &[u8]) -> Result<bool, Error> {
+        match send(self.socket.as_raw_fd(), frame, MsgFlags::empty()) {
+            Ok(_) => Ok(true),
+            Err(Errno::ENOBUFS) => Ok(false),
+            Err(error) => {
+                let doing = format!("send {} bytes at {}", frame.len(), self.name);
+                Err(Error::system::<Errno>(doing)(error))
+            }
+        }
     }
 
     /// Puts a frame on the wire, away from this host.

@@ -7,6 +7,7 @@ use libbpf_rs::Object;
 use libbpf_rs::skel::Skel;
 
 use crate::Datapath;
+use crate::cable::Cables;
 use crate::error::Error;
 use crate::hook;
 use crate::meter::{Meter, MeterSizes};
@@ -44,4 +45,12 @@ impl Datapath {
 /// The kernel refuses them.
 pub fn of_the_meter() -> Result<Vec<Verified>, Error> {
     all(Meter::load(MeterSizes::new(4096, &[]), true)?.object())
+}
+
+/// Of the classifier of cables.
+///
+/// # Errors
+/// The kernel refuses them.
+pub fn of_the_cables() -> Result<Vec<Verified>, Error> {
+    all(Cables::load()?.object())
 }

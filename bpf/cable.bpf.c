@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The classifier of a port, and its gate: two programs at TC, before all others of weir's, so that
+ * what the gate keeps from passing is neither forwarded nor counted. An object of its own: it is
+ * loaded where somebody wants to know what a port is for.
+ *
+ * Packet sockets hear frames before TC ingress, and with PACKET_QDISC_BYPASS send without TC
+ * egress: weir's own questions leave, and their answers are heard, while the gate is shut.
+ */
+#include "include/cable_sort.h"
+
+#define CABLE_PAUSE 1000000 /* ns between two notes of one sort: a storm costs little */
+
+struct cable cables[CABLES] SEC(".bss.cables") __attribute__((aligned(64)));
+
+/* Hardware addresses of this router. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CABLE_OWN_MAX);
+	__type(key, __u64); /* as a number */
+	__type(value, __u32);
+} cable_own SEC(".maps");
+
+/*
+ * The port of a device: user space puts it at its index or, where another one is, at the next place
+ * that is free. Nearly always the first look finds it, without a call; a map would cost one.
+ */
+always_inline struct cable *cable_of(__u32 ifindex)
+{
+	__u32 i;
+
+#pragma clang loop unroll(disable)
+	for (i = 0; i < CABLES; i++) {
+		struct cable *c = &cables[(ifindex + i) & (CABLES - 1)];
+
+		if (likely(READ_ONCE(c->ifindex) == ifindex))
+			return c;
+	}
+	return NULL;
+}
+
+/* Its mode now: what nobody prolongs any more is over. */
+always_inline __u32 cable_mode(const struct cable *c, __u64 *now)
+{
+	__u32 mode = READ_ONCE(c->mode);
+
+	if (mode == CABLE_IDLE)
+		return mode;
+	*now = bpf_ktime_get_ns();
+	return (__u32)(*now >> CABLE_TICK_BITS) < READ_ONCE(c->until) ? mode : CABLE_IDLE;
+}
+
+always_inline void cable_station(struct cable *c, __u64 mac)
+{
+	__u64 own = mac | 1ull << CABLE_MAC_BIT, old;
+	__u32 i;
+
+	/* No station sends from a group's address, or from none. */
+	if (mac >> 40 & 1 || !mac)
+		return;
+#pragma unroll
+	for (i = 0; i < CABLE_STATIONS; i++) {
+		old = READ_ONCE(c->station[i]);
+		if (!old)
+			old = __sync_val_compare_and_swap(&c->station[i], 0, own);
+		if (!old || old == own)
+			return;
+	}
+	WRITE_ONCE(c->more, 1);
+}
+
+always_inline void cable_vlan(struct cable *c, __u32 vlan)
+{
+	__u32 own = vlan | 1 << CABLE_VLAN_BIT, i, old;
+
+	if (vlan == CABLE_NO_VLAN)
+		return;
+#pragma unroll
+	for (i = 0; i < CABLE_VLANS; i++) {
+		old = READ_ONCE(c->vlan[i]);
+		if (!old)
+			old = __sync_val_compare_and_swap(&c->vlan[i], 0, own);
+		if (!old || old == own)
+			return;
+	}
+}
+
+/* Keeps a frame. Another CPU that does so at the same time has won: one is as good as the other. */
+always_inline void cable_keep(struct __sk_buff *skb, struct cable_text *text)
+{
+	__u32 sequence = READ_ONCE(text->sequence), length = skb->len;
+
+	if (sequence & 1 ||
+	    __sync_val_compare_and_swap(&text->sequence, sequence, sequence + 1) != sequence)
+		return;
+	if (length > CABLE_OCTETS)
+		length = CABLE_OCTETS;
+	length = pinned(length);
+	if (length < ETH_HLEN || length > CABLE_OCTETS ||
+	    bpf_skb_load_bytes(skb, 0, text->octets, length))
+		length = 0;
+	WRITE_ONCE(text->length, length);
+	/* Not a store: this one is ordered behind what was written before. */
+	__sync_lock_test_and_set(&text->sequence, sequence + 2);
+}
+
+always_inline void cable_note(struct __sk_buff *skb, struct cable *c, __u64 now)
+{
+	__u32 sort = CABLE_OWN, vlan = CABLE_NO_VLAN;
+	struct cable_note *note;
+	__be16 ethernet[7];
+	__u64 mac, last;
+
+	if (bpf_skb_load_bytes(skb, 0, ethernet, ETH_HLEN))
+		return;
+	mac = cable_mac((const __u8 *)ethernet + ETH_ALEN);
+	sort = cable_sort(skb, ethernet, &vlan);
+	if (bpf_map_lookup_elem(&cable_own, &mac))
+		sort = CABLE_OWN;
+	else
+		cable_station(c, mac);
+	cable_vlan(c, vlan);
+	sort = pinned(sort);
+	if (sort >= CABLE_SORTS)
+		return;
+	note = &c->note[sort];
+	__sync_fetch_and_add(&note->frames, 1);
+	last = READ_ONCE(note->last);
+	if (now - last < CABLE_PAUSE || __sync_val_compare_and_swap(&note->last, last, now) != last)
+		return;
+	WRITE_ONCE(note->from, mac | (__u64)vlan << CABLE_MAC_BIT);
+	if (sort == CABLE_LLDP)
+		cable_keep(skb, &c->text[CABLE_TEXT_LLDP]);
+	else if (sort == CABLE_CDP)
+		cable_keep(skb, &c->text[CABLE_TEXT_CDP]);
+	else if (sort == CABLE_MNDP)
+		cable_keep(skb, &c->text[CABLE_TEXT_MNDP]);
+	else if (sort == CABLE_HELLO)
+		cable_keep(skb, &c->text[CABLE_TEXT_HELLO]);
+}
+
+SEC("tc")
+int weir_cable_in(struct __sk_buff *skb)
+{
+	struct cable *c = cable_of(skb->ifindex);
+	__u64 now = 0;
+	__u32 mode;
+
+	if (!c)
+		return TC_ACT_UNSPEC;
+	mode = cable_mode(c, &now);
+	if (mode == CABLE_IDLE)
+		return TC_ACT_UNSPEC;
+	cable_note(skb, c, now);
+	if (mode != CABLE_SHUT)
+		return TC_ACT_UNSPEC;
+	__sync_fetch_and_add(&c->dropped_in, 1);
+	return TC_ACT_SHOT;
+}
+
+/* What is sent by a packet socket with PACKET_QDISC_BYPASS does not come here. */
+SEC("tc")
+int weir_cable_out(struct __sk_buff *skb)
+{
+	struct cable *c = cable_of(skb->ifindex);
+	__u64 now = 0;
+
+	if (!c || READ_ONCE(c->mode) != CABLE_SHUT || cable_mode(c, &now) != CABLE_SHUT)
+		return TC_ACT_UNSPEC;
+	__sync_fetch_and_add(&c->dropped_out, 1);
+	return TC_ACT_SHOT;
+}
+
+char _license[] SEC("license") = "GPL";

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Of what sort a frame is. What is cut off too early is of the best sort that is certain: a copy of
+ * each header is asked for, and there is none where the frame ends before.
+ */
+#pragma once
+
+#include "cable.h"
+
+#define CABLE_ETHERTYPE_HELLO 0x88b5 /* IEEE: local experimental */
+#define CABLE_ETHERTYPE_BATMAN 0x4305
+#define CABLE_ETHERTYPE_LLDP 0x88cc
+#define CABLE_ETHERTYPE_PPPOE 0x8863 /* discovery */
+#define CABLE_ETHERTYPE_LEAST 0x600  /* below it is a length, and LLC comes next */
+#define CABLE_PROTO_OSPF 89
+
+/* A MAC as a number: the first octet counts most. */
+always_inline __u64 cable_mac(const __u8 *octet)
+{
+	return (__u64)octet[0] << 40 | (__u64)octet[1] << 32 | (__u32)octet[2] << 24 |
+	       (__u32)octet[3] << 16 | octet[4] << 8 | octet[5];
+}
+
+/* Ports of UDP at `at`; `ipv6` has another DHCP. */
+always_inline __u32 cable_udp(struct __sk_buff *skb, __u32 at, int ipv6)
+{
+	__be16 port[2];
+	__u16 to;
+	__u8 op;
+
+	if (bpf_skb_load_bytes(skb, at, port, sizeof(port)))
+		return CABLE_IP;
+	to = bpf_ntohs(port[1]);
+	switch (to) {
+	case 67:
+	case 68:
+		if (ipv6 || bpf_skb_load_bytes(skb, at + sizeof(struct udphdr), &op, 1))
+			return CABLE_IP;
+		if (to == 68 && op == 2)
+			return CABLE_DHCP_SERVER;
+		return to == 67 && op == 1 ? CABLE_DHCP_CLIENT : CABLE_IP;
+	case 546:
+		return ipv6 && port[0] == bpf_htons(547) ? CABLE_DHCP6_SERVER : CABLE_IP;
+	case 5678:
+		return CABLE_MNDP;
+	case 6696:
+		return CABLE_BABEL;
+	case 269:  /* OLSRv2 (RFC 5498) */
+	case 698:  /* OLSR */
+	case 520:  /* RIP */
+	case 521:  /* RIPng */
+	case 6240: /* BMX7 */
+		return CABLE_ROUTING;
+	}
+	return CABLE_IP;
+}
+
+always_inline __u32 cable_ipv4(struct __sk_buff *skb, __u32 at)
+{
+	struct iphdr h;
+
+	if (bpf_skb_load_bytes(skb, at, &h, sizeof(h)) || h.version != 4 || h.ihl < 5)
+		return CABLE_IP;
+	if (h.protocol == CABLE_PROTO_OSPF)
+		return CABLE_ROUTING;
+	/* Layer 4 begins in the first fragment only. */
+	if (h.protocol != IPPROTO_UDP || h.frag_off & bpf_htons(0x1fff))
+		return CABLE_IP;
+	return cable_udp(skb, at + h.ihl * 4, 0);
+}
+
+always_inline __u32 cable_ipv6(struct __sk_buff *skb, __u32 at)
+{
+	struct ipv6hdr h;
+	__u8 type;
+
+	if (bpf_skb_load_bytes(skb, at, &h, sizeof(h)) || h.version != 6)
+		return CABLE_IP;
+	if (h.nexthdr == CABLE_PROTO_OSPF)
+		return CABLE_ROUTING;
+	if (h.nexthdr == IPPROTO_UDP)
+		return cable_udp(skb, at + sizeof(h), 1);
+	/* Who is no neighbour cannot send with 255 (RFC 4861, 6.1). */
+	if (h.nexthdr != IPPROTO_ICMPV6 || h.hop_limit != 255 ||
+	    bpf_skb_load_bytes(skb, at + sizeof(h), &type, 1))
+		return CABLE_IP;
+	if (type == 134)
+		return CABLE_ROUTER_ADVERTISEMENT;
+	return type == 133 ? CABLE_ROUTER_SOLICITATION : CABLE_IP;
+}
+
+always_inline __u32 cable_pppoe(struct __sk_buff *skb, __u32 at)
+{
+	__u8 h[2]; /* version and type, code */
+
+	if (bpf_skb_load_bytes(skb, at, h, sizeof(h)))
+		return CABLE_OTHER;
+	if (h[1] == 0x07 || h[1] == 0x65)
+		return CABLE_PADO;
+	return h[1] == 0x09 || h[1] == 0x19 ? CABLE_PADI : CABLE_OTHER;
+}
+
+/* A frame with a length instead of an EtherType. */
+always_inline __u32 cable_llc(struct __sk_buff *skb, __u32 at, __u64 to)
+{
+	__u8 h[8];
+
+	if (to == 0x01000ccccccdull) /* PVST */
+		return CABLE_BPDU;
+	if (to == 0x0180c2000000ull) {
+		if (!bpf_skb_load_bytes(skb, at, h, 3) && h[0] == 0x42 && h[1] == 0x42 && h[2] == 3)
+			return CABLE_BPDU;
+		return CABLE_OTHER;
+	}
+	if (to == 0x01000cccccccull && !bpf_skb_load_bytes(skb, at, h, 8) && h[0] == 0xaa &&
+	    h[1] == 0xaa && h[2] == 3 && !h[3] && !h[4] && h[5] == 0x0c && h[6] == 0x20 && !h[7])
+		return CABLE_CDP;
+	return CABLE_OTHER;
+}
+
+/*
+ * The sort of a frame that is not from this router itself; `vlan`: the number in its outermost tag.
+ * Before TC ingress the kernel has taken that one out of the frame; what BPF_PROG_TEST_RUN brings
+ * still has it there.
+ */
+always_inline __u32 cable_sort(struct __sk_buff *skb, const __be16 *ethernet, __u32 *vlan)
+{
+	__u16 type = bpf_ntohs(ethernet[6]);
+	__u64 to = cable_mac((const __u8 *)ethernet);
+	__u32 at = ETH_HLEN, magic;
+	__be16 tag[2];
+	int i;
+
+	*vlan = skb->vlan_present ? skb->vlan_tci & 0xfff : CABLE_NO_VLAN;
+#pragma unroll
+	for (i = 0; i < 2; i++) {
+		if (type != ETH_P_8021Q && type != ETH_P_8021AD)
+			break;
+		if (bpf_skb_load_bytes(skb, at, tag, sizeof(tag)))
+			return CABLE_OTHER;
+		if (*vlan == CABLE_NO_VLAN)
+			*vlan = bpf_ntohs(tag[0]) & 0xfff;
+		type = bpf_ntohs(tag[1]);
+		at += sizeof(tag);
+	}
+	if (type < CABLE_ETHERTYPE_LEAST)
+		return cable_llc(skb, at, to);
+	switch (type) {
+	case ETH_P_IP:
+		return cable_ipv4(skb, at);
+	case ETH_P_IPV6:
+		return cable_ipv6(skb, at);
+	case ETH_P_ARP:
+		return CABLE_ARP;
+	case CABLE_ETHERTYPE_LLDP:
+		return CABLE_LLDP;
+	case CABLE_ETHERTYPE_BATMAN:
+		return CABLE_BATMAN;
+	case CABLE_ETHERTYPE_PPPOE:
+		return cable_pppoe(skb, at);
+	case CABLE_ETHERTYPE_HELLO:
+		if (!bpf_skb_load_bytes(skb, at, &magic, 4) && magic == bpf_htonl(0x77656972))
+			return CABLE_HELLO;
+	}
+	return CABLE_OTHER;
+}

@@ -1,0 +1,278 @@
+//! What comes in at a port whose purpose is not known yet, and a gate that keeps everything from
+//! passing meanwhile: `bpf/cable.bpf.c` (bpf/include/cable.h) from the daemon's side.
+//!
+//! The gate is at TC. XDP comes before it: a port that is to be shut must not be one of the packet
+//! path's at XDP, nor a way out of it, or frames of flows that are proven pass by the gate.
+
+mod record;
+
+use std::collections::{HashMap, HashSet};
+use std::mem::MaybeUninit;
+
+use kernel::Mac;
+use libbpf_rs::skel::{OpenSkel, SkelBuilder};
+use libbpf_rs::{MapCore, MapFlags};
+
+use crate::error::Error;
+use crate::headers;
+use crate::hook::{Attachment, Place, attach_tc};
+use crate::load;
+use crate::mapped::Mapped;
+use crate::probe;
+
+pub use record::{Record, SORTS, SortRecord};
+
+#[allow(clippy::all, missing_docs, unsafe_op_in_unsafe_fn)]
+mod skel {
+    include!(concat!(env!("OUT_DIR"), "/cable.skel.rs"));
+}
+use skel::types;
+
+/// Ports that can be watched at a time.
+pub const PORTS: u32 = headers::CABLES as u32;
+/// Hardware addresses that can be known as this router's own.
+pub const OWN: usize = headers::CABLE_OWN_MAX as usize;
+/// So long a gate stays as it is without [`Cables::refresh`], nanoseconds.
+const HOLD: u64 = 2_000_000_000;
+
+/// What the programs do at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// Nothing.
+    Idle,
+    /// They note what comes in.
+    Note,
+    /// They note it, and let nothing pass, in or out.
+    Shut,
+}
+
+impl Gate {
+    /// enum cable_mode.
+    fn mode(self) -> u32 {
+        let mode = match self {
+            Self::Idle => headers::CABLE_IDLE,
+            Self::Note => headers::CABLE_NOTED,
+            Self::Shut => headers::CABLE_SHUT,
+        };
+        mode as u32
+    }
+}
+
+/// The classifier, loaded into the kernel. All of it goes with this.
+pub struct Cables {
+    skel: skel::CableSkel<'static>,
+    slots: Mapped<types::cable>,
+    watched: HashMap<u32, Watched>,
+    own: HashSet<Mac>,
+}
+
+struct Watched {
+    slot: u32,
+    _attached: [Attachment; 2],
+}
+
+/// Now, by the clock of [`SortRecord::last`]: nanoseconds (CLOCK_MONOTONIC, bpf_ktime_get_ns).
+pub fn now() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the pointer is to a local of the right type. This clock is always there.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+impl Cables {
+    /// Loads the programs. Nothing is attached before [`Cables::watch`].
+    ///
+    /// # Errors
+    /// The kernel refuses, or has no memory for it.
+    pub fn load() -> Result<Self, Error> {
+        probe::listen();
+        // The object lives as long as the process, as the packet path does.
+        let storage = Box::leak(Box::new(MaybeUninit::uninit()));
+        let open = skel::CableSkelBuilder::default()
+            .open(storage)
+            .map_err(|e| Error::bpf("open the classifier of cables", e))?;
+        let skel = open
+            .load()
+            .map_err(|e| Error::load("load the classifier of cables", e))?;
+        Ok(Self {
+            slots: Mapped::section(&skel.maps.bss_cables, PORTS)?,
+            skel,
+            watched: HashMap::new(),
+            own: HashSet::new(),
+        })
+    }
+
+    /// What was loaded, for the benchmark.
+    #[cfg(feature = "bench")]
+    pub(crate) fn object(&self) -> &libbpf_rs::Object {
+        libbpf_rs::skel::Skel::object(&self.skel)
+    }
+
+    /// This router's hardware addresses, all of them; [`OWN`] at most. Frames from these are none
+    /// of a station's.
+    ///
+    /// # Errors
+    /// They are too many.
+    pub fn own(&mut self, macs: &[Mac]) -> Result<(), Error> {
+        let map = &self.skel.maps.cable_own;
+        let wanted: HashSet<Mac> = macs.iter().copied().collect();
+        for gone in self.own.difference(&wanted) {
+            // Not there any more is as good.
+            let _ = map.delete(&record::number(*gone).to_ne_bytes());
+        }
+        self.own.retain(|mac| wanted.contains(mac));
+        for mac in wanted {
+            let key = record::number(mac).to_ne_bytes();
+            map.update(&key, &1u32.to_ne_bytes(), MapFlags::ANY)
+                .map_err(|e| Error::bpf("note an address of this router's own", e))?;
+            self.own.insert(mac);
+        }
+        Ok(())
+    }
+
+    /// Begins to note what comes in at a device, from nothing. One that is watched already is
+    /// cleared, and noted at.
+    ///
+    /// # Errors
+    /// The device is gone, or [`PORTS`] are watched.
+    pub fn watch(&mut self, link: u32, name: &str) -> Result<(), Error> {
+        if self.watched.contains_key(&link) {
+            self.clear(link);
+            self.gate(link, Gate::Note);
+            return Ok(());
+        }
+        let Some(slot) = self.free_slot(link) else {
+            return Err(Error::TooManyCables { name: name.into() });
+        };
+        let fresh = types::cable {
+            ifindex: link,
+            mode: Gate::Note.mode(),
+            until: until(),
+            ..Default::default()
+        };
+        // Declared first: from the first frame on everything is noted.
+        self.slots.set(slot, fresh);
+        let progs = &self.skel.progs;
+        let made = attach_tc(&progs.weir_cable_out, link, name, Place::GateOut).and_then(|out| {
+            let into = attach_tc(&progs.weir_cable_in, link, name, Place::GateIn)?;
+            Ok([into, out])
+        });
+        match made {
+            Ok(attached) => {
+                let watched = Watched {
+                    slot,
+                    _attached: attached,
+                };
+                self.watched.insert(link, watched);
+                Ok(())
+            }
+            Err(error) => {
+                self.slots.set(slot, types::cable::default());
+                Err(error)
+            }
+        }
+    }
+
+    /// Where the programs look for a device first, or the next place that is free.
+    fn free_slot(&self, link: u32) -> Option<u32> {
+        (0..PORTS)
+            .map(|step| link.wrapping_add(step) % PORTS)
+            .find(|slot| !self.watched.values().any(|watched| watched.slot == *slot))
+    }
+
+    /// Whether a device is watched.
+    pub fn watched(&self, link: u32) -> bool {
+        self.watched.contains_key(&link)
+    }
+
+    /// What the programs do at a watched device from now on. Without [`Cables::refresh`] they do
+    /// nothing after two seconds.
+    pub fn gate(&mut self, link: u32, gate: Gate) {
+        self.hold(link, until());
+        if let Some(cable) = self.at(link) {
+            // SAFETY: an aligned word of a live mapping; only user space writes it.
+            unsafe { (&raw mut (*cable).mode).write_volatile(gate.mode()) };
+        }
+    }
+
+    /// Gates stay as they are for another two seconds. Due at least once a second.
+    pub fn refresh(&mut self) {
+        let until = until();
+        for link in self.watched.keys() {
+            self.hold(*link, until);
+        }
+    }
+
+    fn hold(&self, link: u32, until: u32) {
+        if let Some(cable) = self.at(link) {
+            // SAFETY: as for the mode.
+            unsafe { (&raw mut (*cable).until).write_volatile(until) };
+        }
+    }
+
+    /// Lets the time go by at which a gate is over. For tests.
+    #[doc(hidden)]
+    pub fn expire(&mut self, link: u32) {
+        self.hold(link, tick(now()));
+    }
+
+    /// Forgets what was noted at a device: its link went.
+    pub fn clear(&mut self, link: u32) {
+        if let Some(cable) = self.at(link) {
+            // SAFETY: of a watched device, in a live mapping.
+            unsafe { record::clear(cable) };
+        }
+    }
+
+    /// Takes the programs off a device, and forgets it.
+    pub fn leave(&mut self, link: u32) {
+        if let Some(watched) = self.watched.remove(&link) {
+            let slot = watched.slot;
+            drop(watched);
+            self.slots.set(slot, types::cable::default());
+        }
+    }
+
+    /// What was noted at a device; `None`: it is not watched.
+    pub fn read(&self, link: u32) -> Option<Record> {
+        // SAFETY: of a watched device, in a live mapping.
+        self.at(link).map(|cable| unsafe { record::read(cable) })
+    }
+
+    fn at(&self, link: u32) -> Option<*mut types::cable> {
+        self.slots.at(self.watched.get(&link)?.slot)
+    }
+
+    /// Lets a frame come in at a device (else, with `leaves`, leave by it) by BPF_PROG_TEST_RUN;
+    /// whether it passes. For tests.
+    ///
+    /// # Errors
+    /// The kernel refuses the frame: it is shorter than an Ethernet header.
+    #[doc(hidden)]
+    pub fn passes(&self, leaves: bool, link: u32, frame: &[u8]) -> Result<bool, Error> {
+        let program = if leaves {
+            &self.skel.progs.weir_cable_out
+        } else {
+            &self.skel.progs.weir_cable_in
+        };
+        let (action, after, _) = load::test_run_skb(program, frame, link, 1)?;
+        debug_assert!(frame.starts_with(&after) || after.starts_with(frame));
+        Ok(action == u32::MAX)
+    }
+}
+
+/// The time at which what is said now is over, as the programs count it.
+fn until() -> u32 {
+    // One more, for what is left of a tick.
+    tick(now() + HOLD) + 1
+}
+
+fn tick(nanoseconds: u64) -> u32 {
+    (nanoseconds >> headers::CABLE_TICK_BITS) as u32
+}
+
+#[cfg(test)]
+mod tests;

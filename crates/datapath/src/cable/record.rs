@@ -1,0 +1,187 @@
+//! A port's record, read from and cleared in memory that the programs write meanwhile.
+
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+
+use kernel::Mac;
+
+use super::types;
+use crate::headers;
+use crate::mapped::read_shared;
+
+/// Sorts of frames (`enum cable_sort`).
+pub const SORTS: usize = headers::CABLE_SORTS as usize;
+/// A text is asked for so many times while it is being written: each takes less than a microsecond.
+const TRIES: u32 = 1000;
+
+/// Frames of one sort.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SortRecord {
+    /// How many.
+    pub frames: u32,
+    /// When the last came, by [`super::now`]; up to a millisecond early, as are the two below.
+    pub last: u64,
+    /// Who sent the last.
+    pub from: Mac,
+    /// The VLAN in its outermost tag.
+    pub vlan: Option<u16>,
+}
+
+/// What was noted at a port.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// By number of the sort.
+    pub sorts: [SortRecord; SORTS],
+    /// Who sent anything, own addresses left out; 16 at most.
+    pub stations: Vec<Mac>,
+    /// There were more.
+    pub more_stations: bool,
+    /// Numbers of VLANs, 8 at most.
+    pub vlans: Vec<u16>,
+    /// The last frame of LLDP, 320 octets of it at most; empty: none.
+    pub lldp: Vec<u8>,
+    /// Of CDP.
+    pub cdp: Vec<u8>,
+    /// Of MNDP.
+    pub mndp: Vec<u8>,
+    /// A hello of weir's.
+    pub hello: Vec<u8>,
+    /// Frames that the gate kept from coming in.
+    pub dropped_in: u64,
+    /// And from going out.
+    pub dropped_out: u64,
+}
+
+/// A MAC as the programs have it.
+pub(super) fn number(mac: Mac) -> u64 {
+    mac.iter()
+        .fold(0, |all, octet| all << 8 | u64::from(*octet))
+}
+
+fn mac(number: u64) -> Mac {
+    let octets = number.to_be_bytes();
+    std::array::from_fn(|at| octets[at + 2])
+}
+
+/// # Safety
+/// It points into a live mapping.
+pub(super) unsafe fn read(cable: *const types::cable) -> Record {
+    // SAFETY: the caller's word, for all that is read here. The programs write numbers as a whole.
+    unsafe {
+        let stations = (0..headers::CABLE_STATIONS as usize)
+            .map(|at| read_shared(&raw const (*cable).station[at]))
+            .filter(|number| *number != 0);
+        let vlans = (0..headers::CABLE_VLANS as usize)
+            .map(|at| (&raw const (*cable).vlan[at]).read_volatile())
+            .filter(|number| *number != 0);
+        let text = |of: u64| text(&raw const (*cable).text[of as usize]);
+        Record {
+            sorts: std::array::from_fn(|sort| note(&raw const (*cable).note[sort])),
+            stations: stations.map(mac).collect(),
+            more_stations: (&raw const (*cable).more).read_volatile() != 0,
+            vlans: vlans.map(|number| number as u16).collect(),
+            lldp: text(headers::CABLE_TEXT_LLDP),
+            cdp: text(headers::CABLE_TEXT_CDP),
+            mndp: text(headers::CABLE_TEXT_MNDP),
+            hello: text(headers::CABLE_TEXT_HELLO),
+            dropped_in: read_shared(&raw const (*cable).dropped_in),
+            dropped_out: read_shared(&raw const (*cable).dropped_out),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`read`].
+unsafe fn note(note: *const types::cable_note) -> SortRecord {
+    // SAFETY: the caller's word.
+    let (frames, last, from) = unsafe {
+        (
+            (&raw const (*note).frames).read_volatile(),
+            read_shared(&raw const (*note).last),
+            read_shared(&raw const (*note).from),
+        )
+    };
+    let vlan = (from >> headers::CABLE_MAC_BIT) as u16;
+    SortRecord {
+        frames,
+        last,
+        from: mac(from),
+        vlan: (frames != 0 && u64::from(vlan) != headers::CABLE_NO_VLAN).then_some(vlan),
+    }
+}
+
+/// # Safety
+/// As for [`read`].
+unsafe fn text(text: *const types::cable_text) -> Vec<u8> {
+    // SAFETY: the caller's word; the programs write this word by atomic instructions only.
+    let sequence = unsafe { AtomicU32::from_ptr((&raw const (*text).sequence).cast_mut()) };
+    for _ in 0..TRIES {
+        let before = sequence.load(Ordering::Acquire);
+        if before % 2 == 0 {
+            // SAFETY: the caller's word. What is torn is thrown away.
+            let (length, octets) = unsafe {
+                (
+                    (&raw const (*text).length).read_volatile(),
+                    (&raw const (*text).octets).read_volatile(),
+                )
+            };
+            fence(Ordering::Acquire);
+            if sequence.load(Ordering::Relaxed) == before {
+                return octets[..octets.len().min(length as usize)].to_vec();
+            }
+        }
+        spin_loop();
+    }
+    Vec::new()
+}
+
+/// Forgets all but what the port is, and what is done at it.
+///
+/// # Safety
+/// As for [`read`], and nobody but the programs writes it meanwhile.
+pub(super) unsafe fn clear(cable: *mut types::cable) {
+    // SAFETY: the caller's word. Numbers are written as a whole where the processor can.
+    unsafe {
+        for at in 0..headers::CABLE_STATIONS as usize {
+            (&raw mut (*cable).station[at]).write_volatile(0);
+        }
+        for at in 0..headers::CABLE_VLANS as usize {
+            (&raw mut (*cable).vlan[at]).write_volatile(0);
+        }
+        (&raw mut (*cable).more).write_volatile(0);
+        for sort in 0..SORTS {
+            let note = &raw mut (*cable).note[sort];
+            (&raw mut (*note).frames).write_volatile(0);
+            (&raw mut (*note).from).write_volatile(0);
+            (&raw mut (*note).last).write_volatile(0);
+        }
+        (&raw mut (*cable).dropped_in).write_volatile(0);
+        (&raw mut (*cable).dropped_out).write_volatile(0);
+        for of in 0..headers::CABLE_TEXTS as usize {
+            forget(&raw mut (*cable).text[of]);
+        }
+    }
+}
+
+/// Forgets a text, as its writer.
+///
+/// # Safety
+/// As for [`clear`].
+unsafe fn forget(text: *mut types::cable_text) {
+    // SAFETY: the caller's word.
+    let sequence = unsafe { AtomicU32::from_ptr(&raw mut (*text).sequence) };
+    for _ in 0..TRIES {
+        let before = sequence.load(Ordering::Relaxed) & !1;
+        let writing = before.wrapping_add(1);
+        if sequence
+            .compare_exchange(before, writing, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+        {
+            // SAFETY: no program writes it now.
+            unsafe { (&raw mut (*text).length).write_volatile(0) };
+            sequence.store(before.wrapping_add(2), Ordering::Release);
+            return;
+        }
+        spin_loop();
+    }
+}

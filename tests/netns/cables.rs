@@ -1,0 +1,165 @@
+//! The classifier of cables at a member of a bridge: nothing crosses a shut gate, what weir sends
+//! itself does, frames are told apart as they are on a wire, and nothing is left behind.
+
+use std::time::Duration;
+
+use datapath::cable::{Cables, Gate, Record};
+use lab::frame::Mac;
+use lab::{Error, Lab, Offloads, Tap};
+
+const STATION: Mac = [2, 0, 0, 0, 0, 7];
+const OTHER: Mac = [2, 0, 0, 0, 0, 8];
+/// Numbers of sorts (`cables::Sort`).
+const PADI: usize = 3;
+const LLDP: usize = 9;
+const ELSE: usize = 18;
+/// What is on its way arrives before.
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn failed(error: impl std::fmt::Display) -> Error {
+    let said = datapath::probe::complaints();
+    Error::Unexpected(format!("{error}: {said:#?}"))
+}
+
+/// A frame for everybody, which bears a number.
+fn frame(from: Mac, number: u8) -> Vec<u8> {
+    let mut frame = [[0xff; 6], from].concat();
+    frame.extend_from_slice(&[0x99, 0x99, number]);
+    frame.resize(60, 0);
+    frame
+}
+
+/// Numbers of the frames that arrive, up to this one.
+fn until(tap: &mut Tap, last: u8) -> Result<Vec<u8>, Error> {
+    let mut numbers = Vec::new();
+    loop {
+        let Some(frame) = tap.receive(LIMIT)? else {
+            let name = tap.name();
+            return Err(Error::Unexpected(format!("{last} is missing at {name}")));
+        };
+        if frame[12..14] == [0x99, 0x99] {
+            numbers.push(frame[14]);
+            if frame[14] == last {
+                return Ok(numbers);
+            }
+        }
+    }
+}
+
+/// Packet sockets at the hosts and at the port that is watched.
+struct Taps {
+    station: Tap,
+    other: Tap,
+    port: Tap,
+    /// Index of the port.
+    link: u32,
+}
+
+impl Taps {
+    /// Two hosts, and between them a router that bridges.
+    fn open(lab: &mut Lab) -> Result<Self, Error> {
+        for host in ["station", "other"] {
+            lab.host(host)?;
+        }
+        lab.router("router")?;
+        lab.wire(("router", "port0"), ("station", "eth0"), Offloads::Plain)?;
+        lab.wire(("router", "port1"), ("other", "eth0"), Offloads::Plain)?;
+        lab.node("router")?
+            .ip("link add br0 type bridge mcast_snooping 0
+             link set port0 master br0
+             link set port1 master br0
+             link set br0 up")?;
+        Ok(Self {
+            station: Tap::open(lab.node("station")?, "eth0")?,
+            other: Tap::open(lab.node("other")?, "eth0")?,
+            port: Tap::open(lab.node("router")?, "port0")?,
+            link: lab.index("router", "port0")?,
+        })
+    }
+
+    /// Frames go both ways, of this number: numbers of what arrives at either end up to it.
+    fn both_ways(&mut self, number: u8) -> Result<[Vec<u8>; 2], Error> {
+        self.station.send(&frame(STATION, number))?;
+        self.other.send(&frame(OTHER, number))?;
+        let there = until(&mut self.other, number)?;
+        Ok([there, until(&mut self.station, number)?])
+    }
+
+    fn read(&self, cables: &Cables) -> Result<Record, Error> {
+        let record = cables.read(self.link);
+        record.ok_or_else(|| Error::Unexpected("port0 is not watched".into()))
+    }
+
+    fn what_comes_in_is_told_apart(&mut self, cables: &mut Cables) -> Result<(), Error> {
+        let mut padi = [[0xff; 6], STATION].concat();
+        // The kernel takes the tag off before.
+        padi.extend_from_slice(&[0x81, 0, 0, 7, 0x88, 0x63, 0x11, 9]);
+        padi.resize(60, 0);
+        let mut lldp = [[0x01, 0x80, 0xc2, 0, 0, 0x0e], STATION].concat();
+        lldp.extend_from_slice(&[0x88, 0xcc, 2, 7, 4]);
+        lldp.resize(200, 3);
+        cables.refresh();
+        self.station.send(&padi)?;
+        self.station.send(&lldp)?;
+        assert_eq!(self.both_ways(1)?, [[1], [1]]);
+        let noted = self.read(cables)?;
+        assert_eq!(noted.sorts.map(|sort| sort.frames).iter().sum::<u32>(), 3);
+        assert_eq!(noted.sorts[PADI].frames, 1);
+        assert_eq!(noted.sorts[PADI].vlan, Some(7));
+        assert_eq!(noted.sorts[LLDP].frames, 1);
+        assert_eq!(noted.sorts[ELSE].frames, 1, "what leaves is not noted");
+        assert!(
+            noted
+                .sorts
+                .iter()
+                .all(|sort| sort.from == STATION || sort.frames == 0)
+        );
+        assert_eq!(
+            (noted.lldp, noted.vlans, noted.stations),
+            (lldp, vec![7], vec![STATION])
+        );
+        Ok(())
+    }
+
+    fn nothing_crosses_a_shut_gate(&mut self, cables: &mut Cables) -> Result<(), Error> {
+        self.port.drain(Duration::ZERO)?;
+        cables.gate(self.link, Gate::Shut);
+        for _ in 0..5 {
+            cables.refresh();
+            self.station.send(&frame(STATION, 2))?;
+            cables.refresh();
+            self.other.send(&frame(OTHER, 2))?;
+        }
+        // An ordinary packet socket does not reach the wire, weir's own do; both hear.
+        cables.refresh();
+        assert!(!self.port.offer(&frame(OTHER, 3))?);
+        self.port.past_queues()?;
+        self.port.send(&frame(OTHER, 4))?;
+        assert_eq!(until(&mut self.station, 4)?, [4]);
+        let heard = self.port.drain(Duration::ZERO)?;
+        assert_eq!(heard, vec![frame(STATION, 2); 5]);
+        let noted = self.read(cables)?;
+        assert_eq!((noted.dropped_in, noted.dropped_out), (5, 6));
+        assert_eq!(noted.sorts[ELSE].frames, 6, "noted all the same");
+
+        cables.gate(self.link, Gate::Note);
+        assert_eq!(self.both_ways(5)?, [[5], [5]]);
+        Ok(())
+    }
+}
+
+#[test]
+fn nothing_crosses_a_shut_gate_but_what_weir_sends_itself() -> Result<(), Error> {
+    let mut lab = Lab::new();
+    let mut taps = Taps::open(&mut lab)?;
+    lab.node("router")?.enter(|| {
+        let mut cables = Cables::load().map_err(failed)?;
+        cables.watch(taps.link, "port0").map_err(failed)?;
+        taps.what_comes_in_is_told_apart(&mut cables)?;
+        taps.nothing_crosses_a_shut_gate(&mut cables)?;
+        cables.gate(taps.link, Gate::Shut);
+        drop(cables);
+        assert_eq!(taps.both_ways(6)?, [[6], [6]], "it is gone");
+        Ok(())
+    })?
+}
