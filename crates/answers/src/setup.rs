@@ -225,7 +225,7 @@ pub struct SetupConfirm {
     /// The change that was looked at: if it is another that waits, nothing is kept. None: whichever
     /// waits.
     pub number: Option<u64>,
-    /// When that was made, as numbers of changes that were taken back are used again.
+    /// When that was made, as numbers begin anew where what was noted of them is lost.
     pub when: Option<u64>,
 }
 

@@ -19,9 +19,12 @@ pub struct Problem {
     /// Each single error, where there are several (a configuration file).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
-    /// After what time it may be tried again, for the header `Retry-After`.
+    /// The field that each of them is of, where they are of a document's fields.
+    #[serde(default, skip_serializing_if = "<[String]>::is_empty")]
+    pub fields: Box<[String]>,
+    /// After how many seconds it may be tried again, for the header `Retry-After`.
     #[serde(skip)]
-    pub after: Option<Duration>,
+    pub after: Option<u16>,
 }
 
 impl Problem {
@@ -38,6 +41,7 @@ impl Problem {
             detail: detail.into(),
             hint: hint.into(),
             errors: Vec::new(),
+            fields: Box::default(),
             after: None,
         }
     }
@@ -45,7 +49,7 @@ impl Problem {
     /// The same, for who may try again after this time.
     pub fn again_after(self, time: Duration) -> Self {
         Self {
-            after: Some(time),
+            after: Some(u16::try_from(time.as_secs()).unwrap_or(u16::MAX)),
             ..self
         }
     }

@@ -11,10 +11,12 @@
 //! copied (where folder and file are in one file system, as on a router).
 
 mod disk;
+mod folders;
 mod states;
 
 use crate::clock::Instant;
 use disk::{Disk, Found};
+use folders::missing;
 use serde::{Deserialize, Serialize};
 pub use states::State;
 use std::{
@@ -28,6 +30,9 @@ const KEPT: usize = 10;
 const PENDING: &str = "pending";
 /// What a change says of itself, in its folder.
 const CHANGE: &str = "change.json";
+
+/// The number of the last change, whether it stayed or not.
+const LAST: &str = "last";
 
 /// There until all of a change is done, and services know: to take it away needs no room.
 const UNFINISHED: &str = "unfinished";
@@ -67,6 +72,9 @@ pub struct Entry {
     before: Option<Found>,
     /// What it becomes; `None` where it goes.
     after: Option<Found>,
+    /// The uppermost of its folders that came with the change.
+    #[serde(default)]
+    folder: Option<PathBuf>,
 }
 
 /// What whoever wants a change says of it.
@@ -160,16 +168,13 @@ impl Journal {
             return Err(Trouble::Waits(Box::new(pending.change)));
         }
         self.sweep()?;
-        let number = self
-            .states()?
-            .first()
-            .map_or(0, |state| state.change.number)
-            + 1;
+        let number = self.last()? + 1;
         let new = self.folder.join(".new");
         let written = self.write_down(&new, number, wish, files);
         match written {
             Ok(change) => {
                 let folder = self.folder.join(PENDING);
+                self.disk.rename(&new.join(LAST), &self.folder.join(LAST))?;
                 self.disk.rename(&new, &folder)?;
                 self.disk.sync_folder(&self.folder)?;
                 Ok(Pending { change, folder })
@@ -179,6 +184,15 @@ impl Journal {
                 Err(trouble)
             }
         }
+    }
+
+    /// The number of the last change. Of one that was taken back it is known by a note, so that
+    /// what was found in its files is taken for nothing of another's.
+    fn last(&self) -> Result<u64, Trouble> {
+        let kept = self.states()?.first().map(|state| state.change.number);
+        let noted = fs::read_to_string(self.folder.join(LAST)).ok();
+        let noted = noted.and_then(|text| text.trim().parse().ok());
+        Ok(kept.max(noted).unwrap_or(0))
     }
 
     fn write_down(
@@ -217,6 +231,7 @@ impl Journal {
                 None => None,
             };
             entries.push(Entry {
+                folder: file.after.as_ref().and_then(|_| missing(&file.path)),
                 path: file.path.clone(),
                 before,
                 after,
@@ -236,6 +251,9 @@ impl Journal {
         let text = serde_json::to_vec_pretty(&change).map_err(|error| failed(new)(error.into()))?;
         self.disk.write(&new.join(CHANGE), &text, 0o600, (0, 0))?;
         self.disk.write(&new.join(UNFINISHED), b"", 0o600, (0, 0))?;
+        let last = number.to_string();
+        self.disk
+            .write(&new.join(LAST), last.as_bytes(), 0o600, (0, 0))?;
         self.disk.sync_folder(new)?;
         Ok(change)
     }
@@ -333,6 +351,9 @@ impl Journal {
                 )?;
             }
             self.put(&kept, &entry.path, entry.before.is_some())?;
+        }
+        for entry in &pending.change.files {
+            entry.take_folders_away();
         }
         let old = self.folder.join(".old");
         let _ = fs::remove_dir_all(&old);

@@ -188,6 +188,7 @@ impl Planner<'_> {
         if choices.firewall.is_none() && self.lan_address() != before {
             self.forwards_stay_inside();
         }
+        self.mesh_and_addresses(was);
         self.keep_apart(choices, was);
         self.ports_once(choices);
     }

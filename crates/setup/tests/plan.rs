@@ -9,6 +9,8 @@ mod any;
 mod apart;
 #[path = "plan/openvpn.rs"]
 mod openvpn;
+#[path = "plan/stranger.rs"]
+mod stranger;
 
 use any::any_choices;
 use std::fmt::Write;

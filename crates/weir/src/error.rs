@@ -18,6 +18,8 @@ pub enum Error {
         what: String,
         /// Why, where there is more to say: one line each.
         why: Vec<String>,
+        /// The field that each of these lines is of, where they are of a document's fields.
+        fields: Vec<String>,
         /// What to do about it.
         hint: String,
         /// Whether the command line is at fault: exit code 2 instead of 1.
@@ -37,6 +39,7 @@ impl Error {
         Self::Told {
             what: what.into(),
             why: Vec::new(),
+            fields: Vec::new(),
             hint: hint.into(),
             usage: false,
         }
@@ -57,6 +60,7 @@ impl Error {
         Self::Told {
             what: what.into(),
             why,
+            fields: Vec::new(),
             hint: hint.into(),
             usage: false,
         }
@@ -67,6 +71,7 @@ impl Error {
         Self::Told {
             what: what.into(),
             why: Vec::new(),
+            fields: Vec::new(),
             hint: hint.into(),
             usage: true,
         }
@@ -128,6 +133,7 @@ impl From<ClientError> for Error {
             ClientError::Problem(problem) => Self::Told {
                 what: problem.detail,
                 why: problem.errors,
+                fields: problem.fields.into_vec(),
                 hint: problem.hint,
                 usage: false,
             },
@@ -146,6 +152,7 @@ impl From<Vec<ConfigError>> for Error {
         Self::Told {
             what,
             why,
+            fields: Vec::new(),
             hint: "nothing was changed; `weir config --keys` lists what there is".to_owned(),
             usage: false,
         }

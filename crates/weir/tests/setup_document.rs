@@ -213,7 +213,11 @@ fn documents_that_cannot_be_are_refused() {
     let before = router.configuration();
     for (document, says) in [
         ("format = 2", "of format 2"),
-        ("", "of format 0"),
+        ("format = 0", "of format 0"),
+        ("", "is empty"),
+        ("# later\n", "begins with `format = 1`"),
+        ("[router]\nname = \"a\"", "has no `format`"),
+        ("[router]\nname = \"a\"", "begins with `format = 1`"),
         ("format = 1\n[wify]", "line 2: unknown field `wify`"),
         (
             "format = 1\n[router]\nname = \"a b\"",
@@ -253,7 +257,16 @@ fn documents_that_cannot_be_are_refused() {
         "format = 1\n{}[router]\nname = \"late\"\n",
         "# more\n".repeat(40_000)
     );
-    assert!(router.import_refused(&long).contains("longer than 256 KiB"));
+    let said = router.import_refused(&long);
+    let length = format!("has {} bytes, and 262144 are the most", long.len());
+    assert!(said.contains(&length), "{said}");
+    // Wherever that cuts it.
+    let umlauts = format!("format = 1\n#{}", "ä".repeat(140_000));
+    assert!(
+        router
+            .import_refused(&umlauts)
+            .contains("262144 are the most")
+    );
     let wide = format!("format = 1\nx = \"{}\"", "y".repeat(100_000));
     assert!(router.import_refused(&wide).len() < 1000);
     assert!(

@@ -50,8 +50,8 @@ pub fn refuse(refusal: &Refusal) -> Response<Answer> {
     if let Some(Ok(methods)) = methods {
         response.headers_mut().insert(ALLOW, methods);
     }
-    if let Some(time) = problem.after {
-        let seconds = HeaderValue::from(time.as_secs() + 1);
+    if let Some(seconds) = problem.after {
+        let seconds = HeaderValue::from(u32::from(seconds) + 1);
         response.headers_mut().insert(RETRY_AFTER, seconds);
     }
     response

@@ -13,6 +13,10 @@ where
     B: Body,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    let length = match body.size_hint().exact() {
+        Some(length) => format!("has {length} bytes"),
+        None => "has more".to_owned(),
+    };
     let body = Limited::new(body, limit).collect();
     match tokio::time::timeout(time, body).await {
         Err(_) => Err(Problem::new(
@@ -24,7 +28,7 @@ where
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(Problem::new(
             413,
             "too_long",
-            format!("the request's body is longer than {limit} bytes"),
+            format!("the request's body {length}, and {limit} are the most"),
             "send less: most calls take no body, or {}",
         )),
         Ok(Err(error)) => Err(Problem::new(

@@ -346,7 +346,65 @@ fn former_private_keys_are_forgotten_when_a_change_stays() {
         let text = fs::read_to_string(file.expect("a file").path()).expect("text");
         assert!(!text.contains("secret"), "{text}");
     }
-    let former = journal.before(1).expect("a state");
+    let former = journal.before(2).expect("a state");
     assert_eq!(former.len(), 3);
     assert!(former.iter().all(|file| file.path != path));
+}
+
+/// What was found in the files of a change that was taken back is told by its number.
+#[test]
+fn the_number_of_a_change_that_was_taken_back_is_no_others() {
+    let place = Place::new();
+    let begin = || {
+        let pending = place.journal().begin(&wish(), &place.files());
+        pending.expect("it is written down").change.number
+    };
+    assert_eq!(begin(), 1);
+    place.journal().undo().expect("it is taken back");
+    assert_eq!(begin(), 2);
+    place.journal().undo().expect("it is taken back");
+    all(&place, &place.journal()).expect("a change");
+    assert_eq!(
+        place.journal().states().expect("states")[0].change.number,
+        3
+    );
+    // A note that somebody damaged stops nothing.
+    fs::write(place.0.join("state/last"), "?").expect("a file");
+    place.write(OLD);
+    assert_eq!(begin(), 4);
+}
+
+/// Folders that came with a change go with it, wherever that is stopped, and no others do.
+#[test]
+fn folders_that_came_with_a_change_go_with_it() {
+    for step in 0.. {
+        let place = Place::new();
+        let file = |name: &str| File {
+            path: place.0.join(name),
+            before: None,
+            after: Some(b"new".to_vec()),
+        };
+        fs::create_dir(place.0.join("was")).expect("a folder");
+        let files = [
+            "was/one",
+            "vpn/ours/one",
+            "vpn/ours/clients/two",
+            "theirs/three",
+        ]
+        .map(file);
+        let pending = place.journal().begin(&wish(), &files).expect("a change");
+        place.journal().apply(&pending).expect("it is made");
+        fs::write(place.0.join("theirs/own"), "theirs").expect("a file");
+        let journal = place.until(step);
+        let stopped = catch_unwind(AssertUnwindSafe(|| journal.undo())).is_err();
+        if stopped && place.journal().pending().expect("it is read").is_some() {
+            place.journal().undo().expect("it is taken back");
+        }
+        let is_there = |name: &str| place.0.join(name).exists();
+        assert!(!is_there("vpn"), "at step {step}");
+        assert!(is_there("was") && is_there("theirs/own") && is_there("config"));
+        if !stopped {
+            break;
+        }
+    }
 }

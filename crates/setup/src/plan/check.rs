@@ -10,7 +10,7 @@ impl Planner<'_> {
         let wrong = if text.is_empty() {
             Wrong::Required
         } else if text.len() > most {
-            Wrong::TooLong(most)
+            Wrong::TooLong(most, text.len())
         } else if has_control(text) {
             Wrong::ControlCharacter
         } else {
@@ -18,6 +18,12 @@ impl Planner<'_> {
         };
         self.wrong(field, &wrong);
         false
+    }
+
+    /// Checks what somebody is called in a list: by blanks alone nobody is told from others.
+    pub fn called(&mut self, field: &str, name: &str) -> bool {
+        let name = if name.trim().is_empty() { "" } else { name };
+        self.text(field, name, 64)
     }
 
     /// Checks a text that has to be there.

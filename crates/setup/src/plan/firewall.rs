@@ -139,7 +139,10 @@ impl Planner<'_> {
         let to = forward.to.as_deref().unwrap_or_default();
         let to = self.address::<Ipv4Addr>(&format!("{field}.to"), to);
         match (to, self.lan_address()) {
-            (Some(to), Some(lan)) if !lan.holds(to) || to == lan.address => {
+            (Some(to), Some(lan)) if to == lan.address => {
+                self.wrong(format!("{field}.to"), &Wrong::RouterItself(to.to_string()));
+            }
+            (Some(to), Some(lan)) if !lan.holds(to) => {
                 let network = format!("{}/{}", lan.network(), lan.length);
                 self.wrong(format!("{field}.to"), &Wrong::OutsideNetwork(network));
             }
@@ -156,8 +159,10 @@ impl Planner<'_> {
         };
         for (_, forward) in simple(&self.config, "redirect", forward_of) {
             let to = forward.to.unwrap_or_default();
-            let inside = |to: Ipv4Addr| lan.holds(to) && to != lan.address;
-            if !to.parse().is_ok_and(inside) {
+            let device = to.parse::<Ipv4Addr>();
+            if device == Ok(lan.address) {
+                self.wrong("lan.address", &Wrong::TakesForward(forward.name, to));
+            } else if !device.is_ok_and(|device| lan.holds(device)) {
                 self.wrong("lan.address", &Wrong::LeavesForward(forward.name, to));
             }
         }

@@ -178,6 +178,12 @@ impl Planner<'_> {
         if !is_lease(&lan.lease) {
             return self.wrong("lan.lease", &Wrong::NotATime);
         }
+        // The router keeps its own.
+        let own = u64::from(u32::from(inside.address) - u32::from(inside.network()));
+        let left = count - u64::from((first..first + count).contains(&own));
+        if left == 0 {
+            return self.wrong("lan.count", &Wrong::NoneLeft);
+        }
         let start = self.config.get("dhcp", "lan", "start");
         let limit = self.config.get("dhcp", "lan", "limit");
         let (first, count) = (first.to_string(), count.to_string());
@@ -191,6 +197,10 @@ impl Planner<'_> {
                 &[("count", &count), ("from", &from)],
                 says,
             );
+            if left == 1 {
+                let says = "That is enough for one device alone.".to_owned();
+                self.say("services", "lan-dhcp-one", &[], says);
+            }
         }
         let config = &mut self.config;
         config.unset("dhcp", "lan", "ignore");

@@ -1,6 +1,6 @@
 //! Mesh with other nodes: 802.11s below batman-adv, or access points that peer.
 
-use super::{Planner, Radio, Wrong, text};
+use super::{Config, Planner, Radio, Wrong, text, yes};
 use crate::choices::{Mesh, MeshKind};
 
 impl Planner<'_> {
@@ -222,6 +222,28 @@ impl Planner<'_> {
         }
     }
 
+    /// Tells that the mesh and who gives addresses contradict each other, where that is new: all
+    /// nodes are one network inside.
+    pub(super) fn mesh_and_addresses(&mut self, was: &Config) {
+        let now = contradiction(&self.config);
+        if now == contradiction(was) {
+            return;
+        }
+        match now {
+            Some("mesh-dhcp") => {
+                let says = "It gives addresses in the mesh, and is no gateway: whoever gets one \
+                            goes to the Internet by this node, and gets nowhere if it has none.";
+                self.say("mesh", "mesh-dhcp", &[], says.to_owned());
+            }
+            Some("mesh-gateway") => {
+                let says = "It is a gateway of the mesh, and gives no addresses: whoever is \
+                            connected to this node gets none.";
+                self.say("mesh", "mesh-gateway", &[], says.to_owned());
+            }
+            _ => {}
+        }
+    }
+
     fn no_batman(&mut self) {
         if self.config.get("network", "bat0", "proto").as_deref() != Some("batadv") {
             return;
@@ -247,6 +269,20 @@ impl Planner<'_> {
     fn lan_bridge(&self) -> Option<String> {
         let device = self.config.get("network", "lan", "device")?;
         self.config.which("network", "device", "name", &device)
+    }
+}
+
+/// How a node of a mesh contradicts itself: by giving addresses, or by giving none.
+fn contradiction(config: &Config) -> Option<&'static str> {
+    config
+        .get("network", "bat0", "proto")
+        .filter(|proto| proto == "batadv")?;
+    let gateway = config.get("network", "bat0", "gw_mode").as_deref() == Some("server");
+    let dhcp = config.package("dhcp").and_then(|dhcp| dhcp.section("lan"));
+    match (gateway, dhcp.is_some_and(|lan| !yes(lan, "ignore"))) {
+        (false, true) => Some("mesh-dhcp"),
+        (true, false) => Some("mesh-gateway"),
+        _ => None,
     }
 }
 

@@ -14,11 +14,18 @@ impl Planner<'_> {
         if !name.contains(MAC) {
             return Some(name.to_owned());
         }
-        let Some([_, _, _, a, b, c]) = self.facts.mac else {
+        let Some([_, _, _, a, b, c]) = self.own_mac() else {
             self.wrong("router.name", &Wrong::NoMac);
             return None;
         };
         Some(name.replace(MAC, &format!("{a:02x}{b:02x}{c:02x}")))
+    }
+
+    /// The router's hardware address. One of no device, or of several, tells it from no other: so
+    /// boards answer whose memory is empty.
+    fn own_mac(&self) -> Option<[u8; 6]> {
+        let is_one = |mac: &[u8; 6]| *mac != [0; 6] && mac[0] & 1 == 0;
+        self.facts.mac.filter(is_one)
     }
 
     /// The router's address inside: as it stands in `lan.address`, or, of `10.23.{mac}/16`, one of
@@ -28,7 +35,7 @@ impl Planner<'_> {
         let Some(network) = network_of(&lan.address) else {
             return self.inside(FIELD, &lan.address);
         };
-        let Some(mac) = self.facts.mac else {
+        let Some(mac) = self.own_mac() else {
             self.wrong(FIELD, &Wrong::NoMac);
             return None;
         };

@@ -32,8 +32,8 @@ pub enum Wrong {
     Required,
     /// It has fewer characters than this.
     TooShort(usize),
-    /// It has more bytes than this.
-    TooLong(usize),
+    /// It may have so many bytes, and has so many.
+    TooLong(usize, usize),
     /// It is no host name.
     NotAName,
     /// It is no address with a length, `192.0.2.5/24`, or not one that a router can have.
@@ -88,6 +88,12 @@ pub enum Wrong {
     OutsideNetwork(String),
     /// The port that is forwarded by this name leads there, which would not be inside any more.
     LeavesForward(String, String),
+    /// The port that is forwarded by this name leads there, which would be the router itself.
+    TakesForward(String, String),
+    /// It is the router's own address, where another device's belongs.
+    RouterItself(String),
+    /// The router itself has the only address that it would give to others.
+    NoneLeft,
     /// It is not between these two.
     OutOfRange(u64, u64),
     /// It is there twice.
@@ -112,10 +118,10 @@ impl Wrong {
                 "it is too short".to_owned(),
                 format!("take {least} characters or more"),
             ),
-            Self::TooLong(most) => (
+            Self::TooLong(most, length) => (
                 "too-long",
-                vec![("most", most.to_string())],
-                "it is too long".to_owned(),
+                vec![("most", most.to_string()), ("length", length.to_string())],
+                format!("it is too long: {length} bytes, and {most} are the most"),
                 format!("take {most} bytes at most"),
             ),
             Self::NotAName => plain(
@@ -254,6 +260,25 @@ impl Wrong {
                 vec![("name", name.clone()), ("to", to.clone())],
                 format!("the forwarded port {name} leads to {to}, which would not be inside"),
                 "give that device another address in [firewall], too".to_owned(),
+            ),
+            Self::TakesForward(name, to) => (
+                "takes-forward",
+                vec![("name", name.clone()), ("to", to.clone())],
+                format!(
+                    "the forwarded port {name} leads to {to}, which would be the router itself"
+                ),
+                "take another address, or give that device another in [firewall], too".to_owned(),
+            ),
+            Self::RouterItself(address) => (
+                "router-itself",
+                vec![("address", address.clone())],
+                format!("{address} is the router itself"),
+                "take the address of a device inside".to_owned(),
+            ),
+            Self::NoneLeft => plain(
+                "none-left",
+                "the router itself has the only address that it would give to others",
+                "take more of them, or another first one",
             ),
             Self::OutsideNetwork(network) => (
                 "outside-network",

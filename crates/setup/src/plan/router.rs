@@ -8,6 +8,9 @@ use crate::choices::Router;
 /// stands in the footer of a zone's file (RFC 9636), of tzdata 2025b, which is in the public domain.
 const ZONES: &str = include_str!("zones.txt");
 
+/// Bytes of the longest name of one label (RFC 1035, section 2.3.4).
+const LONGEST_NAME: usize = 63;
+
 /// The rule of a zone: `CET-1CEST,M3.5.0,M10.5.0/3`.
 fn zone(name: &str) -> Option<&'static str> {
     ZONES.lines().find_map(|line| {
@@ -34,6 +37,9 @@ impl Planner<'_> {
         let Some(name) = self.own_name(name) else {
             return;
         };
+        if name.len() > LONGEST_NAME {
+            return self.wrong("router.name", &Wrong::TooLong(LONGEST_NAME, name.len()));
+        }
         if !is_host_name(&name) {
             return self.wrong("router.name", &Wrong::NotAName);
         }
@@ -132,7 +138,7 @@ impl Planner<'_> {
         } else if password.chars().count() < least {
             Wrong::TooShort(least)
         } else if password.len() > 128 {
-            Wrong::TooLong(128)
+            Wrong::TooLong(128, password.len())
         } else if self.facts.policy == Policy::Classes && !classes {
             Wrong::PasswordClasses
         } else if self.facts.score.is_some_and(|score| score < 2) {

@@ -75,7 +75,7 @@ impl Planner<'_> {
         let mut clients = Vec::new();
         for (n, OpenVpnClient { name, common_name }) in wanted.iter().enumerate() {
             let field = format!("openvpn.clients[{n}].name");
-            self.text(&field, name, 64);
+            self.called(&field, name);
             if wanted[..n].iter().any(|other| other.name == *name) {
                 self.wrong(&*field, &Wrong::Twice);
             }

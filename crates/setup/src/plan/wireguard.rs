@@ -148,7 +148,7 @@ impl Planner<'_> {
         earlier: &[WireGuardClient],
     ) -> bool {
         let before = self.problems.len();
-        self.text(&format!("{field}.name"), &client.name, 64);
+        self.called(&format!("{field}.name"), &client.name);
         if earlier.iter().any(|other| other.name == client.name) {
             self.wrong(format!("{field}.name"), &Wrong::Twice);
         }

@@ -2,7 +2,7 @@
 //! languages.
 
 /// Of sentences ([`Sentence`](super::Sentence)).
-pub const SENTENCES: [&str; 45] = [
+pub const SENTENCES: [&str; 48] = [
     "mesh-open",
     "wifi-open",
     "wifi-other",
@@ -27,8 +27,11 @@ pub const SENTENCES: [&str; 45] = [
     "internet-wifi",
     "lan-address",
     "lan-dhcp",
+    "lan-dhcp-one",
     "lan-no-dhcp",
     "mesh",
+    "mesh-dhcp",
+    "mesh-gateway",
     "mesh-none",
     "openvpn",
     "openvpn-authority",
@@ -51,7 +54,7 @@ pub const SENTENCES: [&str; 45] = [
 ];
 
 /// Of problems ([`Problem`](super::Problem)).
-pub const PROBLEMS: [&str; 35] = [
+pub const PROBLEMS: [&str; 38] = [
     "key-unused",
     "too-many",
     "not-an-address",
@@ -59,6 +62,7 @@ pub const PROBLEMS: [&str; 35] = [
     "leaves-forward",
     "needs-key",
     "no-mac",
+    "none-left",
     "no-wpa3",
     "not-a-country",
     "not-a-device",
@@ -82,6 +86,8 @@ pub const PROBLEMS: [&str; 35] = [
     "overlaps",
     "password-classes",
     "required",
+    "router-itself",
+    "takes-forward",
     "too-long",
     "too-short",
     "twice",

@@ -42,7 +42,7 @@ fn a_forwarded_port_is_not_left_behind_by_another_network_inside() {
         good(&document(text), &config, &facts(24));
     }
     let taken = "[lan]\naddress = \"192.168.1.2/24\"";
-    assert_eq!(refused(taken, &config).1, "leaves-forward");
+    assert_eq!(refused(taken, &config).1, "takes-forward");
 }
 
 #[test]

@@ -68,6 +68,7 @@ fn keys_of_openvpn_are_made_once_and_go_with_the_change() {
     assert!(router.read("etc/config/openvpn").contains("server.conf"));
     router.done(&["revert"]);
     assert_eq!(files(&router), [""; 0].map(PathBuf::from), "taken back");
+    assert!(!router.path("etc/openvpn").exists(), "and its folders");
 
     router.import(ON);
     router.done(&["confirm"]);
@@ -80,10 +81,10 @@ fn keys_of_openvpn_are_made_once_and_go_with_the_change() {
     assert!(key("server.conf").contains("port 1195"));
     assert_eq!(KEYS.map(key), before, "the authority is the same");
     // As it was: what follows from the configuration comes with it, keys do not.
-    router.done(&["revert", "2"]);
+    router.done(&["revert", "3"]);
     assert!(key("server.conf").contains("port 1194"));
     router.done(&["confirm"]);
-    router.done(&["revert", "1"]);
+    router.done(&["revert", "2"]);
     router.done(&["confirm"]);
     assert_eq!(key("server.conf"), "");
     assert_eq!(KEYS.map(key), before);

@@ -199,3 +199,47 @@ fn what_was_written_by_hand_meanwhile_is_not_lost_unsaid() {
     let kept = kept.unwrap_or_else(|| panic!("{said}")).trim();
     assert_eq!(fs::read_to_string(kept).unwrap_or_default(), wireless);
 }
+
+/// Who asks by a page has no terminal, and a document that is refused has fields.
+#[test]
+fn errors_name_fields_and_no_commands() {
+    let mut router = Router::new("24.10");
+    let client = router.serve();
+    let problem = |path: &str, body: &Value| match send(&client, path, body) {
+        Err(ClientError::Problem(problem)) => problem,
+        other => panic!("{other:?}"),
+    };
+    let choices = json!({"lan": {"address": "192."}, "router": {"name": "a b", "password": "x"}});
+    let asked = json!({"choices": choices});
+    let refused = problem("/v1/setup/apply", &asked);
+    let fields = ["router.name", "router.password", "lan.address"];
+    assert_eq!(*refused.fields, fields, "{refused:?}");
+    assert_eq!(refused.errors.len(), fields.len());
+
+    // What waits was changed elsewhere: by LuCI, for one.
+    router.write("changes/network", "network.lan.proto='dhcp'\n");
+    let refused = problem("/v1/setup/plan", &asked);
+    assert!(refused.detail.contains("wait in network"), "{refused:?}");
+    assert!(
+        !refused.hint.is_empty() && !refused.hint.contains("weir"),
+        "{refused:?}"
+    );
+    let told = router.import_refused(HOME);
+    assert!(told.contains("weir uci revert"), "{told}");
+    fs::remove_file(router.path("changes/network")).expect("removed");
+
+    for (path, body) in [
+        ("/v1/setup/confirm", json!({})),
+        ("/v1/setup/revert", json!({"number": 7})),
+        ("/v1/setup/apply", json!({"choices": {}})),
+        ("/v1/setup/read", json!({"document": ""})),
+        ("/v1/setup/read", json!({"document": "[router]"})),
+    ] {
+        let refused = problem(path, &body);
+        let said = format!("{} {:?} {}", refused.detail, refused.errors, refused.hint);
+        assert!(
+            !refused.hint.is_empty() && !said.contains("weir"),
+            "{path}: {said}"
+        );
+    }
+}

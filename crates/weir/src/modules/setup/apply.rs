@@ -39,7 +39,7 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
     if waiting.files.is_empty() {
         return Err(Error::new(
             "nothing waits to be applied",
-            "change something first: `weir uci set …`, or `uci set …`",
+            "change something first (in a terminal: `weir uci set …`, or `uci set …`)",
         ));
     }
     place.recover()?;
@@ -76,7 +76,7 @@ pub fn tell(place: &Place, change: &Change) -> Result<Option<String>, Error> {
                 "change {} is taken back already: services took too long",
                 change.number
             ),
-            "give it more time: `--within SECONDS`",
+            "give it more time (in a terminal: `--within SECONDS`)",
         )),
         Err(error) => Err(undone(place, "the change cannot be finished", &error)),
     }

@@ -238,7 +238,7 @@ impl Desk {
         if !release.known {
             return Err(Error::new(
                 format!("{} is not known here", shown(release)),
-                "what would change is only shown; change it by `uci`, where it is right",
+                "what would change is only shown (in a terminal: change it by `uci`, where it is right)",
             ));
         }
         let config = &planned.plan.config;
@@ -269,7 +269,7 @@ impl Desk {
         let broken = |what: &str| {
             Error::new(
                 format!("{}: {what}", path.display()),
-                "set the password by `passwd`, and leave it out here",
+                "leave the password out here (in a terminal: set it by `passwd`)",
             )
         };
         let before = self.shadow().map_err(|error| broken(&error.to_string()))?;
@@ -300,6 +300,7 @@ fn wrong(problems: &[Problem]) -> Error {
     Error::Told {
         what: "nothing was changed: what is asked for cannot be".to_owned(),
         why: problems.iter().map(Problem::to_string).collect(),
+        fields: problems.iter().map(|one| one.field.clone()).collect(),
         hint: "put that right, and try again".to_owned(),
         usage: false,
     }

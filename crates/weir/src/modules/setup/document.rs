@@ -64,7 +64,9 @@ pub fn export(desk: &Desk, args: &ExportArgs, output: &mut Output<'_>) -> Result
     }
     let rows = qr::rows(text.trim_end(), output.has_colour()).ok_or_else(|| {
         let hint = "leave out --qr, and carry the document over as a file";
-        Error::new("that is too long for a QR code", hint)
+        let length = text.trim_end().len();
+        let what = format!("that is too long for a QR code: {length} bytes, and 2331 are the most");
+        Error::new(what, hint)
     })?;
     for row in rows {
         output.line(&row)?;
@@ -124,21 +126,29 @@ fn read(file: &Path) -> Result<Choices, Error> {
     let broken = |cause: &dyn std::error::Error, hint: &str| {
         Error::because(format!("{shown} cannot be read"), cause, hint)
     };
-    let mut text = String::new();
+    let mut text = Vec::new();
     let opened: std::io::Result<Box<dyn Read>> = if file == Path::new("-") {
         Ok(Box::new(std::io::stdin()))
     } else {
         std::fs::File::open(file).map(|file| Box::new(file) as Box<dyn Read>)
     };
     opened
-        .and_then(|opened| opened.take(LONGEST + 1).read_to_string(&mut text))
+        .and_then(|opened| opened.take(LONGEST + 1).read_to_end(&mut text))
         .map_err(|error| broken(&error, "name a document of `weir setup export`"))?;
     // Half a document is another one.
     if u64::try_from(text.len()).unwrap_or(u64::MAX) > LONGEST {
         let hint = "name a document of `weir setup export`; what is long in it are comments";
-        let what = format!("{shown} is longer than {} KiB", LONGEST / 1024);
+        // A pipe may have no end.
+        let whole = std::fs::metadata(file).map_or(0, |data| data.len());
+        let length = match whole > LONGEST {
+            true => format!("has {whole} bytes"),
+            false => "has more".to_owned(),
+        };
+        let what = format!("{shown} {length}, and {LONGEST} are the most");
         return Err(Error::new(what, hint));
     }
+    let text = String::from_utf8(text)
+        .map_err(|error| broken(&error, "name a document of `weir setup export`"))?;
     understood(&shown, &text)
 }
 
@@ -153,9 +163,22 @@ pub fn understood(shown: &str, text: &str) -> Result<Choices, Error> {
                 .count()
         });
         let cause = std::io::Error::other(format!("line {}: {}", line + 1, error.message()));
-        let hint = "`weir setup export` writes one to look at; docs/setup.md has all of it";
+        let hint = "docs/setup.md has all of it (in a terminal: `weir setup export` writes one to \
+                    look at)";
         Error::because(format!("{shown} cannot be read"), &cause, hint)
     })?;
+    let keys: toml::Table = toml::from_str(text).unwrap_or_default();
+    if !keys.contains_key("format") {
+        let what = match keys.is_empty() {
+            true => format!("{shown} is empty"),
+            false => format!("{shown} has no `format`"),
+        };
+        let hint = format!(
+            "a document begins with `format = {FORMAT}`, and has parts such as [wifi] after it (in \
+             a terminal: `weir setup export` writes one to look at)"
+        );
+        return Err(Error::new(what, hint));
+    }
     if choices.format != FORMAT {
         return Err(Error::new(
             format!("{shown} is of format {}", choices.format),

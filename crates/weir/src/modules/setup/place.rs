@@ -108,8 +108,8 @@ impl Place {
             if !opened.changes.is_empty() {
                 return Err(Error::new(
                     format!("changes of `uci` wait in {name}"),
-                    "`weir setup apply` makes them so, `weir uci revert` forgets them; then try \
-                     again",
+                    "apply or revert them where they were made, and try again (in a terminal: \
+                     `weir setup apply`, `weir uci revert`)",
                 ));
             }
             packages.push(opened.package);
@@ -241,7 +241,7 @@ impl Place {
             .stdout(Stdio::null())
             .status();
         let what = format!("{} failed", self.reload.display());
-        let hint = "run it by hand to see why; see `reload` under [setup]";
+        let hint = "see `reload` under [setup] (in a terminal: run it by hand to see why)";
         match done {
             Ok(status) if status.success() => Ok(None),
             Ok(status) => Err(Error::because(
@@ -275,18 +275,29 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
     }
 }
 
+/// What begins the end of a hint, where that is of use to whoever has a terminal: the page is not
+/// told it.
+pub const IN_A_TERMINAL: &str = " (in a terminal: ";
+
 /// What a journal could not do, as a person is told it.
 pub fn trouble(trouble: ::setup::Trouble) -> Error {
     use ::setup::Trouble;
     let hint = match &trouble {
         Trouble::Waits(_) => {
-            "`weir setup confirm` keeps it, `weir setup revert` takes it back; then try again"
+            "confirm it or take it back, and try again (in a terminal: `weir setup confirm`, \
+             `weir setup revert`)"
         }
-        Trouble::Unfinished(_) => "wait a moment, or take it back: `weir setup revert`",
-        Trouble::Nothing => "`weir setup show` lists what was changed",
-        Trouble::NoState(_) => "`weir setup show` lists those that are kept",
-        Trouble::Changed(_) => "look at `weir setup diff` again, and apply it again",
-        Trouble::Io { .. } => "run it as root; see whether the flash is full or read-only",
+        Trouble::Unfinished(_) => {
+            "wait a moment, or take it back (in a terminal: `weir setup revert`)"
+        }
+        Trouble::Nothing => "look at what was changed (in a terminal: `weir setup show`)",
+        Trouble::NoState(_) => "take one that is kept (in a terminal: `weir setup show`)",
+        Trouble::Changed(_) => {
+            "look at what would change, and apply it again (in a terminal: `weir setup diff`)"
+        }
+        Trouble::Io { .. } => {
+            "see whether the flash is full or read-only (in a terminal: run it as root)"
+        }
     };
     Error::because("nothing was changed", &trouble, hint)
 }

@@ -104,7 +104,7 @@ fn ask(socket: PathBuf, method: Method, path: &'static str, body: Bytes) -> Late
                 504,
                 "setup_silent",
                 "the setup process takes too long",
-                "`weir setup show` on the router tells whether the change was made",
+                "look again in a moment: the list of changes tells whether it was made",
             )),
         }
     })

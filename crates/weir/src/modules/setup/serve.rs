@@ -23,7 +23,7 @@ use super::config::Setup;
 use super::desk::{Desk, without_secrets};
 use super::detect::looking::Looking;
 use super::document;
-use super::place::{Place, trouble};
+use super::place::{IN_A_TERMINAL, Place, trouble};
 use crate::Error;
 use crate::config::LogLevel;
 use crate::log;
@@ -363,14 +363,27 @@ fn apart<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'st
     })
 }
 
+/// What is said, without what it takes a terminal for: who sits before a page may have none.
+fn without_commands(said: &str) -> String {
+    match said.split_once(IN_A_TERMINAL) {
+        Some((said, _)) => said.to_owned(),
+        None => said.to_owned(),
+    }
+}
+
 /// An error, as the page is told it.
 fn problem(error: &Error) -> Problem {
     match error {
         Error::Told {
-            what, why, hint, ..
+            what,
+            why,
+            fields,
+            hint,
+            ..
         } => {
-            let mut problem = Problem::new(409, "setup", what.clone(), hint.clone());
-            problem.errors.clone_from(why);
+            let mut problem = Problem::new(409, "setup", what.clone(), without_commands(hint));
+            problem.errors = why.iter().map(|line| without_commands(line)).collect();
+            problem.fields = fields.clone().into();
             problem
         }
         other => Problem::new(500, "setup", other.to_string(), "report this"),

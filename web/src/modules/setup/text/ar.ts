@@ -303,7 +303,7 @@ export const ar: Translated<typeof en> = {
   "problem.too-many": "العدد كبير: {most} على الأكثر.",
   "problem.required": "هذا مطلوب.",
   "problem.too-short": "يلزم {least} أحرف على الأقل.",
-  "problem.too-long": "يتسع لـ {most} حرفًا على الأكثر.",
+  "problem.too-long": "الطول {length} بايت، ويتسع لـ {most} بايت على الأكثر (الحرف العربي بايتان).",
   "problem.not-a-name":
     "حروف لاتينية وأرقام وشرطات فقط؛ والشرطة لا تكون في البداية ولا في النهاية.",
   "problem.not-a-network": "هذا ليس عنوانًا مع طول مثل 192.168.1.1/24.",
@@ -322,12 +322,15 @@ export const ar: Translated<typeof en> = {
   "problem.password-classes": "يلزم 10 أحرف: صغيرة وكبيرة وأرقام ورموز أخرى.",
   "problem.overlaps": "هذه العناوين مستخدمة في مكان آخر.",
   "problem.outside-network": "هذا العنوان ليس في الشبكة.",
+  "problem.router-itself": "{address} هو الموجّه نفسه: اختر عنوان جهاز في الداخل.",
+  "problem.none-left": "العنوان الوحيد الذي سيعطيه الموجّه للأجهزة هو عنوانه نفسه: زد عدد العناوين.",
   "problem.out-of-range": "يلزم رقم من {least} إلى {most}.",
   "problem.twice": "هذا مكرّر هنا.",
   "problem.control-character": "فيه رمز لا يُرى.",
   "problem.not-here": "ينقص الموجّه ما يحتاجه هذا: {what}.",
   "problem.leaves-forward":
     "يؤدي المنفذ المحوَّل {name} إلى {to}، ولن يكون في الداخل: غيّر وجهته أيضًا.",
+  "problem.takes-forward": "يؤدي المنفذ المحوَّل {name} إلى {to}، وسيكون الموجّه نفسه: غيّر أحدهما.",
   "problem.no-mac": "لا يُعرف للموجّه عنوان عتاد يأخذ منه ما يخصه: اكتبه كاملًا.",
 
   "sentence.wifi-country": "تلتزم أجهزة الراديو بقواعد {country}.",
@@ -361,9 +364,14 @@ export const ar: Translated<typeof en> = {
   "sentence.wifi-guest": "شبكة الواي فاي {ssid} للضيوف ({radio}).",
   "sentence.wifi-gone": "شبكة الواي فاي {ssid} تزول ({radio}).",
   "sentence.mesh": "ينضم الموجّه إلى الشبكة المتداخلة {name} ({radio}).",
+  "sentence.mesh-dhcp":
+    "يعطي عناوين في الشبكة المتداخلة وليس بوابة لها: من يحصل على عنوان منه يخرج إلى الإنترنت عبر هذا الموجّه، ولا يصل إلى شيء إن لم يكن له إنترنت.",
+  "sentence.mesh-gateway":
+    "هو بوابة للشبكة المتداخلة ولا يعطي عناوين: من يتصل بهذا الموجّه لا يحصل على عنوان.",
   "sentence.mesh-none": "الموجّه ليس في أي شبكة متداخلة.",
   "sentence.lan-address": "يصبح عنوان الموجّه {address}.",
   "sentence.lan-dhcp": "تحصل الأجهزة منه على عناوين.",
+  "sentence.lan-dhcp-one": "تكفي هذه العناوين لجهاز واحد فقط.",
   "sentence.lan-no-dhcp": "لا تحصل الأجهزة منه على عناوين.",
   "sentence.dns": "يسأل {server} عن الأسماء.",
   "sentence.wireguard": "يمكن للأجهزة الدخول عبر WireGuard، عند المنفذ {port}.",

@@ -319,7 +319,8 @@ export const de: Translated<typeof en> = {
   "problem.too-many": "Das sind zu viele: höchstens {most}.",
   "problem.required": "Das wird gebraucht.",
   "problem.too-short": "Nötig sind mindestens {least} Zeichen.",
-  "problem.too-long": "Höchstens {most} Zeichen passen.",
+  "problem.too-long":
+    "Das sind {length} Bytes, und höchstens {most} passen (Buchstaben wie ä zählen doppelt).",
   "problem.not-a-name":
     "Nur Buchstaben, Ziffern und Bindestriche, diese nicht am Anfang oder Ende.",
   "problem.not-a-network": "Das ist keine Adresse mit Länge wie 192.168.1.1/24.",
@@ -340,12 +341,18 @@ export const de: Translated<typeof en> = {
     "Nötig sind 10 Zeichen: kleine und große Buchstaben, Ziffern und andere Zeichen.",
   "problem.overlaps": "Diese Adressen sind schon anderswo in Gebrauch.",
   "problem.outside-network": "Diese Adresse liegt nicht im Netz.",
+  "problem.router-itself":
+    "{address} ist der Router selbst: Nimm die Adresse eines Geräts im Netz.",
+  "problem.none-left":
+    "Die einzige Adresse, die der Router Geräten gäbe, hat er selbst: Nimm mehr.",
   "problem.out-of-range": "Nötig ist eine Zahl von {least} bis {most}.",
   "problem.twice": "Das steht hier zweimal.",
   "problem.control-character": "Darin ist ein Zeichen, das man nicht sieht.",
   "problem.not-here": "Dem Router fehlt, was das braucht: {what}.",
   "problem.leaves-forward":
     "Die Portfreigabe {name} führt zu {to}, und das wäre nicht mehr innen: Ändere auch ihr Ziel.",
+  "problem.takes-forward":
+    "Die Portfreigabe {name} führt zu {to}, und das wäre der Router selbst: Ändere eins von beiden.",
   "problem.no-mac":
     "Vom Router ist keine Hardware-Adresse bekannt, nach der er etwas Eigenes bekäme: Schreib es aus.",
 
@@ -382,9 +389,14 @@ export const de: Translated<typeof en> = {
   "sentence.wifi-guest": "Das WLAN {ssid} ist für Gäste ({radio}).",
   "sentence.wifi-gone": "Das WLAN {ssid} fällt weg ({radio}).",
   "sentence.mesh": "Der Router tritt dem Mesh {name} bei ({radio}).",
+  "sentence.mesh-dhcp":
+    "Er gibt im Mesh Adressen und ist kein Gateway: Wer eine bekommt, geht über diesen Router ins Internet, und nirgendwohin, wenn er keins hat.",
+  "sentence.mesh-gateway":
+    "Er ist ein Gateway des Meshs und gibt keine Adressen: Wer mit diesem Router verbunden ist, bekommt keine.",
   "sentence.mesh-none": "Der Router ist in keinem Mesh.",
   "sentence.lan-address": "Die Adresse des Routers wird {address}.",
   "sentence.lan-dhcp": "Geräte bekommen Adressen von ihm.",
+  "sentence.lan-dhcp-one": "Diese Adressen reichen nur für ein einziges Gerät.",
   "sentence.lan-no-dhcp": "Geräte bekommen keine Adressen von ihm.",
   "sentence.dns": "Nach Namen fragt er {server}.",
   "sentence.wireguard": "Geräte dürfen über WireGuard herein, an Port {port}.",

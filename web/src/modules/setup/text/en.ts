@@ -307,7 +307,8 @@ export const en = {
   "problem.too-many": "There are too many: {most} at most.",
   "problem.required": "This is needed.",
   "problem.too-short": "At least {least} characters are needed.",
-  "problem.too-long": "At most {most} characters fit.",
+  "problem.too-long":
+    "This is {length} bytes long, and at most {most} fit (letters such as ä count twice).",
   "problem.not-a-name": "Only letters, digits and hyphens; it begins and ends with none of these.",
   "problem.not-a-network": "This is no address with a length, such as 192.168.1.1/24.",
   "problem.not-a-port": "This is no port: a number from 1 to 65535.",
@@ -326,12 +327,17 @@ export const en = {
     "Needed are 10 characters: small and capital letters, digits and other signs.",
   "problem.overlaps": "These addresses are used elsewhere already.",
   "problem.outside-network": "This address is not in the network.",
+  "problem.router-itself": "{address} is the router itself: take the address of a device inside.",
+  "problem.none-left":
+    "The router itself has the only address that it would give to devices: take more of them.",
   "problem.out-of-range": "A number from {least} to {most} is needed.",
   "problem.twice": "This is here twice.",
   "problem.control-character": "There is a sign in it that cannot be seen.",
   "problem.not-here": "The router lacks what this needs: {what}.",
   "problem.leaves-forward":
     "The forwarded port {name} leads to {to}, which would not be inside: change that, too.",
+  "problem.takes-forward":
+    "The forwarded port {name} leads to {to}, which would be the router itself: change one of them.",
   "problem.no-mac":
     "No hardware address of the router is known by which it could have its own: write it out.",
 
@@ -367,9 +373,14 @@ export const en = {
   "sentence.wifi-guest": "The Wi-Fi network {ssid} is for guests ({radio}).",
   "sentence.wifi-gone": "The Wi-Fi network {ssid} goes ({radio}).",
   "sentence.mesh": "The router joins the mesh {name} ({radio}).",
+  "sentence.mesh-dhcp":
+    "It gives addresses in the mesh, and is no gateway: whoever gets one goes to the Internet by this router, and gets nowhere if it has none.",
+  "sentence.mesh-gateway":
+    "It is a gateway of the mesh, and gives no addresses: whoever is connected to this router gets none.",
   "sentence.mesh-none": "The router is in no mesh.",
   "sentence.lan-address": "The router’s address becomes {address}.",
   "sentence.lan-dhcp": "Devices get addresses from it.",
+  "sentence.lan-dhcp-one": "These addresses are enough for one device alone.",
   "sentence.lan-no-dhcp": "Devices get no addresses from it.",
   "sentence.dns": "For names it asks {server}.",
   "sentence.wireguard": "Devices may come in by WireGuard, at port {port}.",

@@ -312,7 +312,8 @@ export const es: Translated<typeof en> = {
   "problem.too-many": "Son demasiados: {most} como mucho.",
   "problem.required": "Esto hace falta.",
   "problem.too-short": "Hacen falta al menos {least} caracteres.",
-  "problem.too-long": "Caben como mucho {most} caracteres.",
+  "problem.too-long":
+    "Son {length} bytes, y caben como mucho {most} (letras como la ñ cuentan doble).",
   "problem.not-a-name":
     "Solo letras, cifras y guiones; el guion no va ni al principio ni al final.",
   "problem.not-a-network": "Esto no es una dirección con longitud, como 192.168.1.1/24.",
@@ -332,12 +333,18 @@ export const es: Translated<typeof en> = {
     "Hacen falta 10 caracteres: minúsculas, mayúsculas, cifras y otros signos.",
   "problem.overlaps": "Estas direcciones ya se usan en otro sitio.",
   "problem.outside-network": "Esta dirección no está en la red.",
+  "problem.router-itself":
+    "{address} es el propio router: toma la dirección de un dispositivo de dentro.",
+  "problem.none-left":
+    "La única dirección que el router daría a los dispositivos la tiene él mismo: toma más.",
   "problem.out-of-range": "Hace falta un número de {least} a {most}.",
   "problem.twice": "Esto está aquí dos veces.",
   "problem.control-character": "Hay un signo que no se ve.",
   "problem.not-here": "Al router le falta lo que esto necesita: {what}.",
   "problem.leaves-forward":
     "El puerto reenviado {name} lleva a {to}, que ya no estaría dentro: cámbielo también.",
+  "problem.takes-forward":
+    "El puerto reenviado {name} lleva a {to}, que sería el propio router: cambia uno de los dos.",
   "problem.no-mac":
     "No se conoce ninguna dirección física del router de la que pueda tomar la suya: escríbela entera.",
 
@@ -373,9 +380,14 @@ export const es: Translated<typeof en> = {
   "sentence.wifi-guest": "La red Wi-Fi {ssid} es para invitados ({radio}).",
   "sentence.wifi-gone": "La red Wi-Fi {ssid} desaparece ({radio}).",
   "sentence.mesh": "El router se une a la malla {name} ({radio}).",
+  "sentence.mesh-dhcp":
+    "Da direcciones en la malla y no es puerta de enlace: quien recibe una sale a Internet por este router, y no llega a ninguna parte si no lo tiene.",
+  "sentence.mesh-gateway":
+    "Es puerta de enlace de la malla y no da direcciones: quien está conectado a este router no recibe ninguna.",
   "sentence.mesh-none": "El router no está en ninguna malla.",
   "sentence.lan-address": "La dirección del router pasa a ser {address}.",
   "sentence.lan-dhcp": "Los dispositivos reciben direcciones de él.",
+  "sentence.lan-dhcp-one": "Estas direcciones solo bastan para un dispositivo.",
   "sentence.lan-no-dhcp": "Los dispositivos no reciben direcciones de él.",
   "sentence.dns": "Los nombres los pregunta a {server}.",
   "sentence.wireguard": "Los dispositivos pueden entrar por WireGuard, en el puerto {port}.",

@@ -320,7 +320,8 @@ export const fr: Translated<typeof en> = {
   "problem.too-many": "Il y en a trop : {most} au plus.",
   "problem.required": "C’est nécessaire.",
   "problem.too-short": "Il faut au moins {least} caractères.",
-  "problem.too-long": "Au plus {most} caractères ont de la place.",
+  "problem.too-long":
+    "Cela fait {length} octets, et au plus {most} ont de la place (des lettres comme é comptent double).",
   "problem.not-a-name":
     "Seulement lettres, chiffres et traits d’union, ceux-ci ni au début ni à la fin.",
   "problem.not-a-network": "Ce n’est pas une adresse avec longueur, comme 192.168.1.1/24.",
@@ -341,12 +342,18 @@ export const fr: Translated<typeof en> = {
     "Il faut 10 caractères : minuscules, majuscules, chiffres et autres signes.",
   "problem.overlaps": "Ces adresses servent déjà ailleurs.",
   "problem.outside-network": "Cette adresse n’est pas dans le réseau.",
+  "problem.router-itself":
+    "{address} est le routeur lui-même : prenez l’adresse d’un appareil à l’intérieur.",
+  "problem.none-left":
+    "La seule adresse que le routeur donnerait aux appareils est la sienne : prenez-en plus.",
   "problem.out-of-range": "Il faut un nombre de {least} à {most}.",
   "problem.twice": "C’est ici deux fois.",
   "problem.control-character": "Il contient un signe que l’on ne voit pas.",
   "problem.not-here": "Il manque au routeur ce qu’il faut pour cela : {what}.",
   "problem.leaves-forward":
     "Le port redirigé {name} mène à {to}, qui ne serait plus à l’intérieur : changez-le aussi.",
+  "problem.takes-forward":
+    "Le port redirigé {name} mène à {to}, qui serait le routeur lui-même : changez l’un des deux.",
   "problem.no-mac":
     "Aucune adresse matérielle du routeur n’est connue pour lui en donner une propre : écrivez-la en entier.",
 
@@ -382,9 +389,14 @@ export const fr: Translated<typeof en> = {
   "sentence.wifi-guest": "Le réseau Wi-Fi {ssid} est pour les invités ({radio}).",
   "sentence.wifi-gone": "Le réseau Wi-Fi {ssid} disparaît ({radio}).",
   "sentence.mesh": "Le routeur rejoint le maillage {name} ({radio}).",
+  "sentence.mesh-dhcp":
+    "Il donne des adresses dans le maillage et n’est pas une passerelle : qui en reçoit une va sur Internet par ce routeur, et nulle part s’il n’en a pas.",
+  "sentence.mesh-gateway":
+    "Il est une passerelle du maillage et ne donne pas d’adresses : qui est connecté à ce routeur n’en reçoit aucune.",
   "sentence.mesh-none": "Le routeur n’est dans aucun maillage.",
   "sentence.lan-address": "L’adresse du routeur devient {address}.",
   "sentence.lan-dhcp": "Les appareils reçoivent de lui des adresses.",
+  "sentence.lan-dhcp-one": "Ces adresses ne suffisent que pour un seul appareil.",
   "sentence.lan-no-dhcp": "Les appareils ne reçoivent pas d’adresses de lui.",
   "sentence.dns": "Il demande les noms à {server}.",
   "sentence.wireguard": "Des appareils peuvent entrer par WireGuard, au port {port}.",

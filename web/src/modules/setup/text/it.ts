@@ -313,7 +313,8 @@ export const it: Translated<typeof en> = {
   "problem.too-many": "Sono troppi: al massimo {most}.",
   "problem.required": "Questo serve.",
   "problem.too-short": "Servono almeno {least} caratteri.",
-  "problem.too-long": "Ci stanno al massimo {most} caratteri.",
+  "problem.too-long":
+    "Sono {length} byte, e ce ne stanno al massimo {most} (lettere come è contano doppio).",
   "problem.not-a-name": "Solo lettere, cifre e trattini; i trattini né all’inizio né alla fine.",
   "problem.not-a-network": "Non è un indirizzo con lunghezza, come 192.168.1.1/24.",
   "problem.not-a-port": "Non è una porta: un numero da 1 a 65535.",
@@ -332,12 +333,18 @@ export const it: Translated<typeof en> = {
   "problem.password-classes": "Servono 10 caratteri: minuscole, maiuscole, cifre e altri segni.",
   "problem.overlaps": "Questi indirizzi sono già usati altrove.",
   "problem.outside-network": "Questo indirizzo non è nella rete.",
+  "problem.router-itself":
+    "{address} è il router stesso: prendi l’indirizzo di un dispositivo all’interno.",
+  "problem.none-left":
+    "L’unico indirizzo che il router darebbe ai dispositivi è il suo: prendine di più.",
   "problem.out-of-range": "Serve un numero da {least} a {most}.",
   "problem.twice": "Qui c’è due volte.",
   "problem.control-character": "Contiene un segno che non si vede.",
   "problem.not-here": "Al router manca quello che serve per questo: {what}.",
   "problem.leaves-forward":
     "La porta inoltrata {name} porta a {to}, che non sarebbe più all’interno: cambia anche quella.",
+  "problem.takes-forward":
+    "La porta inoltrata {name} porta a {to}, che sarebbe il router stesso: cambia uno dei due.",
   "problem.no-mac":
     "Non si conosce un indirizzo fisico del router da cui ricavare il suo: scrivilo per intero.",
 
@@ -372,9 +379,14 @@ export const it: Translated<typeof en> = {
   "sentence.wifi-guest": "La rete Wi-Fi {ssid} è per gli ospiti ({radio}).",
   "sentence.wifi-gone": "La rete Wi-Fi {ssid} sparisce ({radio}).",
   "sentence.mesh": "Il router entra nella mesh {name} ({radio}).",
+  "sentence.mesh-dhcp":
+    "Dà indirizzi nella mesh e non è un gateway: chi ne riceve uno va su Internet da questo router, e da nessuna parte se non ne ha.",
+  "sentence.mesh-gateway":
+    "È un gateway della mesh e non dà indirizzi: chi è collegato a questo router non ne riceve.",
   "sentence.mesh-none": "Il router non è in nessuna mesh.",
   "sentence.lan-address": "L’indirizzo del router diventa {address}.",
   "sentence.lan-dhcp": "I dispositivi ricevono indirizzi dal router.",
+  "sentence.lan-dhcp-one": "Questi indirizzi bastano per un solo dispositivo.",
   "sentence.lan-no-dhcp": "I dispositivi non ricevono indirizzi dal router.",
   "sentence.dns": "I nomi li chiede a {server}.",
   "sentence.wireguard": "I dispositivi possono entrare con WireGuard, alla porta {port}.",

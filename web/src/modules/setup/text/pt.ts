@@ -310,7 +310,8 @@ export const pt: Translated<typeof en> = {
   "problem.too-many": "São demasiados: no máximo {most}.",
   "problem.required": "Isto é necessário.",
   "problem.too-short": "São precisos pelo menos {least} caracteres.",
-  "problem.too-long": "Cabem no máximo {most} caracteres.",
+  "problem.too-long":
+    "São {length} bytes, e cabem no máximo {most} (letras como ã contam a dobrar).",
   "problem.not-a-name": "Só letras, algarismos e hífenes; o hífen nem no início nem no fim.",
   "problem.not-a-network": "Isto não é um endereço com comprimento, como 192.168.1.1/24.",
   "problem.not-a-port": "Isto não é uma porta: um número de 1 a 65535.",
@@ -330,12 +331,18 @@ export const pt: Translated<typeof en> = {
     "São precisos 10 caracteres: minúsculas, maiúsculas, algarismos e outros sinais.",
   "problem.overlaps": "Estes endereços já são usados noutro lado.",
   "problem.outside-network": "Este endereço não está na rede.",
+  "problem.router-itself":
+    "{address} é o próprio router: escolhe o endereço de um dispositivo dentro da rede.",
+  "problem.none-left":
+    "O único endereço que o router daria aos dispositivos é o dele: escolhe mais.",
   "problem.out-of-range": "É preciso um número de {least} a {most}.",
   "problem.twice": "Isto está aqui duas vezes.",
   "problem.control-character": "Há nele um sinal que não se vê.",
   "problem.not-here": "Falta ao router o que isto precisa: {what}.",
   "problem.leaves-forward":
     "A porta reencaminhada {name} leva a {to}, que já não estaria dentro: muda-a também.",
+  "problem.takes-forward":
+    "A porta reencaminhada {name} leva a {to}, que seria o próprio router: muda um dos dois.",
   "problem.no-mac":
     "Não se conhece nenhum endereço físico do router de que possa tirar o seu: escreve-o por inteiro.",
 
@@ -370,9 +377,14 @@ export const pt: Translated<typeof en> = {
   "sentence.wifi-guest": "A rede Wi-Fi {ssid} é para convidados ({radio}).",
   "sentence.wifi-gone": "A rede Wi-Fi {ssid} desaparece ({radio}).",
   "sentence.mesh": "O router junta-se à malha {name} ({radio}).",
+  "sentence.mesh-dhcp":
+    "Dá endereços na malha e não é porta de saída: quem recebe um vai à Internet por este router, e a lado nenhum se ele não a tiver.",
+  "sentence.mesh-gateway":
+    "É porta de saída da malha e não dá endereços: quem está ligado a este router não recebe nenhum.",
   "sentence.mesh-none": "O router não está em nenhuma malha.",
   "sentence.lan-address": "O endereço do router passa a ser {address}.",
   "sentence.lan-dhcp": "Os dispositivos recebem dele endereços.",
+  "sentence.lan-dhcp-one": "Estes endereços só chegam para um dispositivo.",
   "sentence.lan-no-dhcp": "Os dispositivos não recebem dele endereços.",
   "sentence.dns": "Os nomes pergunta-os a {server}.",
   "sentence.wireguard": "Os dispositivos podem entrar por WireGuard, na porta {port}.",
