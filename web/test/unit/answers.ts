@@ -184,6 +184,7 @@ const aProblem0 = {
     "detail": "1f00c2aa" as const,
     "error": "1f00c2aa" as const,
     "errors": ["1f00c2aa" as const],
+    "fields": ["1f00c2aa" as const],
     "hint": "1f00c2aa" as const,
     "status": 1,
   };
