@@ -24,7 +24,7 @@ struct {
 /*
  * The port of a device: user space puts it at its index or, where another one is, at the next place
  * that is free. Nearly always the first look finds it, without a call; a map would cost one. A
- * port that is idle costs 18 instructions, going out 16 to 18.
+ * frame of a port that is idle costs some 20 instructions, either way.
  */
 always_inline struct cable *cable_of(__u32 ifindex)
 {
