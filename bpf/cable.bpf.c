@@ -23,7 +23,8 @@ struct {
 
 /*
  * The port of a device: user space puts it at its index or, where another one is, at the next place
- * that is free. Nearly always the first look finds it, without a call; a map would cost one.
+ * that is free. Nearly always the first look finds it, without a call; a map would cost one. A
+ * frame of a port that is idle costs some 20 instructions, either way.
  */
 always_inline struct cable *cable_of(__u32 ifindex)
 {
@@ -31,7 +32,7 @@ always_inline struct cable *cable_of(__u32 ifindex)
 
 #pragma clang loop unroll(disable)
 	for (i = 0; i < CABLES; i++) {
-		struct cable *c = &cables[(ifindex + i) & (CABLES - 1)];
+		struct cable *c = pinned(&cables[(ifindex + i) & (CABLES - 1)]);
 
 		if (likely(READ_ONCE(c->ifindex) == ifindex))
 			return c;
