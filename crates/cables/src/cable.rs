@@ -9,7 +9,7 @@ use crate::decision::Decision;
 use crate::heard::Gathered;
 use crate::judge::{DOUBT, SURE, Verdict, judge, notices};
 use crate::noted::Noted;
-use crate::port::{Hello, Port};
+use crate::port::{Former, Hello, Port};
 use crate::role::Role;
 
 /// Contrary signs that come together are weighed together. Milliseconds, as all below.
@@ -130,10 +130,12 @@ impl Cable {
         }
         let settled = self.settled.as_ref().map(|it| it.verdict.role);
         let found = judge(&self.port, &self.heard, now);
-        let sure = [Some(found.role), settled]
-            .iter()
-            .any(|role| matches!(role, Some(Role::Loop | Role::Mesh)));
-        self.asked = found.confidence < DOUBT && !sure;
+        let sure = |role| matches!(role, Role::Loop | Role::Mesh);
+        // What is behind a switch or a radio, they do not say.
+        let lan = self.port.former == Former::Lan;
+        let opaque = matches!(found.role, Role::Switch | Role::Radio) && !lan;
+        let doubt = found.confidence < DOUBT || opaque;
+        self.asked = doubt && !sure(found.role) && !settled.is_some_and(sure);
         self.asked
     }
 

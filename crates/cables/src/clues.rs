@@ -18,8 +18,10 @@ pub fn clues(heard: &Gathered, up: u64) -> Vec<Clue> {
             text,
         });
     };
+    // A hello that was read says more.
+    let told = |sort| sort != Sort::Other && !(sort == Sort::Hello && heard.hello.is_some());
     for sort in Sort::ALL {
-        if let Some(seen) = heard.of(sort).filter(|_| sort != Sort::Other) {
+        if let Some(seen) = heard.of(sort).filter(|_| told(sort)) {
             say(sort.word(), seen.first, of_sort(sort, seen, heard));
         }
     }

@@ -12,7 +12,7 @@ use crate::sort::Sort;
 /// From here on nothing more has to be waited for.
 pub const SURE: u8 = 75;
 /// Below this a look is worth its frames.
-pub const DOUBT: u8 = 60;
+pub const DOUBT: u8 = 55;
 
 /// What follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,9 +52,9 @@ fn out(heard: &Gathered) -> Option<Out> {
     let found = |internet| look.filter(|it| it.internet == internet);
     let from = |seen: &Seen| format!("{}{}", shown(&seen.from), within(seen.tagged()));
     let (why, weight, pppoe) = if let Some(seen) = heard.of(Sort::Pado) {
-        (format!("PPPoE is offered by {}", from(seen)), 90, true)
+        (format!("PPPoE is offered by {}", from(seen)), 85, true)
     } else if let Some(look) = found(Internet::Pppoe) {
-        (format!("PPPoE was offered{}", within(look.vlan)), 90, true)
+        (format!("PPPoE was offered{}", within(look.vlan)), 85, true)
     } else if let Some(seen) = heard.of(Sort::DhcpServer) {
         (
             format!("DHCP is answered by {}", from(seen)),
@@ -105,7 +105,7 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
     if let Some(hello) = heard.proven() {
         let why = format!("the node {} proved that it is of the same mesh", hello.node);
         let change = "Another cable would change it";
-        return verdict(Role::Mesh, 99, why, change);
+        return verdict(Role::Mesh, 100, why, change);
     }
     let out = out(heard);
     if let Some(border) = border(port, heard, out.as_ref()) {
@@ -117,11 +117,17 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
             shown(twin)
         );
         let change = "A hello with the mesh's key would make it mesh";
-        return verdict(Role::Unknown, 70, why, change);
+        // A provider's machine may ask now and then: what is an uplink stays one.
+        let weight = if port.former == Former::Uplink {
+            70
+        } else {
+            95
+        };
+        return verdict(Role::Unknown, weight, why, change);
     }
     let radio = radio(heard);
     // What a laptop can pretend is no reason to take a port from the LAN.
-    let doubted = |out: &Out| port.former == Former::Lan && port.own_dhcp && !out.pppoe;
+    let doubted = |out: &Out| port.own_dhcp && port.former != Former::Uplink && !out.pppoe;
     match (out, radio) {
         (Some(out), radio) if !doubted(&out) => uplink(port, out, radio.is_some()),
         (_, Some(radio)) => radio,
@@ -135,13 +141,22 @@ fn uplink(port: &Port, out: Out, radio: bool) -> Verdict {
         Former::Lan => out.weight - 10,
         Former::Mesh | Former::None => out.weight,
     };
-    let by = if radio { ", by a radio" } else { "" };
+    // What a radio is pointed at is seldom its own network.
+    let (by, weight) = match radio {
+        true => (", by a radio", weight + 20),
+        false => ("", weight),
+    };
     let change = "Own frames, a hello with the mesh's key or routing of a mesh would change it";
     if weight < 50 {
         let why = format!("{}, but others offer addresses too", out.why);
         return verdict(Role::Unknown, weight, why, change);
     }
-    verdict(Role::Uplink, weight, format!("{}{by}", out.why), change)
+    verdict(
+        Role::Uplink,
+        weight.min(90),
+        format!("{}{by}", out.why),
+        change,
+    )
 }
 
 fn border(port: &Port, heard: &Gathered, out: Option<&Out>) -> Option<Verdict> {
@@ -164,8 +179,11 @@ fn border(port: &Port, heard: &Gathered, out: Option<&Out>) -> Option<Verdict> {
             return Some(verdict(Role::Border, 85, why, change));
         }
     }
-    if heard.hello.is_none() && heard.of(Sort::Hello).is_none() {
-        return None;
+    if heard.hello.is_none() {
+        heard.of(Sort::Hello)?;
+        // Its proof may be under way.
+        let why = "somebody says hello as weir does, and nothing is proven".into();
+        return Some(verdict(Role::Border, 65, why, change));
     }
     let why = "there is a weir node of another mesh, or one without its key".into();
     Some(verdict(Role::Border, 75, why, change))
@@ -176,17 +194,16 @@ fn radio(heard: &Gathered) -> Option<Verdict> {
     let access = heard.says(|it| it.wlan && !it.router);
     if let Some((maker, name)) = heard.radio() {
         let why = format!("{}'s radio announces itself as {name}", maker.name());
-        let weight = if access { 90 } else { 85 };
-        return Some(verdict(Role::Radio, weight, why, change));
+        return Some(verdict(Role::Radio, 75, why, change));
     }
     if !access {
         return None;
     }
     let maker = heard.maker.is_some();
     let weight = match (heard.stations, maker) {
-        (_, true) => 80,
-        (..=3, false) => 75,
-        _ => 65,
+        (_, true) => 75,
+        (..=3, false) => 70,
+        _ => 62,
     };
     let why = "a wireless access point announces itself".into();
     Some(verdict(Role::Radio, weight, why, change))
@@ -197,11 +214,11 @@ fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
     let bridge = heard.says(|it| it.bridge && !it.router);
     if bridge {
         let why = "a bridge announces itself".into();
-        return Some(verdict(Role::Switch, 80, why, change));
+        return Some(verdict(Role::Switch, 65, why, change));
     }
     if let Some(seen) = heard.of(Sort::Bpdu) {
         let why = format!("a bridge sends spanning tree{}", within(seen.tagged()));
-        return Some(verdict(Role::Switch, 75, why, change));
+        return Some(verdict(Role::Switch, 65, why, change));
     }
     if heard.stations < 3 {
         return None;
@@ -211,18 +228,15 @@ fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
         heard.stations
     );
     // Neighbours at a provider's line are stations too.
-    let weight = if port.former == Former::Uplink {
-        55
-    } else {
-        70
-    };
+    let uplink = port.former == Former::Uplink;
+    let weight = if uplink { 55 } else { 65 };
     Some(verdict(Role::Switch, weight, why, change))
 }
 
 fn client(port: &Port, heard: &Gathered, out: Option<Out>) -> Verdict {
     if let Some(out) = out {
         let why = format!(
-            "{}, but a client can pretend that, and this port is the LAN's",
+            "{}, but a client can pretend that, and this router serves DHCP here itself",
             out.why
         );
         let change = "PPPoE would make it uplink, and so would the administrator's choice";
@@ -233,12 +247,12 @@ fn client(port: &Port, heard: &Gathered, out: Option<Out>) -> Verdict {
         .look
         .as_ref()
         .is_some_and(|it| it.internet == Internet::None || it.internet == Internet::Static);
-    let more = if silent { 10 } else { 0 };
+    let more = if silent { 5 } else { 0 };
     let less = if port.former == Former::Uplink { 10 } else { 0 };
     let alone = heard.says(|it| (it.station || it.telephone) && !it.router && !it.bridge);
     if alone {
         let why = "a station announces itself".into();
-        return verdict(Role::Client, 80, why, change);
+        return verdict(Role::Client, 70, why, change);
     }
     let asks = [
         Sort::DhcpClient,
@@ -249,14 +263,11 @@ fn client(port: &Port, heard: &Gathered, out: Option<Out>) -> Verdict {
     ];
     if let Some((sort, seen)) = heard.any(&asks) {
         let (weight, what) = match sort {
-            Sort::Arp | Sort::Ip => (50, "is there and offers nothing"),
-            _ => (
-                62,
-                "asks for an address or a way out, and nobody offers one",
-            ),
+            Sort::Arp | Sort::Ip => (50 + more, "is there and offers nothing"),
+            _ => (55, "asks for addresses or a way out, and nobody offers"),
         };
         let why = format!("{}{} {what}", shown(&seen.from), within(seen.tagged()));
-        return verdict(Role::Client, weight + more - less, why, change);
+        return verdict(Role::Client, weight - less, why, change);
     }
     let change = "Anything that is heard would change it";
     if silent {
@@ -272,15 +283,21 @@ fn client(port: &Port, heard: &Gathered, out: Option<Out>) -> Verdict {
 
 /// What people should see to.
 pub fn notices(port: &Port, heard: &Gathered) -> Vec<Notice> {
-    let lan = port.former == Former::Lan && port.own_dhcp;
+    let lan = port.own_dhcp && port.former != Former::Uplink;
     let mut all = Vec::new();
-    if let Some(seen) = heard.of(Sort::DhcpServer).filter(|_| lan) {
+    let look = heard.look.as_ref();
+    let found = look.filter(|it| it.internet == Internet::Dhcp);
+    let server = match (heard.of(Sort::DhcpServer), found) {
+        (Some(seen), _) => Some((shown(&seen.from), seen.tagged())),
+        (None, Some(look)) => Some((look.servers.join(" and "), look.vlan)),
+        (None, None) => None,
+    };
+    if let Some((who, vlan)) = server.filter(|_| lan) {
+        let vlan = within(vlan);
         all.push(Notice {
             kind: "dhcp-server",
             text: format!(
-                "Another DHCP server, {}, answers{} on a port of the LAN",
-                shown(&seen.from),
-                within(seen.tagged())
+                "Another DHCP server, {who}, answers{vlan} where this router serves DHCP itself"
             ),
         });
     }
@@ -288,7 +305,8 @@ pub fn notices(port: &Port, heard: &Gathered) -> Vec<Notice> {
         all.push(Notice {
             kind: "router-advertisement",
             text: format!(
-                "Another router of IPv6, {}, advertises itself{} on a port of the LAN",
+                "Another router of IPv6, {}, advertises itself{} where this router serves DHCP \
+                 itself",
                 shown(&seen.from),
                 within(seen.tagged())
             ),

@@ -45,7 +45,7 @@ impl Maker {
         words.filter(|word| !word.is_empty()).find_map(|word| {
             let word = word.to_ascii_lowercase();
             let named = |&&(name, _): &&(&str, Self)| {
-                // A number or a size behind it is part of the name: LBE5AC, SXTsq, PTP550.
+                // A number or a size behind it is part of the name: LBE5AC, SXTsq.
                 let rest = word.strip_prefix(name);
                 rest.is_some_and(|rest| {
                     let digit = |letter: char| letter.is_ascii_digit();
@@ -60,7 +60,7 @@ impl Maker {
 /// What stands behind a name without being one: MikroTik's and Ubiquiti's forms.
 const SIZES: [&str; 8] = ["sq", "g", "m", "ac", "r", "hp", "xl", "lr"];
 
-const PREFIXES: [([u8; 3], Maker); 20] = [
+const PREFIXES: [([u8; 3], Maker); 21] = [
     ([0x00, 0x15, 0x6d], Maker::Ubiquiti),
     ([0x00, 0x27, 0x22], Maker::Ubiquiti),
     ([0x04, 0x18, 0xd6], Maker::Ubiquiti),
@@ -81,6 +81,7 @@ const PREFIXES: [([u8; 3], Maker); 20] = [
     ([0xe4, 0x8d, 0x8c], Maker::MikroTik),
     ([0x00, 0x04, 0x56], Maker::Cambium),
     ([0x58, 0xc1, 0x7a], Maker::Cambium),
+    ([0x20, 0xb5, 0xc6], Maker::Mimosa),
 ];
 
 /// In small letters. The model's short form first stands in LLDP of Ubiquiti's, MikroTik's board
@@ -101,11 +102,9 @@ const NAMES: [(&str, Maker); 30] = [
     ("airfiber", Maker::Ubiquiti),
     ("airmax", Maker::Ubiquiti),
     ("gigabeam", Maker::Ubiquiti),
-    ("loco", Maker::Ubiquiti),
     ("sxt", Maker::MikroTik),
     ("lhg", Maker::MikroTik),
     ("lhgg", Maker::MikroTik),
-    ("disc", Maker::MikroTik),
     ("dynadish", Maker::MikroTik),
     ("qrt", Maker::MikroTik),
     ("netmetal", Maker::MikroTik),
@@ -113,7 +112,9 @@ const NAMES: [(&str, Maker); 30] = [
     ("rbsxt", Maker::MikroTik),
     ("rblhg", Maker::MikroTik),
     ("epmp", Maker::Cambium),
-    ("ptp", Maker::Cambium),
+    ("ptp550", Maker::Cambium),
+    ("ptp650", Maker::Cambium),
+    ("ptp670", Maker::Cambium),
     ("mimosa", Maker::Mimosa),
     ("siklu", Maker::Siklu),
 ];
