@@ -2,9 +2,44 @@
 //!
 //! Pure: what was noted and the time go in; a role, a reason and what would change it come out. It
 //! opens no socket and reads no clock.
+//!
+//! A wrong role takes a port from people who use it, so that where signs contradict each other the
+//! role is `unknown`, and on a port of the LAN `client`.
+//!
+//! ```
+//! use cables::{Cable, Port, Role};
+//!
+//! let mut cable = Cable::new(Port::default());
+//! cable.link(true, 0);
+//! assert!(cable.wants_look(2000));
+//! assert_eq!(cable.decision(10_000).role, Role::Unknown);
+//! ```
 
+mod cable;
+mod cdp;
+mod clues;
+mod decision;
+mod heard;
+mod judge;
+mod lldp;
+mod makers;
+mod mndp;
 mod noted;
+mod octets;
+mod port;
+mod role;
 mod sort;
 
+#[cfg(test)]
+mod tests;
+
+pub use cable::Cable;
+pub use cdp::Cdp;
+pub use decision::{Clue, Decision, Notice};
+pub use lldp::{Capabilities, Lldp};
+pub use makers::Maker;
+pub use mndp::Mndp;
 pub use noted::{Heard, Noted};
+pub use port::{Former, Hello, Port};
+pub use role::{NoRole, Role};
 pub use sort::Sort;

@@ -68,4 +68,29 @@ impl Sort {
         Self::Ip,
         Self::Other,
     ];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Hello => "hello",
+            Self::Pado => "pppoe-server",
+            Self::Padi => "pppoe-client",
+            Self::DhcpServer => "dhcp-server",
+            Self::DhcpClient => "dhcp-client",
+            Self::Dhcp6Server => "dhcpv6-server",
+            Self::RouterAdvertisement => "router-advertisement",
+            Self::RouterSolicitation => "router-solicitation",
+            Self::Lldp => "lldp",
+            Self::Cdp => "cdp",
+            Self::Mndp => "mndp",
+            Self::Batman => "batman-adv",
+            Self::Babel => "babel",
+            Self::Routing => "routing",
+            Self::Bpdu => "spanning-tree",
+            Self::Arp => "arp",
+            Self::Ip => "ip",
+            Self::Other => "other",
+        }
+    }
 }

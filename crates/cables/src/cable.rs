@@ -1,0 +1,273 @@
+//! One port: when to look, when to decide, and when to decide anew.
+
+use std::collections::VecDeque;
+
+use detect::Suggestion;
+
+use crate::clues::clues;
+use crate::decision::Decision;
+use crate::heard::Gathered;
+use crate::judge::{DOUBT, SURE, Verdict, judge, notices};
+use crate::noted::Noted;
+use crate::port::{Former, Hello, Port};
+use crate::role::Role;
+
+/// Contrary signs that come together are weighed together. Milliseconds, as all below.
+const SETTLE: u64 = 500;
+/// Silence before a look.
+const LOOK: u64 = 2000;
+/// Something was noted, but nothing sure.
+const WEAK: u64 = 3000;
+/// Nothing was noted.
+const SILENT: u64 = 10_000;
+/// New evidence has to hold for so long,
+const HOLD: u64 = 2000;
+/// and to say so much more.
+const MORE: u8 = 10;
+/// More links than this
+const LINKS: usize = 6;
+/// within this time are a cable that comes and goes,
+const FLAP: u64 = 60_000;
+/// until it held for so long.
+const CALM: u64 = 10_000;
+
+/// A decision, and when it was made.
+#[derive(Clone, Debug)]
+struct Settled {
+    verdict: Verdict,
+    at: u64,
+}
+
+/// What is at one port. Times are in milliseconds of any clock that does not go back.
+#[derive(Clone, Debug)]
+pub struct Cable {
+    port: Port,
+    up: Option<u64>,
+    links: VecDeque<u64>,
+    flaps: bool,
+    heard: Gathered,
+    asked: bool,
+    sure: Option<u64>,
+    settled: Option<Settled>,
+    /// What speaks for another role, since when.
+    other: Option<(Role, u64)>,
+}
+
+impl Cable {
+    /// A port, without a link yet.
+    pub fn new(port: Port) -> Self {
+        Self {
+            port,
+            up: None,
+            links: VecDeque::new(),
+            flaps: false,
+            heard: Gathered::default(),
+            asked: false,
+            sure: None,
+            settled: None,
+            other: None,
+        }
+    }
+
+    /// What is known of the port beforehand changed.
+    pub fn facts(&mut self, port: Port) {
+        self.port = port;
+    }
+
+    /// The link came or went. What was heard before is forgotten.
+    pub fn link(&mut self, up: bool, now: u64) {
+        if up == self.up.is_some() {
+            return;
+        }
+        self.heard = Gathered::default();
+        (self.asked, self.sure) = (false, None);
+        (self.settled, self.other) = (None, None);
+        self.up = up.then_some(now);
+        if up {
+            self.links.push_back(now);
+            self.links.retain(|at| now.saturating_sub(*at) < FLAP);
+            self.flaps = self.links.len() > LINKS;
+            while self.links.len() > LINKS {
+                self.links.pop_front();
+            }
+        }
+    }
+
+    /// What the classifier noted since the link came.
+    pub fn noted(&mut self, noted: &Noted, now: u64) {
+        let Some(up) = self.up else { return };
+        self.advance(now);
+        self.heard.note(noted, up, now);
+        self.advance(now);
+    }
+
+    /// What the look found.
+    pub fn looked(&mut self, said: &Suggestion, now: u64) {
+        if self.up.is_some() {
+            self.advance(now);
+            self.heard.look(said, now);
+            self.advance(now);
+        }
+    }
+
+    /// A hello came, and was proven or not.
+    pub fn hello(&mut self, hello: &Hello, now: u64) {
+        if self.up.is_some() {
+            self.advance(now);
+            self.heard.greet(hello, now);
+            self.advance(now);
+        }
+    }
+
+    /// Whether to ask actively what is there: true once for a link at most, where listening leaves
+    /// a doubt.
+    pub fn wants_look(&mut self, now: u64) -> bool {
+        let Some(up) = self.up else { return false };
+        self.advance(now);
+        let kept = self.port.held.is_some() || self.port.administrator;
+        if kept || self.asked || self.flaps || now.saturating_sub(up) < LOOK {
+            return false;
+        }
+        let settled = self.settled.as_ref().map(|it| it.verdict.role);
+        let found = judge(&self.port, &self.heard, now);
+        let sure = |role| matches!(role, Role::Loop | Role::Mesh);
+        // What is behind a switch or a radio, they do not say.
+        let lan = self.port.former == Former::Lan;
+        let opaque = matches!(found.role, Role::Switch | Role::Radio) && !lan;
+        let doubt = found.confidence < DOUBT || opaque;
+        self.asked = doubt && !sure(found.role) && !settled.is_some_and(sure);
+        self.asked
+    }
+
+    /// When a first decision is due.
+    fn due(&self, up: u64) -> u64 {
+        let sure = self.sure.map(|at| at + SETTLE);
+        let weak = self.heard.first().map(|at| (at + SETTLE).max(up + WEAK));
+        let look = self.heard.look.as_ref().map(|it| it.at);
+        let all = [sure, weak, look, Some(up + SILENT)];
+        all.into_iter().flatten().min().unwrap_or(up)
+    }
+
+    fn advance(&mut self, now: u64) {
+        let Some(up) = self.up else { return };
+        if self.flaps {
+            if now.saturating_sub(up) < CALM {
+                return;
+            }
+            self.flaps = false;
+            self.links.clear();
+        }
+        let found = judge(&self.port, &self.heard, now);
+        if found.confidence >= SURE && self.sure.is_none() {
+            self.sure = Some(now);
+        }
+        let Some(settled) = &mut self.settled else {
+            let due = self.due(up);
+            let at = if found.role == Role::Loop { now } else { due };
+            if now >= at {
+                self.settle(found, at);
+            }
+            return;
+        };
+        let former = &settled.verdict;
+        if found.role == former.role {
+            settled.verdict = found;
+            self.other = None;
+        } else if found.role == Role::Loop || former.role == Role::Loop {
+            self.settle(found, now);
+        } else if found.confidence < former.confidence.saturating_add(MORE) {
+            self.other = None;
+        } else {
+            match self.other {
+                Some((role, since)) if role == found.role => {
+                    if now.saturating_sub(since) >= HOLD {
+                        self.settle(found, now);
+                    }
+                }
+                _ => self.other = Some((found.role, now)),
+            }
+        }
+    }
+
+    fn settle(&mut self, verdict: Verdict, at: u64) {
+        self.settled = Some(Settled { verdict, at });
+        self.other = None;
+    }
+
+    /// What the port is for, as far as it is known.
+    pub fn decision(&mut self, now: u64) -> Decision {
+        self.advance(now);
+        let (found, decided) = self.found();
+        let (mut decision, up) = (
+            Decision {
+                role: found.role,
+                confidence: found.confidence,
+                evidence: Vec::new(),
+                why: sentence(&found.why),
+                would_change: sentence(found.would_change),
+                decided,
+                held_by: None,
+                notices: Vec::new(),
+            },
+            self.up.unwrap_or(now),
+        );
+        if self.up.is_some() {
+            decision.evidence = clues(&self.heard, up);
+            decision.notices = notices(&self.port, &self.heard);
+        }
+        if let Some(role) = self.port.held {
+            decision.why = sentence(&format!(
+                "the administrator chose {role}; what is heard says {}, as {}",
+                found.role, found.why
+            ));
+            decision.would_change = "The administrator's choice alone would change it.".into();
+            (decision.role, decision.confidence) = (role, 100);
+            decision.decided = Some(0);
+            decision.held_by = Some("administrator");
+        } else if self.port.administrator {
+            decision.why = sentence(&format!(
+                "the administrator's own connection comes by this port; what is heard says {}, \
+                 as {}",
+                found.role, found.why
+            ));
+            decision.would_change = "Another way to this router for the administrator, or the \
+                                     administrator's choice, would change it."
+                .into();
+            (decision.role, decision.confidence) = (Role::Client, 100);
+            decision.held_by = Some("connection");
+        }
+        decision
+    }
+
+    /// What was decided, or why nothing was yet.
+    fn found(&self) -> (Verdict, Option<u64>) {
+        let unknown = |why: &str, would_change| Verdict {
+            role: Role::Unknown,
+            confidence: 0,
+            why: why.into(),
+            would_change,
+        };
+        let Some(up) = self.up else {
+            let change = "A cable with something at its other end would change it";
+            return (unknown("the port has no link", change), None);
+        };
+        if self.flaps {
+            let change = "A link that holds for ten seconds would change it";
+            return (unknown("the cable comes and goes", change), None);
+        }
+        match &self.settled {
+            Some(it) => (it.verdict.clone(), Some(it.at.saturating_sub(up))),
+            None => {
+                let change = "Anything that is heard would change it";
+                (unknown("the link came just now", change), None)
+            }
+        }
+    }
+}
+
+/// With a capital letter and a full stop.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|it| it.to_ascii_uppercase());
+    first.into_iter().chain(letters).chain(['.']).collect()
+}

@@ -1,0 +1,93 @@
+//! What was heard, as clues.
+
+use detect::Internet;
+
+use crate::decision::Clue;
+use crate::heard::{Gathered, Seen};
+use crate::judge::within;
+use crate::octets::shown;
+use crate::sort::Sort;
+
+/// All of it, in the order of its coming; `up` is when the link came.
+pub fn clues(heard: &Gathered, up: u64) -> Vec<Clue> {
+    let mut all = Vec::new();
+    let mut say = |kind, at: u64, text: String| {
+        all.push(Clue {
+            kind,
+            after: at.saturating_sub(up),
+            text,
+        });
+    };
+    // A hello that was read says more.
+    let told = |sort| sort != Sort::Other && !(sort == Sort::Hello && heard.hello.is_some());
+    for sort in Sort::ALL {
+        if let Some(seen) = heard.of(sort).filter(|_| told(sort)) {
+            say(sort.word(), seen.first, of_sort(sort, seen, heard));
+        }
+    }
+    if let Some((hello, at)) = &heard.hello {
+        let proof = if hello.proven { "with" } else { "without" };
+        let text = format!(
+            "The node {} of the mesh {} says hello from its port {}, {proof} proof",
+            hello.node, hello.mesh, hello.port
+        );
+        say("hello", *at, text);
+    }
+    if let (Some((maker, mac)), Some(at)) = (heard.maker, heard.first()) {
+        let text = format!(
+            "The address {} is {}'s, who makes radios among other things",
+            shown(&mac),
+            maker.name()
+        );
+        say("maker", at, text);
+    }
+    if let Some(look) = &heard.look {
+        let what = match look.internet {
+            Internet::Dhcp => "DHCP answers",
+            Internet::Pppoe => "PPPoE answers",
+            Internet::Ipv6Only => "IPv6 answers",
+            Internet::Static => "stations ask for each other, and nobody answers",
+            Internet::None => "nobody answers",
+        };
+        let text = format!("A look around: {what}{}", within(look.vlan));
+        say("look", look.at, text);
+    }
+    all.sort_by_key(|clue| clue.after);
+    all
+}
+
+fn of_sort(sort: Sort, seen: &Seen, heard: &Gathered) -> String {
+    let who = shown(&seen.from);
+    let vlan = within(seen.tagged());
+    let said = match sort {
+        Sort::Lldp => heard.lldp.as_ref().map(|it| [&it.name, &it.description]),
+        Sort::Cdp => heard.cdp.as_ref().map(|it| [&it.device, &it.platform]),
+        Sort::Mndp => heard.mndp.as_ref().map(|it| [&it.identity, &it.board]),
+        _ => None,
+    };
+    if let Some([name, what]) = said {
+        return format!("{who} announces itself{vlan} as {name} ({what})");
+    }
+    let what = match sort {
+        Sort::Own => return format!("{} own frames came back{vlan}", seen.frames),
+        Sort::Hello => "says hello as weir does",
+        Sort::Pado => "offers PPPoE",
+        Sort::Padi => "asks for PPPoE",
+        Sort::DhcpServer => "answers DHCP",
+        Sort::DhcpClient => "asks for an address by DHCP",
+        Sort::Dhcp6Server => "answers DHCPv6",
+        Sort::RouterAdvertisement => "advertises itself as a router of IPv6",
+        Sort::RouterSolicitation => "asks for routers of IPv6",
+        Sort::Lldp => "announces itself by LLDP",
+        Sort::Cdp => "announces itself by CDP",
+        Sort::Mndp => "announces itself by MNDP",
+        Sort::Batman => "speaks batman-adv",
+        Sort::Babel => "speaks Babel",
+        Sort::Routing => "speaks a routing protocol",
+        Sort::Bpdu => "sends spanning tree",
+        Sort::Arp => "sends ARP",
+        Sort::Ip => "sends IP",
+        Sort::Other => "sends something",
+    };
+    format!("{who} {what}{vlan}")
+}

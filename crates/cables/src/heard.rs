@@ -1,0 +1,204 @@
+//! What was heard since the link came.
+
+use detect::{Internet, Mac, Suggestion};
+
+use crate::cdp::Cdp;
+use crate::lldp::Lldp;
+use crate::makers::Maker;
+use crate::mndp::Mndp;
+use crate::noted::Noted;
+use crate::octets::clean;
+use crate::port::Hello;
+use crate::sort::Sort;
+
+/// Senders that are remembered.
+const MOST: usize = 16;
+/// Own frames tell of a loop for so long after the last.
+pub const LOOP_LASTS: u64 = 30_000;
+
+/// Who only asks for addresses or ways.
+const ASKS: [Sort; 3] = [Sort::Padi, Sort::DhcpClient, Sort::RouterSolicitation];
+/// Who offers them.
+const SERVES: [Sort; 4] = [
+    Sort::Pado,
+    Sort::DhcpServer,
+    Sort::Dhcp6Server,
+    Sort::RouterAdvertisement,
+];
+
+/// Frames of one sort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// When the first was noted.
+    pub first: u64,
+    /// When the last came.
+    pub last: u64,
+    /// How many.
+    pub frames: u32,
+    /// Who sent the last.
+    pub from: Mac,
+    /// Some had no tag.
+    pub plain: bool,
+    /// The VLAN of the last that had one.
+    pub vlan: Option<u16>,
+}
+
+impl Seen {
+    /// Its VLAN, where it was heard in a VLAN only.
+    pub fn tagged(&self) -> Option<u16> {
+        self.vlan.filter(|_| !self.plain)
+    }
+}
+
+/// What the active look found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Look {
+    pub at: u64,
+    pub internet: Internet,
+    pub vlan: Option<u16>,
+    /// A router was named.
+    pub gateway: bool,
+    /// Who answered, as text.
+    pub servers: Vec<String>,
+}
+
+/// All of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gathered {
+    seen: [Option<Seen>; Sort::ALL.len()],
+    /// How many stations sent anything.
+    pub stations: usize,
+    /// The maker that a hardware address tells, and whose address.
+    pub maker: Option<(Maker, Mac)>,
+    asked: Vec<Mac>,
+    served: Vec<Mac>,
+    pub lldp: Option<Lldp>,
+    pub cdp: Option<Cdp>,
+    pub mndp: Option<Mndp>,
+    pub look: Option<Look>,
+    pub hello: Option<(Hello, u64)>,
+}
+
+fn remember(all: &mut Vec<Mac>, mac: Mac) {
+    if all.len() < MOST && !all.contains(&mac) {
+        all.push(mac);
+    }
+}
+
+impl Gathered {
+    /// Takes in what the classifier noted since the link came, which was at `up`.
+    pub fn note(&mut self, noted: &Noted, up: u64, now: u64) {
+        for sort in Sort::ALL {
+            let heard = noted.of(sort);
+            let former = self.seen[sort as usize];
+            if heard.frames == 0 || former.is_some_and(|it| it.frames == heard.frames) {
+                continue;
+            }
+            let last = heard.last.clamp(up, now.max(up));
+            self.seen[sort as usize] = Some(Seen {
+                first: former.map_or(last, |it| it.first),
+                last,
+                frames: heard.frames,
+                from: heard.from,
+                plain: heard.vlan.is_none() || former.is_some_and(|it| it.plain),
+                vlan: heard.vlan.or(former.and_then(|it| it.vlan)),
+            });
+            if ASKS.contains(&sort) {
+                remember(&mut self.asked, heard.from);
+            } else if SERVES.contains(&sort) {
+                remember(&mut self.served, heard.from);
+            }
+        }
+        self.stations = self.stations.max(noted.stations.len());
+        let mut stations = noted.stations.iter();
+        let maker = stations.find_map(|mac| Some((Maker::of(mac)?, *mac)));
+        self.maker = self.maker.or(maker);
+        self.lldp = Lldp::read(&noted.lldp).or(self.lldp.take());
+        self.cdp = Cdp::read(&noted.cdp).or(self.cdp.take());
+        self.mndp = Mndp::read(&noted.mndp).or(self.mndp.take());
+    }
+
+    /// Takes in what the look found.
+    pub fn look(&mut self, said: &Suggestion, now: u64) {
+        self.look = Some(Look {
+            at: now,
+            internet: said.internet,
+            vlan: said.vlan,
+            gateway: said.details.gateway.is_some(),
+            servers: said.details.servers.iter().map(|it| clean(it)).collect(),
+        });
+    }
+
+    /// Takes in a hello. One that is proven stays.
+    pub fn greet(&mut self, hello: &Hello, now: u64) {
+        if !hello.proven && self.proven().is_some() {
+            return;
+        }
+        let at = match &self.hello {
+            Some((former, at)) if former.proven == hello.proven => *at,
+            _ => now,
+        };
+        let hello = Hello {
+            node: clean(&hello.node),
+            mesh: clean(&hello.mesh),
+            proven: hello.proven,
+            port: clean(&hello.port),
+        };
+        self.hello = Some((hello, at));
+    }
+
+    pub fn of(&self, sort: Sort) -> Option<&Seen> {
+        self.seen[sort as usize].as_ref()
+    }
+
+    pub fn any(&self, sorts: &[Sort]) -> Option<(Sort, &Seen)> {
+        sorts.iter().find_map(|&sort| Some((sort, self.of(sort)?)))
+    }
+
+    /// A hello that is proven.
+    pub fn proven(&self) -> Option<&Hello> {
+        let hello = self.hello.as_ref().map(|(hello, _)| hello);
+        hello.filter(|hello| hello.proven)
+    }
+
+    /// Own frames that came back of late.
+    pub fn looped(&self, now: u64) -> Option<&Seen> {
+        let seen = self.of(Sort::Own)?;
+        (now.saturating_sub(seen.last) < LOOP_LASTS).then_some(seen)
+    }
+
+    /// Who both asks and offers: a router like this one.
+    pub fn twin(&self) -> Option<&Mac> {
+        self.served.iter().find(|mac| self.asked.contains(mac))
+    }
+
+    /// Who offers addresses or ways.
+    pub fn servers(&self) -> &[Mac] {
+        &self.served
+    }
+
+    /// When the first thing was heard.
+    pub fn first(&self) -> Option<u64> {
+        let seen = self.seen.iter().flatten().map(|it| it.first);
+        seen.chain(self.hello.as_ref().map(|(_, at)| *at)).min()
+    }
+
+    /// Whether there is an announcement of a system that fits.
+    pub fn says(&self, fits: impl Fn(&crate::lldp::Capabilities) -> bool) -> bool {
+        let lldp = self.lldp.as_ref().map(|it| it.capabilities);
+        let cdp = self.cdp.as_ref().map(|it| it.capabilities);
+        lldp.iter().chain(cdp.iter()).any(fits)
+    }
+
+    /// The maker of a radio that an announcement names, and how it is called there. The name that
+    /// people gave the system does not count.
+    pub fn radio(&self) -> Option<(Maker, &str)> {
+        let texts = [
+            self.lldp.as_ref().map(|it| it.description.as_str()),
+            self.mndp.as_ref().map(|it| it.board.as_str()),
+            self.cdp.as_ref().map(|it| it.platform.as_str()),
+        ];
+        let mut texts = texts.into_iter().flatten();
+        texts.find_map(|text| Some((Maker::radio(text)?, text)))
+    }
+}

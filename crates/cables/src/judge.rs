@@ -1,0 +1,316 @@
+//! What follows from what was heard at one moment, whatever was decided before.
+
+use detect::Internet;
+
+use crate::decision::Notice;
+use crate::heard::{Gathered, Seen};
+use crate::octets::shown;
+use crate::port::{Former, Port};
+use crate::role::Role;
+use crate::sort::Sort;
+
+/// From here on nothing more has to be waited for.
+pub const SURE: u8 = 75;
+/// Below this a look is worth its frames.
+pub const DOUBT: u8 = 55;
+
+/// What follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    pub role: Role,
+    pub confidence: u8,
+    /// A sentence without a full stop.
+    pub why: String,
+    pub would_change: &'static str,
+}
+
+fn verdict(role: Role, confidence: u8, why: String, would_change: &'static str) -> Verdict {
+    Verdict {
+        role,
+        confidence: confidence.min(100),
+        why,
+        would_change,
+    }
+}
+
+/// ` in VLAN 7`, where it was heard there only.
+pub fn within(vlan: Option<u16>) -> String {
+    vlan.map_or_else(String::new, |number| format!(" in VLAN {number}"))
+}
+
+/// Signs of a way to the Internet.
+struct Out {
+    why: String,
+    /// How much they say.
+    weight: u8,
+    /// PPPoE is for providers only.
+    pppoe: bool,
+}
+
+fn out(heard: &Gathered) -> Option<Out> {
+    let look = heard.look.as_ref();
+    let found = |internet| look.filter(|it| it.internet == internet);
+    let from = |seen: &Seen| format!("{}{}", shown(&seen.from), within(seen.tagged()));
+    let (why, weight, pppoe) = if let Some(seen) = heard.of(Sort::Pado) {
+        (format!("PPPoE is offered by {}", from(seen)), 85, true)
+    } else if let Some(look) = found(Internet::Pppoe) {
+        (format!("PPPoE was offered{}", within(look.vlan)), 85, true)
+    } else if let Some(seen) = heard.of(Sort::DhcpServer) {
+        (
+            format!("DHCP is answered by {}", from(seen)),
+            second(heard, 75),
+            false,
+        )
+    } else if let Some(look) = found(Internet::Dhcp) {
+        let who = look.servers.join(" and ");
+        let weight = if look.gateway { 80 } else { 65 };
+        let by = format!("DHCP was answered by {who}{}", within(look.vlan));
+        (by, second(heard, weight), false)
+    } else if let Some(seen) = heard.of(Sort::RouterAdvertisement) {
+        let why = format!("a router of IPv6 advertises itself, {}", from(seen));
+        (why, second(heard, 65), false)
+    } else if let Some(seen) = heard.of(Sort::Dhcp6Server) {
+        let why = format!("DHCPv6 is answered by {}", from(seen));
+        (why, second(heard, 65), false)
+    } else {
+        let look = found(Internet::Ipv6Only)?;
+        (format!("IPv6 was offered{}", within(look.vlan)), 70, false)
+    };
+    Some(Out { why, weight, pppoe })
+}
+
+/// What a second sign adds, and a second server takes.
+fn second(heard: &Gathered, weight: u8) -> u8 {
+    let ways = [
+        Sort::DhcpServer,
+        Sort::RouterAdvertisement,
+        Sort::Dhcp6Server,
+    ];
+    let ways = ways.iter().filter(|&&way| heard.of(way).is_some()).count();
+    let look = heard.look.as_ref().is_some_and(|it| it.gateway);
+    let more = if ways > 1 || look { 10 } else { 0 };
+    // A router and its server may be two; more are a network of others.
+    let less = 10 * heard.servers().len().saturating_sub(2).min(4) as u8;
+    (weight + more).saturating_sub(less)
+}
+
+/// What follows from what was heard.
+pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
+    if let Some(own) = heard.looped(now) {
+        let confidence = [70, 80, 90, 99][own.frames.saturating_sub(1).min(3) as usize];
+        let why = format!("own frames come back{}", within(own.tagged()));
+        let change = "Thirty seconds without own frames would end it";
+        return verdict(Role::Loop, confidence, why, change);
+    }
+    if let Some(hello) = heard.proven() {
+        let why = format!("the node {} proved that it is of the same mesh", hello.node);
+        let change = "Another cable would change it";
+        return verdict(Role::Mesh, 100, why, change);
+    }
+    let out = out(heard);
+    if let Some(border) = border(port, heard, out.as_ref()) {
+        return border;
+    }
+    if let Some(twin) = heard.twin() {
+        let why = format!(
+            "{} both asks for addresses and gives them, so that it is a router like this one",
+            shown(twin)
+        );
+        let change = "A hello with the mesh's key would make it mesh";
+        // A provider's machine may ask now and then: what is an uplink stays one.
+        let weight = if port.former == Former::Uplink {
+            70
+        } else {
+            95
+        };
+        return verdict(Role::Unknown, weight, why, change);
+    }
+    let radio = radio(heard);
+    // What a laptop can pretend is no reason to take a port from the LAN.
+    let doubted = |out: &Out| port.own_dhcp && port.former != Former::Uplink && !out.pppoe;
+    match (out, radio) {
+        (Some(out), radio) if !doubted(&out) => uplink(port, out, radio.is_some()),
+        (_, Some(radio)) => radio,
+        (out, None) => switch(port, heard).unwrap_or_else(|| client(port, heard, out)),
+    }
+}
+
+fn uplink(port: &Port, out: Out, radio: bool) -> Verdict {
+    let weight = match port.former {
+        Former::Uplink => out.weight + 5,
+        Former::Lan => out.weight - 10,
+        Former::Mesh | Former::None => out.weight,
+    };
+    // What a radio is pointed at is seldom its own network.
+    let (by, weight) = match radio {
+        true => (", by a radio", weight + 20),
+        false => ("", weight),
+    };
+    let change = "Own frames, a hello with the mesh's key or routing of a mesh would change it";
+    if weight < 50 {
+        let why = format!("{}, but others offer addresses too", out.why);
+        return verdict(Role::Unknown, weight, why, change);
+    }
+    verdict(
+        Role::Uplink,
+        weight.min(90),
+        format!("{}{by}", out.why),
+        change,
+    )
+}
+
+fn border(port: &Port, heard: &Gathered, out: Option<&Out>) -> Option<Verdict> {
+    let change = "A hello with the mesh's key would make it mesh";
+    let routing = heard.any(&[Sort::Batman, Sort::Babel, Sort::Routing]);
+    if let Some((sort, seen)) = routing {
+        // Some modems of providers speak RIP or OSPF.
+        let modem = sort == Sort::Routing && port.former == Former::Uplink && out.is_some();
+        if !modem {
+            let what = match sort {
+                Sort::Batman => "batman-adv",
+                Sort::Babel => "Babel",
+                _ => "a routing protocol",
+            };
+            let why = format!(
+                "{} speaks {what}{}, without a proof that it is of the same mesh",
+                shown(&seen.from),
+                within(seen.tagged())
+            );
+            return Some(verdict(Role::Border, 85, why, change));
+        }
+    }
+    if heard.hello.is_none() {
+        heard.of(Sort::Hello)?;
+        // Its proof may be under way.
+        let why = "somebody says hello as weir does, and nothing is proven".into();
+        return Some(verdict(Role::Border, 65, why, change));
+    }
+    let why = "there is a weir node of another mesh, or one without its key".into();
+    Some(verdict(Role::Border, 75, why, change))
+}
+
+fn radio(heard: &Gathered) -> Option<Verdict> {
+    let change = "A server of DHCP or PPPoE, or a hello with the mesh's key, would change it";
+    let access = heard.says(|it| it.wlan && !it.router);
+    if let Some((maker, name)) = heard.radio() {
+        let why = format!("{}'s radio announces itself as {name}", maker.name());
+        return Some(verdict(Role::Radio, 75, why, change));
+    }
+    if !access {
+        return None;
+    }
+    let maker = heard.maker.is_some();
+    let weight = match (heard.stations, maker) {
+        (_, true) => 75,
+        (..=3, false) => 70,
+        _ => 62,
+    };
+    let why = "a wireless access point announces itself".into();
+    Some(verdict(Role::Radio, weight, why, change))
+}
+
+fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
+    let change = "A server of DHCP or PPPoE, or own frames, would change it";
+    let bridge = heard.says(|it| it.bridge && !it.router);
+    if bridge {
+        let why = "a bridge announces itself".into();
+        return Some(verdict(Role::Switch, 65, why, change));
+    }
+    if let Some(seen) = heard.of(Sort::Bpdu) {
+        let why = format!("a bridge sends spanning tree{}", within(seen.tagged()));
+        return Some(verdict(Role::Switch, 65, why, change));
+    }
+    if heard.stations < 3 {
+        return None;
+    }
+    let why = format!(
+        "{} stations are there, so that it is a switch",
+        heard.stations
+    );
+    // Neighbours at a provider's line are stations too.
+    let uplink = port.former == Former::Uplink;
+    let weight = if uplink { 55 } else { 65 };
+    Some(verdict(Role::Switch, weight, why, change))
+}
+
+fn client(port: &Port, heard: &Gathered, out: Option<Out>) -> Verdict {
+    if let Some(out) = out {
+        let why = format!(
+            "{}, but a client can pretend that, and this router serves DHCP here itself",
+            out.why
+        );
+        let change = "PPPoE would make it uplink, and so would the administrator's choice";
+        return verdict(Role::Client, 50, why, change);
+    }
+    let change = "A server of DHCP or PPPoE would make it uplink, three stations a switch";
+    let silent = heard
+        .look
+        .as_ref()
+        .is_some_and(|it| it.internet == Internet::None || it.internet == Internet::Static);
+    let more = if silent { 5 } else { 0 };
+    let less = if port.former == Former::Uplink { 10 } else { 0 };
+    let alone = heard.says(|it| (it.station || it.telephone) && !it.router && !it.bridge);
+    if alone {
+        let why = "a station announces itself".into();
+        return verdict(Role::Client, 70, why, change);
+    }
+    let asks = [
+        Sort::DhcpClient,
+        Sort::RouterSolicitation,
+        Sort::Padi,
+        Sort::Arp,
+        Sort::Ip,
+    ];
+    if let Some((sort, seen)) = heard.any(&asks) {
+        let (weight, what) = match sort {
+            Sort::Arp | Sort::Ip => (50 + more, "is there and offers nothing"),
+            _ => (55, "asks for addresses or a way out, and nobody offers"),
+        };
+        let why = format!("{}{} {what}", shown(&seen.from), within(seen.tagged()));
+        return verdict(Role::Client, weight - less, why, change);
+    }
+    let change = "Anything that is heard would change it";
+    if silent {
+        let why = "nobody says anything, and nobody answered".into();
+        return verdict(Role::Unknown, 30, why, change);
+    }
+    let why = match heard.first() {
+        Some(_) => "nothing that was heard tells what it is for",
+        None => "nobody says anything",
+    };
+    verdict(Role::Unknown, 10, why.into(), change)
+}
+
+/// What people should see to.
+pub fn notices(port: &Port, heard: &Gathered) -> Vec<Notice> {
+    let lan = port.own_dhcp && port.former != Former::Uplink;
+    let mut all = Vec::new();
+    let look = heard.look.as_ref();
+    let found = look.filter(|it| it.internet == Internet::Dhcp);
+    let server = match (heard.of(Sort::DhcpServer), found) {
+        (Some(seen), _) => Some((shown(&seen.from), seen.tagged())),
+        (None, Some(look)) => Some((look.servers.join(" and "), look.vlan)),
+        (None, None) => None,
+    };
+    if let Some((who, vlan)) = server.filter(|_| lan) {
+        let vlan = within(vlan);
+        all.push(Notice {
+            kind: "dhcp-server",
+            text: format!(
+                "Another DHCP server, {who}, answers{vlan} where this router serves DHCP itself"
+            ),
+        });
+    }
+    if let Some(seen) = heard.of(Sort::RouterAdvertisement).filter(|_| lan) {
+        all.push(Notice {
+            kind: "router-advertisement",
+            text: format!(
+                "Another router of IPv6, {}, advertises itself{} where this router serves DHCP \
+                 itself",
+                shown(&seen.from),
+                within(seen.tagged())
+            ),
+        });
+    }
+    all
+}

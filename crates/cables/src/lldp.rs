@@ -1,0 +1,111 @@
+//! LLDP (IEEE 802.1AB-2016, clauses 8 and 9): who is at the other end, by its own account.
+
+use std::net::IpAddr;
+
+use crate::octets::{Reader, address, payload, shown, text};
+
+/// The EtherType.
+const LLDP: u16 = 0x88cc;
+/// Elements that are read at most.
+const MOST: usize = 64;
+
+/// What a system does (IEEE 802.1AB-2016, table 8-4); of what it can do, what is enabled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// It bridges.
+    pub bridge: bool,
+    /// It is an access point of a wireless LAN.
+    pub wlan: bool,
+    /// It routes.
+    pub router: bool,
+    /// It is a telephone.
+    pub telephone: bool,
+    /// It is a station and nothing else.
+    pub station: bool,
+}
+
+/// What a system says of itself. What it leaves out is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lldp {
+    /// Which system.
+    pub chassis: String,
+    /// Which port of it.
+    pub port: String,
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub description: String,
+    /// What it does.
+    pub capabilities: Capabilities,
+    /// Where it is managed.
+    pub address: Option<IpAddr>,
+}
+
+impl Lldp {
+    /// Reads a frame, from the Ethernet header on. One that was cut is read up to there.
+    pub fn read(frame: &[u8]) -> Option<Self> {
+        let (kind, payload) = payload(frame)?;
+        if kind != LLDP {
+            return None;
+        }
+        let mut reader = Reader(payload);
+        let mut said = Self::default();
+        // The first has to be the chassis (8.2): all else is no LLDP.
+        let mut chassis = false;
+        for _ in 0..MOST {
+            let Some(head) = reader.half() else { break };
+            let Some(value) = reader.take(usize::from(head & 0x1ff)) else {
+                break;
+            };
+            match head >> 9 {
+                0 => break,
+                1 => {
+                    chassis = true;
+                    said.chassis = id(value, 4, 5);
+                }
+                2 => said.port = id(value, 3, 4),
+                5 => said.name = text(value),
+                6 => said.description = text(value),
+                7 => {
+                    if let [_, _, high, low, ..] = *value {
+                        said.capabilities = capabilities(u16::from_be_bytes([high, low]));
+                    }
+                }
+                8 => said.address = said.address.or_else(|| managed(value)),
+                _ => {}
+            }
+        }
+        chassis.then_some(said)
+    }
+}
+
+/// The name of a system or port: its subtype says whether it is an address or text.
+fn id(value: &[u8], mac: u8, network: u8) -> String {
+    match *value {
+        [kind, a, b, c, d, e, f] if kind == mac => shown(&[a, b, c, d, e, f]),
+        [kind, family, ref octets @ ..] if kind == network => {
+            address(family, octets).map_or_else(String::new, |it| it.to_string())
+        }
+        [_, ref octets @ ..] => text(octets),
+        [] => String::new(),
+    }
+}
+
+fn capabilities(enabled: u16) -> Capabilities {
+    let bit = |number: u16| enabled & (1 << number) != 0;
+    Capabilities {
+        bridge: bit(2),
+        wlan: bit(3),
+        router: bit(4),
+        telephone: bit(5),
+        station: bit(7),
+    }
+}
+
+/// 8.5.9: a length, which counts the family too, the family and the address.
+fn managed(value: &[u8]) -> Option<IpAddr> {
+    let mut reader = Reader(value);
+    let length = usize::from(reader.octet()?).checked_sub(1)?;
+    let family = reader.octet()?;
+    address(family, reader.take(length)?)
+}

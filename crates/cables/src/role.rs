@@ -1,0 +1,83 @@
+//! What a port may be for.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// What a port is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    /// The Internet is there.
+    Uplink,
+    /// Another node of the same mesh.
+    Mesh,
+    /// A radio that makes a link through the air.
+    Radio,
+    /// Somebody who uses this router.
+    Client,
+    /// Another network, with routing of its own.
+    Border,
+    /// A switch with several stations.
+    Switch,
+    /// The cable leads back to this router.
+    Loop,
+    /// It cannot be told.
+    Unknown,
+}
+
+impl Role {
+    /// All, in order.
+    pub const ALL: [Self; 8] = [
+        Self::Uplink,
+        Self::Mesh,
+        Self::Radio,
+        Self::Client,
+        Self::Border,
+        Self::Switch,
+        Self::Loop,
+        Self::Unknown,
+    ];
+
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Uplink => "uplink",
+            Self::Mesh => "mesh",
+            Self::Radio => "radio",
+            Self::Client => "client",
+            Self::Border => "border",
+            Self::Switch => "switch",
+            Self::Loop => "loop",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// A word that is no role's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoRole;
+
+impl fmt::Display for NoRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = Role::ALL.map(Role::word);
+        write!(f, "no role; there are {}", words.join(", "))
+    }
+}
+
+impl std::error::Error for NoRole {}
+
+impl FromStr for Role {
+    type Err = NoRole;
+
+    fn from_str(word: &str) -> Result<Self, NoRole> {
+        let all = Self::ALL.into_iter();
+        all.into_iter()
+            .find(|role| role.word() == word)
+            .ok_or(NoRole)
+    }
+}
