@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use answers::{
-    Bridged, Devices, Drops, Explanation, Flow, FlowList, FlowQuery, History, HistoryQuery, Paths,
-    Port, Probes, Reloaded, Status, Talks, TalksQuery,
+    Bridged, Cables, Devices, Drops, Explanation, Flow, FlowList, FlowQuery, History, HistoryQuery,
+    Paths, Port, Probes, Reloaded, Status, Talks, TalksQuery,
 };
 use api::{ClientError, with_query};
 
@@ -62,6 +62,11 @@ impl Client {
     /// Uplinks that are used as one.
     pub fn paths(&self) -> Answer<Paths> {
         self.0.get("/v1/paths")
+    }
+
+    /// What ports are for.
+    pub fn cables(&self) -> Answer<Cables> {
+        self.0.get("/v1/cables")
     }
 
     /// What is recorded of the network stack.

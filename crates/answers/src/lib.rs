@@ -37,6 +37,9 @@
 //! | `GET /v1/portal/key` | [`PortalKey`] |
 //! | `GET /v1/portal/notes` | [`PortalNotes`] for other nodes |
 //! | `POST /v1/portal/notes` | [`NotesHeard`], of [`PortalNotes`] of other nodes |
+//! | `GET /v1/cables` | [`Cables`]: what ports are for |
+//! | `POST /v1/cables/{device}/set` | [`Cable`] that has a [`CableRole`] from now on |
+//! | `POST /v1/cables/{device}/auto` | [`Cable`] that is found out again |
 //! | `POST /v1/capture?…` | pcapng, for as long as a [`CaptureQuery`] says, and a [`CaptureSummary`] as a trailer |
 //! | `POST /v1/capture/stop` | [`CaptureSummary`] of the capture that runs, which ends |
 //! | `GET /v1/config` | [`Config`] |
@@ -49,6 +52,7 @@
 //! path saw them; *bytes* count from the first byte of the IP header, so link-layer headers and
 //! padding are not in them. Only those of a [`Port`] are what a device counts.
 
+mod cables;
 pub mod capture;
 mod drops;
 mod history;
@@ -62,6 +66,7 @@ mod setup;
 mod setup_detect;
 mod status;
 
+pub use cables::{Cable, CableEvidence, CableRole, Cables};
 pub use capture::{CaptureQuery, CaptureSide, CaptureSummary};
 pub use drops::{
     DropCounts, DropPrefix, DropRoutes, DropSet, DropState, Drops, LearnedDrop, LearnedDrops,

@@ -44,6 +44,8 @@ pub struct Options {
     pub lans: Vec<Network>,
     /// Any number: what is asked carries numbers made of it, by which answers are known.
     pub seed: u64,
+    /// Nothing is asked in a VLAN that nobody was heard in.
+    pub untagged: bool,
 }
 
 /// A detection that goes on. Times are milliseconds since any moment, and never go back.
@@ -68,12 +70,16 @@ pub struct Detection {
 impl Detection {
     /// One that has not begun: it begins with the link.
     pub fn new(options: Options) -> Self {
+        let plan = match options.untagged {
+            true => Plan::untagged(),
+            false => Plan::default(),
+        };
         Self {
             options,
             places: BTreeMap::from([(None, Place::default())]),
             link: None,
             itself: false,
-            plan: Plan::default(),
+            plan,
             sent: 0,
             probed: 0,
             began: 0,

@@ -53,16 +53,7 @@ pub struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        let mut plan = Self {
-            due: BTreeMap::new(),
-            number: 0,
-            sent: BTreeMap::new(),
-            heard: Vec::new(),
-            count: 0,
-        };
-        for at in UNTAGGED {
-            plan.add(at, None, &PROBES);
-        }
+        let mut plan = Self::untagged();
         for begin in TAGGED {
             for (at, (number, _)) in (begin..).step_by(APART as usize).zip(NUMBERS) {
                 plan.add(at, Some(number), &BLIND);
@@ -73,6 +64,21 @@ impl Default for Plan {
 }
 
 impl Plan {
+    /// One that asks in no VLAN that nobody was heard in.
+    pub fn untagged() -> Self {
+        let mut plan = Self {
+            due: BTreeMap::new(),
+            number: 0,
+            sent: BTreeMap::new(),
+            heard: Vec::new(),
+            count: 0,
+        };
+        for at in UNTAGGED {
+            plan.add(at, None, &PROBES);
+        }
+        plan
+    }
+
     fn add(&mut self, at: u64, vlan: Option<u16>, probes: &[Probe]) {
         for &probe in probes {
             self.number += 1;
@@ -161,6 +167,16 @@ mod tests {
         }
         assert!(sent.iter().all(|(_, probe)| *probe == Probe::Pppoe));
         assert_eq!(plan.count as usize, 1 + 3 + 2 * NUMBERS.len());
+    }
+
+    #[test]
+    fn without_tags_no_more_than_twelve_are_sent() {
+        let sent = all(&mut Plan::untagged());
+        assert_eq!(sent.len(), 4);
+        assert_eq!(
+            sent.values().map(|&times| u32::from(times)).sum::<u32>(),
+            12
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use support::{Daemon, Directory, golden, ran, run, weir};
 
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "run",
     "status",
     "flows",
@@ -29,6 +29,7 @@ const COMMANDS: [&str; 25] = [
     "top",
     "setup",
     "uci",
+    "cables",
     "check",
     "config",
     "reload",

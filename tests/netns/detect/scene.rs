@@ -117,7 +117,12 @@ impl Scene {
     }
 
     /// A program of a peer. It waits until the peer listens at that UDP port, where one is given.
-    fn start(&mut self, role: &str, command: &mut Command, port: Option<u16>) -> Result<(), Error> {
+    pub fn start(
+        &mut self,
+        role: &str,
+        command: &mut Command,
+        port: Option<u16>,
+    ) -> Result<(), Error> {
         command
             .stdin(Stdio::null())
             .stdout(Stdio::null())

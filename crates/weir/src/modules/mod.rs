@@ -1,5 +1,6 @@
 //! What weir does, module by module. Each has its own folder, and one line here.
 
+pub mod cables;
 pub mod capture;
 pub mod drops;
 pub mod history;
@@ -25,6 +26,7 @@ pub fn all() -> Registry {
             capture::ENTRY,
             portal::ENTRY,
             setup::ENTRY,
+            cables::ENTRY,
             page::ENTRY,
         ],
     }

@@ -11,6 +11,7 @@ use ::multipath::hints::Use;
 use proptest::prelude::*;
 
 use super::all;
+use super::cables::config::{Cables, Mode};
 use super::drops::config::Drops;
 use super::history::config::{History, QuotaAction, QuotaPeriod, QuotaSettings};
 use super::monitor::config::{Collector, Ipfix, MeterRoom, Monitor};
@@ -121,7 +122,7 @@ fn sections_and_devices_are_looked_at() {
             "zzz = true",
             "weir.toml:1:1: zzz: unknown section; there are [offload], [ports], [drops], \
                 [monitor], [monitor.ipfix], [history], [quotas], [multipath], [multipath.paths], \
-                [portal], [portal.radius], [setup], [web], [api], [log]",
+                [portal], [portal.radius], [setup], [cables], [web], [api], [log]",
         ),
         (
             "offload = 1",

@@ -104,6 +104,10 @@ state = "/tmp/state"
 reload = "/bin/true"
 password = "classes"
 socket = "/run/setup.sock"
+[cables]
+mode = "suggest"
+ports = ["eth1"]
+choices = "/tmp/cables"
 [web]
 enabled = false
 listen = ["192.168.1.1:443", "[::1]:9347"]
@@ -234,6 +238,8 @@ action = "cut"
         (&*read.of::<Web>().tls, &*read.of::<Web>().metrics),
         (&WebTls::Own, &MetricsFor::Loopback)
     );
+    let cables = read.of::<Cables>();
+    assert_eq!((*cables.mode, cables.ports.len()), (Mode::Suggest, 1));
     assert_eq!(*read.of::<Monitor>().size, MeterRoom::Cache);
     assert_eq!(*read.of::<Monitor>().probes, [::monitor::probes::PROBES[0]]);
     assert_eq!(
@@ -271,9 +277,9 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 87);
+    assert_eq!(help.len(), 90);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 78, "no device has settings of its own");
+    assert_eq!(entries.len(), 81, "no device has settings of its own");
     assert!(
         entries
             .iter()

@@ -3,7 +3,7 @@
 use ::detect::{Evidence, Internet, Network, Suggestion};
 use clap::Args;
 
-use super::{Found, answer, choose, run};
+use super::{Found, Look, answer, choose, run};
 use crate::Error;
 use crate::command::Format;
 use crate::modules::setup::config::Setup;
@@ -31,12 +31,18 @@ pub struct DetectArgs {
 /// There is no such port, or this process may not look at it.
 pub fn detect(args: &DetectArgs, setup: &Setup, output: &mut Output<'_>) -> Result<(), Error> {
     let (port, lans) = choose(args.port.clone(), args.lan, setup)?;
+    let look = Look {
+        port: &port,
+        lans: &lans,
+        seconds: args.seconds,
+        untagged: false,
+    };
     if args.format.json {
-        let found = run(&port, &lans, args.seconds, &mut |_| {})?;
+        let found = run(look, &mut |_| {})?;
         return Ok(output.json(&answer(&found))?);
     }
     let mut failed = None;
-    let found = run(&port, &lans, args.seconds, &mut |heard| {
+    let found = run(look, &mut |heard| {
         let printed = output.line(&line(heard)).and_then(|()| output.flush());
         failed = failed.take().or(printed.err());
     })?;

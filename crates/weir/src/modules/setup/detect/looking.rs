@@ -5,7 +5,7 @@ use std::thread;
 
 use answers::SetupDetection;
 
-use super::{answer, choose, evidence, run};
+use super::{Look, answer, choose, evidence, run};
 use crate::Error;
 use crate::modules::setup::config::Setup;
 
@@ -47,7 +47,13 @@ impl Looking {
         if began {
             let looking = self.clone();
             thread::spawn(move || {
-                let found = run(&port, &lans, SECONDS, &mut |heard| {
+                let look = Look {
+                    port: &port,
+                    lans: &lans,
+                    seconds: SECONDS,
+                    untagged: false,
+                };
+                let found = run(look, &mut |heard| {
                     looking.seen(|seen| seen.evidence.push(evidence(heard)));
                 });
                 looking.seen(|seen| {

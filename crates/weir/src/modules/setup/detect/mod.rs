@@ -43,6 +43,19 @@ pub struct Found {
     pub suggestion: Suggestion,
 }
 
+/// Where to look, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<'a> {
+    /// The port.
+    pub port: &'a str,
+    /// The router's own networks.
+    pub lans: &'a [Network],
+    /// For how long it is listened, from the link on.
+    pub seconds: u64,
+    /// Nothing is asked in a VLAN that nobody was heard in.
+    pub untagged: bool,
+}
+
 /// Where to look, and the networks of the LAN: what was named, else what the configuration says.
 ///
 /// # Errors
@@ -62,19 +75,14 @@ pub fn choose(
 }
 
 /// Finds out what is at a port: asks and listens for so many seconds from the link on, or for less
-/// where all is said. `lans` are the router's own networks. What is heard is told as it comes.
+/// where all is said. What is heard is told as it comes.
 /// Needs CAP_NET_RAW, and CAP_NET_ADMIN where the port is down. Waits; not to be called from within
 /// an event loop.
 ///
 /// # Errors
 /// There is no such port, it has no hardware address, or this process may not do that.
-pub fn run(
-    port: &str,
-    lans: &[Network],
-    seconds: u64,
-    told: &mut dyn FnMut(&Evidence),
-) -> Result<Found, Error> {
-    let port = Port::find(port)?;
+pub fn run(look: Look<'_>, told: &mut dyn FnMut(&Evidence)) -> Result<Found, Error> {
+    let port = Port::find(look.port)?;
     let mut seed = [0; 8];
     let random = getrandom::fill(&mut seed);
     random.map_err(|error| Error::because("no random numbers", &error, "try again"))?;
@@ -85,8 +93,9 @@ pub fn run(
             mac: port.mac,
             others: port.others.clone(),
             link_local: port.link_local(),
-            lans: lans.to_vec(),
+            lans: look.lans.to_vec(),
             seed: u64::from_ne_bytes(seed),
+            untagged: look.untagged,
         }),
         begin: Instant::now(),
         evidence: Vec::new(),
@@ -95,7 +104,12 @@ pub fn run(
     for how in &port.uses {
         run.detection.in_use(how, 0);
     }
-    run.listen(&port, socket, raised.as_ref(), Duration::from_secs(seconds))?;
+    run.listen(
+        &port,
+        socket,
+        raised.as_ref(),
+        Duration::from_secs(look.seconds),
+    )?;
     let suggestion = run.detection.suggestion();
     Ok(Found {
         port: port.name,

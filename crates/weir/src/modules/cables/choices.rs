@@ -1,0 +1,108 @@
+//! What somebody chose a port for, kept over a restart: a line for each, `DEVICE ROLE`.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use ::cables::Role;
+use tracing::warn;
+
+/// The longest file that is read, in bytes.
+const LONGEST: u64 = 64 * 1024;
+
+/// The file, and what it says.
+#[derive(Clone, Debug)]
+pub struct Choices {
+    path: PathBuf,
+    /// By device.
+    pub chosen: BTreeMap<String, Role>,
+}
+
+impl Choices {
+    /// Reads it. One that is not there says nothing; lines that say nothing are told in the log.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        let mut chosen = BTreeMap::new();
+        let text = match fs::metadata(path) {
+            Ok(file) if file.len() > LONGEST => {
+                let what = format!("it has more than {LONGEST} bytes");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
+            Ok(_) => fs::read_to_string(path)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error),
+        };
+        for (number, line) in text.lines().enumerate() {
+            match line
+                .split_once(' ')
+                .map(|(device, role)| (device, role.parse()))
+            {
+                Some((device, Ok(role))) => drop(chosen.insert(device.to_owned(), role)),
+                _ if line.trim().is_empty() => {}
+                _ => {
+                    let (file, number) = (path.display(), number + 1);
+                    warn!("{file}:{number}: a line is `DEVICE ROLE`; this one is left out");
+                }
+            }
+        }
+        let path = path.to_owned();
+        Ok(Self { path, chosen })
+    }
+
+    /// The folder in which it is written.
+    pub fn folder(&self) -> PathBuf {
+        self.path.parent().map_or_else(PathBuf::new, Path::to_owned)
+    }
+
+    /// Writes it: all of it, or the former one stays.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self) -> io::Result<()> {
+        let beside = self.path.with_extension("new");
+        let written = File::create(&beside).and_then(|mut file| {
+            for (device, role) in &self.chosen {
+                writeln!(file, "{device} {}", role.word())?;
+            }
+            file.sync_all()
+        });
+        let done = written.and_then(|()| fs::rename(&beside, &self.path));
+        if done.is_err() {
+            // What is left of it is of no use.
+            let _ = fs::remove_file(&beside);
+        }
+        done
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_chosen_is_read_again() {
+        let folder = std::env::temp_dir().join(format!("weir-cables-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("cables");
+        let mut choices = Choices::open(&path).expect("none yet");
+        assert!(choices.chosen.is_empty());
+        choices.chosen.insert("eth1".into(), Role::Mesh);
+        choices.chosen.insert("lan.2".into(), Role::Client);
+        choices.write().expect("to be written");
+        assert_eq!(
+            fs::read_to_string(&path).expect("a file"),
+            "eth1 mesh\nlan.2 client\n"
+        );
+        let again = Choices::open(&path).expect("a file");
+        assert_eq!(again.chosen, choices.chosen);
+        fs::write(&path, "eth1 mesh\n\neth2\neth3 king\neth4 loop\n").expect("a file");
+        let some = Choices::open(&path).expect("a file");
+        assert_eq!(some.chosen.keys().collect::<Vec<_>>(), ["eth1", "eth4"]);
+        fs::write(&path, vec![b'x'; 70_000]).expect("a file");
+        assert!(Choices::open(&path).is_err());
+        fs::remove_dir_all(&folder).expect("to go");
+    }
+}

@@ -1,0 +1,43 @@
+//! `[cables]`.
+
+use std::path::PathBuf;
+
+use crate::config::{DeviceName, Section, table, words};
+
+/// What this module has in the file.
+pub const SECTIONS: [Section; 1] = [Section::of::<Cables>("cables")];
+
+table! {
+    /// `[cables]`: what is at the other end of a cable, and what the port is for.
+    Cables {
+        /// Find out what is plugged in: "suggest" tells, and changes nothing.
+        Restart mode: Mode = Mode::Off;
+        /// Ports that are looked at; none: every Ethernet socket of this machine.
+        Restart ports: Vec<DeviceName> = Vec::new();
+        /// File in which `weir cables set` keeps what somebody chose.
+        Restart choices: PathBuf = "/var/lib/weir/cables".into();
+    }
+}
+
+/// Whether ports are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// They are not.
+    #[default]
+    Off,
+    /// They are, and what was found is told.
+    Suggest,
+}
+
+impl Mode {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Suggest => "suggest",
+        }
+    }
+}
+
+words!(Mode, "\"off\" or \"suggest\" (\"auto\" is not there yet)",
+    "off" => Self::Off, "suggest" => Self::Suggest);

@@ -1,0 +1,201 @@
+//! Cables: what is at the other end of each, and what its port is for.
+
+mod choices;
+mod command;
+pub mod config;
+mod look;
+mod ports;
+mod show;
+mod watch;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use ::cables::Role;
+use answers::{Cable, CableRole, Status};
+use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
+use caps::Capability;
+use datapath::cable::Cables;
+use tracing::error;
+
+use crate::Error;
+use crate::daemon::{Face, Module, Needs, Router, Setup};
+use crate::registry::{Command, Entry};
+use choices::Choices;
+use config::Mode;
+use watch::Watch;
+
+/// What ports are for.
+pub const ENTRY: Entry = Entry {
+    choice: Some("What is at the other end of each cable"),
+    sections: &config::SECTIONS,
+    commands: || vec![Command::printing("cables", command::run)],
+    begin: Some(begin),
+    ..Entry::named("cables")
+};
+
+/// It, as the daemon has it.
+struct Running {
+    mode: Mode,
+    /// `None`: ports are not looked at.
+    open: Option<RefCell<Open>>,
+}
+
+struct Open {
+    watch: Watch,
+    choices: Choices,
+}
+
+/// Makes it: nothing is attached yet.
+///
+/// # Errors
+/// What somebody chose cannot be read: their ports would be taken for others.
+pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
+    let config = setup.effective.of::<config::Cables>();
+    let mode = match setup.wanted {
+        true => *config.mode,
+        false => Mode::Off,
+    };
+    let mut running = Running { mode, open: None };
+    if mode == Mode::Off {
+        return Ok(Rc::new(running));
+    }
+    let choices = Choices::open(&config.choices).map_err(|error| {
+        let what = format!("the choices in {} cannot be read", config.choices.display());
+        Error::because(&what, &error, "see `choices` under [cables]")
+    })?;
+    match Cables::load() {
+        Ok(noting) => {
+            let wanted = config.ports.iter().map(|port| port.0.clone()).collect();
+            let watch = Watch::new(noting, wanted, choices.chosen.clone());
+            running.open = Some(RefCell::new(Open { watch, choices }));
+        }
+        Err(error) => error!(%error, "what comes in at ports cannot be noted"),
+    }
+    Ok(Rc::new(running))
+}
+
+impl Running {
+    fn shown(&self) -> answers::Cables {
+        let open = self.open.as_ref().map(RefCell::borrow_mut);
+        answers::Cables {
+            mode: self.mode.word().to_owned(),
+            cables: open.map_or_else(Vec::new, |mut open| show::all(&mut open.watch)),
+        }
+    }
+
+    /// Takes a choice, which holds once it is on the disk.
+    fn choose(&self, device: &str, role: Option<Role>) -> Later<Cable> {
+        let chosen = self.chosen(device, role);
+        Box::pin(async move {
+            let (cable, choices) = chosen?;
+            let written = tokio::task::spawn_blocking(move || choices.write()).await;
+            let why = match written {
+                Ok(Ok(())) => return Ok(cable),
+                Ok(Err(error)) => error.to_string(),
+                Err(error) => error.to_string(),
+            };
+            Err(Problem::new(
+                500,
+                "not_written",
+                format!("the choice holds until weir stops: it cannot be written: {why}"),
+                "see `choices` under [cables], and whether the disk is full",
+            ))
+        })
+    }
+
+    fn chosen(&self, device: &str, role: Option<Role>) -> Result<(Cable, Choices), Problem> {
+        let Some(open) = &self.open else {
+            return Err(Problem::new(
+                409,
+                "cables_off",
+                "ports are not looked at",
+                "write mode = \"suggest\" under [cables] of the configuration, and start weir anew",
+            ));
+        };
+        let mut open = open.borrow_mut();
+        if !open.watch.hold(device, role) {
+            let all: Vec<String> = show::all(&mut open.watch)
+                .into_iter()
+                .map(|it| it.device)
+                .collect();
+            return Err(Problem::new(
+                404,
+                "no_port",
+                format!("no port is called {}", api::problem::clipped(device)),
+                match all.is_empty() {
+                    true => "there are none; `ports` under [cables] names them".to_owned(),
+                    false => format!("there are: {}", all.join(", ")),
+                },
+            ));
+        }
+        open.choices.chosen = open.watch.held().clone();
+        let cable = show::all(&mut open.watch)
+            .into_iter()
+            .find(|cable| cable.device == device);
+        let choices = open.choices.clone();
+        let gone = || Problem::new(404, "no_port", "the port is gone", "see `weir cables`");
+        Ok((cable.ok_or_else(gone)?, choices))
+    }
+}
+
+impl Module for Running {
+    fn needs(&self) -> Needs {
+        match &self.open {
+            // It asks at ports by packet sockets.
+            Some(open) => Needs {
+                write: vec![open.borrow().choices.folder()],
+                capabilities: vec![Capability::CAP_NET_RAW],
+                ..Needs::default()
+            },
+            None => Needs::default(),
+        }
+    }
+
+    fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
+        let (set, auto) = (Rc::clone(&self), Rc::clone(&self));
+        vec![
+            Route::get("/v1/cables", Who::User, move |()| Ok(self.shown())),
+            Route::later(
+                Method::POST,
+                "/v1/cables/{device}/set",
+                Who::User,
+                move |asked: Asked<(), CableRole>| match asked.body.role.parse() {
+                    Ok(role) => set.choose(&asked.parts[0], Some(role)),
+                    Err(error) => {
+                        let detail =
+                            format!("{} is no role", api::problem::clipped(&asked.body.role));
+                        let problem = Problem::new(400, "no_role", detail, error.to_string());
+                        Box::pin(async move { Err(problem) })
+                    }
+                },
+            ),
+            Route::later(
+                Method::POST,
+                "/v1/cables/{device}/auto",
+                Who::User,
+                move |asked: Asked<(), Nothing>| auto.choose(&asked.parts[0], None),
+            ),
+        ]
+    }
+
+    fn tick(&self, router: &mut Router) {
+        if let Some(open) = &self.open {
+            open.borrow_mut().watch.tick(router.core.links());
+        }
+    }
+
+    fn heard(&self, event: &kernel::Event, router: &mut Router) {
+        // A cable that is pulled is known before another is plugged in.
+        if let (Some(open), kernel::Event::Link(link)) = (&self.open, event) {
+            let others = router.core.links();
+            open.borrow_mut().watch.changed(link, others);
+        }
+    }
+
+    fn status(&self, _: &mut Router, status: &mut Status) {
+        if self.open.is_some() {
+            status.modules.push("cables".to_owned());
+        }
+    }
+}

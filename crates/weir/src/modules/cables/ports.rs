@@ -1,0 +1,126 @@
+//! Which devices are ports, and what each is used for now.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use ::cables::{Former, Port};
+use kernel::{Link, facts};
+
+/// Ethernet (ARPHRD_ETHER, include/uapi/linux/if_arp.h).
+const ETHERNET: u16 = 1;
+
+/// Whether a device is a socket for a cable: Ethernet of hardware, no radio, and not what leads to
+/// a switch whose own ports are devices.
+pub fn is_socket(link: &Link) -> bool {
+    let radio = |name: &str| {
+        let folder = Path::new("/sys/class/net").join(name);
+        ["wireless", "phy80211"]
+            .iter()
+            .any(|has| folder.join(has).exists())
+    };
+    link.hardware == ETHERNET
+        && matches!(&*link.kind, "" | "dsa")
+        && facts::driver(&link.name).is_some()
+        && facts::tagging(&link.name).is_none()
+        && !radio(&link.name)
+}
+
+/// What this machine does, as far as it concerns ports. Read anew with each link.
+#[derive(Clone, Debug, Default)]
+pub struct Doings {
+    /// Devices by which everything else goes out.
+    leads_out: BTreeSet<String>,
+    /// A server of DHCP listens.
+    serves: bool,
+}
+
+impl Doings {
+    /// As it is now. What cannot be read is not done.
+    pub fn read() -> Self {
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        Self::of(
+            &read("/proc/net/route"),
+            &read("/proc/net/ipv6_route"),
+            &read("/proc/net/udp"),
+        )
+    }
+
+    /// Of the texts of `/proc/net` (net/ipv4/fib_trie.c, net/ipv6/route.c, net/ipv4/udp.c).
+    fn of(routes4: &str, routes6: &str, sockets: &str) -> Self {
+        let mut leads_out = BTreeSet::new();
+        for line in routes4.lines() {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            if let [device, "00000000", _, _, _, _, _, "00000000", ..] = fields[..] {
+                leads_out.insert(device.to_owned());
+            }
+        }
+        for line in routes6.lines() {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            // An unreachable default route is one by `lo`.
+            if let [to, "00", .., device] = fields[..]
+                && to.bytes().all(|c| c == b'0')
+                && device != "lo"
+            {
+                leads_out.insert(device.to_owned());
+            }
+        }
+        let port = |line: &str| Some(line.split_whitespace().nth(1)?.ends_with(":0043"));
+        let serves = sockets.lines().any(|line| port(line) == Some(true));
+        Self { leads_out, serves }
+    }
+
+    /// A port: what it is used for, among these devices.
+    pub fn port<'a>(&self, link: &Link, links: impl Iterator<Item = &'a Link>) -> Port {
+        let master = link.master;
+        let master = links.into_iter().find(|other| Some(other.index) == master);
+        let former = match master.map(|master| &*master.kind) {
+            Some("bridge") => Former::Lan,
+            Some("batadv") => Former::Mesh,
+            _ if self.leads_out.contains(&link.name) => Former::Uplink,
+            _ => Former::None,
+        };
+        Port {
+            device: link.name.clone(),
+            former,
+            administrator: false,
+            own_dhcp: self.serves && former == Former::Lan,
+            held: None,
+        }
+    }
+}
+
+/// The word for what a port is used for.
+pub fn word(former: Former) -> &'static str {
+    match former {
+        Former::Lan => "lan",
+        Former::Uplink => "uplink",
+        Former::Mesh => "mesh",
+        Former::None => "none",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_out_and_servers_are_read() {
+        let routes4 = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\n\
+            eth0\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
+            br-lan\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n";
+        let zero = "0".repeat(32);
+        let routes6 = format!(
+            "{zero} 00 {zero} 00 fe80 00000400 00000001 00000000 00000003     eth1\n\
+             {zero} 00 {zero} 00 {zero} ffffffff 00000001 00000000 00200200       lo\n"
+        );
+        let sockets = "  sl  local_address rem_address   st tx_queue\n\
+            105: 00000000:0043 00000000:0000 07 00000000:00000000 00:00000000 00000000\n";
+        let doings = Doings::of(routes4, &routes6, sockets);
+        let expected = ["eth0", "eth1"].map(str::to_owned);
+        assert_eq!(doings.leads_out, BTreeSet::from(expected));
+        assert!(doings.serves);
+        let none = Doings::of("", "x", "105: 00000000:0044 ");
+        assert!(none.leads_out.is_empty() && !none.serves);
+    }
+}

@@ -1,0 +1,240 @@
+//! The ports that are looked at: what the kernel side notes goes into the core, and what that wants
+//! is done.
+
+use std::collections::BTreeMap;
+
+use ::cables::{Cable, Decision, Former, Heard, Noted, Port, Role};
+use datapath::cable::{self, Cables, Gate, Record};
+use kernel::Link;
+use tracing::{info, warn};
+
+use super::look::Looking;
+use super::ports::{Doings, is_socket};
+
+/// So long it is listened on after a decision, in milliseconds: what speaks against it comes late.
+const AFTERWARDS: u64 = 10_000;
+/// From then on it is listened for so long, once in so long.
+const AGAIN: u64 = 5_000;
+const EVERY: u64 = 60_000;
+
+/// Milliseconds of the clock by which the kernel side notes.
+fn now() -> u64 {
+    cable::now() / 1_000_000
+}
+
+/// A port.
+pub struct Watched {
+    /// Its name.
+    pub device: String,
+    /// Whether it has a link.
+    pub up: bool,
+    facts: Port,
+    /// What is known of it.
+    cable: Cable,
+    looking: Option<Looking>,
+    /// When it was decided, and what was told of it.
+    decided: Option<u64>,
+    told: Option<Role>,
+    listens: bool,
+}
+
+/// All of them.
+pub struct Watch {
+    noting: Cables,
+    /// Names; none: every socket.
+    wanted: Vec<String>,
+    /// By index.
+    ports: BTreeMap<u32, Watched>,
+    held: BTreeMap<String, Role>,
+    own: Vec<kernel::Mac>,
+}
+
+impl Watch {
+    /// Nothing is looked at yet.
+    pub fn new(noting: Cables, wanted: Vec<String>, held: BTreeMap<String, Role>) -> Self {
+        Self {
+            noting,
+            wanted,
+            ports: BTreeMap::new(),
+            held,
+            own: Vec::new(),
+        }
+    }
+
+    /// Time goes by, and devices may have come, gone or changed.
+    pub fn tick<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+        let own: Vec<kernel::Mac> = links.clone().filter_map(|link| link.mac).collect();
+        if own != self.own {
+            if let Err(error) = self.noting.own(&own) {
+                warn!(%error, "a loop may not be seen");
+            }
+            self.own = own;
+        }
+        let gone = |index: &u32| !links.clone().any(|link| link.index == *index);
+        let gone: Vec<u32> = self.ports.keys().copied().filter(gone).collect();
+        for index in gone {
+            self.noting.leave(index);
+            self.ports.remove(&index);
+        }
+        for link in links.clone() {
+            self.changed(link, links.clone());
+        }
+        let now = now();
+        for (index, port) in &mut self.ports {
+            port.pass(*index, &mut self.noting, now);
+        }
+        self.noting.refresh();
+    }
+
+    /// A device is there, or changed.
+    pub fn changed<'a>(&mut self, link: &Link, links: impl Iterator<Item = &'a Link>) {
+        let wants = self.wants(link);
+        match self.ports.get_mut(&link.index) {
+            None if wants => {
+                if let Err(error) = self.noting.watch(link.index, &link.name) {
+                    warn!(%error, port = link.name, "what comes in at a port cannot be noted");
+                    return;
+                }
+                let mut port = Doings::read().port(link, links);
+                port.held = self.held.get(&link.name).copied();
+                let mut watched = Watched {
+                    device: link.name.clone(),
+                    up: false,
+                    cable: Cable::new(port.clone()),
+                    facts: port,
+                    looking: None,
+                    decided: None,
+                    told: None,
+                    listens: true,
+                };
+                watched.turn(link.up);
+                self.ports.insert(link.index, watched);
+            }
+            Some(watched) if watched.up != link.up => {
+                let mut port = Doings::read().port(link, links);
+                port.held = self.held.get(&link.name).copied();
+                watched.cable.facts(port.clone());
+                watched.facts = port;
+                watched.turn(link.up);
+                self.noting.clear(link.index);
+                self.noting.gate(link.index, Gate::Note);
+            }
+            _ => {}
+        }
+    }
+
+    fn wants(&self, link: &Link) -> bool {
+        match self.wanted.is_empty() {
+            true => is_socket(link),
+            false => self.wanted.contains(&link.name),
+        }
+    }
+
+    /// The ports and what was decided, by name.
+    pub fn shown(&mut self) -> Vec<(&Watched, Decision)> {
+        let now = now();
+        let all = self.ports.values_mut().map(|port| {
+            let decision = port.cable.decision(now);
+            (&*port, decision)
+        });
+        let mut all: Vec<_> = all.collect();
+        all.sort_by(|(a, _), (b, _)| a.device.cmp(&b.device));
+        all
+    }
+
+    /// What somebody chose; `None`: it is found out. False: there is no such port.
+    pub fn hold(&mut self, device: &str, role: Option<Role>) -> bool {
+        let Some(port) = self.ports.values_mut().find(|port| port.device == device) else {
+            return false;
+        };
+        port.hold(role);
+        match role {
+            Some(role) => self.held.insert(device.to_owned(), role),
+            None => self.held.remove(device),
+        };
+        true
+    }
+
+    /// What was chosen.
+    pub fn held(&self) -> &BTreeMap<String, Role> {
+        &self.held
+    }
+}
+
+impl Watched {
+    /// What it is used for.
+    pub fn former(&self) -> Former {
+        self.facts.former
+    }
+
+    /// What somebody chose.
+    fn hold(&mut self, role: Option<Role>) {
+        self.facts.held = role;
+        self.cable.facts(self.facts.clone());
+    }
+
+    /// The link came, or went.
+    fn turn(&mut self, up: bool) {
+        self.up = up;
+        self.cable.link(up, now());
+        self.looking = None;
+        self.decided = None;
+        self.listens = true;
+    }
+
+    fn pass(&mut self, index: u32, noting: &mut Cables, now: u64) {
+        if !self.up {
+            return;
+        }
+        if self.listens
+            && let Some(record) = noting.read(index)
+        {
+            self.cable.noted(&noted(&record), now);
+        }
+        if let Some(over) = self.looking.as_ref().and_then(Looking::over) {
+            self.looking = None;
+            if let Some(suggestion) = over {
+                self.cable.looked(&suggestion, now);
+            }
+        }
+        if self.looking.is_none() && self.cable.wants_look(now) {
+            self.looking = Some(Looking::begin(&self.device));
+        }
+        let decision = self.cable.decision(now);
+        if decision.decided.is_some() {
+            self.decided.get_or_insert(now);
+            if self.told != Some(decision.role) {
+                self.told = Some(decision.role);
+                let (role, why) = (decision.role.word(), &decision.why);
+                info!("{}: {role}: {why}", self.device);
+            }
+        }
+        let listens = self.decided.is_none_or(|decided| {
+            let since = now.saturating_sub(decided);
+            since < AFTERWARDS || since % EVERY < AGAIN
+        });
+        if listens != self.listens {
+            self.listens = listens;
+            noting.gate(index, if listens { Gate::Note } else { Gate::Idle });
+        }
+    }
+}
+
+/// As the core reads it: nanoseconds become milliseconds.
+fn noted(record: &Record) -> Noted {
+    Noted {
+        sorts: record.sorts.map(|sort| Heard {
+            frames: sort.frames,
+            last: sort.last / 1_000_000,
+            from: sort.from,
+            vlan: sort.vlan,
+        }),
+        stations: record.stations.clone(),
+        more_stations: record.more_stations,
+        vlans: record.vlans.clone(),
+        lldp: record.lldp.clone(),
+        cdp: record.cdp.clone(),
+        mndp: record.mndp.clone(),
+        hello: record.hello.clone(),
+    }
+}

@@ -1,0 +1,207 @@
+//! `weir cables`: the arrangements of docs/ports.md. A cable is plugged in, with real peers at its
+//! other end: dnsmasq, pppoe-server, radvd, lldpd, babeld, udhcpc; a bridge is the dumb switch.
+
+#[path = "cables/plug.rs"]
+mod plug;
+#[allow(dead_code, reason = "weir setup detect needs the rest of it")]
+#[path = "detect/scene.rs"]
+mod scene;
+
+use std::time::Duration;
+
+use lab::Error;
+
+use plug::{Plug, Used, heard, is, one_of};
+use scene::{LINE, ROUTER, Scene, UP, WAN};
+
+const ISP: [&str; 1] = ["192.0.2.1/24"];
+
+#[test]
+fn an_isp_with_dhcp_is_an_uplink() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &ISP)?;
+    scene.dhcp("isp", &[])?;
+    let cable = Plug::of(scene, Used::Not)?.plugged()?;
+    is(&cable, "uplink");
+    Ok(())
+}
+
+#[test]
+fn an_isp_with_pppoe_is_an_uplink() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &[])?;
+    scene.pppoe("isp", &[])?;
+    let cable = Plug::of(scene, Used::Not)?.plugged()?;
+    is(&cable, "uplink");
+    Ok(())
+}
+
+#[test]
+fn an_isp_with_router_advertisements_is_an_uplink() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &["2001:db8:1::1/64"])?;
+    scene.radvd("isp", "prefix 2001:db8:1::/64 {};")?;
+    let cable = Plug::of(scene, Used::Not)?.plugged()?;
+    is(&cable, "uplink");
+    heard(&cable, "router-advertisement");
+    Ok(())
+}
+
+#[test]
+fn a_computer_that_asks_for_an_address_is_a_client() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("laptop", &[])?;
+    scene.asks_for_an_address("laptop")?;
+    let cable = Plug::of(scene, Used::Lan)?.plugged()?;
+    is(&cable, "client");
+    Ok(())
+}
+
+#[test]
+fn a_printer_with_an_address_of_its_own_is_a_client() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("printer", &["192.168.1.9/24"])?;
+    scene.asks("printer", "192.168.1.1")?;
+    let cable = Plug::of(scene, Used::Lan)?.plugged()?;
+    is(&cable, "client");
+    Ok(())
+}
+
+#[test]
+fn a_dumb_switch_with_four_computers_is_a_switch() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    for computer in ["one", "two", "three", "four"] {
+        scene.peer(computer, &[])?;
+        scene.asks_for_an_address(computer)?;
+    }
+    let cable = Plug::of(scene, Used::Lan)?.plugged()?;
+    is(&cable, "switch");
+    Ok(())
+}
+
+#[test]
+fn a_switch_that_says_so_is_a_switch() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.lldp(LINE, "port")?;
+    let cable = Plug::of(scene, Used::Lan)?.plugged()?;
+    heard(&cable, "lldp");
+    is(&cable, "switch");
+    Ok(())
+}
+
+#[test]
+fn a_cable_that_comes_back_is_a_loop() -> Result<(), Error> {
+    let scene = Scene::new()?;
+    let mut plug = Plug::of(scene, Used::Lan)?;
+    plug.scene.reflects()?;
+    // A router that says nothing does not hear itself: what it asks comes back.
+    let cable = plug.plugged()?;
+    is(&cable, "loop");
+    Ok(())
+}
+
+#[test]
+fn a_cable_with_nobody_is_unknown() -> Result<(), Error> {
+    let scene = Scene::new()?;
+    let cable = Plug::of(scene, Used::Not)?.plugged()?;
+    is(&cable, "unknown");
+    assert!(!cable.would_change.is_empty(), "{cable:#?}");
+    Ok(())
+}
+
+#[test]
+fn another_network_with_babel_is_a_border() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("neighbour", &[])?;
+    scene.babel("neighbour")?;
+    let cable = Plug::of(scene, Used::Not)?.plugged()?;
+    heard(&cable, "babel");
+    is(&cable, "border");
+    Ok(())
+}
+
+#[test]
+fn a_second_server_of_dhcp_in_the_lan_is_told_and_takes_no_port_from_it() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("stray", &ISP)?;
+    scene.dhcp("stray", &[])?;
+    let mut plug = Plug::of(scene, Used::Lan)?;
+    plug.serves()?;
+    let cable = plug.plugged()?;
+    one_of(&cable, &["client", "unknown"]);
+    let stray = lab::topology::text(lab::topology::mac("stray", UP));
+    let told = |notice: &String| notice.contains(&stray);
+    assert!(cable.notices.iter().any(told), "{cable:#?}");
+    Ok(())
+}
+
+#[test]
+fn what_somebody_chose_holds_over_a_restart_until_it_is_found_out_again() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &ISP)?;
+    scene.dhcp("isp", &[])?;
+    let mut plug = Plug::of(scene, Used::Not)?;
+    is(&plug.plugged()?, "uplink");
+    let (code, out, errors) = plug.weir(&["cables", "set", "wan", "client"])?;
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(out.contains("administrator"), "{out}");
+    plug.restart()?;
+    let cable = plug.decided()?;
+    is(&cable, "client");
+    assert_eq!(cable.held_by.as_deref(), Some("administrator"));
+    let (code, _, errors) = plug.weir(&["cables", "auto", "wan"])?;
+    assert_eq!(code, Some(0), "{errors}");
+    let cable = plug.decided()?;
+    is(&cable, "uplink");
+    assert_eq!(cable.held_by, None);
+    for (words, expected) in [
+        (
+            ["cables", "set", "lan9", "client"],
+            "no port is called lan9",
+        ),
+        (["cables", "set", "wan", "king"], "invalid value 'king'"),
+    ] {
+        let (code, _, errors) = plug.weir(&words)?;
+        assert_ne!(code, Some(0));
+        assert!(errors.contains(expected), "{errors}");
+    }
+    Ok(())
+}
+
+#[test]
+fn another_cable_is_another_decision() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &ISP)?;
+    scene.dhcp("isp", &[])?;
+    let mut plug = Plug::of(scene, Used::Not)?;
+    is(&plug.plugged()?, "uplink");
+    plug.unplug()?;
+    plug.wait("the link to be gone", |cable| !cable.link)?;
+    let line = plug.scene.lab.node(LINE)?;
+    line.run("ip link set isp down")?;
+    plug.scene.peer("laptop", &[])?;
+    plug.scene.asks_for_an_address("laptop")?;
+    is(&plug.plugged()?, "client");
+    Ok(())
+}
+
+#[test]
+fn nothing_is_attached_when_weir_is_gone() -> Result<(), Error> {
+    let scene = Scene::new()?;
+    let mut plug = Plug::of(scene, Used::Not)?;
+    plug.plugged()?;
+    let attached = |plug: &Plug| {
+        let router = plug.scene.lab.node(ROUTER)?;
+        let link = plug.scene.lab.index(ROUTER, WAN)?;
+        let (tcx, _) = router
+            .enter(|| datapath::foreign_tcx(link))?
+            .map_err(Error::system("read what is attached"))?;
+        let filters = router.run(&format!("tc filter show dev {WAN} ingress"))?;
+        Ok::<_, Error>(format!("{tcx:?} {filters}").contains("weir_cable"))
+    };
+    assert!(attached(&plug)?, "it listens");
+    plug.end()?;
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(!attached(&plug)?);
+    Ok(())
+}
