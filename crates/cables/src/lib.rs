@@ -3,6 +3,7 @@
 //! Pure: what was noted and the time go in; a role, a reason and what would change it come out. It
 //! opens no socket and reads no clock.
 
+pub mod hello;
 mod noted;
 mod sort;
 
