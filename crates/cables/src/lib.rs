@@ -20,6 +20,7 @@ mod cdp;
 mod clues;
 mod decision;
 mod heard;
+pub mod hello;
 mod judge;
 mod lldp;
 mod makers;

@@ -1,0 +1,317 @@
+//! The hello that a port says to whatever is at the other end of its cable, and what follows from
+//! one that is heard: only a neighbour that proves to have the mesh's key, here and now, makes a
+//! port of the mesh. docs/ports-hello.md has its octets and what it keeps out.
+//!
+//! Pure: frames, the time and random octets come from outside.
+
+mod keys;
+mod wire;
+
+use detect::Mac;
+
+pub use keys::{MeshKey, NodeKey, NotAKey, SHORTEST_SECRET};
+use wire::{Answer, Body, Hello};
+pub use wire::{
+    ETHERTYPE, GROUP, LONGEST, MAGIC, MOST_ANSWERS, NETWORK, NODE, NONCE, PROOF, SHORTEST,
+    SIGNATURE, VERSION,
+};
+
+/// Capability: batman-adv runs on this port.
+pub const BATMAN: u16 = 1;
+/// Capability: Babel runs on this port.
+pub const BABEL: u16 = 2;
+/// Capability: the sender can have the mesh in a VXLAN on this port.
+pub const VXLAN: u16 = 4;
+
+/// Hellos that a link gets if nobody new is heard.
+pub const FIRST: u32 = 8;
+/// Hellos that a newcomer gets: at least as many are left when one was heard.
+pub const FOR_NEWCOMER: u32 = 3;
+/// Neighbours that are kept.
+pub const MOST_PEERS: usize = MOST_ANSWERS;
+/// Milliseconds between two hellos, at least.
+pub const PAUSE: u64 = 1000;
+/// Milliseconds for which a neighbour that is not proven keeps its place from others.
+pub const PATIENCE: u64 = 60_000;
+
+/// What a hello proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum State {
+    /// A node of this mesh is at the other end of this link, now.
+    Proven,
+    /// Of this mesh, but it does not answer what this port said since its link came: the first of
+    /// a new neighbour, or one that was recorded.
+    NotYet,
+    /// Another mesh's, or there is no mesh here. Nothing in it was checked.
+    OtherMesh,
+    /// It says that it is of this mesh, and is not right.
+    Forged(Why),
+    /// This router's own came back: a loop. [`Heard::peer`] is the port that sent it.
+    Own,
+}
+
+/// What is wrong with a hello.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Why {
+    /// The frame came from another address than the hello says: it was sent on by something.
+    Source,
+    /// Its sender does not have the mesh's key, or it was changed.
+    Proof,
+    /// Its sender does not have the node's key.
+    Signature,
+    /// Another node of this mesh sends from an address of this router's.
+    OwnMac,
+    /// It is signed with this node's key, from an address that this router does not have: a copy
+    /// of this router.
+    OwnKey,
+    /// This port's own, from before its link came: it was recorded.
+    Old,
+}
+
+/// A hello that was heard. But for [`State::Proven`] and [`State::Own`] all of it is hearsay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// The node's public key.
+    pub node: [u8; NODE],
+    /// The mesh's id.
+    pub mesh: [u8; NETWORK],
+    /// The address of the port that says to have sent it.
+    pub peer: Mac,
+    /// The nonce of that port's link. Of an own hello: whether it is of the link that the port has
+    /// now, or was recorded ([`Port::nonce`]).
+    pub nonce: [u8; NONCE],
+    /// What the sender can do; bits that have no name here are of no matter.
+    pub capabilities: u16,
+    /// What it proves.
+    pub state: State,
+}
+
+/// A neighbour that is kept: it has the mesh's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// Its public key.
+    pub node: [u8; NODE],
+    /// The address of its port.
+    pub mac: Mac,
+    /// The nonce of its port's link.
+    pub nonce: [u8; NONCE],
+    /// What it can do.
+    pub capabilities: u16,
+    /// It answered this link of this port.
+    pub proven: bool,
+    /// When it got its place.
+    pub since: u64,
+}
+
+/// A link of a port.
+#[derive(Clone, Debug)]
+struct Link {
+    nonce: [u8; NONCE],
+    peers: Vec<Peer>,
+    /// Hellos that are left.
+    left: u32,
+    /// Milliseconds behind the next.
+    gap: u64,
+    /// When the next is due.
+    next: u64,
+    /// When the last was sent.
+    last: Option<u64>,
+}
+
+/// A port that says hello and hears it.
+#[derive(Clone, Debug)]
+pub struct Port {
+    mesh: Option<MeshKey>,
+    key: NodeKey,
+    node: [u8; NODE],
+    mac: Mac,
+    capabilities: u16,
+    link: Option<Link>,
+}
+
+impl Port {
+    /// A port without a link yet. Without a mesh it says nothing, and all it hears is of another.
+    pub fn new(mesh: Option<&MeshKey>, key: &NodeKey, mac: Mac, capabilities: u16) -> Self {
+        Self {
+            mesh: mesh.cloned(),
+            key: key.clone(),
+            node: key.public(),
+            mac,
+            capabilities,
+            link: None,
+        }
+    }
+
+    /// The link came, or came again. The nonce is random and never used before; whoever was heard
+    /// is forgotten.
+    pub fn link(&mut self, nonce: [u8; NONCE], now: u64) {
+        self.link = Some(Link {
+            nonce,
+            peers: Vec::new(),
+            left: FIRST,
+            gap: PAUSE,
+            next: now,
+            last: None,
+        });
+    }
+
+    /// The link went: nothing is said, and nobody is a neighbour.
+    pub fn unlink(&mut self) {
+        self.link = None;
+    }
+
+    /// The nonce of this link.
+    pub fn nonce(&self) -> Option<[u8; NONCE]> {
+        self.link.as_ref().map(|link| link.nonce)
+    }
+
+    /// A frame came in, from the Ethernet header on. `own`: addresses of this router's ports; this
+    /// port's need not be among them. `None`: it is no hello of this version.
+    pub fn heard(&mut self, frame: &[u8], own: &[Mac], now: u64) -> Option<Heard> {
+        let hello = Hello::read(frame)?;
+        let state = self.state(&hello, own);
+        let body = &hello.body;
+        if let (Some(link), State::Proven | State::NotYet) = (&mut self.link, state) {
+            link.keep(Peer {
+                node: body.node,
+                mac: body.mac,
+                nonce: body.nonce,
+                capabilities: body.capabilities,
+                proven: state == State::Proven,
+                since: now,
+            });
+        }
+        Some(Heard {
+            node: body.node,
+            mesh: body.network,
+            peer: body.mac,
+            nonce: body.nonce,
+            capabilities: body.capabilities,
+            state,
+        })
+    }
+
+    /// Cheap checks come first: a signature is only looked at if its sender has the mesh's key.
+    fn state(&self, hello: &Hello, own: &[Mac]) -> State {
+        let body = &hello.body;
+        let of_mesh = |mesh: &&MeshKey| mesh.network() == body.network;
+        let Some(mesh) = self.mesh.as_ref().filter(of_mesh) else {
+            return State::OtherMesh;
+        };
+        if hello.from != body.mac {
+            return State::Forged(Why::Source);
+        }
+        if !mesh.proves(hello.proven, hello.proof) {
+            return State::Forged(Why::Proof);
+        }
+        if !keys::signed(&body.node, hello.signed, hello.signature) {
+            return State::Forged(Why::Signature);
+        }
+        let of_port = body.mac == self.mac;
+        match (body.node == self.node, of_port || own.contains(&body.mac)) {
+            (true, true) if of_port && self.nonce() != Some(body.nonce) => State::Forged(Why::Old),
+            (true, true) => State::Own,
+            (true, false) => State::Forged(Why::OwnKey),
+            (false, true) => State::Forged(Why::OwnMac),
+            (false, false) if self.answered(&body.answers) => State::Proven,
+            (false, false) => State::NotYet,
+        }
+    }
+
+    fn answered(&self, answers: &[Answer]) -> bool {
+        let said = |nonce| Answer {
+            mac: self.mac,
+            nonce,
+        };
+        self.nonce()
+            .is_some_and(|nonce| answers.contains(&said(nonce)))
+    }
+
+    /// The frame to send now, if one is due.
+    pub fn due(&mut self, now: u64) -> Option<Vec<u8>> {
+        let (mesh, link) = (self.mesh.as_ref()?, self.link.as_mut()?);
+        if link.left == 0 || now < link.next {
+            return None;
+        }
+        link.left -= 1;
+        link.last = Some(now);
+        link.next = now.saturating_add(link.gap);
+        link.gap = link.gap.saturating_mul(2);
+        let answer = |peer: &Peer| Answer {
+            mac: peer.mac,
+            nonce: peer.nonce,
+        };
+        let body = Body {
+            capabilities: self.capabilities,
+            network: mesh.network(),
+            node: self.node,
+            mac: self.mac,
+            nonce: link.nonce,
+            answers: link.peers.iter().map(answer).collect(),
+        };
+        let mut frame = body.begun();
+        frame.extend(mesh.prove(&frame));
+        frame.extend(self.key.sign(&frame));
+        Some(frame)
+    }
+
+    /// When a frame is due; now at the earliest. `None`: never, if nobody new is heard.
+    pub fn wake(&self, now: u64) -> Option<u64> {
+        let link = self.link.as_ref().filter(|link| link.left > 0)?;
+        self.mesh.as_ref().map(|_| link.next.max(now))
+    }
+
+    /// Who is kept: four at most, and only who has, or once had, the mesh's key.
+    pub fn peers(&self) -> &[Peer] {
+        self.link.as_ref().map_or(&[], |link| &link.peers)
+    }
+
+    /// More than one proven neighbour is at this port, so it leads to a switch: a cable has one
+    /// other end.
+    pub fn behind_switch(&self) -> bool {
+        self.peers().iter().filter(|peer| peer.proven).count() > 1
+    }
+}
+
+impl Link {
+    /// Keeps a neighbour, if there is a place for it.
+    fn keep(&mut self, new: Peer) {
+        let same =
+            |peer: &Peer| peer.node == new.node && peer.mac == new.mac && peer.nonce == new.nonce;
+        if let Some(known) = self.peers.iter_mut().find(|peer| same(peer)) {
+            // One of this link without an answer may be recorded: it takes nothing away.
+            if known.proven && !new.proven {
+                return;
+            }
+            known.capabilities = new.capabilities;
+            if !new.proven {
+                return;
+            }
+            known.proven = true;
+            // What the same port said in front of another link of its own is over.
+            let over = |peer: &Peer| peer.node == new.node && peer.mac == new.mac && !same(peer);
+            self.peers.retain(|peer| !over(peer));
+            return;
+        }
+        if new.proven {
+            // Proven at once: it was heard, and lost its place before it answered.
+            let over = |peer: &Peer| peer.node == new.node && peer.mac == new.mac;
+            self.peers.retain(|peer| !over(peer));
+        }
+        if self.peers.len() >= MOST_PEERS {
+            let waited = |peer: &Peer| new.since.saturating_sub(peer.since) >= PATIENCE;
+            let gives_way = |peer: &Peer| !peer.proven && (new.proven || waited(peer));
+            let Some(place) = self.peers.iter().position(gives_way) else {
+                return;
+            };
+            self.peers.remove(place);
+        }
+        self.peers.push(new);
+        self.left = self.left.max(FOR_NEWCOMER);
+        self.gap = PAUSE;
+        let soon = self
+            .last
+            .map_or(new.since, |last| last.saturating_add(PAUSE));
+        self.next = self.next.min(soon.max(new.since));
+    }
+}

@@ -1,0 +1,127 @@
+//! Keys of hellos: the mesh's, that all its nodes have, and a node's own.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ring::hmac::{self, HMAC_SHA256};
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+
+use super::wire::{NETWORK, NODE, PROOF, SIGNATURE};
+
+/// Octets of the shortest secret.
+pub const SHORTEST_SECRET: usize = 16;
+
+/// What is put in front of a hello where it is signed: it is no signature of anything else.
+const SIGNED: &[u8] = b"weir hello 1\n";
+
+/// What makes no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotAKey {
+    /// A secret of fewer than 16 octets.
+    Short,
+    /// A seed that Ed25519 does not take; it takes all there are.
+    Seed,
+}
+
+impl fmt::Display for NotAKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Short => "the secret of a mesh has 16 octets at least",
+            Self::Seed => "this seed makes no key",
+        })
+    }
+}
+
+impl std::error::Error for NotAKey {}
+
+/// The mesh's key. The secret itself is not kept, only what is derived of it.
+#[derive(Clone)]
+pub struct MeshKey {
+    network: [u8; NETWORK],
+    proof: hmac::Key,
+}
+
+impl MeshKey {
+    /// Of what all nodes of the mesh know. It has to be random: whoever hears a hello can try
+    /// passwords on it for as long as they like.
+    ///
+    /// # Errors
+    /// It is shorter than 16 octets.
+    pub fn from_secret(secret: &[u8]) -> Result<Self, NotAKey> {
+        if secret.len() < SHORTEST_SECRET {
+            return Err(NotAKey::Short);
+        }
+        let secret = hmac::Key::new(HMAC_SHA256, secret);
+        let name = hmac::sign(&secret, b"weir hello 1 network");
+        let proof = hmac::sign(&secret, b"weir hello 1 proof");
+        Ok(Self {
+            network: std::array::from_fn(|place| name.as_ref()[place]),
+            proof: hmac::Key::new(HMAC_SHA256, proof.as_ref()),
+        })
+    }
+
+    /// By it one mesh is told from another. It tells nothing of a random secret.
+    pub fn network(&self) -> [u8; NETWORK] {
+        self.network
+    }
+
+    pub(super) fn prove(&self, octets: &[u8]) -> [u8; PROOF] {
+        let tag = hmac::sign(&self.proof, octets);
+        std::array::from_fn(|place| tag.as_ref()[place])
+    }
+
+    /// Takes as long for any wrong proof.
+    pub(super) fn proves(&self, octets: &[u8], proof: &[u8]) -> bool {
+        hmac::verify(&self.proof, octets, proof).is_ok()
+    }
+}
+
+impl fmt::Debug for MeshKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("MeshKey");
+        shown.field("network", &self.network);
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// A node's own key.
+#[derive(Clone)]
+pub struct NodeKey(Arc<Ed25519KeyPair>);
+
+impl NodeKey {
+    /// Of 32 random octets, the same after each start.
+    ///
+    /// # Errors
+    /// They make no key; all there are do.
+    pub fn from_seed(seed: [u8; 32]) -> Result<Self, NotAKey> {
+        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| NotAKey::Seed)?;
+        Ok(Self(Arc::new(pair)))
+    }
+
+    /// By it the others know this node.
+    pub fn public(&self) -> [u8; NODE] {
+        let mut key = [0; NODE];
+        key.copy_from_slice(self.0.public_key().as_ref());
+        key
+    }
+
+    pub(super) fn sign(&self, octets: &[u8]) -> [u8; SIGNATURE] {
+        let mut signature = [0; SIGNATURE];
+        signature.copy_from_slice(self.0.sign(&[SIGNED, octets].concat()).as_ref());
+        signature
+    }
+}
+
+impl fmt::Debug for NodeKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("NodeKey");
+        shown.field("public", &self.public());
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// Whether a node signed a hello.
+pub(super) fn signed(node: &[u8; NODE], octets: &[u8], signature: &[u8]) -> bool {
+    let key = UnparsedPublicKey::new(&ED25519, node);
+    key.verify(&[SIGNED, octets].concat(), signature).is_ok()
+}
