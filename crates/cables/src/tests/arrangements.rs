@@ -203,7 +203,7 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
         ("a printer", at(LAN).hear(Sort::Ip, 1), Role::Client),
         (
             "a telephone",
-            at(LAN).announced("x", PHONE | STATION),
+            at(LAN).announced("x", PHONE | BRIDGE),
             Role::Client,
         ),
         ("a loop", at(LAN).hear(Sort::Own, 0), Role::Loop),

@@ -175,7 +175,7 @@ proptest! {
     #[test]
     fn any_octets_are_read(octets in proptest::collection::vec(any::<u8>(), 0..400)) {
         read(&octets);
-        for begin in [&lldp("x", 4)[..14], &cdp()[..26], &mndp()[..46]] {
+        for begin in [&lldp("x", 4)[..14], &cdp()[..26], &mndp()[..38], &mndp()[..46]] {
             let mut frame = [begin, &octets[..]].concat();
             if frame[12] == 0 {
                 frame[12] = 1;

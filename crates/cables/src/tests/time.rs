@@ -109,10 +109,13 @@ fn a_decision_stays_until_another_held() {
         .passes(4000);
     scene = scene.hear(Sort::DhcpClient, 2).passes(10_000);
     assert_eq!(scene.role(), Role::Uplink);
-    // A little more is not enough.
-    let mut scene = Scene::new(Former::Lan).hear(Sort::Batman, 1).passes(4000);
-    scene = scene.hear(Sort::Pado, 2).passes(10_000);
-    assert_eq!(scene.role(), Role::Border);
+    // A little more is not enough: 75 for a server, 70 for a station that says that it is one.
+    let mut scene = Scene::new(Former::None).announced("x", 128).passes(4000);
+    let former = scene.says();
+    scene = scene.hear(Sort::DhcpServer, 2).passes(10_000);
+    assert_eq!((scene.role(), former.confidence), (Role::Client, 70));
+    scene = scene.hear(Sort::RouterAdvertisement, 2).passes(2100);
+    assert_eq!((scene.role(), scene.says().confidence), (Role::Uplink, 85));
 }
 
 #[test]
