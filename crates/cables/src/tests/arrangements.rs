@@ -206,6 +206,11 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
             at(LAN).announced("x", PHONE | BRIDGE),
             Role::Client,
         ),
+        (
+            "a computer that says so",
+            at(LAN).announced("x", STATION),
+            Role::Client,
+        ),
         ("a loop", at(LAN).hear(Sort::Own, 0), Role::Loop),
         (
             "a loop with all else",

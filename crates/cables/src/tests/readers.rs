@@ -114,6 +114,16 @@ fn what_is_cut_is_read_up_to_there() {
 }
 
 #[test]
+fn lengths_that_are_too_short_are_no_lengths() {
+    let mut frame = mndp();
+    (frame[38], frame[39]) = (0, 7);
+    assert_eq!(Mndp::read(&frame), None);
+    let mut frame = cdp();
+    (frame[28], frame[29]) = (0, 3);
+    assert_eq!(Cdp::read(&frame), Some(Cdp::default()));
+}
+
+#[test]
 fn radios_are_known_by_whole_words() {
     for (text, maker) in [
         ("LiteBeam 5AC, XC.V8.7.1", Some(Maker::Ubiquiti)),
