@@ -13,6 +13,8 @@ use crate::sort::Sort;
 
 /// Senders that are remembered.
 const MOST: usize = 16;
+/// Servers that a look found, and that are named.
+const SERVERS: usize = 4;
 /// Own frames tell of a loop for so long after the last.
 pub const LOOP_LASTS: u64 = 30_000;
 
@@ -120,12 +122,13 @@ impl Gathered {
 
     /// Takes in what the look found.
     pub fn look(&mut self, said: &Suggestion, now: u64) {
+        let servers = said.details.servers.iter().map(|it| clean(it));
         self.look = Some(Look {
             at: now,
             internet: said.internet,
             vlan: said.vlan,
             gateway: said.details.gateway.is_some(),
-            servers: said.details.servers.iter().map(|it| clean(it)).collect(),
+            servers: servers.take(SERVERS).collect(),
         });
     }
 

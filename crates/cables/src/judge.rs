@@ -211,7 +211,8 @@ fn radio(heard: &Gathered) -> Option<Verdict> {
 
 fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
     let change = "A server of DHCP or PPPoE, or own frames, would change it";
-    let bridge = heard.says(|it| it.bridge && !it.router);
+    // A telephone with a second socket bridges too.
+    let bridge = heard.says(|it| it.bridge && !it.router && !it.telephone);
     if bridge {
         let why = "a bridge announces itself".into();
         return Some(verdict(Role::Switch, 65, why, change));
@@ -249,7 +250,7 @@ fn client(port: &Port, heard: &Gathered, out: Option<Out>) -> Verdict {
         .is_some_and(|it| it.internet == Internet::None || it.internet == Internet::Static);
     let more = if silent { 5 } else { 0 };
     let less = if port.former == Former::Uplink { 10 } else { 0 };
-    let alone = heard.says(|it| (it.station || it.telephone) && !it.router && !it.bridge);
+    let alone = heard.says(|it| (it.station || it.telephone) && !it.router);
     if alone {
         let why = "a station announces itself".into();
         return verdict(Role::Client, 70, why, change);

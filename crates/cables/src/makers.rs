@@ -45,11 +45,11 @@ impl Maker {
         words.filter(|word| !word.is_empty()).find_map(|word| {
             let word = word.to_ascii_lowercase();
             let named = |&&(name, _): &&(&str, Self)| {
-                // A number or a size behind it is part of the name: LBE5AC, SXTsq.
-                let rest = word.strip_prefix(name);
-                rest.is_some_and(|rest| {
-                    let digit = |letter: char| letter.is_ascii_digit();
-                    rest.is_empty() || rest.starts_with(digit) || SIZES.contains(&rest)
+                // A form and a number behind it are part of the name: LBE5AC, SXTsq5nD.
+                word.strip_prefix(name).is_some_and(|rest| {
+                    let digit = rest.find(|letter: char| letter.is_ascii_digit());
+                    let form = &rest[..digit.unwrap_or(rest.len())];
+                    form.is_empty() || FORMS.contains(&form)
                 })
             };
             NAMES.iter().find(named).map(|(_, maker)| *maker)
@@ -58,7 +58,7 @@ impl Maker {
 }
 
 /// What stands behind a name without being one: MikroTik's and Ubiquiti's forms.
-const SIZES: [&str; 8] = ["sq", "g", "m", "ac", "r", "hp", "xl", "lr"];
+const FORMS: [&str; 9] = ["sq", "sqg", "g", "m", "ac", "r", "hp", "xl", "lr"];
 
 const PREFIXES: [([u8; 3], Maker); 21] = [
     ([0x00, 0x15, 0x6d], Maker::Ubiquiti),

@@ -1,1 +1,152 @@
-//! Arrangements.
+//! Arrangements, rules that hold whatever is heard, and time.
+
+mod arrangements;
+mod readers;
+mod rules;
+mod time;
+
+use detect::{Details, Internet, Mac, Suggestion};
+
+use crate::{Cable, Decision, Former, Hello, Noted, Port, Role, Sort};
+
+/// Station number so and so.
+pub fn mac(number: u8) -> Mac {
+    [2, 0, 0, 0, 0, number]
+}
+
+/// A port, as most are.
+pub fn port(former: Former) -> Port {
+    Port {
+        device: "lan1".into(),
+        former,
+        administrator: false,
+        own_dhcp: former == Former::Lan,
+        held: None,
+    }
+}
+
+/// One more frame.
+pub fn frame(noted: &mut Noted, sort: Sort, from: Mac, now: u64, vlan: Option<u16>) {
+    let heard = &mut noted.sorts[sort as usize];
+    (heard.frames, heard.last) = (heard.frames + 1, now);
+    (heard.from, heard.vlan) = (from, vlan);
+    if sort != Sort::Own && !noted.stations.contains(&from) && noted.stations.len() < 16 {
+        noted.stations.push(from);
+    }
+}
+
+/// What a look may find.
+pub fn look(internet: Internet, gateway: bool) -> Suggestion {
+    Suggestion {
+        internet,
+        vlan: None,
+        details: Details {
+            gateway: gateway.then(|| "192.0.2.1".into()),
+            servers: vec!["192.0.2.1".into()],
+            ..Details::default()
+        },
+        lan: None,
+        why: Vec::new(),
+        sure: true,
+        untold: Vec::new(),
+    }
+}
+
+/// A hello of another node.
+pub fn hello(proven: bool) -> Hello {
+    Hello {
+        node: "north".into(),
+        mesh: "valley".into(),
+        proven,
+        port: "lan2".into(),
+    }
+}
+
+/// LLDP: a description and what is enabled.
+pub fn lldp(description: &str, enabled: u16) -> Vec<u8> {
+    let mut frame = [&[1, 0x80, 0xc2, 0, 0, 0x0e][..], &mac(9), &[0x88, 0xcc]].concat();
+    let mut element = |kind: u16, value: &[u8]| {
+        frame.extend((kind << 9 | value.len() as u16).to_be_bytes());
+        frame.extend(value);
+    };
+    element(1, &[&[4][..], &mac(9)].concat());
+    element(2, b"\x05eth0");
+    element(3, &[0, 120]);
+    element(5, b"a name");
+    element(6, description.as_bytes());
+    element(7, &[&[0, 0xff][..], &enabled.to_be_bytes()].concat());
+    element(8, &[5, 1, 192, 0, 2, 7, 2, 0, 0, 0, 1, 0]);
+    element(0, &[]);
+    frame
+}
+
+/// A cable whose link came at 1000, and what was noted at it.
+pub struct Scene {
+    pub cable: Cable,
+    pub noted: Noted,
+    pub now: u64,
+}
+
+impl Scene {
+    pub fn of(port: Port) -> Self {
+        let mut cable = Cable::new(port);
+        cable.link(true, 1000);
+        let noted = Noted::default();
+        Self {
+            cable,
+            noted,
+            now: 1000,
+        }
+    }
+
+    pub fn new(former: Former) -> Self {
+        Self::of(port(former))
+    }
+
+    pub fn hear(mut self, sort: Sort, from: u8) -> Self {
+        frame(&mut self.noted, sort, mac(from), self.now, None);
+        self.cable.noted(&self.noted, self.now);
+        self
+    }
+
+    pub fn tagged(mut self, sort: Sort, from: u8, vlan: u16) -> Self {
+        frame(&mut self.noted, sort, mac(from), self.now, Some(vlan));
+        self.cable.noted(&self.noted, self.now);
+        self
+    }
+
+    pub fn announced(mut self, description: &str, enabled: u16) -> Self {
+        self.noted.lldp = lldp(description, enabled);
+        self.hear(Sort::Lldp, 9)
+    }
+
+    pub fn looks(mut self, internet: Internet, gateway: bool) -> Self {
+        self = self.passes(2000);
+        assert!(self.cable.wants_look(self.now), "no look is wanted");
+        self = self.passes(2000);
+        self.cable.looked(&look(internet, gateway), self.now);
+        self
+    }
+
+    pub fn greets(mut self, proven: bool) -> Self {
+        self.cable.hello(&hello(proven), self.now);
+        self
+    }
+
+    /// Time goes by, and somebody looks ten times a second.
+    pub fn passes(mut self, time: u64) -> Self {
+        for _ in 0..time / 100 {
+            self.now += 100;
+            self.cable.decision(self.now);
+        }
+        self
+    }
+
+    pub fn says(&mut self) -> Decision {
+        self.cable.decision(self.now)
+    }
+
+    pub fn role(&mut self) -> Role {
+        self.says().role
+    }
+}

@@ -1,0 +1,123 @@
+//! What holds whatever is heard.
+
+use detect::Internet;
+use proptest::prelude::*;
+
+use super::{frame, hello, lldp, look, mac};
+use crate::{Cable, Former, Noted, Port, Role, Sort};
+
+#[derive(Clone, Debug)]
+enum Event {
+    Frame(usize, u8, Option<u16>),
+    Lldp(&'static str, u16),
+    Look(Internet, bool),
+    Hello(bool),
+    Link(bool),
+    Wants,
+    Nothing,
+}
+
+fn event() -> impl Strategy<Value = (Event, u64)> {
+    let internet = prop_oneof![
+        Just(Internet::Dhcp),
+        Just(Internet::Pppoe),
+        Just(Internet::Ipv6Only),
+        Just(Internet::Static),
+        Just(Internet::None),
+    ];
+    let vlan = prop_oneof![3 => Just(None), 1 => (1..4095u16).prop_map(Some)];
+    let names = prop_oneof![Just("LiteBeam 5AC"), Just("x")];
+    let event = prop_oneof![
+        8 => (0..Sort::ALL.len(), 0..6u8, vlan).prop_map(|(a, b, c)| Event::Frame(a, b, c)),
+        1 => (names, any::<u16>()).prop_map(|(a, b)| Event::Lldp(a, b)),
+        1 => (internet, any::<bool>()).prop_map(|(a, b)| Event::Look(a, b)),
+        1 => any::<bool>().prop_map(Event::Hello),
+        1 => any::<bool>().prop_map(Event::Link),
+        3 => Just(Event::Wants),
+        3 => Just(Event::Nothing),
+    ];
+    (event, prop_oneof![0..100u64, 0..5000u64, 0..40_000u64])
+}
+
+fn a_port() -> impl Strategy<Value = Port> {
+    let former = prop_oneof![
+        Just(Former::Lan),
+        Just(Former::Uplink),
+        Just(Former::Mesh),
+        Just(Former::None),
+    ];
+    let role = proptest::sample::select(&Role::ALL[..]);
+    let held = prop_oneof![4 => Just(None), 1 => role.prop_map(Some)];
+    (former, any::<bool>(), any::<bool>(), held).prop_map(|(former, administrator, own, held)| {
+        Port {
+            device: "lan1".into(),
+            former,
+            administrator,
+            own_dhcp: own,
+            held,
+        }
+    })
+}
+
+proptest! {
+    #[test]
+    fn rules_hold(port in a_port(), events in proptest::collection::vec(event(), 0..60)) {
+        let mut cable = Cable::new(port.clone());
+        let mut noted = Noted::default();
+        let (mut now, mut up, mut looks, mut proven) = (0, false, 0, false);
+        let mut own: Option<u64> = None;
+        for (event, time) in events {
+            now += time;
+            match event {
+                Event::Frame(sort, from, vlan) => {
+                    frame(&mut noted, Sort::ALL[sort], mac(from), now, vlan);
+                    if up && Sort::ALL[sort] == Sort::Own {
+                        own = Some(now);
+                    }
+                    cable.noted(&noted, now);
+                }
+                Event::Lldp(name, enabled) => noted.lldp = lldp(name, enabled),
+                Event::Look(internet, gateway) => cable.looked(&look(internet, gateway), now),
+                Event::Hello(proof) => {
+                    proven |= proof && up;
+                    cable.hello(&hello(proof), now);
+                }
+                Event::Link(comes) => {
+                    if comes != up {
+                        (noted, looks, proven, own) = (Noted::default(), 0, false, None);
+                    }
+                    up = comes;
+                    cable.link(up, now);
+                }
+                Event::Wants => {
+                    let wants = cable.wants_look(now);
+                    prop_assert!(!wants || (up && port.held.is_none() && !port.administrator));
+                    looks += u8::from(wants);
+                    prop_assert!(looks <= 1);
+                }
+                Event::Nothing => {}
+            }
+            let said = cable.decision(now);
+            prop_assert!(said.confidence <= 100);
+            prop_assert_eq!(&said, &cable.decision(now));
+            if let Some(role) = port.held {
+                prop_assert_eq!((said.role, said.held_by), (role, Some("administrator")));
+                continue;
+            }
+            if port.administrator {
+                prop_assert_eq!((said.role, said.held_by), (Role::Client, Some("connection")));
+                continue;
+            }
+            prop_assert!(said.role != Role::Mesh || proven);
+            let loops = own.is_some_and(|at| now - at < 30_000);
+            prop_assert!(said.role != Role::Loop || loops);
+            let flaps = said.why.starts_with("The cable comes");
+            prop_assert!(!loops || flaps || said.role == Role::Loop, "{}", said.why);
+            prop_assert!(said.decided.is_some() || matches!(said.role, Role::Unknown));
+            prop_assert!(up || said.decided.is_none());
+            let pppoe = said.why.contains("PPPoE");
+            let doubted = port.own_dhcp && port.former != Former::Uplink && !pppoe;
+            prop_assert!(said.role != Role::Uplink || !doubted, "{}", said.why);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! When things are decided, and when anew.
+
+use detect::Internet;
+
+use super::{Scene, port};
+use crate::{Cable, Former, Port, Role, Sort};
+
+#[test]
+fn a_sure_sign_settles_for_half_a_second() {
+    let mut scene = Scene::new(Former::Uplink).passes(200).hear(Sort::Pado, 1);
+    assert_eq!(scene.says().decided, None);
+    scene = scene.passes(400);
+    assert_eq!((scene.role(), scene.says().decided), (Role::Unknown, None));
+    scene = scene.passes(100);
+    assert_eq!(
+        (scene.role(), scene.says().decided),
+        (Role::Uplink, Some(700))
+    );
+    // Asked late, the time is the same.
+    let mut late = Scene::new(Former::Uplink).passes(200).hear(Sort::Pado, 1);
+    late.now += 60_000;
+    assert_eq!(late.says().decided, Some(700));
+}
+
+#[test]
+fn contrary_signs_that_come_together_are_weighed_together() {
+    let scene = Scene::new(Former::Lan).hear(Sort::Pado, 1).passes(400);
+    let mut scene = scene.hear(Sort::Batman, 2).passes(200);
+    assert_eq!(scene.role(), Role::Border);
+}
+
+#[test]
+fn a_weak_sign_takes_three_seconds_and_silence_ten() {
+    let mut scene = Scene::new(Former::Lan).hear(Sort::Arp, 1).passes(2900);
+    assert_eq!(scene.says().decided, None);
+    scene = scene.passes(100);
+    assert_eq!(
+        (scene.role(), scene.says().decided),
+        (Role::Client, Some(3000))
+    );
+    let mut scene = Scene::new(Former::Lan).passes(9900);
+    assert_eq!(scene.says().decided, None);
+    scene = scene.passes(100);
+    assert_eq!(
+        (scene.role(), scene.says().decided),
+        (Role::Unknown, Some(10_000))
+    );
+    let mut scene = Scene::new(Former::Lan).looks(Internet::None, false);
+    assert_eq!(
+        (scene.role(), scene.says().decided),
+        (Role::Unknown, Some(4000))
+    );
+}
+
+#[test]
+fn a_look_is_asked_for_once() {
+    let mut scene = Scene::new(Former::Lan).passes(1900);
+    assert!(!scene.cable.wants_look(scene.now));
+    scene = scene.passes(100);
+    assert!(scene.cable.wants_look(scene.now));
+    for _ in 0..50 {
+        scene = scene.passes(1000);
+        assert!(!scene.cable.wants_look(scene.now));
+    }
+    scene.cable.link(false, scene.now);
+    assert!(!scene.cable.wants_look(scene.now + 5000));
+    scene.cable.link(true, scene.now + 5000);
+    assert!(scene.cable.wants_look(scene.now + 7000));
+}
+
+#[test]
+fn no_look_where_it_is_known() {
+    let at = || Scene::new(Former::Lan);
+    let held = Port {
+        held: Some(Role::Switch),
+        ..port(Former::Lan)
+    };
+    let known = [
+        Scene::of(held),
+        at().hear(Sort::Own, 0),
+        at().greets(true),
+        at().hear(Sort::Pado, 1),
+        at().hear(Sort::DhcpClient, 1),
+        at().hear(Sort::Bpdu, 1),
+    ];
+    for scene in known {
+        let mut scene = scene.passes(8000);
+        assert!(!scene.cable.wants_look(scene.now), "{}", scene.says().why);
+    }
+    // Behind a switch at a new port anything may be.
+    let mut scene = Scene::new(Former::None).hear(Sort::Bpdu, 1).passes(2000);
+    assert!(scene.cable.wants_look(scene.now));
+}
+
+#[test]
+fn a_decision_stays_until_another_held() {
+    let mut scene = Scene::new(Former::None).hear(Sort::Arp, 1).passes(4000);
+    assert_eq!(scene.role(), Role::Client);
+    scene = scene.hear(Sort::DhcpServer, 2).passes(1900);
+    assert_eq!(scene.role(), Role::Client);
+    scene = scene.passes(100);
+    assert_eq!(
+        (scene.role(), scene.says().decided),
+        (Role::Uplink, Some(6000))
+    );
+    // Asks now and then: not enough to say that it is none.
+    let mut scene = Scene::new(Former::Uplink)
+        .hear(Sort::DhcpServer, 2)
+        .passes(4000);
+    scene = scene.hear(Sort::DhcpClient, 2).passes(10_000);
+    assert_eq!(scene.role(), Role::Uplink);
+    // A little more is not enough: 75 for a server, 70 for a station that says that it is one.
+    let mut scene = Scene::new(Former::None).announced("x", 128).passes(4000);
+    let former = scene.says();
+    scene = scene.hear(Sort::DhcpServer, 2).passes(10_000);
+    assert_eq!((scene.role(), former.confidence), (Role::Client, 70));
+    scene = scene.hear(Sort::RouterAdvertisement, 2).passes(2100);
+    assert_eq!((scene.role(), scene.says().confidence), (Role::Uplink, 85));
+}
+
+#[test]
+fn a_loop_is_at_once_and_lasts() {
+    let mut scene = Scene::new(Former::Lan)
+        .hear(Sort::DhcpClient, 1)
+        .passes(4000);
+    scene = scene.hear(Sort::Own, 0);
+    assert_eq!(scene.role(), Role::Loop);
+    let few = scene.says().confidence;
+    scene = scene.passes(10_000).hear(Sort::Own, 0).hear(Sort::Own, 0);
+    assert!(scene.says().confidence > few);
+    scene = scene.passes(29_900);
+    assert_eq!(scene.role(), Role::Loop);
+    scene = scene.passes(100);
+    assert_eq!(scene.role(), Role::Client);
+    assert_eq!(
+        Scene::new(Former::Lan).hear(Sort::Own, 0).role(),
+        Role::Loop
+    );
+}
+
+#[test]
+fn what_was_heard_goes_with_the_link() {
+    let mut scene = Scene::new(Former::Lan).greets(true).passes(1000);
+    assert_eq!(scene.role(), Role::Mesh);
+    scene.cable.link(false, scene.now);
+    let said = scene.says();
+    assert_eq!((said.role, said.decided), (Role::Unknown, None));
+    assert_eq!(said.evidence, []);
+    scene.cable.link(true, scene.now);
+    scene = scene.passes(1000);
+    assert_eq!(scene.role(), Role::Unknown);
+}
+
+#[test]
+fn a_cable_that_comes_and_goes_is_unknown_until_it_held() {
+    let mut cable = Cable::new(port(Former::Lan));
+    for time in 0..6 {
+        cable.link(true, time * 2000);
+        cable.link(false, time * 2000 + 1000);
+    }
+    cable.link(true, 12_000);
+    let mut scene = Scene {
+        cable,
+        noted: Default::default(),
+        now: 12_000,
+    };
+    scene = scene.hear(Sort::Pado, 1).passes(9900);
+    let said = scene.says();
+    assert_eq!((said.role, said.decided), (Role::Unknown, None));
+    assert_eq!(said.why, "The cable comes and goes.");
+    assert!(!scene.cable.wants_look(scene.now));
+    scene = scene.passes(700);
+    assert_eq!(scene.role(), Role::Uplink);
+    // Six are allowed.
+    let mut cable = Cable::new(port(Former::Lan));
+    for time in 0..6 {
+        cable.link(false, time * 2000);
+        cable.link(true, time * 2000 + 1000);
+    }
+    assert_ne!(cable.decision(11_500).why, "The cable comes and goes.");
+}

@@ -1,0 +1,158 @@
+//! What is heard at a port: any octets as announcements, and as a sequence of events. No panic, no
+//! text that a terminal or a page would obey; mesh only after a proof, what the administrator chose
+//! and the administrator's own connection stay, and one look for a link.
+#![no_main]
+
+use cables::{Cable, Cdp, Decision, Former, Hello, Lldp, Mndp, Noted, Port, Role, Sort};
+use detect::{Details, Internet, Suggestion};
+use libfuzzer_sys::fuzz_target;
+
+fn harmless(text: &str, most: usize) {
+    let plain = |letter: char| matches!(letter, ' '..='~') || letter.is_alphanumeric();
+    assert!(text.chars().all(plain), "{text:?}");
+    assert!(text.chars().count() <= most, "{text:?}");
+}
+
+fn read(frame: &[u8]) {
+    let mut texts = Vec::new();
+    if let Some(said) = Lldp::read(frame) {
+        texts.extend([said.chassis, said.port, said.name, said.description]);
+    }
+    if let Some(said) = Cdp::read(frame) {
+        texts.extend([said.device, said.platform]);
+    }
+    if let Some(said) = Mndp::read(frame) {
+        texts.extend([said.identity, said.platform, said.version, said.board]);
+    }
+    texts.iter().for_each(|text| harmless(text, 64));
+}
+
+/// A frame that is right up to what is in it.
+fn announcement(how: u8, data: &[u8]) -> Vec<u8> {
+    let ends = [&[0xff; 6][..], &[2, 0, 0, 0, 0, 2]].concat();
+    let cdp = &[0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0, 2, 180, 0, 0];
+    let begin: Vec<u8> = match how % 3 {
+        0 => [&[0x88, 0xcc][..], &[2, 2, 7, b'x']].concat(),
+        1 => [&[5, 0][..], cdp].concat(),
+        _ => {
+            let mut packet = vec![8, 0, 0x45, 0, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0];
+            packet.extend([192, 0, 2, 1, 255, 255, 255, 255]);
+            packet.extend([0x16, 0x2e, 0x16, 0x2e, 5, 0, 0, 0, 0, 0, 0, 1]);
+            packet
+        }
+    };
+    [&ends[..], &begin, data].concat()
+}
+
+fn found(how: u8, part: &[u8]) -> Suggestion {
+    let internet = [
+        Internet::Dhcp,
+        Internet::Static,
+        Internet::Pppoe,
+        Internet::Ipv6Only,
+        Internet::None,
+    ];
+    Suggestion {
+        internet: internet[usize::from(how) % internet.len()],
+        vlan: (how & 16 != 0).then_some(7),
+        details: Details {
+            gateway: (how & 32 != 0).then(String::new),
+            servers: vec![String::from_utf8_lossy(part).into()],
+            ..Details::default()
+        },
+        lan: None,
+        why: Vec::new(),
+        sure: true,
+        untold: Vec::new(),
+    }
+}
+
+fn check(said: &Decision, port: &Port, proven: bool) {
+    assert!(said.confidence <= 100);
+    let clues = said.evidence.iter().map(|it| &it.text);
+    let notices = said.notices.iter().map(|it| &it.text);
+    for text in clues.chain(notices).chain([&said.why, &said.would_change]) {
+        harmless(text, 600);
+    }
+    match port.held {
+        Some(role) => assert_eq!(said.role, role),
+        None if port.administrator => assert_eq!(said.role, Role::Client),
+        None => assert!(said.role != Role::Mesh || proven),
+    }
+}
+
+fuzz_target!(|octets: &[u8]| {
+    read(octets);
+    (0..3).for_each(|how| read(&announcement(how, octets)));
+    let Some((&[first, second], mut data)) = octets.split_first_chunk() else {
+        return;
+    };
+    let former = [Former::Lan, Former::Uplink, Former::Mesh, Former::None];
+    let mut port = Port {
+        device: "lan1".into(),
+        former: former[usize::from(first & 3)],
+        administrator: first & 0x1c == 0x1c,
+        own_dhcp: first & 0x20 != 0,
+        held: Role::ALL.get(usize::from(second)).copied(),
+    };
+    let mut cable = Cable::new(port.clone());
+    let mut noted = Noted::default();
+    let (mut now, mut up, mut looks, mut proven) = (0u64, false, 0, false);
+    while let Some((&[what, how, time, length], rest)) = data.split_first_chunk() {
+        let (part, rest) = rest.split_at(usize::from(length).min(rest.len()));
+        data = rest;
+        now += u64::from(time) * 50;
+        match what % 8 {
+            0 => {
+                let comes = how & 1 != 0;
+                if comes != up {
+                    (noted, looks, proven) = (Noted::default(), 0, false);
+                }
+                up = comes;
+                cable.link(up, now);
+            }
+            1..=3 => {
+                let heard = &mut noted.sorts[usize::from(how) % Sort::ALL.len()];
+                heard.frames = heard.frames.saturating_add(1);
+                // The classifier's clock may be off.
+                heard.last = now.wrapping_sub(u64::from(length));
+                heard.from = [2, 0, 0, 0, 0, what >> 5];
+                heard.vlan = (what & 16 != 0).then_some(u16::from(length));
+                noted.stations = part.as_chunks().0.iter().copied().take(16).collect();
+                cable.noted(&noted, now);
+            }
+            4 => {
+                let frame = announcement(how, part);
+                match how % 3 {
+                    0 => noted.lldp = frame,
+                    1 => noted.cdp = frame,
+                    _ => noted.mndp = frame,
+                }
+                cable.noted(&noted, now);
+            }
+            5 => cable.looked(&found(how, part), now),
+            6 => {
+                let text = String::from_utf8_lossy(part);
+                proven |= how & 1 != 0 && up;
+                cable.hello(
+                    &Hello {
+                        node: text.clone().into(),
+                        mesh: text.clone().into(),
+                        proven: how & 1 != 0,
+                        port: text.into(),
+                    },
+                    now,
+                );
+            }
+            _ => {
+                port.administrator = how & 15 == 15;
+                cable.facts(port.clone());
+            }
+        }
+        let wants = cable.wants_look(now);
+        assert!(!wants || (up && port.held.is_none() && !port.administrator));
+        looks += u8::from(wants);
+        assert!(looks <= 1);
+        check(&cable.decision(now), &port, proven);
+    }
+});
