@@ -3,7 +3,7 @@
 //! and the administrator's own connection stay, and one look for a link.
 #![no_main]
 
-use cables::{Cable, Cdp, Decision, Former, Hello, Lldp, Mndp, Noted, Port, Role, Sort};
+use cables::{Cable, Cdp, Decision, Former, Hello, Lldp, Mndp, Noted, Port, Proof, Role, Sort};
 use detect::{Details, Internet, Suggestion};
 use libfuzzer_sys::fuzz_target;
 
@@ -138,7 +138,11 @@ fuzz_target!(|octets: &[u8]| {
                     &Hello {
                         node: text.clone().into(),
                         mesh: text.clone().into(),
-                        proven: how & 1 != 0,
+                        proof: match how & 3 {
+                            1 | 3 => Proof::Proven,
+                            2 => Proof::Awaited,
+                            _ => Proof::None,
+                        },
                         port: text.into(),
                     },
                     now,

@@ -173,7 +173,7 @@ impl Cable {
         if found.role == former.role {
             settled.verdict = found;
             self.other = None;
-        } else if found.role == Role::Loop || former.role == Role::Loop {
+        } else if matches!(found.role, Role::Loop | Role::Mesh) || former.role == Role::Loop {
             self.settle(found, now);
         } else if found.confidence < former.confidence.saturating_add(MORE) {
             self.other = None;

@@ -6,6 +6,7 @@ use crate::decision::Clue;
 use crate::heard::{Gathered, Seen};
 use crate::judge::within;
 use crate::octets::shown;
+use crate::port::Proof;
 use crate::sort::Sort;
 
 /// All of it, in the order of its coming; `up` is when the link came.
@@ -26,7 +27,11 @@ pub fn clues(heard: &Gathered, up: u64) -> Vec<Clue> {
         }
     }
     if let Some((hello, at)) = &heard.hello {
-        let proof = if hello.proven { "with" } else { "without" };
+        let proof = match hello.proof {
+            Proof::Proven => "with",
+            Proof::Awaited => "not yet with",
+            Proof::None => "without",
+        };
         let text = format!(
             "The node {} of the mesh {} says hello from its port {}, {proof} proof",
             hello.node, hello.mesh, hello.port

@@ -8,11 +8,13 @@ use crate::makers::Maker;
 use crate::mndp::Mndp;
 use crate::noted::Noted;
 use crate::octets::clean;
-use crate::port::Hello;
+use crate::port::{Hello, Proof};
 use crate::sort::Sort;
 
 /// Senders that are remembered.
 const MOST: usize = 16;
+/// So long the proof of a hello is waited for, in milliseconds: both ends have said three by then.
+const PROVES: u64 = 6000;
 /// Servers that a look found, and that are named.
 const SERVERS: usize = 4;
 /// Own frames tell of a loop for so long after the last.
@@ -132,19 +134,17 @@ impl Gathered {
         });
     }
 
-    /// Takes in a hello. One that is proven stays.
+    /// Takes in a hello. The one of which most is proven stays.
     pub fn greet(&mut self, hello: &Hello, now: u64) {
-        if !hello.proven && self.proven().is_some() {
-            return;
-        }
         let at = match &self.hello {
-            Some((former, at)) if former.proven == hello.proven => *at,
+            Some((former, _)) if former.proof > hello.proof => return,
+            Some((former, at)) if former.proof == hello.proof => *at,
             _ => now,
         };
         let hello = Hello {
             node: clean(&hello.node),
             mesh: clean(&hello.mesh),
-            proven: hello.proven,
+            proof: hello.proof,
             port: clean(&hello.port),
         };
         self.hello = Some((hello, at));
@@ -161,7 +161,14 @@ impl Gathered {
     /// A hello that is proven.
     pub fn proven(&self) -> Option<&Hello> {
         let hello = self.hello.as_ref().map(|(hello, _)| hello);
-        hello.filter(|hello| hello.proven)
+        hello.filter(|hello| hello.proof == Proof::Proven)
+    }
+
+    /// A hello of this mesh whose proof may still come.
+    pub fn awaited(&self, now: u64) -> Option<&Hello> {
+        let (hello, at) = self.hello.as_ref()?;
+        let soon = hello.proof == Proof::Awaited && now.saturating_sub(*at) < PROVES;
+        soon.then_some(hello)
     }
 
     /// Own frames that came back of late.

@@ -107,6 +107,14 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
         let change = "Another cable would change it";
         return verdict(Role::Mesh, 100, why, change);
     }
+    if let Some(hello) = heard.awaited(now) {
+        let why = format!(
+            "the node {} says that it is of the same mesh, and has not yet proved it here",
+            hello.node
+        );
+        let change = "The proof would make it mesh; without one it is a border";
+        return verdict(Role::Unknown, 40, why, change);
+    }
     let out = out(heard);
     if let Some(border) = border(port, heard, out.as_ref()) {
         return border;

@@ -41,6 +41,6 @@ pub use lldp::{Capabilities, Lldp};
 pub use makers::Maker;
 pub use mndp::Mndp;
 pub use noted::{Heard, Noted};
-pub use port::{Former, Hello, Port};
+pub use port::{Former, Hello, Port, Proof};
 pub use role::{NoRole, Role};
 pub use sort::Sort;

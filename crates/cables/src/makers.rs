@@ -1,7 +1,8 @@
 //! Makers of radios for outdoors: by hardware address, which is weak, as they make switches and
 //! routers too, and by the names of their radios, which is strong.
 //!
-//! Addresses are from IEEE's public list of MA-L; names are the makers' own, from their shops.
+//! Addresses are a few of those that IEEE gave these makers (MA-L), none checked against its list: one
+//! that is wrong or missing costs a word in the evidence. Names are the makers' own, from their shops.
 
 use detect::Mac;
 

@@ -31,15 +31,27 @@ pub struct Port {
     pub held: Option<Role>,
 }
 
-/// A hello of another node. Whether it is proven is found out elsewhere.
+/// What is proven of a hello, the better the greater.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Proof {
+    /// Nothing: it is another mesh's, or forged.
+    #[default]
+    None,
+    /// It was made with this mesh's key, and may have been recorded: an answer is awaited.
+    Awaited,
+    /// It was made with this mesh's key, for this link.
+    Proven,
+}
+
+/// A hello of another node. What is proven of it is found out elsewhere ([`crate::hello`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hello {
     /// The node's name.
     pub node: String,
     /// Its mesh's name.
     pub mesh: String,
-    /// It was made with this mesh's key, for this cable.
-    pub proven: bool,
+    /// What is proven of it.
+    pub proof: Proof,
     /// The port it was sent from.
     pub port: String,
 }

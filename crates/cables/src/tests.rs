@@ -7,7 +7,7 @@ mod time;
 
 use detect::{Details, Internet, Mac, Suggestion};
 
-use crate::{Cable, Decision, Former, Hello, Noted, Port, Role, Sort};
+use crate::{Cable, Decision, Former, Hello, Noted, Port, Proof, Role, Sort};
 
 /// Station number so and so.
 pub fn mac(number: u8) -> Mac {
@@ -57,7 +57,10 @@ pub fn hello(proven: bool) -> Hello {
     Hello {
         node: "north".into(),
         mesh: "valley".into(),
-        proven,
+        proof: match proven {
+            true => Proof::Proven,
+            false => Proof::None,
+        },
         port: "lan2".into(),
     }
 }

@@ -12,6 +12,7 @@ pub mod log;
 pub mod modules;
 pub mod output;
 pub mod registry;
+mod secret;
 
 use std::process::ExitCode;
 

@@ -2,8 +2,8 @@
 
 use detect::Internet;
 
-use super::{Scene, port};
-use crate::{Cable, Former, Port, Role, Sort};
+use super::{Scene, hello, port};
+use crate::{Cable, Former, Hello, Port, Proof, Role, Sort};
 
 #[test]
 fn a_sure_sign_settles_for_half_a_second() {
@@ -178,4 +178,36 @@ fn a_cable_that_comes_and_goes_is_unknown_until_it_held() {
         cable.link(true, time * 2000 + 1000);
     }
     assert_ne!(cable.decision(11_500).why, "The cable comes and goes.");
+}
+
+#[test]
+fn a_proof_that_may_come_is_waited_for_and_counts_at_once() {
+    let awaited = |scene: &mut Scene, proof| {
+        let hello = Hello {
+            proof,
+            ..hello(false)
+        };
+        scene.cable.hello(&hello, scene.now);
+    };
+    // batman-adv is there before the proof is, as at every node of a mesh.
+    let mut scene = Scene::new(Former::None);
+    awaited(&mut scene, Proof::Awaited);
+    scene = scene.hear(Sort::Batman, 1).passes(2000);
+    assert_eq!(scene.says().decided, None, "{:#?}", scene.says());
+    // What is forged takes nothing away.
+    awaited(&mut scene, Proof::None);
+    awaited(&mut scene, Proof::Proven);
+    scene = scene.passes(600);
+    assert_eq!(scene.role(), Role::Mesh);
+    // After a decision, too.
+    let mut scene = Scene::new(Former::None);
+    awaited(&mut scene, Proof::Awaited);
+    scene = scene.hear(Sort::Batman, 1).passes(8000);
+    assert_eq!(
+        scene.role(),
+        Role::Unknown,
+        "one that was recorded proves nothing"
+    );
+    awaited(&mut scene, Proof::Proven);
+    assert_eq!(scene.passes(100).role(), Role::Mesh);
 }

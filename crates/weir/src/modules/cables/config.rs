@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::{DeviceName, Section, table, words};
+use crate::config::{DeviceName, Said, Section, table, words};
 
 /// What this module has in the file.
 pub const SECTIONS: [Section; 1] = [Section::of::<Cables>("cables")];
@@ -14,6 +14,9 @@ table! {
         Restart mode: Mode = Mode::Off;
         /// Ports that are looked at; none: every Ethernet socket of this machine.
         Restart ports: Vec<DeviceName> = Vec::new();
+        /// File with the mesh's secret in its first line, 16 bytes or more, the same at every node;
+        /// "": no hello is said, and no port is known as one of the mesh.
+        Restart mesh: Said = Said::default();
         /// File in which `weir cables set` keeps what somebody chose.
         Restart choices: PathBuf = "/var/lib/weir/cables".into();
     }

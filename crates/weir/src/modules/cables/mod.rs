@@ -3,6 +3,7 @@
 mod choices;
 mod command;
 pub mod config;
+mod greeting;
 mod look;
 mod ports;
 mod show;
@@ -23,6 +24,7 @@ use crate::daemon::{Face, Module, Needs, Router, Setup};
 use crate::registry::{Command, Entry};
 use choices::Choices;
 use config::Mode;
+use greeting::Keys;
 use watch::Watch;
 
 /// What ports are for.
@@ -49,7 +51,8 @@ struct Open {
 /// Makes it: nothing is attached yet.
 ///
 /// # Errors
-/// What somebody chose cannot be read: their ports would be taken for others.
+/// What somebody chose cannot be read: their ports would be taken for others. The same of the mesh's
+/// secret: other nodes would be taken for strangers.
 pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
     let config = setup.effective.of::<config::Cables>();
     let mode = match setup.wanted {
@@ -64,10 +67,11 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
         let what = format!("the choices in {} cannot be read", config.choices.display());
         Error::because(&what, &error, "see `choices` under [cables]")
     })?;
+    let keys = Keys::open(config)?;
     match Cables::load() {
         Ok(noting) => {
             let wanted = config.ports.iter().map(|port| port.0.clone()).collect();
-            let watch = Watch::new(noting, wanted, choices.chosen.clone());
+            let watch = Watch::new(noting, keys, wanted, choices.chosen.clone());
             running.open = Some(RefCell::new(Open { watch, choices }));
         }
         Err(error) => error!(%error, "what comes in at ports cannot be noted"),

@@ -8,6 +8,7 @@ use datapath::cable::{self, Cables, Gate, Record};
 use kernel::Link;
 use tracing::{info, warn};
 
+use super::greeting::{Greeter, Keys};
 use super::look::Looking;
 use super::ports::{Doings, is_socket};
 
@@ -31,6 +32,7 @@ pub struct Watched {
     facts: Port,
     /// What is known of it.
     cable: Cable,
+    greeter: Option<Greeter>,
     looking: Option<Looking>,
     /// When it was decided, and what was told of it.
     decided: Option<u64>,
@@ -41,6 +43,7 @@ pub struct Watched {
 /// All of them.
 pub struct Watch {
     noting: Cables,
+    keys: Option<Keys>,
     /// Names; none: every socket.
     wanted: Vec<String>,
     /// By index.
@@ -51,9 +54,15 @@ pub struct Watch {
 
 impl Watch {
     /// Nothing is looked at yet.
-    pub fn new(noting: Cables, wanted: Vec<String>, held: BTreeMap<String, Role>) -> Self {
+    pub fn new(
+        noting: Cables,
+        keys: Option<Keys>,
+        wanted: Vec<String>,
+        held: BTreeMap<String, Role>,
+    ) -> Self {
         Self {
             noting,
+            keys,
             wanted,
             ports: BTreeMap::new(),
             held,
@@ -81,7 +90,7 @@ impl Watch {
         }
         let now = now();
         for (index, port) in &mut self.ports {
-            port.pass(*index, &mut self.noting, now);
+            port.pass(*index, &mut self.noting, &self.own, now);
         }
         self.noting.refresh();
     }
@@ -100,6 +109,11 @@ impl Watch {
                 let mut watched = Watched {
                     device: link.name.clone(),
                     up: false,
+                    greeter: Greeter::new(
+                        self.keys.as_ref(),
+                        &link.name,
+                        link.mac.unwrap_or_default(),
+                    ),
                     cable: Cable::new(port.clone()),
                     facts: port,
                     looking: None,
@@ -176,20 +190,35 @@ impl Watched {
     /// The link came, or went.
     fn turn(&mut self, up: bool) {
         self.up = up;
-        self.cable.link(up, now());
+        let now = now();
+        self.cable.link(up, now);
+        if let Some(greeter) = &mut self.greeter {
+            greeter.link(up, now);
+        }
         self.looking = None;
         self.decided = None;
         self.listens = true;
     }
 
-    fn pass(&mut self, index: u32, noting: &mut Cables, now: u64) {
+    fn pass(&mut self, index: u32, noting: &mut Cables, own: &[kernel::Mac], now: u64) {
         if !self.up {
             return;
         }
         if self.listens
             && let Some(record) = noting.read(index)
         {
+            // What a hello proves comes before that there was one.
+            let hello = match &mut self.greeter {
+                Some(greeter) => greeter.hear(&record.hello, own, now),
+                None => None,
+            };
+            if let Some(hello) = hello {
+                self.cable.hello(&hello, now);
+            }
             self.cable.noted(&noted(&record), now);
+        }
+        if let Some(greeter) = &mut self.greeter {
+            greeter.speak(now);
         }
         if let Some(over) = self.looking.as_ref().and_then(Looking::over) {
             self.looking = None;

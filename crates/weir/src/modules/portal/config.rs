@@ -17,7 +17,7 @@ use toml::de::DeValue;
 use super::keeper::Gift;
 pub use radius::Radius;
 
-use crate::config::{DeviceName, FileValue, Rate, Section, Wrong, list, table, words};
+use crate::config::{DeviceName, FileValue, Rate, Said, Section, Wrong, list, table, words};
 
 /// What this module has in the file.
 pub const SECTIONS: [Section; 2] = [
@@ -245,27 +245,6 @@ impl FileValue for Host {
 
     fn show(&self) -> Value {
         self.0.as_deref().unwrap_or_default().into()
-    }
-}
-
-/// A file, or none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said(pub Option<PathBuf>);
-
-impl FileValue for Said {
-    const ALLOWED: &'static str = "an absolute path, in quotes, or \"\" for nothing";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        match value.as_str() {
-            Some("") => Ok(Self(None)),
-            _ => PathBuf::read(value).map(|path| Self(Some(path))),
-        }
-    }
-
-    fn show(&self) -> Value {
-        self.0
-            .as_deref()
-            .map_or("".into(), |path| path.to_string_lossy().into())
     }
 }
 

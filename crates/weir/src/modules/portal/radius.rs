@@ -14,9 +14,9 @@ use tracing::warn;
 
 use super::config::Radius;
 use super::keeper::Accounts;
-use super::secrets::first_line;
 use super::sockets::asking;
 use crate::Error;
+use crate::secret::first_line;
 
 /// How long an answer is waited for, of all servers together: a browser shows nothing meanwhile.
 const PATIENCE: Duration = Duration::from_secs(8);

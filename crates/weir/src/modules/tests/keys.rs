@@ -108,6 +108,7 @@ socket = "/run/setup.sock"
 mode = "suggest"
 ports = ["eth1"]
 choices = "/tmp/cables"
+mesh = "/tmp/mesh"
 [web]
 enabled = false
 listen = ["192.168.1.1:443", "[::1]:9347"]
@@ -277,9 +278,9 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 90);
+    assert_eq!(help.len(), 91);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 81, "no device has settings of its own");
+    assert_eq!(entries.len(), 82, "no device has settings of its own");
     assert!(
         entries
             .iter()

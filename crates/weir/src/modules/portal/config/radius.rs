@@ -7,8 +7,7 @@ use portal::account::is_name;
 use serde_json::Value;
 use toml::de::DeValue;
 
-use super::Said;
-use crate::config::{FileValue, Wrong, list, table};
+use crate::config::{FileValue, Said, Wrong, list, table};
 
 /// Where RADIUS servers are asked about accounts (RFC 2865 section 3).
 const PORT: u16 = 1812;

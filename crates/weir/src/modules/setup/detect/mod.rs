@@ -18,6 +18,7 @@ use port::Port;
 pub use port::inside;
 use raised::Raised;
 use socket::Socket;
+pub use socket::speaker;
 
 use super::config::Setup;
 use super::interfaces::Interfaces;

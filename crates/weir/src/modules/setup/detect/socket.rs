@@ -135,6 +135,17 @@ fn removed_tag(auxdata: &[u8]) -> Option<[u8; 4]> {
     (status & TAGGED != 0).then_some([tpid[0], tpid[1], tci[0], tci[1]])
 }
 
+/// A packet socket that sends by a device, and hears nothing.
+///
+/// # Errors
+/// This process may not, or the device is gone.
+pub fn speaker(device: &str, flags: SockFlag) -> Result<OwnedFd, Errno> {
+    let address = address(device)?;
+    let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None)?;
+    bind(socket.as_raw_fd(), &address)?;
+    Ok(socket)
+}
+
 fn open(port: &Port) -> Result<OwnedFd, Errno> {
     let address = address(&port.name)?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;

@@ -1,0 +1,178 @@
+//! Hellos: what is said at each port, and what those that are heard prove.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use ::cables::hello::{Heard, MeshKey, NODE, NodeKey, Port, State};
+use ::cables::{Hello, Proof};
+use kernel::Mac;
+use nix::errno::Errno;
+use nix::libc;
+use nix::sys::socket::{MsgFlags, SockFlag, send, setsockopt, sockopt};
+use tracing::debug;
+
+use super::config::Cables;
+use crate::Error;
+use crate::modules::setup::detect::speaker;
+use crate::secret::first_line;
+
+/// Past the queues, and the gate that keeps everything else from going out.
+#[derive(Clone, Copy, Debug)]
+struct PastQueues;
+
+nix::setsockopt_impl!(
+    PastQueues,
+    libc::SOL_PACKET,
+    libc::PACKET_QDISC_BYPASS,
+    bool,
+    sockopt::SetBool
+);
+
+/// By what this node is known, and by what it knows others of its mesh.
+pub struct Keys {
+    mesh: MeshKey,
+    node: NodeKey,
+}
+
+impl Keys {
+    /// Reads them; the node's own is made where there is none. `None`: there is no mesh. To be
+    /// called with all rights.
+    ///
+    /// # Errors
+    /// One of them cannot be read or made.
+    pub fn open(config: &Cables) -> Result<Option<Self>, Error> {
+        let Some(file) = config.mesh.0.as_deref() else {
+            return Ok(None);
+        };
+        let hint = "write 16 octets or more into the first line of a file, the same at every node, \
+            and name that as `mesh` under [cables]";
+        let what = format!("the mesh's secret in {} cannot be used", file.display());
+        let failed = |error: &dyn std::error::Error| Error::because(&what, error, hint);
+        let secret = first_line(file).map_err(|error| failed(&error))?;
+        let mesh = MeshKey::from_secret(&secret).map_err(|error| failed(&error))?;
+        let own = config.choices.with_extension("key");
+        let node = node(&own).map_err(|error| {
+            let what = format!("the node's key in {} cannot be read or made", own.display());
+            let hint = "see `choices` under [cables]; without the file, a new key is made";
+            Error::because(&what, &error, hint)
+        })?;
+        Ok(Some(Self { mesh, node }))
+    }
+}
+
+/// The node's key: its seed, alone in a file that nobody else reads.
+fn node(path: &Path) -> io::Result<NodeKey> {
+    let seed = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => made(path)?,
+        read => read?
+            .try_into()
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it holds no key"))?,
+    };
+    NodeKey::from_seed(seed).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Whole, or not at all: half a key would be none for ever.
+fn made(path: &Path) -> io::Result<[u8; NODE]> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut seed = [0; NODE];
+    getrandom::fill(&mut seed).map_err(io::Error::other)?;
+    let beside = path.with_extension("key.new");
+    let mut options = fs::OpenOptions::new();
+    let options = options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(&beside)?;
+    file.write_all(&seed)?;
+    file.sync_all()?;
+    fs::rename(&beside, path)?;
+    Ok(seed)
+}
+
+/// A port that says hello and hears it.
+pub struct Greeter {
+    port: Port,
+    device: String,
+    speaker: Option<OwnedFd>,
+    /// The last hello that was looked at.
+    heard: Vec<u8>,
+}
+
+impl Greeter {
+    /// A port without a link. Without keys it says nothing, and no hello proves anything.
+    pub fn new(keys: Option<&Keys>, device: &str, mac: Mac) -> Option<Self> {
+        let keys = keys?;
+        Some(Self {
+            port: Port::new(Some(&keys.mesh), &keys.node, mac, 0),
+            device: device.to_owned(),
+            speaker: None,
+            heard: Vec::new(),
+        })
+    }
+
+    /// The link came, or went.
+    pub fn link(&mut self, up: bool, now: u64) {
+        let mut nonce = [0; 16];
+        self.heard.clear();
+        // Without a nonce nothing can be proven, and a hello that is not said harms nobody.
+        match up && getrandom::fill(&mut nonce).is_ok() {
+            true => self.port.link(nonce, now),
+            false => self.port.unlink(),
+        }
+    }
+
+    /// A hello came in, or the last one is still there.
+    pub fn hear(&mut self, frame: &[u8], own: &[Mac], now: u64) -> Option<Hello> {
+        if frame.is_empty() || frame == self.heard {
+            return None;
+        }
+        frame.clone_into(&mut self.heard);
+        let heard = self.port.heard(frame, own, now)?;
+        debug!(port = self.device, state = ?heard.state, "a hello");
+        told(&heard)
+    }
+
+    /// Says what is due.
+    pub fn speak(&mut self, now: u64) {
+        let Some(frame) = self.port.due(now) else {
+            return;
+        };
+        let said = self.speaker().and_then(|speaker| {
+            send(speaker.as_raw_fd(), &frame, MsgFlags::MSG_DONTWAIT).map(drop)
+        });
+        if let Err(error) = said {
+            // The device may have come anew: the next hello has another socket.
+            self.speaker = None;
+            debug!(port = self.device, %error, "a hello was not sent");
+        }
+    }
+
+    fn speaker(&mut self) -> Result<&OwnedFd, Errno> {
+        if self.speaker.is_none() {
+            let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+            let speaker = speaker(&self.device, flags)?;
+            setsockopt(&speaker, PastQueues, &true)?;
+            self.speaker = Some(speaker);
+        }
+        self.speaker.as_ref().ok_or(Errno::EBADF)
+    }
+}
+
+/// As the core has it. This router's own is told by its address.
+fn told(heard: &Heard) -> Option<Hello> {
+    let proof = match heard.state {
+        State::Proven => Proof::Proven,
+        State::NotYet => Proof::Awaited,
+        State::OtherMesh | State::Forged(_) => Proof::None,
+        State::Own => return None,
+    };
+    let hex = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect();
+    Some(Hello {
+        node: hex(&heard.node[..4]),
+        mesh: hex(&heard.mesh),
+        proof,
+        port: crate::output::mac(&heard.peer),
+    })
+}
