@@ -121,6 +121,64 @@ fn another_network_with_babel_is_a_border() -> Result<(), Error> {
 }
 
 #[test]
+fn a_radio_that_says_so_is_a_radio() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("dish", &[])?;
+    scene.says("dish", plug::announced("dish", "NanoStation loco M5"))?;
+    let cable = Plug::of(scene, Used::Not)?.plugged()?;
+    heard(&cable, "lldp");
+    is(&cable, "radio");
+    Ok(())
+}
+
+#[test]
+fn an_isp_behind_a_radio_is_an_uplink() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("dish", &[])?;
+    scene.says("dish", plug::announced("dish", "NanoStation loco M5"))?;
+    scene.peer("isp", &ISP)?;
+    scene.dhcp("isp", &[])?;
+    let mut plug = Plug::of(scene, Used::Not)?;
+    plug.plugged()?;
+    let cable = plug.wait("the ISP's answer", |cable| cable.role == "uplink")?;
+    assert!(cable.why.contains("by a radio"), "{cable:#?}");
+    Ok(())
+}
+
+#[test]
+fn a_router_that_asks_and_serves_is_no_uplink() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("twin", &ISP)?;
+    scene.dhcp("twin", &[])?;
+    scene.asks_for_an_address("twin")?;
+    let cable = Plug::of(scene, Used::Not)?.plugged()?;
+    one_of(&cable, &["unknown", "client"]);
+    Ok(())
+}
+
+#[test]
+fn a_cable_that_comes_and_goes_is_left_alone_until_it_stays() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &ISP)?;
+    scene.dhcp("isp", &[])?;
+    let mut plug = Plug::of(scene, Used::Not)?;
+    for _ in 0..20 {
+        let line = plug.scene.lab.node(LINE)?;
+        line.run("ip link set port up")?;
+        plug.wait("the link", |cable| cable.link)?;
+        plug.unplug()?;
+        let cable = plug.wait("the link to be gone", |cable| !cable.link)?;
+        assert_eq!(cable.role, "unknown");
+    }
+    let line = plug.scene.lab.node(LINE)?;
+    line.run("ip link set port up")?;
+    let cable = plug.wait("the link", |cable| cable.link)?;
+    assert!(cable.why.contains("comes and goes"), "{cable:#?}");
+    is(&plug.decided()?, "uplink");
+    Ok(())
+}
+
+#[test]
 fn a_second_server_of_dhcp_in_the_lan_is_told_and_takes_no_port_from_it() -> Result<(), Error> {
     let mut scene = Scene::new()?;
     scene.peer("stray", &ISP)?;

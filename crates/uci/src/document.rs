@@ -52,13 +52,13 @@ impl Piece {
             .splice(at..=at, if nothing { "" } else { " #" }.bytes());
     }
 
-    /// Takes away what follows the words, where that is `;`, a backslash and blanks alone: at the end
-    /// of a text it says nothing, but a line end behind it would be a command that nobody knows.
+    /// Takes away what follows the words, where that is `;`, a backslash, quotation of nothing and
+    /// blanks alone: at the end of a text it says nothing, but a line end behind it would be a command that nobody knows.
     fn cut_tail(&mut self) {
         let words = self.words.as_ref().expect("a statement");
         let behind = words[1].end.max(words[2].end);
         let tail = &self.text[behind..];
-        let odd = |c: &u8| matches!(c, b';' | b'\\');
+        let odd = |c: &u8| matches!(c, b';' | b'\\' | b'\'' | b'"');
         if tail.iter().any(odd) && tail.iter().all(|c| blank(*c) || odd(c)) {
             self.text.truncate(behind);
         }

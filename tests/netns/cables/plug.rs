@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use answers::Cable;
 use lab::Error;
 use lab::namespace::{Process, wait_until};
+use lab::topology::mac;
+use lab::wire::Frame;
 use nix::sys::signal::Signal;
 use weir_tests::{Weir, binary};
 
@@ -203,6 +205,25 @@ impl Scene {
         command.arg("-S").arg(file("babeld.state"));
         self.start(role, command.arg(UP), None)
     }
+}
+
+/// LLDP of an access point with this description (IEEE 802.1AB).
+pub fn announced(role: &str, description: &str) -> Frame {
+    let own = mac(role, UP);
+    let mut frame = [&[1, 0x80, 0xc2, 0, 0, 0x0e][..], &own, &[0x88, 0xcc]].concat();
+    let mut part = |kind: u16, value: &[u8]| {
+        let length = u16::try_from(value.len()).unwrap_or(0);
+        frame.extend((kind << 9 | length).to_be_bytes());
+        frame.extend(value);
+    };
+    part(1, &[&[4], &own[..]].concat());
+    part(2, &[&[3], &own[..]].concat());
+    part(3, &[0, 120]);
+    part(6, description.as_bytes());
+    // It can bridge and be an access point, and is both.
+    part(7, &[0, 0b1100, 0, 0b1100]);
+    part(0, &[]);
+    frame
 }
 
 #[track_caller]

@@ -205,7 +205,7 @@ fn a_proof_that_may_come_is_waited_for_and_counts_at_once() {
     scene = scene.hear(Sort::Batman, 1).passes(8000);
     assert_eq!(
         scene.role(),
-        Role::Unknown,
+        Role::Border,
         "one that was recorded proves nothing"
     );
     awaited(&mut scene, Proof::Proven);
