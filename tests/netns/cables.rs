@@ -124,6 +124,10 @@ fn another_network_with_babel_is_a_border() -> Result<(), Error> {
 fn a_radio_that_says_so_is_a_radio() -> Result<(), Error> {
     let mut scene = Scene::new()?;
     scene.peer("dish", &[])?;
+    scene
+        .lab
+        .node(LINE)?
+        .run("ip link set sw type bridge group_fwd_mask 0x4000")?;
     scene.says("dish", plug::announced("dish", "NanoStation loco M5"))?;
     let cable = Plug::of(scene, Used::Not)?.plugged()?;
     heard(&cable, "lldp");
@@ -135,6 +139,10 @@ fn a_radio_that_says_so_is_a_radio() -> Result<(), Error> {
 fn an_isp_behind_a_radio_is_an_uplink() -> Result<(), Error> {
     let mut scene = Scene::new()?;
     scene.peer("dish", &[])?;
+    scene
+        .lab
+        .node(LINE)?
+        .run("ip link set sw type bridge group_fwd_mask 0x4000")?;
     scene.says("dish", plug::announced("dish", "NanoStation loco M5"))?;
     scene.peer("isp", &ISP)?;
     scene.dhcp("isp", &[])?;

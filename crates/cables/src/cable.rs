@@ -45,6 +45,8 @@ pub struct Cable {
     up: Option<u64>,
     links: VecDeque<u64>,
     flaps: bool,
+    /// From when on it is listened: the link, or the end of its coming and going.
+    begin: u64,
     heard: Gathered,
     asked: bool,
     sure: Option<u64>,
@@ -61,6 +63,7 @@ impl Cable {
             up: None,
             links: VecDeque::new(),
             flaps: false,
+            begin: 0,
             heard: Gathered::default(),
             asked: false,
             sure: None,
@@ -83,6 +86,7 @@ impl Cable {
         (self.asked, self.sure) = (false, None);
         (self.settled, self.other) = (None, None);
         self.up = up.then_some(now);
+        self.begin = now;
         if up {
             self.links.push_back(now);
             self.links.retain(|at| now.saturating_sub(*at) < FLAP);
@@ -122,10 +126,12 @@ impl Cable {
     /// Whether to ask actively what is there: true once for a link at most, where listening leaves
     /// a doubt.
     pub fn wants_look(&mut self, now: u64) -> bool {
-        let Some(up) = self.up else { return false };
+        if self.up.is_none() {
+            return false;
+        }
         self.advance(now);
         let kept = self.port.held.is_some() || self.port.administrator;
-        if kept || self.asked || self.flaps || now.saturating_sub(up) < LOOK {
+        if kept || self.asked || self.flaps || now.saturating_sub(self.begin) < LOOK {
             return false;
         }
         let settled = self.settled.as_ref().map(|it| it.verdict.role);
@@ -140,12 +146,13 @@ impl Cable {
     }
 
     /// When a first decision is due.
-    fn due(&self, up: u64) -> u64 {
+    fn due(&self) -> u64 {
+        let begin = self.begin;
         let sure = self.sure.map(|at| at + SETTLE);
-        let weak = self.heard.first().map(|at| (at + SETTLE).max(up + WEAK));
+        let weak = self.heard.first().map(|at| (at + SETTLE).max(begin + WEAK));
         let look = self.heard.look.as_ref().map(|it| it.at);
-        let all = [sure, weak, look, Some(up + SILENT)];
-        all.into_iter().flatten().min().unwrap_or(up)
+        let all = [sure, weak, look, Some(begin + SILENT)];
+        all.into_iter().flatten().min().unwrap_or(begin)
     }
 
     fn advance(&mut self, now: u64) {
@@ -155,6 +162,7 @@ impl Cable {
                 return;
             }
             self.flaps = false;
+            self.begin = up.saturating_add(CALM);
             self.links.clear();
         }
         let found = judge(&self.port, &self.heard, now);
@@ -162,7 +170,7 @@ impl Cable {
             self.sure = Some(now);
         }
         let Some(settled) = &mut self.settled else {
-            let due = self.due(up);
+            let due = self.due();
             let at = if found.role == Role::Loop { now } else { due };
             if now >= at {
                 self.settle(found, at);

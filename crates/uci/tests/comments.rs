@@ -125,7 +125,6 @@ fn a_file_that_ends_in_a_continuation_takes_new_lines() {
             format!("config t 'a'{line}\toption b 'c' # x\\{line}"),
             format!("config t 'a'{line}\toption b c\\\r"),
             "config t 'a' \"\"'' ".to_owned(),
-            "config t 'a' \"\" ; ".to_owned(),
             format!("config t 'a'{line}\toption b 'c' # x\\\r"),
         ] {
             let read =

@@ -171,6 +171,14 @@ fn a_cable_that_comes_and_goes_is_unknown_until_it_held() {
     assert!(!scene.cable.wants_look(scene.now));
     scene = scene.passes(700);
     assert_eq!(scene.role(), Role::Uplink);
+    // Where nothing was heard by then, it is asked, as at any link.
+    let mut cable = Cable::new(port(Former::None));
+    for time in 0..7 {
+        cable.link(false, time * 1000);
+        cable.link(true, time * 1000 + 500);
+    }
+    assert_eq!(cable.decision(17_000).decided, None);
+    assert!(!cable.wants_look(18_000) && cable.wants_look(18_600));
     // Six are allowed.
     let mut cable = Cable::new(port(Former::Lan));
     for time in 0..6 {
