@@ -235,6 +235,22 @@ fn what_somebody_chose_holds_over_a_restart_until_it_is_found_out_again() -> Res
 }
 
 #[test]
+fn the_port_that_the_administrator_comes_by_stays_a_clients() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &[])?;
+    scene.pppoe("isp", &[])?;
+    scene.peer("laptop", &["192.168.1.7/24"])?;
+    let mut plug = Plug::of(scene, Used::Lan)?;
+    is(&plug.plugged()?, "uplink");
+    plug.logs_in("laptop", "192.168.1.1")?;
+    let cable = plug.wait("the administrator", |cable| cable.held_by.is_some())?;
+    is(&cable, "client");
+    assert_eq!(cable.held_by.as_deref(), Some("connection"));
+    assert!(cable.why.contains("uplink"), "what was found is told: {cable:#?}");
+    Ok(())
+}
+
+#[test]
 fn another_cable_is_another_decision() -> Result<(), Error> {
     let mut scene = Scene::new()?;
     scene.peer("isp", &ISP)?;

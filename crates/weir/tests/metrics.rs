@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use answers::{
-    Carriage, Count, Device, Devices, Latency, Metered, MeteredPort, PartnerState, Path, PathUse,
+    Cable, Carriage, Count, Device, Devices, Latency, Metered, MeteredPort, PartnerState, Path, PathUse,
     Paths, Status, Wifi,
 };
 use api::metrics::{Kind, Metric, Text};
 use proptest::prelude::*;
 use weir::daemon;
 use weir::modules::monitor::metrics::Metrics;
-use weir::modules::{monitor, multipath};
+use weir::modules::{cables, monitor, multipath};
 
 /// A sample: name and labels.
 type Key = (String, BTreeMap<String, String>);
@@ -584,4 +584,39 @@ fn the_dashboard_asks_only_for_what_there_is() {
     let panels = dashboard["panels"].as_array().expect("panels");
     let ids: HashSet<_> = panels.iter().map(|panel| panel["id"].as_u64()).collect();
     assert_eq!(ids.len(), panels.len());
+}
+
+#[test]
+fn ports_are_told_with_their_roles() {
+    let cable = |device: &str, link, role: &str, decided| Cable {
+        device: device.into(),
+        link,
+        role: role.into(),
+        confidence: 90,
+        evidence: Vec::new(),
+        decided,
+        held_by: None,
+        now: "lan".into(),
+        why: String::new(),
+        would_change: String::new(),
+        notices: vec!["another server".into()],
+    };
+    let all = [
+        cable("eth0", true, "uplink", Some(2500)),
+        cable("eth1", true, "unknown", None),
+        cable("eth2", false, "unknown", None),
+    ];
+    let mut text = Text::default();
+    cables::metrics::write(&mut text, &all);
+    let samples = read(&text.end());
+    let one = |name: &str, device| get(&samples, &format!("weir_cable_{name}"), &[("device", device)]);
+    assert_eq!((one("link", "eth0"), one("link", "eth2")), (Some(1.0), Some(0.0)));
+    let role = [("device", "eth0"), ("role", "uplink")];
+    assert_eq!(get(&samples, "weir_cable_role", &role), Some(1.0));
+    assert_eq!((one("confidence", "eth0"), one("confidence", "eth2")), (Some(0.9), None));
+    assert_eq!(one("decided_seconds", "eth0"), Some(2.5));
+    assert_eq!((one("decided_seconds", "eth1"), one("notices", "eth1")), (None, Some(1.0)));
+    let mut none = Text::default();
+    cables::metrics::write(&mut none, &[]);
+    assert!(read(&none.end()).is_empty());
 }

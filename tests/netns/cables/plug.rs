@@ -99,6 +99,25 @@ impl Plug {
         })
     }
 
+    /// Somebody has a connection to the router's SSH, and says nothing.
+    pub fn logs_in(&mut self, role: &str, address: &str) -> Result<(), Error> {
+        let socat = |what: &[&str]| {
+            let mut command = Command::new("socat");
+            command.args(what);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command
+        };
+        let router = self.scene.lab.node(ROUTER)?;
+        let mut serves = socat(&["TCP-LISTEN:22,fork", "EXEC:sleep 60"]);
+        self.server = Some(router.start(&mut serves)?);
+        wait_until("socat to listen", DECIDED, || {
+            Ok(!router.run("ss -Hlnt sport = :22")?.is_empty())
+        })?;
+        let connects = format!("TCP:{address}:22");
+        let mut asks = socat(&["EXEC:sleep 60", &connects]);
+        self.scene.start(role, &mut asks, None)
+    }
+
     /// Plugs the cable in, and waits for the decision.
     pub fn plugged(&mut self) -> Result<Cable, Error> {
         let line = self.scene.lab.node(LINE)?;

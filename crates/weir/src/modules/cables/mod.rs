@@ -1,27 +1,34 @@
 //! Cables: what is at the other end of each, and what its port is for.
 
+mod administrator;
 mod choices;
 mod command;
 pub mod config;
 mod greeting;
 mod look;
+pub mod metrics;
 mod ports;
 mod show;
 mod watch;
 
 use std::cell::RefCell;
+use std::net::SocketAddr;
 use std::rc::Rc;
 
 use ::cables::Role;
 use answers::{Cable, CableRole, Status};
+use api::metrics::Text;
 use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
 use caps::Capability;
 use datapath::cable::Cables;
+use kernel::Event;
 use tracing::error;
 
 use crate::Error;
 use crate::daemon::{Face, Module, Needs, Router, Setup};
+use crate::modules::page::config::Web;
 use crate::registry::{Command, Entry};
+use administrator::Administrator;
 use choices::Choices;
 use config::Mode;
 use greeting::Keys;
@@ -70,8 +77,10 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     let keys = Keys::open(config)?;
     match Cables::load() {
         Ok(noting) => {
+            let listen = &setup.effective.of::<Web>().listen;
+            let administrator = Administrator::new(listen.iter().map(SocketAddr::port));
             let wanted = config.ports.iter().map(|port| port.0.clone()).collect();
-            let watch = Watch::new(noting, keys, wanted, choices.chosen.clone());
+            let watch = Watch::new(noting, keys, wanted, choices.chosen.clone(), administrator);
             running.open = Some(RefCell::new(Open { watch, choices }));
         }
         Err(error) => error!(%error, "what comes in at ports cannot be noted"),
@@ -189,12 +198,27 @@ impl Module for Running {
         }
     }
 
-    fn heard(&self, event: &kernel::Event, router: &mut Router) {
-        // A cable that is pulled is known before another is plugged in.
-        if let (Some(open), kernel::Event::Link(link)) = (&self.open, event) {
-            let others = router.core.links();
-            open.borrow_mut().watch.changed(link, others);
+    fn heard(&self, event: &Event, router: &mut Router) {
+        let Some(open) = &self.open else { return };
+        let watch = &mut open.borrow_mut().watch;
+        match event {
+            // A cable that is pulled is known before another is plugged in.
+            Event::Link(link) => watch.changed(link, router.core.links()),
+            Event::LinkGone(index) => watch.gone(*index),
+            Event::Fdb(told) => watch.administrator.station(told),
+            _ => {}
         }
+    }
+
+    fn second(&self, router: &mut Router) {
+        if let Some(open) = &self.open {
+            let (links, neighbours) = (router.core.links(), router.core.neighbours());
+            open.borrow_mut().watch.second(links, neighbours);
+        }
+    }
+
+    fn metrics(&self, _: &mut Router, text: &mut Text) {
+        metrics::write(text, &self.shown().cables);
     }
 
     fn status(&self, _: &mut Router, status: &mut Status) {

@@ -1,13 +1,14 @@
 //! The ports that are looked at: what the kernel side notes goes into the core, and what that wants
 //! is done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ::cables::{Cable, Decision, Former, Heard, Noted, Port, Role};
 use datapath::cable::{self, Cables, Gate, Record};
-use kernel::Link;
+use kernel::{Link, Neighbour};
 use tracing::{info, warn};
 
+use super::administrator::Administrator;
 use super::greeting::{Greeter, Keys};
 use super::look::Looking;
 use super::ports::{Doings, is_socket};
@@ -48,6 +49,10 @@ pub struct Watch {
     wanted: Vec<String>,
     /// By index.
     ports: BTreeMap<u32, Watched>,
+    /// Devices that are no ports, or cannot be looked at: asked once.
+    others: BTreeSet<u32>,
+    /// Who administers this router.
+    pub administrator: Administrator,
     held: BTreeMap<String, Role>,
     own: Vec<kernel::Mac>,
 }
@@ -59,12 +64,15 @@ impl Watch {
         keys: Option<Keys>,
         wanted: Vec<String>,
         held: BTreeMap<String, Role>,
+        administrator: Administrator,
     ) -> Self {
         Self {
             noting,
             keys,
             wanted,
             ports: BTreeMap::new(),
+            others: BTreeSet::new(),
+            administrator,
             held,
             own: Vec::new(),
         }
@@ -82,8 +90,7 @@ impl Watch {
         let gone = |index: &u32| !links.clone().any(|link| link.index == *index);
         let gone: Vec<u32> = self.ports.keys().copied().filter(gone).collect();
         for index in gone {
-            self.noting.leave(index);
-            self.ports.remove(&index);
+            self.gone(index);
         }
         for link in links.clone() {
             self.changed(link, links.clone());
@@ -95,13 +102,46 @@ impl Watch {
         self.noting.refresh();
     }
 
+    /// A device is gone, or its number is another's now.
+    pub fn gone(&mut self, index: u32) {
+        self.others.remove(&index);
+        if self.ports.remove(&index).is_some() {
+            self.noting.leave(index);
+        }
+    }
+
+    /// Looks who administers this router, and what ports are used for: due every second.
+    pub fn second<'a>(
+        &mut self,
+        links: impl Iterator<Item = &'a Link> + Clone,
+        neighbours: impl Iterator<Item = Neighbour>,
+    ) {
+        if !self.ports.values().any(|port| port.up) {
+            return;
+        }
+        self.administrator.look(neighbours, now());
+        let doings = Doings::read();
+        for link in links.clone() {
+            let administrator = self.administrator.comes_by(link.index);
+            if let Some(watched) = self.ports.get_mut(&link.index) {
+                watched.learn(Port {
+                    administrator,
+                    held: watched.facts.held,
+                    ..doings.port(link, links.clone())
+                });
+            }
+        }
+    }
+
     /// A device is there, or changed.
     pub fn changed<'a>(&mut self, link: &Link, links: impl Iterator<Item = &'a Link>) {
-        let wants = self.wants(link);
         match self.ports.get_mut(&link.index) {
-            None if wants => {
+            None if self.others.contains(&link.index) => {}
+            None if !self.wants(link) => drop(self.others.insert(link.index)),
+            None => {
                 if let Err(error) = self.noting.watch(link.index, &link.name) {
                     warn!(%error, port = link.name, "what comes in at a port cannot be noted");
+                    self.others.insert(link.index);
                     return;
                 }
                 let mut port = Doings::read().port(link, links);
@@ -127,8 +167,7 @@ impl Watch {
             Some(watched) if watched.up != link.up => {
                 let mut port = Doings::read().port(link, links);
                 port.held = self.held.get(&link.name).copied();
-                watched.cable.facts(port.clone());
-                watched.facts = port;
+                watched.learn(port);
                 watched.turn(link.up);
                 self.noting.clear(link.index);
                 self.noting.gate(link.index, Gate::Note);
@@ -183,8 +222,18 @@ impl Watched {
 
     /// What somebody chose.
     fn hold(&mut self, role: Option<Role>) {
-        self.facts.held = role;
-        self.cable.facts(self.facts.clone());
+        self.learn(Port {
+            held: role,
+            ..self.facts.clone()
+        });
+    }
+
+    /// What is known of it beforehand.
+    fn learn(&mut self, port: Port) {
+        if port != self.facts {
+            self.cable.facts(port.clone());
+            self.facts = port;
+        }
     }
 
     /// The link came, or went.

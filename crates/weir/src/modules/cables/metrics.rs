@@ -1,0 +1,52 @@
+//! What Prometheus scrapes of ports.
+
+use answers::Cable;
+use api::metrics::{Text, harmless};
+
+api::metrics! {
+    CABLE_LINK "weir_cable_link" Gauge &["device"], "1: the port has a link.";
+    CABLE_ROLE "weir_cable_role" Gauge &["device", "role"], "1: what the port is for, of a port \
+        with a link.";
+    CABLE_CONFIDENCE "weir_cable_confidence" Gauge &["device"], "How sure that is, from 0 to 1.";
+    CABLE_DECIDED "weir_cable_decided_seconds" Gauge &["device"], "How long after the link it was \
+        decided; absent while it is listened.";
+    CABLE_NOTICES "weir_cable_notices" Gauge &["device"], "Things that somebody should see to, \
+        such as a second server of DHCP.";
+}
+
+/// Of ports that are looked at.
+pub fn write(text: &mut Text, cables: &[Cable]) {
+    if cables.is_empty() {
+        return;
+    }
+    text.family(CABLE_LINK);
+    for cable in cables {
+        text.sample(
+            CABLE_LINK,
+            &[&harmless(&cable.device)],
+            u8::from(cable.link),
+        );
+    }
+    let linked = || cables.iter().filter(|cable| cable.link);
+    text.family(CABLE_ROLE);
+    for cable in linked() {
+        text.sample(CABLE_ROLE, &[&harmless(&cable.device), &cable.role], 1);
+    }
+    text.family(CABLE_CONFIDENCE);
+    for cable in linked() {
+        let sure = f64::from(cable.confidence) / 100.0;
+        text.sample(CABLE_CONFIDENCE, &[&harmless(&cable.device)], sure);
+    }
+    text.family(CABLE_DECIDED);
+    for cable in linked() {
+        if let Some(decided) = cable.decided {
+            let seconds = decided as f64 / 1000.0;
+            text.sample(CABLE_DECIDED, &[&harmless(&cable.device)], seconds);
+        }
+    }
+    text.family(CABLE_NOTICES);
+    for cable in linked() {
+        let notices = cable.notices.len() as u64;
+        text.sample(CABLE_NOTICES, &[&harmless(&cable.device)], notices);
+    }
+}
