@@ -246,7 +246,10 @@ fn the_port_that_the_administrator_comes_by_stays_a_clients() -> Result<(), Erro
     let cable = plug.wait("the administrator", |cable| cable.held_by.is_some())?;
     is(&cable, "client");
     assert_eq!(cable.held_by.as_deref(), Some("connection"));
-    assert!(cable.why.contains("uplink"), "what was found is told: {cable:#?}");
+    assert!(
+        cable.why.contains("uplink"),
+        "what was found is told: {cable:#?}"
+    );
     Ok(())
 }
 

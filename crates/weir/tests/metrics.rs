@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use answers::{
-    Cable, Carriage, Count, Device, Devices, Latency, Metered, MeteredPort, PartnerState, Path, PathUse,
-    Paths, Status, Wifi,
+    Cable, Carriage, Count, Device, Devices, Latency, Metered, MeteredPort, PartnerState, Path,
+    PathUse, Paths, Status, Wifi,
 };
 use api::metrics::{Kind, Metric, Text};
 use proptest::prelude::*;
@@ -609,13 +609,28 @@ fn ports_are_told_with_their_roles() {
     let mut text = Text::default();
     cables::metrics::write(&mut text, &all);
     let samples = read(&text.end());
-    let one = |name: &str, device| get(&samples, &format!("weir_cable_{name}"), &[("device", device)]);
-    assert_eq!((one("link", "eth0"), one("link", "eth2")), (Some(1.0), Some(0.0)));
+    let one = |name: &str, device| {
+        get(
+            &samples,
+            &format!("weir_cable_{name}"),
+            &[("device", device)],
+        )
+    };
+    assert_eq!(
+        (one("link", "eth0"), one("link", "eth2")),
+        (Some(1.0), Some(0.0))
+    );
     let role = [("device", "eth0"), ("role", "uplink")];
     assert_eq!(get(&samples, "weir_cable_role", &role), Some(1.0));
-    assert_eq!((one("confidence", "eth0"), one("confidence", "eth2")), (Some(0.9), None));
+    assert_eq!(
+        (one("confidence", "eth0"), one("confidence", "eth2")),
+        (Some(0.9), None)
+    );
     assert_eq!(one("decided_seconds", "eth0"), Some(2.5));
-    assert_eq!((one("decided_seconds", "eth1"), one("notices", "eth1")), (None, Some(1.0)));
+    assert_eq!(
+        (one("decided_seconds", "eth1"), one("notices", "eth1")),
+        (None, Some(1.0))
+    );
     let mut none = Text::default();
     cables::metrics::write(&mut none, &[]);
     assert!(read(&none.end()).is_empty());

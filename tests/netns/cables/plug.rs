@@ -104,7 +104,10 @@ impl Plug {
         let socat = |what: &[&str]| {
             let mut command = Command::new("socat");
             command.args(what);
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            command
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
             command
         };
         let router = self.scene.lab.node(ROUTER)?;

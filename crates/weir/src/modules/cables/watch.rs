@@ -1,7 +1,7 @@
 //! The ports that are looked at: what the kernel side notes goes into the core, and what that wants
 //! is done.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use ::cables::{Cable, Decision, Former, Heard, Noted, Port, Role};
 use datapath::cable::{self, Cables, Gate, Record};
@@ -49,8 +49,8 @@ pub struct Watch {
     wanted: Vec<String>,
     /// By index.
     ports: BTreeMap<u32, Watched>,
-    /// Devices that are no ports, or cannot be looked at: asked once.
-    others: BTreeSet<u32>,
+    /// Devices that are no ports, or cannot be looked at, by their names: asked once.
+    others: BTreeMap<u32, String>,
     /// Who administers this router.
     pub administrator: Administrator,
     held: BTreeMap<String, Role>,
@@ -71,7 +71,7 @@ impl Watch {
             keys,
             wanted,
             ports: BTreeMap::new(),
-            others: BTreeSet::new(),
+            others: BTreeMap::new(),
             administrator,
             held,
             own: Vec::new(),
@@ -135,45 +135,55 @@ impl Watch {
 
     /// A device is there, or changed.
     pub fn changed<'a>(&mut self, link: &Link, links: impl Iterator<Item = &'a Link>) {
-        match self.ports.get_mut(&link.index) {
-            None if self.others.contains(&link.index) => {}
-            None if !self.wants(link) => drop(self.others.insert(link.index)),
-            None => {
-                if let Err(error) = self.noting.watch(link.index, &link.name) {
-                    warn!(%error, port = link.name, "what comes in at a port cannot be noted");
-                    self.others.insert(link.index);
-                    return;
-                }
-                let mut port = Doings::read().port(link, links);
-                port.held = self.held.get(&link.name).copied();
-                let mut watched = Watched {
-                    device: link.name.clone(),
-                    up: false,
-                    greeter: Greeter::new(
-                        self.keys.as_ref(),
-                        &link.name,
-                        link.mac.unwrap_or_default(),
-                    ),
-                    cable: Cable::new(port.clone()),
-                    facts: port,
-                    looking: None,
-                    decided: None,
-                    told: None,
-                    listens: true,
-                };
-                watched.turn(link.up);
-                self.ports.insert(link.index, watched);
-            }
-            Some(watched) if watched.up != link.up => {
-                let mut port = Doings::read().port(link, links);
-                port.held = self.held.get(&link.name).copied();
-                watched.learn(port);
-                watched.turn(link.up);
-                self.noting.clear(link.index);
-                self.noting.gate(link.index, Gate::Note);
-            }
-            _ => {}
+        let administrator = self.administrator.comes_by(link.index);
+        let Some(watched) = self.ports.get_mut(&link.index) else {
+            return self.begin(link, links);
+        };
+        if watched.up == link.up {
+            return;
         }
+        watched.learn(Port {
+            administrator,
+            held: watched.facts.held,
+            ..Doings::read().port(link, links)
+        });
+        watched.turn(link.up);
+        self.noting.clear(link.index);
+        self.noting.gate(link.index, Gate::Note);
+    }
+
+    /// Looks at a device from now on, if it is a port.
+    fn begin<'a>(&mut self, link: &Link, links: impl Iterator<Item = &'a Link>) {
+        if self.others.get(&link.index) == Some(&link.name) {
+            return;
+        }
+        if !self.wants(link) {
+            self.others.insert(link.index, link.name.clone());
+            return;
+        }
+        if let Err(error) = self.noting.watch(link.index, &link.name) {
+            warn!(%error, port = link.name, "what comes in at a port cannot be noted");
+            self.others.insert(link.index, link.name.clone());
+            return;
+        }
+        let facts = Port {
+            held: self.held.get(&link.name).copied(),
+            ..Doings::read().port(link, links)
+        };
+        let mac = link.mac.unwrap_or_default();
+        let mut watched = Watched {
+            device: link.name.clone(),
+            up: false,
+            greeter: Greeter::new(self.keys.as_ref(), &link.name, mac),
+            cable: Cable::new(facts.clone()),
+            facts,
+            looking: None,
+            decided: None,
+            told: None,
+            listens: true,
+        };
+        watched.turn(link.up);
+        self.ports.insert(link.index, watched);
     }
 
     fn wants(&self, link: &Link) -> bool {
