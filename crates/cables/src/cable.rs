@@ -16,6 +16,8 @@ use crate::role::Role;
 const SETTLE: u64 = 500;
 /// Silence before a look.
 const LOOK: u64 = 2000;
+/// A look that says nothing by then is over, and failed.
+const ANSWERS: u64 = 6000;
 /// Something was noted, but nothing sure.
 const WEAK: u64 = 3000;
 /// Nothing was noted.
@@ -48,7 +50,8 @@ pub struct Cable {
     /// From when on it is listened: the link, or the end of its coming and going.
     begin: u64,
     heard: Gathered,
-    asked: bool,
+    /// When a look was asked for.
+    asked: Option<u64>,
     sure: Option<u64>,
     settled: Option<Settled>,
     /// What speaks for another role, since when.
@@ -65,7 +68,7 @@ impl Cable {
             flaps: false,
             begin: 0,
             heard: Gathered::default(),
-            asked: false,
+            asked: None,
             sure: None,
             settled: None,
             other: None,
@@ -83,7 +86,7 @@ impl Cable {
             return;
         }
         self.heard = Gathered::default();
-        (self.asked, self.sure) = (false, None);
+        (self.asked, self.sure) = (None, None);
         (self.settled, self.other) = (None, None);
         self.up = up.then_some(now);
         self.begin = now;
@@ -131,7 +134,7 @@ impl Cable {
         }
         self.advance(now);
         let kept = self.port.held.is_some() || self.port.administrator;
-        if kept || self.asked || self.flaps || now.saturating_sub(self.begin) < LOOK {
+        if kept || self.asked.is_some() || self.flaps || now.saturating_sub(self.begin) < LOOK {
             return false;
         }
         let settled = self.settled.as_ref().map(|it| it.verdict.role);
@@ -141,8 +144,9 @@ impl Cable {
         let lan = self.port.former == Former::Lan;
         let opaque = matches!(found.role, Role::Switch | Role::Radio) && !lan;
         let doubt = found.confidence < DOUBT || opaque;
-        self.asked = doubt && !sure(found.role) && !settled.is_some_and(sure);
-        self.asked
+        let wants = doubt && !sure(found.role) && !settled.is_some_and(sure);
+        self.asked = wants.then_some(now);
+        wants
     }
 
     /// When a first decision is due.
@@ -151,8 +155,12 @@ impl Cable {
         let sure = self.sure.map(|at| at + SETTLE);
         let weak = self.heard.first().map(|at| (at + SETTLE).max(begin + WEAK));
         let look = self.heard.look.as_ref().map(|it| it.at);
-        let all = [sure, weak, look, Some(begin + SILENT)];
-        all.into_iter().flatten().min().unwrap_or(begin)
+        // Whoever was asked is given time to answer.
+        let asks = self.asked.filter(|_| look.is_none());
+        let answers = asks.map_or(0, |at| at + ANSWERS);
+        let patient = [weak, Some(begin + SILENT)].map(|at| at.map(|at| at.max(answers)));
+        let all = [sure, look].into_iter().chain(patient);
+        all.flatten().min().unwrap_or(begin)
     }
 
     fn advance(&mut self, now: u64) {
@@ -273,9 +281,12 @@ impl Cable {
     }
 }
 
-/// With a capital letter and a full stop.
+/// With a full stop, and a capital letter, unless it begins with an address.
 fn sentence(text: &str) -> String {
     let mut letters = text.chars();
-    let first = letters.next().map(|it| it.to_ascii_uppercase());
+    let word = text.split(' ').next().unwrap_or_default();
+    let is_word = word.chars().all(char::is_alphabetic);
+    let first = letters.next();
+    let first = first.map(|it| if is_word { it.to_ascii_uppercase() } else { it });
     first.into_iter().chain(letters).chain(['.']).collect()
 }

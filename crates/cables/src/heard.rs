@@ -20,8 +20,8 @@ const SERVERS: usize = 4;
 /// Own frames tell of a loop for so long after the last.
 pub const LOOP_LASTS: u64 = 30_000;
 
-/// Who only asks for addresses or ways.
-const ASKS: [Sort; 3] = [Sort::Padi, Sort::DhcpClient, Sort::RouterSolicitation];
+/// Who only asks for addresses. A Linux that routes IPv4 alone asks for routers of IPv6 everywhere.
+const ASKS: [Sort; 2] = [Sort::Padi, Sort::DhcpClient];
 /// Who offers them.
 const SERVES: [Sort; 4] = [
     Sort::Pado,
@@ -179,7 +179,10 @@ impl Gathered {
 
     /// Who both asks and offers: a router like this one.
     pub fn twin(&self) -> Option<&Mac> {
-        self.served.iter().find(|mac| self.asked.contains(mac))
+        let both = self.served.iter().find(|mac| self.asked.contains(mac));
+        let solicits = self.of(Sort::RouterSolicitation).map(|it| it.from);
+        let advertises = self.of(Sort::RouterAdvertisement).map(|it| &it.from);
+        both.or(advertises.filter(|from| Some(**from) == solicits))
     }
 
     /// Who offers addresses or ways.

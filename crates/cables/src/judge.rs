@@ -273,6 +273,8 @@ fn client(port: &Port, heard: &Gathered, out: Option<Out>) -> Verdict {
     if let Some((sort, seen)) = heard.any(&asks) {
         let (weight, what) = match sort {
             Sort::Arp | Sort::Ip => (50 + more, "is there and offers nothing"),
+            // So does a router of IPv4 that says nothing before it is asked.
+            Sort::RouterSolicitation => (50 + more, "asks for routers of IPv6, and nobody offers"),
             _ => (55, "asks for addresses or a way out, and nobody offers"),
         };
         let why = format!("{}{} {what}", shown(&seen.from), within(seen.tagged()));

@@ -46,6 +46,13 @@ impl Piece {
         if tail.get(blanks) != Some(&b';') {
             return;
         }
+        let line_end = tail.iter().rev().take_while(|&&c| blank(c)).count();
+        // A comment ends with its line: what a backslash continues would be one of its own.
+        if tail[..tail.len() - line_end].contains(&b'\n') {
+            let rest = if tail.ends_with(b"\n") { "\n" } else { "" };
+            self.text.splice(behind.., rest.bytes());
+            return;
+        }
         let nothing = tail[blanks + 1..].iter().all(u8::is_ascii_whitespace);
         let at = behind + blanks;
         self.text

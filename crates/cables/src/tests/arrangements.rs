@@ -82,6 +82,13 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
             Role::Unknown,
         ),
         (
+            "a Linux that routes IPv4 alone",
+            at(NEW)
+                .hear(Sort::RouterSolicitation, 1)
+                .hear(Sort::DhcpServer, 1),
+            Role::Uplink,
+        ),
+        (
             "a router like this one, by IPv6",
             at(NEW)
                 .hear(Sort::RouterSolicitation, 1)

@@ -2,7 +2,7 @@
 
 use detect::Internet;
 
-use super::{Scene, hello, port};
+use super::{Scene, frame, hello, look, port};
 use crate::{Cable, Former, Hello, Port, Proof, Role, Sort};
 
 #[test]
@@ -218,4 +218,37 @@ fn a_proof_that_may_come_is_waited_for_and_counts_at_once() {
     );
     awaited(&mut scene, Proof::Proven);
     assert_eq!(scene.passes(100).role(), Role::Mesh);
+}
+
+#[test]
+fn who_was_asked_is_given_time_to_answer() {
+    let mut scene = Scene::new(Former::None);
+    scene = scene.hear(Sort::RouterSolicitation, 1).passes(2000);
+    assert!(scene.cable.wants_look(scene.now));
+    scene = scene.passes(4000);
+    assert_eq!(scene.says().decided, None, "the look goes on");
+    scene.cable.looked(&look(Internet::Dhcp, true), scene.now);
+    assert_eq!(scene.role(), Role::Uplink);
+    // One that failed says nothing.
+    let mut scene = Scene::new(Former::None);
+    scene = scene.hear(Sort::RouterSolicitation, 1).passes(2000);
+    assert!(scene.cable.wants_look(scene.now));
+    scene = scene.passes(6100);
+    assert_eq!(scene.role(), Role::Client);
+}
+
+#[test]
+fn sentences_begin_as_they_should() {
+    let mut scene = Scene::new(Former::None);
+    frame(
+        &mut scene.noted,
+        Sort::RouterSolicitation,
+        [0xaa; 6],
+        scene.now,
+        None,
+    );
+    scene.cable.noted(&scene.noted, scene.now);
+    let said = scene.passes(10_000).says();
+    assert!(said.why.starts_with("aa:aa:"), "{said:#?}");
+    assert!(said.would_change.starts_with("A server"), "{said:#?}");
 }

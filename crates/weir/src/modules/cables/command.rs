@@ -217,7 +217,7 @@ fn one(cable: &Cable, output: &mut Output<'_>) -> io::Result<()> {
     output.line(&format!("{}: {}", harmless(&cable.device), harmless(&role)))?;
     for (name, text) in [
         ("why", &cable.why),
-        ("else", &cable.would_change),
+        ("changed by", &cable.would_change),
         ("now", &cable.now),
         ("held by", cable.held_by.as_ref().unwrap_or(&String::new())),
     ] {
