@@ -48,6 +48,20 @@ fn an_isp_with_router_advertisements_is_an_uplink() -> Result<(), Error> {
 }
 
 #[test]
+fn an_isp_that_routes_ipv4_alone_and_asks_for_routers_itself_is_an_uplink() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &ISP)?;
+    let isp = scene.lab.node("isp")?;
+    for (key, value) in [("forwarding", 0), ("accept_ra", 1)] {
+        isp.sysctl(&format!("net.ipv6.conf.{UP}.{key}"), value)?;
+    }
+    scene.dhcp("isp", &[])?;
+    let cable = Plug::of(scene, Used::Not)?.plugged()?;
+    is(&cable, "uplink");
+    Ok(())
+}
+
+#[test]
 fn a_computer_that_asks_for_an_address_is_a_client() -> Result<(), Error> {
     let mut scene = Scene::new()?;
     scene.peer("laptop", &[])?;
