@@ -2,7 +2,9 @@
 //! cdp.c read it, and Cisco's "Configuring Cisco Discovery Protocol" names the fields.
 
 use crate::lldp::Capabilities;
-use crate::octets::{Reader, payload, text};
+use detect::{Frame, Reader};
+
+use crate::octets::text;
 
 /// LLC and SNAP: Cisco's number, and the protocol's.
 const SNAP: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0];
@@ -23,9 +25,9 @@ pub struct Cdp {
 impl Cdp {
     /// Reads a frame, from the Ethernet header on. One that was cut is read up to there.
     pub fn read(frame: &[u8]) -> Option<Self> {
-        let (length, payload) = payload(frame)?;
+        let Frame { kind, payload, .. } = Frame::read(frame)?;
         // Of IEEE 802.3: a length stands where an EtherType would.
-        let length = usize::from(length);
+        let length = usize::from(kind);
         if length > 1500 {
             return None;
         }

@@ -1,11 +1,10 @@
 //! What was heard, as clues.
 
-use detect::Internet;
+use detect::{Internet, shown};
 
 use crate::decision::Clue;
 use crate::heard::{Gathered, Seen};
 use crate::judge::within;
-use crate::octets::shown;
 use crate::port::Proof;
 use crate::sort::Sort;
 
@@ -41,7 +40,7 @@ pub fn clues(heard: &Gathered, up: u64) -> Vec<Clue> {
     if let (Some((maker, mac)), Some(at)) = (heard.maker, heard.first()) {
         let text = format!(
             "The address {} is {}'s, who makes radios among other things",
-            shown(&mac),
+            shown(mac),
             maker.name()
         );
         say("maker", at, text);
@@ -62,7 +61,7 @@ pub fn clues(heard: &Gathered, up: u64) -> Vec<Clue> {
 }
 
 fn of_sort(sort: Sort, seen: &Seen, heard: &Gathered) -> String {
-    let who = shown(&seen.from);
+    let who = shown(seen.from);
     let vlan = within(seen.tagged());
     let said = match sort {
         Sort::Lldp => heard.lldp.as_ref().map(|it| [&it.name, &it.description]),

@@ -1,10 +1,9 @@
 //! What follows from what was heard at one moment, whatever was decided before.
 
-use detect::Internet;
+use detect::{Internet, shown};
 
 use crate::decision::Notice;
 use crate::heard::{Gathered, Seen};
-use crate::octets::shown;
 use crate::port::{Former, Port};
 use crate::role::Role;
 use crate::sort::Sort;
@@ -50,7 +49,7 @@ struct Out {
 fn out(heard: &Gathered) -> Option<Out> {
     let look = heard.look.as_ref();
     let found = |internet| look.filter(|it| it.internet == internet);
-    let from = |seen: &Seen| format!("{}{}", shown(&seen.from), within(seen.tagged()));
+    let from = |seen: &Seen| format!("{}{}", shown(seen.from), within(seen.tagged()));
     let (why, weight, pppoe) = if let Some(seen) = heard.of(Sort::Pado) {
         (format!("PPPoE is offered by {}", from(seen)), 85, true)
     } else if let Some(look) = found(Internet::Pppoe) {
@@ -122,7 +121,7 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
     if let Some(twin) = heard.twin() {
         let why = format!(
             "{} both asks for addresses and gives them, so that it is a router like this one",
-            shown(twin)
+            shown(*twin)
         );
         let change = "A hello with the mesh's key would make it mesh";
         // A provider's machine may ask now and then: what is an uplink stays one.
@@ -181,7 +180,7 @@ fn border(port: &Port, heard: &Gathered, out: Option<&Out>) -> Option<Verdict> {
             };
             let why = format!(
                 "{} speaks {what}{}, without a proof that it is of the same mesh",
-                shown(&seen.from),
+                shown(seen.from),
                 within(seen.tagged())
             );
             return Some(verdict(Role::Border, 85, why, change));
@@ -277,7 +276,7 @@ fn client(port: &Port, heard: &Gathered, out: Option<Out>) -> Verdict {
             Sort::RouterSolicitation => (50 + more, "asks for routers of IPv6, and nobody offers"),
             _ => (55, "asks for addresses or a way out, and nobody offers"),
         };
-        let why = format!("{}{} {what}", shown(&seen.from), within(seen.tagged()));
+        let why = format!("{}{} {what}", shown(seen.from), within(seen.tagged()));
         return verdict(Role::Client, weight - less, why, change);
     }
     let change = "Anything that is heard would change it";
@@ -299,7 +298,7 @@ pub fn notices(port: &Port, heard: &Gathered) -> Vec<Notice> {
     let look = heard.look.as_ref();
     let found = look.filter(|it| it.internet == Internet::Dhcp);
     let server = match (heard.of(Sort::DhcpServer), found) {
-        (Some(seen), _) => Some((shown(&seen.from), seen.tagged())),
+        (Some(seen), _) => Some((shown(seen.from), seen.tagged())),
         (None, Some(look)) => Some((look.servers.join(" and "), look.vlan)),
         (None, None) => None,
     };
@@ -318,7 +317,7 @@ pub fn notices(port: &Port, heard: &Gathered) -> Vec<Notice> {
             text: format!(
                 "Another router of IPv6, {}, advertises itself{} where this router serves DHCP \
                  itself",
-                shown(&seen.from),
+                shown(seen.from),
                 within(seen.tagged())
             ),
         });

@@ -2,7 +2,9 @@
 
 use std::net::IpAddr;
 
-use crate::octets::{Reader, address, payload, shown, text};
+use detect::{Frame, Reader, shown};
+
+use crate::octets::{address, text};
 
 /// The EtherType.
 const LLDP: u16 = 0x88cc;
@@ -44,11 +46,11 @@ pub struct Lldp {
 impl Lldp {
     /// Reads a frame, from the Ethernet header on. One that was cut is read up to there.
     pub fn read(frame: &[u8]) -> Option<Self> {
-        let (kind, payload) = payload(frame)?;
-        if kind != LLDP {
+        let frame = Frame::read(frame)?;
+        if frame.kind != LLDP {
             return None;
         }
-        let mut reader = Reader(payload);
+        let mut reader = Reader(frame.payload);
         let mut said = Self::default();
         // The first has to be the chassis (8.2): all else is no LLDP.
         let mut chassis = false;
@@ -82,7 +84,7 @@ impl Lldp {
 /// The name of a system or port: its subtype says whether it is an address or text.
 fn id(value: &[u8], mac: u8, network: u8) -> String {
     match *value {
-        [kind, a, b, c, d, e, f] if kind == mac => shown(&[a, b, c, d, e, f]),
+        [kind, a, b, c, d, e, f] if kind == mac => shown([a, b, c, d, e, f]),
         [kind, family, ref octets @ ..] if kind == network => {
             address(family, octets).map_or_else(String::new, |it| it.to_string())
         }

@@ -1,7 +1,9 @@
 //! MNDP, MikroTik's neighbour discovery: UDP to port 5678. It is not a standard; as Wireshark's
 //! packet-mndp.c reads it, and MikroTik's manual names the fields ("Neighbor discovery").
 
-use crate::octets::{Reader, payload, text};
+use detect::{Frame, Reader};
+
+use crate::octets::text;
 
 const PORT: u16 = 5678;
 const IPV4: u16 = 0x0800;
@@ -26,8 +28,9 @@ pub struct Mndp {
 impl Mndp {
     /// Reads a frame, from the Ethernet header on. One that was cut is read up to there.
     pub fn read(frame: &[u8]) -> Option<Self> {
-        let (kind, packet) = payload(frame)?;
-        let datagram = match kind {
+        let frame = Frame::read(frame)?;
+        let packet = frame.payload;
+        let datagram = match frame.kind {
             IPV4 => {
                 let (&first, &protocol) = (packet.first()?, packet.get(9)?);
                 let header = usize::from(first & 15) * 4;

@@ -38,18 +38,22 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Text as a stranger wrote it, without what a terminal or a page would obey: letters, digits and
-/// ASCII's signs stay, all else becomes `?`. It is cut where it is long.
+/// Text as a stranger wrote it, harmless and cut where it is long.
 pub fn text(octets: &[u8]) -> String {
     let end = octets.iter().rposition(|&octet| octet != 0);
     let octets = &octets[..end.map_or(0, |last| last + 1)];
+    clean(&String::from_utf8_lossy(octets), LETTERS)
+}
+
+/// So many letters of a text, without what a terminal or a page would obey: letters, digits and
+/// ASCII's signs stay, all else becomes `?`.
+pub fn clean(text: &str, most: usize) -> String {
     let harmless = |letter: char| match letter {
         ' '..='~' => letter,
         _ if letter.is_alphanumeric() => letter,
         _ => '?',
     };
-    let text = String::from_utf8_lossy(octets);
-    text.chars().take(LETTERS).map(harmless).collect()
+    text.chars().take(most).map(harmless).collect()
 }
 
 /// The address of a page: HTTP, visible ASCII, and none of the signs that end a quotation.

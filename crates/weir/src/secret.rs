@@ -1,14 +1,19 @@
-//! Files that hold a secret, in their first line.
+//! Files that hold a secret, in their first line; and keys that are made once.
 
-use std::fs::OpenOptions;
-use std::io::{self, Read};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use nix::fcntl::OFlag;
 
 /// Bytes of a file that holds a secret, at most.
 const SECRET: u64 = 65_536;
+
+/// Bytes of what a key is made from.
+const SEED: usize = 32;
 
 /// The first line of a file that holds a secret. To be called with all rights.
 ///
@@ -28,6 +33,39 @@ pub fn first_line(path: &Path) -> io::Result<Vec<u8>> {
     file.take(SECRET).read_to_end(&mut octets)?;
     let line = octets.split(|octet| *octet == b'\n').next();
     Ok(line.unwrap_or_default().trim_ascii().to_owned())
+}
+
+/// What a key is made from, in a file that is made if there is none, with its folder. To be called
+/// with all rights.
+///
+/// # Errors
+/// It cannot be read or written, or holds none.
+pub fn seed(path: &Path) -> io::Result<[u8; SEED]> {
+    let text = match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => made(path)?,
+        read => read?,
+    };
+    let seed = BASE64.decode(text.trim()).ok();
+    let seed = seed.and_then(|seed| seed.try_into().ok());
+    seed.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it holds no key"))
+}
+
+/// Whole, or not at all: half a key would be none for ever.
+fn made(path: &Path) -> io::Result<String> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut seed = [0; SEED];
+    getrandom::fill(&mut seed).map_err(io::Error::other)?;
+    let text = BASE64.encode(seed) + "\n";
+    let beside = path.with_extension("key.new");
+    let mut options = OpenOptions::new();
+    let options = options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(&beside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&beside, path)?;
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -51,5 +89,17 @@ mod tests {
             assert!(first_line(other).is_err(), "{}", other.display());
         }
         std::fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn a_key_is_made_once() {
+        let folder = std::env::temp_dir().join(format!("weir-seed-{}", std::process::id()));
+        let file = folder.join("of/it.key");
+        let made = seed(&file).expect("a key");
+        assert_ne!(made, [0; SEED]);
+        assert_eq!(seed(&file).expect("the same"), made);
+        fs::write(&file, "half of").expect("written");
+        assert!(seed(&file).is_err());
+        fs::remove_dir_all(&folder).expect("removed");
     }
 }

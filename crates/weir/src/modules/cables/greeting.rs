@@ -1,12 +1,10 @@
 //! Hellos: what is said at each port, and what those that are heard prove.
 
-use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use ::cables::hello::{Heard, MeshKey, NODE, NodeKey, Port, State};
+use ::cables::hello::{Heard, MeshKey, NodeKey, Port, State};
 use ::cables::{Hello, Proof};
 use kernel::Mac;
 use nix::errno::Errno;
@@ -17,7 +15,7 @@ use tracing::debug;
 use super::config::Cables;
 use crate::Error;
 use crate::modules::setup::detect::speaker;
-use crate::secret::first_line;
+use crate::secret::{first_line, seed};
 
 /// Past the queues, and the gate that keeps everything else from going out.
 #[derive(Clone, Copy, Debug)]
@@ -63,32 +61,10 @@ impl Keys {
     }
 }
 
-/// The node's key: its seed, alone in a file that nobody else reads.
+/// The node's key.
 fn node(path: &Path) -> io::Result<NodeKey> {
-    let seed = match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => made(path)?,
-        read => read?
-            .try_into()
-            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it holds no key"))?,
-    };
-    NodeKey::from_seed(seed).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
-}
-
-/// Whole, or not at all: half a key would be none for ever.
-fn made(path: &Path) -> io::Result<[u8; NODE]> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let mut seed = [0; NODE];
-    getrandom::fill(&mut seed).map_err(io::Error::other)?;
-    let beside = path.with_extension("key.new");
-    let mut options = fs::OpenOptions::new();
-    let options = options.write(true).create(true).truncate(true).mode(0o600);
-    let mut file = options.open(&beside)?;
-    file.write_all(&seed)?;
-    file.sync_all()?;
-    fs::rename(&beside, path)?;
-    Ok(seed)
+    let none = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+    NodeKey::from_seed(seed(path)?).map_err(none)
 }
 
 /// A port that says hello and hears it.

@@ -1,21 +1,18 @@
 //! This node among others: its key, those that it trusts, and what they tell each other.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
 use answers::NotesHeard;
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use portal::keys::{KEY, PublicKey, SecretKey, Trusted};
+use portal::keys::{PublicKey, SecretKey, Trusted};
 use portal::notes::Note;
 use portal::signed::Signed;
 use tracing::{info, warn};
 
 use super::Keeper;
 use crate::daemon::Router;
+use crate::secret::seed;
 
 /// A node, and whom it trusts.
 pub struct Node {
@@ -63,29 +60,8 @@ impl Node {
 /// # Errors
 /// It cannot be read or written, or is none.
 pub fn key(path: &Path) -> io::Result<SecretKey> {
-    let text = match fs::read_to_string(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => made(path)?,
-        read => read?,
-    };
-    let seed = BASE64.decode(text.trim()).ok();
-    let seed = seed.and_then(|seed| <[u8; KEY]>::try_from(seed).ok());
-    let key = seed.and_then(|seed| SecretKey::new(&seed).ok());
-    key.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it holds no key"))
-}
-
-/// Whole, or not at all: half a key would be none for ever.
-fn made(path: &Path) -> io::Result<String> {
-    let mut seed = [0; KEY];
-    getrandom::fill(&mut seed).map_err(io::Error::other)?;
-    let text = BASE64.encode(seed) + "\n";
-    let beside = path.with_extension("key.new");
-    let mut options = OpenOptions::new();
-    let options = options.write(true).create(true).truncate(true).mode(0o600);
-    let mut file = options.open(&beside)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&beside, path)?;
-    Ok(text)
+    let none = |_| io::Error::new(io::ErrorKind::InvalidData, "it holds no key");
+    SecretKey::new(&seed(path)?).map_err(none)
 }
 
 /// Lines of other nodes, looked at.
