@@ -94,7 +94,11 @@ impl Piece {
     fn quote_return(&mut self) {
         let end = self.text.len();
         let words = self.words.as_mut().expect("a statement");
-        if words[2].end == end && self.text.ends_with(b"\\\r") {
+        let word = &self.text[words[2].clone()];
+        let before = word.strip_suffix(b"\r").unwrap_or_default();
+        let escapes = before.iter().rev().take_while(|&&c| c == b'\\').count();
+        // Of two backslashes the second is what the first escapes.
+        if words[2].end == end && escapes % 2 == 1 {
             self.text.splice(end - 2.., *b"'\r'");
             words[2].end = end + 1;
         }

@@ -125,6 +125,8 @@ fn a_file_that_ends_in_a_continuation_takes_new_lines() {
             format!("config t 'a'{line}\toption b 'c' # x\\{line}"),
             format!("config t 'a'{line}\toption b c\\\r"),
             "config t 'a' \"\"'' ".to_owned(),
+            "config t\\\\\r\\\n".to_owned(),
+            format!("config t 'a'{line}\toption b c\\\\\r"),
             "config t ; ''\\\n'' # x".to_owned(),
             "config t ; ''\\\n'' # x\n".to_owned(),
             format!("config t 'a'{line}\toption b 'c' # x\\\r"),
