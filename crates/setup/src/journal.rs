@@ -10,14 +10,15 @@
 //! All room that a change needs is taken while it is written down: files are moved into place, not
 //! copied (where folder and file are in one file system, as on a router).
 
+mod change;
 mod disk;
 mod folders;
 mod states;
 
 use crate::clock::Instant;
+pub use change::{Change, Entry, File, Pending, Trouble, Wish};
 use disk::{Disk, Found};
 use folders::missing;
-use serde::{Deserialize, Serialize};
 pub use states::State;
 use std::{
     fs, io,
@@ -30,10 +31,8 @@ const KEPT: usize = 10;
 const PENDING: &str = "pending";
 /// What a change says of itself, in its folder.
 const CHANGE: &str = "change.json";
-
 /// The number of the last change, whether it stayed or not.
 const LAST: &str = "last";
-
 /// There until all of a change is done, and services know: to take it away needs no room.
 const UNFINISHED: &str = "unfinished";
 
@@ -42,106 +41,6 @@ const UNFINISHED: &str = "unfinished";
 pub struct Journal {
     folder: PathBuf,
     disk: Disk,
-}
-
-/// A change, as it is written down.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
-    /// Its number, from 1.
-    pub number: u64,
-    /// What it is for.
-    pub why: String,
-    /// Who made it.
-    pub who: String,
-    /// When, in seconds since 1970, by a clock that may have been wrong.
-    pub when: u64,
-    /// Until when it waits to be confirmed.
-    pub until: Instant,
-    /// What differs, a line each.
-    pub lines: Vec<String>,
-    /// The files.
-    pub files: Vec<Entry>,
-}
-
-/// A file of a change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// Where it is.
-    pub path: PathBuf,
-    /// What it was; `None` where there was none.
-    before: Option<Found>,
-    /// What it becomes; `None` where it goes.
-    after: Option<Found>,
-    /// The uppermost of its folders that came with the change.
-    #[serde(default)]
-    folder: Option<PathBuf>,
-}
-
-/// What whoever wants a change says of it.
-#[derive(Clone, Debug)]
-pub struct Wish {
-    /// What it is for.
-    pub why: String,
-    /// Who wants it.
-    pub who: String,
-    /// Seconds until the former files are back, if nobody confirms it.
-    pub within: u64,
-    /// What differs, a line each.
-    pub lines: Vec<String>,
-}
-
-/// A file that is to change.
-#[derive(Clone, Debug)]
-pub struct File {
-    /// Where it is.
-    pub path: PathBuf,
-    /// What it says now, as far as whoever made the change knows; `None` where there is none.
-    pub before: Option<Vec<u8>>,
-    /// What it is to say; `None` where it is to go.
-    pub after: Option<Vec<u8>>,
-}
-
-/// A change that is not confirmed yet.
-#[derive(Clone, Debug)]
-pub struct Pending {
-    /// What it is.
-    pub change: Change,
-    folder: PathBuf,
-}
-
-/// Why a change could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum Trouble {
-    /// Another one is not confirmed yet.
-    #[error("change {} of {} waits to be confirmed: {}", .0.number, .0.who, .0.why)]
-    Waits(Box<Change>),
-    /// It is not in all files yet, or services do not know.
-    #[error("change {} is not finished: it is being made, or whoever made it was stopped", .0.number)]
-    Unfinished(Box<Change>),
-    /// There is none to be confirmed.
-    #[error("no change waits to be confirmed")]
-    Nothing,
-    /// There is no such state.
-    #[error("there is no former state {0}")]
-    NoState(u64),
-    /// Somebody else changed a file meanwhile.
-    #[error("{} was changed by somebody else meanwhile", .0.display())]
-    Changed(PathBuf),
-    /// A file could not be read or written.
-    #[error("{}: {error}", .path.display())]
-    Io {
-        /// Which file.
-        path: PathBuf,
-        /// What the kernel says.
-        error: io::Error,
-    },
-}
-
-impl Pending {
-    /// Whether all of it is done, and services know.
-    pub fn is_finished(&self) -> bool {
-        !self.folder.join(UNFINISHED).exists()
-    }
 }
 
 impl Journal {

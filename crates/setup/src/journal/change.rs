@@ -1,0 +1,106 @@
+//! A change: as it is wanted, as it is written down, and why it could not be made.
+
+use super::{UNFINISHED, disk::Found};
+use crate::clock::Instant;
+use serde::{Deserialize, Serialize};
+use std::{io, path::PathBuf};
+
+/// A change, as it is written down.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Its number, from 1.
+    pub number: u64,
+    /// What it is for.
+    pub why: String,
+    /// Who made it.
+    pub who: String,
+    /// When, in seconds since 1970, by a clock that may have been wrong.
+    pub when: u64,
+    /// Until when it waits to be confirmed.
+    pub until: Instant,
+    /// What differs, a line each.
+    pub lines: Vec<String>,
+    /// The files.
+    pub files: Vec<Entry>,
+}
+
+/// A file of a change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it was; `None` where there was none.
+    pub(super) before: Option<Found>,
+    /// What it becomes; `None` where it goes.
+    pub(super) after: Option<Found>,
+    /// The uppermost of its folders that came with the change.
+    #[serde(default)]
+    pub(super) folder: Option<PathBuf>,
+}
+
+/// What whoever wants a change says of it.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// What it is for.
+    pub why: String,
+    /// Who wants it.
+    pub who: String,
+    /// Seconds until the former files are back, if nobody confirms it.
+    pub within: u64,
+    /// What differs, a line each.
+    pub lines: Vec<String>,
+}
+
+/// A file that is to change.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says now, as far as whoever made the change knows; `None` where there is none.
+    pub before: Option<Vec<u8>>,
+    /// What it is to say; `None` where it is to go.
+    pub after: Option<Vec<u8>>,
+}
+
+/// A change that is not confirmed yet.
+#[derive(Clone, Debug)]
+pub struct Pending {
+    /// What it is.
+    pub change: Change,
+    pub(super) folder: PathBuf,
+}
+
+/// Why a change could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// Another one is not confirmed yet.
+    #[error("change {} of {} waits to be confirmed: {}", .0.number, .0.who, .0.why)]
+    Waits(Box<Change>),
+    /// It is not in all files yet, or services do not know.
+    #[error("change {} is not finished: it is being made, or whoever made it was stopped", .0.number)]
+    Unfinished(Box<Change>),
+    /// There is none to be confirmed.
+    #[error("no change waits to be confirmed")]
+    Nothing,
+    /// There is no such state.
+    #[error("there is no former state {0}")]
+    NoState(u64),
+    /// Somebody else changed a file meanwhile.
+    #[error("{} was changed by somebody else meanwhile", .0.display())]
+    Changed(PathBuf),
+    /// A file could not be read or written.
+    #[error("{}: {error}", .path.display())]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// What the kernel says.
+        error: io::Error,
+    },
+}
+
+impl Pending {
+    /// Whether all of it is done, and services know.
+    pub fn is_finished(&self) -> bool {
+        !self.folder.join(UNFINISHED).exists()
+    }
+}
