@@ -20,11 +20,15 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Reads it. One that is not there says nothing; lines that say nothing are told in the log.
+    /// Reads it, and makes its folder. One that is not there says nothing; lines that say nothing are told in the log.
     ///
     /// # Errors
     /// It cannot be read.
     pub fn open(path: &Path) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            // Where it cannot be made, nothing was chosen, and a choice says why it is not kept.
+            let _ = fs::create_dir_all(folder);
+        }
         let mut chosen = BTreeMap::new();
         let text = match fs::metadata(path) {
             Ok(file) if file.len() > LONGEST => {
@@ -85,8 +89,7 @@ mod tests {
     #[test]
     fn what_was_chosen_is_read_again() {
         let folder = std::env::temp_dir().join(format!("weir-cables-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
-        let path = folder.join("cables");
+        let path = folder.join("of/cables");
         let mut choices = Choices::open(&path).expect("none yet");
         assert!(choices.chosen.is_empty());
         choices.chosen.insert("eth1".into(), Role::Mesh);
