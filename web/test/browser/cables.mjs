@@ -23,7 +23,9 @@ after(async () => {
 
 /** A test with a router and a page of its own, at which nothing may go wrong. */
 function journey(name, options, walk) {
-  const skip = process.env.WEIR_WEB_URL ? "needs the mock server" : false;
+  const skip = process.env.WEIR_WEB_URL
+    ? "needs the mock server"
+    : options.only === false && "needs WEIR_WEB_SHOTS";
   test(name, { skip, timeout: 2 * PATIENCE }, async () => {
     const mock = await serve({ password });
     const opened = await open(browser, mock.url, options);
@@ -222,4 +224,26 @@ journey("what to write where ports are not looked at", {}, async (page, cables) 
   cables.mode = "suggest";
   await page.locator(".socket").first().waitFor();
   await page.locator('nav a[href="#/cables"]').waitFor();
+});
+
+const shooting = process.env.WEIR_WEB_SHOTS !== undefined;
+const documents = { viewport: { width: 1280, height: 800 }, only: shooting };
+journey("as docs/ports.md shows it", documents, async (page, cables) => {
+  const { wan, lan1, lan2, lan3, ...rest } = cables.found;
+  const [none] = Object.values(rest);
+  const told = (port, text) => ({
+    ...port,
+    evidence: port.evidence.map((one) => (one.kind === "lldp" ? { ...one, text } : one)),
+  });
+  cables.found = {
+    wan: told(wan, "02:00:5e:20:00:01 announces itself as dslam-7 (access node)"),
+    lan1: told(lan1, "02:00:5e:10:00:15 announces itself as anna-laptop (Linux)"),
+    lan2: { ...lan2, notices: lan2.notices.slice(0, 1) },
+    lan3,
+    lan4: none,
+  };
+  await logIn(page, password);
+  await page.goto("/#/cables?port=wan");
+  await page.locator(".news .notice", { hasText: "lan3 is now: Switch" }).waitFor();
+  await shoot(page, "ports");
 });

@@ -49,7 +49,9 @@ export function Detail({ cable }: { cable: Cable }) {
       <Facts
         facts={[
           [t("cables.now"), word("cables.now", plain(cable.now))],
-          [t("cables.held"), word("cables.held", plain(held_by ?? "nobody"))],
+          ...(held_by === null
+            ? []
+            : [[t("cables.held"), word("cables.held", plain(held_by))] as const]),
           ...(decided === null || !cable.link || held_by !== null
             ? []
             : [

@@ -40,7 +40,6 @@ export const ar: Translated<typeof en> = {
   "cables.held": "يثبّته",
   "cables.held.administrator": "اختيارك",
   "cables.held.connection": "اتصالك أنت، الذي يأتي عبره",
-  "cables.held.nobody": "لا أحد",
   "cables.decided": "تقرّر",
   "cables.after": "بعد {time} من الاتصال",
 

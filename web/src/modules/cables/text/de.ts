@@ -36,7 +36,6 @@ export const de: Translated<typeof en> = {
   "cables.held": "Festgehalten von",
   "cables.held.administrator": "deiner Wahl",
   "cables.held.connection": "deiner eigenen Verbindung, die hier ankommt",
-  "cables.held.nobody": "niemandem",
   "cables.decided": "Entschieden",
   "cables.after": "{time} nach dem Link",
 

@@ -32,7 +32,6 @@ export const en = {
   "cables.held": "Kept by",
   "cables.held.administrator": "your choice",
   "cables.held.connection": "your own connection, which comes by it",
-  "cables.held.nobody": "nobody",
   "cables.decided": "Decided",
   "cables.after": "{time} after the link",
 

@@ -36,7 +36,6 @@ export const es: Translated<typeof en> = {
   "cables.held": "Lo mantiene",
   "cables.held.administrator": "tu elección",
   "cables.held.connection": "tu propia conexión, que llega por él",
-  "cables.held.nobody": "nadie",
   "cables.decided": "Decidido",
   "cables.after": "{time} después del enlace",
 

@@ -36,7 +36,6 @@ export const fr: Translated<typeof en> = {
   "cables.held": "Maintenu par",
   "cables.held.administrator": "votre choix",
   "cables.held.connection": "votre propre connexion, qui passe par lui",
-  "cables.held.nobody": "personne",
   "cables.decided": "Décidé",
   "cables.after": "{time} après le lien",
 

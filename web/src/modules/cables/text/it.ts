@@ -35,7 +35,6 @@ export const it: Translated<typeof en> = {
   "cables.held": "Tenuta da",
   "cables.held.administrator": "la tua scelta",
   "cables.held.connection": "la tua stessa connessione, che passa di qui",
-  "cables.held.nobody": "nessuno",
   "cables.decided": "Deciso",
   "cables.after": "{time} dopo il link",
 

@@ -35,7 +35,6 @@ export const pt: Translated<typeof en> = {
   "cables.held": "Mantida por",
   "cables.held.administrator": "escolha sua",
   "cables.held.connection": "a sua própria ligação, que chega por ela",
-  "cables.held.nobody": "ninguém",
   "cables.decided": "Decidido",
   "cables.after": "{time} depois do link",
 
