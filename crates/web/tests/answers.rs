@@ -10,9 +10,9 @@ use std::fs;
 use std::path::Path;
 
 use answers::{
-    Devices, Explanation, FlowList, History, Hop, Paths, PortalClients, PortalFigures, PortalPage,
-    PortalVoucher, SetupDetection, SetupDone, SetupJoin, SetupPlan, SetupRouter, ShadowCounts,
-    Status, Talks,
+    Cables, Devices, Explanation, FlowList, History, Hop, Paths, PortalClients, PortalFigures,
+    PortalPage, PortalVoucher, SetupDetection, SetupDone, SetupJoin, SetupPlan, SetupRouter,
+    ShadowCounts, Status, Talks,
 };
 use api::Problem;
 use filled::{Fill, filled};
@@ -123,6 +123,7 @@ fn the_page_knows_what_is_answered() {
         ("Problem", "../../src/api/types", of::<Problem>()),
         ("Session", "../../src/api/types", of::<SessionState>()),
         ("Status", "../../src/api/types", written(status)),
+        ("Cables", "../../src/modules/cables/types", of::<Cables>()),
         (
             "Explanation",
             "../../src/modules/monitor/types",

@@ -71,6 +71,12 @@ export class Format {
     return this.#run(`${this.fewDigits(value)}${SPACE}ms`);
   }
 
+  /** Seconds that may be few: `0.4 s`, `23 s`; from a minute on as a span. */
+  seconds(value: number): string {
+    if (value >= 59.5) return this.span(Math.round(value));
+    return this.#run(`${this.fewDigits(value)}${SPACE}s`);
+  }
+
   /**
    * A number of which one digit behind the point counts, as long as it is small. What was measured
    * does not become 0.0.

@@ -17,6 +17,7 @@ export const VIEWS = [
   "voucher",
   "days",
   "welcome",
+  "cables",
   ...["language", "router", "internet", "wifi", "services", "summary"].map(
     (step) => `setup-${step}`,
   ),
@@ -88,6 +89,7 @@ export async function visit(page, view) {
         vouchers: "tbody tr, .nothing",
         days: ".day-bars svg",
         welcome: "iframe.preview",
+        cables: ".socket",
         settings: "#old",
         "setup?step=language": ".step-language",
       }[view];

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, extname, join, normalize, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import * as cables from "./cables.mjs";
 import { paths } from "./paths.mjs";
 import * as portal from "./portal.mjs";
 import * as setup from "./setup.mjs";
@@ -55,6 +56,7 @@ export async function serve({
     requests: [],
     dist,
     more,
+    cables: cables.begin(),
     portal: portal.begin(),
     setup: setup.begin(),
   };
@@ -147,10 +149,11 @@ async function answer(request, response, state, now, speed) {
   if (!user) return refuse(401, "no_session", "nobody is logged in", "log in");
   if (state.broken) return refuse(503, "busy", "the daemon is being started", "wait a little");
   const query = Object.fromEntries(url.searchParams);
-  const told = () => ({
-    ...world.status(now(), world.START - 93_600, speed),
-    ...state.more.status,
-  });
+  const told = () => {
+    const status = world.status(now(), world.START - 93_600, speed);
+    if (state.cables.mode !== "off") status.modules.push("cables");
+    return { ...status, ...state.more.status };
+  };
   const guests = portal.answer(state.portal, call, body, query);
   if (guests?.status === 404)
     return refuse(404, "no_voucher", "there is no such voucher", "look at the list");
@@ -166,6 +169,10 @@ async function answer(request, response, state, now, speed) {
     return response.end(guests.bytes);
   }
   if (guests !== undefined) return json(guests.json);
+  const ports = cables.answer(state.cables, call, body);
+  if (ports?.status !== undefined)
+    return refuse(ports.status, ports.error, ports.detail, ports.hint);
+  if (ports !== undefined) return json(ports.json);
   const wizard = setup.answer(state.setup, call, body);
   if (wizard?.status !== undefined)
     return refuse(wizard.status, wizard.error, wizard.detail, wizard.hint);

@@ -2,6 +2,7 @@
 // need not: written by crates/web/tests/answers.rs (WEIR_UPDATE_GOLDEN=1), held against the
 // page's types by its compiler.
 import type { Devices, Problem, Session, Status } from "../../src/api/types";
+import type { Cables } from "../../src/modules/cables/types";
 import type { Explanation, FlowList, History, Hop, Talks } from "../../src/modules/monitor/types";
 import type { Paths } from "../../src/modules/multipath/types";
 import type { PortalClients, PortalFigures, PortalPage, PortalVoucher } from "../../src/modules/portal/types";
@@ -603,6 +604,56 @@ const aStatus5 = {
     "version": "1f00c2aa" as const,
   };
 export const isStatus5: Status = aStatus5;
+
+const aCables0 = {
+    "cables": [{
+      "confidence": 1,
+      "decided": 1,
+      "device": "1f00c2aa" as const,
+      "evidence": [{
+        "after": 1,
+        "kind": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      }],
+      "held_by": "1f00c2aa" as const,
+      "link": true,
+      "notices": ["1f00c2aa" as const],
+      "now": "1f00c2aa" as const,
+      "role": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+      "would_change": "1f00c2aa" as const,
+    }],
+    "mode": "1f00c2aa" as const,
+  };
+export const isCables0: Cables = aCables0;
+
+const aCables1 = {
+    "cables": [{
+      "confidence": 1,
+      "decided": null,
+      "device": "1f00c2aa" as const,
+      "evidence": [{
+        "after": 1,
+        "kind": "1f00c2aa" as const,
+        "text": "1f00c2aa" as const,
+      }],
+      "held_by": null,
+      "link": true,
+      "notices": ["1f00c2aa" as const],
+      "now": "1f00c2aa" as const,
+      "role": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+      "would_change": "1f00c2aa" as const,
+    }],
+    "mode": "1f00c2aa" as const,
+  };
+export const isCables1: Cables = aCables1;
+
+const aCables2 = {
+    "cables": [],
+    "mode": "1f00c2aa" as const,
+  };
+export const isCables2: Cables = aCables2;
 
 const aExplanation0 = {
     "asked": "1f00c2aa" as const,

@@ -55,6 +55,21 @@ test("no wait is nothing", () => {
   assert.equal(spaced(de.fewDigits(0.01)), "< 0,1");
 });
 
+test("seconds are few, or a span", () => {
+  for (const [seconds, text] of [
+    [0, "< 0.1 s"],
+    [0.34, "0.3 s"],
+    [2.69, "2.7 s"],
+    [23.4, "23 s"],
+    [59.4, "59 s"],
+    [59.6, "1 min"],
+    [4000, "1 h 6 min"],
+  ] as const) {
+    assert.equal(spaced(en.seconds(seconds)), text);
+  }
+  assert.equal(spaced(de.seconds(0.34)), "0,3 s");
+});
+
 test("times ago and spans", () => {
   assert.equal(en.ago(0), "now");
   assert.equal(en.ago(-3), "now");

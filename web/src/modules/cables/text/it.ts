@@ -1,0 +1,78 @@
+// Italian.
+import type { Translated } from "../../../text";
+import type { en } from "./en";
+
+export const it: Translated<typeof en> = {
+  "module.cables": "Cavi",
+  "view.cables": "Porte",
+
+  "cables.count.one": "{count} porta",
+  "cables.count.other": "{count} porte",
+  "cables.mode.suggest": "si dice che cosa si trova, e non si cambia nulla",
+  "cables.mode.auto": "le porte si usano per ciò che si è trovato",
+  "cables.empty":
+    "Nessuna porta è osservata: non c’è nessuna presa Ethernet, o nessuna di quelle nominate (ports sotto [cables]).",
+  "cables.off": "Le porte non sono osservate.",
+  "cables.off.how": "Scrivi questo nella configurazione (/etc/weir/weir.toml) e riavvia weir:",
+  "cables.off.then":
+    "Allora weir scopre che cosa c’è all’altro capo di ogni cavo, e lo dice qui. Non cambia nulla.",
+
+  "cables.sockets": "Prese",
+  "cables.choose": "Scegli una porta per vederne di più",
+  "cables.changed": "{device} ora è: {role}",
+  "cables.sure": "sicuro al {share}",
+  "cables.warnings.one": "{count} avviso",
+  "cables.warnings.other": "{count} avvisi",
+  "cables.gone": "Ora non c’è nessuna porta {device}.",
+
+  "cables.why": "Perché",
+  "cables.change": "Che cosa lo cambierebbe",
+  "cables.now": "Usata ora per",
+  "cables.now.lan": "la LAN",
+  "cables.now.uplink": "la via verso Internet",
+  "cables.now.mesh": "la mesh",
+  "cables.now.none": "nulla",
+  "cables.held": "Tenuta da",
+  "cables.held.administrator": "la tua scelta",
+  "cables.held.connection": "la tua stessa connessione, che passa di qui",
+  "cables.decided": "Deciso",
+  "cables.after": "{time} dopo il link",
+
+  "cables.heard": "Che cosa si è sentito",
+  "cables.heard.hint": "I tempi contano dal link.",
+  "cables.heard.none": "Nulla: non c’è link.",
+  "cables.heard.link": "È arrivato il link",
+  "cables.heard.decided": "Deciso: {role}",
+
+  "cables.choice": "La tua scelta",
+  "cables.choice.hint": "Ciò che scegli vale, qualunque cosa si senta, e anche dopo un riavvio.",
+  "cables.accept": "Accetta",
+  "cables.accept.role": "Accetta: {role}",
+  "cables.auto": "Scopri di nuovo",
+  "cables.keep": "Tieni come",
+  "cables.keep.do": "Tieni",
+  "cables.kept.short": "tenuta",
+  "cables.kept": "Tenuta come: {role}.",
+  "cables.released": "Weir scopre di nuovo che cosa c’è.",
+
+  "role.uplink": "Internet",
+  "role.mesh": "Mesh",
+  "role.radio": "Radio",
+  "role.client": "Dispositivo",
+  "role.border": "Confine",
+  "role.switch": "Switch",
+  "role.loop": "Anello",
+  "role.unknown": "Sconosciuto",
+  "role.listening": "In ascolto",
+  "role.none": "Nessun link",
+  "role.what.uplink": "Una via verso Internet.",
+  "role.what.mesh": "Un altro nodo di questa mesh.",
+  "role.what.radio": "Una radio usata come un cavo.",
+  "role.what.client": "Un computer, una stampante, un telefono.",
+  "role.what.border": "La mesh di un’altra rete.",
+  "role.what.switch": "Uno switch con più dispositivi dietro.",
+  "role.what.loop": "Il cavo torna a questo router.",
+  "role.what.unknown": "Non c’è nessuno, o non si può dire.",
+  "role.what.listening": "Si sta scoprendo che cosa c’è.",
+  "role.what.none": "Non è collegato nulla, o è spento.",
+};

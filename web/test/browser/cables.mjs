@@ -1,0 +1,249 @@
+// What ports are for, by the keyboard alone: at two widths and in three languages, one of which is
+// written from right to left. Uses the mock server. WEIR_WEB_SHOTS=DIRECTORY saves pictures;
+// WEIR_WEB_LANGUAGES=en,de names the languages.
+import assert from "node:assert/strict";
+import test, { after, before } from "node:test";
+import { serve } from "../mock/server.mjs";
+import { accessible, fits, launch, NARROW, open, PATIENCE, shoot } from "./browser.mjs";
+import { logIn, tab, visit } from "./steps.mjs";
+
+const password = "weir weir";
+const WIDE = { width: 1400, height: 900 };
+const LANGUAGES = (process.env.WEIR_WEB_LANGUAGES ?? "en,de,ar").split(",");
+
+let browser;
+
+before(async () => {
+  browser = await launch();
+});
+
+after(async () => {
+  await browser?.close();
+});
+
+/** A test with a router and a page of its own, at which nothing may go wrong. */
+function journey(name, options, walk) {
+  const skip = process.env.WEIR_WEB_URL
+    ? "needs the mock server"
+    : options.only === false && "needs WEIR_WEB_SHOTS";
+  test(name, { skip, timeout: 2 * PATIENCE }, async () => {
+    const mock = await serve({ password });
+    const opened = await open(browser, mock.url, options);
+    try {
+      await walk(opened.page, mock.state.cables, mock);
+      opened.clean(options.allow);
+    } finally {
+      await opened.close();
+      await mock.close();
+    }
+  });
+}
+
+/** What the sockets are for, in their order, as classes tell. */
+const roles = (page) =>
+  page
+    .locator(".socket")
+    .evaluateAll((all) => all.map((one) => /role-(\w+)/.exec(one.className)?.[1]));
+
+/** Waits until a port is shown as that. */
+const is = (page, device, role) =>
+  page.locator(`.socket.role-${role}:has(input[value="${device}"])`).waitFor();
+
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
+
+async function byKeyboard(page, cables, { language, size }) {
+  const look = async (what) => {
+    await fits(page, what);
+    for (const colorScheme of ["light", "dark"]) {
+      await page.emulateMedia({ colorScheme });
+      await accessible(page, `${what}, ${language}, ${colorScheme}, ${size}`);
+      await shoot(page, `cables-${what}-${language}-${colorScheme}-${size}`);
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+  };
+  // As long as it is looked at here.
+  cables.settles = Number.POSITIVE_INFINITY;
+  await page.goto("/");
+  await page.waitForFunction(() => document.activeElement?.id === "password");
+  await page.keyboard.type(password);
+  await page.keyboard.press("Enter");
+  await page.locator("#main h1").waitFor();
+  assert.equal(await page.locator("html").getAttribute("lang"), language);
+  if (size === "narrow") {
+    await tab(page, ".menu");
+    await page.keyboard.press("Enter");
+  }
+  await tab(page, 'nav a[href="#/cables"]');
+  await page.keyboard.press("Enter");
+  await page.locator(".socket").first().waitFor();
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), "H1");
+  assert.equal(await page.locator("main > div[lang=en]").count(), 0, "it is translated");
+  await page.locator(".socket").nth(4).waitFor();
+  const shown = await roles(page);
+  assert.deepEqual([...shown].sort(), ["client", "listening", "loop", "none", "uplink"]);
+  assert.equal(await page.locator(".socket-drawn").count(), 5);
+  assert.equal(await page.locator(".socket-plug").count(), 4, "a plug where there is a link");
+  // Nothing of it is told by colour alone.
+  for (const text of await page.locator(".socket-role").allInnerTexts())
+    assert.ok(text.trim() !== "");
+  assert.equal(await page.locator(".socket-role .icon").count(), 5);
+  // A role that cannot be chosen cannot be accepted.
+  await tab(page, "input[name=port]");
+  const chosen = () => page.locator(".socket input:checked").inputValue();
+  const choose = async (device) => {
+    for (let step = 0; (await chosen()) !== device; step += 1) {
+      assert.ok(step < 6, `${device} is reached by arrow keys`);
+      await page.keyboard.press("ArrowDown");
+    }
+    await page.waitForURL((url) => url.hash.endsWith(`port=${device}`));
+  };
+  await choose("lan2");
+  await page.locator(".port.role-loop .notice.warn").nth(1).waitFor();
+  assert.equal(await page.locator(".port-accept").getAttribute("aria-disabled"), "true");
+  assert.equal(await page.locator(".port-auto").getAttribute("aria-disabled"), "true");
+  await look("loop");
+  await choose("lan3");
+  await page.locator(".port.role-listening").waitFor();
+  await look("listening");
+  assert.equal(await page.locator(".news .notice").count(), 0, "nothing has changed yet");
+  cables.settles = 0;
+  await is(page, "lan3", "switch");
+  await page.locator(".news[aria-live=polite] .notice", { hasText: "lan3" }).waitFor();
+  assert.equal(await page.locator(".news .notice").count(), 1);
+  assert.equal(await page.locator(".heard .at-decided").count(), 1);
+
+  // The suggestion of another is accepted, and that is taken back.
+  await choose("wan");
+  await page.locator(".port.role-uplink").waitFor();
+  await look("uplink");
+  await tab(page, ".port-accept");
+  await page.keyboard.press("Enter");
+  await page.locator(".port-done .notice.good").waitFor();
+  assert.deepEqual(cables.held, { wan: "uplink" });
+  await page.locator(".port .tag.own").waitFor();
+  assert.equal(
+    await page.evaluate(() => document.activeElement?.classList.contains("port-accept")),
+    true,
+    "the focus stays",
+  );
+  assert.equal(await page.locator(".port-accept").getAttribute("aria-disabled"), "true");
+  await page.keyboard.press("Enter");
+  await tab(page, ".port-auto");
+  await page.keyboard.press("Enter");
+  await page.locator(".port .tag.own").waitFor({ state: "detached" });
+  assert.deepEqual(cables.held, {});
+  // Another role, by the list.
+  await tab(page, "#port-role");
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await page.locator("#port-role").inputValue(), "mesh");
+  await tab(page, ".port-keep [type=submit]");
+  await page.keyboard.press("Enter");
+  await is(page, "wan", "mesh");
+  assert.deepEqual(cables.held, { wan: "mesh" });
+  await page.locator(".news .notice", { hasText: "wan" }).waitFor();
+  await look("held");
+  assert.equal(await page.locator("main img, main script").count(), 0);
+  assert.doesNotMatch(await page.locator("main").innerText(), controls);
+}
+
+for (const language of LANGUAGES) {
+  for (const [size, viewport] of [
+    ["narrow", NARROW],
+    ["wide", WIDE],
+  ]) {
+    const locale = { en: "en-GB", de: "de-DE", ar: "ar" }[language] ?? language;
+    journey(`by the keyboard, ${language}, ${size}`, { locale, viewport }, (page, cables) =>
+      byKeyboard(page, cables, { language, size }),
+    );
+  }
+}
+
+journey("what goes wrong is told", { allow: /status of (404|500)/ }, async (page, cables) => {
+  await logIn(page, password);
+  await page.goto("/#/cables?port=wan");
+  await page.locator(".port.role-uplink").waitFor();
+  cables.full = true;
+  await page.locator(".port-accept").click();
+  await page.locator(".port-done [role=alert]", { hasText: "No space left" }).waitFor();
+  await accessible(page, "a choice that is not written");
+  await shoot(page, "cables-failed");
+  // The name of a device may have signs in it, of which none does anything here.
+  await page.locator(".socket.role-none").click();
+  await page.locator(".card.port.role-none").waitFor();
+  assert.match(await page.locator(".card.port h2").innerText(), /^<b>p\ufffd4$/);
+  await page.locator(".port-keep [type=submit]").click();
+  await page.locator(".port-done [role=alert]", { hasText: "no port is called" }).waitFor();
+  await fits(page, "a port that is not found");
+  assert.equal(await page.locator("main b").count(), 0);
+});
+
+journey("a port that is gone is no other", {}, async (page, cables) => {
+  await logIn(page, password);
+  await page.goto("/#/cables?port=lan1");
+  await page.locator(".port.role-client").waitFor();
+  const { lan1, ...rest } = cables.found;
+  cables.found = rest;
+  await page.getByText("There is no port lan1 now.").waitFor();
+  assert.equal(await page.locator(".port, .port-keep").count(), 0);
+  await accessible(page, "a port that is gone");
+  cables.found = { ...rest, lan1: { ...lan1, role: "radio" } };
+  await page.locator(".port.role-radio").waitFor();
+  cables.found = {};
+  await page.locator("main .nothing").waitFor();
+  await accessible(page, "no ports");
+});
+
+journey("changes are told, the last first, and no more than three", {}, async (page, cables) => {
+  cables.looks = 99;
+  await logIn(page, password);
+  await visit(page, "cables");
+  for (const role of ["client", "radio", "border", "unknown"]) {
+    cables.found.wan = { ...cables.found.wan, role };
+    await is(page, "wan", role);
+  }
+  const news = await page.locator(".news .notice").allInnerTexts();
+  assert.equal(news.length, 3);
+  for (const [index, role] of ["Unknown", "Border", "Radio"].entries())
+    assert.match(news[index], new RegExp(`\\d\\d:\\d\\d:\\d\\d wan is now: ${role}$`));
+  cables.found.wan = { ...cables.found["<b>p\u202e4"] };
+  await is(page, "wan", "none");
+  await page.locator(".news .notice", { hasText: "wan is now: No link" }).waitFor();
+});
+
+journey("what to write where ports are not looked at", {}, async (page, cables) => {
+  cables.mode = "off";
+  await logIn(page, password);
+  assert.equal(await page.locator('nav a[href="#/cables"]').count(), 0);
+  await page.goto("/#/cables");
+  await page.locator(".cables-off").waitFor();
+  assert.match(await page.locator(".cables-off pre").innerText(), /^\[cables\]\nmode = "suggest"$/);
+  await accessible(page, "ports that are not looked at");
+  await fits(page, "ports that are not looked at");
+  await shoot(page, "cables-off");
+  // Once weir was started anew with that, nobody need do anything.
+  cables.mode = "suggest";
+  await page.locator(".socket").first().waitFor();
+  await page.locator('nav a[href="#/cables"]').waitFor();
+});
+
+const shooting = process.env.WEIR_WEB_SHOTS !== undefined;
+const documents = { viewport: { width: 1280, height: 800 }, only: shooting };
+journey("as docs/ports.md shows it", documents, async (page, cables) => {
+  const { wan, lan1, lan2, lan3, ...rest } = cables.found;
+  const [none] = Object.values(rest);
+  const told = (port, text) => ({
+    ...port,
+    evidence: port.evidence.map((one) => (one.kind === "lldp" ? { ...one, text } : one)),
+  });
+  cables.found = {
+    wan: told(wan, "02:00:5e:20:00:01 announces itself as dslam-7 (access node)"),
+    lan1: told(lan1, "02:00:5e:10:00:15 announces itself as anna-laptop (Linux)"),
+    lan2: { ...lan2, notices: lan2.notices.slice(0, 1) },
+    lan3,
+    lan4: none,
+  };
+  await logIn(page, password);
+  await page.goto("/#/cables?port=wan");
+  await page.locator(".news .notice", { hasText: "lan3 is now: Switch" }).waitFor();
+  await shoot(page, "ports");
+});

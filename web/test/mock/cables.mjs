@@ -1,0 +1,166 @@
+// Ports of the household's router. What the page asks for changes them.
+import { HOSTILE } from "./world.mjs";
+
+const ROLES = ["uplink", "mesh", "radio", "client", "border", "switch", "loop", "unknown"];
+
+const sentence = (text) => `${text[0].toUpperCase()}${text.slice(1)}.`;
+
+const NO_LINK = {
+  link: false,
+  role: "unknown",
+  confidence: 0,
+  evidence: [],
+  decided: null,
+  now: "none",
+  why: "the port has no link",
+  would_change: "A cable with something at its other end would change it.",
+  notices: [],
+};
+
+const FOUND = {
+  wan: {
+    link: true,
+    role: "uplink",
+    confidence: 95,
+    evidence: [
+      { kind: "lldp", after: 340, text: `02:00:5e:20:00:01 announces itself as ${HOSTILE.script}` },
+      { kind: "pado", after: 2140, text: "02:00:5e:20:00:01 offers PPPoE in VLAN 7" },
+      { kind: "look", after: 2190, text: "A look around: PPPoE answers in VLAN 7" },
+    ],
+    decided: 2690,
+    now: "uplink",
+    why: "PPPoE is offered by 02:00:5e:20:00:01 in VLAN 7",
+    would_change: "Own frames, or a hello with the mesh's key, would change it.",
+    notices: [],
+  },
+  lan1: {
+    link: true,
+    role: "client",
+    confidence: 70,
+    evidence: [
+      {
+        kind: "lldp",
+        after: 20,
+        text: `02:00:5e:10:00:15 announces itself as ${HOSTILE.markup} (${HOSTILE.override})`,
+      },
+      { kind: "dhcp-client", after: 1310, text: "02:00:5e:10:00:15 asks for an address by DHCP" },
+      {
+        kind: "dhcp-server",
+        after: 4_000_000,
+        text: "02:00:5e:10:00:99 answers DHCP",
+      },
+    ],
+    decided: 3000,
+    now: "lan",
+    why: "a station announces itself",
+    would_change: "PPPoE would make it uplink, and so would the administrator's choice.",
+    notices: [],
+  },
+  lan2: {
+    link: true,
+    role: "loop",
+    confidence: 99,
+    evidence: [{ kind: "own", after: 90, text: "4 own frames came back" }],
+    decided: 90,
+    now: "lan",
+    why: "own frames come back",
+    would_change: "Thirty seconds without own frames would end it.",
+    notices: [
+      "Another DHCP server, 02:00:5e:10:00:99, answers where this router serves DHCP itself",
+      `Another router of IPv6, ${HOSTILE.control}, advertises itself`,
+    ],
+  },
+  lan3: {
+    link: true,
+    role: "switch",
+    confidence: 65,
+    evidence: [
+      { kind: "arp", after: 120, text: "02:00:5e:10:00:12 sends ARP" },
+      { kind: "bpdu", after: 1980, text: "02:00:5e:30:00:01 sends spanning tree" },
+    ],
+    decided: 3000,
+    now: "lan",
+    why: "a bridge sends spanning tree",
+    would_change: "A server of DHCP or PPPoE, or own frames, would change it.",
+    notices: [],
+  },
+  // Names of devices may have nearly any sign but a slash; 15 bytes at most.
+  "<b>p\u202e4": NO_LINK,
+};
+
+/**
+ * May be changed by a test: `mode`, `settles` (looks until it is known what is at a port that
+ * listens), `found` (what is found at a port, by name), `held` and `full` (the disk is).
+ */
+export function begin() {
+  return { mode: "suggest", looks: 0, settles: 4, found: { ...FOUND }, held: {}, full: false };
+}
+
+function cable(state, device) {
+  let found = { ...state.found[device] };
+  if (device === "lan3" && found.link && state.looks <= state.settles) {
+    const evidence = found.evidence.slice(0, state.looks > 1 ? 1 : 0);
+    found = { ...found, role: "unknown", confidence: 0, decided: null, evidence };
+    found.why = "the link came just now";
+    found.would_change = "Anything that is heard would change it.";
+  }
+  const role = state.held[device];
+  if (role === undefined) return { device, ...found, held_by: null, why: sentence(found.why) };
+  return {
+    device,
+    ...found,
+    role,
+    confidence: 100,
+    decided: 0,
+    held_by: "administrator",
+    why: sentence(
+      `the administrator chose ${role}; what is heard says ${found.role}, as ${found.why}`,
+    ),
+    would_change: "The administrator's choice alone would change it.",
+  };
+}
+
+/** What is answered to a call; undefined: it is another's. */
+export function answer(state, call, body) {
+  const off = state.mode === "off";
+  if (call === "GET v1/cables") {
+    state.looks += 1;
+    const devices = Object.keys(state.found);
+    return {
+      json: {
+        mode: state.mode,
+        cables: off ? [] : devices.map((device) => cable(state, device)),
+      },
+    };
+  }
+  const [, device, what] = /^POST v1\/cables\/([^/]+)\/(set|auto)$/.exec(call) ?? [];
+  if (what === undefined) return undefined;
+  const refused = (status, error, detail, hint) => ({ status, error, detail, hint });
+  if (off)
+    return refused(
+      409,
+      "cables_off",
+      "ports are not looked at",
+      'write mode = "suggest" under [cables] of the configuration, and start weir anew',
+    );
+  if (what === "set" && !ROLES.includes(body.role))
+    return refused(
+      400,
+      "no_role",
+      `${body.role} is no role`,
+      `no role; there are ${ROLES.join(", ")}`,
+    );
+  // The router compares the name as it stands in the path.
+  if (!Object.hasOwn(state.found, device))
+    return refused(404, "no_port", `no port is called ${device}`, "there are: wan, lan1");
+  if (what === "set") state.held[device] = body.role;
+  else delete state.held[device];
+  if (state.full)
+    return refused(
+      500,
+      "not_written",
+      "the choice holds until weir stops: it cannot be written: No space left on device",
+      "see `choices` under [cables], and whether the disk is full",
+    );
+  return { json: cable(state, device) };
+}
