@@ -12,7 +12,7 @@ mod scene;
 use lab::Error;
 
 use plug::{Plug, Used, heard, is, one_of};
-use scene::{LINE, Scene, UP};
+use scene::{LINE, ROUTER, Scene, UP, WAN};
 
 const ISP: [&str; 1] = ["192.0.2.1/24"];
 
@@ -216,6 +216,31 @@ fn a_second_server_of_dhcp_in_the_lan_is_told_and_takes_no_port_from_it() -> Res
 }
 
 #[test]
+fn a_server_of_dhcp_in_a_lan_that_has_none_is_told_and_takes_no_port_from_it() -> Result<(), Error>
+{
+    let mut scene = Scene::new()?;
+    scene.peer("stray", &ISP)?;
+    scene.dhcp("stray", &[])?;
+    let cable = Plug::of(scene, Used::Lan)?.plugged()?;
+    is(&cable, "client");
+    let told = |notice: &String| notice.starts_with("A server of DHCP");
+    assert!(cable.notices.iter().any(told), "{cable:#?}");
+    Ok(())
+}
+
+#[test]
+fn a_neighbour_at_the_providers_line_that_asks_hides_no_uplink() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &[])?;
+    scene.pppoe("isp", &[])?;
+    scene.peer("neighbour", &[])?;
+    scene.asks_for_an_address("neighbour")?;
+    let cable = Plug::of(scene, Used::Not)?.plugged()?;
+    is(&cable, "uplink");
+    Ok(())
+}
+
+#[test]
 fn what_somebody_chose_holds_over_a_restart_until_it_is_found_out_again() -> Result<(), Error> {
     let mut scene = Scene::new()?;
     scene.peer("isp", &ISP)?;
@@ -254,7 +279,8 @@ fn the_port_that_the_administrator_comes_by_stays_a_clients() -> Result<(), Erro
     scene.peer("isp", &[])?;
     scene.pppoe("isp", &[])?;
     scene.peer("laptop", &["192.168.1.7/24"])?;
-    let mut plug = Plug::of(scene, Used::Lan)?;
+    let mut plug = Plug::of(scene, Used::Not)?;
+    plug.scene.lab.address(ROUTER, WAN, "192.168.1.1/24")?;
     is(&plug.plugged()?, "uplink");
     plug.logs_in("laptop", "192.168.1.1")?;
     let cable = plug.wait("the administrator", |cable| cable.held_by.is_some())?;

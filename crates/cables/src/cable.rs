@@ -53,6 +53,8 @@ pub struct Cable {
     /// When a look was asked for.
     asked: Option<u64>,
     sure: Option<u64>,
+    /// When it was last looked at without a decision.
+    waited: u64,
     settled: Option<Settled>,
     /// What speaks for another role, since when.
     other: Option<(Role, u64)>,
@@ -70,6 +72,7 @@ impl Cable {
             heard: Gathered::default(),
             asked: None,
             sure: None,
+            waited: 0,
             settled: None,
             other: None,
         }
@@ -143,6 +146,8 @@ impl Cable {
         // What is behind a switch or a radio, they do not say.
         let lan = self.port.former == Former::Lan;
         let opaque = matches!(found.role, Role::Switch | Role::Radio) && !lan;
+        // Who asks for an address need not be alone.
+        let opaque = opaque || found.role == Role::Client && !lan;
         let doubt = found.confidence < DOUBT || opaque;
         let wants = doubt && !sure(found.role) && !settled.is_some_and(sure);
         self.asked = wants.then_some(now);
@@ -181,8 +186,11 @@ impl Cable {
             let due = self.due();
             let at = if found.role == Role::Loop { now } else { due };
             if now >= at {
+                // What came since may have made it due earlier.
+                let at = at.max(self.waited);
                 self.settle(found, at);
             }
+            self.waited = now;
             return;
         };
         let former = &settled.verdict;

@@ -70,7 +70,13 @@ fn of_sort(sort: Sort, seen: &Seen, heard: &Gathered) -> String {
         _ => None,
     };
     if let Some([name, what]) = said {
-        return format!("{who} announces itself{vlan} as {name} ({what})");
+        let name = match (name.is_empty(), what.is_empty()) {
+            (false, false) => format!(" as {name} ({what})"),
+            (false, true) => format!(" as {name}"),
+            (true, false) => format!(" as {what}"),
+            (true, true) => String::new(),
+        };
+        return format!("{who} announces itself{vlan}{name}");
     }
     let what = match sort {
         Sort::Own => return format!("{} own frames came back{vlan}", seen.frames),

@@ -20,6 +20,8 @@ const SERVERS: usize = 4;
 /// Own frames tell of a loop for so long after the last.
 pub const LOOP_LASTS: u64 = 30_000;
 
+/// Own frames that make a loop: some radios say one back.
+const LOOP: u32 = 3;
 /// Who only asks for addresses. A Linux that routes IPv4 alone asks for routers of IPv6 everywhere.
 const ASKS: [Sort; 2] = [Sort::Padi, Sort::DhcpClient];
 /// Who offers them.
@@ -174,7 +176,8 @@ impl Gathered {
     /// Own frames that came back of late.
     pub fn looped(&self, now: u64) -> Option<&Seen> {
         let seen = self.of(Sort::Own)?;
-        (now.saturating_sub(seen.last) < LOOP_LASTS).then_some(seen)
+        let lately = now.saturating_sub(seen.last) < LOOP_LASTS;
+        (lately && seen.frames >= LOOP).then_some(seen)
     }
 
     /// Who both asks and offers: a router like this one.

@@ -4,7 +4,7 @@ use detect::{Internet, shown};
 
 use crate::decision::Notice;
 use crate::heard::{Gathered, Seen};
-use crate::port::{Former, Port};
+use crate::port::{Former, Port, Proof};
 use crate::role::Role;
 use crate::sort::Sort;
 
@@ -42,40 +42,37 @@ struct Out {
     why: String,
     /// How much they say.
     weight: u8,
-    /// PPPoE is for providers only.
-    pppoe: bool,
 }
 
 fn out(heard: &Gathered) -> Option<Out> {
     let look = heard.look.as_ref();
     let found = |internet| look.filter(|it| it.internet == internet);
     let from = |seen: &Seen| format!("{}{}", shown(seen.from), within(seen.tagged()));
-    let (why, weight, pppoe) = if let Some(seen) = heard.of(Sort::Pado) {
-        (format!("PPPoE is offered by {}", from(seen)), 85, true)
+    let (why, weight) = if let Some(seen) = heard.of(Sort::Pado) {
+        (format!("PPPoE is offered by {}", from(seen)), 85)
     } else if let Some(look) = found(Internet::Pppoe) {
-        (format!("PPPoE was offered{}", within(look.vlan)), 85, true)
+        (format!("PPPoE was offered{}", within(look.vlan)), 85)
     } else if let Some(seen) = heard.of(Sort::DhcpServer) {
         (
             format!("DHCP is answered by {}", from(seen)),
             second(heard, 75),
-            false,
         )
     } else if let Some(look) = found(Internet::Dhcp) {
         let who = look.servers.join(" and ");
         let weight = if look.gateway { 80 } else { 65 };
         let by = format!("DHCP was answered by {who}{}", within(look.vlan));
-        (by, second(heard, weight), false)
+        (by, second(heard, weight))
     } else if let Some(seen) = heard.of(Sort::RouterAdvertisement) {
         let why = format!("a router of IPv6 advertises itself, {}", from(seen));
-        (why, second(heard, 65), false)
+        (why, second(heard, 65))
     } else if let Some(seen) = heard.of(Sort::Dhcp6Server) {
         let why = format!("DHCPv6 is answered by {}", from(seen));
-        (why, second(heard, 65), false)
+        (why, second(heard, 65))
     } else {
         let look = found(Internet::Ipv6Only)?;
-        (format!("IPv6 was offered{}", within(look.vlan)), 70, false)
+        (format!("IPv6 was offered{}", within(look.vlan)), 70)
     };
-    Some(Out { why, weight, pppoe })
+    Some(Out { why, weight })
 }
 
 /// What a second sign adds, and a second server takes.
@@ -96,7 +93,7 @@ fn second(heard: &Gathered, weight: u8) -> u8 {
 /// What follows from what was heard.
 pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
     if let Some(own) = heard.looped(now) {
-        let confidence = [70, 80, 90, 99][own.frames.saturating_sub(1).min(3) as usize];
+        let confidence = [80, 90, 99][own.frames.saturating_sub(3).min(2) as usize];
         let why = format!("own frames come back{}", within(own.tagged()));
         let change = "Thirty seconds without own frames would end it";
         return verdict(Role::Loop, confidence, why, change);
@@ -116,7 +113,10 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
     }
     let out = out(heard);
     if let Some(border) = border(port, heard, out.as_ref()) {
-        return border;
+        return match of_lan(port) {
+            true => pretended(&border.why),
+            false => border,
+        };
     }
     if let Some(twin) = heard.twin() {
         let why = format!(
@@ -133,13 +133,22 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
         return verdict(Role::Unknown, weight, why, change);
     }
     let radio = radio(heard);
-    // What a laptop can pretend is no reason to take a port from the LAN.
-    let doubted = |out: &Out| port.own_dhcp && port.former != Former::Uplink && !out.pppoe;
     match (out, radio) {
-        (Some(out), radio) if !doubted(&out) => uplink(port, out, radio.is_some()),
+        (Some(out), radio) if !of_lan(port) => uplink(port, out, radio.is_some()),
         (_, Some(radio)) => radio,
         (out, None) => switch(port, heard).unwrap_or_else(|| client(port, heard, out)),
     }
+}
+
+/// Whether people of the LAN are at a port: what a laptop can pretend takes it from nobody.
+fn of_lan(port: &Port) -> bool {
+    port.former == Former::Lan || port.own_dhcp && port.former != Former::Uplink
+}
+
+fn pretended(why: &str) -> Verdict {
+    let why = format!("{why}, but a client can pretend that, and this port is the LAN's");
+    let change = "The administrator's choice, or a hello with the mesh's key, would change it";
+    verdict(Role::Client, 50, why, change)
 }
 
 fn uplink(port: &Port, out: Out, radio: bool) -> Verdict {
@@ -192,6 +201,15 @@ fn border(port: &Port, heard: &Gathered, out: Option<&Out>) -> Option<Verdict> {
         let why = "somebody says hello as weir does, and nothing is proven".into();
         return Some(verdict(Role::Border, 65, why, change));
     }
+    let said = heard.hello.as_ref().map(|(hello, _)| hello);
+    if let Some(hello) = said.filter(|it| it.proof == Proof::Awaited) {
+        let why = format!(
+            "the node {} says that it is of the same mesh, and does not prove it here: its hello \
+             was recorded, or it does not hear this router",
+            hello.node
+        );
+        return Some(verdict(Role::Border, 60, why, change));
+    }
     let why = "there is a weir node of another mesh, or one without its key".into();
     Some(verdict(Role::Border, 75, why, change))
 }
@@ -243,12 +261,7 @@ fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
 
 fn client(port: &Port, heard: &Gathered, out: Option<Out>) -> Verdict {
     if let Some(out) = out {
-        let why = format!(
-            "{}, but a client can pretend that, and this router serves DHCP here itself",
-            out.why
-        );
-        let change = "PPPoE would make it uplink, and so would the administrator's choice";
-        return verdict(Role::Client, 50, why, change);
+        return pretended(&out.why);
     }
     let change = "A server of DHCP or PPPoE would make it uplink, three stations a switch";
     let silent = heard
@@ -256,6 +269,8 @@ fn client(port: &Port, heard: &Gathered, out: Option<Out>) -> Verdict {
         .as_ref()
         .is_some_and(|it| it.internet == Internet::None || it.internet == Internet::Static);
     let more = if silent { 5 } else { 0 };
+    // Where nobody was asked, nobody could offer.
+    let but = if silent { ", and nobody offers" } else { "" };
     let less = if port.former == Former::Uplink { 10 } else { 0 };
     let alone = heard.says(|it| (it.station || it.telephone) && !it.router);
     if alone {
@@ -271,18 +286,21 @@ fn client(port: &Port, heard: &Gathered, out: Option<Out>) -> Verdict {
     ];
     if let Some((sort, seen)) = heard.any(&asks) {
         let (weight, what) = match sort {
-            Sort::Arp | Sort::Ip => (50 + more, "is there and offers nothing"),
+            Sort::Arp | Sort::Ip => (50 + more, "is there"),
             // So does a router of IPv4 that says nothing before it is asked.
-            Sort::RouterSolicitation => (50 + more, "asks for routers of IPv6, and nobody offers"),
-            _ => (55, "asks for addresses or a way out, and nobody offers"),
+            Sort::RouterSolicitation => (50 + more, "asks for routers of IPv6"),
+            _ => (55, "asks for addresses or a way out"),
         };
-        let why = format!("{}{} {what}", shown(seen.from), within(seen.tagged()));
+        let why = format!("{}{} {what}{but}", shown(seen.from), within(seen.tagged()));
         return verdict(Role::Client, weight - less, why, change);
     }
     let change = "Anything that is heard would change it";
     if silent {
-        let why = "nobody says anything, and nobody answered".into();
-        return verdict(Role::Unknown, 30, why, change);
+        let why = match heard.first() {
+            Some(_) => "nothing that was heard tells what it is for, and nobody answered",
+            None => "nobody says anything, and nobody answered",
+        };
+        return verdict(Role::Unknown, 30, why.into(), change);
     }
     let why = match heard.first() {
         Some(_) => "nothing that was heard tells what it is for",
@@ -293,34 +311,56 @@ fn client(port: &Port, heard: &Gathered, out: Option<Out>) -> Verdict {
 
 /// What people should see to.
 pub fn notices(port: &Port, heard: &Gathered) -> Vec<Notice> {
-    let lan = port.own_dhcp && port.former != Former::Uplink;
-    let mut all = Vec::new();
+    if !of_lan(port) {
+        return Vec::new();
+    }
     let look = heard.look.as_ref();
-    let found = look.filter(|it| it.internet == Internet::Dhcp);
-    let server = match (heard.of(Sort::DhcpServer), found) {
-        (Some(seen), _) => Some((shown(seen.from), seen.tagged())),
-        (None, Some(look)) => Some((look.servers.join(" and "), look.vlan)),
+    let found = |internet| look.filter(|it| it.internet == internet);
+    // By what was noted, else by what the look found.
+    let who = |sort, internet: Option<Internet>| match (heard.of(sort), internet.and_then(found)) {
+        (Some(seen), _) => Some(format!("{}{}", shown(seen.from), within(seen.tagged()))),
+        (None, Some(look)) => Some(format!(
+            "{}{}",
+            look.servers.join(" and "),
+            within(look.vlan)
+        )),
         (None, None) => None,
     };
-    if let Some((who, vlan)) = server.filter(|_| lan) {
-        let vlan = within(vlan);
-        all.push(Notice {
-            kind: "dhcp-server",
-            text: format!(
-                "Another DHCP server, {who}, answers{vlan} where this router serves DHCP itself"
-            ),
+    let kinds = [
+        (
+            "dhcp-server",
+            "A server of DHCP",
+            Sort::DhcpServer,
+            Some(Internet::Dhcp),
+        ),
+        (
+            "pppoe-server",
+            "A server of PPPoE",
+            Sort::Pado,
+            Some(Internet::Pppoe),
+        ),
+        (
+            "router-advertisement",
+            "A router of IPv6",
+            Sort::RouterAdvertisement,
+            None,
+        ),
+        ("mesh", "A node that speaks batman-adv", Sort::Batman, None),
+        ("mesh", "A node that speaks Babel", Sort::Babel, None),
+        (
+            "mesh",
+            "A node that speaks a routing protocol",
+            Sort::Routing,
+            None,
+        ),
+    ];
+    let told = kinds
+        .into_iter()
+        .filter_map(|(kind, what, sort, internet)| {
+            let who = who(sort, internet)?;
+            let comma = if who.is_empty() { "" } else { ", " };
+            let text = format!("{what}{comma}{who}, is at a port of the LAN");
+            Some(Notice { kind, text })
         });
-    }
-    if let Some(seen) = heard.of(Sort::RouterAdvertisement).filter(|_| lan) {
-        all.push(Notice {
-            kind: "router-advertisement",
-            text: format!(
-                "Another router of IPv6, {}, advertises itself{} where this router serves DHCP \
-                 itself",
-                shown(seen.from),
-                within(seen.tagged())
-            ),
-        });
-    }
-    all
+    told.collect()
 }

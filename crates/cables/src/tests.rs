@@ -112,6 +112,11 @@ impl Scene {
         self
     }
 
+    /// Own frames, as many as make a loop.
+    pub fn loops(self) -> Self {
+        (0..3).fold(self, |scene, _| scene.hear(Sort::Own, 0))
+    }
+
     pub fn tagged(mut self, sort: Sort, from: u8, vlan: u16) -> Self {
         frame(&mut self.noted, sort, mac(from), self.now, Some(vlan));
         self.cable.noted(&self.noted, self.now);

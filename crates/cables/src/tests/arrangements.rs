@@ -40,7 +40,7 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
         (
             "a modem at the LAN",
             at(LAN).hear(Sort::Pado, 1),
-            Role::Uplink,
+            Role::Client,
         ),
         (
             "a silent modem",
@@ -61,7 +61,7 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
         (
             "DHCP at a LAN without",
             bare().hear(Sort::DhcpServer, 1),
-            Role::Uplink,
+            Role::Client,
         ),
         (
             "DHCP at the LAN",
@@ -138,13 +138,30 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
                 .greets(true),
             Role::Mesh,
         ),
-        ("a stranger's node", at(LAN).greets(false), Role::Border),
+        ("a stranger's node", at(NEW).greets(false), Role::Border),
         (
             "a hello that nobody read",
-            at(LAN).hear(Sort::Hello, 1),
+            at(NEW).hear(Sort::Hello, 1),
             Role::Border,
         ),
-        ("batman-adv", at(LAN).hear(Sort::Batman, 1), Role::Border),
+        ("batman-adv", at(NEW).hear(Sort::Batman, 1), Role::Border),
+        (
+            "a laptop of the LAN that speaks batman-adv",
+            bare().hear(Sort::Batman, 1),
+            Role::Client,
+        ),
+        (
+            "a neighbour at the provider's line that asks",
+            at(NEW)
+                .hear(Sort::DhcpClient, 7)
+                .looks(Internet::Dhcp, true),
+            Role::Uplink,
+        ),
+        (
+            "a radio that says one frame back",
+            at(UP).hear(Sort::Own, 0).hear(Sort::Pado, 1),
+            Role::Uplink,
+        ),
         (
             "Babel and DHCP",
             at(NEW).hear(Sort::Babel, 1).hear(Sort::DhcpServer, 1),
@@ -218,10 +235,10 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
             at(LAN).announced("x", STATION),
             Role::Client,
         ),
-        ("a loop", at(LAN).hear(Sort::Own, 0), Role::Loop),
+        ("a loop", at(LAN).loops(), Role::Loop),
         (
             "a loop with all else",
-            at(UP).hear(Sort::Pado, 1).greets(true).hear(Sort::Own, 0),
+            at(UP).hear(Sort::Pado, 1).greets(true).loops(),
             Role::Loop,
         ),
         (
@@ -336,13 +353,13 @@ fn what_the_administrator_chose_and_comes_by_stays() {
                 ..port
             })
         }) {
-            let said = scene.hear(Sort::Own, 0).greets(true).passes(5000).says();
+            let said = scene.loops().greets(true).passes(5000).says();
             assert_eq!((said.role, said.held_by), (role, Some("administrator")));
         }
     }
     let own = Port {
         administrator: true,
-        ..port(LAN)
+        ..port(NEW)
     };
     let mut scene = Scene::of(own).hear(Sort::Pado, 1).passes(5000);
     let said = scene.says();
@@ -357,7 +374,7 @@ fn what_the_administrator_chose_and_comes_by_stays() {
     );
     assert!(!scene.cable.wants_look(scene.now));
     // When the connection goes elsewhere, what was heard counts.
-    scene.cable.facts(port(LAN));
+    scene.cable.facts(port(NEW));
     assert_eq!(scene.role(), Role::Uplink);
     assert_eq!(mac(1)[5], 1);
 }

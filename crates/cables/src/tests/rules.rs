@@ -71,7 +71,7 @@ proptest! {
             match event {
                 Event::Frame(sort, from, vlan) => {
                     frame(&mut noted, Sort::ALL[sort], mac(from), now, vlan);
-                    if up && Sort::ALL[sort] == Sort::Own {
+                    if up && Sort::ALL[sort] == Sort::Own && noted.of(Sort::Own).frames >= 3 {
                         own = Some(now);
                     }
                     cable.noted(&noted, now);
@@ -109,6 +109,8 @@ proptest! {
                 continue;
             }
             prop_assert!(said.role != Role::Mesh || proven);
+            let taken = matches!(said.role, Role::Uplink | Role::Border);
+            prop_assert!(!taken || port.former != Former::Lan, "{}", said.why);
             let loops = own.is_some_and(|at| now - at < 30_000);
             prop_assert!(said.role != Role::Loop || loops);
             let flaps = said.why.starts_with("The cable comes");

@@ -24,7 +24,7 @@ fn a_sure_sign_settles_for_half_a_second() {
 
 #[test]
 fn contrary_signs_that_come_together_are_weighed_together() {
-    let scene = Scene::new(Former::Lan).hear(Sort::Pado, 1).passes(400);
+    let scene = Scene::new(Former::None).hear(Sort::Pado, 1).passes(400);
     let mut scene = scene.hear(Sort::Batman, 2).passes(200);
     assert_eq!(scene.role(), Role::Border);
 }
@@ -77,9 +77,9 @@ fn no_look_where_it_is_known() {
     };
     let known = [
         Scene::of(held),
-        at().hear(Sort::Own, 0),
+        at().loops(),
         at().greets(true),
-        at().hear(Sort::Pado, 1),
+        Scene::new(Former::None).hear(Sort::Pado, 1),
         at().hear(Sort::DhcpClient, 1),
         at().hear(Sort::Bpdu, 1),
     ];
@@ -123,7 +123,7 @@ fn a_loop_is_at_once_and_lasts() {
     let mut scene = Scene::new(Former::Lan)
         .hear(Sort::DhcpClient, 1)
         .passes(4000);
-    scene = scene.hear(Sort::Own, 0);
+    scene = scene.loops();
     assert_eq!(scene.role(), Role::Loop);
     let few = scene.says().confidence;
     scene = scene.passes(10_000).hear(Sort::Own, 0).hear(Sort::Own, 0);
@@ -132,10 +132,7 @@ fn a_loop_is_at_once_and_lasts() {
     assert_eq!(scene.role(), Role::Loop);
     scene = scene.passes(100);
     assert_eq!(scene.role(), Role::Client);
-    assert_eq!(
-        Scene::new(Former::Lan).hear(Sort::Own, 0).role(),
-        Role::Loop
-    );
+    assert_eq!(Scene::new(Former::Lan).loops().role(), Role::Loop);
 }
 
 #[test]
@@ -153,7 +150,7 @@ fn what_was_heard_goes_with_the_link() {
 
 #[test]
 fn a_cable_that_comes_and_goes_is_unknown_until_it_held() {
-    let mut cable = Cable::new(port(Former::Lan));
+    let mut cable = Cable::new(port(Former::None));
     for time in 0..6 {
         cable.link(true, time * 2000);
         cable.link(false, time * 2000 + 1000);

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use ::cables::Role;
-use tracing::warn;
+use tracing::{error, warn};
 
 /// The longest file that is read, in bytes.
 const LONGEST: u64 = 64 * 1024;
@@ -20,26 +20,23 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// Reads it, and makes its folder. One that is not there says nothing; lines that say nothing are told in the log.
-    ///
-    /// # Errors
-    /// It cannot be read.
-    pub fn open(path: &Path) -> io::Result<Self> {
+    /// Reads it, and makes its folder. One that is not there says nothing; what cannot be read is
+    /// told in the log, and put aside: a router forwards all the same.
+    pub fn open(path: &Path) -> Self {
         if let Some(folder) = path.parent() {
             // Where it cannot be made, nothing was chosen, and a choice says why it is not kept.
             let _ = fs::create_dir_all(folder);
         }
+        let file = path.display();
+        let octets = read(path).unwrap_or_else(|error| {
+            let beside = path.with_extension("damaged");
+            let aside = fs::rename(path, &beside);
+            let where_to = if aside.is_ok() { beside.display().to_string() } else { String::new() };
+            error!(%error, where_to, "{file} cannot be read: what was chosen for ports is not known");
+            Vec::new()
+        });
         let mut chosen = BTreeMap::new();
-        let text = match fs::metadata(path) {
-            Ok(file) if file.len() > LONGEST => {
-                let what = format!("it has more than {LONGEST} bytes");
-                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-            }
-            Ok(_) => fs::read_to_string(path)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(error),
-        };
-        for (number, line) in text.lines().enumerate() {
+        for (number, line) in String::from_utf8_lossy(&octets).lines().enumerate() {
             match line
                 .split_once(' ')
                 .map(|(device, role)| (device, role.parse()))
@@ -47,13 +44,13 @@ impl Choices {
                 Some((device, Ok(role))) => drop(chosen.insert(device.to_owned(), role)),
                 _ if line.trim().is_empty() => {}
                 _ => {
-                    let (file, number) = (path.display(), number + 1);
+                    let number = number + 1;
                     warn!("{file}:{number}: a line is `DEVICE ROLE`; this one is left out");
                 }
             }
         }
         let path = path.to_owned();
-        Ok(Self { path, chosen })
+        Self { path, chosen }
     }
 
     /// The folder in which it is written.
@@ -82,6 +79,17 @@ impl Choices {
     }
 }
 
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Ok(file) if file.len() > LONGEST => {
+            let what = format!("it has more than {LONGEST} bytes");
+            Err(io::Error::new(io::ErrorKind::InvalidData, what))
+        }
+        found => found.and_then(|_| fs::read(path)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,7 +98,7 @@ mod tests {
     fn what_was_chosen_is_read_again() {
         let folder = std::env::temp_dir().join(format!("weir-cables-{}", std::process::id()));
         let path = folder.join("of/cables");
-        let mut choices = Choices::open(&path).expect("none yet");
+        let mut choices = Choices::open(&path);
         assert!(choices.chosen.is_empty());
         choices.chosen.insert("eth1".into(), Role::Mesh);
         choices.chosen.insert("lan.2".into(), Role::Client);
@@ -99,13 +107,19 @@ mod tests {
             fs::read_to_string(&path).expect("a file"),
             "eth1 mesh\nlan.2 client\n"
         );
-        let again = Choices::open(&path).expect("a file");
+        let again = Choices::open(&path);
         assert_eq!(again.chosen, choices.chosen);
         fs::write(&path, "eth1 mesh\n\neth2\neth3 king\neth4 loop\n").expect("a file");
-        let some = Choices::open(&path).expect("a file");
+        let some = Choices::open(&path);
         assert_eq!(some.chosen.keys().collect::<Vec<_>>(), ["eth1", "eth4"]);
         fs::write(&path, vec![b'x'; 70_000]).expect("a file");
-        assert!(Choices::open(&path).is_err());
+        assert!(Choices::open(&path).chosen.is_empty());
+        assert!(
+            path.with_extension("damaged").exists() && !path.exists(),
+            "put aside"
+        );
+        fs::write(&path, b"eth1 mesh\neth2 \xff\n").expect("a file");
+        assert_eq!(Choices::open(&path).chosen.len(), 1);
         fs::remove_dir_all(&folder).expect("to go");
     }
 }

@@ -192,7 +192,7 @@ fn print(told: &Cables, long: bool, output: &mut Output<'_>) -> io::Result<()> {
 
 /// What a port is for, in one word.
 fn role(cable: &Cable) -> Cell {
-    if !cable.link {
+    if cable.held_by.is_none() && !cable.link {
         return Cell::toned("no link", Tone::Dim);
     }
     if cable.decided.is_none() && cable.held_by.is_none() {

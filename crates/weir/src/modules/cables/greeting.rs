@@ -1,8 +1,10 @@
 //! Hellos: what is said at each port, and what those that are heard prove.
 
+use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use ::cables::hello::{Heard, MeshKey, NodeKey, Port, State};
 use ::cables::{Hello, Proof};
@@ -10,7 +12,7 @@ use kernel::Mac;
 use nix::errno::Errno;
 use nix::libc;
 use nix::sys::socket::{MsgFlags, SockFlag, send, setsockopt, sockopt};
-use tracing::debug;
+use tracing::{debug, warn};
 
 use super::config::Cables;
 use crate::Error;
@@ -51,13 +53,25 @@ impl Keys {
         let failed = |error: &dyn std::error::Error| Error::because(&what, error, hint);
         let secret = first_line(file).map_err(|error| failed(&error))?;
         let mesh = MeshKey::from_secret(&secret).map_err(|error| failed(&error))?;
-        let own = config.choices.with_extension("key");
+        private(file);
+        let mut own = config.choices.as_os_str().to_owned();
+        own.push(".key");
+        let own = PathBuf::from(own);
         let node = node(&own).map_err(|error| {
             let what = format!("the node's key in {} cannot be read or made", own.display());
             let hint = "see `choices` under [cables]; without the file, a new key is made";
             Error::because(&what, &error, hint)
         })?;
         Ok(Some(Self { mesh, node }))
+    }
+}
+
+/// Tells of a secret that others on this machine can read.
+fn private(file: &Path) {
+    let others = fs::metadata(file).is_ok_and(|it| it.mode() & 0o077 != 0);
+    if others {
+        let file = file.display();
+        warn!("others can read the mesh's secret: chmod 600 {file}");
     }
 }
 

@@ -58,8 +58,7 @@ struct Open {
 /// Makes it: nothing is attached yet.
 ///
 /// # Errors
-/// What somebody chose cannot be read: their ports would be taken for others. The same of the mesh's
-/// secret: other nodes would be taken for strangers.
+/// The mesh's secret cannot be read, or is none: other nodes would be taken for strangers.
 pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
     let config = setup.effective.of::<config::Cables>();
     let mode = match setup.wanted {
@@ -70,10 +69,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     if mode == Mode::Off {
         return Ok(Rc::new(running));
     }
-    let choices = Choices::open(&config.choices).map_err(|error| {
-        let what = format!("the choices in {} cannot be read", config.choices.display());
-        Error::because(&what, &error, "see `choices` under [cables]")
-    })?;
+    let choices = Choices::open(&config.choices);
     let keys = Keys::open(config)?;
     match Cables::load() {
         Ok(noting) => {
@@ -174,6 +170,12 @@ impl Module for Running {
                 "/v1/cables/{device}/set",
                 Who::User,
                 move |asked: Asked<(), CableRole>| match asked.body.role.parse() {
+                    Ok(role @ (Role::Loop | Role::Unknown)) => {
+                        let detail = format!("no port is for being {role}");
+                        let hint = "choose uplink, mesh, radio, client, border or switch";
+                        let problem = Problem::new(400, "no_role", detail, hint);
+                        Box::pin(async move { Err(problem) })
+                    }
                     Ok(role) => set.choose(&asked.parts[0], Some(role)),
                     Err(error) => {
                         let detail =

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ::cables::{Cable, Decision, Former, Heard, Noted, Port, Role};
+use ::cables::{Cable, Decision, Former, Heard, Noted, Port, Role, Sort};
 use datapath::cable::{self, Cables, Gate, Record};
 use kernel::{Link, Neighbour};
 use tracing::{info, warn};
@@ -267,9 +267,11 @@ impl Watched {
             && let Some(record) = noting.read(index)
         {
             // What a hello proves comes before that there was one.
+            // One with a tag is none: what follows goes without.
+            let plain = record.sorts[Sort::Hello as usize].vlan.is_none();
             let hello = match &mut self.greeter {
-                Some(greeter) => greeter.hear(&record.hello, own, now),
-                None => None,
+                Some(greeter) if plain => greeter.hear(&record.hello, own, now),
+                _ => None,
             };
             if let Some(hello) = hello {
                 self.cable.hello(&hello, now);
