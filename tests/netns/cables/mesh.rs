@@ -1,9 +1,10 @@
 //! Two nodes of a mesh and a cable between them: they know each other by the signed hello alone.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use answers::Cable;
+use cables::hello::{MeshKey, NodeKey, Port};
 use lab::namespace::wait_until;
 use lab::{Error, Lab, Offloads, Tap};
 use weir_tests::Weir;
@@ -145,6 +146,37 @@ fn a_hello_that_was_recorded_proves_nothing_after_the_cable_came_anew() -> Resul
         cable.evidence.iter().any(|it| it.kind == "hello"),
         "{cable:#?}"
     );
+    Ok(())
+}
+
+#[test]
+fn a_hello_with_a_tag_proves_nothing() -> Result<(), Error> {
+    const SECRET: &str = "the valley's long secret";
+    let nodes = Nodes::new([SECRET; 2])?;
+    let unexpected = |error| Error::Unexpected(format!("{error}"));
+    let mesh = MeshKey::from_secret(SECRET.as_bytes()).map_err(unexpected)?;
+    let node = NodeKey::from_seed([7; 32]).map_err(unexpected)?;
+    let own = [2, 0, 0, 0, 0, 7];
+    let mut wire = Tap::open(nodes.lab.node("hub")?, "north")?;
+    nodes.lab.node("hub")?.ip("link set north up")?;
+    let begin = Instant::now();
+    // A node that puts a tag on all it says, and later on nothing.
+    for (tag, limit) in [(&[0x81, 0, 0, 7][..], 8), (&[], 16)] {
+        let mut port = Port::new(Some(&mesh), &node, own, 0);
+        port.link([limit as u8; 16], 0);
+        while begin.elapsed() < Duration::from_secs(limit) {
+            let now = begin.elapsed().as_millis() as u64;
+            if let Some(frame) = wire.receive(Duration::from_millis(50))? {
+                port.heard(&frame, &[], now);
+            }
+            if let Some(mut frame) = port.due(now) {
+                frame.splice(12..12, tag.iter().copied());
+                wire.send(&frame)?;
+            }
+        }
+        let cable = decided(&nodes.weirs[0])?;
+        assert_eq!(cable.role == "mesh", tag.is_empty(), "{cable:#?}");
+    }
     Ok(())
 }
 
