@@ -53,14 +53,19 @@ fn out(heard: &Gathered) -> Option<Out> {
     } else if let Some(look) = found(Internet::Pppoe) {
         (format!("PPPoE was offered{}", within(look.vlan)), 85)
     } else if let Some(seen) = heard.of(Sort::DhcpServer) {
-        (
-            format!("DHCP is answered by {}", from(seen)),
-            second(heard, 75),
-        )
+        // A modem gives access to its own page that way.
+        let page = found(Internet::Dhcp).is_some_and(|look| !look.gateway);
+        let without = if page { ", without a router" } else { "" };
+        let why = format!("DHCP is answered by {}{without}", from(seen));
+        (why, second(heard, if page { 55 } else { 75 }))
     } else if let Some(look) = found(Internet::Dhcp) {
         let who = look.servers.join(" and ");
-        let weight = if look.gateway { 80 } else { 65 };
-        let by = format!("DHCP was answered by {who}{}", within(look.vlan));
+        let (weight, without) = match look.gateway {
+            true => (80, ""),
+            false => (55, ", without a router"),
+        };
+        let vlan = within(look.vlan);
+        let by = format!("DHCP was answered by {who}{vlan}{without}");
         (by, second(heard, weight))
     } else if let Some(seen) = heard.of(Sort::RouterAdvertisement) {
         let why = format!("a router of IPv6 advertises itself, {}", from(seen));

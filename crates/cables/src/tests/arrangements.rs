@@ -317,6 +317,17 @@ fn a_vlan_is_named_where_nothing_came_without_a_tag() {
 }
 
 #[test]
+fn a_modem_with_a_page_says_so() {
+    let scene = Scene::new(NEW).looks(Internet::Dhcp, false);
+    let mut scene = scene.hear(Sort::DhcpServer, 1);
+    let said = scene.says();
+    assert!(said.why.ends_with(", without a router."), "{}", said.why);
+    let mut other = Scene::new(NEW).looks(Internet::Dhcp, true);
+    other = other.hear(Sort::DhcpServer, 1);
+    assert!(said.confidence + 20 <= other.says().confidence);
+}
+
+#[test]
 fn an_uplink_by_a_radio_says_so() {
     let radio = Scene::new(NEW).announced("LBE-5AC-Gen2", WLAN | BRIDGE);
     let mut scene = radio.passes(1000);
