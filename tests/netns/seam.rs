@@ -197,9 +197,9 @@ const KNOWN: [&str; 2] = [
 ];
 
 /// What the binary is made of, each of those before it only: nothing imports from what comes after.
-const LAYERS: [&str; 11] = [
-    "output", "config", "log", "error", "command", "daemon", "check", "registry", "commands",
-    "modules", "lib",
+const LAYERS: [&str; 13] = [
+    "output", "config", "log", "error", "secret", "uplink", "command", "daemon", "check",
+    "registry", "commands", "modules", "lib",
 ];
 
 /// Lines that are code of the program: no comments, no tests.

@@ -13,6 +13,7 @@ pub mod modules;
 pub mod output;
 pub mod registry;
 mod secret;
+pub mod uplink;
 
 use std::process::ExitCode;
 

@@ -16,8 +16,8 @@ use tracing::{debug, warn};
 
 use super::config::Cables;
 use crate::Error;
-use crate::modules::setup::detect::speaker;
 use crate::secret::{first_line, seed};
+use crate::uplink::speaker;
 
 /// Past the queues, and the gate that keeps everything else from going out.
 #[derive(Clone, Copy, Debug)]

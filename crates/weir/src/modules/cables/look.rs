@@ -6,7 +6,7 @@ use std::thread;
 use ::detect::Suggestion;
 use tracing::warn;
 
-use crate::modules::setup::detect::{Look, run};
+use crate::uplink::{Look, run};
 
 /// For how long it listens for answers.
 const SECONDS: u64 = 4;

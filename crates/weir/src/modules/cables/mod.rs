@@ -22,11 +22,12 @@ use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
 use caps::Capability;
 use datapath::cable::Cables;
 use kernel::Event;
+use serde_json::Value;
 use tracing::error;
 
 use crate::Error;
+use crate::config::Effective;
 use crate::daemon::{Face, Module, Needs, Router, Setup};
-use crate::modules::page::config::Web;
 use crate::registry::{Command, Entry};
 use administrator::Administrator;
 use choices::Choices;
@@ -73,8 +74,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     let keys = Keys::open(config)?;
     match Cables::load() {
         Ok(noting) => {
-            let listen = &setup.effective.of::<Web>().listen;
-            let administrator = Administrator::new(listen.iter().map(SocketAddr::port));
+            let administrator = Administrator::new(page(setup.effective).into_iter());
             let wanted = config.ports.iter().map(|port| port.0.clone()).collect();
             let watch = Watch::new(noting, keys, wanted, choices.chosen.clone(), administrator);
             running.open = Some(RefCell::new(Open { watch, choices }));
@@ -82,6 +82,15 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
         Err(error) => error!(%error, "what comes in at ports cannot be noted"),
     }
     Ok(Rc::new(running))
+}
+
+/// The ports of weir's own page.
+fn page(effective: &Effective) -> Vec<u16> {
+    let all = effective.entries();
+    let listen = all.iter().find(|entry| entry.key == "web.listen");
+    let listen = listen.and_then(|entry| entry.value.as_array());
+    let port = |value: &Value| Some(value.as_str()?.parse::<SocketAddr>().ok()?.port());
+    listen.into_iter().flatten().filter_map(port).collect()
 }
 
 impl Running {
@@ -227,5 +236,17 @@ impl Module for Running {
         if self.open.is_some() {
             status.modules.push("cables".to_owned());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_own_port_is_one_that_administrators_come_by() {
+        let sections = crate::modules::all().sections();
+        let ports = page(&Effective::defaults(&sections));
+        assert_eq!(ports, [web::DEFAULT_LISTEN.port()]);
     }
 }

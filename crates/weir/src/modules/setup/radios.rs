@@ -11,7 +11,7 @@ use kernel::io::Nl80211;
 use kernel::nl80211::{Band, Wiphy};
 use tracing::debug;
 
-use super::detect::inside;
+use crate::uplink::inside;
 
 /// Where the kernel lists radios, each with a link to what it is part of.
 const CLASS: &str = "/sys/class/ieee80211";

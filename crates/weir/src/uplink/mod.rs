@@ -1,0 +1,186 @@
+//! What is at a port: the socket, the clock and the device of a [`Detection`].
+
+mod port;
+mod raised;
+mod socket;
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use ::detect::{Detection, Evidence, Network, Options, Suggestion};
+use nix::errno::Errno;
+
+use port::Port;
+pub use port::{devices, inside};
+use raised::Raised;
+use socket::Socket;
+pub use socket::speaker;
+
+use crate::Error;
+
+/// How long a link may take to come: of a device that is up already, and of one that was brought up
+/// just now, which has to agree on a speed first.
+const LINK: Duration = Duration::from_millis(1500);
+const NEW_LINK: Duration = Duration::from_secs(5);
+/// How often it is looked whether there is a link.
+const LOOK: Duration = Duration::from_millis(100);
+/// Frames that are read in a row before anything is sent.
+const IN_A_ROW: usize = 256;
+
+/// What was found at a port.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The port.
+    pub port: String,
+    /// What was heard, in its order.
+    pub evidence: Vec<Evidence>,
+    /// What follows from it.
+    pub suggestion: Suggestion,
+}
+
+/// Where to look, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<'a> {
+    /// The port.
+    pub port: &'a str,
+    /// The router's own networks.
+    pub lans: &'a [Network],
+    /// For how long it is listened, from the link on.
+    pub seconds: u64,
+    /// Nothing is asked in a VLAN that nobody was heard in.
+    pub untagged: bool,
+}
+
+/// Finds out what is at a port: asks and listens for so many seconds from the link on, or for less
+/// where all is said. What is heard is told as it comes.
+/// Needs CAP_NET_RAW, and CAP_NET_ADMIN where the port is down. Waits; not to be called from within
+/// an event loop.
+///
+/// # Errors
+/// There is no such port, it has no hardware address, or this process may not do that.
+pub fn run(look: Look<'_>, told: &mut dyn FnMut(&Evidence)) -> Result<Found, Error> {
+    let port = Port::find(look.port)?;
+    let mut seed = [0; 8];
+    let random = getrandom::fill(&mut seed);
+    random.map_err(|error| Error::because("no random numbers", &error, "try again"))?;
+    let socket = Socket::open(&port)?;
+    let raised = (!port.up).then(|| Raised::new(&port)).transpose()?;
+    let mut run = Run {
+        detection: Detection::new(Options {
+            mac: port.mac,
+            others: port.others.clone(),
+            link_local: port.link_local(),
+            lans: look.lans.to_vec(),
+            seed: u64::from_ne_bytes(seed),
+            untagged: look.untagged,
+        }),
+        begin: Instant::now(),
+        evidence: Vec::new(),
+        told,
+    };
+    for how in &port.uses {
+        run.detection.in_use(how, 0);
+    }
+    run.listen(
+        &port,
+        socket,
+        raised.as_ref(),
+        Duration::from_secs(look.seconds),
+    )?;
+    let suggestion = run.detection.suggestion();
+    Ok(Found {
+        port: port.name,
+        evidence: run.evidence,
+        suggestion,
+    })
+}
+
+struct Run<'a> {
+    detection: Detection,
+    begin: Instant,
+    evidence: Vec<Evidence>,
+    told: &'a mut dyn FnMut(&Evidence),
+}
+
+impl Run<'_> {
+    fn now(&self) -> u64 {
+        u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn tell(&mut self) {
+        for one in self.detection.news() {
+            (self.told)(&one);
+            self.evidence.push(one);
+        }
+    }
+
+    fn listen(
+        &mut self,
+        port: &Port,
+        mut socket: Socket,
+        raised: Option<&Raised>,
+        limit: Duration,
+    ) -> Result<(), Error> {
+        let patience = if raised.is_some() { NEW_LINK } else { LINK };
+        let mut end = self.begin + patience;
+        let mut linked = false;
+        let mut ear = None;
+        let mut look = self.begin;
+        while Instant::now() < end {
+            if raised.is_some_and(Raised::is_interrupted) {
+                return Err(Error::Code(130));
+            }
+            if Instant::now() >= look {
+                look = Instant::now() + LOOK;
+                let there = port.has_link();
+                if there && !linked {
+                    end = Instant::now() + limit;
+                }
+                linked |= there;
+                if linked {
+                    // Of a device that was down it comes with the link.
+                    if let Some(address) = port.link_local() {
+                        self.detection.link_local(address);
+                        ear = ear.or_else(|| port.ear(address));
+                    }
+                    self.detection.link(there, self.now());
+                }
+            }
+            self.tell();
+            for frame in self.detection.passed(self.now()) {
+                send(&socket, &frame, port)?;
+            }
+            for _ in 0..IN_A_ROW {
+                match socket.next() {
+                    Ok(Some(frame)) => self.detection.heard(frame, self.now()),
+                    Ok(None) => continue,
+                    Err(Errno::EAGAIN) => break,
+                    // The device went down, which is told as a link that went away.
+                    Err(Errno::ENETDOWN) => sleep(LOOK),
+                    Err(Errno::EINTR) => {}
+                    Err(error) => return Err(port.failed("cannot be listened at", error)),
+                }
+            }
+            self.tell();
+            if self.detection.is_settled(self.now()) {
+                break;
+            }
+            let wait = self.detection.wake(self.now()).map(Duration::from_millis);
+            let left = end.saturating_duration_since(Instant::now());
+            socket.wait(wait.unwrap_or(LOOK).min(LOOK).min(left));
+        }
+        if !linked {
+            self.detection.link(false, self.now());
+        }
+        self.tell();
+        Ok(())
+    }
+}
+
+/// A question that the device does not take now is asked again anyway.
+fn send(socket: &Socket, frame: &[u8], port: &Port) -> Result<(), Error> {
+    match socket.send(frame) {
+        Ok(()) | Err(Errno::EINTR | Errno::EAGAIN | Errno::ENOBUFS | Errno::ENETDOWN) => Ok(()),
+        Err(error) => Err(port.failed("cannot be sent by", error)),
+    }
+}
