@@ -30,9 +30,13 @@ impl Choices {
         let file = path.display();
         let octets = read(path).unwrap_or_else(|error| {
             let beside = path.with_extension("damaged");
-            let aside = fs::rename(path, &beside);
-            let where_to = if aside.is_ok() { beside.display().to_string() } else { String::new() };
-            error!(%error, where_to, "{file} cannot be read: what was chosen for ports is not known");
+            let kept = match fs::rename(path, &beside) {
+                Ok(()) => format!("it is {} now", beside.display()),
+                Err(error) => format!("nor put aside: {error}"),
+            };
+            error!(
+                "{file} cannot be read ({error}), {kept}: what was chosen for ports is not known"
+            );
             Vec::new()
         });
         let mut chosen = BTreeMap::new();

@@ -266,8 +266,8 @@ impl Watched {
         if self.listens
             && let Some(record) = noting.read(index)
         {
-            // What a hello proves comes before that there was one.
-            // One with a tag is none: what follows goes without.
+            // The hello first, as that one was noted makes a border where nothing is proven. One with
+            // a tag is none: the mesh's own frames have none.
             let plain = record.sorts[Sort::Hello as usize].vlan.is_none();
             let hello = match &mut self.greeter {
                 Some(greeter) if plain => greeter.hear(&record.hello, own, now),
