@@ -1,5 +1,7 @@
 //! What a router's ports are for.
 
+use api::Problem;
+use api::query::{self, Pairs, Query, number, unknown, wrong};
 use serde::{Deserialize, Serialize};
 
 /// All ports that are looked at.
@@ -32,6 +34,12 @@ pub struct Cable {
     pub held_by: Option<String>,
     /// What the port is used for now: `lan`, `uplink`, `mesh`, `none`.
     pub now: String,
+    /// Nothing passes, in or out: it is not known yet what it is for, or it is a loop.
+    #[serde(default)]
+    pub shut: bool,
+    /// Where it goes by itself, or why not, in a sentence.
+    #[serde(default)]
+    pub moving: Option<String>,
     /// Why it has this role, in a sentence.
     pub why: String,
     /// What would change it, in a sentence.
@@ -61,4 +69,65 @@ pub struct CableRole {
 
 impl api::Body for CableRole {
     const EXPECTED: &'static str = "a JSON object with \"role\"";
+}
+
+/// From which event on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CableEventsQuery {
+    /// Those with greater numbers.
+    pub after: u64,
+}
+
+impl Query for CableEventsQuery {
+    /// A parameter given twice counts the last time.
+    fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
+        let mut query = Self::default();
+        for (name, value) in pairs {
+            match name.as_str() {
+                "after" => {
+                    let number = number(value);
+                    query.after = number.ok_or_else(|| wrong(name, value, "a whole number"))?;
+                }
+                other => {
+                    return Err(unknown(
+                        "/v1/cables/events",
+                        other,
+                        "the parameter is after",
+                    ));
+                }
+            }
+        }
+        Ok(query)
+    }
+
+    fn to_query(&self) -> String {
+        query::encode([("after", Some(self.after.to_string()))])
+    }
+}
+
+/// What happened at ports.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CableEvents {
+    /// The number of the last one; they begin anew when weir does.
+    pub last: u64,
+    /// They, the oldest first: of 256 at most.
+    pub events: Vec<CableEvent>,
+}
+
+/// Something that happened at a port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CableEvent {
+    /// Its number.
+    pub number: u64,
+    /// When, in seconds since 1970.
+    pub when: u64,
+    /// The device.
+    pub device: String,
+    /// `link`, `role`, or of a port that goes somewhere `moved`, `kept`, `taken-back`, `refused`,
+    /// `later`.
+    pub kind: String,
+    /// `up` or `down`; the role; what it is to be used for.
+    pub value: String,
+    /// A sentence.
+    pub text: String,
 }

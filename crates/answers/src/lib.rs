@@ -66,7 +66,9 @@ mod setup;
 mod setup_detect;
 mod status;
 
-pub use cables::{Cable, CableEvidence, CableRole, Cables};
+pub use cables::{
+    Cable, CableEvent, CableEvents, CableEventsQuery, CableEvidence, CableRole, Cables,
+};
 pub use capture::{CaptureQuery, CaptureSide, CaptureSummary};
 pub use drops::{
     DropCounts, DropPrefix, DropRoutes, DropSet, DropState, Drops, LearnedDrop, LearnedDrops,
@@ -93,8 +95,9 @@ pub use portal::{
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use setup::{
     SetupChange, SetupChoices, SetupClient, SetupConfirm, SetupDifference, SetupDocument,
-    SetupDone, SetupJoin, SetupLine, SetupPlan, SetupReach, SetupRelease, SetupRevert, SetupRouter,
-    SetupStates, SetupStrength, SetupTunnel, SetupWay,
+    SetupDone, SetupJoin, SetupLine, SetupPlan, SetupPortUplink, SetupPortUse, SetupPortWish,
+    SetupPorts, SetupPortsWish, SetupReach, SetupRelease, SetupRevert, SetupRouter, SetupStates,
+    SetupStrength, SetupTunnel, SetupUplinkKind, SetupUse, SetupWay,
 };
 pub use setup_detect::{
     SetupDetails, SetupDetection, SetupEvidence, SetupInternet, SetupLan, SetupPort,

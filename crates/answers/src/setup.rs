@@ -245,3 +245,93 @@ pub struct SetupRevert {
 impl api::Body for SetupRevert {
     const EXPECTED: &'static str = "no body, or a JSON object with \"number\"";
 }
+
+/// What ports are used for, as the configuration has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupPorts {
+    /// The system whose configuration it is: `openwrt`, `libremesh`, `debian`…
+    pub system: String,
+    /// Every device that it uses, or that the board has a socket for.
+    pub ports: Vec<SetupPortUse>,
+}
+
+/// What a port is used for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupPortUse {
+    /// The device.
+    pub device: String,
+    /// What for.
+    pub used: SetupUse,
+    /// Weir gave it that use by itself, and nobody has changed it since.
+    pub by_weir: bool,
+}
+
+/// A use of a port.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SetupUse {
+    /// It is of the LAN.
+    Lan,
+    /// The Internet is there.
+    Uplink,
+    /// Another node of the mesh is there.
+    Mesh,
+    /// None.
+    #[default]
+    None,
+}
+
+/// How ports are to be used: all in one change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetupPortsWish {
+    /// Each port that is to change.
+    pub ports: Vec<SetupPortWish>,
+    /// What for, in a sentence.
+    pub why: String,
+    /// Seconds in which it has to be confirmed.
+    #[serde(default)]
+    pub within: Option<u64>,
+}
+
+impl api::Body for SetupPortsWish {
+    const EXPECTED: &'static str = "a JSON object with \"ports\" and \"why\"";
+}
+
+/// How a port is to be used.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetupPortWish {
+    /// The device.
+    pub device: String,
+    /// What for.
+    pub used: SetupUse,
+    /// Of the mesh: the number of the VXLAN that it goes through.
+    #[serde(default)]
+    pub vxlan: Option<u32>,
+    /// Of the uplink: what was found there.
+    #[serde(default)]
+    pub uplink: Option<SetupPortUplink>,
+}
+
+/// How the Internet is offered at a port.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetupPortUplink {
+    /// How.
+    pub kind: SetupUplinkKind,
+    /// The provider's VLAN.
+    #[serde(default)]
+    pub vlan: Option<u16>,
+}
+
+/// How the Internet is offered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SetupUplinkKind {
+    /// By DHCP.
+    #[default]
+    Dhcp,
+    /// By PPPoE.
+    Pppoe,
+}

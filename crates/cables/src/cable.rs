@@ -49,7 +49,7 @@ pub struct Cable {
     flaps: bool,
     /// From when on it is listened: the link, or the end of its coming and going.
     begin: u64,
-    heard: Gathered,
+    pub(crate) heard: Gathered,
     /// When a look was asked for.
     asked: Option<u64>,
     sure: Option<u64>,

@@ -292,6 +292,14 @@ impl Router {
         }
     }
 
+    /// Ends all proofs: something changed of which the kernel says nothing.
+    pub fn end_all_proofs(&mut self) {
+        if let Err(error) = self.path.bump() {
+            warn!(%error, "cannot end proofs: the kernel forwards everything");
+            self.path.disarm();
+        }
+    }
+
     /// Ends all proofs where something is over of which nothing tells; due whenever
     /// [`expiry::Keeper::wake`] says.
     pub fn expire(&mut self) {

@@ -10,7 +10,8 @@ pub const SECTIONS: [Section; 1] = [Section::of::<Cables>("cables")];
 table! {
     /// `[cables]`: what is at the other end of a cable, and what the port is for.
     Cables {
-        /// Find out what is plugged in: "suggest" tells, and changes nothing.
+        /// Find out what is plugged in: "suggest" tells, and changes nothing; "auto" moves ports
+        /// between LAN, uplink and mesh, too.
         Restart mode: Mode = Mode::Off;
         /// Ports that are looked at; none: every Ethernet socket of this machine.
         Restart ports: Vec<DeviceName> = Vec::new();
@@ -30,6 +31,8 @@ pub enum Mode {
     Off,
     /// They are, and what was found is told.
     Suggest,
+    /// It is also done.
+    Auto,
 }
 
 impl Mode {
@@ -38,9 +41,10 @@ impl Mode {
         match self {
             Self::Off => "off",
             Self::Suggest => "suggest",
+            Self::Auto => "auto",
         }
     }
 }
 
-words!(Mode, "\"off\" or \"suggest\" (\"auto\" is not there yet)",
-    "off" => Self::Off, "suggest" => Self::Suggest);
+words!(Mode, "\"off\", \"suggest\" or \"auto\"",
+    "off" => Self::Off, "suggest" => Self::Suggest, "auto" => Self::Auto);

@@ -4,19 +4,23 @@ mod administrator;
 mod choices;
 mod command;
 pub mod config;
+mod events;
 mod greeting;
 mod look;
 pub mod metrics;
+mod mover;
 mod ports;
 mod show;
 mod watch;
+mod watched;
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use ::cables::Role;
-use answers::{Cable, CableRole, Status};
+use answers::{Cable, CableEvents, CableEventsQuery, CableRole, Status};
 use api::metrics::Text;
 use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
 use caps::Capability;
@@ -76,7 +80,11 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
         Ok(noting) => {
             let administrator = Administrator::new(page(setup.effective).into_iter());
             let wanted = config.ports.iter().map(|port| port.0.clone()).collect();
-            let watch = Watch::new(noting, keys, wanted, choices.chosen.clone(), administrator);
+            let held = choices.chosen.clone();
+            let socket = (mode == Mode::Auto).then(|| changes(setup.effective));
+            let socket = socket.flatten();
+            let socket = socket.as_deref();
+            let watch = Watch::new(noting, keys, wanted, held, administrator, socket);
             running.open = Some(RefCell::new(Open { watch, choices }));
         }
         Err(error) => error!(%error, "what comes in at ports cannot be noted"),
@@ -93,6 +101,13 @@ fn page(effective: &Effective) -> Vec<u16> {
     listen.into_iter().flatten().filter_map(port).collect()
 }
 
+/// Where the process listens that may write the configuration.
+fn changes(effective: &Effective) -> Option<PathBuf> {
+    let all = effective.entries();
+    let socket = all.iter().find(|entry| entry.key == "setup.socket");
+    socket.and_then(|entry| Some(entry.value.as_str()?.into()))
+}
+
 impl Running {
     fn shown(&self) -> answers::Cables {
         let open = self.open.as_ref().map(RefCell::borrow_mut);
@@ -100,6 +115,11 @@ impl Running {
             mode: self.mode.word().to_owned(),
             cables: open.map_or_else(Vec::new, |mut open| show::all(&mut open.watch)),
         }
+    }
+
+    fn happened(&self, after: u64) -> CableEvents {
+        let open = self.open.as_ref().map(RefCell::borrow);
+        open.map_or_else(CableEvents::default, |open| open.watch.events.after(after))
     }
 
     /// Takes a choice, which holds once it is on the disk.
@@ -157,6 +177,14 @@ impl Running {
     }
 }
 
+/// A gate was shut. It is at TC, and XDP comes before that: what was proven when it was open would
+/// pass it. Behind it nothing is proven anew.
+fn end_proofs(shut: bool, router: &mut Router) {
+    if shut {
+        router.end_all_proofs();
+    }
+}
+
 impl Module for Running {
     fn needs(&self) -> Needs {
         match &self.open {
@@ -171,9 +199,14 @@ impl Module for Running {
     }
 
     fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
-        let (set, auto) = (Rc::clone(&self), Rc::clone(&self));
+        let (set, auto, told) = (Rc::clone(&self), Rc::clone(&self), Rc::clone(&self));
         vec![
             Route::get("/v1/cables", Who::User, move |()| Ok(self.shown())),
+            Route::get(
+                "/v1/cables/events",
+                Who::User,
+                move |asked: CableEventsQuery| Ok(told.happened(asked.after)),
+            ),
             Route::later(
                 Method::POST,
                 "/v1/cables/{device}/set",
@@ -205,7 +238,8 @@ impl Module for Running {
 
     fn tick(&self, router: &mut Router) {
         if let Some(open) = &self.open {
-            open.borrow_mut().watch.tick(router.core.links());
+            let shut = open.borrow_mut().watch.tick(router.core.links());
+            end_proofs(shut, router);
         }
     }
 
@@ -214,7 +248,10 @@ impl Module for Running {
         let watch = &mut open.borrow_mut().watch;
         match event {
             // A cable that is pulled is known before another is plugged in.
-            Event::Link(link) => watch.changed(link, router.core.links()),
+            Event::Link(link) => {
+                let shut = watch.changed(link, router.core.links());
+                end_proofs(shut, router);
+            }
             Event::LinkGone(index) => watch.gone(*index),
             Event::Fdb(told) => watch.administrator.station(told),
             _ => {}

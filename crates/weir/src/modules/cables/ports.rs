@@ -70,6 +70,44 @@ impl Doings {
         Self { leads_out, serves }
     }
 
+    /// Whether this machine serves addresses at all.
+    pub fn serves(&self) -> bool {
+        self.serves
+    }
+
+    /// Whether a port is used so in truth, by what stands upon it.
+    pub fn are<'a>(
+        &self,
+        device: &str,
+        to: Former,
+        links: impl Iterator<Item = &'a Link> + Clone,
+    ) -> bool {
+        let upon = upon(device);
+        let of_kind = |kind: &str| {
+            let mut upon = links.clone().filter(|link| upon.contains(&link.name));
+            upon.find(|link| link.kind == kind)
+        };
+        let in_mesh = |link: &Link| {
+            let master = links.clone().find(|other| Some(other.index) == link.master);
+            master.is_some_and(|master| master.kind == "batadv")
+        };
+        let mesh = of_kind("batadv").is_some() || of_kind("vxlan").is_some_and(in_mesh);
+        let lan = of_kind("bridge").is_some();
+        let dialled = || {
+            let mut dials = links.clone().filter(|link| link.kind == "ppp");
+            dials.any(|link| self.leads_out.contains(&link.name))
+        };
+        let leads_out = |device: &str| self.leads_out.contains(device);
+        match to {
+            Former::Lan => lan,
+            Former::Mesh => mesh,
+            Former::Uplink => {
+                leads_out(device) || upon.iter().any(|upper| leads_out(upper)) || dialled()
+            }
+            Former::None => !lan && !mesh && !leads_out(device),
+        }
+    }
+
     /// A port: what it is used for, among these devices.
     pub fn port<'a>(&self, link: &Link, links: impl Iterator<Item = &'a Link>) -> Port {
         let master = link.master;
@@ -88,6 +126,16 @@ impl Doings {
             held: None,
         }
     }
+}
+
+/// The devices that stand upon another (`upper_…` of sysfs, net/core/dev.c): a bridge, a VLAN, a
+/// VXLAN.
+fn upon(device: &str) -> BTreeSet<String> {
+    let folder = fs::read_dir(Path::new("/sys/class/net").join(device));
+    let names = folder.into_iter().flatten().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let upper = |name: String| name.strip_prefix("upper_").map(str::to_owned);
+    names.filter_map(upper).collect()
 }
 
 /// The word for what a port is used for.

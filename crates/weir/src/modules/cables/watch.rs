@@ -1,45 +1,20 @@
-//! The ports that are looked at: what the kernel side notes goes into the core, and what that wants
-//! is done.
+//! The ports that are looked at: which they are, what is known of them beforehand, and where they
+//! go.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use ::cables::{Cable, Decision, Former, Heard, Noted, Port, Role, Sort};
-use datapath::cable::{self, Cables, Gate, Record};
+use ::cables::{Decision, Former, Port, Role};
+use datapath::cable::Cables;
 use kernel::{Link, Neighbour};
 use tracing::{info, warn};
 
 use super::administrator::Administrator;
-use super::greeting::{Greeter, Keys};
-use super::look::Looking;
+use super::events::Events;
+use super::greeting::Keys;
+use super::mover::{Move, Mover, Told, Used};
 use super::ports::{Doings, is_socket};
-
-/// So long it is listened on after a decision, in milliseconds: what speaks against it comes late.
-const AFTERWARDS: u64 = 10_000;
-/// From then on it is listened for so long, once in so long.
-const AGAIN: u64 = 5_000;
-const EVERY: u64 = 60_000;
-
-/// Milliseconds of the clock by which the kernel side notes.
-fn now() -> u64 {
-    cable::now() / 1_000_000
-}
-
-/// A port.
-pub struct Watched {
-    /// Its name.
-    pub device: String,
-    /// Whether it has a link.
-    pub up: bool,
-    facts: Port,
-    /// What is known of it.
-    cable: Cable,
-    greeter: Option<Greeter>,
-    looking: Option<Looking>,
-    /// When it was decided, and what was told of it.
-    decided: Option<u64>,
-    told: Option<Role>,
-    listens: bool,
-}
+use super::watched::{Means, Watched, now};
 
 /// All of them.
 pub struct Watch {
@@ -55,16 +30,23 @@ pub struct Watch {
     pub administrator: Administrator,
     held: BTreeMap<String, Role>,
     own: Vec<kernel::Mac>,
+    /// Who moves ports; `None`: nobody does.
+    mover: Option<Mover>,
+    doings: Doings,
+    /// What happened.
+    pub events: Events,
 }
 
 impl Watch {
-    /// Nothing is looked at yet.
+    /// Nothing is looked at yet. Ports are moved where `socket` names who may write the
+    /// configuration.
     pub fn new(
         noting: Cables,
         keys: Option<Keys>,
         wanted: Vec<String>,
         held: BTreeMap<String, Role>,
         administrator: Administrator,
+        socket: Option<&Path>,
     ) -> Self {
         Self {
             noting,
@@ -75,11 +57,15 @@ impl Watch {
             administrator,
             held,
             own: Vec::new(),
+            mover: socket.map(Mover::new),
+            doings: Doings::default(),
+            events: Events::default(),
         }
     }
 
-    /// Time goes by, and devices may have come, gone or changed.
-    pub fn tick<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+    /// Time goes by, and devices may have come, gone or changed. Says whether a gate was shut that
+    /// was open: proofs of before must not pass it.
+    pub fn tick<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) -> bool {
         let own: Vec<kernel::Mac> = links.clone().filter_map(|link| link.mac).collect();
         if own != self.own {
             if let Err(error) = self.noting.own(&own) {
@@ -92,14 +78,80 @@ impl Watch {
         for index in gone {
             self.gone(index);
         }
+        let mut shut = false;
         for link in links.clone() {
-            self.changed(link, links.clone());
+            shut |= self.changed(link, links.clone());
         }
-        let now = now();
+        let (mut wanted, now) = (None::<Move>, now());
+        let uplink = self.uplink(links.clone());
         for (index, port) in &mut self.ports {
-            port.pass(*index, &mut self.noting, &self.own, now);
+            let was = port.is_shut();
+            let mut means = Means {
+                noting: &mut self.noting,
+                own: &self.own,
+                other_uplink: self.mover.as_ref().map(|_| {
+                    let uplink = uplink.as_deref();
+                    uplink.is_some_and(|uplink| uplink != port.device)
+                }),
+                now,
+            };
+            let wants = port.pass(*index, &mut means);
+            shut |= !was && port.is_shut();
+            // What frees a port comes first.
+            if let Some(wants) = wants
+                && wanted.as_ref().is_none_or(|it| it.to == Former::Uplink)
+            {
+                wanted = Some(wants);
+            }
+            let decision = port.decision(now);
+            if port.news(&decision) {
+                let (role, why) = (decision.role.word(), &decision.why);
+                info!("{}: {role}: {why}", port.device);
+                self.events.role(&port.device, decision.role, why);
+            }
         }
         self.noting.refresh();
+        self.step(wanted.as_ref(), now, links);
+        shut
+    }
+
+    /// The port that is the uplink, by the configuration, and has a link.
+    fn uplink<'a>(&self, mut links: impl Iterator<Item = &'a Link>) -> Option<String> {
+        let mover = self.mover.as_ref()?;
+        let is_uplink = |link: &&Link| {
+            let used = mover.used(&link.name);
+            link.up && used.is_some_and(|used| used.now == Former::Uplink)
+        };
+        links.find(is_uplink).map(|link| link.name.clone())
+    }
+
+    fn step<'a>(
+        &mut self,
+        wanted: Option<&Move>,
+        now: u64,
+        links: impl Iterator<Item = &'a Link> + Clone,
+    ) {
+        let Some(mover) = &mut self.mover else { return };
+        let doings = &self.doings;
+        let works = |wanted: &Move| doings.are(&wanted.device, wanted.to, links.clone());
+        let Some((wanted, told)) = mover.step(now, wanted, works) else {
+            return;
+        };
+        let mut ports = self.ports.values_mut();
+        let Some(port) = ports.find(|port| port.device == wanted.device) else {
+            return;
+        };
+        let again = matches!(told, Told::Later(_)) && port.moving().is_some();
+        port.told(wanted.to, &told);
+        let text = match (&told, port.moving()) {
+            (Told::Kept, _) => format!("It is kept {}", in_words(wanted.to)),
+            (_, Some((text, _))) => text,
+            (_, None) => return,
+        };
+        if !again {
+            info!("{}: {text}", wanted.device);
+            self.events.moved(&wanted.device, wanted.to, &told, &text);
+        }
     }
 
     /// A device is gone, or its number is another's now.
@@ -120,36 +172,54 @@ impl Watch {
             return;
         }
         self.administrator.look(neighbours, now());
-        let doings = Doings::read();
+        self.doings = Doings::read();
         for link in links.clone() {
-            let administrator = self.administrator.comes_by(link.index);
-            if let Some(watched) = self.ports.get_mut(&link.index) {
-                watched.learn(Port {
-                    administrator,
-                    held: watched.facts.held,
-                    ..doings.port(link, links.clone())
-                });
-            }
+            self.learn(link, links.clone());
         }
     }
 
-    /// A device is there, or changed.
-    pub fn changed<'a>(&mut self, link: &Link, links: impl Iterator<Item = &'a Link>) {
-        let administrator = self.administrator.comes_by(link.index);
-        let Some(watched) = self.ports.get_mut(&link.index) else {
-            return self.begin(link, links);
-        };
-        if watched.up == link.up {
+    /// What is known of a port beforehand.
+    fn learn<'a>(&mut self, link: &Link, links: impl Iterator<Item = &'a Link>) {
+        let Some(port) = self.ports.get_mut(&link.index) else {
             return;
+        };
+        let (facts, used) = known(&self.doings, self.mover.as_ref(), link, links);
+        let facts = Port {
+            administrator: self.administrator.comes_by(link.index),
+            held: port.held(),
+            ..facts
+        };
+        port.learn(facts, used);
+    }
+
+    /// A device is there, or changed. Says whether a gate was shut.
+    pub fn changed<'a>(
+        &mut self,
+        link: &Link,
+        links: impl Iterator<Item = &'a Link> + Clone,
+    ) -> bool {
+        let Some(port) = self.ports.get(&link.index) else {
+            self.begin(link, links);
+            return false;
+        };
+        if port.up == link.up {
+            return false;
         }
-        watched.learn(Port {
-            administrator,
-            held: watched.facts.held,
-            ..Doings::read().port(link, links)
-        });
-        watched.turn(link.up);
-        self.noting.clear(link.index);
-        self.noting.gate(link.index, Gate::Note);
+        self.doings = Doings::read();
+        self.learn(link, links);
+        let shut = self.mover.is_some();
+        if let Some(mover) = &mut self.mover {
+            mover.refresh();
+        }
+        self.turn(link, shut);
+        self.ports.get(&link.index).is_some_and(Watched::is_shut)
+    }
+
+    fn turn(&mut self, link: &Link, shut: bool) {
+        if let Some(port) = self.ports.get_mut(&link.index) {
+            port.turn(link.up, shut, &mut self.noting, link.index);
+            self.events.link(&port.device, link.up);
+        }
     }
 
     /// Looks at a device from now on, if it is a port.
@@ -166,24 +236,19 @@ impl Watch {
             self.others.insert(link.index, link.name.clone());
             return;
         }
+        self.doings = Doings::read();
+        let (facts, used) = known(&self.doings, self.mover.as_ref(), link, links);
         let facts = Port {
             held: self.held.get(&link.name).copied(),
-            ..Doings::read().port(link, links)
+            ..facts
         };
-        let mac = link.mac.unwrap_or_default();
-        let mut watched = Watched {
-            device: link.name.clone(),
-            up: false,
-            greeter: Greeter::new(self.keys.as_ref(), &link.name, mac),
-            cable: Cable::new(facts.clone()),
-            facts,
-            looking: None,
-            decided: None,
-            told: None,
-            listens: true,
-        };
-        watched.turn(link.up);
-        self.ports.insert(link.index, watched);
+        let mut port = Watched::new(link, facts.clone(), self.keys.as_ref());
+        port.learn(facts, used);
+        self.ports.insert(link.index, port);
+        // Weir may have been started anew: what is used already is not cut off.
+        let known = self.mover.as_ref().and_then(|mover| mover.used(&link.name));
+        let shut = known.is_some_and(|known| known.now == Former::None);
+        self.turn(link, shut);
     }
 
     fn wants(&self, link: &Link) -> bool {
@@ -197,7 +262,7 @@ impl Watch {
     pub fn shown(&mut self) -> Vec<(&Watched, Decision)> {
         let now = now();
         let all = self.ports.values_mut().map(|port| {
-            let decision = port.cable.decision(now);
+            let decision = port.decision(now);
             (&*port, decision)
         });
         let mut all: Vec<_> = all.collect();
@@ -224,107 +289,30 @@ impl Watch {
     }
 }
 
-impl Watched {
-    /// What it is used for.
-    pub fn former(&self) -> Former {
-        self.facts.former
-    }
-
-    /// What somebody chose.
-    fn hold(&mut self, role: Option<Role>) {
-        self.learn(Port {
-            held: role,
-            ..self.facts.clone()
-        });
-    }
-
-    /// What is known of it beforehand.
-    fn learn(&mut self, port: Port) {
-        if port != self.facts {
-            self.cable.facts(port.clone());
-            self.facts = port;
-        }
-    }
-
-    /// The link came, or went.
-    fn turn(&mut self, up: bool) {
-        self.up = up;
-        let now = now();
-        self.cable.link(up, now);
-        if let Some(greeter) = &mut self.greeter {
-            greeter.link(up, now);
-        }
-        self.looking = None;
-        self.decided = None;
-        self.listens = true;
-    }
-
-    fn pass(&mut self, index: u32, noting: &mut Cables, own: &[kernel::Mac], now: u64) {
-        if !self.up {
-            return;
-        }
-        if self.listens
-            && let Some(record) = noting.read(index)
-        {
-            // The hello first, as that one was noted makes a border where nothing is proven. One with
-            // a tag is none: the mesh's own frames have none.
-            let plain = record.sorts[Sort::Hello as usize].vlan.is_none();
-            let hello = match &mut self.greeter {
-                Some(greeter) if plain => greeter.hear(&record.hello, own, now),
-                _ => None,
-            };
-            if let Some(hello) = hello {
-                self.cable.hello(&hello, now);
-            }
-            self.cable.noted(&noted(&record), now);
-        }
-        if let Some(greeter) = &mut self.greeter {
-            greeter.speak(now);
-        }
-        if let Some(over) = self.looking.as_ref().and_then(Looking::over) {
-            self.looking = None;
-            if let Some(suggestion) = over {
-                self.cable.looked(&suggestion, now);
-            }
-        }
-        if self.looking.is_none() && self.cable.wants_look(now) {
-            self.looking = Some(Looking::begin(&self.device));
-        }
-        let decision = self.cable.decision(now);
-        if decision.decided.is_some() {
-            self.decided.get_or_insert(now);
-            if self.told != Some(decision.role) {
-                self.told = Some(decision.role);
-                let (role, why) = (decision.role.word(), &decision.why);
-                info!("{}: {role}: {why}", self.device);
-            }
-        }
-        let listens = self.decided.is_none_or(|decided| {
-            let since = now.saturating_sub(decided);
-            since < AFTERWARDS || since % EVERY < AGAIN
-        });
-        if listens != self.listens {
-            self.listens = listens;
-            noting.gate(index, if listens { Gate::Note } else { Gate::Idle });
-        }
-    }
+/// What is known of a port without listening: as the configuration has it, or else as it is used in
+/// truth.
+fn known<'a>(
+    doings: &Doings,
+    mover: Option<&Mover>,
+    link: &Link,
+    links: impl Iterator<Item = &'a Link>,
+) -> (Port, Used) {
+    let mut port = doings.port(link, links);
+    let used = mover.and_then(|mover| mover.used(&link.name));
+    let used = used.unwrap_or(Used {
+        now: port.former,
+        by_itself: false,
+    });
+    port.former = used.now;
+    port.own_dhcp = doings.serves();
+    (port, used)
 }
 
-/// As the core reads it: nanoseconds become milliseconds.
-fn noted(record: &Record) -> Noted {
-    Noted {
-        sorts: record.sorts.map(|sort| Heard {
-            frames: sort.frames,
-            last: sort.last / 1_000_000,
-            from: sort.from,
-            vlan: sort.vlan,
-        }),
-        stations: record.stations.clone(),
-        more_stations: record.more_stations,
-        vlans: record.vlans.clone(),
-        lldp: record.lldp.clone(),
-        cdp: record.cdp.clone(),
-        mndp: record.mndp.clone(),
-        hello: record.hello.clone(),
+fn in_words(to: Former) -> &'static str {
+    match to {
+        Former::Lan => "in the LAN",
+        Former::Uplink => "as the uplink",
+        Former::Mesh => "in the mesh",
+        Former::None => "out of everything",
     }
 }

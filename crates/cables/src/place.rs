@@ -1,0 +1,130 @@
+//! Where a port goes: what may be done by itself, by what the port is for.
+//!
+//! Nothing that is only heard takes a port from the LAN, or an uplink from its use: what goes wrong
+//! here cuts people off, or lets a provider's network into theirs.
+
+use detect::Internet;
+
+use crate::cable::Cable;
+use crate::decision::Decision;
+use crate::port::Former;
+use crate::role::Role;
+use crate::sort::Sort;
+
+/// What a router knows of a port, and of its other ports.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// What the configuration has the port as.
+    pub now: Former,
+    /// It is so by an earlier decision, and no person's.
+    pub by_itself: bool,
+    /// Another port is the uplink, and has a link.
+    pub other_uplink: bool,
+}
+
+/// Where a port goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// It is not known yet.
+    Awaited,
+    /// Nowhere; and why, where somebody could ask.
+    Stays(Option<&'static str>),
+    /// It is to be used so.
+    Goes(Former),
+    /// Nothing is to pass, in or out.
+    Apart,
+}
+
+/// How the Internet is offered at a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// By PPPoE; else by DHCP, or by IPv6 alone.
+    pub pppoe: bool,
+    /// In this VLAN alone.
+    pub vlan: Option<u16>,
+}
+
+/// Signs of a way to the Internet.
+const OFFERS: [Sort; 4] = [
+    Sort::Pado,
+    Sort::DhcpServer,
+    Sort::Dhcp6Server,
+    Sort::RouterAdvertisement,
+];
+
+impl Cable {
+    /// How the Internet is offered, if it is.
+    pub fn offer(&self) -> Option<Offer> {
+        let look = self.heard.look.as_ref();
+        let found = look.filter(|it| !matches!(it.internet, Internet::None | Internet::Static));
+        if let Some((sort, seen)) = self.heard.any(&OFFERS) {
+            let dialled = found.is_some_and(|it| it.internet == Internet::Pppoe);
+            let pppoe = sort == Sort::Pado || dialled;
+            let vlan = seen.tagged();
+            return Some(Offer { pppoe, vlan });
+        }
+        found.map(|look| Offer {
+            pppoe: look.internet == Internet::Pppoe,
+            vlan: look.vlan,
+        })
+    }
+
+    /// Where the port goes by what was decided.
+    pub fn place(&self, decision: &Decision, around: Around) -> Place {
+        match decision.held_by {
+            Some("administrator") => return chosen(decision.role, around.now),
+            Some(_) => return Place::Stays(None),
+            None if decision.decided.is_none() => return Place::Awaited,
+            None => {}
+        }
+        let now = around.now;
+        let by_itself = around.by_itself || now == Former::None;
+        match decision.role {
+            Role::Loop => Place::Apart,
+            Role::Mesh if now == Former::Uplink && self.offer().is_some() => Place::Stays(Some(
+                "it stays the uplink, as the Internet is offered there too",
+            )),
+            Role::Mesh => goes(Former::Mesh, now),
+            Role::Uplink if now == Former::Uplink => Place::Stays(None),
+            Role::Uplink if around.other_uplink => {
+                Place::Stays(Some("it stays as it is, as another port is the uplink"))
+            }
+            Role::Uplink if by_itself => Place::Goes(Former::Uplink),
+            Role::Client | Role::Switch if now == Former::Lan => Place::Stays(None),
+            Role::Client | Role::Switch if now == Former::Uplink => Place::Stays(Some(
+                "it stays the uplink, as a provider's line can look like that",
+            )),
+            // Neighbours at a provider's line send all sorts of things.
+            Role::Client | Role::Switch if by_itself && self.asks() => Place::Goes(Former::Lan),
+            Role::Client | Role::Switch => Place::Stays(Some(
+                "it stays as it is, as nobody there has asked for an address",
+            )),
+            Role::Border if around.by_itself && now != Former::Uplink => goes(Former::None, now),
+            Role::Uplink | Role::Border | Role::Radio | Role::Unknown => Place::Stays(None),
+        }
+    }
+
+    /// Whether somebody asked for an address, and nobody offers one.
+    fn asks(&self) -> bool {
+        self.heard.of(Sort::DhcpClient).is_some() && self.offer().is_none()
+    }
+}
+
+/// Where the administrator's choice takes a port.
+fn chosen(role: Role, now: Former) -> Place {
+    match role {
+        Role::Uplink => goes(Former::Uplink, now),
+        Role::Mesh => goes(Former::Mesh, now),
+        Role::Client | Role::Switch => goes(Former::Lan, now),
+        Role::Border => goes(Former::None, now),
+        // What is behind a radio is not said by that.
+        Role::Radio | Role::Loop | Role::Unknown => Place::Stays(None),
+    }
+}
+
+fn goes(to: Former, now: Former) -> Place {
+    match to == now {
+        true => Place::Stays(None),
+        false => Place::Goes(to),
+    }
+}

@@ -1,0 +1,176 @@
+//! Where ports go by themselves, and where nothing takes them.
+
+use super::{frame, hello, look, mac, port};
+use crate::{Around, Cable, Former, Noted, Offer, Place, Port, Role, Sort};
+use detect::Internet;
+
+/// A port at which these were heard, asked at and decided.
+fn heard(port: Port, sorts: &[Sort], found: Option<Internet>) -> Cable {
+    let mut cable = Cable::new(port);
+    cable.link(true, 0);
+    let mut noted = Noted::default();
+    for sort in sorts {
+        for _ in 0..3 {
+            frame(&mut noted, *sort, mac(7), 100, None);
+        }
+    }
+    cable.noted(&noted, 150);
+    if let Some(internet) = found {
+        cable.wants_look(2100);
+        cable.looked(&look(internet, true), 4000);
+    }
+    cable
+}
+
+fn place(cable: &mut Cable, around: Around) -> Place {
+    let decision = cable.decision(20_000);
+    cable.place(&decision, around)
+}
+
+fn by_person(now: Former) -> Around {
+    Around {
+        now,
+        ..Around::default()
+    }
+}
+
+fn by_itself(now: Former) -> Around {
+    Around {
+        by_itself: true,
+        ..by_person(now)
+    }
+}
+
+const LAPTOP: [Sort; 2] = [Sort::DhcpClient, Sort::Arp];
+
+#[test]
+fn a_port_that_is_used_for_nothing_goes_where_it_belongs() {
+    let free = port(Former::None);
+    let mut isp = heard(free.clone(), &[Sort::Pado], None);
+    let goes = Place::Goes(Former::Uplink);
+    assert_eq!(place(&mut isp, Around::default()), goes);
+    let offer = isp.offer().expect("an offer");
+    assert_eq!((offer.pppoe, offer.vlan), (true, None));
+    let second = Around {
+        other_uplink: true,
+        ..Around::default()
+    };
+    assert!(matches!(place(&mut isp, second), Place::Stays(Some(_))));
+    let mut laptop = heard(free.clone(), &LAPTOP, Some(Internet::None));
+    let goes = Place::Goes(Former::Lan);
+    assert_eq!(place(&mut laptop, Around::default()), goes);
+    // Neighbours at a provider's line: nobody asks this router for anything.
+    let mut line = heard(free.clone(), &[Sort::Arp], Some(Internet::Static));
+    assert!(matches!(
+        place(&mut line, Around::default()),
+        Place::Stays(Some(_))
+    ));
+    let mut node = heard(free, &[], None);
+    node.hello(&hello(true), 200);
+    assert_eq!(
+        place(&mut node, Around::default()),
+        Place::Goes(Former::Mesh)
+    );
+}
+
+#[test]
+fn what_people_made_is_taken_by_a_proof_alone() {
+    for (now, sorts) in [
+        (Former::Lan, &[Sort::Pado, Sort::DhcpServer][..]),
+        (Former::Lan, &[Sort::Batman]),
+        (Former::Uplink, &LAPTOP),
+        (Former::Mesh, &LAPTOP),
+        (Former::Mesh, &[Sort::Pado]),
+    ] {
+        let mut cable = heard(port(now), sorts, Some(Internet::None));
+        let stays = place(&mut cable, by_person(now));
+        assert!(matches!(stays, Place::Stays(_)), "{now:?}: {stays:?}");
+        cable.hello(&hello(true), 20_000);
+        let proven = place(&mut cable, by_person(now));
+        let expected = match now {
+            Former::Mesh => Place::Stays(None),
+            _ => Place::Goes(Former::Mesh),
+        };
+        assert_eq!(proven, expected, "{now:?}, {sorts:?}");
+    }
+}
+
+#[test]
+fn an_uplink_with_the_internet_is_not_taken_by_a_neighbour_on_the_same_wire() {
+    let mut both = heard(port(Former::Uplink), &[Sort::DhcpServer], None);
+    both.hello(&hello(true), 200);
+    assert_eq!(both.decision(20_000).role, Role::Mesh);
+    for around in [by_person(Former::Uplink), by_itself(Former::Uplink)] {
+        assert!(matches!(place(&mut both, around), Place::Stays(Some(_))));
+    }
+}
+
+#[test]
+fn what_weir_did_itself_it_undoes() {
+    // A port that it gave to the LAN is judged as one of nothing when a cable comes anew.
+    let mut isp = heard(port(Former::None), &[Sort::Pado], None);
+    let goes = Place::Goes(Former::Uplink);
+    assert_eq!(place(&mut isp, by_itself(Former::Lan)), goes);
+    assert_eq!(place(&mut isp, by_itself(Former::Mesh)), goes);
+    let mut laptop = heard(port(Former::Mesh), &LAPTOP, Some(Internet::None));
+    let goes = Place::Goes(Former::Lan);
+    assert_eq!(place(&mut laptop, by_itself(Former::Mesh)), goes);
+    let mut line = heard(port(Former::Uplink), &LAPTOP, Some(Internet::None));
+    let stays = place(&mut line, by_itself(Former::Uplink));
+    assert!(matches!(stays, Place::Stays(Some(_))), "{stays:?}");
+    let mut border = heard(port(Former::None), &[Sort::Batman], None);
+    let goes = Place::Goes(Former::None);
+    assert_eq!(place(&mut border, by_itself(Former::Lan)), goes);
+}
+
+#[test]
+fn a_loop_is_kept_apart_and_who_is_held_is_not() {
+    let mut looped = heard(port(Former::Lan), &[Sort::Own], None);
+    assert_eq!(place(&mut looped, by_person(Former::Lan)), Place::Apart);
+    looped.facts(Port {
+        administrator: true,
+        ..port(Former::Lan)
+    });
+    assert_eq!(
+        place(&mut looped, by_person(Former::Lan)),
+        Place::Stays(None)
+    );
+    for (role, to) in [
+        (Role::Uplink, Former::Uplink),
+        (Role::Mesh, Former::Mesh),
+        (Role::Client, Former::Lan),
+        (Role::Switch, Former::Lan),
+        (Role::Border, Former::None),
+    ] {
+        for now in [Former::None, Former::Lan, Former::Uplink, Former::Mesh] {
+            let held = Port {
+                held: Some(role),
+                ..port(now)
+            };
+            let mut cable = heard(held, &LAPTOP, None);
+            let expected = match to == now {
+                true => Place::Stays(None),
+                false => Place::Goes(to),
+            };
+            assert_eq!(place(&mut cable, by_person(now)), expected);
+        }
+    }
+    let mut silent = Cable::new(port(Former::None));
+    silent.link(true, 0);
+    let decision = silent.decision(500);
+    assert_eq!(silent.place(&decision, Around::default()), Place::Awaited);
+}
+
+#[test]
+fn an_offer_in_a_vlan_says_so() {
+    let mut cable = Cable::new(port(Former::None));
+    cable.link(true, 0);
+    let mut noted = Noted::default();
+    frame(&mut noted, Sort::DhcpServer, mac(7), 100, Some(7));
+    cable.noted(&noted, 150);
+    let expected = Offer {
+        pppoe: false,
+        vlan: Some(7),
+    };
+    assert_eq!(cable.offer(), Some(expected));
+}

@@ -1,0 +1,326 @@
+//! A port that is looked at: what was noted goes into the core, and what that wants is done.
+
+use ::cables::{Around, Cable, Decision, Former, Heard, Noted, Place, Port, Role, Sort};
+use datapath::cable::{self, Cables, Gate, Record};
+use kernel::{Link, Mac};
+
+use super::greeting::{Greeter, Keys};
+use super::look::Looking;
+use super::mover::{Move, Told, Used};
+
+/// So long it is listened on after a decision, in milliseconds: what speaks against it comes late.
+const AFTERWARDS: u64 = 10_000;
+/// From then on it is listened for so long, once in so long.
+const AGAIN: u64 = 5_000;
+const EVERY: u64 = 60_000;
+
+/// Milliseconds of the clock by which the kernel side notes.
+pub fn now() -> u64 {
+    cable::now() / 1_000_000
+}
+
+/// What a port is looked at with.
+pub struct Means<'a> {
+    pub noting: &'a mut Cables,
+    pub own: &'a [Mac],
+    /// Another port is the uplink, and has a link; `None`: ports are not moved.
+    pub other_uplink: Option<bool>,
+    pub now: u64,
+}
+
+/// What became of where it goes, with this link.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Moved {
+    #[default]
+    Not,
+    /// It is under way.
+    Made(Former),
+    Kept,
+    /// It is not tried again.
+    Refused(Former, String),
+    /// It is.
+    Later(String),
+}
+
+/// A port.
+pub struct Watched {
+    /// Its name.
+    pub device: String,
+    /// Whether it has a link.
+    pub up: bool,
+    facts: Port,
+    /// As the configuration has it.
+    used: Used,
+    /// What is known of it.
+    cable: Cable,
+    greeter: Option<Greeter>,
+    looking: Option<Looking>,
+    /// When it was decided, and what was told of it.
+    decided: Option<u64>,
+    told: Option<Role>,
+    /// Nothing is to pass before it is decided what the port is for.
+    waits: bool,
+    /// It was decided, with this link, that people of the LAN are there.
+    of_lan: bool,
+    moved: Moved,
+    stays: Option<&'static str>,
+    gate: Gate,
+}
+
+impl Watched {
+    /// A port without a link.
+    pub fn new(link: &Link, facts: Port, keys: Option<&Keys>) -> Self {
+        let mac = link.mac.unwrap_or_default();
+        Self {
+            device: link.name.clone(),
+            up: false,
+            greeter: Greeter::new(keys, &link.name, mac),
+            cable: Cable::new(facts.clone()),
+            used: Used {
+                now: facts.former,
+                by_itself: false,
+            },
+            facts,
+            looking: None,
+            decided: None,
+            told: None,
+            waits: false,
+            of_lan: false,
+            moved: Moved::Not,
+            stays: None,
+            gate: Gate::Note,
+        }
+    }
+
+    /// What it is used for.
+    pub fn used(&self) -> Former {
+        self.used.now
+    }
+
+    /// Whether nothing passes.
+    pub fn is_shut(&self) -> bool {
+        self.up && self.gate == Gate::Shut
+    }
+
+    /// What is known of it now.
+    pub fn decision(&mut self, now: u64) -> Decision {
+        self.cable.decision(now)
+    }
+
+    /// What became of where it goes, in a sentence, and whether somebody should see to it.
+    pub fn moving(&self) -> Option<(String, bool)> {
+        let as_what = |to: &Former| match to {
+            Former::Lan => "of the LAN",
+            Former::Uplink => "the uplink",
+            Former::Mesh => "of the mesh",
+            Former::None => "used for nothing",
+        };
+        match &self.moved {
+            Moved::Made(to) => {
+                let text = format!("It is made {}, and kept so once that works", as_what(to));
+                Some((text, false))
+            }
+            Moved::Refused(to, why) => {
+                Some((format!("It cannot be made {}: {why}", as_what(to)), true))
+            }
+            Moved::Later(why) => Some((format!("It cannot be moved yet: {why}"), true)),
+            Moved::Not | Moved::Kept => {
+                let text = self.stays.map(|why| {
+                    let rest = why.strip_prefix("it").unwrap_or(why);
+                    format!("It{rest}")
+                });
+                text.map(|text| (text, false))
+            }
+        }
+    }
+
+    /// What somebody chose.
+    pub fn hold(&mut self, role: Option<Role>) {
+        self.moved = Moved::Not;
+        let facts = Port {
+            held: role,
+            ..self.facts.clone()
+        };
+        self.learn(facts, self.used);
+    }
+
+    /// What is known of it beforehand. What weir itself gave to the LAN is judged as a port of
+    /// nothing until it is known that people of the LAN are there again: any cable may have come.
+    pub fn learn(&mut self, mut facts: Port, used: Used) {
+        self.used = used;
+        if used.by_itself && used.now == Former::Lan && !self.of_lan {
+            facts.former = Former::None;
+        }
+        facts.own_dhcp &= facts.former == Former::Lan;
+        if facts != self.facts {
+            self.cable.facts(facts.clone());
+            self.facts = facts;
+        }
+    }
+
+    /// What somebody chose, if somebody did.
+    pub fn held(&self) -> Option<Role> {
+        self.facts.held
+    }
+
+    /// The link came, or went; nothing is to pass until it is decided what for, if `shut`.
+    pub fn turn(&mut self, up: bool, shut: bool, noting: &mut Cables, index: u32) {
+        self.up = up;
+        let now = now();
+        self.cable.link(up, now);
+        if let Some(greeter) = &mut self.greeter {
+            greeter.link(up, now);
+        }
+        self.looking = None;
+        self.decided = None;
+        self.of_lan = false;
+        self.moved = Moved::Not;
+        self.stays = None;
+        self.waits = up && shut && self.facts.held.is_none() && !self.facts.administrator;
+        self.gate = match self.waits {
+            true => Gate::Shut,
+            false => Gate::Note,
+        };
+        noting.clear(index);
+        noting.gate(index, self.gate);
+    }
+
+    /// Time goes by. Gives what the port is to be used for, where that is not so yet.
+    pub fn pass(&mut self, index: u32, means: &mut Means<'_>) -> Option<Move> {
+        if !self.up {
+            return None;
+        }
+        let now = means.now;
+        self.listen(index, means);
+        if let Some(over) = self.looking.as_ref().and_then(Looking::over) {
+            self.looking = None;
+            if let Some(suggestion) = over {
+                self.cable.looked(&suggestion, now);
+            }
+        }
+        if self.looking.is_none() && self.cable.wants_look(now) {
+            self.looking = Some(Looking::begin(&self.device));
+        }
+        let decision = self.cable.decision(now);
+        if decision.decided.is_some() {
+            self.decided.get_or_insert(now);
+            self.of_lan |= matches!(decision.role, Role::Client | Role::Switch);
+        }
+        let goes = match means.other_uplink {
+            Some(other) => self.goes(&decision, other),
+            None => None,
+        };
+        self.open_or_shut(index, means);
+        goes
+    }
+
+    /// What is new of what it is for, once.
+    pub fn news(&mut self, decision: &Decision) -> bool {
+        let new = decision.decided.is_some() && self.told != Some(decision.role);
+        if new {
+            self.told = Some(decision.role);
+        }
+        new
+    }
+
+    fn listen(&mut self, index: u32, means: &mut Means<'_>) {
+        let now = means.now;
+        if self.gate != Gate::Idle
+            && let Some(record) = means.noting.read(index)
+        {
+            // The hello first, as that one was noted makes a border where nothing is proven. One with
+            // a tag is none: the mesh's own frames have none.
+            let plain = record.sorts[Sort::Hello as usize].vlan.is_none();
+            let hello = match &mut self.greeter {
+                Some(greeter) if plain => greeter.hear(&record.hello, means.own, now),
+                _ => None,
+            };
+            if let Some(hello) = hello {
+                self.cable.hello(&hello, now);
+            }
+            self.cable.noted(&noted(&record), now);
+        }
+        if let Some(greeter) = &mut self.greeter {
+            greeter.speak(now);
+        }
+    }
+
+    /// Where it goes.
+    fn goes(&mut self, decision: &Decision, other_uplink: bool) -> Option<Move> {
+        let around = Around {
+            now: self.used.now,
+            by_itself: self.used.by_itself,
+            other_uplink,
+        };
+        self.stays = None;
+        let place = self.cable.place(decision, around);
+        self.waits = match place {
+            Place::Awaited => self.waits,
+            Place::Apart => true,
+            Place::Stays(why) => {
+                self.stays = why;
+                false
+            }
+            Place::Goes(_) => self.waits && self.moved == Moved::Not,
+        };
+        match (place, &self.moved) {
+            (Place::Goes(to), Moved::Refused(refused, _)) if to == *refused => None,
+            (Place::Goes(to), _) => Some(Move {
+                device: self.device.clone(),
+                to,
+                vxlan: None,
+                offer: self.cable.offer(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// What became of a move.
+    pub fn told(&mut self, to: Former, told: &Told) {
+        self.moved = match told {
+            Told::Made => Moved::Made(to),
+            Told::Kept => Moved::Kept,
+            Told::Refused(why) => Moved::Refused(to, why.clone()),
+            Told::Later(why) => Moved::Later(why.clone()),
+            Told::TakenBack => {
+                let why = "it did not work within a minute, so that its former use is back";
+                Moved::Refused(to, why.to_owned())
+            }
+        };
+    }
+
+    fn open_or_shut(&mut self, index: u32, means: &mut Means<'_>) {
+        let listens = self.decided.is_none_or(|decided| {
+            let since = means.now.saturating_sub(decided);
+            since < AFTERWARDS || since % EVERY < AGAIN
+        });
+        let gate = match (self.waits, listens) {
+            (true, _) => Gate::Shut,
+            (false, true) => Gate::Note,
+            (false, false) => Gate::Idle,
+        };
+        if gate != self.gate {
+            self.gate = gate;
+            means.noting.gate(index, gate);
+        }
+    }
+}
+
+/// As the core reads it: nanoseconds become milliseconds.
+fn noted(record: &Record) -> Noted {
+    Noted {
+        sorts: record.sorts.map(|sort| Heard {
+            frames: sort.frames,
+            last: sort.last / 1_000_000,
+            from: sort.from,
+            vlan: sort.vlan,
+        }),
+        stations: record.stations.clone(),
+        more_stations: record.more_stations,
+        vlans: record.vlans.clone(),
+        lldp: record.lldp.clone(),
+        cdp: record.cdp.clone(),
+        mndp: record.mndp.clone(),
+        hello: record.hello.clone(),
+    }
+}
