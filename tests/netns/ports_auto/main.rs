@@ -1,0 +1,54 @@
+//! `[cables] mode = "auto"`: bare nodes become routers by the cables that are plugged in, with the
+//! services of Debian, and again when the cables are swapped.
+
+mod mesh;
+mod node;
+mod panel;
+#[allow(dead_code, reason = "weir setup debian needs the rest of it")]
+#[path = "../setup_debian/router.rs"]
+mod router;
+
+use lab::Error;
+use lab::namespace::wait_until;
+
+use node::{LONG, Node};
+use panel::Panel;
+use router::{FAR, Provider, WAN, ask, lease, unexpected};
+
+/// The provider's cable and a client's, into a node that has never been set up: it routes. Then
+/// each into the other socket: it routes again.
+#[test]
+fn two_cables_make_a_router_and_swapped_they_do_again() -> Result<(), Error> {
+    let panel = Panel::new(&[
+        ("router", &["eth0", "eth1"]),
+        ("far", &["eth0"]),
+        ("client", &["eth0"]),
+    ])?;
+    let node = Node::start(&panel, "router", "")?;
+    let far = panel.node("far")?;
+    let _provider = Provider::start(far)?;
+    let client = panel.node("client")?;
+    let told = |error| unexpected(format!("{error}\n{}", node.logs()));
+    for (uplink, lan) in [("eth0", "eth1"), ("eth1", "eth0")] {
+        panel.plug(("router", uplink), ("far", "eth0"))?;
+        node.is_used(uplink, "uplink")?;
+        node.router.wait(uplink, &format!("{WAN}/24"))?;
+        panel.plug(("router", lan), ("client", "eth0"))?;
+        let address = lease(client, "eth0").map_err(told)?;
+        assert!(address.starts_with("192.168.1."), "{address}");
+        node.is_used(lan, "lan")?;
+        wait_until("the far host answers", LONG, || {
+            Ok(ask(client, FAR)?.as_deref() == Some(WAN))
+        })
+        .map_err(told)?;
+        // Nobody has to confirm it.
+        let shown = node.router.setup("show --json")?;
+        assert!(
+            shown.contains("\"pending\": null") || shown.contains("\"pending\":null"),
+            "{shown}"
+        );
+        panel.unplug("router", uplink)?;
+        panel.unplug("router", lan)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! Two nodes of one mesh, a provider and a client.
+
+use lab::Error;
+use lab::namespace::wait_until;
+
+use crate::node::{LONG, Node};
+use crate::panel::Panel;
+use crate::router::{FAR, Provider, WAN, ask, lease, unexpected};
+
+/// The same at both nodes.
+const SECRET: &str = "four horses in a tin can of beans\n";
+const MESH: &str = "mesh = \"/etc/weir/mesh.secret\"\n";
+
+/// A cable of the provider's and one to another node make a node of the mesh with an uplink; a
+/// client behind the other node reaches what is beyond WAN. Swapped, both are found again.
+#[test]
+#[ignore = "needs batman-adv: run by tests/vm/run"]
+fn two_cables_make_an_uplink_and_a_mesh_and_swapped_they_do_again() -> Result<(), Error> {
+    let panel = Panel::new(&[
+        ("router", &["eth0", "eth1"]),
+        ("relay", &["eth0", "eth1"]),
+        ("far", &["eth0"]),
+        ("remote", &["eth0"]),
+    ])?;
+    let first = Node::in_mesh(&panel, "router", MESH, SECRET, true)?;
+    let second = Node::in_mesh(&panel, "relay", MESH, SECRET, false)?;
+    let _provider = Provider::start(panel.node("far")?)?;
+    panel.plug(("relay", "eth1"), ("remote", "eth0"))?;
+    for (uplink, mesh) in [("eth0", "eth1"), ("eth1", "eth0")] {
+        panel.plug(("router", uplink), ("far", "eth0"))?;
+        panel.plug(("router", mesh), ("relay", "eth0"))?;
+        first.is_used(uplink, "uplink")?;
+        first.is_used(mesh, "mesh")?;
+        second.is_used("eth0", "mesh")?;
+        let remote = panel.node("remote")?;
+        let told = |error| unexpected(format!("{error}\n{}{}", first.logs(), second.logs()));
+        let address = lease(remote, "eth0").map_err(told)?;
+        assert!(address.starts_with("192.168.1."), "{address}");
+        second.is_used("eth1", "lan")?;
+        wait_until("the far host answers", LONG, || {
+            Ok(ask(remote, FAR)?.as_deref() == Some(WAN))
+        })
+        .map_err(told)?;
+        for device in [uplink, mesh] {
+            panel.unplug("router", device)?;
+        }
+        panel.unplug("relay", "eth0")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,74 @@
+//! A port that is shut while its connections are forwarded past the kernel: XDP comes before the
+//! gate, and nothing may pass by a proof of before.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use lab::gateway::SERVER;
+use lab::namespace::wait_until;
+use lab::transfer::{Datagrams, Echo};
+use lab::{Error, Lab, Options, Tap};
+use weir_tests::{LIMIT, Weir, hooked};
+
+const ECHO: u16 = 7;
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Longer than the loop takes to be seen, and shorter than it lasts.
+const SHUT: Duration = Duration::from_secs(2);
+
+/// Own frames come back at `wan0`: it is a loop, and shut. The connection that XDP or TC forwarded
+/// through it rests, both ways.
+fn a_loop_ends_what_is_forwarded(hook: &str) -> Result<(), Error> {
+    let lab = Lab::gateway(&Options::default())?;
+    let router = lab.node("router")?;
+    let config = format!(
+        "{}[cables]\nmode = \"auto\"\nports = [\"wan0\"]\nchoices = \"/run/{}-cables\"\n\
+         [setup]\nsocket = \"/run/{}-nobody\"\n",
+        hooked(hook),
+        router.name(),
+        router.name()
+    );
+    let weir = Weir::start(router, &config, &[])?;
+    weir.wait_for_ports(2)?;
+    let to = SocketAddr::new(SERVER, ECHO);
+    let _echo = Echo::serve(lab.node("server")?, to)?;
+    let datagrams = Datagrams::open(lab.node("client")?, to)?;
+    wait_until("the flow is forwarded", LIMIT, || {
+        let answered = datagrams.ask(b"again", PATIENCE)?;
+        let flow = weir.flow_at(ECHO)?;
+        Ok(answered && flow.is_some_and(|flow| flow.packets() > 20))
+    })?;
+    let mut outside = Tap::open(lab.node("server")?, "eth0")?;
+    let own = lab::topology::mac("router", "wan0");
+    let mut back = [[0xff; 6], own].concat();
+    back.extend([0x99, 0x99]);
+    back.resize(60, 0);
+    for _ in 0..3 {
+        outside.send(&back)?;
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    wait_until("the port is shut", LIMIT, || {
+        let told = weir.client()?.cables();
+        let told = told.map_err(|error| Error::Unexpected(error.to_string()))?;
+        Ok(told.cables.iter().any(|it| it.role == "loop" && it.shut))
+    })?;
+    let _ = outside.drain(Duration::from_millis(50))?;
+    let begin = Instant::now();
+    while begin.elapsed() < SHUT {
+        assert!(!datagrams.ask(b"again", Duration::from_millis(100))?);
+    }
+    let leaked = outside.drain(Duration::from_millis(50))?;
+    let ours = |frame: &&Vec<u8>| frame[6..12] == own && frame[12..14] == [8, 0];
+    let leaked: Vec<_> = leaked.iter().filter(ours).collect();
+    assert!(leaked.is_empty(), "{hook}: {leaked:02x?}");
+    Ok(())
+}
+
+#[test]
+fn a_loop_ends_what_xdp_forwards() -> Result<(), Error> {
+    a_loop_ends_what_is_forwarded("xdp")
+}
+
+#[test]
+fn a_loop_ends_what_tc_forwards() -> Result<(), Error> {
+    a_loop_ends_what_is_forwarded("tc")
+}
