@@ -10,6 +10,7 @@ mod look;
 pub mod metrics;
 mod mover;
 mod ports;
+mod prober;
 mod show;
 mod watch;
 mod watched;

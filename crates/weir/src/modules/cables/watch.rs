@@ -14,6 +14,7 @@ use super::events::Events;
 use super::greeting::Keys;
 use super::mover::{Move, Mover, Told, Used};
 use super::ports::{Doings, is_socket};
+use super::prober::{Prober, probe};
 use super::watched::{Means, Watched, now};
 
 /// All of them.
@@ -33,6 +34,7 @@ pub struct Watch {
     /// Who moves ports; `None`: nobody does.
     mover: Option<Mover>,
     doings: Doings,
+    prober: Prober,
     /// What happened.
     pub events: Events,
 }
@@ -59,6 +61,7 @@ impl Watch {
             own: Vec::new(),
             mover: socket.map(Mover::new),
             doings: Doings::default(),
+            prober: Prober::default(),
             events: Events::default(),
         }
     }
@@ -82,20 +85,36 @@ impl Watch {
         for link in links.clone() {
             shut |= self.changed(link, links.clone());
         }
-        let (mut wanted, now) = (None::<Move>, now());
+        let now = now();
+        shut |= self.look(links.clone(), now);
+        self.noting.refresh();
+        shut
+    }
+
+    /// Listens at all ports, and does what follows. Says whether a gate was shut.
+    fn look<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone, now: u64) -> bool {
+        let (mut wanted, mut shut) = (None::<Move>, false);
         let uplink = self.uplink(links.clone());
+        let mut means = Means {
+            noting: &mut self.noting,
+            own: &self.own,
+            other_uplink: None,
+            cut_elsewhere: false,
+            now,
+        };
+        for (index, port) in &mut self.ports {
+            port.listen(*index, &mut means);
+        }
+        let cut = cut(&mut self.ports, now);
         for (index, port) in &mut self.ports {
             let was = port.is_shut();
-            let mut means = Means {
-                noting: &mut self.noting,
-                own: &self.own,
-                other_uplink: self.mover.as_ref().map(|_| {
-                    let uplink = uplink.as_deref();
-                    uplink.is_some_and(|uplink| uplink != port.device)
-                }),
-                now,
-            };
-            let wants = port.pass(*index, &mut means);
+            means.other_uplink = self.mover.as_ref().map(|_| {
+                let uplink = uplink.as_deref();
+                uplink.is_some_and(|uplink| uplink != port.device)
+            });
+            means.cut_elsewhere =
+                cut.is_some_and(|cut| cut != *index) && port.is_loop(now) == Some(true);
+            let wants = port.act(*index, &mut means);
             shut |= !was && port.is_shut();
             // What frees a port comes first.
             if let Some(wants) = wants
@@ -110,7 +129,11 @@ impl Watch {
                 self.events.role(&port.device, decision.role, why);
             }
         }
-        self.noting.refresh();
+        if self.mover.is_some() && self.prober.is_due(now, cut.is_some()) {
+            for port in self.ports.values().filter(|port| port.up) {
+                probe(&port.device, port.mac);
+            }
+        }
         self.step(wanted.as_ref(), now, links);
         shut
     }
@@ -219,6 +242,9 @@ impl Watch {
         if let Some(port) = self.ports.get_mut(&link.index) {
             port.turn(link.up, shut, &mut self.noting, link.index);
             self.events.link(&port.device, link.up);
+            if link.up {
+                self.prober.link(now());
+            }
         }
     }
 
@@ -306,6 +332,16 @@ fn known<'a>(
     port.former = used.now;
     port.own_dhcp = doings.serves();
     (port, used)
+}
+
+/// Where a loop is to be cut: of the ports that are one, the one whose link came last. Those that
+/// only hear other ports of this router may stay open then.
+fn cut(ports: &mut BTreeMap<u32, Watched>, now: u64) -> Option<u32> {
+    let looped = ports.iter_mut().filter_map(|(index, port)| {
+        port.is_loop(now)?;
+        Some((port.since, *index))
+    });
+    looped.max().map(|(_, index)| index)
 }
 
 fn in_words(to: Former) -> &'static str {

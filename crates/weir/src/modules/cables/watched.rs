@@ -25,6 +25,8 @@ pub struct Means<'a> {
     pub own: &'a [Mac],
     /// Another port is the uplink, and has a link; `None`: ports are not moved.
     pub other_uplink: Option<bool>,
+    /// If it is a loop, that is cut at another port.
+    pub cut_elsewhere: bool,
     pub now: u64,
 }
 
@@ -46,8 +48,10 @@ enum Moved {
 pub struct Watched {
     /// Its name.
     pub device: String,
-    /// Whether it has a link.
+    /// Whether it has a link, and since when it has or has not.
     pub up: bool,
+    pub since: u64,
+    pub mac: Mac,
     facts: Port,
     /// As the configuration has it.
     used: Used,
@@ -58,7 +62,9 @@ pub struct Watched {
     /// When it was decided, and what was told of it.
     decided: Option<u64>,
     told: Option<Role>,
-    /// Nothing is to pass before it is decided what the port is for.
+    /// Who of this router sent the last own frame that came back.
+    own: Option<Mac>,
+    /// Nothing is to pass: it is not decided what the port is for, or it is a loop.
     waits: bool,
     /// It was decided, with this link, that people of the LAN are there.
     of_lan: bool,
@@ -74,6 +80,8 @@ impl Watched {
         Self {
             device: link.name.clone(),
             up: false,
+            since: 0,
+            mac,
             greeter: Greeter::new(keys, &link.name, mac),
             cable: Cable::new(facts.clone()),
             used: Used {
@@ -84,6 +92,7 @@ impl Watched {
             looking: None,
             decided: None,
             told: None,
+            own: None,
             waits: false,
             of_lan: false,
             moved: Moved::Not,
@@ -165,14 +174,15 @@ impl Watched {
 
     /// The link came, or went; nothing is to pass until it is decided what for, if `shut`.
     pub fn turn(&mut self, up: bool, shut: bool, noting: &mut Cables, index: u32) {
-        self.up = up;
         let now = now();
+        (self.up, self.since) = (up, now);
         self.cable.link(up, now);
         if let Some(greeter) = &mut self.greeter {
             greeter.link(up, now);
         }
         self.looking = None;
         self.decided = None;
+        self.own = None;
         self.of_lan = false;
         self.moved = Moved::Not;
         self.stays = None;
@@ -185,33 +195,46 @@ impl Watched {
         noting.gate(index, self.gate);
     }
 
-    /// Time goes by. Gives what the port is to be used for, where that is not so yet.
-    pub fn pass(&mut self, index: u32, means: &mut Means<'_>) -> Option<Move> {
+    /// Time goes by: what was noted is taken in, and what is to be said or asked is.
+    pub fn listen(&mut self, index: u32, means: &mut Means<'_>) {
         if !self.up {
-            return None;
+            return;
         }
-        let now = means.now;
-        self.listen(index, means);
+        self.hear(index, means);
         if let Some(over) = self.looking.as_ref().and_then(Looking::over) {
             self.looking = None;
             if let Some(suggestion) = over {
-                self.cable.looked(&suggestion, now);
+                self.cable.looked(&suggestion, means.now);
             }
         }
-        if self.looking.is_none() && self.cable.wants_look(now) {
+        if self.looking.is_none() && self.cable.wants_look(means.now) {
             self.looking = Some(Looking::begin(&self.device));
         }
-        let decision = self.cable.decision(now);
+    }
+
+    /// Opens or shuts it by what is decided. Gives what it is to be used for, where that is not so
+    /// yet.
+    pub fn act(&mut self, index: u32, means: &mut Means<'_>) -> Option<Move> {
+        if !self.up {
+            return None;
+        }
+        let decision = self.cable.decision(means.now);
         if decision.decided.is_some() {
-            self.decided.get_or_insert(now);
+            self.decided.get_or_insert(means.now);
             self.of_lan |= matches!(decision.role, Role::Client | Role::Switch);
         }
         let goes = match means.other_uplink {
-            Some(other) => self.goes(&decision, other),
+            Some(other) => self.goes(&decision, other, means.cut_elsewhere),
             None => None,
         };
         self.open_or_shut(index, means);
         goes
+    }
+
+    /// Whether own frames come back, and those of another port too.
+    pub fn is_loop(&mut self, now: u64) -> Option<bool> {
+        let looped = self.up && self.cable.decision(now).role == Role::Loop;
+        looped.then(|| self.own.is_some_and(|own| own != self.mac))
     }
 
     /// What is new of what it is for, once.
@@ -223,7 +246,7 @@ impl Watched {
         new
     }
 
-    fn listen(&mut self, index: u32, means: &mut Means<'_>) {
+    fn hear(&mut self, index: u32, means: &mut Means<'_>) {
         let now = means.now;
         if self.gate != Gate::Idle
             && let Some(record) = means.noting.read(index)
@@ -238,6 +261,8 @@ impl Watched {
             if let Some(hello) = hello {
                 self.cable.hello(&hello, now);
             }
+            let own = &record.sorts[Sort::Own as usize];
+            self.own = (own.frames > 0).then_some(own.from);
             self.cable.noted(&noted(&record), now);
         }
         if let Some(greeter) = &mut self.greeter {
@@ -246,14 +271,24 @@ impl Watched {
     }
 
     /// Where it goes.
-    fn goes(&mut self, decision: &Decision, other_uplink: bool) -> Option<Move> {
+    fn goes(
+        &mut self,
+        decision: &Decision,
+        other_uplink: bool,
+        cut_elsewhere: bool,
+    ) -> Option<Move> {
         let around = Around {
             now: self.used.now,
             by_itself: self.used.by_itself,
             other_uplink,
         };
         self.stays = None;
-        let place = self.cable.place(decision, around);
+        let place = match self.cable.place(decision, around) {
+            Place::Apart if cut_elsewhere => {
+                Place::Stays(Some("it stays open, as the loop is cut at another port"))
+            }
+            place => place,
+        };
         self.waits = match place {
             Place::Awaited => self.waits,
             Place::Apart => true,
