@@ -93,8 +93,9 @@ pub use portal::{
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use setup::{
     SetupChange, SetupChoices, SetupClient, SetupConfirm, SetupDifference, SetupDocument,
-    SetupDone, SetupJoin, SetupLine, SetupPlan, SetupReach, SetupRelease, SetupRevert, SetupRouter,
-    SetupStates, SetupStrength, SetupTunnel, SetupWay,
+    SetupDone, SetupJoin, SetupLine, SetupPlan, SetupPortUplink, SetupPortUse, SetupPortWish,
+    SetupPorts, SetupPortsWish, SetupReach, SetupRelease, SetupRevert, SetupRouter, SetupStates,
+    SetupStrength, SetupTunnel, SetupUplinkKind, SetupUse, SetupWay,
 };
 pub use setup_detect::{
     SetupDetails, SetupDetection, SetupEvidence, SetupInternet, SetupLan, SetupPort,

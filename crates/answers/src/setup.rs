@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use setup::choices::Choices;
+pub use setup::plan::ports::{
+    Found as SetupPortUplink, Kind as SetupUplinkKind, PortUse as SetupPortUse, Used as SetupUse,
+    Wish as SetupPortWish,
+};
 use setup::plan::{Problem, Radio, Sentence};
 
 /// What differs between the files and what waits to be put into them.
@@ -244,4 +248,32 @@ pub struct SetupRevert {
 
 impl api::Body for SetupRevert {
     const EXPECTED: &'static str = "no body, or a JSON object with \"number\"";
+}
+
+/// What each port is used for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetupPorts {
+    /// The router's system, in small letters: `openwrt`, `libremesh`, `debian`.
+    pub system: String,
+    /// The ports that the configuration uses or the router has, in the order of their names.
+    pub ports: Vec<SetupPortUse>,
+}
+
+/// What ports are to be used for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetupPortsWish {
+    /// Each port that is to change, and what to.
+    pub ports: Vec<SetupPortWish>,
+    /// What the change is for.
+    #[serde(default)]
+    pub why: String,
+    /// Seconds in which it has to be confirmed.
+    #[serde(default)]
+    pub within: Option<u64>,
+}
+
+impl api::Body for SetupPortsWish {
+    const EXPECTED: &'static str =
+        "a JSON object with \"ports\", and \"why\" and \"within\" where they matter";
 }
