@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use setup::choices::Choices;
+pub use setup::plan::ports::{
+    Found as SetupPortUplink, Kind as SetupUplinkKind, PortUse as SetupPortUse, Used as SetupUse,
+    Wish as SetupPortWish,
+};
 use setup::plan::{Problem, Radio, Sentence};
 
 /// What differs between the files and what waits to be put into them.
@@ -246,48 +250,23 @@ impl api::Body for SetupRevert {
     const EXPECTED: &'static str = "no body, or a JSON object with \"number\"";
 }
 
-/// What ports are used for, as the configuration has it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What each port is used for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupPorts {
-    /// The system whose configuration it is: `openwrt`, `libremesh`, `debian`…
+    /// The router's system, in small letters: `openwrt`, `libremesh`, `debian`.
     pub system: String,
-    /// Every device that it uses, or that the board has a socket for.
+    /// The ports that the configuration uses or the router has, in the order of their names.
     pub ports: Vec<SetupPortUse>,
 }
 
-/// What a port is used for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SetupPortUse {
-    /// The device.
-    pub device: String,
-    /// What for.
-    pub used: SetupUse,
-    /// Weir gave it that use by itself, and nobody has changed it since.
-    pub by_weir: bool,
-}
-
-/// A use of a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SetupUse {
-    /// It is of the LAN.
-    Lan,
-    /// The Internet is there.
-    Uplink,
-    /// Another node of the mesh is there.
-    Mesh,
-    /// None.
-    #[default]
-    None,
-}
-
-/// How ports are to be used: all in one change.
+/// What ports are to be used for.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetupPortsWish {
-    /// Each port that is to change.
+    /// Each port that is to change, and what to.
     pub ports: Vec<SetupPortWish>,
-    /// What for, in a sentence.
+    /// What the change is for.
+    #[serde(default)]
     pub why: String,
     /// Seconds in which it has to be confirmed.
     #[serde(default)]
@@ -295,43 +274,6 @@ pub struct SetupPortsWish {
 }
 
 impl api::Body for SetupPortsWish {
-    const EXPECTED: &'static str = "a JSON object with \"ports\" and \"why\"";
-}
-
-/// How a port is to be used.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SetupPortWish {
-    /// The device.
-    pub device: String,
-    /// What for.
-    pub used: SetupUse,
-    /// Of the mesh: the number of the VXLAN that it goes through.
-    #[serde(default)]
-    pub vxlan: Option<u32>,
-    /// Of the uplink: what was found there.
-    #[serde(default)]
-    pub uplink: Option<SetupPortUplink>,
-}
-
-/// How the Internet is offered at a port.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SetupPortUplink {
-    /// How.
-    pub kind: SetupUplinkKind,
-    /// The provider's VLAN.
-    #[serde(default)]
-    pub vlan: Option<u16>,
-}
-
-/// How the Internet is offered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SetupUplinkKind {
-    /// By DHCP.
-    #[default]
-    Dhcp,
-    /// By PPPoE.
-    Pppoe,
+    const EXPECTED: &'static str =
+        "a JSON object with \"ports\", and \"why\" and \"within\" where they matter";
 }

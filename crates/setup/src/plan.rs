@@ -15,6 +15,7 @@ mod lan;
 mod mesh;
 mod network;
 mod own;
+pub mod ports;
 mod problem;
 mod router;
 mod vpn;

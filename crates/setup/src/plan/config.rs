@@ -156,6 +156,24 @@ impl Config {
         }
     }
 
+    /// Makes a list of these, in this order, where it stands.
+    pub fn replace_list(&mut self, package: &str, section: &str, option: &str, all: &[String]) {
+        let Some((first, others)) = all.split_first() else {
+            return self.unset(package, section, option);
+        };
+        let there = self.package(package).and_then(|p| p.section(section));
+        if there.is_none_or(|section| section.get(option).is_none()) {
+            return self.set_list(package, section, option, all);
+        }
+        // An option becomes the first of a list.
+        self.set(package, section, option, first);
+        for value in others {
+            self.edit(package, |package| {
+                package.add_list(section, option, value.as_bytes())
+            });
+        }
+    }
+
     /// Adds to a list what it does not hold.
     pub fn list_with(&mut self, package: &str, section: &str, option: &str, value: &str) {
         if self

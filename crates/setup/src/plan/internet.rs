@@ -30,6 +30,13 @@ impl Planner<'_> {
             return;
         }
         self.config.section("network", "wan", "interface");
+        // Somebody says so now: it stays, whatever ports do.
+        for interface in ["wan", "wan6"] {
+            self.config.unset("network", interface, "weir");
+        }
+        if let Some(port) = &internet.port {
+            self.unwire(port);
+        }
         let known = self.base();
         let base = internet.port.clone().or_else(|| known.clone());
         if let Some(port) = &base

@@ -37,6 +37,9 @@ impl Planner<'_> {
     /// Plugs devices into the bridge inside, and no others but those that are no ports.
     fn lan_ports(&mut self, wanted: &[String]) {
         self.interface("lan");
+        for port in wanted {
+            self.unwire(port);
+        }
         let device = self.config.get("network", "lan", "device");
         let bridge = device.and_then(|name| self.config.which("network", "device", "name", &name));
         let Some(bridge) = bridge else {

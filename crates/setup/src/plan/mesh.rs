@@ -165,6 +165,8 @@ impl Planner<'_> {
         }
         if mesh.kind == MeshKind::Batman {
             self.batman(mesh);
+            // It stays from now on, whatever ports do.
+            self.config.unset("network", "bat0", "weir");
         }
     }
 
@@ -203,7 +205,7 @@ impl Planner<'_> {
         config.set("wireless", name, "apup_peer_ifname_prefix", &prefix);
     }
 
-    fn batman(&mut self, mesh: &Mesh) {
+    pub(super) fn batman(&mut self, mesh: &Mesh) {
         let config = &mut self.config;
         config.section("network", "bat0", "interface");
         config.set("network", "bat0", "proto", "batadv");
@@ -252,12 +254,23 @@ impl Planner<'_> {
             .config
             .of_type("network", "interface")
             .any(|interface| {
+                // Those with a device are ports.
                 interface.name.starts_with("mesh_")
                     && text(interface, "proto").as_deref() == Some("batadv_hardif")
+                    && interface.get("device").is_none()
             });
         if !ours {
             return;
         }
+        if self.meshes_by_wire() {
+            // It goes with the last port that weir made one of the mesh.
+            return self.config.set("network", "bat0", "weir", "1");
+        }
+        self.no_bat0();
+    }
+
+    /// The mesh is no device any more.
+    pub(super) fn no_bat0(&mut self) {
         self.config.remove("network", "bat0");
         if let Some(bridge) = self.lan_bridge() {
             self.config

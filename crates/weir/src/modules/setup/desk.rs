@@ -8,7 +8,7 @@ use ::setup::openvpn::Server;
 use ::setup::plan::{Config, Plan, Problem, Wrong, plan};
 use ::setup::{File, Line, difference, read, shadow};
 use ::uci::Package;
-use answers::{SetupRelease, SetupStrength};
+use answers::SetupStrength;
 
 use super::authority::Authority;
 use super::clients::{self, Made};
@@ -234,13 +234,7 @@ impl Desk {
         if !planned.plan.problems.is_empty() {
             return Err(wrong(&planned.plan.problems));
         }
-        let release = &planned.board.release;
-        if !release.known {
-            return Err(Error::new(
-                format!("{} is not known here", shown(release)),
-                "what would change is only shown (in a terminal: change it by `uci`, where it is right)",
-            ));
-        }
+        planned.board.known()?;
         let config = &planned.plan.config;
         let (made, authority) = (&planned.made, planned.authority.as_ref());
         let openvpn = clients::of_openvpn(&self.openvpn(), config, made, authority)?;
@@ -289,12 +283,6 @@ impl Desk {
     }
 }
 
-fn shown(release: &SetupRelease) -> String {
-    format!("{} {}", release.name, release.version)
-        .trim()
-        .to_owned()
-}
-
 /// What is wrong, as one error.
 fn wrong(problems: &[Problem]) -> Error {
     Error::Told {
@@ -317,7 +305,7 @@ fn secret(address: String) -> Line {
 }
 
 /// What differs in all packages.
-fn lines(before: &Config, after: &Config) -> Vec<Line> {
+pub fn lines(before: &Config, after: &Config) -> Vec<Line> {
     let none = |package: &Package| Package::empty(package.name());
     after
         .packages()

@@ -9,6 +9,7 @@ use answers::SetupRelease;
 use serde_json::Value;
 
 use super::radios::{self, program};
+use crate::Error;
 
 /// The newest release of OpenWrt whose options are known.
 const NEWEST: u16 = 25;
@@ -20,6 +21,24 @@ pub struct Board {
     pub release: SetupRelease,
     pub model: Option<String>,
     pub facts: Facts,
+}
+
+impl Board {
+    /// Whether it is known what this system takes.
+    pub fn known(&self) -> Result<(), Error> {
+        let SetupRelease {
+            name,
+            version,
+            known,
+        } = &self.release;
+        if *known {
+            return Ok(());
+        }
+        Err(Error::new(
+            format!("{} is not known here", format!("{name} {version}").trim()),
+            "what would change is only shown (in a terminal: change it by `uci`, where it is right)",
+        ))
+    }
 }
 
 /// Looks. `etc` is the folder above the configuration: `/etc`.
@@ -167,6 +186,7 @@ fn lacking_of_openwrt(root: &Path, year: u16) -> BTreeMap<String, String> {
             "wireguard-tools",
         ),
         ("batman", "lib/netifd/proto/batadv.sh", "kmod-batman-adv"),
+        ("vxlan", "lib/netifd/proto/vxlan.sh", "vxlan"),
         ("doh", "etc/init.d/https-dns-proxy", "https-dns-proxy"),
         ("openvpn", openvpn.0, openvpn.1),
     ];

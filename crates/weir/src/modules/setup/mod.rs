@@ -14,6 +14,7 @@ mod guard;
 mod interfaces;
 mod keys;
 mod place;
+mod ports;
 mod radios;
 mod reach;
 mod running;

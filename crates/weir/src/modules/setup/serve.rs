@@ -24,6 +24,7 @@ use super::desk::{Desk, without_secrets};
 use super::detect::looking::Looking;
 use super::document;
 use super::place::{IN_A_TERMINAL, Place, trouble};
+use super::ports;
 use crate::Error;
 use crate::config::LogLevel;
 use crate::log;
@@ -32,7 +33,7 @@ use crate::output::qr;
 /// Seconds in which a change has to be confirmed, where nobody says.
 const WITHIN: u64 = 120;
 /// The least and the most of them.
-const BOUNDS: (u64, u64) = (5, 86_400);
+pub const BOUNDS: (u64, u64) = (5, 86_400);
 /// How often it looks whether a change has waited for too long: whoever made it may be gone.
 const LOOKS: Duration = Duration::from_secs(1);
 /// How long an answer may take to whoever asked, where the address that it goes by is about to go.
@@ -266,7 +267,10 @@ fn routes(setup: &Setup, config: Option<&Path>) -> Routes {
     let seen = looking.clone();
     let detect = me();
     let (look, join, plan, apply, confirm, revert) = (me(), me(), me(), me(), me(), me());
+    let [used, use_as] = ports::routes(setup, config);
     Routes::new([
+        used,
+        use_as,
         Route::later(
             Method::GET,
             "/v1/setup",
@@ -349,10 +353,19 @@ fn routes(setup: &Setup, config: Option<&Path>) -> Routes {
 }
 
 /// Does something in a thread of its own, as it waits for disks and services.
-fn apart<T: Send + 'static>(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Later<T> {
+pub fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Later<T> {
+    told_apart(move || work().map_err(|error| problem(&error)))
+}
+
+/// The same, of what says by itself how the daemon is told.
+pub fn told_apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Later<T> {
     Box::pin(async move {
         match tokio::task::spawn_blocking(work).await {
-            Ok(done) => done.map_err(|error| problem(&error)),
+            Ok(done) => done,
             Err(error) => Err(Problem::new(
                 500,
                 "failed",
@@ -372,7 +385,7 @@ fn without_commands(said: &str) -> String {
 }
 
 /// An error, as the page is told it.
-fn problem(error: &Error) -> Problem {
+pub fn problem(error: &Error) -> Problem {
     match error {
         Error::Told {
             what,

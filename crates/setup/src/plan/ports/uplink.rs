@@ -1,0 +1,175 @@
+//! A port becomes the Internet's, or is it no more.
+
+use super::{Kind, Ports, Refusal, Used, Wish, uses};
+use crate::choices::{Internet, Uplink};
+use crate::plan::text;
+
+/// What notes that weir made an interface itself: it goes with its port.
+const OURS: &str = "weir";
+/// The device that the interface of the Internet had when its port was taken: the VLAN stays known.
+const FORMER: &str = "weir_device";
+/// Bytes of the longest name of a device.
+const LONGEST: usize = 15;
+
+impl Ports<'_> {
+    /// Makes a port the Internet's. An interface that somebody set up keeps all but its port.
+    pub(super) fn uplink(&mut self, wish: &Wish) -> Result<(), Refusal> {
+        let device = &wish.device;
+        let config = &self.planner.config;
+        let is_ours = config.get("network", "wan", OURS).is_some();
+        let there = config.has("network", "wan") && !is_ours;
+        let proto = config.get("network", "wan", "proto").unwrap_or_default();
+        let dials = wish.uplink.is_some_and(|found| found.kind == Kind::Pppoe);
+        if dials && (!there || matches!(&*proto, "dhcp" | "static" | "dhcpv6")) {
+            return Err(Refusal::NeedsPppoe(device.clone()));
+        }
+        let wired = matches!(&*proto, "dhcp" | "static" | "pppoe" | "dhcpv6");
+        if there && !wired || config.has("wireless", "wifi_uplink") {
+            return Err(Refusal::Otherwise(device.clone(), proto));
+        }
+        let former = config.get("network", "wan", "device");
+        let former = former
+            .map(|former| uses::bases(config, &former))
+            .unwrap_or_default();
+        if there {
+            self.move_wan(device)?;
+        } else {
+            self.make_wan(wish)?;
+        }
+        for port in former.iter().filter(|port| *port != device) {
+            self.note_none(port);
+        }
+        Ok(())
+    }
+
+    /// What weir made of a port is gone, as another is the Internet's.
+    fn note_none(&mut self, port: &str) {
+        let of = |mark: &&uci::Section| text(mark, "device").as_deref() == Some(port);
+        if self
+            .planner
+            .config
+            .of_type("network", super::MARK)
+            .any(|mark| of(&mark))
+        {
+            self.note(port, Used::None, None);
+        }
+    }
+
+    fn move_wan(&mut self, device: &str) -> Result<(), Refusal> {
+        let config = self.config();
+        let now = config.get("network", "wan", "device");
+        if let Some(now) = &now
+            && uses::bases(config, now).iter().any(|port| port == device)
+        {
+            return Ok(());
+        }
+        let known = now.clone().or_else(|| config.get("network", "wan", FORMER));
+        let section = (known.as_ref())
+            .and_then(|known| config.which("network", "device", "name", known))
+            .filter(|section| {
+                let kind = config.get("network", section, "type");
+                matches!(kind.as_deref(), Some("8021q" | "8021ad"))
+            });
+        let number = |name: &str| {
+            let number = name.rsplit_once('.')?.1;
+            number.parse::<u16>().ok().map(|_| number.to_owned())
+        };
+        let mut new = device.to_owned();
+        if let Some(number) = known.as_deref().and_then(number) {
+            new = format!("{device}.{number}");
+        } else if let (Some(_), Some(known)) = (&section, &known) {
+            new.clone_from(known);
+        }
+        if new.len() > LONGEST {
+            return Err(Refusal::Name(new));
+        }
+        if let Some(section) = section {
+            let other = config.which("network", "device", "name", &new);
+            if let Some(other) = other.filter(|other| *other != section) {
+                return Err(Refusal::Collides(device.to_owned(), other));
+            }
+            config.set("network", &section, "ifname", device);
+            config.set("network", &section, "name", &new);
+        }
+        let six = config.get("network", "wan6", "device");
+        let follows = match (&six, &known) {
+            (Some(six), Some(known)) => six == known,
+            (None, _) => config.has("network", "wan6"),
+            (Some(_), None) => false,
+        };
+        if follows {
+            config.set("network", "wan6", "device", &new);
+        }
+        config.unset("network", "wan", FORMER);
+        config.set("network", "wan", "device", &new);
+        Ok(())
+    }
+
+    /// Makes the interface of the Internet, as the wizard would.
+    fn make_wan(&mut self, wish: &Wish) -> Result<(), Refusal> {
+        let internet = Internet {
+            kind: Uplink::Dhcp,
+            port: Some(wish.device.clone()),
+            vlan: wish.uplink.and_then(|found| found.vlan),
+            ipv6: true,
+            ..Internet::default()
+        };
+        if let Some(vlan) = internet.vlan {
+            let name = format!("{}.{vlan}", wish.device);
+            if name.len() > LONGEST {
+                return Err(Refusal::Name(name));
+            }
+            let ours = |known: &uci::Section| text(known, "type").as_deref() == Some("8021q");
+            self.is_free(&wish.device, "wan_vlan", ours)?;
+        }
+        let six = self.planner.config.has("network", "wan6")
+            && self.planner.config.get("network", "wan6", OURS).is_none();
+        self.planner.internet(&internet);
+        if let Some(problem) = self.planner.problems.drain(..).next() {
+            return Err(Refusal::Wizard(wish.device.clone(), problem.to_string()));
+        }
+        let config = self.config();
+        config.set("network", "wan", OURS, "1");
+        if !six {
+            config.set("network", "wan6", OURS, "1");
+        }
+        Ok(())
+    }
+
+    /// Takes a port from the Internet: what weir made goes, all else of it stays.
+    pub(super) fn leave_wan(&mut self, device: &str) -> Result<(), Refusal> {
+        let config = self.config();
+        for name in ["wan6", "wan"] {
+            let Some(own) = config.get("network", name, "device") else {
+                continue;
+            };
+            if !uses::bases(config, &own).iter().any(|port| port == device) {
+                continue;
+            }
+            let section = config.which("network", "device", "name", &own);
+            let bridge = section.filter(|section| {
+                config.get("network", section, "type").as_deref() == Some("bridge")
+            });
+            if let Some(bridge) = bridge {
+                let ports = config.list("network", &bridge, "ports");
+                if !ports.iter().any(|port| port == device) {
+                    return Err(Refusal::Tagged(device.to_owned()));
+                }
+                config.list_without("network", &bridge, "ports", device);
+                continue;
+            }
+            if config.get("network", name, OURS).is_some() {
+                if name == "wan" {
+                    config.remove("network", "wan_vlan");
+                }
+                config.remove("network", name);
+                continue;
+            }
+            if name == "wan" && own != device {
+                config.set("network", name, FORMER, &own);
+            }
+            config.unset("network", name, "device");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,199 @@
+//! What uses a port, as the configuration has it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use uci::Section;
+
+use super::{MARK, PortUse, Used, safe};
+use crate::plan::{Config, Facts, text, words};
+
+/// Devices in devices: more of them than this is a circle.
+const DEEPEST: usize = 8;
+/// Protocols of who gets his addresses from somebody.
+const OUTSIDE: [&str; 10] = [
+    "dhcp",
+    "dhcpv6",
+    "pppoe",
+    "pppoa",
+    "qmi",
+    "mbim",
+    "ncm",
+    "3g",
+    "modemmanager",
+    "pptp",
+];
+
+/// Who uses a port.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Holder {
+    /// The LAN.
+    Lan,
+    /// The interface of the Internet, or of its IPv6.
+    Wan,
+    /// The mesh, by weir's own section.
+    Mesh,
+    /// Another interface, and what for.
+    Other(String, Used),
+}
+
+impl Holder {
+    fn used(&self) -> Used {
+        match self {
+            Self::Lan => Used::Lan,
+            Self::Wan => Used::Uplink,
+            Self::Mesh => Used::Mesh,
+            Self::Other(_, used) => *used,
+        }
+    }
+}
+
+/// Whether LibreMesh makes the configuration of others.
+pub fn is_lime(config: &Config) -> bool {
+    config.package("lime-node").is_some()
+}
+
+/// The ports below a device: those of a bridge, the one that has a VLAN.
+pub fn bases(config: &Config, device: &str) -> Vec<String> {
+    let (mut found, mut looked) = (Vec::new(), vec![(device.to_owned(), 0)]);
+    while let Some((name, depth)) = looked.pop() {
+        let section = config
+            .of_type("network", "device")
+            .find(|section| text(section, "name").as_deref() == Some(&name));
+        let mut below = Vec::new();
+        if let Some(section) = section {
+            below.extend(words(section, "ports"));
+            below.extend(text(section, "ifname"));
+        }
+        let kind = section.and_then(|section| text(section, "type"));
+        if kind.is_none()
+            && let Some((lower, number)) = name.rsplit_once('.')
+            && number.parse::<u16>().is_ok()
+        {
+            below.push(lower.to_owned());
+        }
+        match (below.is_empty() && kind.is_none(), depth < DEEPEST) {
+            (true, _) => found.push(name),
+            (false, true) => looked.extend(below.into_iter().map(|below| (below, depth + 1))),
+            (false, false) => {}
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Whether an interface makes its device by itself.
+fn is_own(config: &Config, device: &str) -> bool {
+    const MAKES: [&str; 6] = ["batadv", "vxlan", "vxlan6", "wireguard", "openvpn", "gre"];
+    let proto = config.get("network", device, "proto");
+    device == "lo" || proto.is_some_and(|proto| MAKES.contains(&&*proto))
+}
+
+/// All ports that are used, and by whom.
+fn all(config: &Config) -> BTreeMap<String, BTreeSet<Holder>> {
+    let mut found: BTreeMap<String, BTreeSet<Holder>> = BTreeMap::new();
+    let tunnels: Vec<String> = config
+        .of_type("network", "interface")
+        .filter_map(|section| text(section, "tunlink"))
+        .collect();
+    for section in config.of_type("network", "interface") {
+        let option = match section.get("device") {
+            Some(_) => "device",
+            None => "ifname",
+        };
+        for device in words(section, option) {
+            if device.starts_with(['@', '/']) {
+                continue;
+            }
+            for port in bases(config, &device) {
+                if !is_own(config, &port) {
+                    let holder = holder(section, &port, &tunnels);
+                    found.entry(port).or_default().insert(holder);
+                }
+            }
+        }
+    }
+    found
+}
+
+fn holder(section: &Section, port: &str, tunnels: &[String]) -> Holder {
+    let proto = text(section, "proto").unwrap_or_default();
+    let own = |kind: &str| section.name == format!("{kind}_{}", safe(port));
+    match &*section.name {
+        "lan" => Holder::Lan,
+        "wan" | "wan6" => Holder::Wan,
+        _ if own("mesh") && proto == "batadv_hardif" => Holder::Mesh,
+        name if own("wire") && tunnels.iter().any(|tunnel| tunnel == name) => Holder::Mesh,
+        name => {
+            let meshes = proto == "batadv_hardif" || tunnels.iter().any(|tunnel| tunnel == name);
+            let outside = OUTSIDE.contains(&&*proto) || section.get("gateway").is_some();
+            let used = match (meshes, outside) {
+                (true, _) => Used::Mesh,
+                (false, true) => Used::Uplink,
+                (false, false) => Used::Lan,
+            };
+            Holder::Other(name.to_owned(), used)
+        }
+    }
+}
+
+/// Who uses a port.
+pub fn holders(config: &Config, device: &str) -> Vec<Holder> {
+    let found = all(config).remove(device);
+    found.into_iter().flatten().collect()
+}
+
+/// Every port that the configuration uses or the router has, and what for.
+pub fn uses(config: &Config, facts: &Facts) -> Vec<PortUse> {
+    let mut found: BTreeMap<String, Used> = BTreeMap::new();
+    for device in facts.lan.iter().chain(&facts.wan) {
+        for port in bases(config, device) {
+            found.insert(port, Used::None);
+        }
+    }
+    let marks = || config.of_type("network", MARK);
+    for port in marks().filter_map(|mark| text(mark, "device")) {
+        found.insert(port, Used::None);
+    }
+    let lime: Vec<&Section> = config.of_type("lime-node", "net").collect();
+    for port in lime.iter().filter_map(|net| text(net, "linux_name")) {
+        found.insert(port, Used::None);
+    }
+    for (port, holders) in all(config) {
+        // Of several the one that is the worst to change counts.
+        let of = |used| holders.iter().any(|holder| holder.used() == used);
+        let order = [Used::Uplink, Used::Lan, Used::Mesh];
+        let used = order.into_iter().find(|&used| of(used));
+        found.insert(port, used.unwrap_or(Used::None));
+    }
+    let row = |(device, used): (String, Used)| {
+        let net = lime
+            .iter()
+            .find(|net| text(net, "linux_name").as_ref() == Some(&device));
+        if let Some((net, role)) = net.and_then(|net| Some((net, text(net, "eth_role")?))) {
+            let by_weir = text(net, "weir").as_deref() == Some("1");
+            let used = match &*role {
+                "wan" => Used::Uplink,
+                "lan" => Used::Lan,
+                "mesh" => Used::Mesh,
+                _ => used,
+            };
+            return PortUse {
+                device,
+                used,
+                by_weir,
+            };
+        }
+        let by_weir = !is_lime(config)
+            && marks().any(|mark| {
+                text(mark, "device").as_ref() == Some(&device)
+                    && text(mark, "used").as_deref() == Some(used.word())
+            });
+        PortUse {
+            device,
+            used,
+            by_weir,
+        }
+    };
+    found.into_iter().map(row).collect()
+}
