@@ -50,8 +50,6 @@ pub struct Cable {
     /// From when on it is listened: the link, or the end of its coming and going.
     begin: u64,
     heard: Gathered,
-    /// When a look was asked for.
-    asked: Option<u64>,
     sure: Option<u64>,
     /// When it was last looked at without a decision.
     waited: u64,
@@ -70,7 +68,6 @@ impl Cable {
             flaps: false,
             begin: 0,
             heard: Gathered::default(),
-            asked: None,
             sure: None,
             waited: 0,
             settled: None,
@@ -89,7 +86,7 @@ impl Cable {
             return;
         }
         self.heard = Gathered::default();
-        (self.asked, self.sure) = (None, None);
+        self.sure = None;
         (self.settled, self.other) = (None, None);
         self.up = up.then_some(now);
         self.begin = now;
@@ -116,6 +113,12 @@ impl Cable {
         if self.up.is_some() {
             self.advance(now);
             self.heard.look(said, now);
+            // It was decided before the answer, which outweighs what was only heard.
+            let found = judge(&self.port, &self.heard, now);
+            let other = |settled: &Settled| settled.verdict.role != found.role;
+            if self.settled.as_ref().is_some_and(other) {
+                self.settle(found, now);
+            }
             self.advance(now);
         }
     }
@@ -137,31 +140,45 @@ impl Cable {
         }
         self.advance(now);
         let kept = self.port.held.is_some() || self.port.administrator;
-        if kept || self.asked.is_some() || self.flaps || now.saturating_sub(self.begin) < LOOK {
+        if kept || self.heard.look_began.is_some() || self.flaps {
             return false;
         }
         let settled = self.settled.as_ref().map(|it| it.verdict.role);
         let found = judge(&self.port, &self.heard, now);
         let sure = |role| matches!(role, Role::Loop | Role::Mesh);
-        // What is behind a switch or a radio, they do not say.
         let lan = self.port.former == Former::Lan;
-        let opaque = matches!(found.role, Role::Switch | Role::Radio) && !lan;
-        // Who asks for an address need not be alone.
-        let opaque = opaque || found.role == Role::Client && !lan;
+        // What is behind a switch or a radio, they do not say; nor who else is there who asks for
+        // an address, nor a server what it answered.
+        let opaque = match found.role {
+            Role::Switch | Role::Radio | Role::Client => !lan,
+            Role::Uplink => found.confidence < SURE,
+            _ => false,
+        };
         let doubt = found.confidence < DOUBT || opaque;
-        let wants = doubt && !sure(found.role) && !settled.is_some_and(sure);
-        self.asked = wants.then_some(now);
+        // Where only what answers is awaited, it is asked as soon as that is known.
+        let soon = opaque && found.role != Role::Client;
+        let after = if soon { SETTLE } else { LOOK };
+        let early = now.saturating_sub(self.begin) < after;
+        let wants = doubt && !early && !sure(found.role) && !settled.is_some_and(sure);
+        self.heard.look_began = wants.then_some(now);
         wants
     }
 
     /// When a first decision is due.
-    fn due(&self) -> u64 {
+    fn due(&self, found: &Verdict) -> u64 {
         let begin = self.begin;
         let sure = self.sure.map(|at| at + SETTLE);
         let weak = self.heard.first().map(|at| (at + SETTLE).max(begin + WEAK));
         let look = self.heard.look.as_ref().map(|it| it.at);
-        // Whoever was asked is given time to answer.
-        let asks = self.asked.filter(|_| look.is_none());
+        // Whoever was asked is given time to answer, but where what is there says itself what it
+        // is: an answer changes that. Behind a switch or a radio at the uplink somebody answers.
+        let uplink = self.port.former == Former::Uplink;
+        let says = match found.role {
+            Role::Switch | Role::Radio => !uplink,
+            Role::Border | Role::Uplink => true,
+            _ => false,
+        };
+        let asks = self.heard.look_began.filter(|_| look.is_none() && !says);
         let answers = asks.map_or(0, |at| at + ANSWERS);
         let patient = [weak, Some(begin + SILENT)].map(|at| at.map(|at| at.max(answers)));
         let all = [sure, look].into_iter().chain(patient);
@@ -183,7 +200,7 @@ impl Cable {
             self.sure = Some(now);
         }
         let Some(settled) = &mut self.settled else {
-            let due = self.due();
+            let due = self.due(&found);
             let at = if found.role == Role::Loop { now } else { due };
             if now >= at {
                 // What came since may have made it due earlier.

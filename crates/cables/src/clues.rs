@@ -4,9 +4,9 @@ use detect::{Internet, shown};
 
 use crate::decision::Clue;
 use crate::heard::{Gathered, Seen};
-use crate::judge::within;
 use crate::port::Proof;
 use crate::sort::Sort;
+use crate::way::within;
 
 /// All of it, in the order of its coming; `up` is when the link came.
 pub fn clues(heard: &Gathered, up: u64) -> Vec<Clue> {

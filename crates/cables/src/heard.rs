@@ -64,6 +64,10 @@ pub struct Look {
     pub vlan: Option<u16>,
     /// A router was named.
     pub gateway: bool,
+    /// There is a way out by IPv6.
+    pub ipv6: bool,
+    /// Routers of IPv6 were heard, and none is a default router.
+    pub no_default_router: bool,
     /// Who answered, as text.
     pub servers: Vec<String>,
 }
@@ -81,6 +85,8 @@ pub struct Gathered {
     pub lldp: Option<Lldp>,
     pub cdp: Option<Cdp>,
     pub mndp: Option<Mndp>,
+    /// When a look was asked for.
+    pub look_began: Option<u64>,
     pub look: Option<Look>,
     pub hello: Option<(Hello, u64)>,
 }
@@ -132,6 +138,8 @@ impl Gathered {
             internet: said.internet,
             vlan: said.vlan,
             gateway: said.details.gateway.is_some(),
+            ipv6: said.internet == Internet::Ipv6Only || said.details.ipv6,
+            no_default_router: said.details.no_default_router,
             servers: servers.take(SERVERS).collect(),
         });
     }

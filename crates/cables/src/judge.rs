@@ -3,10 +3,11 @@
 use detect::{Internet, shown};
 
 use crate::decision::Notice;
-use crate::heard::{Gathered, Seen};
+use crate::heard::Gathered;
 use crate::port::{Former, Port, Proof};
 use crate::role::Role;
 use crate::sort::Sort;
+use crate::way::{Way, way, within};
 
 /// From here on nothing more has to be waited for.
 pub const SURE: u8 = 75;
@@ -32,69 +33,6 @@ fn verdict(role: Role, confidence: u8, why: String, would_change: &'static str) 
     }
 }
 
-/// ` in VLAN 7`, where it was heard there only.
-pub fn within(vlan: Option<u16>) -> String {
-    vlan.map_or_else(String::new, |number| format!(" in VLAN {number}"))
-}
-
-/// Signs of a way to the Internet.
-struct Out {
-    why: String,
-    /// How much they say.
-    weight: u8,
-}
-
-fn out(heard: &Gathered) -> Option<Out> {
-    let look = heard.look.as_ref();
-    let found = |internet| look.filter(|it| it.internet == internet);
-    let from = |seen: &Seen| format!("{}{}", shown(seen.from), within(seen.tagged()));
-    let (why, weight) = if let Some(seen) = heard.of(Sort::Pado) {
-        (format!("PPPoE is offered by {}", from(seen)), 85)
-    } else if let Some(look) = found(Internet::Pppoe) {
-        (format!("PPPoE was offered{}", within(look.vlan)), 85)
-    } else if let Some(seen) = heard.of(Sort::DhcpServer) {
-        // A modem gives access to its own page that way.
-        let page = found(Internet::Dhcp).is_some_and(|look| !look.gateway);
-        let without = if page { ", without a router" } else { "" };
-        let why = format!("DHCP is answered by {}{without}", from(seen));
-        (why, second(heard, if page { 55 } else { 75 }))
-    } else if let Some(look) = found(Internet::Dhcp) {
-        let who = look.servers.join(" and ");
-        let (weight, without) = match look.gateway {
-            true => (80, ""),
-            false => (55, ", without a router"),
-        };
-        let vlan = within(look.vlan);
-        let by = format!("DHCP was answered by {who}{vlan}{without}");
-        (by, second(heard, weight))
-    } else if let Some(seen) = heard.of(Sort::RouterAdvertisement) {
-        let why = format!("a router of IPv6 advertises itself, {}", from(seen));
-        (why, second(heard, 65))
-    } else if let Some(seen) = heard.of(Sort::Dhcp6Server) {
-        let why = format!("DHCPv6 is answered by {}", from(seen));
-        (why, second(heard, 65))
-    } else {
-        let look = found(Internet::Ipv6Only)?;
-        (format!("IPv6 was offered{}", within(look.vlan)), 70)
-    };
-    Some(Out { why, weight })
-}
-
-/// What a second sign adds, and a second server takes.
-fn second(heard: &Gathered, weight: u8) -> u8 {
-    let ways = [
-        Sort::DhcpServer,
-        Sort::RouterAdvertisement,
-        Sort::Dhcp6Server,
-    ];
-    let ways = ways.iter().filter(|&&way| heard.of(way).is_some()).count();
-    let look = heard.look.as_ref().is_some_and(|it| it.gateway);
-    let more = if ways > 1 || look { 10 } else { 0 };
-    // A router and its server may be two; more are a network of others.
-    let less = 10 * heard.servers().len().saturating_sub(2).min(4) as u8;
-    (weight + more).saturating_sub(less)
-}
-
 /// What follows from what was heard.
 pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
     if let Some(own) = heard.looped(now) {
@@ -116,7 +54,7 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
         let change = "The proof would make it mesh; without one it is a border";
         return verdict(Role::Unknown, 40, why, change);
     }
-    let out = out(heard);
+    let out = way(heard);
     if let Some(border) = border(port, heard, out.as_ref()) {
         return match of_lan(port) {
             true => pretended(&border.why),
@@ -156,7 +94,7 @@ fn pretended(why: &str) -> Verdict {
     verdict(Role::Client, 50, why, change)
 }
 
-fn uplink(port: &Port, out: Out, radio: bool) -> Verdict {
+fn uplink(port: &Port, out: Way, radio: bool) -> Verdict {
     let weight = match port.former {
         Former::Uplink => out.weight + 5,
         Former::Lan => out.weight - 10,
@@ -169,7 +107,10 @@ fn uplink(port: &Port, out: Out, radio: bool) -> Verdict {
     };
     let change = "Own frames, a hello with the mesh's key or routing of a mesh would change it";
     if weight < 50 {
-        let why = format!("{}, but others offer addresses too", out.why);
+        let why = match out.others {
+            true => out.why,
+            false => format!("{}, but others offer addresses too", out.why),
+        };
         return verdict(Role::Unknown, weight, why, change);
     }
     verdict(
@@ -180,7 +121,7 @@ fn uplink(port: &Port, out: Out, radio: bool) -> Verdict {
     )
 }
 
-fn border(port: &Port, heard: &Gathered, out: Option<&Out>) -> Option<Verdict> {
+fn border(port: &Port, heard: &Gathered, out: Option<&Way>) -> Option<Verdict> {
     let change = "A hello with the mesh's key would make it mesh";
     let routing = heard.any(&[Sort::Batman, Sort::Babel, Sort::Routing]);
     if let Some((sort, seen)) = routing {
@@ -264,7 +205,7 @@ fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
     Some(verdict(Role::Switch, weight, why, change))
 }
 
-fn client(port: &Port, heard: &Gathered, out: Option<Out>) -> Verdict {
+fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
     if let Some(out) = out {
         return pretended(&out.why);
     }

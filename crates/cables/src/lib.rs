@@ -30,6 +30,7 @@ mod octets;
 mod port;
 mod role;
 mod sort;
+mod way;
 
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@ mod arrangements;
 mod readers;
 mod rules;
 mod time;
+mod ways;
 
 use detect::{Details, Internet, Mac, Suggestion};
 
