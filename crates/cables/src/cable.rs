@@ -56,6 +56,8 @@ pub struct Cable {
     settled: Option<Settled>,
     /// What speaks for another role, since when.
     other: Option<(Role, u64)>,
+    /// Where a mesh would have to be ([`crate::hello::Port::vxlan`]).
+    vxlan: Option<u32>,
 }
 
 impl Cable {
@@ -72,6 +74,7 @@ impl Cable {
             waited: 0,
             settled: None,
             other: None,
+            vxlan: None,
         }
     }
 
@@ -86,7 +89,7 @@ impl Cable {
             return;
         }
         self.heard = Gathered::default();
-        self.sure = None;
+        (self.sure, self.vxlan) = (None, None);
         (self.settled, self.other) = (None, None);
         self.up = up.then_some(now);
         self.begin = now;
@@ -130,6 +133,11 @@ impl Cable {
             self.heard.greet(hello, now);
             self.advance(now);
         }
+    }
+
+    /// The VXLAN that a mesh has to be in at this port ([`crate::hello::Port::vxlan`]).
+    pub fn vxlan(&mut self, vxlan: Option<u32>) {
+        self.vxlan = vxlan;
     }
 
     /// Whether to ask actively what is there: true once for a link at most, where listening leaves
@@ -238,7 +246,13 @@ impl Cable {
     /// What the port is for, as far as it is known.
     pub fn decision(&mut self, now: u64) -> Decision {
         self.advance(now);
-        let (found, decided) = self.found();
+        let (mut found, decided) = self.found();
+        if let (Role::Mesh, Some(vxlan)) = (found.role, self.vxlan) {
+            found.why = format!(
+                "{}; others are there too, so that the mesh has to be in VXLAN {vxlan}",
+                found.why
+            );
+        }
         let (mut decision, up) = (
             Decision {
                 role: found.role,
@@ -248,6 +262,7 @@ impl Cable {
                 would_change: sentence(found.would_change),
                 decided,
                 held_by: None,
+                vxlan: None,
                 notices: Vec::new(),
             },
             self.up.unwrap_or(now),
@@ -277,6 +292,7 @@ impl Cable {
             (decision.role, decision.confidence) = (Role::Client, 100);
             decision.held_by = Some("connection");
         }
+        decision.vxlan = self.vxlan.filter(|_| decision.role == Role::Mesh);
         decision
     }
 

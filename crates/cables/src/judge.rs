@@ -3,7 +3,7 @@
 use detect::{Internet, shown};
 
 use crate::decision::Notice;
-use crate::heard::Gathered;
+use crate::heard::{Gathered, Seen};
 use crate::port::{Former, Port, Proof};
 use crate::role::Role;
 use crate::sort::Sort;
@@ -35,11 +35,8 @@ fn verdict(role: Role, confidence: u8, why: String, would_change: &'static str) 
 
 /// What follows from what was heard.
 pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
-    if let Some(own) = heard.looped(now) {
-        let confidence = [80, 90, 99][own.frames.saturating_sub(3).min(2) as usize];
-        let why = format!("own frames come back{}", within(own.tagged()));
-        let change = "Thirty seconds without own frames would end it";
-        return verdict(Role::Loop, confidence, why, change);
+    if heard.looped(now) {
+        return looped(port, heard);
     }
     if let Some(hello) = heard.proven() {
         let why = format!("the node {} proved that it is of the same mesh", hello.node);
@@ -81,6 +78,25 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
         (_, Some(radio)) => radio,
         (out, None) => switch(port, heard).unwrap_or_else(|| client(port, heard, out)),
     }
+}
+
+fn looped(port: &Port, heard: &Gathered) -> Verdict {
+    let own = heard.of(Sort::Own);
+    let within = within(own.and_then(Seen::tagged));
+    let (why, confidence) = match &heard.led_to {
+        Some((to, _)) if *to == port.device => (
+            "own frames come back: there is a loop behind this port".into(),
+            99,
+        ),
+        Some((to, _)) => (format!("own frames come back: the cable leads to {to}"), 99),
+        None => {
+            let more = own.map_or(0, |own| own.frames.saturating_sub(3).min(2));
+            let confidence = [80, 90, 99][more as usize];
+            (format!("own frames come back{within}"), confidence)
+        }
+    };
+    let change = "Thirty seconds without own frames would end it";
+    verdict(Role::Loop, confidence, why, change)
 }
 
 /// Whether people of the LAN are at a port: what a laptop can pretend takes it from nobody.
@@ -195,8 +211,9 @@ fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
     if heard.stations < 3 {
         return None;
     }
+    let more = if heard.more_stations { " or more" } else { "" };
     let why = format!(
-        "{} stations are there, so that it is a switch",
+        "{}{more} stations are there, so that it is a switch",
         heard.stations
     );
     // Neighbours at a provider's line are stations too.

@@ -1,6 +1,7 @@
 //! Arrangements, rules that hold whatever is heard, and time.
 
 mod arrangements;
+mod own;
 mod readers;
 mod rules;
 mod time;
