@@ -50,14 +50,14 @@ pub struct Cable {
     /// From when on it is listened: the link, or the end of its coming and going.
     begin: u64,
     pub(crate) heard: Gathered,
-    /// When a look was asked for.
-    asked: Option<u64>,
     sure: Option<u64>,
     /// When it was last looked at without a decision.
     waited: u64,
     settled: Option<Settled>,
     /// What speaks for another role, since when.
     other: Option<(Role, u64)>,
+    /// Where a mesh would have to be ([`crate::hello::Port::vxlan`]).
+    vxlan: Option<u32>,
 }
 
 impl Cable {
@@ -70,11 +70,11 @@ impl Cable {
             flaps: false,
             begin: 0,
             heard: Gathered::default(),
-            asked: None,
             sure: None,
             waited: 0,
             settled: None,
             other: None,
+            vxlan: None,
         }
     }
 
@@ -89,7 +89,7 @@ impl Cable {
             return;
         }
         self.heard = Gathered::default();
-        (self.asked, self.sure) = (None, None);
+        (self.sure, self.vxlan) = (None, None);
         (self.settled, self.other) = (None, None);
         self.up = up.then_some(now);
         self.begin = now;
@@ -116,6 +116,12 @@ impl Cable {
         if self.up.is_some() {
             self.advance(now);
             self.heard.look(said, now);
+            // It was decided before the answer, which outweighs what was only heard.
+            let found = judge(&self.port, &self.heard, now);
+            let other = |settled: &Settled| settled.verdict.role != found.role;
+            if self.settled.as_ref().is_some_and(other) {
+                self.settle(found, now);
+            }
             self.advance(now);
         }
     }
@@ -129,6 +135,11 @@ impl Cable {
         }
     }
 
+    /// The VXLAN that a mesh has to be in at this port ([`crate::hello::Port::vxlan`]).
+    pub fn vxlan(&mut self, vxlan: Option<u32>) {
+        self.vxlan = vxlan;
+    }
+
     /// Whether to ask actively what is there: true once for a link at most, where listening leaves
     /// a doubt.
     pub fn wants_look(&mut self, now: u64) -> bool {
@@ -137,31 +148,45 @@ impl Cable {
         }
         self.advance(now);
         let kept = self.port.held.is_some() || self.port.administrator;
-        if kept || self.asked.is_some() || self.flaps || now.saturating_sub(self.begin) < LOOK {
+        if kept || self.heard.look_began.is_some() || self.flaps {
             return false;
         }
         let settled = self.settled.as_ref().map(|it| it.verdict.role);
         let found = judge(&self.port, &self.heard, now);
         let sure = |role| matches!(role, Role::Loop | Role::Mesh);
-        // What is behind a switch or a radio, they do not say.
         let lan = self.port.former == Former::Lan;
-        let opaque = matches!(found.role, Role::Switch | Role::Radio) && !lan;
-        // Who asks for an address need not be alone.
-        let opaque = opaque || found.role == Role::Client && !lan;
+        // What is behind a switch or a radio, they do not say; nor who else is there who asks for
+        // an address, nor a server what it answered.
+        let opaque = match found.role {
+            Role::Switch | Role::Radio | Role::Client => !lan,
+            Role::Uplink => found.confidence < SURE,
+            _ => false,
+        };
         let doubt = found.confidence < DOUBT || opaque;
-        let wants = doubt && !sure(found.role) && !settled.is_some_and(sure);
-        self.asked = wants.then_some(now);
+        // Where only what answers is awaited, it is asked as soon as that is known.
+        let soon = opaque && found.role != Role::Client;
+        let after = if soon { SETTLE } else { LOOK };
+        let early = now.saturating_sub(self.begin) < after;
+        let wants = doubt && !early && !sure(found.role) && !settled.is_some_and(sure);
+        self.heard.look_began = wants.then_some(now);
         wants
     }
 
     /// When a first decision is due.
-    fn due(&self) -> u64 {
+    fn due(&self, found: &Verdict) -> u64 {
         let begin = self.begin;
         let sure = self.sure.map(|at| at + SETTLE);
         let weak = self.heard.first().map(|at| (at + SETTLE).max(begin + WEAK));
         let look = self.heard.look.as_ref().map(|it| it.at);
-        // Whoever was asked is given time to answer.
-        let asks = self.asked.filter(|_| look.is_none());
+        // Whoever was asked is given time to answer, but where what is there says itself what it
+        // is: an answer changes that. Behind a switch or a radio at the uplink somebody answers.
+        let uplink = self.port.former == Former::Uplink;
+        let says = match found.role {
+            Role::Switch | Role::Radio => !uplink,
+            Role::Border | Role::Uplink => true,
+            _ => false,
+        };
+        let asks = self.heard.look_began.filter(|_| look.is_none() && !says);
         let answers = asks.map_or(0, |at| at + ANSWERS);
         let patient = [weak, Some(begin + SILENT)].map(|at| at.map(|at| at.max(answers)));
         let all = [sure, look].into_iter().chain(patient);
@@ -183,7 +208,7 @@ impl Cable {
             self.sure = Some(now);
         }
         let Some(settled) = &mut self.settled else {
-            let due = self.due();
+            let due = self.due(&found);
             let at = if found.role == Role::Loop { now } else { due };
             if now >= at {
                 // What came since may have made it due earlier.
@@ -221,7 +246,13 @@ impl Cable {
     /// What the port is for, as far as it is known.
     pub fn decision(&mut self, now: u64) -> Decision {
         self.advance(now);
-        let (found, decided) = self.found();
+        let (mut found, decided) = self.found();
+        if let (Role::Mesh, Some(vxlan)) = (found.role, self.vxlan) {
+            found.why = format!(
+                "{}; others are there too, so that the mesh has to be in VXLAN {vxlan}",
+                found.why
+            );
+        }
         let (mut decision, up) = (
             Decision {
                 role: found.role,
@@ -231,6 +262,7 @@ impl Cable {
                 would_change: sentence(found.would_change),
                 decided,
                 held_by: None,
+                vxlan: None,
                 notices: Vec::new(),
             },
             self.up.unwrap_or(now),
@@ -260,6 +292,7 @@ impl Cable {
             (decision.role, decision.confidence) = (Role::Client, 100);
             decision.held_by = Some("connection");
         }
+        decision.vxlan = self.vxlan.filter(|_| decision.role == Role::Mesh);
         decision
     }
 

@@ -4,9 +4,9 @@ use detect::{Internet, shown};
 
 use crate::decision::Clue;
 use crate::heard::{Gathered, Seen};
-use crate::judge::within;
 use crate::port::Proof;
 use crate::sort::Sort;
+use crate::way::within;
 
 /// All of it, in the order of its coming; `up` is when the link came.
 pub fn clues(heard: &Gathered, up: u64) -> Vec<Clue> {
@@ -29,13 +29,17 @@ pub fn clues(heard: &Gathered, up: u64) -> Vec<Clue> {
         let proof = match hello.proof {
             Proof::Proven => "with",
             Proof::Awaited => "not yet with",
-            Proof::None => "without",
+            Proof::None | Proof::Own => "without",
         };
         let text = format!(
             "The node {} of the mesh {} says hello from its port {}, {proof} proof",
             hello.node, hello.mesh, hello.port
         );
         say("hello", *at, text);
+    }
+    if let Some((port, at)) = &heard.led_to {
+        let text = format!("A hello of this router came back, which it said at its port {port}");
+        say("own-hello", *at, text);
     }
     if let (Some((maker, mac)), Some(at)) = (heard.maker, heard.first()) {
         let text = format!(

@@ -40,6 +40,8 @@ pub struct Decision {
     /// What keeps the role whatever is heard: `administrator`, who chose it, or `connection`, the
     /// administrator's own.
     pub held_by: Option<&'static str>,
+    /// The VXLAN that the mesh has to be in at this port, as others are there too.
+    pub vxlan: Option<u32>,
     /// What people should see to.
     pub notices: Vec<Notice>,
 }

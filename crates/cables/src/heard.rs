@@ -64,6 +64,10 @@ pub struct Look {
     pub vlan: Option<u16>,
     /// A router was named.
     pub gateway: bool,
+    /// There is a way out by IPv6.
+    pub ipv6: bool,
+    /// Routers of IPv6 were heard, and none is a default router.
+    pub no_default_router: bool,
     /// Who answered, as text.
     pub servers: Vec<String>,
 }
@@ -74,6 +78,8 @@ pub struct Gathered {
     seen: [Option<Seen>; Sort::ALL.len()],
     /// How many stations sent anything.
     pub stations: usize,
+    /// There were more, which are not counted.
+    pub more_stations: bool,
     /// The maker that a hardware address tells, and whose address.
     pub maker: Option<(Maker, Mac)>,
     asked: Vec<Mac>,
@@ -81,8 +87,12 @@ pub struct Gathered {
     pub lldp: Option<Lldp>,
     pub cdp: Option<Cdp>,
     pub mndp: Option<Mndp>,
+    /// When a look was asked for.
+    pub look_began: Option<u64>,
     pub look: Option<Look>,
     pub hello: Option<(Hello, u64)>,
+    /// From which of this router's ports an own hello came back, and when.
+    pub led_to: Option<(String, u64)>,
 }
 
 fn remember(all: &mut Vec<Mac>, mac: Mac) {
@@ -116,6 +126,7 @@ impl Gathered {
             }
         }
         self.stations = self.stations.max(noted.stations.len());
+        self.more_stations |= noted.more_stations;
         let mut stations = noted.stations.iter();
         let maker = stations.find_map(|mac| Some((Maker::of(mac)?, *mac)));
         self.maker = self.maker.or(maker);
@@ -132,12 +143,18 @@ impl Gathered {
             internet: said.internet,
             vlan: said.vlan,
             gateway: said.details.gateway.is_some(),
+            ipv6: said.internet == Internet::Ipv6Only || said.details.ipv6,
+            no_default_router: said.details.no_default_router,
             servers: servers.take(SERVERS).collect(),
         });
     }
 
     /// Takes in a hello. The one of which most is proven stays.
     pub fn greet(&mut self, hello: &Hello, now: u64) {
+        if hello.proof == Proof::Own {
+            self.led_to = Some((clean(&hello.port), now));
+            return;
+        }
         let at = match &self.hello {
             Some((former, _)) if former.proof > hello.proof => return,
             Some((former, at)) if former.proof == hello.proof => *at,
@@ -173,11 +190,13 @@ impl Gathered {
         soon.then_some(hello)
     }
 
-    /// Own frames that came back of late.
-    pub fn looped(&self, now: u64) -> Option<&Seen> {
-        let seen = self.of(Sort::Own)?;
-        let lately = now.saturating_sub(seen.last) < LOOP_LASTS;
-        (lately && seen.frames >= LOOP).then_some(seen)
+    /// Whether own frames came back of late: some, or one hello, which nobody can make.
+    pub fn looped(&self, now: u64) -> bool {
+        let own = self.of(Sort::Own);
+        let hello = self.led_to.as_ref().map(|(_, at)| *at);
+        let last = own.map(|seen| seen.last).max(hello);
+        let lately = last.is_some_and(|last| now.saturating_sub(last) < LOOP_LASTS);
+        lately && (hello.is_some() || own.is_some_and(|seen| seen.frames >= LOOP))
     }
 
     /// Who both asks and offers: a router like this one.

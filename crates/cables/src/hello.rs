@@ -22,6 +22,8 @@ pub const BATMAN: u16 = 1;
 pub const BABEL: u16 = 2;
 /// Capability: the sender can have the mesh in a VXLAN on this port.
 pub const VXLAN: u16 = 4;
+/// Capability: it has it there, as others than the two ends of a cable are at this port.
+pub const IN_VXLAN: u16 = 8;
 
 /// Hellos that a link gets if nobody new is heard.
 pub const FIRST: u32 = 8;
@@ -29,6 +31,8 @@ pub const FIRST: u32 = 8;
 pub const FOR_NEWCOMER: u32 = 3;
 /// Neighbours that are kept.
 pub const MOST_PEERS: usize = MOST_ANSWERS;
+/// Stations that are remembered: as many as the classifier of a port notes.
+const MOST_STATIONS: usize = 16;
 /// Milliseconds between two hellos, at least.
 pub const PAUSE: u64 = 1000;
 /// Milliseconds for which a neighbour that is not proven keeps its place from others.
@@ -116,6 +120,10 @@ struct Link {
     next: u64,
     /// When the last was sent.
     last: Option<u64>,
+    /// Who else sent anything.
+    stations: Vec<Mac>,
+    /// The mesh is in a VXLAN, as long as the link lasts.
+    vxlan: bool,
 }
 
 /// A port that says hello and hears it.
@@ -137,7 +145,8 @@ impl Port {
             key: key.clone(),
             node: key.public(),
             mac,
-            capabilities,
+            // This one is found out.
+            capabilities: capabilities & !IN_VXLAN,
             link: None,
         }
     }
@@ -152,6 +161,8 @@ impl Port {
             gap: PAUSE,
             next: now,
             last: None,
+            stations: Vec::new(),
+            vxlan: false,
         });
     }
 
@@ -180,6 +191,7 @@ impl Port {
                 proven: state == State::Proven,
                 since: now,
             });
+            self.part(now);
         }
         Some(Heard {
             node: body.node,
@@ -189,6 +201,46 @@ impl Port {
             capabilities: body.capabilities,
             state,
         })
+    }
+
+    /// Who sent anything at this port since its link came; own addresses need not be among them.
+    pub fn stations(&mut self, stations: &[Mac], now: u64) {
+        let own = self.mac;
+        if let Some(link) = &mut self.link {
+            let others = stations.iter().filter(|mac| **mac != own);
+            link.stations = others.take(MOST_STATIONS).copied().collect();
+            self.part(now);
+        }
+    }
+
+    /// The VXLAN that the mesh has to be in at this port; `None`: it can be on the wire as it is.
+    pub fn vxlan(&self) -> Option<u32> {
+        let parted = self.link.as_ref().is_some_and(|link| link.vxlan);
+        let mesh = self.mesh.as_ref().filter(|_| parted)?;
+        Some(mesh.vxlan())
+    }
+
+    /// Puts the mesh into a VXLAN where more than two are at this port, or a neighbour says that
+    /// they are: it may hear somebody that this port does not. The neighbours are told.
+    fn part(&mut self, now: u64) {
+        let Some(link) = self.link.as_mut().filter(|link| !link.vxlan) else {
+            return;
+        };
+        let proven = || link.peers.iter().filter(|peer| peer.proven);
+        let can = |capabilities: u16| capabilities & VXLAN != 0;
+        let Some(first) = proven().next() else { return };
+        // One that cannot would be alone.
+        if !can(self.capabilities) || !proven().all(|peer| can(peer.capabilities)) {
+            return;
+        }
+        let told = |peer: &Peer| peer.capabilities & IN_VXLAN != 0;
+        if proven().nth(1).is_some()
+            || told(first)
+            || link.stations.iter().any(|mac| *mac != first.mac)
+        {
+            link.vxlan = true;
+            link.soon(now);
+        }
     }
 
     /// Cheap checks come first: a signature is only looked at if its sender has the mesh's key.
@@ -242,7 +294,7 @@ impl Port {
             nonce: peer.nonce,
         };
         let body = Body {
-            capabilities: self.capabilities,
+            capabilities: self.capabilities | if link.vxlan { IN_VXLAN } else { 0 },
             network: mesh.network(),
             node: self.node,
             mac: self.mac,
@@ -307,11 +359,14 @@ impl Link {
             self.peers.remove(place);
         }
         self.peers.push(new);
+        self.soon(new.since);
+    }
+
+    /// There is news: it is said as soon as may be, and again, as a frame may be lost.
+    fn soon(&mut self, now: u64) {
         self.left = self.left.max(FOR_NEWCOMER);
         self.gap = PAUSE;
-        let soon = self
-            .last
-            .map_or(new.since, |last| last.saturating_add(PAUSE));
-        self.next = self.next.min(soon.max(new.since));
+        let soon = self.last.map_or(now, |last| last.saturating_add(PAUSE));
+        self.next = self.next.min(soon.max(now));
     }
 }

@@ -7,6 +7,7 @@ use crate::heard::{Gathered, Seen};
 use crate::port::{Former, Port, Proof};
 use crate::role::Role;
 use crate::sort::Sort;
+use crate::way::{Way, way, within};
 
 /// From here on nothing more has to be waited for.
 pub const SURE: u8 = 75;
@@ -32,76 +33,10 @@ fn verdict(role: Role, confidence: u8, why: String, would_change: &'static str) 
     }
 }
 
-/// ` in VLAN 7`, where it was heard there only.
-pub fn within(vlan: Option<u16>) -> String {
-    vlan.map_or_else(String::new, |number| format!(" in VLAN {number}"))
-}
-
-/// Signs of a way to the Internet.
-struct Out {
-    why: String,
-    /// How much they say.
-    weight: u8,
-}
-
-fn out(heard: &Gathered) -> Option<Out> {
-    let look = heard.look.as_ref();
-    let found = |internet| look.filter(|it| it.internet == internet);
-    let from = |seen: &Seen| format!("{}{}", shown(seen.from), within(seen.tagged()));
-    let (why, weight) = if let Some(seen) = heard.of(Sort::Pado) {
-        (format!("PPPoE is offered by {}", from(seen)), 85)
-    } else if let Some(look) = found(Internet::Pppoe) {
-        (format!("PPPoE was offered{}", within(look.vlan)), 85)
-    } else if let Some(seen) = heard.of(Sort::DhcpServer) {
-        // A modem gives access to its own page that way.
-        let page = found(Internet::Dhcp).is_some_and(|look| !look.gateway);
-        let without = if page { ", without a router" } else { "" };
-        let why = format!("DHCP is answered by {}{without}", from(seen));
-        (why, second(heard, if page { 55 } else { 75 }))
-    } else if let Some(look) = found(Internet::Dhcp) {
-        let who = look.servers.join(" and ");
-        let (weight, without) = match look.gateway {
-            true => (80, ""),
-            false => (55, ", without a router"),
-        };
-        let vlan = within(look.vlan);
-        let by = format!("DHCP was answered by {who}{vlan}{without}");
-        (by, second(heard, weight))
-    } else if let Some(seen) = heard.of(Sort::RouterAdvertisement) {
-        let why = format!("a router of IPv6 advertises itself, {}", from(seen));
-        (why, second(heard, 65))
-    } else if let Some(seen) = heard.of(Sort::Dhcp6Server) {
-        let why = format!("DHCPv6 is answered by {}", from(seen));
-        (why, second(heard, 65))
-    } else {
-        let look = found(Internet::Ipv6Only)?;
-        (format!("IPv6 was offered{}", within(look.vlan)), 70)
-    };
-    Some(Out { why, weight })
-}
-
-/// What a second sign adds, and a second server takes.
-fn second(heard: &Gathered, weight: u8) -> u8 {
-    let ways = [
-        Sort::DhcpServer,
-        Sort::RouterAdvertisement,
-        Sort::Dhcp6Server,
-    ];
-    let ways = ways.iter().filter(|&&way| heard.of(way).is_some()).count();
-    let look = heard.look.as_ref().is_some_and(|it| it.gateway);
-    let more = if ways > 1 || look { 10 } else { 0 };
-    // A router and its server may be two; more are a network of others.
-    let less = 10 * heard.servers().len().saturating_sub(2).min(4) as u8;
-    (weight + more).saturating_sub(less)
-}
-
 /// What follows from what was heard.
 pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
-    if let Some(own) = heard.looped(now) {
-        let confidence = [80, 90, 99][own.frames.saturating_sub(3).min(2) as usize];
-        let why = format!("own frames come back{}", within(own.tagged()));
-        let change = "Thirty seconds without own frames would end it";
-        return verdict(Role::Loop, confidence, why, change);
+    if heard.looped(now) {
+        return looped(port, heard);
     }
     if let Some(hello) = heard.proven() {
         let why = format!("the node {} proved that it is of the same mesh", hello.node);
@@ -116,7 +51,7 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
         let change = "The proof would make it mesh; without one it is a border";
         return verdict(Role::Unknown, 40, why, change);
     }
-    let out = out(heard);
+    let out = way(heard);
     if let Some(border) = border(port, heard, out.as_ref()) {
         return match of_lan(port) {
             true => pretended(&border.why),
@@ -145,6 +80,25 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
     }
 }
 
+fn looped(port: &Port, heard: &Gathered) -> Verdict {
+    let own = heard.of(Sort::Own);
+    let within = within(own.and_then(Seen::tagged));
+    let (why, confidence) = match &heard.led_to {
+        Some((to, _)) if *to == port.device => (
+            "own frames come back: there is a loop behind this port".into(),
+            99,
+        ),
+        Some((to, _)) => (format!("own frames come back: the cable leads to {to}"), 99),
+        None => {
+            let more = own.map_or(0, |own| own.frames.saturating_sub(3).min(2));
+            let confidence = [80, 90, 99][more as usize];
+            (format!("own frames come back{within}"), confidence)
+        }
+    };
+    let change = "Thirty seconds without own frames would end it";
+    verdict(Role::Loop, confidence, why, change)
+}
+
 /// Whether people of the LAN are at a port: what a laptop can pretend takes it from nobody.
 fn of_lan(port: &Port) -> bool {
     port.former == Former::Lan || port.own_dhcp && port.former != Former::Uplink
@@ -156,7 +110,7 @@ fn pretended(why: &str) -> Verdict {
     verdict(Role::Client, 50, why, change)
 }
 
-fn uplink(port: &Port, out: Out, radio: bool) -> Verdict {
+fn uplink(port: &Port, out: Way, radio: bool) -> Verdict {
     let weight = match port.former {
         Former::Uplink => out.weight + 5,
         Former::Lan => out.weight - 10,
@@ -169,7 +123,10 @@ fn uplink(port: &Port, out: Out, radio: bool) -> Verdict {
     };
     let change = "Own frames, a hello with the mesh's key or routing of a mesh would change it";
     if weight < 50 {
-        let why = format!("{}, but others offer addresses too", out.why);
+        let why = match out.others {
+            true => out.why,
+            false => format!("{}, but others offer addresses too", out.why),
+        };
         return verdict(Role::Unknown, weight, why, change);
     }
     verdict(
@@ -180,7 +137,7 @@ fn uplink(port: &Port, out: Out, radio: bool) -> Verdict {
     )
 }
 
-fn border(port: &Port, heard: &Gathered, out: Option<&Out>) -> Option<Verdict> {
+fn border(port: &Port, heard: &Gathered, out: Option<&Way>) -> Option<Verdict> {
     let change = "A hello with the mesh's key would make it mesh";
     let routing = heard.any(&[Sort::Batman, Sort::Babel, Sort::Routing]);
     if let Some((sort, seen)) = routing {
@@ -254,8 +211,9 @@ fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
     if heard.stations < 3 {
         return None;
     }
+    let more = if heard.more_stations { " or more" } else { "" };
     let why = format!(
-        "{} stations are there, so that it is a switch",
+        "{}{more} stations are there, so that it is a switch",
         heard.stations
     );
     // Neighbours at a provider's line are stations too.
@@ -264,7 +222,7 @@ fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
     Some(verdict(Role::Switch, weight, why, change))
 }
 
-fn client(port: &Port, heard: &Gathered, out: Option<Out>) -> Verdict {
+fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
     if let Some(out) = out {
         return pretended(&out.why);
     }

@@ -31,6 +31,7 @@ mod place;
 mod port;
 mod role;
 mod sort;
+mod way;
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! Makers of radios for outdoors: by hardware address, which is weak, as they make switches and
 //! routers too, and by the names of their radios, which is strong.
 //!
-//! Addresses are a few of those that IEEE gave these makers (MA-L), none checked against its list: one
-//! that is wrong or missing costs a word in the evidence. Names are the makers' own, from their shops.
+//! Addresses are all that IEEE gave these makers in large blocks (MA-L), by its list in Debian's
+//! ieee-data 20220827.1: one that is missing costs a word in the evidence. Names are the
+//! makers' own, from their shops.
 
 use detect::Mac;
 
@@ -35,9 +36,9 @@ impl Maker {
 
     /// Whose a hardware address is. That it is a radio does not follow.
     pub fn of(mac: &Mac) -> Option<Self> {
-        let begin = [mac[0], mac[1], mac[2]];
-        let found = PREFIXES.iter().find(|(prefix, _)| *prefix == begin);
-        found.map(|(_, maker)| *maker)
+        let begin = u32::from_be_bytes([0, mac[0], mac[1], mac[2]]);
+        let given = |(_, given): &&(Self, &[u32])| given.binary_search(&begin).is_ok();
+        PREFIXES.iter().find(given).map(|(maker, _)| *maker)
     }
 
     /// Whose radio a text names: whole words only, so that `sprocket` is no Rocket.
@@ -61,28 +62,32 @@ impl Maker {
 /// What stands behind a name without being one: MikroTik's and Ubiquiti's forms.
 const FORMS: [&str; 9] = ["sq", "sqg", "g", "m", "ac", "r", "hp", "xl", "lr"];
 
-const PREFIXES: [([u8; 3], Maker); 21] = [
-    ([0x00, 0x15, 0x6d], Maker::Ubiquiti),
-    ([0x00, 0x27, 0x22], Maker::Ubiquiti),
-    ([0x04, 0x18, 0xd6], Maker::Ubiquiti),
-    ([0x24, 0xa4, 0x3c], Maker::Ubiquiti),
-    ([0x44, 0xd9, 0xe7], Maker::Ubiquiti),
-    ([0x68, 0x72, 0x51], Maker::Ubiquiti),
-    ([0x78, 0x8a, 0x20], Maker::Ubiquiti),
-    ([0x80, 0x2a, 0xa8], Maker::Ubiquiti),
-    ([0xb4, 0xfb, 0xe4], Maker::Ubiquiti),
-    ([0xdc, 0x9f, 0xdb], Maker::Ubiquiti),
-    ([0xf0, 0x9f, 0xc2], Maker::Ubiquiti),
-    ([0xfc, 0xec, 0xda], Maker::Ubiquiti),
-    ([0x00, 0x0c, 0x42], Maker::MikroTik),
-    ([0x4c, 0x5e, 0x0c], Maker::MikroTik),
-    ([0x64, 0xd1, 0x54], Maker::MikroTik),
-    ([0x6c, 0x3b, 0x6b], Maker::MikroTik),
-    ([0xd4, 0xca, 0x6d], Maker::MikroTik),
-    ([0xe4, 0x8d, 0x8c], Maker::MikroTik),
-    ([0x00, 0x04, 0x56], Maker::Cambium),
-    ([0x58, 0xc1, 0x7a], Maker::Cambium),
-    ([0x20, 0xb5, 0xc6], Maker::Mimosa),
+/// The first three octets of hardware addresses, in order.
+const PREFIXES: [(Maker, &[u32]); 5] = [
+    (
+        Maker::Ubiquiti,
+        &[
+            0x00156d, 0x002722, 0x0418d6, 0x18e829, 0x245a4c, 0x24a43c, 0x44d9e7, 0x602232,
+            0x687251, 0x68d79a, 0x70a741, 0x7483c2, 0x74acb9, 0x784558, 0x788a20, 0x802aa8,
+            0x942a6f, 0xac8ba9, 0xb4fbe4, 0xd021f9, 0xdc9fdb, 0xe063da, 0xe43883, 0xf09fc2,
+            0xf492bf, 0xf4e2c6, 0xfcecda,
+        ],
+    ),
+    (
+        Maker::MikroTik,
+        &[
+            0x000c42, 0x085531, 0x18fd74, 0x2cc81b, 0x488f5a, 0x4c5e0c, 0x64d154, 0x6c3b6b,
+            0x744d28, 0xb869f4, 0xc4ad34, 0xcc2de0, 0xd4ca6d, 0xdc2c6e, 0xe48d8c,
+        ],
+    ),
+    (
+        Maker::Cambium,
+        &[
+            0x000456, 0x30cbc7, 0x58c17a, 0xb4a25c, 0xbca993, 0xbce67c, 0xfc1165,
+        ],
+    ),
+    (Maker::Mimosa, &[0x20b5c6]),
+    (Maker::Siklu, &[0x0024a4]),
 ];
 
 /// In small letters. The model's short form first stands in LLDP of Ubiquiti's, MikroTik's board
@@ -119,3 +124,21 @@ const NAMES: [(&str, Maker); 30] = [
     ("mimosa", Maker::Mimosa),
     ("siklu", Maker::Siklu),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_in_order_and_found() {
+        for (maker, prefixes) in PREFIXES {
+            assert!(prefixes.is_sorted_by(|a, b| a < b), "{maker:?}");
+            for prefix in prefixes {
+                let [_, a, b, c] = prefix.to_be_bytes();
+                assert_eq!(Maker::of(&[a, b, c, 1, 2, 3]), Some(maker), "{prefix:06x}");
+            }
+        }
+        assert_eq!(Maker::of(&[0x04, 0x18, 0xd7, 1, 2, 3]), None);
+        assert_eq!(Maker::of(&[2, 0, 0, 0, 0, 1]), None);
+    }
+}

@@ -31,6 +31,13 @@ pub struct Port {
     pub held: Option<Role>,
 }
 
+impl Port {
+    /// Whether hellos are said at it: not where the administrator has it for something else.
+    pub fn greets(&self) -> bool {
+        self.held.is_none_or(|role| role == Role::Mesh)
+    }
+}
+
 /// What is proven of a hello, the better the greater.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Proof {
@@ -41,9 +48,11 @@ pub enum Proof {
     Awaited,
     /// It was made with this mesh's key, for this link.
     Proven,
+    /// It is this router's own, of the link that the port it was sent from has now.
+    Own,
 }
 
-/// A hello of another node. What is proven of it is found out elsewhere ([`crate::hello`]).
+/// A hello. What is proven of it is found out elsewhere ([`crate::hello`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hello {
     /// The node's name.

@@ -1,10 +1,12 @@
 //! Arrangements, rules that hold whatever is heard, and time.
 
 mod arrangements;
+mod own;
 mod place;
 mod readers;
 mod rules;
 mod time;
+mod ways;
 
 use detect::{Details, Internet, Mac, Suggestion};
 

@@ -432,6 +432,7 @@ fn the_example_of_the_documentation_is_what_is_said() {
     let mut text = String::new();
     line(&mut text, "secret", &counting::<32>(0));
     line(&mut text, "mesh", &mesh.network());
+    let _ = writeln!(text, "VXLAN         {}", mesh.vxlan());
     line(&mut text, "A's seed", &one);
     line(&mut text, "A's key", &key(one).public());
     line(&mut text, "A's nonce", &counting::<16>(0x60));

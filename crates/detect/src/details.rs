@@ -29,6 +29,9 @@ pub struct Details {
     pub delegated: Vec<String>,
     /// Whether IPv6 is there.
     pub ipv6: bool,
+    /// Routers of IPv6 advertise themselves, wherever, and none is a default router: all have a
+    /// life time of 0 (RFC 4861, section 4.2).
+    pub no_default_router: bool,
     /// The far end of a DS-Lite tunnel.
     pub aftr: Option<String>,
     /// Other ways to share an IPv4 address.

@@ -107,6 +107,14 @@ fn way(place: &Place) -> Option<Way> {
 
 /// What follows from what was heard.
 pub fn suggest(heard: &Detection) -> Suggestion {
+    let mut suggestion = found(heard);
+    let all = heard.places.values().flat_map(|place| &place.routers);
+    let mut routers = all.map(|(_, router)| router.lifetime > 0).peekable();
+    suggestion.details.no_default_router = routers.peek().is_some() && !routers.any(|leads| leads);
+    suggestion
+}
+
+fn found(heard: &Detection) -> Suggestion {
     let mut ways: Vec<(Option<u16>, Way)> = Vec::new();
     for (vlan, place) in &heard.places {
         ways.extend(way(place).map(|way| (*vlan, way)));

@@ -256,6 +256,31 @@ fn portals_and_ipv6_only_are_read_of_both() {
 }
 
 #[test]
+fn a_router_with_a_life_time_of_0_is_no_way_and_that_is_told() {
+    let (none, some) = (advertisement(0, 0, &[]), advertisement(1800, 0, &[]));
+    let (said, _) = found(|wire| wire.router(None, &none));
+    assert_eq!(said.internet, Internet::None);
+    assert!(said.details.no_default_router);
+    let (said, _) = found(|wire| {
+        wire.router(None, &none);
+        wire.router(Some(7), &some);
+    });
+    assert_eq!(said.internet, Internet::Ipv6Only);
+    assert!(!said.details.no_default_router);
+    let (said, _) = found(|_| {});
+    assert!(!said.details.no_default_router);
+}
+
+#[test]
+fn a_refusal_of_dhcp_is_no_offer() {
+    let (said, _) = found(|wire| {
+        let refusal = [53, 1, 6, 54, 4, 192, 0, 2, 1, 255].to_vec();
+        wire.dhcp(None, &[(refusal, [192, 0, 2, 57])]);
+    });
+    assert_eq!(said.internet, Internet::None);
+}
+
+#[test]
 fn a_router_of_ipv6_alone_with_a_tunnel_for_ipv4() {
     let prefix = answers::prefix([0x20, 1, 0xd, 0xb8], 64);
     let page = [&[37, 3][..], b"http://a.example/\0\0\0\0\0"].concat();

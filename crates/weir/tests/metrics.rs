@@ -597,6 +597,8 @@ fn ports_are_told_with_their_roles() {
         decided,
         held_by: None,
         now: "lan".into(),
+        shut: link && decided.is_none(),
+        moving: None,
         why: String::new(),
         would_change: String::new(),
         notices: vec!["another server".into()],

@@ -38,6 +38,7 @@ impl std::error::Error for NotAKey {}
 #[derive(Clone)]
 pub struct MeshKey {
     network: [u8; NETWORK],
+    vxlan: u32,
     proof: hmac::Key,
 }
 
@@ -54,8 +55,12 @@ impl MeshKey {
         let secret = hmac::Key::new(HMAC_SHA256, secret);
         let name = hmac::sign(&secret, b"weir hello 1 network");
         let proof = hmac::sign(&secret, b"weir hello 1 proof");
+        let vxlan = hmac::sign(&secret, b"weir hello 1 vxlan");
+        let [a, b, c]: [u8; 3] = std::array::from_fn(|place| vxlan.as_ref()[place]);
         Ok(Self {
             network: std::array::from_fn(|place| name.as_ref()[place]),
+            // Of one mesh in 16 million it would be 0, which some devices take for none.
+            vxlan: u32::from_be_bytes([0, a, b, c]).max(1),
             proof: hmac::Key::new(HMAC_SHA256, proof.as_ref()),
         })
     }
@@ -63,6 +68,11 @@ impl MeshKey {
     /// By it one mesh is told from another. It tells nothing of a random secret.
     pub fn network(&self) -> [u8; NETWORK] {
         self.network
+    }
+
+    /// The VXLAN that all nodes put this mesh into where they have to: 24 bits, and not 0.
+    pub fn vxlan(&self) -> u32 {
+        self.vxlan
     }
 
     pub(super) fn prove(&self, octets: &[u8]) -> [u8; PROOF] {

@@ -112,12 +112,12 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
         ),
         (
             "four servers",
-            many(at(NEW), Sort::DhcpServer, 4),
+            many(at(NEW), Sort::DhcpServer, 4).looks(Internet::Dhcp, true),
             Role::Uplink,
         ),
         (
-            "five servers",
-            many(at(NEW), Sort::DhcpServer, 5),
+            "six servers",
+            many(at(NEW), Sort::DhcpServer, 6).looks(Internet::Dhcp, true),
             Role::Unknown,
         ),
         (
@@ -332,6 +332,7 @@ fn an_uplink_by_a_radio_says_so() {
     let radio = Scene::new(NEW).announced("LBE-5AC-Gen2", WLAN | BRIDGE);
     let mut scene = radio.passes(1000);
     assert_eq!(scene.role(), Role::Radio);
+    assert!(scene.cable.wants_look(scene.now));
     let mut scene = scene.hear(Sort::DhcpServer, 1).passes(2500);
     assert_eq!(scene.role(), Role::Uplink);
     assert!(

@@ -4,7 +4,7 @@ use detect::Internet;
 use proptest::prelude::*;
 
 use super::{frame, hello, lldp, look, mac};
-use crate::{Cable, Former, Noted, Port, Role, Sort};
+use crate::{Cable, Former, Hello, Noted, Port, Proof, Role, Sort};
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -12,6 +12,7 @@ enum Event {
     Lldp(&'static str, u16),
     Look(Internet, bool),
     Hello(bool),
+    Own,
     Link(bool),
     Wants,
     Nothing,
@@ -32,6 +33,7 @@ fn event() -> impl Strategy<Value = (Event, u64)> {
         1 => (names, any::<u16>()).prop_map(|(a, b)| Event::Lldp(a, b)),
         1 => (internet, any::<bool>()).prop_map(|(a, b)| Event::Look(a, b)),
         1 => any::<bool>().prop_map(Event::Hello),
+        1 => Just(Event::Own),
         1 => any::<bool>().prop_map(Event::Link),
         3 => Just(Event::Wants),
         3 => Just(Event::Nothing),
@@ -66,12 +68,14 @@ proptest! {
         let mut noted = Noted::default();
         let (mut now, mut up, mut looks, mut proven) = (0, false, 0, false);
         let mut own: Option<u64> = None;
+        let mut came_back = false;
         for (event, time) in events {
             now += time;
             match event {
                 Event::Frame(sort, from, vlan) => {
                     frame(&mut noted, Sort::ALL[sort], mac(from), now, vlan);
-                    if up && Sort::ALL[sort] == Sort::Own && noted.of(Sort::Own).frames >= 3 {
+                    let many = noted.of(Sort::Own).frames >= 3 || came_back;
+                    if up && Sort::ALL[sort] == Sort::Own && many {
                         own = Some(now);
                     }
                     cable.noted(&noted, now);
@@ -82,8 +86,15 @@ proptest! {
                     proven |= proof && up;
                     cable.hello(&hello(proof), now);
                 }
+                Event::Own => {
+                    came_back |= up;
+                    own = own.max(up.then_some(now));
+                    let own = Hello { proof: Proof::Own, ..hello(false) };
+                    cable.hello(&own, now);
+                }
                 Event::Link(comes) => {
                     if comes != up {
+                        came_back = false;
                         (noted, looks, proven, own) = (Noted::default(), 0, false, None);
                     }
                     up = comes;

@@ -110,7 +110,9 @@ fn a_decision_stays_until_another_held() {
     scene = scene.hear(Sort::DhcpClient, 2).passes(10_000);
     assert_eq!(scene.role(), Role::Uplink);
     // A little more is not enough: 75 for a server, 70 for a station that says that it is one.
-    let mut scene = Scene::new(Former::None).announced("x", 128).passes(4000);
+    let mut scene = Scene::new(Former::None).announced("x", 128).passes(2000);
+    assert!(scene.cable.wants_look(scene.now));
+    scene = scene.passes(7000);
     let former = scene.says();
     scene = scene.hear(Sort::DhcpServer, 2).passes(10_000);
     assert_eq!((scene.role(), former.confidence), (Role::Client, 70));

@@ -10,6 +10,8 @@ api::metrics! {
     CABLE_CONFIDENCE "weir_cable_confidence" Gauge &["device"], "How sure that is, from 0 to 1.";
     CABLE_DECIDED "weir_cable_decided_seconds" Gauge &["device"], "How long after the link it was \
         decided; absent while it is listened.";
+    CABLE_SHUT "weir_cable_shut" Gauge &["device"], "1: nothing passes the port, in or out: it is \
+        not known yet what it is for, or it is a loop.";
     CABLE_NOTICES "weir_cable_notices" Gauge &["device"], "Things that somebody should see to, \
         such as a second server of DHCP.";
 }
@@ -43,6 +45,11 @@ pub fn write(text: &mut Text, cables: &[Cable]) {
             let seconds = decided as f64 / 1000.0;
             text.sample(CABLE_DECIDED, &[&harmless(&cable.device)], seconds);
         }
+    }
+    text.family(CABLE_SHUT);
+    for cable in linked() {
+        let shut = u8::from(cable.shut);
+        text.sample(CABLE_SHUT, &[&harmless(&cable.device)], shut);
     }
     text.family(CABLE_NOTICES);
     for cable in linked() {

@@ -303,7 +303,7 @@ impl Watched {
             (Place::Goes(to), _) => Some(Move {
                 device: self.device.clone(),
                 to,
-                vxlan: None,
+                vxlan: decision.vxlan,
                 offer: self.cable.offer(),
             }),
             _ => None,

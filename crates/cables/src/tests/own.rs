@@ -1,0 +1,91 @@
+//! Own hellos that come back, and what is told of a mesh's VXLAN.
+
+use super::{Scene, hello, port};
+use crate::{Former, Hello, Port, Proof, Role, Sort};
+
+fn comes_back(mut scene: Scene, from: &str) -> Scene {
+    let own = Hello {
+        proof: Proof::Own,
+        port: from.into(),
+        ..hello(false)
+    };
+    scene.cable.hello(&own, scene.now);
+    scene
+}
+
+#[test]
+fn one_own_hello_is_a_loop_and_names_the_other_port() {
+    let mut scene = comes_back(Scene::new(Former::Lan).hear(Sort::Own, 0), "lan3");
+    let said = scene.says();
+    assert_eq!((said.role, said.confidence), (Role::Loop, 99));
+    assert_eq!(said.why, "Own frames come back: the cable leads to lan3.");
+    assert!(said.evidence.iter().any(|clue| clue.kind == "own-hello"));
+    assert!(!scene.passes(3000).cable.wants_look(4000));
+    let mut scene = comes_back(Scene::new(Former::Lan), "lan1");
+    assert!(scene.says().why.ends_with("a loop behind this port."));
+    // Against a proof, too, and until nothing came for half a minute.
+    scene = scene.greets(true).passes(29_900);
+    assert_eq!(scene.role(), Role::Loop);
+    scene = scene.passes(100);
+    assert_eq!(scene.role(), Role::Mesh);
+    // It was said of this link: one frame more tells that the loop is there again.
+    scene = scene.hear(Sort::Own, 0);
+    assert_eq!(scene.role(), Role::Loop);
+    scene.cable.link(false, scene.now);
+    scene.cable.link(true, scene.now);
+    assert_ne!(scene.hear(Sort::Own, 0).role(), Role::Loop);
+}
+
+#[test]
+fn what_a_port_calls_itself_does_no_harm() {
+    let said = comes_back(Scene::new(Former::Lan), "lan\u{1b}[31m\n3").says();
+    assert!(!said.why.contains('\u{1b}') && !said.why.contains('\n'));
+}
+
+#[test]
+fn the_vxlan_of_a_mesh_is_told_of_a_mesh_alone() {
+    let mut scene = Scene::new(Former::None);
+    scene.cable.vxlan(Some(77));
+    assert_eq!(scene.says().vxlan, None);
+    scene = scene.greets(true).passes(600);
+    let said = scene.says();
+    assert_eq!((said.role, said.vxlan), (Role::Mesh, Some(77)));
+    assert!(said.why.ends_with("in VXLAN 77."), "{said:#?}");
+    scene.cable.vxlan(None);
+    assert_eq!(scene.says().vxlan, None);
+    scene.cable.vxlan(Some(77));
+    scene.cable.link(false, scene.now);
+    scene.cable.link(true, scene.now);
+    scene = scene.greets(true).passes(600);
+    assert_eq!(scene.says().vxlan, None, "that was another link's");
+    let mut scene = Scene::of(Port {
+        held: Some(Role::Mesh),
+        ..port(Former::None)
+    });
+    scene.cable.vxlan(Some(77));
+    assert_eq!(scene.says().vxlan, Some(77));
+}
+
+#[test]
+fn hellos_are_said_where_nobody_chose_otherwise() {
+    let greets = |held| Port {
+        held,
+        ..port(Former::None)
+    };
+    assert!(greets(None).greets() && greets(Some(Role::Mesh)).greets());
+    let others = Role::ALL.into_iter().filter(|role| *role != Role::Mesh);
+    assert!(others.into_iter().all(|role| !greets(Some(role)).greets()));
+}
+
+#[test]
+fn more_stations_than_are_noted_are_told_as_that() {
+    let mut scene = Scene::new(Former::Lan);
+    scene.noted.stations = (1..17).map(super::mac).collect();
+    let mut few = scene.hear(Sort::Arp, 1).passes(4000);
+    assert!(few.says().why.starts_with("16 stations are there"));
+    few.noted.more_stations = true;
+    let mut many = few.hear(Sort::Arp, 1).passes(100);
+    assert_eq!(many.role(), Role::Switch);
+    let why = many.says().why;
+    assert!(why.starts_with("16 or more stations are there"), "{why}");
+}

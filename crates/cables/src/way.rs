@@ -1,0 +1,134 @@
+//! Signs of a way to the Internet, and how much they say.
+
+use detect::{Internet, shown};
+
+use crate::heard::{Gathered, Seen};
+use crate::sort::Sort;
+
+/// ` in VLAN 7`, where it was heard there only.
+pub fn within(vlan: Option<u16>) -> String {
+    vlan.map_or_else(String::new, |number| format!(" in VLAN {number}"))
+}
+
+/// A way to the Internet.
+pub struct Way {
+    pub why: String,
+    /// How much they say.
+    pub weight: u8,
+    /// Others are answered, and this router is not.
+    pub others: bool,
+}
+
+impl Way {
+    fn of(why: String, weight: u8) -> Option<Self> {
+        Some(Self {
+            why,
+            weight,
+            others: false,
+        })
+    }
+}
+
+/// A server or router that is heard and not yet asked: what the frame says, the classifier does not
+/// tell, and it may be a refusal of DHCP, or a router's that is no default router.
+const HEARD: u8 = 60;
+/// A server that answered others, and not this router.
+const OTHERS: u8 = 45;
+
+/// The way to the Internet that was heard of, and that answered.
+pub fn way(heard: &Gathered) -> Option<Way> {
+    let look = heard.look.as_ref();
+    let found = |internet| look.filter(|it| it.internet == internet);
+    let from = |seen: &Seen| format!("{}{}", shown(seen.from), within(seen.tagged()));
+    if let Some(seen) = heard.of(Sort::Pado) {
+        let why = format!("PPPoE is offered by {}", from(seen));
+        return Way::of(why, 85);
+    }
+    if let Some(look) = found(Internet::Pppoe) {
+        let why = format!("PPPoE was offered{}", within(look.vlan));
+        return Way::of(why, 85);
+    }
+    let dhcp = heard.of(Sort::DhcpServer);
+    if let Some(look) = found(Internet::Dhcp) {
+        // A modem gives access to its own page that way.
+        let without = if look.gateway {
+            ""
+        } else {
+            ", without a router"
+        };
+        let (by, weight) = match dhcp {
+            Some(seen) => (format!("DHCP is answered by {}", from(seen)), 75),
+            None => {
+                let (who, vlan) = (look.servers.join(" and "), within(look.vlan));
+                (format!("DHCP was answered by {who}{vlan}"), 80)
+            }
+        };
+        let weight = if look.gateway { weight } else { 55 };
+        return Way::of(format!("{by}{without}"), second(heard, weight));
+    }
+    let said = |sort, what: &str| heard.of(sort).map(|seen| format!("{what}, {}", from(seen)));
+    let router = said(
+        Sort::RouterAdvertisement,
+        "a router of IPv6 advertises itself",
+    );
+    if let Some(look) = look.filter(|it| it.ipv6) {
+        let why = router.unwrap_or_else(|| format!("IPv6 was offered{}", within(look.vlan)));
+        return Way::of(why, second(heard, 70));
+    }
+    if let Some(seen) = dhcp.filter(|seen| !refuted(seen, heard)) {
+        // Who answers behind our question answers it: nobody refuses what nobody asked for.
+        let answers = heard.look_began.is_some_and(|began| seen.last >= began) && look.is_none();
+        let why = format!("DHCP is answered by {}", from(seen));
+        return Way::of(why, second(heard, if answers { 75 } else { HEARD }));
+    }
+    if let Some(why) = router.filter(|_| !look.is_some_and(|it| it.no_default_router)) {
+        return Way::of(why, second(heard, HEARD));
+    }
+    if let Some(seen) = heard
+        .of(Sort::Dhcp6Server)
+        .filter(|seen| !refuted(seen, heard))
+    {
+        let why = format!("DHCPv6 is answered by {}", from(seen));
+        return Way::of(why, second(heard, HEARD));
+    }
+    let (what, seen) = match (dhcp, heard.of(Sort::Dhcp6Server)) {
+        (Some(seen), _) => ("DHCP", seen),
+        (None, seen) => ("DHCPv6", seen?),
+    };
+    let why = format!(
+        "{what} of others is answered by {}, and this router's is not",
+        from(seen)
+    );
+    Some(Way {
+        why,
+        weight: OTHERS,
+        others: true,
+    })
+}
+
+/// Whether a look found none of this, and nothing came since.
+fn refuted(seen: &Seen, heard: &Gathered) -> bool {
+    heard.look.as_ref().is_some_and(|look| seen.last <= look.at)
+}
+
+/// What a second sign adds, and a second server takes.
+fn second(heard: &Gathered, weight: u8) -> u8 {
+    let look = heard.look.as_ref();
+    let ways = [
+        Sort::DhcpServer,
+        Sort::RouterAdvertisement,
+        Sort::Dhcp6Server,
+    ];
+    let none = look.is_some_and(|it| it.no_default_router);
+    let counts = |way: &&Sort| **way != Sort::RouterAdvertisement || !none;
+    let ways = ways.iter().filter(counts);
+    let ways = ways.filter(|&&way| heard.of(way).is_some()).count();
+    let more = if ways > 1 || look.is_some_and(|it| it.gateway) {
+        10
+    } else {
+        0
+    };
+    // A router and its server may be two; more are a network of others.
+    let less = 10 * heard.servers().len().saturating_sub(2).min(4) as u8;
+    (weight + more).saturating_sub(less)
+}
