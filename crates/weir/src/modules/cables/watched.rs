@@ -37,7 +37,8 @@ enum Moved {
     Not,
     /// It is under way.
     Made(Former),
-    Kept,
+    /// It works. Whoever takes it back then is not contradicted.
+    Kept(Former),
     /// It is not tried again.
     Refused(Former, String),
     /// It is.
@@ -133,7 +134,7 @@ impl Watched {
                 Some((format!("It cannot be made {}: {why}", as_what(to)), true))
             }
             Moved::Later(why) => Some((format!("It cannot be moved yet: {why}"), true)),
-            Moved::Not | Moved::Kept => {
+            Moved::Not | Moved::Kept(_) => {
                 let text = self.stays.map(|why| {
                     let rest = why.strip_prefix("it").unwrap_or(why);
                     format!("It{rest}")
@@ -299,7 +300,9 @@ impl Watched {
             Place::Goes(_) => self.waits && self.moved == Moved::Not,
         };
         match (place, &self.moved) {
-            (Place::Goes(to), Moved::Refused(refused, _)) if to == *refused => None,
+            (Place::Goes(to), Moved::Refused(tried, _) | Moved::Kept(tried)) if to == *tried => {
+                None
+            }
             (Place::Goes(to), _) => Some(Move {
                 device: self.device.clone(),
                 to,
@@ -314,7 +317,7 @@ impl Watched {
     pub fn told(&mut self, to: Former, told: &Told) {
         self.moved = match told {
             Told::Made => Moved::Made(to),
-            Told::Kept => Moved::Kept,
+            Told::Kept => Moved::Kept(to),
             Told::Refused(why) => Moved::Refused(to, why.clone()),
             Told::Later(why) => Moved::Later(why.clone()),
             Told::TakenBack => {
