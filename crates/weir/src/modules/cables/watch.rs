@@ -35,33 +35,41 @@ pub struct Watch {
     mover: Option<Mover>,
     doings: Doings,
     prober: Prober,
+    /// Servers of others are kept out of the LAN.
+    guards: bool,
     /// What happened.
     pub events: Events,
 }
 
+/// What is asked for.
+pub struct Wanted<'a> {
+    /// Names of ports; none: every socket.
+    pub ports: Vec<String>,
+    pub keys: Option<Keys>,
+    /// What somebody chose.
+    pub held: BTreeMap<String, Role>,
+    /// Servers of others are kept out of the LAN.
+    pub guards: bool,
+    /// Who may write the configuration listens there; `None`: ports are not moved.
+    pub socket: Option<&'a Path>,
+}
+
 impl Watch {
-    /// Nothing is looked at yet. Ports are moved where `socket` names who may write the
-    /// configuration.
-    pub fn new(
-        noting: Cables,
-        keys: Option<Keys>,
-        wanted: Vec<String>,
-        held: BTreeMap<String, Role>,
-        administrator: Administrator,
-        socket: Option<&Path>,
-    ) -> Self {
+    /// Nothing is looked at yet.
+    pub fn new(noting: Cables, administrator: Administrator, wanted: Wanted<'_>) -> Self {
         Self {
             noting,
-            keys,
-            wanted,
+            keys: wanted.keys,
+            wanted: wanted.ports,
             ports: BTreeMap::new(),
             others: BTreeMap::new(),
             administrator,
-            held,
+            held: wanted.held,
             own: Vec::new(),
-            mover: socket.map(Mover::new),
+            mover: wanted.socket.map(Mover::new),
             doings: Doings::default(),
             prober: Prober::default(),
+            guards: wanted.guards,
             events: Events::default(),
         }
     }
@@ -100,6 +108,7 @@ impl Watch {
             own: &self.own,
             other_uplink: None,
             cut_elsewhere: false,
+            guards: self.guards,
             now,
         };
         for (index, port) in &mut self.ports {

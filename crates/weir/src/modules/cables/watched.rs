@@ -27,6 +27,8 @@ pub struct Means<'a> {
     pub other_uplink: Option<bool>,
     /// If it is a loop, that is cut at another port.
     pub cut_elsewhere: bool,
+    /// Servers of others are kept out of the LAN.
+    pub guards: bool,
     pub now: u64,
 }
 
@@ -332,10 +334,12 @@ impl Watched {
             let since = means.now.saturating_sub(decided);
             since < AFTERWARDS || since % EVERY < AGAIN
         });
-        let gate = match (self.waits, listens) {
-            (true, _) => Gate::Shut,
-            (false, true) => Gate::Note,
-            (false, false) => Gate::Idle,
+        let guarded = means.guards && self.used.now == Former::Lan;
+        let gate = match (self.waits, guarded, listens) {
+            (true, _, _) => Gate::Shut,
+            (false, true, _) => Gate::Guard,
+            (false, false, true) => Gate::Note,
+            (false, false, false) => Gate::Idle,
         };
         if gate != self.gate {
             self.gate = gate;
