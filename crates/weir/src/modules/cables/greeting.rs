@@ -10,26 +10,13 @@ use ::cables::hello::{Heard, MeshKey, NodeKey, Port, State};
 use ::cables::{Hello, Proof};
 use kernel::Mac;
 use nix::errno::Errno;
-use nix::libc;
-use nix::sys::socket::{MsgFlags, SockFlag, send, setsockopt, sockopt};
+use nix::sys::socket::{MsgFlags, SockFlag, send};
 use tracing::{debug, warn};
 
 use super::config::Cables;
 use crate::Error;
 use crate::secret::{first_line, seed};
 use crate::uplink::speaker;
-
-/// Past the queues, and the gate that keeps everything else from going out.
-#[derive(Clone, Copy, Debug)]
-struct PastQueues;
-
-nix::setsockopt_impl!(
-    PastQueues,
-    libc::SOL_PACKET,
-    libc::PACKET_QDISC_BYPASS,
-    bool,
-    sockopt::SetBool
-);
 
 /// By what this node is known, and by what it knows others of its mesh.
 pub struct Keys {
@@ -142,9 +129,7 @@ impl Greeter {
     fn speaker(&mut self) -> Result<&OwnedFd, Errno> {
         if self.speaker.is_none() {
             let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-            let speaker = speaker(&self.device, flags)?;
-            setsockopt(&speaker, PastQueues, &true)?;
-            self.speaker = Some(speaker);
+            self.speaker = Some(speaker(&self.device, flags)?);
         }
         self.speaker.as_ref().ok_or(Errno::EBADF)
     }
