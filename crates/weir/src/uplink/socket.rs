@@ -42,9 +42,9 @@ nix::setsockopt_impl!(
     sockopt::SetStruct<libc::packet_mreq>
 );
 
-/// Sends past the queues of the device and past what is at TC: a port may be shut to all else while
-/// weir asks there (the gate in bpf/cable.bpf.c). Packet sockets do not hear what is sent so: tcpdump
-/// on this router does not show it.
+/// Sends past the queues of the device, and past what is at TC: a port may be shut to all else
+/// while weir asks there (the gate in bpf/cable.bpf.c). Packet sockets do not hear what is sent so:
+/// tcpdump on this router does not show it.
 #[derive(Clone, Copy, Debug)]
 struct PastQueues;
 
