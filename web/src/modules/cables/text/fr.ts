@@ -29,8 +29,8 @@ export const fr: Translated<typeof en> = {
   "cables.used.mesh": "{device} sert maintenant au maillage",
   "cables.used.none": "{device} ne sert maintenant à rien",
   "cables.sure": "sûr à {share}",
-  "cables.warnings.one": "{count} avertissement",
-  "cables.warnings.other": "{count} avertissements",
+  "cables.warnings.one": "{count} alerte",
+  "cables.warnings.other": "{count} alertes",
   "cables.gone": "Il n’y a pas de port {device} maintenant.",
 
   "cables.why": "Pourquoi",
