@@ -1,7 +1,7 @@
 //! The ports that are looked at: what the kernel side notes goes into the core, and what that wants
 //! is done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ::cables::{Cable, Decision, Former, Heard, Noted, Port, Role, Sort};
 use datapath::cable::{self, Cables, Gate, Record};
@@ -51,6 +51,8 @@ pub struct Watch {
     ports: BTreeMap<u32, Watched>,
     /// Devices that are no ports, or cannot be looked at, by their names: asked once.
     others: BTreeMap<u32, String>,
+    /// Of those names, the ones that no device has.
+    missing: BTreeSet<String>,
     /// Who administers this router.
     pub administrator: Administrator,
     held: BTreeMap<String, Role>,
@@ -72,6 +74,7 @@ impl Watch {
             wanted,
             ports: BTreeMap::new(),
             others: BTreeMap::new(),
+            missing: BTreeSet::new(),
             administrator,
             held,
             own: Vec::new(),
@@ -87,8 +90,13 @@ impl Watch {
             }
             self.own = own;
         }
-        let gone = |index: &u32| !links.clone().any(|link| link.index == *index);
-        let gone: Vec<u32> = self.ports.keys().copied().filter(gone).collect();
+        // One with another name is another port.
+        let is_gone = |(index, port): &(&u32, &Watched)| {
+            let mut links = links.clone();
+            !links.any(|link| link.index == **index && link.name == port.device)
+        };
+        let gone = self.ports.iter().filter(is_gone);
+        let gone: Vec<u32> = gone.map(|(index, _)| *index).collect();
         for index in gone {
             self.gone(index);
         }
@@ -116,6 +124,7 @@ impl Watch {
         links: impl Iterator<Item = &'a Link> + Clone,
         neighbours: impl Iterator<Item = Neighbour>,
     ) {
+        self.miss(links.clone());
         if !self.ports.values().any(|port| port.up) {
             return;
         }
@@ -131,6 +140,21 @@ impl Watch {
                 });
             }
         }
+    }
+
+    /// Tells once of each port that the configuration names and no device is called.
+    fn miss<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+        let is_missing = |name: &&String| !links.clone().any(|link| link.name == **name);
+        let missing = self.wanted.iter().filter(is_missing).cloned().collect();
+        for name in BTreeSet::difference(&missing, &self.missing) {
+            warn!("there is no device called {name}, which `ports` under [cables] names");
+        }
+        self.missing = missing;
+    }
+
+    /// Ports that the configuration names and no device is called.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        self.missing.iter().map(String::as_str)
     }
 
     /// A device is there, or changed.
@@ -277,9 +301,15 @@ impl Watched {
                 self.cable.hello(&hello, now);
             }
             self.cable.noted(&noted(&record), now);
+            if let Some(greeter) = &mut self.greeter {
+                greeter.stations(&record.stations, now);
+            }
         }
         if let Some(greeter) = &mut self.greeter {
-            greeter.speak(now);
+            self.cable.vxlan(greeter.vxlan());
+            if self.facts.greets() {
+                greeter.speak(now);
+            }
         }
         if let Some(over) = self.looking.as_ref().and_then(Looking::over) {
             self.looking = None;
