@@ -1,6 +1,8 @@
 //! `weir cables`: the arrangements of docs/ports.md. A cable is plugged in, with real peers at its
 //! other end: dnsmasq, pppoe-server, radvd, lldpd, babeld, udhcpc; a bridge is the dumb switch.
 
+#[path = "cables/later.rs"]
+mod later;
 #[path = "cables/mesh.rs"]
 mod mesh;
 #[path = "cables/plug.rs"]

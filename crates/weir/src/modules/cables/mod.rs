@@ -158,10 +158,8 @@ impl Running {
         };
         let mut open = open.borrow_mut();
         if !open.watch.hold(device, role) {
-            let all: Vec<String> = show::all(&mut open.watch)
-                .into_iter()
-                .map(|it| it.device)
-                .collect();
+            let all = open.watch.shown().into_iter();
+            let all: Vec<String> = all.map(|(port, _)| port.device.clone()).collect();
             return Err(Problem::new(
                 404,
                 "no_port",

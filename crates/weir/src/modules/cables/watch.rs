@@ -1,7 +1,7 @@
 //! The ports that are looked at: which they are, what is known of them beforehand, and where they
 //! go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ::cables::{Decision, Former, Port, Role};
@@ -27,6 +27,8 @@ pub struct Watch {
     ports: BTreeMap<u32, Watched>,
     /// Devices that are no ports, or cannot be looked at, by their names: asked once.
     others: BTreeMap<u32, String>,
+    /// Of those names, the ones that no device has.
+    missing: BTreeSet<String>,
     /// Who administers this router.
     pub administrator: Administrator,
     held: BTreeMap<String, Role>,
@@ -63,6 +65,7 @@ impl Watch {
             wanted: wanted.ports,
             ports: BTreeMap::new(),
             others: BTreeMap::new(),
+            missing: BTreeSet::new(),
             administrator,
             held: wanted.held,
             own: Vec::new(),
@@ -84,8 +87,13 @@ impl Watch {
             }
             self.own = own;
         }
-        let gone = |index: &u32| !links.clone().any(|link| link.index == *index);
-        let gone: Vec<u32> = self.ports.keys().copied().filter(gone).collect();
+        // One with another name is another port.
+        let is_gone = |(index, port): &(&u32, &Watched)| {
+            let mut links = links.clone();
+            !links.any(|link| link.index == **index && link.name == port.device)
+        };
+        let gone = self.ports.iter().filter(is_gone);
+        let gone: Vec<u32> = gone.map(|(index, _)| *index).collect();
         for index in gone {
             self.gone(index);
         }
@@ -200,6 +208,7 @@ impl Watch {
         links: impl Iterator<Item = &'a Link> + Clone,
         neighbours: impl Iterator<Item = Neighbour>,
     ) {
+        self.miss(links.clone());
         if !self.ports.values().any(|port| port.up) {
             return;
         }
@@ -208,6 +217,21 @@ impl Watch {
         for link in links.clone() {
             self.learn(link, links.clone());
         }
+    }
+
+    /// Tells once of each port that the configuration names and no device is called.
+    fn miss<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+        let is_missing = |name: &&String| !links.clone().any(|link| link.name == **name);
+        let missing = self.wanted.iter().filter(is_missing).cloned().collect();
+        for name in BTreeSet::difference(&missing, &self.missing) {
+            warn!("there is no device called {name}, which `ports` under [cables] names");
+        }
+        self.missing = missing;
+    }
+
+    /// Ports that the configuration names and no device is called.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        self.missing.iter().map(String::as_str)
     }
 
     /// What is known of a port beforehand.

@@ -267,9 +267,15 @@ impl Watched {
             let own = &record.sorts[Sort::Own as usize];
             self.own = (own.frames > 0).then_some(own.from);
             self.cable.noted(&noted(&record), now);
+            if let Some(greeter) = &mut self.greeter {
+                greeter.stations(&record.stations, now);
+            }
         }
         if let Some(greeter) = &mut self.greeter {
-            greeter.speak(now);
+            self.cable.vxlan(greeter.vxlan());
+            if self.facts.greets() {
+                greeter.speak(now);
+            }
         }
     }
 
