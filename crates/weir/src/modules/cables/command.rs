@@ -4,18 +4,22 @@ use std::io;
 use std::thread::sleep;
 use std::time::Duration;
 
-use answers::{Cable, CableRole, Cables};
+use answers::{Cable, CableEvent, CableEvents, CableEventsQuery, CableRole, Cables};
+use api::query::with_query;
 use api::{Client, Method};
 use clap::{Args, Subcommand};
 
 use crate::Error;
 use crate::command::{Connection, Format, client};
+use crate::daemon::unix_seconds;
+use crate::output::units::duration;
 use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, wrap};
 
 /// Show what is at the other end of each cable, and what its port is for
 ///
 /// Where mode = "suggest" stands under [cables] in the configuration, weir listens at each port from
-/// when a cable is plugged in, and asks once where silence leaves a doubt. It changes nothing.
+/// when a cable is plugged in, and asks once where silence leaves a doubt. It changes nothing. With
+/// "auto" nothing passes a port until that is known, and weir moves it between LAN, uplink and mesh.
 #[derive(Args, Debug)]
 #[command(
     mut_arg("socket", |socket| socket.global(true)),
@@ -24,13 +28,15 @@ use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, wrap};
 ROLE is what the port is for: uplink (the way to the Internet), mesh (another node that proved to be
 of this mesh), radio (a radio used as a wire), client, border (another network's mesh), switch, loop
 (the cable comes back to this router), or unknown. SURE is of 100. NOW is what the port is used for
-at present.
+at present: lan, uplink, mesh or none; shut: nothing passes, as it is not known yet what the port is
+for, or it is a loop.
 Examples:
   weir cables
   weir cables --long
   weir cables --json | jq '.cables[] | {device, role, why}'
   weir cables set eth1 client
-  weir cables auto eth1"
+  weir cables auto eth1
+  weir cables events --follow --json"
 )]
 pub struct CablesArgs {
     #[command(subcommand)]
@@ -51,6 +57,7 @@ pub struct CablesArgs {
 enum What {
     Set(SetArgs),
     Auto(AutoArgs),
+    Events(EventsArgs),
 }
 
 /// Say what a port is for: that holds, whatever is heard
@@ -70,6 +77,20 @@ struct AutoArgs {
     /// The port
     #[arg(value_name = "DEVICE")]
     device: String,
+}
+
+/// Show what happened at ports
+///
+/// The last 256 events are kept, and numbered from 1 on since weir was started. With --follow and
+/// --json each is a line of its own.
+#[derive(Args, Debug)]
+struct EventsArgs {
+    /// Those with greater numbers
+    #[arg(short, long, value_name = "NUMBER", default_value_t = 0)]
+    after: u64,
+    /// Those to come, too, until stopped
+    #[arg(short, long)]
+    follow: bool,
 }
 
 /// Between two looks.
@@ -96,6 +117,7 @@ pub fn run(args: &CablesArgs, output: &mut Output<'_>) -> Result<(), Error> {
             client.send(Method::POST, &path(&set.device, "set")?, &role)?
         }
         What::Auto(auto) => client.post(&path(&auto.device, "auto")?)?,
+        What::Events(events) => return happened(events, &client, args.format.json, output),
     };
     match args.format.json {
         true => Ok(output.json(&cable)?),
@@ -110,6 +132,48 @@ fn path(device: &str, what: &str) -> Result<String, Error> {
         return Err(Error::new(what, "`weir cables` has all of them"));
     }
     Ok(format!("/v1/cables/{device}/{what}"))
+}
+
+fn happened(
+    args: &EventsArgs,
+    client: &Client,
+    json: bool,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    let mut after = args.after;
+    loop {
+        let path = with_query("/v1/cables/events", &CableEventsQuery { after });
+        let told: CableEvents = client.get(&path)?;
+        if json && !args.follow {
+            return Ok(output.json(&told)?);
+        }
+        for event in &told.events {
+            let line = match json {
+                true => serde_json::to_string(event).unwrap_or_default(),
+                false => said(event),
+            };
+            output.line(&line)?;
+        }
+        if !args.follow {
+            return Ok(());
+        }
+        // Numbers begin anew when weir does.
+        after = told.last;
+        output.flush()?;
+        sleep(SECOND);
+    }
+}
+
+/// An event in a line.
+fn said(event: &CableEvent) -> String {
+    let ago = duration(unix_seconds().saturating_sub(event.when));
+    let (device, kind) = (harmless(&event.device), harmless(&event.kind));
+    let text = harmless(&event.text);
+    format!(
+        "{:>4}  {ago} ago  {device}  {kind} {}: {text}",
+        event.number,
+        harmless(&event.value)
+    )
 }
 
 fn show(args: &CablesArgs, output: &mut Output<'_>) -> Result<(), Error> {
@@ -165,7 +229,7 @@ fn print(told: &Cables, long: bool, output: &mut Output<'_>) -> io::Result<()> {
             Cell::from(cable.device.as_str()),
             role(cable),
             Cell::from(cable.confidence.to_string()),
-            Cell::from(cable.now.as_str()),
+            now(cable),
             Cell::or_dash(cable.held_by.as_ref()),
             Cell::from(cable.why.as_str()),
         ];
@@ -179,6 +243,14 @@ fn print(told: &Cables, long: bool, output: &mut Output<'_>) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// What a port is used for, in one word.
+fn now(cable: &Cable) -> Cell {
+    match cable.shut {
+        true => Cell::toned("shut", Tone::Warn),
+        false => Cell::from(cable.now.as_str()),
+    }
 }
 
 /// What a port is for, in one word.
@@ -206,11 +278,14 @@ fn one(cable: &Cable, output: &mut Output<'_>) -> io::Result<()> {
         _ => format!("{}, {} of 100", cable.role, cable.confidence),
     };
     output.line(&format!("{}: {}", harmless(&cable.device), harmless(&role)))?;
+    let (shut, none) = ("nothing passes, in or out".to_owned(), String::new());
     for (name, text) in [
         ("why", &cable.why),
         ("changed by", &cable.would_change),
         ("now", &cable.now),
-        ("held by", cable.held_by.as_ref().unwrap_or(&String::new())),
+        ("shut", if cable.shut { &shut } else { &none }),
+        ("moving", cable.moving.as_ref().unwrap_or(&none)),
+        ("held by", cable.held_by.as_ref().unwrap_or(&none)),
     ] {
         if !text.is_empty() {
             output.field(name, text)?;
@@ -223,7 +298,9 @@ fn one(cable: &Cable, output: &mut Output<'_>) -> io::Result<()> {
             output.line(&format!("  {line}"))?;
         }
     }
-    for notice in &cable.notices {
+    // What moves it is told above.
+    let notices = cable.notices.iter();
+    for notice in notices.filter(|notice| Some(*notice) != cable.moving.as_ref()) {
         output.line(&output.toned(Tone::Warn, &harmless(notice)))?;
     }
     Ok(())

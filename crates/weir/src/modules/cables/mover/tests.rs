@@ -24,8 +24,9 @@ impl Clerk {
             runtime.block_on(async {
                 let listener = Listener::bind(&at).expect("a socket");
                 ready.send(()).expect("somebody waits");
+                let routes = routes();
                 tokio::select! {
-                    () = api::serve(Rc::new(listener), &routes(), Limits::default()) => {}
+                    () = api::serve(Rc::new(listener), &routes, Limits::default()) => {}
                     _ = ended => {}
                 }
             });
