@@ -90,7 +90,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
-	__uint(max_entries, 16);
+	__uint(max_entries, 32);
 	__type(key, __u32);
 	__type(value, __u32);
 } targets_tc SEC(".maps");

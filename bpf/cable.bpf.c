@@ -14,7 +14,8 @@
  */
 #include "include/cable_sort.h"
 
-#define CABLE_PAUSE 1000000 /* ns between two notes of one sort: a storm costs little */
+/* ns between two notes of one sort, by the coarse clock: a storm costs little */
+#define CABLE_PAUSE 1000000
 
 struct cable cables[CABLES] SEC(".bss.cables") __attribute__((aligned(64)));
 
@@ -45,14 +46,17 @@ always_inline struct cable *cable_of(__u32 ifindex)
 	return NULL;
 }
 
-/* Its mode now: what nobody prolongs any more is over. */
+/*
+ * Its mode now: what nobody prolongs any more is over. The coarse clock is a tick of the kernel's
+ * behind (10 ms at most), and a read of memory.
+ */
 always_inline __u32 cable_mode(const struct cable *c, __u64 *now)
 {
 	__u32 mode = READ_ONCE(c->mode);
 
 	if (mode == CABLE_IDLE)
 		return mode;
-	*now = bpf_ktime_get_ns();
+	*now = bpf_ktime_get_coarse_ns();
 	return (__u32)(*now >> CABLE_TICK_BITS) < READ_ONCE(c->until) ? mode : CABLE_IDLE;
 }
 
@@ -128,7 +132,9 @@ always_inline void cable_note(struct __sk_buff *skb, struct cable *c, __u64 now,
 	note = &c->note[sort];
 	__sync_fetch_and_add(&note->frames, 1);
 	last = READ_ONCE(note->last);
-	if (now - last < CABLE_PAUSE || __sync_val_compare_and_swap(&note->last, last, now) != last)
+	/* The coarse clock may be behind that of the last note. */
+	if ((__s64)(now - last) < CABLE_PAUSE ||
+	    __sync_val_compare_and_swap(&note->last, last, bpf_ktime_get_ns()) != last)
 		return;
 	WRITE_ONCE(note->from, mac | (__u64)vlan << CABLE_MAC_BIT);
 	if (sort == CABLE_LLDP)

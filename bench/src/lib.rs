@@ -2,6 +2,7 @@
 //! docs/performance.md.
 
 pub mod books;
+pub mod cable;
 pub mod changes;
 pub mod circuit;
 pub mod closed;

@@ -15,6 +15,7 @@ use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{MapCore, MapFlags, ProgramInput, TC_EGRESS, TC_INGRESS, TcAttachPoint};
 
 use crate::Datapath;
+use crate::cable::Cables;
 use crate::error::Error;
 use crate::hook;
 use crate::load;
@@ -170,6 +171,13 @@ impl Bench {
     pub fn aim_meter(&self, programs: &Programs) -> Result<(), Error> {
         self.enter(Target::MeterIn, &programs.into)?;
         self.enter(Target::MeterOut, &programs.out)
+    }
+
+    /// Makes the programs of ports targets of [`Bench::rotate`].
+    pub fn aim_cables(&self, cables: &Cables) -> Result<(), Error> {
+        let [into, out] = cables.programs();
+        self.enter(Target::CableIn, into)?;
+        self.enter(Target::CableOut, out)
     }
 
     /// Makes what the meter is compared with targets of [`Bench::rotate`].

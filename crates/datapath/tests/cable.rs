@@ -25,8 +25,8 @@ use weir_datapath::{Datapath, Hook, Options, Port, Sizes};
 
 /// `lo`, which every network namespace has.
 const LINK: u32 = 1;
-/// Two notes of one sort are so far apart, or further.
-const PAUSE: Duration = Duration::from_millis(2);
+/// Two notes of one sort are so far apart, or further: a tick of the kernel's clock.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// A network namespace of this thread's own, in which `lo` is watched.
 fn watching() -> Cables {

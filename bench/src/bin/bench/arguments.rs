@@ -25,6 +25,12 @@ pub struct Arguments {
 pub enum Part {
     /// Single programs, nanoseconds per packet beyond those of a drop
     Programs,
+    /// The classifier of ports: its programs, beyond a drop, and storms that come by a wire
+    Ports {
+        /// Rounds
+        #[arg(long, default_value_t = 9)]
+        rounds: u32,
+    },
     /// What the laboratory's figures are worth: beside what the server's device counts, and with
     /// slowdowns that were planted
     Trust {

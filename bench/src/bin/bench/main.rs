@@ -13,8 +13,8 @@ use weir_bench::programs::{self, Effort};
 use weir_bench::report::{Measured, Table};
 use weir_bench::rounds::Plan;
 use weir_bench::{
-    Error, changes, daemon, daily, day, gate, lemon, machine, meter, meter_daemon, meter_path,
-    multipath, paths, portal, record, redirects, report, soak, trust, verifier,
+    Error, cable, changes, daemon, daily, day, gate, lemon, machine, meter, meter_daemon,
+    meter_path, multipath, paths, portal, record, redirects, report, soak, trust, verifier,
 };
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
@@ -54,6 +54,7 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
         Part::BareProxy { side } => multipath::bare(*side),
         Part::Record { files, docs } => files.iter().try_for_each(|file| record::file(file, docs)),
         Part::Programs => single_programs(arguments),
+        Part::Ports { rounds } => ports(arguments, *rounds),
         Part::Trust {
             weir,
             rounds,
@@ -282,23 +283,42 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
 
 fn single_programs(arguments: &Arguments) -> Result<(), Error> {
     datapath::bench::pin(arguments.cpu)?;
-    let costs = programs::all(Effort {
+    let effort = Effort {
         runs: 200_000,
         batches: 7,
         flows: 100_000,
-    })?;
+    };
+    let mut costs = programs::all(effort)?;
+    costs.extend(cable::all(effort)?);
     let table = report::programs(&costs, "ns");
     tell(arguments, &[("programs", table)], &costs)
+}
+
+fn ports(arguments: &Arguments, rounds: u32) -> Result<(), Error> {
+    datapath::bench::pin(arguments.cpu)?;
+    let costs = cable::all(Effort {
+        runs: 100_000,
+        batches: rounds,
+        flows: 1,
+    })?;
+    let storms = cable::storms(rounds)?;
+    let tables = [
+        ("ports", report::programs(&costs, "ns")),
+        ("storms", cable::report(&storms)),
+    ];
+    tell(arguments, &tables, &(costs, storms))
 }
 
 fn instructions(file: &std::path::Path, record: bool) -> Result<(), Error> {
     datapath::bench::pin(0)?;
     // Nothing varies, so little is enough.
-    let mut costs = programs::all(Effort {
+    let effort = Effort {
         runs: 1000,
         batches: 3,
         flows: 1000,
-    })?;
+    };
+    let mut costs = programs::all(effort)?;
+    costs.extend(cable::all(effort)?);
     costs.extend(meter::of_the_gate()?);
     let now = gate::Record {
         kernel: kernel::release::release(),

@@ -131,6 +131,10 @@ pub enum Target {
     LeastRecent,
     /// TC: then a hash map of keys of 16 bytes, atomic additions.
     HashAtomic,
+    /// TC: the classifier of ports at ingress; after [`Bench::aim_cables`].
+    CableIn,
+    /// TC: the classifier of ports at egress; after [`Bench::aim_cables`].
+    CableOut,
 }
 
 impl Target {

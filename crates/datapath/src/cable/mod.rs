@@ -115,6 +115,15 @@ impl Cables {
         libbpf_rs::skel::Skel::object(&self.skel)
     }
 
+    /// What runs at ingress and at egress, for the benchmark.
+    #[cfg(feature = "bench")]
+    pub(crate) fn programs(&self) -> [&libbpf_rs::ProgramMut<'static>; 2] {
+        [
+            &self.skel.progs.weir_cable_in,
+            &self.skel.progs.weir_cable_out,
+        ]
+    }
+
     /// This router's hardware addresses, all of them; [`OWN`] at most. Frames from these are none
     /// of a station's.
     ///
@@ -220,7 +229,8 @@ impl Cables {
     /// Lets the time go by at which a gate is over. For tests.
     #[doc(hidden)]
     pub fn expire(&mut self, link: u32) {
-        self.hold(link, tick(now()));
+        // The programs' clock is a little behind this one.
+        self.hold(link, tick(now()) - 1);
     }
 
     /// Forgets what was noted at a device: its link went.

@@ -19,7 +19,7 @@ const TRIES: u32 = 1000;
 pub struct SortRecord {
     /// How many.
     pub frames: u32,
-    /// When the last came, by [`super::now`]; up to a millisecond early, as are the two below.
+    /// When the last came, by [`super::now`]; up to 11 ms early, as are the two below.
     pub last: u64,
     /// Who sent the last.
     pub from: Mac,
