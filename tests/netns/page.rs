@@ -1,5 +1,7 @@
 //! The web page of the real daemon, in a browser, while a household uses the network.
 
+#[path = "page/cables.rs"]
+mod cables;
 #[path = "page/guests.rs"]
 mod guests;
 #[path = "page/paths.rs"]

@@ -139,6 +139,13 @@ journey(
   },
 );
 
+const withPorts = { skip: ports ? false : "needs a router whose ports are looked at" };
+journey("a port is kept, and found out again", { test: withPorts }, async (page) => {
+  await steps.logIn(page, password);
+  const { apart, first } = await steps.port(page);
+  if (real) console.log(`${apart} kept apart, ${first} is kept`);
+});
+
 journey("somebody else's text is not lost", { test: mockOnly }, async (page) => {
   await steps.logIn(page, password);
   await steps.visit(page, "welcome");
