@@ -22,7 +22,7 @@ fn used(client: &Client, device: &str) -> Value {
 
 fn problem(sent: Result<Value, ClientError>) -> api::Problem {
     match sent {
-        Err(ClientError::Problem(problem)) => problem,
+        Err(ClientError::Problem(problem)) => *problem,
         other => panic!("{other:?}"),
     }
 }
