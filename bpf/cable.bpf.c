@@ -6,6 +6,11 @@
  *
  * Packet sockets hear frames before TC ingress, and with PACKET_QDISC_BYPASS send without TC
  * egress: weir's own questions leave, and their answers are heard, while the gate is shut.
+ *
+ * The guard of a port of the LAN (CABLE_GUARD) keeps foreign servers out: DHCP snooping, DHCPv6
+ * shield (RFC 7610) and RA guard (RFC 6105, 7113). It has no part at XDP, which comes before: XDP
+ * forwards proven flows alone, of which the kernel let packets pass, unicast. An advertisement, or
+ * an offer to who has no address yet, is never one.
  */
 #include "include/cable_sort.h"
 
@@ -105,17 +110,13 @@ always_inline void cable_keep(struct __sk_buff *skb, struct cable_text *text)
 	__sync_lock_test_and_set(&text->sequence, sequence + 2);
 }
 
-always_inline void cable_note(struct __sk_buff *skb, struct cable *c, __u64 now)
+/* Notes a frame of a sort. */
+always_inline void cable_note(struct __sk_buff *skb, struct cable *c, __u64 now,
+			      const __be16 *ethernet, __u32 sort, __u32 vlan)
 {
-	__u32 sort = CABLE_OWN, vlan = CABLE_NO_VLAN;
+	__u64 mac = cable_mac((const __u8 *)ethernet + ETH_ALEN), last;
 	struct cable_note *note;
-	__be16 ethernet[7];
-	__u64 mac, last;
 
-	if (bpf_skb_load_bytes(skb, 0, ethernet, ETH_HLEN))
-		return;
-	mac = cable_mac((const __u8 *)ethernet + ETH_ALEN);
-	sort = cable_sort(skb, ethernet, &vlan);
 	if (bpf_map_lookup_elem(&cable_own, &mac))
 		sort = CABLE_OWN;
 	else
@@ -140,20 +141,38 @@ always_inline void cable_note(struct __sk_buff *skb, struct cable *c, __u64 now)
 		cable_keep(skb, &c->text[CABLE_TEXT_HELLO]);
 }
 
+/*
+ * Whether the gate keeps a frame that came in from going on. A server's is one whoever sent it: the
+ * addresses of this router are known to all.
+ */
+always_inline int cable_stops(__u32 mode, __u32 sort)
+{
+	if (mode != CABLE_GUARD)
+		return mode == CABLE_SHUT;
+	return sort & CABLE_HIDDEN || 1 << sort & CABLE_SERVERS;
+}
+
 SEC("tc")
 int weir_cable_in(struct __sk_buff *skb)
 {
 	struct cable *c = cable_of(skb->ifindex);
+	__u32 mode, sort, vlan = CABLE_NO_VLAN;
+	__be16 ethernet[7];
 	__u64 now = 0;
-	__u32 mode;
 
 	if (!c)
 		return TC_ACT_UNSPEC;
 	mode = cable_mode(c, &now);
 	if (mode == CABLE_IDLE)
 		return TC_ACT_UNSPEC;
-	cable_note(skb, c, now);
-	if (mode != CABLE_SHUT)
+	/* Of a frame that has no header it makes zeros. */
+	bpf_skb_load_bytes(skb, 0, ethernet, ETH_HLEN);
+	sort = cable_sort(skb, ethernet, &vlan);
+	/* Most frames of a port that is guarded for long. */
+	if (sort == CABLE_IP && mode == CABLE_GUARD)
+		return TC_ACT_UNSPEC;
+	cable_note(skb, c, now, ethernet, sort & ~CABLE_HIDDEN, vlan);
+	if (!cable_stops(mode, sort))
 		return TC_ACT_UNSPEC;
 	__sync_fetch_and_add(&c->dropped_in, 1);
 	return TC_ACT_SHOT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What kinds of frames come in at a port, noted while it is not known yet what the port is for, and
- * a gate that keeps all frames from passing meanwhile.
+ * a gate that keeps all frames from passing meanwhile, or later those of foreign servers.
  */
 #pragma once
 
@@ -13,6 +13,11 @@
 #define CABLE_OCTETS 320 /* of a frame that is kept as a text */
 #define CABLE_OWN_MAX 256
 #define CABLE_NO_VLAN 0xffff
+/*
+ * IPv6 extension headers of a packet that are followed: hosts have no use for as many. Each costs
+ * a guarded port another look into the frame.
+ */
+#define CABLE_HEADERS 8
 /* A number is there, beside a value that may be 0: of a MAC, of a VLAN. */
 #define CABLE_MAC_BIT 48
 #define CABLE_VLAN_BIT 16
@@ -31,7 +36,7 @@ enum cable_sort {
 	CABLE_PADI,                 /* PPPoE: PADI, PADR */
 	CABLE_DHCP_SERVER,          /* BOOTP reply to port 68 */
 	CABLE_DHCP_CLIENT,          /* BOOTP request to port 67 */
-	CABLE_DHCP6_SERVER,         /* from port 547 to 546 */
+	CABLE_DHCP6_SERVER,         /* to port 546: clients look at no other (RFC 7610, 5) */
 	CABLE_ROUTER_ADVERTISEMENT, /* ICMPv6 134 */
 	CABLE_ROUTER_SOLICITATION,  /* ICMPv6 133 */
 	CABLE_LLDP,
@@ -47,6 +52,17 @@ enum cable_sort {
 	CABLE_SORTS,
 };
 
+/*
+ * Beside a sort: what the frame carries is hidden from us, and a host may find a server's message
+ * in it all the same (RFC 7113, 3; RFC 7610, 5; CVE-2021-27853, 27854, 27861, 27862).
+ */
+#define CABLE_HIDDEN 0x80
+
+/* Sorts that only a server or a router sends. */
+#define CABLE_SERVERS                                                         \
+	(1 << CABLE_PADO | 1 << CABLE_DHCP_SERVER | 1 << CABLE_DHCP6_SERVER | \
+	 1 << CABLE_ROUTER_ADVERTISEMENT)
+
 /* Sorts of which the last frame is kept. */
 enum cable_text_of {
 	CABLE_TEXT_LLDP,
@@ -60,6 +76,11 @@ enum cable_mode {
 	CABLE_IDLE,
 	CABLE_NOTED, /* what comes in is noted */
 	CABLE_SHUT,  /* noted too, and nothing passes, in or out */
+	/*
+	 * What comes in is noted, but for IP that is of no other sort; servers, and what is hidden,
+	 * do not come in.
+	 */
+	CABLE_GUARD,
 };
 
 struct cable_note {

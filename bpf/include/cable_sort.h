@@ -13,6 +13,8 @@
 #define CABLE_ETHERTYPE_PPPOE 0x8863 /* discovery */
 #define CABLE_ETHERTYPE_LEAST 0x600  /* below it is a length, and LLC comes next */
 #define CABLE_PROTO_OSPF 89
+#define CABLE_PROTO_HIP 139
+#define CABLE_PROTO_SHIM6 140
 
 /* A MAC as a number: the first octet counts most. */
 always_inline __u64 cable_mac(const __u8 *octet)
@@ -21,26 +23,38 @@ always_inline __u64 cable_mac(const __u8 *octet)
 	       (__u32)octet[3] << 16 | octet[4] << 8 | octet[5];
 }
 
+/*
+ * Octets `from` on, where they belong to a packet that ends at `end`; else not 0. What stands
+ * behind is padding: a host does not read on there, and neither may we.
+ */
+always_inline int cable_within(struct __sk_buff *skb, __u32 from, __u32 end, void *to, __u32 octets)
+{
+	return from + octets > end || bpf_skb_load_bytes(skb, from, to, octets);
+}
+
 /* Ports of UDP at `at`; `ipv6` has another DHCP. */
-always_inline __u32 cable_udp(struct __sk_buff *skb, __u32 at, int ipv6)
+always_inline __u32 cable_udp(struct __sk_buff *skb, __u32 at, __u32 end, int ipv6)
 {
 	__be16 port[2];
 	__u16 to;
 	__u8 op;
 
-	if (bpf_skb_load_bytes(skb, at, port, sizeof(port)))
-		return CABLE_IP;
+	if (cable_within(skb, at, end, port, sizeof(port)))
+		return CABLE_IP | CABLE_HIDDEN;
 	to = bpf_ntohs(port[1]);
 	switch (to) {
 	case 67:
 	case 68:
-		if (ipv6 || bpf_skb_load_bytes(skb, at + sizeof(struct udphdr), &op, 1))
+		if (ipv6)
 			return CABLE_IP;
+		/* The first of two fragments may end here. */
+		if (cable_within(skb, at + sizeof(struct udphdr), end, &op, 1))
+			return CABLE_IP | (to == 68 ? CABLE_HIDDEN : 0);
 		if (to == 68 && op == 2)
 			return CABLE_DHCP_SERVER;
 		return to == 67 && op == 1 ? CABLE_DHCP_CLIENT : CABLE_IP;
 	case 546:
-		return ipv6 && port[0] == bpf_htons(547) ? CABLE_DHCP6_SERVER : CABLE_IP;
+		return ipv6 ? CABLE_DHCP6_SERVER : CABLE_IP;
 	case 5678:
 		return CABLE_MNDP;
 	case 6696:
@@ -55,6 +69,12 @@ always_inline __u32 cable_udp(struct __sk_buff *skb, __u32 at, int ipv6)
 	return CABLE_IP;
 }
 
+/* Where a packet at `at` ends that has so many octets. GRO makes some that cannot say: 0. */
+always_inline __u32 cable_end(struct __sk_buff *skb, __u32 at, __u32 octets)
+{
+	return octets ? at + octets : skb->len;
+}
+
 always_inline __u32 cable_ipv4(struct __sk_buff *skb, __u32 at)
 {
 	struct iphdr h;
@@ -63,27 +83,67 @@ always_inline __u32 cable_ipv4(struct __sk_buff *skb, __u32 at)
 		return CABLE_IP;
 	if (h.protocol == CABLE_PROTO_OSPF)
 		return CABLE_ROUTING;
-	/* Layer 4 begins in the first fragment only. */
+	/* Layer 4 begins in the first fragment only, and without that one no host has the rest. */
 	if (h.protocol != IPPROTO_UDP || h.frag_off & bpf_htons(0x1fff))
 		return CABLE_IP;
-	return cable_udp(skb, at + h.ihl * 4, 0);
+	return cable_udp(skb, at + h.ihl * 4, cable_end(skb, at, bpf_ntohs(h.tot_len)), 0);
+}
+
+/* Whether it is the number of an extension header that hosts follow (RFC 7045, 4). */
+always_inline int cable_extends(__u8 header)
+{
+	switch (header) {
+	case IPPROTO_HOPOPTS:
+	case IPPROTO_ROUTING:
+	case IPPROTO_FRAGMENT:
+	case IPPROTO_AH:
+	case IPPROTO_DSTOPTS:
+	case IPPROTO_MH:
+	case CABLE_PROTO_HIP:
+	case CABLE_PROTO_SHIM6:
+		return 1;
+	}
+	return 0;
 }
 
 always_inline __u32 cable_ipv6(struct __sk_buff *skb, __u32 at)
 {
 	struct ipv6hdr h;
-	__u8 type;
+	__u8 next, type, extension[4];
+	__u32 end, i;
 
 	if (bpf_skb_load_bytes(skb, at, &h, sizeof(h)) || h.version != 6)
 		return CABLE_IP;
-	if (h.nexthdr == CABLE_PROTO_OSPF)
+	at += sizeof(h);
+	end = cable_end(skb, at, bpf_ntohs(h.payload_len));
+	next = h.nexthdr;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < CABLE_HEADERS && cable_extends(next); i++) {
+		if (cable_within(skb, at, end, extension, sizeof(extension)))
+			return CABLE_IP | CABLE_HIDDEN;
+		if (next == IPPROTO_FRAGMENT) {
+			/* Without the first fragment no host has the rest. */
+			if (extension[2] || extension[3] & 0xf8)
+				return CABLE_IP;
+			at += 8;
+		} else if (next == IPPROTO_AH) {
+			at += (extension[1] + 2) * 4;
+		} else {
+			at += (extension[1] + 1) * 8;
+		}
+		next = extension[0];
+	}
+	if (cable_extends(next))
+		return CABLE_IP | CABLE_HIDDEN;
+	if (next == CABLE_PROTO_OSPF)
 		return CABLE_ROUTING;
-	if (h.nexthdr == IPPROTO_UDP)
-		return cable_udp(skb, at + sizeof(h), 1);
+	if (next == IPPROTO_UDP)
+		return cable_udp(skb, at, end, 1);
 	/* Who is no neighbour cannot send with 255 (RFC 4861, 6.1). */
-	if (h.nexthdr != IPPROTO_ICMPV6 || h.hop_limit != 255 ||
-	    bpf_skb_load_bytes(skb, at + sizeof(h), &type, 1))
+	if (next != IPPROTO_ICMPV6 || h.hop_limit != 255)
 		return CABLE_IP;
+	if (cable_within(skb, at, end, &type, 1))
+		return CABLE_IP | CABLE_HIDDEN;
 	if (type == 134)
 		return CABLE_ROUTER_ADVERTISEMENT;
 	return type == 133 ? CABLE_ROUTER_SOLICITATION : CABLE_IP;
@@ -119,13 +179,27 @@ always_inline __u32 cable_llc(struct __sk_buff *skb, __u32 at, __u64 to)
 }
 
 /*
- * The sort of a frame that is not from this router itself; `vlan`: the number in its outermost tag.
- * Before TC ingress the kernel has taken that one out of the frame; what BPF_PROG_TEST_RUN brings
- * still has it there.
+ * The EtherType behind LLC and SNAP (RFC 1042, IEEE 802.1H), or 0. A wireless station has both
+ * taken off by its access point or itself, and reads on.
+ */
+always_inline __u16 cable_snap(struct __sk_buff *skb, __u32 at)
+{
+	__u8 h[8];
+
+	if (bpf_skb_load_bytes(skb, at, h, sizeof(h)) || h[0] != 0xaa || h[1] != 0xaa ||
+	    h[2] != 3 || h[3] || h[4] || (h[5] && h[5] != 0xf8))
+		return 0;
+	return h[6] << 8 | h[7];
+}
+
+/*
+ * The sort of a frame that is not from this router itself, with CABLE_HIDDEN where that is so;
+ * `vlan`: the number in its outermost tag. Before TC ingress the kernel has taken that one out of
+ * the frame; what BPF_PROG_TEST_RUN brings still has it there.
  */
 always_inline __u32 cable_sort(struct __sk_buff *skb, const __be16 *ethernet, __u32 *vlan)
 {
-	__u16 type = bpf_ntohs(ethernet[6]);
+	__u16 type = bpf_ntohs(ethernet[6]), inner;
 	__u64 to = cable_mac((const __u8 *)ethernet);
 	__u32 at = ETH_HLEN, magic;
 	__be16 tag[2];
@@ -143,8 +217,13 @@ always_inline __u32 cable_sort(struct __sk_buff *skb, const __be16 *ethernet, __
 		type = bpf_ntohs(tag[1]);
 		at += sizeof(tag);
 	}
-	if (type < CABLE_ETHERTYPE_LEAST)
-		return cable_llc(skb, at, to);
+	if (type < CABLE_ETHERTYPE_LEAST) {
+		inner = cable_snap(skb, at);
+		if (!inner)
+			return cable_llc(skb, at, to);
+		type = inner;
+		at += 8;
+	}
 	switch (type) {
 	case ETH_P_IP:
 		return cable_ipv4(skb, at);
@@ -158,6 +237,10 @@ always_inline __u32 cable_sort(struct __sk_buff *skb, const __be16 *ethernet, __
 		return CABLE_BATMAN;
 	case CABLE_ETHERTYPE_PPPOE:
 		return cable_pppoe(skb, at);
+	/* Linux takes off as many as there are, with the number 0. */
+	case ETH_P_8021Q:
+	case ETH_P_8021AD:
+		return CABLE_OTHER | CABLE_HIDDEN;
 	case CABLE_ETHERTYPE_HELLO:
 		if (!bpf_skb_load_bytes(skb, at, &magic, 4) && magic == bpf_htonl(0x77656972))
 			return CABLE_HELLO;

@@ -57,6 +57,8 @@ fn found(how: u8, part: &[u8]) -> Suggestion {
         vlan: (how & 16 != 0).then_some(7),
         details: Details {
             gateway: (how & 32 != 0).then(String::new),
+            ipv6: how & 64 != 0,
+            no_default_router: how & 128 != 0,
             servers: vec![String::from_utf8_lossy(part).into()],
             ..Details::default()
         },
@@ -74,6 +76,7 @@ fn check(said: &Decision, port: &Port, proven: bool) {
     for text in clues.chain(notices).chain([&said.why, &said.would_change]) {
         harmless(text, 600);
     }
+    assert!(said.vxlan.is_none() || said.role == Role::Mesh);
     match port.held {
         Some(role) => assert_eq!(said.role, role),
         None if port.administrator => assert_eq!(said.role, Role::Client),
@@ -119,6 +122,7 @@ fuzz_target!(|octets: &[u8]| {
                 heard.from = [2, 0, 0, 0, 0, what >> 5];
                 heard.vlan = (what & 16 != 0).then_some(u16::from(length));
                 noted.stations = part.as_chunks().0.iter().copied().take(16).collect();
+                noted.more_stations = how & 64 != 0;
                 cable.noted(&noted, now);
             }
             4 => {
@@ -133,13 +137,15 @@ fuzz_target!(|octets: &[u8]| {
             5 => cable.looked(&found(how, part), now),
             6 => {
                 let text = String::from_utf8_lossy(part);
-                proven |= how & 1 != 0 && up;
+                proven |= how & 1 != 0 && how & 7 != 7 && up;
+                cable.vxlan((how & 8 != 0).then_some(how.into()));
                 cable.hello(
                     &Hello {
                         node: text.clone().into(),
                         mesh: text.clone().into(),
-                        proof: match how & 3 {
-                            1 | 3 => Proof::Proven,
+                        proof: match how & 7 {
+                            7 => Proof::Own,
+                            1 | 3 | 5 => Proof::Proven,
                             2 => Proof::Awaited,
                             _ => Proof::None,
                         },

@@ -5,7 +5,9 @@
 
 use std::sync::LazyLock;
 
-use cables::hello::{FIRST, LONGEST, MOST_PEERS, MeshKey, NodeKey, PAUSE, Port, State};
+use cables::hello::{
+    AGAIN_AT_MOST, FIRST, FOR_NEWCOMER, LONGEST, MOST_PEERS, MeshKey, NodeKey, PAUSE, Port, State, VXLAN,
+};
 use libfuzzer_sys::fuzz_target;
 
 const OURS: [u8; 6] = [2, 0, 0, 0, 0, 1];
@@ -16,7 +18,7 @@ static STARTED: LazyLock<(Port, [Vec<u8>; 3])> = LazyLock::new(|| {
     let mesh = MeshKey::from_secret(&[7; 32]).expect("long enough");
     let port = |seed, mac| {
         let node = NodeKey::from_seed([seed; 32]).expect("a key");
-        let mut port = Port::new(Some(&mesh), &node, mac, 0);
+        let mut port = Port::new(Some(&mesh), &node, mac, VXLAN);
         port.link([seed; 16], 0);
         port
     };
@@ -36,6 +38,10 @@ fuzz_target!(|octets: &[u8]| {
         let (part, rest) = rest.split_at(usize::from(length).min(rest.len()));
         data = rest;
         now += u64::from(how >> 4) * 100;
+        let before = port.vxlan();
+        if how & 12 == 12 {
+            port.stations(part.as_chunks().0, now);
+        }
         let mut frame = match recorded.get(usize::from(how & 3)) {
             Some(recorded) => recorded.clone(),
             None => part.to_vec(),
@@ -64,9 +70,15 @@ fuzz_target!(|octets: &[u8]| {
             last = Some(now);
             sent += 1;
         }
+        // It stays, and is nothing without a neighbour.
+        let proven = port.peers().iter().any(|peer| peer.proven);
+        let vxlan = port.vxlan();
+        assert!(vxlan.is_none() || proven && vxlan < Some(1 << 24));
+        assert!(before.is_none() || vxlan == before);
         assert!(port.peers().len() <= MOST_PEERS);
         assert!(port.peers().iter().all(|peer| peer.mac == THEIRS));
     }
-    // One neighbour there is: it adds three at most, when the first eight were said.
-    assert!(sent <= FIRST + 3, "{sent}");
+    // One neighbour there is, and one VXLAN, which it does not say that it is in.
+    let most = FIRST + 2 * FOR_NEWCOMER + AGAIN_AT_MOST;
+    assert!(sent <= most, "{sent}");
 });

@@ -1,11 +1,21 @@
 //! The classifier of cables at a member of a bridge: nothing crosses a shut gate, what weir sends
-//! itself does, frames are told apart as they are on a wire, and nothing is left behind.
+//! itself does, a guarded port keeps foreign servers out, frames are told apart as they are on a
+//! wire, and nothing is left behind.
 
+#[allow(dead_code, reason = "weir setup detect needs the rest of it")]
+#[path = "detect/scene.rs"]
+mod scene;
+
+use std::process::Command;
+use std::thread::sleep;
 use std::time::Duration;
 
+use answers::SetupUplink;
 use datapath::cable::{Cables, Gate, Record};
 use lab::frame::Mac;
 use lab::{Error, Lab, Offloads, Tap};
+use scene::{ROUTER, Scene, WAN};
+use weir_tests::binary;
 
 const STATION: Mac = [2, 0, 0, 0, 0, 7];
 const OTHER: Mac = [2, 0, 0, 0, 0, 8];
@@ -29,7 +39,21 @@ fn frame(from: Mac, number: u8) -> Vec<u8> {
     frame
 }
 
-/// Numbers of the frames that arrive, up to this one.
+/// Messages of servers: a lease, an advertisement, a lease with a tag.
+fn servers(from: Mac) -> [Vec<u8>; 3] {
+    let ends = [[0xff; 6], from].concat();
+    let mut lease = vec![8, 0, 0x45, 0, 0, 33, 0, 0, 0, 0, 64, 17, 0xb8, 0xcb];
+    lease.extend([192, 0, 2, 1, 255, 255, 255, 255]);
+    lease.extend([0, 67, 0, 68, 0, 13, 0, 0, 2, 1, 6, 0, 0]);
+    let mut advertisement = vec![0x86, 0xdd, 0x60, 0, 0, 0, 0, 16, 58, 255];
+    advertisement.resize(advertisement.len() + 32, 0xfe);
+    advertisement.extend([134, 0, 0, 0, 64, 0, 7, 8, 0, 0, 0, 0, 0, 0, 0, 0]);
+    // With a tag that only has a priority: the kernel takes it off before, and hosts do too.
+    let tagged = [&[0x81, 0, 0xe0, 0], &lease[..]].concat();
+    [lease, advertisement, tagged].map(|rest| [&ends[..], &rest].concat())
+}
+
+/// Numbers of the frames that arrive, up to this one; of the messages of servers, 99.
 fn until(tap: &mut Tap, last: u8) -> Result<Vec<u8>, Error> {
     let mut numbers = Vec::new();
     loop {
@@ -37,6 +61,11 @@ fn until(tap: &mut Tap, last: u8) -> Result<Vec<u8>, Error> {
             let name = tap.name();
             return Err(Error::Unexpected(format!("{last} is missing at {name}")));
         };
+        // The tag is not among the octets.
+        let is = |servers: [Vec<u8>; 3]| servers.iter().any(|it| frame.starts_with(it));
+        if is(servers(STATION)) || is(servers(OTHER)) {
+            numbers.push(99);
+        }
         if frame[12..14] == [0x99, 0x99] {
             numbers.push(frame[14]);
             if frame[14] == last {
@@ -146,6 +175,34 @@ impl Taps {
         assert_eq!(self.both_ways(5)?, [[5], [5]]);
         Ok(())
     }
+
+    fn no_server_comes_in_at_a_guarded_port(&mut self, cables: &mut Cables) -> Result<(), Error> {
+        let before = self.read(cables)?;
+        for (gate, there) in [(Gate::Note, vec![99, 99, 99, 7]), (Gate::Guard, vec![7])] {
+            cables.gate(self.link, gate);
+            for frame in servers(STATION) {
+                self.station.send(&frame)?;
+            }
+            cables.refresh();
+            self.station.send(&frame(STATION, 7))?;
+            assert_eq!(until(&mut self.other, 7)?, there, "{gate:?}");
+        }
+        // Those of this router, and of others behind it, go out.
+        cables.refresh();
+        for frame in servers(OTHER) {
+            self.other.send(&frame)?;
+        }
+        self.other.send(&frame(OTHER, 8))?;
+        assert_eq!(until(&mut self.station, 8)?, [99, 99, 99, 8]);
+        let noted = self.read(cables)?;
+        let dropped = (
+            noted.dropped_in - before.dropped_in,
+            noted.dropped_out - before.dropped_out,
+        );
+        assert_eq!(dropped, (3, 0));
+        cables.gate(self.link, Gate::Note);
+        Ok(())
+    }
 }
 
 #[test]
@@ -157,9 +214,44 @@ fn nothing_crosses_a_shut_gate_but_what_weir_sends_itself() -> Result<(), Error>
         cables.watch(taps.link, "port0").map_err(failed)?;
         taps.what_comes_in_is_told_apart(&mut cables)?;
         taps.nothing_crosses_a_shut_gate(&mut cables)?;
+        taps.no_server_comes_in_at_a_guarded_port(&mut cables)?;
         cables.gate(taps.link, Gate::Shut);
         drop(cables);
         assert_eq!(taps.both_ways(6)?, [[6], [6]], "it is gone");
         Ok(())
     })?
+}
+
+/// With the gate shut nothing of the kernel's leaves, and weir finds the server all the same.
+#[test]
+fn weir_asks_and_is_answered_while_the_gate_is_shut() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &["192.0.2.1/24"])?;
+    scene.dhcp("isp", &[])?;
+    let link = scene.lab.index(ROUTER, WAN)?;
+    let (output, record) = scene.lab.node(ROUTER)?.enter(|| {
+        let mut cables = Cables::load().map_err(failed)?;
+        cables.watch(link, WAN).map_err(failed)?;
+        cables.gate(link, Gate::Shut);
+        let mut look = Command::new(binary());
+        look.args(["setup", "detect", WAN, "--json", "--lan", "192.168.1.0/24"]);
+        let output = std::thread::scope(|scope| {
+            let look = scope.spawn(move || look.output());
+            while !look.is_finished() {
+                cables.refresh();
+                sleep(Duration::from_millis(100));
+            }
+            look.join()
+        });
+        let record = cables.read(link).unwrap_or_default();
+        Ok::<_, Error>((output, record))
+    })??;
+    let output = output.map_err(|_| Error::Unexpected("weir was not run".into()))?;
+    let output = output.map_err(Error::system("run weir"))?;
+    let found: SetupUplink = serde_json::from_slice(&output.stdout)
+        .map_err(|error| Error::Unexpected(format!("{error}: {output:?}")))?;
+    let word = serde_json::to_value(found.suggestion.internet).ok();
+    assert_eq!(word, Some("dhcp".into()), "{found:#?}");
+    assert!(record.dropped_in > 0, "the gate was shut: {record:?}");
+    Ok(())
 }

@@ -8,6 +8,8 @@ mod arrangement;
 mod clients;
 #[path = "cables/frames.rs"]
 mod frames;
+#[path = "cables/later.rs"]
+mod later;
 #[path = "cables/matrix.rs"]
 mod matrix;
 #[path = "cables/mesh.rs"]

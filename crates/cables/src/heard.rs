@@ -70,6 +70,8 @@ pub struct Look {
     pub no_default_router: bool,
     /// Who answered, as text.
     pub servers: Vec<String>,
+    /// Who had offered anything by then, to whomever.
+    pub served: Vec<Mac>,
 }
 
 /// All of it.
@@ -146,6 +148,7 @@ impl Gathered {
             ipv6: said.internet == Internet::Ipv6Only || said.details.ipv6,
             no_default_router: said.details.no_default_router,
             servers: servers.take(SERVERS).collect(),
+            served: self.served.clone(),
         });
     }
 

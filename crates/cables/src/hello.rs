@@ -31,6 +31,11 @@ pub const FIRST: u32 = 8;
 pub const FOR_NEWCOMER: u32 = 3;
 /// Neighbours that are kept.
 pub const MOST_PEERS: usize = MOST_ANSWERS;
+/// Milliseconds between two hellos to a neighbour that does not say yet that it is in the VXLAN:
+/// ports listen five seconds a minute when they are decided.
+pub const AGAIN: u64 = 4000;
+/// So many are said to it: two minutes.
+pub const AGAIN_AT_MOST: u32 = 30;
 /// Stations that are remembered: as many as the classifier of a port notes.
 const MOST_STATIONS: usize = 16;
 /// Milliseconds between two hellos, at least.
@@ -124,6 +129,8 @@ struct Link {
     stations: Vec<Mac>,
     /// The mesh is in a VXLAN, as long as the link lasts.
     vxlan: bool,
+    /// Hellos that are left for a neighbour that may not have heard of it.
+    again: u32,
 }
 
 /// A port that says hello and hears it.
@@ -163,6 +170,7 @@ impl Port {
             last: None,
             stations: Vec::new(),
             vxlan: false,
+            again: AGAIN_AT_MOST,
         });
     }
 
@@ -289,6 +297,10 @@ impl Port {
         link.last = Some(now);
         link.next = now.saturating_add(link.gap);
         link.gap = link.gap.saturating_mul(2);
+        if link.left == 0 && link.again > 0 && link.is_alone() {
+            (link.left, link.again) = (1, link.again - 1);
+            link.next = now.saturating_add(AGAIN);
+        }
         let answer = |peer: &Peer| Answer {
             mac: peer.mac,
             nonce: peer.nonce,
@@ -326,6 +338,12 @@ impl Port {
 }
 
 impl Link {
+    /// Whether it is in the VXLAN, and a neighbour does not say that it is too.
+    fn is_alone(&self) -> bool {
+        let outside = |peer: &Peer| peer.proven && peer.capabilities & IN_VXLAN == 0;
+        self.vxlan && self.peers.iter().any(outside)
+    }
+
     /// Keeps a neighbour, if there is a place for it.
     fn keep(&mut self, new: Peer) {
         let same =

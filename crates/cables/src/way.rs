@@ -106,9 +106,10 @@ pub fn way(heard: &Gathered) -> Option<Way> {
     })
 }
 
-/// Whether a look found none of this, and nothing came since.
+/// Whether a look found none of this, and nothing came since, but of who was there at that time.
 fn refuted(seen: &Seen, heard: &Gathered) -> bool {
-    heard.look.as_ref().is_some_and(|look| seen.last <= look.at)
+    let look = heard.look.as_ref();
+    look.is_some_and(|look| seen.last <= look.at || look.served.contains(&seen.from))
 }
 
 /// What a second sign adds, and a second server takes.

@@ -1,6 +1,8 @@
 //! When the mesh at a port has to be in a VXLAN, and that both ends of a cable say the same.
 
-use cables::hello::{FIRST, FOR_NEWCOMER, IN_VXLAN, MeshKey, NodeKey, PAUSE, Port, State, VXLAN};
+use cables::hello::{
+    AGAIN_AT_MOST, FIRST, FOR_NEWCOMER, IN_VXLAN, MeshKey, NodeKey, PAUSE, Port, State, VXLAN,
+};
 use detect::Mac;
 use proptest::prelude::*;
 
@@ -83,6 +85,36 @@ fn a_station_that_comes_when_all_was_said_is_told_at_once() {
     assert_eq!(ports[0].wake(now), None);
     ports[0].stations(&[B, LAPTOP, C], now);
     assert_eq!(ports[0].wake(now), None);
+}
+
+#[test]
+fn a_neighbour_that_listens_five_seconds_a_minute_hears_of_it() {
+    for phase in (0..60_000).step_by(700) {
+        let mut ports = [port(1, A, VXLAN), port(2, B, VXLAN)];
+        let mut now = 0;
+        for _ in 0..20 {
+            talk(&mut ports, &mut now);
+        }
+        ports[0].stations(&[LAPTOP], now);
+        let (begin, mut sent) = (now, [0; 2]);
+        while now < begin + 600_000 {
+            now += 100;
+            let begins = [30_000, phase];
+            for from in 0..2 {
+                let to = 1 - from;
+                if let Some(frame) = ports[from].due(now) {
+                    sent[from] += 1;
+                    if (now + begins[to]) % 60_000 < 5000 {
+                        ports[to].heard(&frame, &[], now);
+                    }
+                }
+            }
+        }
+        assert_eq!(parted(&ports), [true; 2], "{phase}");
+        let most = FOR_NEWCOMER + AGAIN_AT_MOST;
+        assert!(sent[0] <= most && sent[1] <= FOR_NEWCOMER, "{sent:?}");
+        assert!(ports.iter().all(|port| port.wake(now).is_none()));
+    }
 }
 
 #[test]
@@ -194,7 +226,7 @@ proptest! {
         for end in 0..2 {
             prop_assert!(ports[end].peers().iter().any(|peer| peer.proven));
             prop_assert_eq!(ports[end].vxlan().is_some(), others);
-            prop_assert!(sent[end] <= FIRST + 2 * FOR_NEWCOMER);
+            prop_assert!(sent[end] <= FIRST + 2 * FOR_NEWCOMER + AGAIN_AT_MOST);
         }
     }
 }

@@ -1,8 +1,14 @@
 //! The classifier of cables, one frame at a time by BPF_PROG_TEST_RUN: of what sort each is, what
 //! is kept of it, and what the gate lets pass. Needs root.
 
+#[path = "cable/build.rs"]
+mod build;
 #[path = "cable/frames.rs"]
 mod frames;
+#[path = "cable/guard.rs"]
+mod guard;
+#[path = "cable/model.rs"]
+mod model;
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -102,6 +108,13 @@ fn every_frame_is_of_its_sort_however_it_is_tagged_or_cut_off() {
         3,
     );
     is(&mut cables, "three tags", &thrice, Sort::Other, Some(3));
+    for organization in [0, 0xf8] {
+        let router = ipv6(58, 255, &[134]);
+        let router = llc(ALL, &[&snap(organization), &router[12..]].concat());
+        let sort = Sort::RouterAdvertisement;
+        is(&mut cables, "SNAP", &router, sort, None);
+        is(&mut cables, "cut", &router[..21], Sort::Other, None);
+    }
 }
 
 #[test]
@@ -202,7 +215,7 @@ fn an_idle_gate_and_one_that_is_over_do_nothing() {
     let arp = frame(0x0806, &[0, 1]);
     cables.gate(LINK, Gate::Idle);
     assert!(comes_in(&mut cables, &arp) && leaves(&mut cables, &arp));
-    for gate in [Gate::Note, Gate::Shut] {
+    for gate in [Gate::Note, Gate::Guard, Gate::Shut] {
         cables.gate(LINK, gate);
         cables.expire(LINK);
         assert!(cables.passes(false, LINK, &arp).expect("it runs"));

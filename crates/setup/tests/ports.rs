@@ -1,15 +1,22 @@
 //! What ports are used for, and how that changes, on fresh routers of three releases and others.
 #![allow(missing_docs)]
 
+#[path = "ports/any.rs"]
+mod any;
+#[path = "ports/lime.rs"]
+mod lime;
+#[path = "ports/refused.rs"]
+mod refused;
+#[path = "ports/wizard.rs"]
+mod wizard;
+
 use std::fs;
 use std::path::Path;
 
-use proptest::prelude::*;
 use uci::Package;
-use weir_setup::choices::{Choices, Lan, Mesh};
 use weir_setup::difference;
 use weir_setup::plan::ports::{Found, Kind, PortUse, Refusal, Used, Wish, change, uses};
-use weir_setup::plan::{Config, Facts, plan};
+use weir_setup::plan::{Config, Facts};
 
 const RELEASES: [&str; 3] = ["23.05", "24.10", "25.12"];
 
@@ -139,6 +146,9 @@ fn the_uplink_moves_to_another_port_and_the_former_one_is_free() {
                 "+ network.wan.device='lan2'",
                 "- network.wan6.device='wan'",
                 "+ network.wan6.device='lan2'",
+                "+ network.cable_wan=weir_cable",
+                "+ network.cable_wan.device='wan'",
+                "+ network.cable_wan.used='none'",
                 "+ network.cable_lan2=weir_cable",
                 "+ network.cable_lan2.device='lan2'",
                 "+ network.cable_lan2.used='uplink'",
@@ -151,7 +161,7 @@ fn the_uplink_moves_to_another_port_and_the_former_one_is_free() {
             (one.used, one.by_weir)
         };
         assert_eq!(is("lan2"), (Used::Uplink, true));
-        assert_eq!(is("wan"), (Used::None, false), "it is not inside");
+        assert_eq!(is("wan"), (Used::None, true), "it is not inside");
         // A second time nothing changes.
         assert_eq!(
             text(&good(&[found("lan2", Kind::Dhcp, None)], &after)),
@@ -220,6 +230,9 @@ fn pppoe_keeps_its_vlan_its_name_and_its_password() {
                 "+ network.isp.name='eth2.7'",
                 "- network.wan.device='eth0.7'",
                 "+ network.wan.device='eth2.7'",
+                "+ network.cable_eth0=weir_cable",
+                "+ network.cable_eth0.device='eth0'",
+                "+ network.cable_eth0.used='none'",
                 "+ network.cable_eth2=weir_cable",
                 "+ network.cable_eth2.device='eth2'",
                 "+ network.cable_eth2.used='uplink'",
@@ -386,113 +399,6 @@ fn behind_a_switch_the_mesh_is_in_a_vxlan() {
 }
 
 #[test]
-fn what_a_person_says_in_the_wizard_holds() {
-    let facts = facts();
-    let meshed = good(&[wish("lan4", Used::Mesh)], &fresh("24.10"));
-    // No mesh by radio: that by the port stays.
-    let none = Choices {
-        mesh: Some(Mesh::default()),
-        ..Choices::default()
-    };
-    let after = plan(&none, &meshed, &facts);
-    assert_eq!(
-        (after.problems, text(&after.config)),
-        (Vec::new(), text(&meshed))
-    );
-    // The LAN's ports are these.
-    let ports = ["lan1", "lan4"].map(str::to_owned).into();
-    let lan = Choices {
-        lan: Some(Lan {
-            address: "192.168.1.1/24".to_owned(),
-            ports,
-            ..Lan::default()
-        }),
-        ..Choices::default()
-    };
-    let after = plan(&lan, &meshed, &facts);
-    assert_eq!(after.problems, []);
-    let one = used(&after.config, "lan4");
-    assert_eq!(
-        (one.used, one.by_weir),
-        (Used::Lan, false),
-        "it was a person"
-    );
-    assert!(!text(&after.config).concat().contains("batadv"));
-}
-
-#[test]
-fn what_weir_does_not_change() {
-    let refusal = |text: &str, asked: Wish| refused(&[asked], &router(text)).to_string();
-    for (more, asked, why) in [
-        (
-            "config interface 'guest'\n option device 'eth5'\n option proto 'static'\n",
-            wish("eth5", Used::Uplink),
-            "eth5 belongs to network.guest",
-        ),
-        (
-            "config interface 'mesh0'\n option device 'eth5'\n option proto 'batadv_hardif'\n",
-            wish("eth5", Used::Lan),
-            "eth5 belongs to network.mesh0",
-        ),
-        (
-            "config bridge-vlan\n option device 'br-lan'\n option vlan '1'\n",
-            wish("eth1", Used::None),
-            "eth1 is in a network by VLANs",
-        ),
-        (
-            "config interface 'wan'\n option proto 'qmi'\n option device '/dev/cdc-wdm0'\n",
-            wish("eth1", Used::Uplink),
-            "eth1: the Internet is chosen to come otherwise (network.wan.proto qmi)",
-        ),
-        (
-            "config interface 'wan'\n option proto 'none'\n",
-            wish("eth1", Used::Uplink),
-            "eth1: the Internet is chosen to come otherwise (network.wan.proto none)",
-        ),
-        (
-            "config interface 'mesh_eth_1'\n option proto 'none'\n",
-            wish("eth-1", Used::Mesh),
-            "eth-1: there is a section network.mesh_eth_1 already",
-        ),
-        (
-            "config interface 'cable_eth1'\n option proto 'none'\n",
-            wish("eth1", Used::None),
-            "eth1: there is a section network.cable_eth1 already",
-        ),
-        (
-            "",
-            wish("eth1.5", Used::Lan),
-            "eth1.5 is in a network by VLANs",
-        ),
-        ("", wish("../x", Used::Lan), "\"../x\" is no name of a port"),
-        (
-            "",
-            Wish {
-                vxlan: Some(1 << 24),
-                ..wish("eth1", Used::Mesh)
-            },
-            "eth1: 16777216 is no number of a VXLAN",
-        ),
-        (
-            "",
-            found("eth1", Kind::Dhcp, Some(4095)),
-            "eth1: internet.vlan: it is out of range",
-        ),
-    ] {
-        let text = INSIDE.replace("\npackage firewall", &format!("\n{more}\npackage firewall"));
-        let said = refusal(&text, asked);
-        assert!(said.starts_with(why), "{said}");
-    }
-    let two = [wish("eth1", Used::Uplink), wish("eth2", Used::Uplink)];
-    assert!(change(&two, &router(INSIDE), &facts()).is_err());
-    let loopback = "package network\nconfig interface 'loopback'\n option device 'lo'\n";
-    assert_eq!(
-        refusal(loopback, wish("eth1", Used::Lan)),
-        Refusal::NoNetwork.to_string()
-    );
-}
-
-#[test]
 fn a_lan_of_one_port_becomes_a_bridge() {
     let before = router("package network\nconfig interface 'lan'\n option device 'eth0'\n");
     let after = good(&[wish("eth1", Used::Lan)], &before);
@@ -500,120 +406,4 @@ fn a_lan_of_one_port_becomes_a_bridge() {
     assert_eq!(used(&after, "eth1").used, Used::Lan);
     let none = good(&[wish("eth0", Used::None)], &before);
     assert_eq!(used(&none, "eth0").used, Used::None);
-}
-
-const LIME: &str = "package lime-node
-config lime 'system'
- option hostname 'roof'
-
-package network
-config device
- option name 'br-lan'
- option type 'bridge'
- list ports 'lan1'
-config interface 'lan'
- option device 'br-lan'
-";
-
-#[test]
-fn libremesh_is_told_by_its_own_file() {
-    let before = router(LIME);
-    assert_eq!(used(&before, "lan1").used, Used::Lan);
-    for (asked, role, protocols) in [
-        (Used::Uplink, "wan", vec!["wan", "dynamic"]),
-        (Used::Mesh, "mesh", vec!["batadv:%N1", "babeld:17"]),
-        (Used::Lan, "lan", vec!["lan"]),
-    ] {
-        let after = good(&[wish("lan1", asked)], &before);
-        let mut expected = vec![
-            "+ lime-node.lime_app_eth_cfg_lan1=net".to_owned(),
-            "+ lime-node.lime_app_eth_cfg_lan1.linux_name='lan1'".to_owned(),
-            format!("+ lime-node.lime_app_eth_cfg_lan1.eth_role='{role}'"),
-        ];
-        for protocol in protocols {
-            expected.push(format!(
-                "+ lime-node.lime_app_eth_cfg_lan1.protocols+='{protocol}'"
-            ));
-        }
-        expected.push("+ lime-node.lime_app_eth_cfg_lan1.weir='1'".to_owned());
-        assert_eq!(lines(&before, &after), expected);
-        let one = used(&after, "lan1");
-        assert_eq!((one.used, one.by_weir), (asked, true));
-        assert_eq!(text(&good(&[wish("lan1", asked)], &after)), text(&after));
-        let none = good(&[wish("lan1", Used::None)], &after);
-        assert_eq!(text(&none)[1], text(&before)[1]);
-        assert_eq!(lines(&before, &none), [""; 0]);
-    }
-    let why = refused(&[found("lan1", Kind::Pppoe, None)], &before);
-    assert!(matches!(why, Refusal::NeedsPppoe(_)), "{why}");
-}
-
-fn any_wish() -> impl Strategy<Value = Wish> {
-    (
-        prop::sample::select(vec!["lan1", "lan2", "wan", "eth0", "eth1", "eth2", "usb-0"]),
-        prop::sample::select(vec![Used::Lan, Used::Uplink, Used::Mesh, Used::None]),
-        prop::option::of(prop::sample::select(vec![1, 77])),
-        prop::option::of(prop::option::of(prop::sample::select(vec![7, 8]))),
-    )
-        .prop_map(|(device, used, vxlan, vlan)| Wish {
-            vxlan,
-            uplink: vlan.map(|vlan| Found {
-                kind: Kind::Dhcp,
-                vlan,
-            }),
-            ..wish(device, used)
-        })
-}
-
-proptest! {
-    /// Whatever is wished for, one after the other: a port is in one use, and in that wished for last.
-    #[test]
-    fn each_port_has_one_use(
-        wishes in prop::collection::vec(any_wish(), 1..12),
-        begin in 0..4_usize,
-    ) {
-        let begin = [fresh("23.05"), fresh("25.12"), router(DIALS), router(INSIDE)][begin].clone();
-        let mut config = begin;
-        for wish in &wishes {
-            let Ok(after) = change(std::slice::from_ref(wish), &config, &facts()) else {
-                continue;
-            };
-            let all = uses(&after, &facts());
-            let one = all.iter().find(|one| one.device == wish.device);
-            let now = one.map_or(Used::None, |one| one.used);
-            prop_assert_eq!(now, wish.used, "{:?}", wishes);
-            for device in ["lan1", "lan2", "wan", "eth0", "eth1", "eth2", "usb-0"] {
-                let text = text(&after).concat();
-                let inside = text.matches(&format!("list ports '{device}'\n")).count();
-                let below = |interface: &str| {
-                    let name = after.get("network", interface, "device")?;
-                    let vlan = after.which("network", "device", "name", &name);
-                    let below = vlan.and_then(|vlan| after.get("network", &vlan, "ifname"));
-                    Some(below.unwrap_or(name) == device)
-                };
-                let safe = device.replace('-', "_");
-                let outside = usize::from(below("wan") == Some(true) || below("wan6") == Some(true));
-                let wire = below(&format!("wire_{safe}")).or(below(&format!("mesh_{safe}")));
-                let all = inside + outside + usize::from(wire == Some(true));
-                prop_assert!(all <= 1, "{device}: {}\n{}", all, text);
-            }
-            let again = change(std::slice::from_ref(wish), &after, &facts()).unwrap();
-            prop_assert_eq!(lines(&after, &again), [""; 0]);
-            config = after;
-        }
-    }
-
-    /// A port that goes out of the LAN, and comes back, leaves nothing behind but the note.
-    #[test]
-    fn out_of_the_lan_and_back(
-        port in 0..3_usize,
-        out in any_wish(),
-    ) {
-        let device = ["eth0", "eth1", "eth2"][port];
-        let out = Wish { device: device.to_owned(), ..out };
-        let before = router(INSIDE);
-        let after = good(&[out], &before);
-        let back = good(&[wish(device, Used::Lan)], &after);
-        prop_assert_eq!(without_marks(&back), without_marks(&before));
-    }
 }

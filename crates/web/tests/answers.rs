@@ -10,9 +10,9 @@ use std::fs;
 use std::path::Path;
 
 use answers::{
-    Cables, Devices, Explanation, FlowList, History, Hop, Paths, PortalClients, PortalFigures,
-    PortalPage, PortalVoucher, SetupDetection, SetupDone, SetupJoin, SetupPlan, SetupRouter,
-    ShadowCounts, Status, Talks,
+    CableEvents, Cables, Devices, Explanation, FlowList, History, Hop, Paths, PortalClients,
+    PortalFigures, PortalPage, PortalVoucher, SetupDetection, SetupDone, SetupJoin, SetupPlan,
+    SetupRouter, ShadowCounts, Status, Talks,
 };
 use api::Problem;
 use filled::{Fill, filled};
@@ -124,6 +124,11 @@ fn the_page_knows_what_is_answered() {
         ("Session", "../../src/api/types", of::<SessionState>()),
         ("Status", "../../src/api/types", written(status)),
         ("Cables", "../../src/modules/cables/types", of::<Cables>()),
+        (
+            "CableEvents",
+            "../../src/modules/cables/types",
+            of::<CableEvents>(),
+        ),
         (
             "Explanation",
             "../../src/modules/monitor/types",

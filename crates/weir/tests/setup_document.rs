@@ -5,6 +5,8 @@
 mod many;
 #[path = "setup_document/openvpn.rs"]
 mod openvpn;
+#[path = "setup_document/ports.rs"]
+mod ports;
 #[path = "setup_document/router.rs"]
 mod router;
 #[path = "setup_document/serve.rs"]

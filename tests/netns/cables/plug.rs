@@ -229,3 +229,9 @@ pub fn is(cable: &Cable, role: &str) {
     assert_eq!(cable.role, role, "{cable:#?}");
     assert!(!cable.why.is_empty(), "{cable:#?}");
 }
+
+#[track_caller]
+pub fn heard(cable: &Cable, kind: &str) {
+    let kinds = cable.evidence.iter().map(|heard| &*heard.kind);
+    assert!(kinds.into_iter().any(|it| it == kind), "{cable:#?}");
+}

@@ -2,6 +2,7 @@
 
 mod mesh;
 mod openvpn;
+mod ports;
 mod router;
 mod six;
 mod tunnels;

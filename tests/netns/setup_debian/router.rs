@@ -309,6 +309,12 @@ impl Provider {
 
     /// At another device.
     pub fn at(node: &Namespace, device: &str) -> Result<Self, Error> {
+        Self::with(node, device, 1)
+    }
+
+    /// With so many addresses for routers, from [`WAN`] on.
+    pub fn with(node: &Namespace, device: &str, addresses: u8) -> Result<Self, Error> {
+        let last = 99 + addresses;
         node.ip(&format!(
             "address add 203.0.113.1/24 dev {device}\naddress add 198.51.100.1/32 dev lo\n"
         ))?;
@@ -322,7 +328,7 @@ impl Provider {
             ])
             .args([
                 &format!("--interface={device}"),
-                "--dhcp-range=203.0.113.100,203.0.113.100,1h",
+                &format!("--dhcp-range=203.0.113.100,203.0.113.{last},1h"),
             ])
             .args(["--leasefile-ro", "--dhcp-authoritative", "--pid-file="])
             .stdin(Stdio::null())

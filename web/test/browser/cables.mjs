@@ -3,6 +3,7 @@
 // WEIR_WEB_LANGUAGES=en,de names the languages.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
+import { moves } from "../mock/cables.mjs";
 import { serve } from "../mock/server.mjs";
 import { accessible, fits, launch, NARROW, open, PATIENCE, shoot } from "./browser.mjs";
 import { logIn, tab, visit } from "./steps.mjs";
@@ -51,16 +52,19 @@ const is = (page, device, role) =>
 
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e]/;
 
+/** Gives what looks at the page as it is, light and dark. */
+const looker = (page, language, size) => async (what) => {
+  await fits(page, what);
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    await accessible(page, `${what}, ${language}, ${colorScheme}, ${size}`);
+    await shoot(page, `cables-${what}-${language}-${colorScheme}-${size}`);
+  }
+  await page.emulateMedia({ colorScheme: "light" });
+};
+
 async function byKeyboard(page, cables, { language, size }) {
-  const look = async (what) => {
-    await fits(page, what);
-    for (const colorScheme of ["light", "dark"]) {
-      await page.emulateMedia({ colorScheme });
-      await accessible(page, `${what}, ${language}, ${colorScheme}, ${size}`);
-      await shoot(page, `cables-${what}-${language}-${colorScheme}-${size}`);
-    }
-    await page.emulateMedia({ colorScheme: "light" });
-  };
+  const look = looker(page, language, size);
   // As long as it is looked at here.
   cables.settles = Number.POSITIVE_INFINITY;
   await page.goto("/");
@@ -142,7 +146,62 @@ async function byKeyboard(page, cables, { language, size }) {
   assert.deepEqual(cables.held, { wan: "mesh" });
   await page.locator(".news .notice", { hasText: "wan" }).waitFor();
   await look("held");
+  const happened = await page.locator(".happened li").allInnerTexts();
+  assert.equal(happened.length, 7);
+  assert.match(happened[0], /\bwan\b/);
+  assert.match(happened[6], /\bwan\b/);
+  assert.equal(await page.locator(".socket-bar, .port-shut").count(), 0, "nothing is kept apart");
   assert.equal(await page.locator("main img, main script").count(), 0);
+  assert.doesNotMatch(await page.locator("main").innerText(), controls);
+}
+
+/** Weir moves ports: one is kept apart while it listens, one is a loop, one cannot be moved. */
+async function byItself(page, cables, { language, size }) {
+  const look = looker(page, language, size);
+  moves(cables);
+  cables.settles = Number.POSITIVE_INFINITY;
+  await logIn(page, password);
+  await page.goto("/#/cables?port=lan3");
+  await page.locator(".port.role-listening .port-shut").waitFor();
+  // By a sign and a word, at each that is kept apart and at no other.
+  for (const sign of [".socket-bar", ".socket-shut .icon"])
+    assert.equal(await page.locator(`.socket ${sign}`).count(), 2, sign);
+  for (const text of await page.locator(".socket-shut").allInnerTexts())
+    assert.ok(text.trim() !== "");
+  await look("apart");
+  await tab(page, "input[name=port]");
+  const choose = async (device, key) => {
+    await page.keyboard.press(key);
+    await page.waitForURL((url) => url.hash.endsWith(`port=${device}`));
+  };
+  await choose("lan2", "ArrowUp");
+  await page.locator(".port.role-loop .port-shut").waitFor();
+  await choose("lan3", "ArrowDown");
+  // What somebody should see to is said once, where warnings are.
+  await choose("lan4", "ArrowDown");
+  await page.locator(".port.role-uplink").waitFor();
+  const refused = /It cannot be made the uplink/g;
+  const said = async () => (await page.locator(".port").innerText()).match(refused)?.length;
+  assert.equal(await said(), 1);
+  assert.equal(await page.locator(".port .notice.warn").count(), 1);
+  assert.equal(await page.locator(".port-moving").count(), 0);
+  await look("refused");
+  await choose("wan", "ArrowDown");
+  await page.locator(".port-moving", { hasText: "kept so once that works" }).waitFor();
+  assert.equal(await page.locator(".port .notice.warn").count(), 0);
+  await look("moved");
+  // The role and the use that it says are told of once; a use by itself, too.
+  cables.settles = 0;
+  await is(page, "lan3", "switch");
+  await page.locator(".news .notice", { hasText: "lan3" }).waitFor();
+  assert.equal(await page.locator(".news .notice").count(), 1);
+  assert.equal(await page.locator(".socket-bar").count(), 1);
+  cables.found.lan4 = { ...cables.found.lan4, now: "uplink", moving: null, notices: [] };
+  await page.locator(".news[aria-live=polite] .notice", { hasText: "lan4" }).waitFor();
+  const many = cables.looks;
+  while (cables.looks < many + 2) await page.waitForTimeout(100);
+  assert.equal(await page.locator(".news .notice").count(), 2);
+  assert.equal(await page.locator("main img, main script, main b").count(), 0);
   assert.doesNotMatch(await page.locator("main").innerText(), controls);
 }
 
@@ -154,6 +213,9 @@ for (const language of LANGUAGES) {
     const locale = { en: "en-GB", de: "de-DE", ar: "ar" }[language] ?? language;
     journey(`by the keyboard, ${language}, ${size}`, { locale, viewport }, (page, cables) =>
       byKeyboard(page, cables, { language, size }),
+    );
+    journey(`ports that weir moves, ${language}, ${size}`, { locale, viewport }, (page, cables) =>
+      byItself(page, cables, { language, size }),
     );
   }
 }
@@ -210,6 +272,78 @@ journey("changes are told, the last first, and no more than three", {}, async (p
   await page.locator(".news .notice", { hasText: "wan is now: No link" }).waitFor();
 });
 
+journey("what choosing does is said for either mode", {}, async (page, cables) => {
+  await logIn(page, password);
+  await visit(page, "cables");
+  await page.getByText("The port is not moved.").waitFor();
+  await page.locator(".title", { hasText: "nothing is changed" }).waitFor();
+  moves(cables);
+  await page.getByText("The port is moved at once.").waitFor();
+  await page.locator(".title", { hasText: "ports are moved by themselves" }).waitFor();
+  assert.equal(await page.getByText("The port is not moved.").count(), 0);
+});
+
+const unavailable = { allow: /status of 503/ };
+journey("what happened is listed, the newest first", unavailable, async (page, cables) => {
+  const [first, ...rest] = cables.events;
+  cables.events = [];
+  await logIn(page, password);
+  await visit(page, "cables");
+  const card = page.locator(".card", { has: page.getByRole("heading", { name: "What happened" }) });
+  await card.getByText("Nothing yet since weir was started.").waitFor();
+  await accessible(page, "nothing happened yet");
+  cables.events = [first, ...rest];
+  const rows = card.locator(".happened li");
+  await rows.nth(6).waitFor();
+  const told = async () => (await rows.allInnerTexts()).map((text) => text.replace(/\s+/g, " "));
+  const all = await told();
+  assert.match(all[0], / wan Moved to: Uplink; it has to work yet$/);
+  assert.match(all[1], / lan4 Not moved to: Uplink It cannot be made the uplink: pppoe needs /);
+  assert.match(all[2], / wan Decided: Uplink PPPoE is offered by /);
+  assert.match(all[5], / <b>p\ufffd4 The link went$/);
+  assert.match(all[6], / wan The link came$/);
+  assert.equal(await page.locator("main img, main script, main b").count(), 0);
+  assert.doesNotMatch(await page.locator("main").innerText(), controls);
+  // No more is asked for than what is new; no more are shown than twenty.
+  const now = (more) => ({ device: "lan1", text: "It is.", when: Date.now() / 1000, ...more });
+  const plugs = Array.from({ length: 18 }, () => now({ kind: "link", value: "up" }));
+  cables.events.push(...plugs, now({ kind: "new", value: "lan" }));
+  await page.waitForFunction(() => document.querySelectorAll(".happened li").length === 20);
+  const more = await told();
+  assert.match(more[0], /^\d\d:\d\d:\d\d lan1 It is\.$/);
+  assert.match(more[19], / wan Moved to: Uplink/);
+  await page.waitForResponse((response) => response.url().endsWith("cables/events?after=26"));
+  assert.equal(cables.asked.filter((after) => after === 7).length > 0, true);
+  assert.equal(cables.asked.at(-1), 26);
+  // It does not answer: that is told there, and what was known stays.
+  cables.deaf = true;
+  await card.getByRole("alert").waitFor();
+  assert.equal(await rows.count(), 20);
+  await accessible(page, "what happened is not told");
+  await fits(page, "what happened is not told");
+  await shoot(page, "cables-deaf");
+  cables.deaf = false;
+  await card.getByRole("button").click();
+  await card.getByRole("alert").waitFor({ state: "detached" });
+  // Weir was started anew: its numbers began again.
+  cables.events = [first];
+  await page.waitForFunction(() => document.querySelectorAll(".happened li").length === 1);
+});
+
+journey("what happened is not told from the first", unavailable, async (page, cables) => {
+  cables.deaf = true;
+  await logIn(page, password);
+  await visit(page, "cables");
+  const alert = page.getByRole("alert").filter({ hasText: "nothing is told of" });
+  await alert.waitFor();
+  assert.equal(await page.locator("main img").count(), 0);
+  await page.locator(".socket").first().waitFor();
+  cables.deaf = false;
+  await alert.getByRole("button").click();
+  await page.locator(".happened li").nth(6).waitFor();
+  assert.equal(await page.getByRole("alert").count(), 0);
+});
+
 journey("what to write where ports are not looked at", {}, async (page, cables) => {
   cables.mode = "off";
   await logIn(page, password);
@@ -217,6 +351,8 @@ journey("what to write where ports are not looked at", {}, async (page, cables) 
   await page.goto("/#/cables");
   await page.locator(".cables-off").waitFor();
   assert.match(await page.locator(".cables-off pre").innerText(), /^\[cables\]\nmode = "suggest"$/);
+  for (const mode of ["suggest", "auto"])
+    await page.locator(".cables-off li", { hasText: `mode = "${mode}"` }).waitFor();
   await accessible(page, "ports that are not looked at");
   await fits(page, "ports that are not looked at");
   await shoot(page, "cables-off");
@@ -229,21 +365,33 @@ journey("what to write where ports are not looked at", {}, async (page, cables) 
 const shooting = process.env.WEIR_WEB_SHOTS !== undefined;
 const documents = { viewport: { width: 1280, height: 800 }, only: shooting };
 journey("as docs/ports.md shows it", documents, async (page, cables) => {
-  const { wan, lan1, lan2, lan3, ...rest } = cables.found;
-  const [none] = Object.values(rest);
-  const told = (port, text) => ({
-    ...port,
-    evidence: port.evidence.map((one) => (one.kind === "lldp" ? { ...one, text } : one)),
-  });
+  const [none] = Object.values(cables.found).slice(-1);
+  moves(cables);
+  const { wan, lan1, lan2, lan3 } = cables.found;
+  const text = "02:00:5e:20:00:01 announces itself as dslam-7 (access node)";
+  const evidence = wan.evidence.map((one) => (one.kind === "lldp" ? { ...one, text } : one));
   cables.found = {
-    wan: told(wan, "02:00:5e:20:00:01 announces itself as dslam-7 (access node)"),
-    lan1: told(lan1, "02:00:5e:10:00:15 announces itself as anna-laptop (Linux)"),
+    wan: { ...wan, evidence },
+    lan1: { ...lan1, now: "none" },
     lan2: { ...lan2, notices: lan2.notices.slice(0, 1) },
     lan3,
     lan4: none,
   };
+  cables.settles = Number.POSITIVE_INFINITY;
+  const at = Date.now() / 1000 - 30;
+  const why = "PPPoE is offered by 02:00:5e:20:00:01 in VLAN 7.";
+  cables.events = [
+    ["lan2", "role", "loop", "Own frames come back."],
+    ["wan", "link", "up", ""],
+    ["wan", "role", "uplink", why],
+    ["wan", "moved", "uplink", ""],
+    ["lan3", "link", "up", ""],
+  ].map(([device, kind, value, text], index) => ({ device, kind, value, text, when: at + index }));
   await logIn(page, password);
   await page.goto("/#/cables?port=wan");
-  await page.locator(".news .notice", { hasText: "lan3 is now: Switch" }).waitFor();
+  await page.locator(".port.role-uplink").waitFor();
+  cables.found.lan1 = lan1;
+  await page.locator(".news .notice", { hasText: "lan1 is used in the LAN now" }).waitFor();
+  await page.locator(".happened li").nth(4).waitFor();
   await shoot(page, "ports");
 });

@@ -12,6 +12,8 @@ const NO_LINK = {
   evidence: [],
   decided: null,
   now: "none",
+  shut: false,
+  moving: null,
   why: "the port has no link",
   would_change: "A cable with something at its other end would change it.",
   notices: [],
@@ -29,6 +31,8 @@ const FOUND = {
     ],
     decided: 2690,
     now: "uplink",
+    shut: false,
+    moving: null,
     why: "PPPoE is offered by 02:00:5e:20:00:01 in VLAN 7",
     would_change: "Own frames, or a hello with the mesh's key, would change it.",
     notices: [],
@@ -52,6 +56,8 @@ const FOUND = {
     ],
     decided: 3000,
     now: "lan",
+    shut: false,
+    moving: null,
     why: "a station announces itself",
     would_change: "PPPoE would make it uplink, and so would the administrator's choice.",
     notices: [],
@@ -63,6 +69,8 @@ const FOUND = {
     evidence: [{ kind: "own", after: 90, text: "4 own frames came back" }],
     decided: 90,
     now: "lan",
+    shut: false,
+    moving: null,
     why: "own frames come back",
     would_change: "Thirty seconds without own frames would end it.",
     notices: [
@@ -80,6 +88,8 @@ const FOUND = {
     ],
     decided: 3000,
     now: "lan",
+    shut: false,
+    moving: null,
     why: "a bridge sends spanning tree",
     would_change: "A server of DHCP or PPPoE, or own frames, would change it.",
     notices: [],
@@ -88,12 +98,72 @@ const FOUND = {
   "<b>p\u202e4": NO_LINK,
 };
 
+const REFUSED = `It cannot be made the uplink: pppoe needs a user name (${HOSTILE.markup}); set it in the wizard`;
+
+/** As they are where weir moves ports. */
+const MOVED = {
+  wan: { ...FOUND.wan, moving: "It is made the uplink, and kept so once that works" },
+  lan1: FOUND.lan1,
+  lan2: { ...FOUND.lan2, shut: true },
+  lan3: FOUND.lan3,
+  lan4: {
+    ...FOUND.wan,
+    evidence: FOUND.wan.evidence.slice(1),
+    confidence: 85,
+    now: "none",
+    moving: REFUSED,
+    notices: [REFUSED],
+  },
+};
+
+/** Seconds since 1970, of the first event. */
+const BEGUN = 1_780_000_000;
+const event = (device, kind, value, text) => ({ device, kind, value, text });
+
+/** The oldest first; a test adds to them. */
+const EVENTS = [
+  event("wan", "link", "up", "A cable is plugged in"),
+  event("<b>p\u202e4", "link", "down", "There is no link"),
+  event("lan2", "role", "loop", "Own frames come back."),
+  event("lan1", "role", "client", `${HOSTILE.script} (${HOSTILE.override}) announces itself.`),
+  event("wan", "role", "uplink", "PPPoE is offered by 02:00:5e:20:00:01 in VLAN 7."),
+  event("lan4", "refused", "uplink", REFUSED),
+  event("wan", "moved", "uplink", "It is made the uplink, and kept so once that works"),
+];
+
 /**
  * May be changed by a test: `mode`, `settles` (looks until it is known what is at a port that
- * listens), `found` (what is found at a port, by name), `held` and `full` (the disk is).
+ * listens), `found` (what is found at a port, by name), `held`, `full` (the disk is), `events` (what
+ * happened), `deaf` (of that nothing is told), and `asked`: after which number it was asked.
  */
 export function begin() {
-  return { mode: "suggest", looks: 0, settles: 4, found: { ...FOUND }, held: {}, full: false };
+  return {
+    mode: "suggest",
+    looks: 0,
+    settles: 4,
+    found: { ...FOUND },
+    held: {},
+    full: false,
+    events: [...EVENTS],
+    deaf: false,
+    asked: [],
+  };
+}
+
+/** Weir moves ports from now on. */
+export function moves(state) {
+  state.mode = "auto";
+  state.found = { ...MOVED };
+}
+
+/** As the router numbers them. */
+function told(state, after) {
+  const all = state.events.map((one, index) => ({
+    number: index + 1,
+    when: BEGUN + 60 * index,
+    ...one,
+  }));
+  return { last: all.length, events: all.filter(({ number }) => number > after) };
 }
 
 function cable(state, device) {
@@ -101,6 +171,7 @@ function cable(state, device) {
   if (device === "lan3" && found.link && state.looks <= state.settles) {
     const evidence = found.evidence.slice(0, state.looks > 1 ? 1 : 0);
     found = { ...found, role: "unknown", confidence: 0, decided: null, evidence };
+    if (state.mode === "auto") Object.assign(found, { now: "none", shut: true });
     found.why = "the link came just now";
     found.would_change = "Anything that is heard would change it.";
   }
@@ -121,8 +192,9 @@ function cable(state, device) {
 }
 
 /** What is answered to a call; undefined: it is another's. */
-export function answer(state, call, body) {
+export function answer(state, call, body, query) {
   const off = state.mode === "off";
+  const refused = (status, error, detail, hint) => ({ status, error, detail, hint });
   if (call === "GET v1/cables") {
     state.looks += 1;
     const devices = Object.keys(state.found);
@@ -133,9 +205,14 @@ export function answer(state, call, body) {
       },
     };
   }
+  if (call === "GET v1/cables/events") {
+    if (state.deaf)
+      return refused(503, "busy", `nothing is told of ${HOSTILE.markup}`, "wait a little");
+    state.asked.push(Number(query.after));
+    return { json: off ? { last: 0, events: [] } : told(state, Number(query.after)) };
+  }
   const [, device, what] = /^POST v1\/cables\/([^/]+)\/(set|auto)$/.exec(call) ?? [];
   if (what === undefined) return undefined;
-  const refused = (status, error, detail, hint) => ({ status, error, detail, hint });
   if (off)
     return refused(
       409,

@@ -169,7 +169,7 @@ async function answer(request, response, state, now, speed) {
     return response.end(guests.bytes);
   }
   if (guests !== undefined) return json(guests.json);
-  const ports = cables.answer(state.cables, call, body);
+  const ports = cables.answer(state.cables, call, body, query);
   if (ports?.status !== undefined)
     return refuse(ports.status, ports.error, ports.detail, ports.hint);
   if (ports !== undefined) return json(ports.json);

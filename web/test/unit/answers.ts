@@ -2,7 +2,7 @@
 // need not: written by crates/web/tests/answers.rs (WEIR_UPDATE_GOLDEN=1), held against the
 // page's types by its compiler.
 import type { Devices, Problem, Session, Status } from "../../src/api/types";
-import type { Cables } from "../../src/modules/cables/types";
+import type { Cables, CableEvents } from "../../src/modules/cables/types";
 import type { Explanation, FlowList, History, Hop, Talks } from "../../src/modules/monitor/types";
 import type { Paths } from "../../src/modules/multipath/types";
 import type { PortalClients, PortalFigures, PortalPage, PortalVoucher } from "../../src/modules/portal/types";
@@ -617,9 +617,11 @@ const aCables0 = {
       }],
       "held_by": "1f00c2aa" as const,
       "link": true,
+      "moving": "1f00c2aa" as const,
       "notices": ["1f00c2aa" as const],
       "now": "1f00c2aa" as const,
       "role": "1f00c2aa" as const,
+      "shut": true,
       "why": "1f00c2aa" as const,
       "would_change": "1f00c2aa" as const,
     }],
@@ -639,9 +641,11 @@ const aCables1 = {
       }],
       "held_by": null,
       "link": true,
+      "moving": null,
       "notices": ["1f00c2aa" as const],
       "now": "1f00c2aa" as const,
       "role": "1f00c2aa" as const,
+      "shut": true,
       "why": "1f00c2aa" as const,
       "would_change": "1f00c2aa" as const,
     }],
@@ -654,6 +658,25 @@ const aCables2 = {
     "mode": "1f00c2aa" as const,
   };
 export const isCables2: Cables = aCables2;
+
+const aCableEvents0 = {
+    "events": [{
+      "device": "1f00c2aa" as const,
+      "kind": "1f00c2aa" as const,
+      "number": 1,
+      "text": "1f00c2aa" as const,
+      "value": "1f00c2aa" as const,
+      "when": 1,
+    }],
+    "last": 1,
+  };
+export const isCableEvents0: CableEvents = aCableEvents0;
+
+const aCableEvents1 = {
+    "events": [],
+    "last": 1,
+  };
+export const isCableEvents1: CableEvents = aCableEvents1;
 
 const aExplanation0 = {
     "asked": "1f00c2aa" as const,

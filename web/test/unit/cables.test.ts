@@ -2,19 +2,29 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
+  grown,
+  type Log,
+  NOTHING,
+  reason,
+  SHOWN,
+  said,
+} from "../../src/modules/cables/core/events";
+import {
   CHOICES,
   chosen,
   follow,
   heard,
   likely,
+  moving,
   ROLES,
   type Settled,
   shown,
+  shut,
   suggested,
   sure,
 } from "../../src/modules/cables/core/ports";
 import { ICONS } from "../../src/modules/cables/icons";
-import type { Cable } from "../../src/modules/cables/types";
+import type { Cable, CableEvent } from "../../src/modules/cables/types";
 
 const cable = (device: string, more: Partial<Cable> = {}): Cable => ({
   device,
@@ -25,6 +35,8 @@ const cable = (device: string, more: Partial<Cable> = {}): Cable => ({
   decided: 3000,
   held_by: null,
   now: "lan",
+  shut: false,
+  moving: null,
   why: "",
   would_change: "",
   notices: [],
@@ -102,7 +114,9 @@ test("changes are told once it is known what is there", () => {
   const look = (...cables: Cable[]) => {
     const found = follow(settled, cables);
     settled = found.settled;
-    return found.changes.map(({ device, now }) => `${device} ${now}`);
+    return found.changes.map((change) =>
+      "use" in change ? `${change.device} used ${change.use}` : `${change.device} ${change.what}`,
+    );
   };
   assert.deepEqual(look(cable("a"), cable("b", NONE), cable("c", LISTENING)), [], "the first look");
   assert.deepEqual(look(cable("a"), cable("b", NONE), cable("c", LISTENING)), []);
@@ -114,4 +128,90 @@ test("changes are told once it is known what is there", () => {
   assert.deepEqual(look(cable("a", { role: "loop" }), cable("c")), ["a loop"]);
   assert.deepEqual(look(cable("a", { role: "loop", confidence: 99 }), cable("c")), []);
   assert.deepEqual(look(cable("c"), cable("d")), [], "one that is new, and one that is gone");
+});
+
+test("a use is told of once, and not with the role that says it already", () => {
+  let settled: Settled | null = null;
+  const look = (...cables: Cable[]) => {
+    const found = follow(settled, cables);
+    settled = found.settled;
+    return found.changes.map((change) => ("use" in change ? `used ${change.use}` : change.what));
+  };
+  const none = { now: "none" };
+  assert.deepEqual(look(cable("a", { ...LISTENING, ...none })), [], "the first look");
+  assert.deepEqual(look(cable("a", { role: "uplink", now: "uplink" })), ["uplink"]);
+  assert.deepEqual(look(cable("a", { role: "uplink", now: "uplink" })), []);
+  assert.deepEqual(look(cable("a", { role: "uplink", ...none })), ["used none"]);
+  assert.deepEqual(look(cable("a", { role: "switch", now: "mesh" })), ["switch", "used mesh"]);
+  assert.deepEqual(look(cable("a", { role: "switch", now: "lan" })), ["used lan"]);
+  assert.deepEqual(look(cable("a", { role: "client", now: "lan" })), ["client"]);
+  // What it was used for holds where the page does not know the word, or while it is listened.
+  assert.deepEqual(look(cable("a", { role: "client", now: "moon" })), []);
+  assert.deepEqual(look(cable("a", { role: "client", now: "lan" })), []);
+  assert.deepEqual(look(cable("a", { ...LISTENING, ...none })), ["used none"]);
+  assert.deepEqual(look(cable("a", { role: "client", now: "lan" })), ["used lan"]);
+});
+
+test("what is kept apart says why; where it goes is said once", () => {
+  assert.equal(shut(cable("a", LISTENING)), null);
+  assert.equal(shut(cable("a", { ...LISTENING, shut: true })), "listening");
+  assert.equal(shut(cable("a", { role: "loop", shut: true })), "loop");
+  assert.equal(shut(cable("a", { role: "uplink", shut: true })), "what");
+  assert.equal(moving(cable("a")), null);
+  assert.equal(moving(cable("a", { moving: "It goes." })), "It goes.");
+  assert.equal(moving(cable("a", { moving: "It cannot.", notices: ["It cannot."] })), null);
+});
+
+test("the last of what happened, the newest first, is added to what is known", () => {
+  const event = (number: number): CableEvent => ({
+    number,
+    when: 0,
+    device: "a",
+    kind: "link",
+    value: "up",
+    text: "",
+  });
+  const numbers = (log: Log | null) => log?.events.map(({ number }) => number);
+  const first = grown(NOTHING, { last: 3, events: [event(2), event(3)] }) ?? NOTHING;
+  assert.deepEqual([first.last, numbers(first)], [3, [3, 2]]);
+  assert.deepEqual(grown(first, { last: 3, events: [] }), first);
+  // One that was told already is no second one.
+  const next = grown(first, { last: 5, events: [event(3), event(4), event(5)] });
+  assert.deepEqual(numbers(next), [5, 4, 3, 2]);
+  const many = Array.from({ length: 99 }, (_, index) => event(index + 1));
+  const last = grown(NOTHING, { last: 99, events: many });
+  assert.deepEqual([last?.events.length, last?.events[0]?.number], [SHOWN, 99]);
+  assert.equal(grown(first, { last: 1, events: [] }), null, "weir was started anew");
+});
+
+test("what happened is in the page's words, or else in the router's", () => {
+  const event = (kind: string, value: string) => ({
+    number: 1,
+    when: 0,
+    device: "a",
+    kind,
+    value,
+    text: "Why.",
+  });
+  const told = (kind: string, value: string) => {
+    const one = event(kind, value);
+    return [said(one), reason(one)];
+  };
+  assert.deepEqual(told("link", "up"), [{ what: "link", up: true }, null]);
+  assert.deepEqual(told("link", "down"), [{ what: "link", up: false }, null]);
+  assert.deepEqual(told("role", "mesh"), [{ what: "role", role: "mesh" }, "Why."]);
+  for (const [move, why] of [
+    ["moved", null],
+    ["kept", null],
+    ["taken-back", "Why."],
+    ["refused", "Why."],
+    ["later", "Why."],
+  ] as const)
+    assert.deepEqual(told(move, "lan"), [{ what: "move", move, use: "lan" }, why]);
+  for (const [kind, value] of [
+    ["role", "king"],
+    ["moved", "moon"],
+    ["constructor", "lan"],
+  ] as const)
+    assert.deepEqual(told(kind, value), [null, "Why."]);
 });

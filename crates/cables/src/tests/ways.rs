@@ -62,9 +62,11 @@ fn a_refusal_of_dhcp_is_no_way_to_the_internet() {
     let other = asked(refused(), &look(Internet::Ipv6Only, true)).says();
     assert_eq!(other.role, Role::Uplink);
     assert!(other.why.contains("IPv6"), "{other:#?}");
-    // One that comes later was not asked.
+    // It goes on to refuse. Another one that comes later was not asked.
     let late = asked(refused(), &look(Internet::None, false)).passes(100);
-    let said = late.hear(Sort::DhcpServer, 1).passes(3000).says();
+    let mut late = late.hear(Sort::DhcpServer, 1).passes(3000);
+    assert_eq!(late.role(), Role::Unknown);
+    let said = late.hear(Sort::DhcpServer, 2).passes(3000).says();
     assert_eq!((said.role, said.confidence), (Role::Uplink, 60));
     // What was decided meanwhile goes at once.
     let mut late = Scene::new(NEW).hear(Sort::DhcpServer, 1).passes(2500);

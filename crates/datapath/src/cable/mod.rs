@@ -44,6 +44,9 @@ pub enum Gate {
     Note,
     /// They note it, and let nothing pass, in or out.
     Shut,
+    /// They note it, but for IP that is of no other sort, and do not let foreign servers in: DHCP's,
+    /// DHCPv6's, PPPoE's, advertisements of routers, and what could hide one.
+    Guard,
 }
 
 impl Gate {
@@ -53,6 +56,7 @@ impl Gate {
             Self::Idle => headers::CABLE_IDLE,
             Self::Note => headers::CABLE_NOTED,
             Self::Shut => headers::CABLE_SHUT,
+            Self::Guard => headers::CABLE_GUARD,
         };
         mode as u32
     }

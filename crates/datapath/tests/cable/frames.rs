@@ -27,6 +27,7 @@ pub fn llc(to: Mac, payload: &[u8]) -> Vec<u8> {
 pub fn ipv4(protocol: u8, options: usize, payload: &[u8]) -> Vec<u8> {
     let mut header = vec![0; 20 + options];
     header[0] = 0x45 + options as u8 / 4;
+    header[2..4].copy_from_slice(&((20 + options + payload.len()) as u16).to_be_bytes());
     header[9] = protocol;
     header.extend_from_slice(payload);
     frame(0x0800, &header)
@@ -35,10 +36,16 @@ pub fn ipv4(protocol: u8, options: usize, payload: &[u8]) -> Vec<u8> {
 pub fn ipv6(next: u8, hop_limit: u8, payload: &[u8]) -> Vec<u8> {
     let mut header = vec![0; 40];
     header[0] = 0x60;
+    header[4..6].copy_from_slice(&(payload.len() as u16).to_be_bytes());
     header[6] = next;
     header[7] = hop_limit;
     header.extend_from_slice(payload);
     frame(0x86dd, &header)
+}
+
+/// LLC and the organization of SNAP, 0 for what goes on with an EtherType.
+pub fn snap(organization: u8) -> [u8; 6] {
+    [0xaa, 0xaa, 3, 0, 0, organization]
 }
 
 pub fn udp(from: u16, to: u16, payload: &[u8]) -> Vec<u8> {
@@ -98,6 +105,13 @@ pub fn table() -> Vec<(&'static str, Vec<u8>, Sort, usize, Sort)> {
             58,
             Ip,
         ),
+        (
+            "DHCPv6 from another port",
+            ipv6(17, 1, &udp(1234, 546, &[7])),
+            Dhcp6Server,
+            58,
+            Ip,
+        ),
         ("its client", ipv6(17, 1, &udp(546, 547, &[1])), Ip, 14, Ip),
         ("BOOTP in IPv6", ipv6(17, 1, &udp(67, 68, &[2])), Ip, 14, Ip),
         (
@@ -105,6 +119,13 @@ pub fn table() -> Vec<(&'static str, Vec<u8>, Sort, usize, Sort)> {
             ipv6(58, 255, &[134]),
             RouterAdvertisement,
             55,
+            Ip,
+        ),
+        (
+            "a router behind options",
+            ipv6(60, 255, &[58, 0, 0, 0, 0, 0, 0, 0, 134]),
+            RouterAdvertisement,
+            63,
             Ip,
         ),
         ("a host", ipv6(58, 255, &[133]), RouterSolicitation, 55, Ip),

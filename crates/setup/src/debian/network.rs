@@ -71,10 +71,19 @@ impl Network {
                         reader.leave_out("not rendered: there is no such interface");
                     }
                 }
+                "weir_cable" => network.port(&reader),
                 _ => reader.leave_out("not rendered"),
             }
         }
         network
+    }
+
+    /// What the plan notes of a port. Also one that is used for nothing has a file: networkd would
+    /// leave alone what it has in a bridge, with its addresses, where it has none.
+    fn port(&mut self, reader: &Reader<'_>) {
+        if let Some(device) = reader.device("device") {
+            self.links.link(&device);
+        }
     }
 
     /// `config device`
@@ -175,7 +184,7 @@ impl Network {
 
     /// `config interface`
     fn interface(&mut self, reader: Reader<'_>, package: &Package, ledger: &Ledger) {
-        const PROTOCOLS: [&str; 9] = [
+        const PROTOCOLS: [&str; 10] = [
             "static",
             "dhcp",
             "dhcpv6",
@@ -185,9 +194,19 @@ impl Network {
             "openvpn",
             "batadv",
             "batadv_hardif",
+            "vxlan6",
         ];
         // What the plan notes for itself.
-        reader.ignore(&["weir", "endpoint", "weir_network", "weir_client"]);
+        reader.ignore(&[
+            "weir",
+            "endpoint",
+            "weir_network",
+            "weir_client",
+            "weir_device",
+        ]);
+        if is_unplugged(&reader, package) {
+            return reader.leave_out("not rendered: it has no device");
+        }
         let name = reader.name().to_owned();
         let lower = self.lower(&reader);
         if lower.as_deref() == Some("lo") {
@@ -221,7 +240,7 @@ impl Network {
                 }
                 device
             }
-            "wireguard" | "batadv" => {
+            "wireguard" | "batadv" | "vxlan6" => {
                 let device = value::device(&name);
                 if device.is_none() {
                     reader.fault("proto", "a name of at most 15 letters for it");
@@ -231,10 +250,6 @@ impl Network {
             _ => lower.clone(),
         };
         interface.device.clone_from(&own);
-        let needs = matches!(protocol, "pppoe" | "dhcpv6");
-        if needs && lower.is_none() {
-            reader.fault("device", super::reader::DEVICE);
-        }
         // Where a radio is its device, that comes later.
         let link = own.clone().unwrap_or_else(|| format!("@{name}"));
         self.links.link(&link);
@@ -261,6 +276,7 @@ impl Network {
             }
             "batadv" => tunnels::batadv(&reader, &mut self.links),
             "batadv_hardif" => tunnels::hardif(&reader, &link, &mut self.links),
+            "vxlan6" => tunnels::vxlan(&reader, package, &mut self.links),
             _ => {}
         }
         if protocol != "batadv_hardif" {
@@ -335,6 +351,23 @@ impl Network {
         let text = "net.ipv4.ip_forward = 1\nnet.ipv6.conf.all.forwarding = 1\n";
         files.push(file("etc/sysctl.d/50-weir.conf".into(), Access::All, text));
     }
+}
+
+/// Whether an interface that cannot be without a device has none, or is on one that has none: its
+/// port was taken from it.
+fn is_unplugged(reader: &Reader<'_>, package: &Package) -> bool {
+    let bare = |section: &uci::Section, protocols: &[&[u8]]| {
+        let proto = section.get("proto").and_then(uci::Element::value);
+        let no = |option: &&str| section.get(option).is_none();
+        proto.is_some_and(|proto| protocols.contains(&proto)) && ["device", "ifname"].iter().all(no)
+    };
+    let own = package.section(reader.name());
+    let device = reader.octets("device");
+    let below = device.first().and_then(|device| device.strip_prefix(b"@"));
+    let below = below.and_then(|name| package.section(std::str::from_utf8(name).ok()?));
+    // A radio may become the device of one that asks by DHCP.
+    own.is_some_and(|own| bare(own, &[b"pppoe", b"dhcpv6"]))
+        || below.is_some_and(|below| bare(below, &[b"pppoe", b"dhcp"]))
 }
 
 /// Over PPP, routers are heard unless IPv6 is off.

@@ -171,6 +171,68 @@ pub fn batadv(reader: &Reader<'_>, links: &mut Links) {
     links.link(name);
 }
 
+/// `proto vxlan6`: a network of its own on the device of another interface, `tunlink`.
+pub fn vxlan(reader: &Reader<'_>, package: &Package, links: &mut Links) {
+    let name = reader.name();
+    let mut netdev = Netdev::new(name, "vxlan");
+    let number = reader.number("vid", 1..=(1 << 24) - 1);
+    let group = reader.one("peer6addr", six, "an address of IPv6");
+    let below = |text: &str| {
+        let below = package.section(text)?;
+        let device = below.get("device").and_then(uci::Element::value)?;
+        value::device(std::str::from_utf8(device).ok()?)
+    };
+    let expected = "an interface that has a device";
+    let below = reader.one("tunlink", below, expected);
+    for (option, is_there, expected) in [
+        ("vid", number.is_some(), "the number of the VXLAN"),
+        ("peer6addr", group.is_some(), "a group of IPv6: ff02::15c"),
+        ("tunlink", below.is_some(), expected),
+    ] {
+        if !is_there && !reader.has(option) {
+            reader.fault(option, expected);
+        }
+    }
+    let (Some(number), Some(group), Some(below)) = (number, group, below) else {
+        return;
+    };
+    netdev.unit.put("VXLAN", "VNI", number);
+    let key = if group.is_multicast() {
+        "Group"
+    } else {
+        "Remote"
+    };
+    netdev.unit.put("VXLAN", key, group);
+    let port = reader.number("port", 1..=65_535).unwrap_or(4789);
+    netdev.unit.put("VXLAN", "DestinationPort", port);
+    // Otherwise nobody learns who is where, and all goes to the whole group.
+    let learns = if reader.flag("learning", true) {
+        "yes"
+    } else {
+        "no"
+    };
+    netdev.unit.put("VXLAN", "MacLearning", learns);
+    for (option, key) in [
+        ("rxcsum", "UDP6ZeroChecksumRx"),
+        ("txcsum", "UDP6ZeroChecksumTx"),
+    ] {
+        let sums = reader.flag(option, true);
+        netdev
+            .unit
+            .put("VXLAN", key, if sums { "no" } else { "yes" });
+    }
+    links.netdevs.insert(name.to_owned(), netdev);
+    links.link(name);
+    let lower = links.link(&below);
+    // It sends from an address of the link.
+    lower.local = true;
+    lower.unit.put("Network", "VXLAN", name);
+}
+
+fn six(text: &str) -> Option<std::net::Ipv6Addr> {
+    text.parse().ok()
+}
+
 /// `proto batadv_hardif`: a device that the mesh uses.
 pub fn hardif(reader: &Reader<'_>, link: &str, links: &mut Links) {
     match reader.device("master") {

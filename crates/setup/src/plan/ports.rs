@@ -232,10 +232,7 @@ impl Ports<'_> {
         {
             return Err(Refusal::Held(device.clone(), name.clone()));
         }
-        let mark = format!("cable_{}", safe(device));
-        self.is_free(device, &mark, |known| {
-            known.kind == MARK && text(known, "device").as_ref() == Some(device)
-        })?;
+        let mark = self.mark(device)?;
         let before = self.planner.config.clone();
         let place = match wish.used {
             Used::Lan => {
@@ -265,6 +262,15 @@ impl Ports<'_> {
             self.note(device, wish.used, place);
         }
         Ok(())
+    }
+
+    /// The section that notes what weir made of a port.
+    fn mark(&self, device: &str) -> Result<String, Refusal> {
+        let mark = format!("cable_{}", safe(device));
+        self.is_free(device, &mark, |known| {
+            known.kind == MARK && text(known, "device").as_deref() == Some(device)
+        })?;
+        Ok(mark)
     }
 
     /// Notes what weir made of a port, and where it was among those of the LAN.

@@ -7,7 +7,8 @@ use weir_setup::debian::{Machine, Service, commands};
 
 use super::{case, content, rendered, shown};
 
-const CASES: [&str; 8] = [
+const CASES: [&str; 9] = [
+    "cables",
     "dhcp",
     "static",
     "pppoe",

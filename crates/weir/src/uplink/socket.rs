@@ -42,6 +42,20 @@ nix::setsockopt_impl!(
     sockopt::SetStruct<libc::packet_mreq>
 );
 
+/// Sends past the queues of the device, and past what is at TC: a port may be shut to all else
+/// while weir asks there (the gate in bpf/cable.bpf.c). Packet sockets do not hear what is sent so:
+/// tcpdump on this router does not show it.
+#[derive(Clone, Copy, Debug)]
+struct PastQueues;
+
+nix::setsockopt_impl!(
+    PastQueues,
+    libc::SOL_PACKET,
+    libc::PACKET_QDISC_BYPASS,
+    bool,
+    sockopt::SetBool
+);
+
 /// A frame that this machine sent itself (include/uapi/linux/if_packet.h).
 const OUTGOING: u8 = 4;
 /// Room for bursts, bytes.
@@ -77,7 +91,7 @@ impl Socket {
         Ok(socket)
     }
 
-    /// Sends a frame as it is.
+    /// Sends a frame as it is, past the device's queues and gate.
     pub fn send(&self, frame: &[u8]) -> Result<(), Errno> {
         send(self.socket.as_raw_fd(), frame, MsgFlags::MSG_DONTWAIT).map(drop)
     }
@@ -135,13 +149,14 @@ fn removed_tag(auxdata: &[u8]) -> Option<[u8; 4]> {
     (status & TAGGED != 0).then_some([tpid[0], tpid[1], tci[0], tci[1]])
 }
 
-/// A packet socket that sends by a device, and hears nothing.
+/// A packet socket that sends by a device, past its queues and gate, and hears nothing.
 ///
 /// # Errors
 /// This process may not, or the device is gone.
 pub fn speaker(device: &str, flags: SockFlag) -> Result<OwnedFd, Errno> {
     let address = address(device)?;
     let socket = socket(AddressFamily::Packet, SockType::Raw, flags, None)?;
+    setsockopt(&socket, PastQueues, &true)?;
     bind(socket.as_raw_fd(), &address)?;
     Ok(socket)
 }
@@ -157,6 +172,7 @@ fn open(port: &Port) -> Result<OwnedFd, Errno> {
     )?;
     setsockopt(&socket, sockopt::RcvBuf, &ROOM)?;
     setsockopt(&socket, Auxdata, &true)?;
+    setsockopt(&socket, PastQueues, &true)?;
     let all = libc::packet_mreq {
         mr_ifindex: i32::try_from(port.index).map_err(|_| Errno::ENODEV)?,
         mr_type: libc::PACKET_MR_PROMISC as u16,

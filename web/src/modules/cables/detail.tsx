@@ -7,8 +7,8 @@ import { Card, Choice, Facts, Meter, Notice } from "../../parts/basic";
 import { FailureNotice } from "../../parts/failure";
 import { Told } from "../../parts/told";
 import { format } from "../../text";
-import { CHOICES, heard, likely, shown, suggested, sure } from "./core/ports";
-import { ICONS } from "./icons";
+import { CHOICES, heard, likely, moving, shown, shut, suggested, sure } from "./core/ports";
+import { ICONS, ShutIcon } from "./icons";
 import { t, word } from "./text";
 import type { Cable } from "./types";
 
@@ -18,6 +18,12 @@ export function Detail({ cable }: { cable: Cable }) {
   const certain = sure(cable);
   const f = format();
   const { decided, held_by } = cable;
+  const closed = shut(cable);
+  const where = moving(cable);
+  const facts: (readonly [string, string])[] = [];
+  if (held_by !== null) facts.push([t("cables.held"), word("cables.held", plain(held_by))]);
+  else if (decided !== null && cable.link)
+    facts.push([t("cables.decided"), t("cables.after", { time: f.seconds(decided / 1000) })]);
   return (
     <Card title={plain(cable.device)} class={`port role-${what}`}>
       <p class="port-role">
@@ -27,6 +33,14 @@ export function Detail({ cable }: { cable: Cable }) {
         {held_by !== null && <span class="tag own">{t("cables.kept.short")}</span>}
       </p>
       <p class="muted">{t(`role.what.${what}`)}</p>
+      {closed !== null && (
+        <p class="port-shut">
+          <ShutIcon />
+          <span>
+            <strong>{t("cables.shut")}</strong> · {t(`cables.shut.${closed}`)}
+          </span>
+        </p>
+      )}
       {certain !== null && (
         <div class="port-sure">
           <Meter share={certain} />
@@ -46,22 +60,14 @@ export function Detail({ cable }: { cable: Cable }) {
       <p>
         <Told text={cable.would_change} />
       </p>
-      <Facts
-        facts={[
-          [t("cables.now"), word("cables.now", plain(cable.now))],
-          ...(held_by === null
-            ? []
-            : [[t("cables.held"), word("cables.held", plain(held_by))] as const]),
-          ...(decided === null || !cable.link || held_by !== null
-            ? []
-            : [
-                [
-                  t("cables.decided"),
-                  t("cables.after", { time: f.seconds(decided / 1000) }),
-                ] as const,
-              ]),
-        ]}
-      />
+      <h3>{t("cables.now")}</h3>
+      <p>{word("cables.now", plain(cable.now))}</p>
+      {where !== null && (
+        <p class="port-moving">
+          <Told text={where} />
+        </p>
+      )}
+      {facts.length > 0 && <Facts facts={facts} />}
     </Card>
   );
 }
@@ -97,7 +103,8 @@ export function HeardCard({ cable }: { cable: Cable }) {
 }
 
 /** What somebody may say of it. `changed` looks anew. */
-export function ChoiceCard({ cable, changed }: { cable: Cable; changed: () => void }) {
+export function ChoiceCard(props: { cable: Cable; auto: boolean; changed: () => void }) {
+  const { cable, auto, changed } = props;
   const acting = useAction<Cable>();
   // null: nobody chose yet, so it follows what is found.
   const [role, setRole] = useState<string | null>(null);
@@ -116,7 +123,9 @@ export function ChoiceCard({ cable, changed }: { cable: Cable; changed: () => vo
   // Buttons stay where they are, so that the focus does.
   return (
     <Card title={t("cables.choice")}>
-      <p class="muted">{t("cables.choice.hint")}</p>
+      <p class="muted">
+        {t("cables.choice.hint")} {t(auto ? "cables.choice.auto" : "cables.choice.suggest")}
+      </p>
       <p class="buttons port-buttons">
         <button
           type="button"

@@ -3,8 +3,8 @@ import { plain } from "../../core/plain";
 import { Name } from "../../parts/basic";
 import { WarnIcon } from "../../shell/icons";
 import { format } from "../../text";
-import { shown, sure } from "./core/ports";
-import { ICONS } from "./icons";
+import { shown, shut, sure } from "./core/ports";
+import { ICONS, ShutIcon } from "./icons";
 import { plural, t } from "./text";
 import type { Cable } from "./types";
 
@@ -26,7 +26,7 @@ export function Sockets(props: {
               checked={cable.device === props.chosen}
               onChange={() => props.choose(cable.device)}
             />
-            <Drawn link={cable.link} />
+            <Drawn link={cable.link} shut={shut(cable) !== null} />
             <strong>
               <Name text={cable.device} />
             </strong>
@@ -53,6 +53,12 @@ function What({ cable }: { cable: Cable }) {
       {certain !== null && (
         <span class="small muted">{t("cables.sure", { share: format().share(certain) })}</span>
       )}
+      {shut(cable) !== null && (
+        <span class="socket-shut small">
+          <ShutIcon />
+          <span>{t("cables.shut")}</span>
+        </span>
+      )}
       {cable.held_by !== null && <span class="small muted">{t("cables.kept.short")}</span>}
       {!cable.link && what !== "none" && <span class="small muted">{t("role.none")}</span>}
       {many > 0 && (
@@ -65,8 +71,8 @@ function What({ cable }: { cable: Cable }) {
   );
 }
 
-/** A socket, with a plug in it where there is a link. */
-function Drawn({ link }: { link: boolean }) {
+/** A socket, with a plug in it where there is a link, and a bar across where nothing passes. */
+function Drawn({ link, shut }: { link: boolean; shut: boolean }) {
   return (
     <svg class="socket-drawn" viewBox="0 0 72 72" aria-hidden="true" focusable="false">
       <rect class="socket-case" x="1" y="1" width="70" height="60" rx="6" />
@@ -76,6 +82,7 @@ function Drawn({ link }: { link: boolean }) {
         d="M19.500 12v6M24.500 12v6M29.500 12v6M34.500 12v6M39.500 12v6M44.500 12v6M49.500 12v6"
       />
       {link && <path class="socket-plug" d="M16 20h40v20h-9v7h-5v25h-12v-25h-5v-7h-9z" />}
+      {shut && <rect class="socket-bar" x="20" y="60" width="32" height="9" rx="2" />}
       <circle class={link ? "socket-light on" : "socket-light"} cx="64.500" cy="8" r="2.800" />
     </svg>
   );

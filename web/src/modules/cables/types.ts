@@ -20,6 +20,10 @@ export interface Cable {
   held_by: string | null;
   /** What it is used for: "lan", "uplink", "mesh" or "none". */
   now: string;
+  /** Nothing passes, in or out: it is not known yet what it is for, or it is a loop. */
+  shut: boolean;
+  /** Where it goes by itself, or why not. What somebody should see to is in `notices`, too. */
+  moving: string | null;
   /** Sentences, in English; as those below. */
   why: string;
   would_change: string;
@@ -31,5 +35,24 @@ export interface CableEvidence {
   /** Milliseconds after the link. */
   after: number;
   /** Without a full stop. Names in it were chosen by whoever is at the other end. */
+  text: string;
+}
+
+export interface CableEvents {
+  /** The number of the last one; they begin anew when the daemon does. */
+  last: number;
+  /** The oldest first. */
+  events: CableEvent[];
+}
+
+export interface CableEvent {
+  number: number;
+  /** Seconds since 1970. */
+  when: number;
+  device: string;
+  /** As core/events.ts has them. */
+  kind: string;
+  /** "up" or "down"; the role; what it is to be used for. */
+  value: string;
   text: string;
 }

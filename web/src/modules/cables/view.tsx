@@ -13,6 +13,7 @@ import { setQuery } from "../../shell/router";
 import { format, language } from "../../text";
 import { type Change, chosen, follow, type Settled } from "./core/ports";
 import { ChoiceCard, Detail, HeardCard } from "./detail";
+import { HappenedCard } from "./happened";
 import { Sockets } from "./sockets";
 import { plural, t, word } from "./text";
 import type { Cables } from "./types";
@@ -22,6 +23,7 @@ const NEWS = 3;
 
 /** What the configuration needs. */
 const SUGGEST = '[cables]\nmode = "suggest"';
+const MODES = ["suggest", "auto"] as const;
 
 export function CablesView({ route }: { route: Route }) {
   const { data, failure, retry } = useResource<Cables>("cables", {}, USUAL);
@@ -48,10 +50,9 @@ export function CablesView({ route }: { route: Route }) {
         </p>
       </Title>
       <div aria-live="polite" class="news">
-        {news.map(({ id, time, device, now }) => (
+        {news.map(({ id, time, change }) => (
           <Notice key={id} kind="info">
-            <span class="news-time">{format().clock(time)}</span>{" "}
-            {t("cables.changed", { device: plain(device), role: t(`role.${now}`) })}
+            <span class="news-time">{format().clock(time)}</span> {inWords(change)}
           </Notice>
         ))}
       </div>
@@ -75,13 +76,19 @@ export function CablesView({ route }: { route: Route }) {
           <>
             <div class="column span-7">
               <Detail cable={port} />
-              <ChoiceCard key={port.device} cable={port} changed={retry} />
+              <ChoiceCard
+                key={port.device}
+                cable={port}
+                auto={data.mode === "auto"}
+                changed={retry}
+              />
             </div>
             <div class="column span-5">
               <HeardCard cable={port} />
             </div>
           </>
         )}
+        <HappenedCard />
       </div>
     </>
   );
@@ -97,13 +104,28 @@ function Off() {
           <p>{t("cables.off.how")}</p>
           <pre class="code">{SUGGEST}</pre>
           <p>{t("cables.off.then")}</p>
+          <ul class="plain-list">
+            {MODES.map((mode) => (
+              <li key={mode}>
+                <span class="code">{`mode = "${mode}"`}</span>: {t(`cables.off.${mode}`)}
+              </li>
+            ))}
+          </ul>
         </Card>
       </div>
     </>
   );
 }
 
-interface News extends Change {
+function inWords(change: Change): string {
+  const device = plain(change.device);
+  return "use" in change
+    ? t(`cables.used.${change.use}`, { device })
+    : t("cables.changed", { device, role: t(`role.${change.what}`) });
+}
+
+interface News {
+  change: Change;
   id: number;
   /** Seconds since 1970, by the browser's clock. */
   time: number;
@@ -122,7 +144,7 @@ function useNews(data: Cables | null): readonly News[] {
     const time = Date.now() / 1000;
     const fresh = changes.map((change) => {
       many.current += 1;
-      return { ...change, id: many.current, time };
+      return { change, id: many.current, time };
     });
     setNews((former) => [...fresh, ...former].slice(0, NEWS));
   }, [data]);

@@ -37,22 +37,10 @@ impl Ports<'_> {
             self.make_wan(wish)?;
         }
         for port in former.iter().filter(|port| *port != device) {
-            self.note_none(port);
-        }
-        Ok(())
-    }
-
-    /// What weir made of a port is gone, as another is the Internet's.
-    fn note_none(&mut self, port: &str) {
-        let of = |mark: &&uci::Section| text(mark, "device").as_deref() == Some(port);
-        if self
-            .planner
-            .config
-            .of_type("network", super::MARK)
-            .any(|mark| of(&mark))
-        {
+            self.mark(port)?;
             self.note(port, Used::None, None);
         }
+        Ok(())
     }
 
     fn move_wan(&mut self, device: &str) -> Result<(), Refusal> {

@@ -18,7 +18,8 @@ use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, wrap};
 /// when a cable is plugged in, and asks once where silence leaves a doubt. It changes nothing.
 #[derive(Args, Debug)]
 #[command(
-    args_conflicts_with_subcommands = true,
+    mut_arg("socket", |socket| socket.global(true)),
+    mut_arg("json", |json| json.global(true)),
     after_long_help = "\
 ROLE is what the port is for: uplink (the way to the Internet), mesh (another node that proved to be
 of this mesh), radio (a radio used as a wire), client, border (another network's mesh), switch, loop
@@ -61,10 +62,6 @@ struct SetArgs {
     /// What it is for
     #[arg(value_name = "ROLE", value_parser = ["uplink", "mesh", "radio", "client", "border", "switch"])]
     role: String,
-    #[command(flatten)]
-    connection: Connection,
-    #[command(flatten)]
-    format: Format,
 }
 
 /// Let weir find out what a port is for
@@ -73,10 +70,6 @@ struct AutoArgs {
     /// The port
     #[arg(value_name = "DEVICE")]
     device: String,
-    #[command(flatten)]
-    connection: Connection,
-    #[command(flatten)]
-    format: Format,
 }
 
 /// Between two looks.
@@ -87,21 +80,26 @@ const SECOND: Duration = Duration::from_secs(1);
 /// # Errors
 /// The daemon does not answer, or refuses.
 pub fn run(args: &CablesArgs, output: &mut Output<'_>) -> Result<(), Error> {
-    match &args.what {
-        None => show(args, output),
-        Some(What::Set(set)) => {
+    let Some(what) = &args.what else {
+        return show(args, output);
+    };
+    if args.long || args.watch {
+        let what = "--long and --watch are for all ports, not for a change of one";
+        return Err(Error::new(what, "leave them out"));
+    }
+    let client = client(&args.connection)?;
+    let cable: Cable = match what {
+        What::Set(set) => {
             let role = CableRole {
                 role: set.role.clone(),
             };
-            let path = path(&set.device, "set")?;
-            let cable = client(&set.connection)?.send(Method::POST, &path, &role)?;
-            done(&cable, set.format, output)
+            client.send(Method::POST, &path(&set.device, "set")?, &role)?
         }
-        Some(What::Auto(auto)) => {
-            let path = path(&auto.device, "auto")?;
-            let cable = client(&auto.connection)?.post(&path)?;
-            done(&cable, auto.format, output)
-        }
+        What::Auto(auto) => client.post(&path(&auto.device, "auto")?)?,
+    };
+    match args.format.json {
+        true => Ok(output.json(&cable)?),
+        false => Ok(one(&cable, output)?),
     }
 }
 
@@ -112,13 +110,6 @@ fn path(device: &str, what: &str) -> Result<String, Error> {
         return Err(Error::new(what, "`weir cables` has all of them"));
     }
     Ok(format!("/v1/cables/{device}/{what}"))
-}
-
-fn done(cable: &Cable, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
-    if format.json {
-        return Ok(output.json(cable)?);
-    }
-    Ok(one(cable, output)?)
 }
 
 fn show(args: &CablesArgs, output: &mut Output<'_>) -> Result<(), Error> {

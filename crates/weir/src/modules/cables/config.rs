@@ -15,6 +15,9 @@ table! {
         Restart mode: Mode = Mode::Off;
         /// Ports that are looked at; none: every Ethernet socket of this machine.
         Restart ports: Vec<DeviceName> = Vec::new();
+        /// Servers of others (DHCP, PPPoE, routers of IPv6) at ports of the LAN: "tell" names them;
+        /// "shut" keeps them out, too.
+        Restart servers: Servers = Servers::Tell;
         /// File with the mesh's secret in its first line, 16 bytes or more, the same at every node;
         /// "": no hello is said, and no port is known as one of the mesh.
         Restart mesh: Said = Said::default();
@@ -48,3 +51,25 @@ impl Mode {
 
 words!(Mode, "\"off\", \"suggest\" or \"auto\"",
     "off" => Self::Off, "suggest" => Self::Suggest, "auto" => Self::Auto);
+
+/// What is done about servers of others at ports of the LAN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Servers {
+    /// They are told.
+    #[default]
+    Tell,
+    /// What they say does not come in.
+    Shut,
+}
+
+impl Servers {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Tell => "tell",
+            Self::Shut => "shut",
+        }
+    }
+}
+
+words!(Servers, "\"tell\" or \"shut\"", "tell" => Self::Tell, "shut" => Self::Shut);

@@ -1,17 +1,19 @@
 //! Hellos: what is said at each port, and what those that are heard prove.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-use ::cables::hello::{Heard, MeshKey, NodeKey, Port, State};
+use ::cables::hello::{Heard, MeshKey, NONCE, NodeKey, Port, State, VXLAN, Why};
 use ::cables::{Hello, Proof};
 use kernel::Mac;
 use nix::errno::Errno;
-use nix::libc;
-use nix::sys::socket::{MsgFlags, SockFlag, send, setsockopt, sockopt};
+use nix::sys::socket::{MsgFlags, SockFlag, send};
 use tracing::{debug, warn};
 
 use super::config::Cables;
@@ -19,23 +21,16 @@ use crate::Error;
 use crate::secret::{first_line, seed};
 use crate::uplink::speaker;
 
-/// Past the queues, and the gate that keeps everything else from going out.
-#[derive(Clone, Copy, Debug)]
-struct PastQueues;
-
-nix::setsockopt_impl!(
-    PastQueues,
-    libc::SOL_PACKET,
-    libc::PACKET_QDISC_BYPASS,
-    bool,
-    sockopt::SetBool
-);
-
-/// By what this node is known, and by what it knows others of its mesh.
+/// By what this node is known, by what it knows others of its mesh, and what its ports say.
 pub struct Keys {
     mesh: MeshKey,
     node: NodeKey,
+    said: Said,
 }
+
+/// Of each port with a link: its address, and the nonce of its hellos. Ports of one router may share
+/// an address; nonces are unlike.
+type Said = Rc<RefCell<BTreeMap<String, (Mac, [u8; NONCE])>>>;
 
 impl Keys {
     /// Reads them; the node's own is made where there is none. `None`: there is no mesh. To be
@@ -62,7 +57,8 @@ impl Keys {
             let hint = "see `choices` under [cables]; without the file, a new key is made";
             Error::because(&what, &error, hint)
         })?;
-        Ok(Some(Self { mesh, node }))
+        let said = Said::default();
+        Ok(Some(Self { mesh, node, said }))
     }
 }
 
@@ -84,7 +80,9 @@ fn node(path: &Path) -> io::Result<NodeKey> {
 /// A port that says hello and hears it.
 pub struct Greeter {
     port: Port,
+    mac: Mac,
     device: String,
+    said: Said,
     speaker: Option<OwnedFd>,
     /// The last hello that was looked at.
     heard: Vec<u8>,
@@ -95,8 +93,10 @@ impl Greeter {
     pub fn new(keys: Option<&Keys>, device: &str, mac: Mac) -> Option<Self> {
         let keys = keys?;
         Some(Self {
-            port: Port::new(Some(&keys.mesh), &keys.node, mac, 0),
+            port: Port::new(Some(&keys.mesh), &keys.node, mac, VXLAN),
+            mac,
             device: device.to_owned(),
+            said: Rc::clone(&keys.said),
             speaker: None,
             heard: Vec::new(),
         })
@@ -108,9 +108,28 @@ impl Greeter {
         self.heard.clear();
         // Without a nonce nothing can be proven, and a hello that is not said harms nobody.
         match up && getrandom::fill(&mut nonce).is_ok() {
-            true => self.port.link(nonce, now),
-            false => self.port.unlink(),
+            true => {
+                self.port.link(nonce, now);
+                let said = (self.mac, nonce);
+                self.said.borrow_mut().insert(self.device.clone(), said);
+            }
+            false => self.unlink(),
         }
+    }
+
+    fn unlink(&mut self) {
+        self.port.unlink();
+        self.said.borrow_mut().remove(&self.device);
+    }
+
+    /// Who sent anything at the port, own addresses left out.
+    pub fn stations(&mut self, stations: &[Mac], now: u64) {
+        self.port.stations(stations, now);
+    }
+
+    /// The VXLAN that the mesh has to be in at this port.
+    pub fn vxlan(&self) -> Option<u32> {
+        self.port.vxlan()
     }
 
     /// A hello came in, or the last one is still there.
@@ -121,7 +140,18 @@ impl Greeter {
         frame.clone_into(&mut self.heard);
         let heard = self.port.heard(frame, own, now)?;
         debug!(port = self.device, state = ?heard.state, "a hello");
-        told(&heard)
+        let own = matches!(heard.state, State::Own | State::Forged(Why::Old));
+        let from = own.then(|| self.came_from(&heard));
+        told(&heard, from)
+    }
+
+    /// From which port an own hello was said, if that has still the same link: one from before was
+    /// recorded.
+    fn came_from(&self, heard: &Heard) -> Option<String> {
+        let said = self.said.borrow();
+        let mut ports = said.iter();
+        let from = ports.find(|(_, said)| **said == (heard.peer, heard.nonce));
+        from.map(|(device, _)| device.clone())
     }
 
     /// Says what is due.
@@ -142,27 +172,87 @@ impl Greeter {
     fn speaker(&mut self) -> Result<&OwnedFd, Errno> {
         if self.speaker.is_none() {
             let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-            let speaker = speaker(&self.device, flags)?;
-            setsockopt(&speaker, PastQueues, &true)?;
-            self.speaker = Some(speaker);
+            self.speaker = Some(speaker(&self.device, flags)?);
         }
         self.speaker.as_ref().ok_or(Errno::EBADF)
     }
 }
 
-/// As the core has it. This router's own is told by its address.
-fn told(heard: &Heard) -> Option<Hello> {
-    let proof = match heard.state {
-        State::Proven => Proof::Proven,
-        State::NotYet => Proof::Awaited,
-        State::OtherMesh | State::Forged(_) => Proof::None,
-        State::Own => return None,
+impl Drop for Greeter {
+    fn drop(&mut self) {
+        self.unlink();
+    }
+}
+
+/// As the core has it. `own`: it is this router's own, from this port.
+fn told(heard: &Heard, own: Option<Option<String>>) -> Option<Hello> {
+    let from = || crate::output::mac(&heard.peer);
+    let (proof, port) = match (heard.state, own) {
+        (_, Some(port)) => (Proof::Own, port?),
+        (State::Proven, None) => (Proof::Proven, from()),
+        (State::NotYet, None) => (Proof::Awaited, from()),
+        (State::OtherMesh | State::Forged(_) | State::Own, None) => (Proof::None, from()),
     };
     let hex = |octets: &[u8]| octets.iter().map(|octet| format!("{octet:02x}")).collect();
     Some(Hello {
         node: hex(&heard.node[..4]),
         mesh: hex(&heard.mesh),
         proof,
-        port: crate::output::mac(&heard.peer),
+        port,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MACS: [Mac; 2] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
+
+    fn keys() -> Keys {
+        Keys {
+            mesh: MeshKey::from_secret(&[7; 16]).expect("long enough"),
+            node: NodeKey::from_seed([7; 32]).expect("a key"),
+            said: Said::default(),
+        }
+    }
+
+    fn greeter(keys: &Keys, device: &str, mac: Mac) -> Greeter {
+        let mut greeter = Greeter::new(Some(keys), device, mac).expect("there is a mesh");
+        greeter.link(true, 0);
+        greeter
+    }
+
+    #[test]
+    fn an_own_hello_of_this_link_is_a_loop_and_says_from_where() {
+        let keys = keys();
+        // Ports of a switch in the router have one address.
+        for macs in [MACS, [MACS[0]; 2]] {
+            let mut one = greeter(&keys, "lan1", macs[0]);
+            let mut three = greeter(&keys, "lan3", macs[1]);
+            let frame = three.port.due(0).expect("a hello");
+            let told = one.hear(&frame, &MACS, 0).expect("it counts");
+            assert_eq!((told.proof, &*told.port), (Proof::Own, "lan3"));
+            let told = three.hear(&frame, &MACS, 0).expect("it counts");
+            assert_eq!((told.proof, &*told.port), (Proof::Own, "lan3"));
+        }
+    }
+
+    #[test]
+    fn an_own_hello_that_was_recorded_is_no_loop() {
+        let keys = keys();
+        for macs in [MACS, [MACS[0]; 2]] {
+            let mut one = greeter(&keys, "lan1", macs[0]);
+            let mut three = greeter(&keys, "lan3", macs[1]);
+            let frame = three.port.due(0).expect("a hello");
+            three.link(false, 1);
+            assert_eq!(one.hear(&frame, &MACS, 1), None);
+            one.heard.clear();
+            three.link(true, 2);
+            assert_eq!(one.hear(&frame, &MACS, 2), None);
+            one.heard.clear();
+            let frame = three.port.due(2).expect("a hello");
+            drop(three);
+            assert_eq!(one.hear(&frame, &MACS, 2), None);
+        }
+    }
 }

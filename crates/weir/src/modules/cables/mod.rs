@@ -36,9 +36,9 @@ use crate::daemon::{Face, Module, Needs, Router, Setup};
 use crate::registry::{Command, Entry};
 use administrator::Administrator;
 use choices::Choices;
-use config::Mode;
+use config::{Mode, Servers};
 use greeting::Keys;
-use watch::Watch;
+use watch::{Wanted, Watch};
 
 /// What ports are for.
 pub const ENTRY: Entry = Entry {
@@ -80,12 +80,16 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     match Cables::load() {
         Ok(noting) => {
             let administrator = Administrator::new(page(setup.effective).into_iter());
-            let wanted = config.ports.iter().map(|port| port.0.clone()).collect();
-            let held = choices.chosen.clone();
             let socket = (mode == Mode::Auto).then(|| changes(setup.effective));
             let socket = socket.flatten();
-            let socket = socket.as_deref();
-            let watch = Watch::new(noting, keys, wanted, held, administrator, socket);
+            let wanted = Wanted {
+                ports: config.ports.iter().map(|port| port.0.clone()).collect(),
+                keys,
+                held: choices.chosen.clone(),
+                guards: *config.servers == Servers::Shut,
+                socket: socket.as_deref(),
+            };
+            let watch = Watch::new(noting, administrator, wanted);
             running.open = Some(RefCell::new(Open { watch, choices }));
         }
         Err(error) => error!(%error, "what comes in at ports cannot be noted"),
@@ -154,10 +158,8 @@ impl Running {
         };
         let mut open = open.borrow_mut();
         if !open.watch.hold(device, role) {
-            let all: Vec<String> = show::all(&mut open.watch)
-                .into_iter()
-                .map(|it| it.device)
-                .collect();
+            let all = open.watch.shown().into_iter();
+            let all: Vec<String> = all.map(|(port, _)| port.device.clone()).collect();
             return Err(Problem::new(
                 404,
                 "no_port",

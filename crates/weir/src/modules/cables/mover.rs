@@ -264,3 +264,6 @@ fn used(to: Former) -> SetupUse {
         Former::None => SetupUse::None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! What is known of the ports, as it is answered.
 
-use ::cables::Decision;
+use ::cables::{Decision, Former, Role};
 use answers::{Cable, CableEvidence};
 
 use super::ports::word;
@@ -9,8 +9,36 @@ use super::watched::Watched;
 
 /// All of them, by name.
 pub fn all(watch: &mut Watch) -> Vec<Cable> {
+    let missing: Vec<Cable> = watch.missing().map(no_device).collect();
     let all = watch.shown().into_iter();
-    all.map(|(port, decision)| one(port, decision)).collect()
+    let mut all: Vec<Cable> = all.map(|(port, decision)| one(port, decision)).collect();
+    // One that was renamed is not seen as gone at once.
+    let shown = |one: &Cable| all.iter().any(|it| it.device == one.device);
+    let missing: Vec<Cable> = missing.into_iter().filter(|one| !shown(one)).collect();
+    all.extend(missing);
+    all.sort_by(|a, b| a.device.cmp(&b.device));
+    all
+}
+
+/// A port that is only in the configuration.
+fn no_device(name: &str) -> Cable {
+    Cable {
+        device: name.to_owned(),
+        link: false,
+        role: Role::Unknown.word().to_owned(),
+        confidence: 0,
+        evidence: Vec::new(),
+        decided: None,
+        held_by: None,
+        shut: false,
+        moving: None,
+        now: word(Former::None).to_owned(),
+        why: format!("There is no device called {name}."),
+        would_change: "A device of this name, or another one under `ports` of [cables], would \
+                       change it."
+            .to_owned(),
+        notices: Vec::new(),
+    }
 }
 
 fn one(port: &Watched, decision: Decision) -> Cable {

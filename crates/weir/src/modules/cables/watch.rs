@@ -1,7 +1,7 @@
 //! The ports that are looked at: which they are, what is known of them beforehand, and where they
 //! go.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use ::cables::{Decision, Former, Port, Role};
@@ -27,6 +27,8 @@ pub struct Watch {
     ports: BTreeMap<u32, Watched>,
     /// Devices that are no ports, or cannot be looked at, by their names: asked once.
     others: BTreeMap<u32, String>,
+    /// Of those names, the ones that no device has.
+    missing: BTreeSet<String>,
     /// Who administers this router.
     pub administrator: Administrator,
     held: BTreeMap<String, Role>,
@@ -35,33 +37,42 @@ pub struct Watch {
     mover: Option<Mover>,
     doings: Doings,
     prober: Prober,
+    /// Servers of others are kept out of the LAN.
+    guards: bool,
     /// What happened.
     pub events: Events,
 }
 
+/// What is asked for.
+pub struct Wanted<'a> {
+    /// Names of ports; none: every socket.
+    pub ports: Vec<String>,
+    pub keys: Option<Keys>,
+    /// What somebody chose.
+    pub held: BTreeMap<String, Role>,
+    /// Servers of others are kept out of the LAN.
+    pub guards: bool,
+    /// Who may write the configuration listens there; `None`: ports are not moved.
+    pub socket: Option<&'a Path>,
+}
+
 impl Watch {
-    /// Nothing is looked at yet. Ports are moved where `socket` names who may write the
-    /// configuration.
-    pub fn new(
-        noting: Cables,
-        keys: Option<Keys>,
-        wanted: Vec<String>,
-        held: BTreeMap<String, Role>,
-        administrator: Administrator,
-        socket: Option<&Path>,
-    ) -> Self {
+    /// Nothing is looked at yet.
+    pub fn new(noting: Cables, administrator: Administrator, wanted: Wanted<'_>) -> Self {
         Self {
             noting,
-            keys,
-            wanted,
+            keys: wanted.keys,
+            wanted: wanted.ports,
             ports: BTreeMap::new(),
             others: BTreeMap::new(),
+            missing: BTreeSet::new(),
             administrator,
-            held,
+            held: wanted.held,
             own: Vec::new(),
-            mover: socket.map(Mover::new),
+            mover: wanted.socket.map(Mover::new),
             doings: Doings::default(),
             prober: Prober::default(),
+            guards: wanted.guards,
             events: Events::default(),
         }
     }
@@ -76,8 +87,13 @@ impl Watch {
             }
             self.own = own;
         }
-        let gone = |index: &u32| !links.clone().any(|link| link.index == *index);
-        let gone: Vec<u32> = self.ports.keys().copied().filter(gone).collect();
+        // One with another name is another port.
+        let is_gone = |(index, port): &(&u32, &Watched)| {
+            let mut links = links.clone();
+            !links.any(|link| link.index == **index && link.name == port.device)
+        };
+        let gone = self.ports.iter().filter(is_gone);
+        let gone: Vec<u32> = gone.map(|(index, _)| *index).collect();
         for index in gone {
             self.gone(index);
         }
@@ -100,6 +116,7 @@ impl Watch {
             own: &self.own,
             other_uplink: None,
             cut_elsewhere: false,
+            guards: self.guards,
             now,
         };
         for (index, port) in &mut self.ports {
@@ -191,6 +208,7 @@ impl Watch {
         links: impl Iterator<Item = &'a Link> + Clone,
         neighbours: impl Iterator<Item = Neighbour>,
     ) {
+        self.miss(links.clone());
         if !self.ports.values().any(|port| port.up) {
             return;
         }
@@ -199,6 +217,21 @@ impl Watch {
         for link in links.clone() {
             self.learn(link, links.clone());
         }
+    }
+
+    /// Tells once of each port that the configuration names and no device is called.
+    fn miss<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+        let is_missing = |name: &&String| !links.clone().any(|link| link.name == **name);
+        let missing = self.wanted.iter().filter(is_missing).cloned().collect();
+        for name in BTreeSet::difference(&missing, &self.missing) {
+            warn!("there is no device called {name}, which `ports` under [cables] names");
+        }
+        self.missing = missing;
+    }
+
+    /// Ports that the configuration names and no device is called.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        self.missing.iter().map(String::as_str)
     }
 
     /// What is known of a port beforehand.

@@ -27,6 +27,8 @@ pub struct Means<'a> {
     pub other_uplink: Option<bool>,
     /// If it is a loop, that is cut at another port.
     pub cut_elsewhere: bool,
+    /// Servers of others are kept out of the LAN.
+    pub guards: bool,
     pub now: u64,
 }
 
@@ -37,7 +39,8 @@ enum Moved {
     Not,
     /// It is under way.
     Made(Former),
-    Kept,
+    /// It works. Whoever takes it back then is not contradicted.
+    Kept(Former),
     /// It is not tried again.
     Refused(Former, String),
     /// It is.
@@ -133,7 +136,7 @@ impl Watched {
                 Some((format!("It cannot be made {}: {why}", as_what(to)), true))
             }
             Moved::Later(why) => Some((format!("It cannot be moved yet: {why}"), true)),
-            Moved::Not | Moved::Kept => {
+            Moved::Not | Moved::Kept(_) => {
                 let text = self.stays.map(|why| {
                     let rest = why.strip_prefix("it").unwrap_or(why);
                     format!("It{rest}")
@@ -265,9 +268,15 @@ impl Watched {
             let own = &record.sorts[Sort::Own as usize];
             self.own = (own.frames > 0).then_some(own.from);
             self.cable.noted(&noted(&record), now);
+            if let Some(greeter) = &mut self.greeter {
+                greeter.stations(&record.stations, now);
+            }
         }
         if let Some(greeter) = &mut self.greeter {
-            greeter.speak(now);
+            self.cable.vxlan(greeter.vxlan());
+            if self.facts.greets() {
+                greeter.speak(now);
+            }
         }
     }
 
@@ -300,7 +309,9 @@ impl Watched {
             Place::Goes(_) => self.waits && self.moved == Moved::Not,
         };
         match (place, &self.moved) {
-            (Place::Goes(to), Moved::Refused(refused, _)) if to == *refused => None,
+            (Place::Goes(to), Moved::Refused(tried, _) | Moved::Kept(tried)) if to == *tried => {
+                None
+            }
             (Place::Goes(to), _) => Some(Move {
                 device: self.device.clone(),
                 to,
@@ -315,7 +326,7 @@ impl Watched {
     pub fn told(&mut self, to: Former, told: &Told) {
         self.moved = match told {
             Told::Made => Moved::Made(to),
-            Told::Kept => Moved::Kept,
+            Told::Kept => Moved::Kept(to),
             Told::Refused(why) => Moved::Refused(to, why.clone()),
             Told::Later(why) => Moved::Later(why.clone()),
             Told::TakenBack => {
@@ -330,10 +341,12 @@ impl Watched {
             let since = means.now.saturating_sub(decided);
             since < AFTERWARDS || since % EVERY < AGAIN
         });
-        let gate = match (self.waits, listens) {
-            (true, _) => Gate::Shut,
-            (false, true) => Gate::Note,
-            (false, false) => Gate::Idle,
+        let guarded = means.guards && self.used.now == Former::Lan;
+        let gate = match (self.waits, guarded, listens) {
+            (true, _, _) => Gate::Shut,
+            (false, true, _) => Gate::Guard,
+            (false, false, true) => Gate::Note,
+            (false, false, false) => Gate::Idle,
         };
         if gate != self.gate {
             self.gate = gate;

@@ -147,6 +147,8 @@ pub fn take_back(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
 pub fn recover(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
     match place.recover()? {
         Some(change) => {
+            // Other services start with the files; LibreMesh's with what it made of the former ones.
+            place.follow(&change)?;
             let text = format!(
                 "change {} was not confirmed: it is taken back",
                 change.number

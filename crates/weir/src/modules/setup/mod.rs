@@ -1,5 +1,6 @@
 //! Setup: the router's configuration.
 
+mod apart;
 mod apply;
 mod authority;
 mod clients;

@@ -1,5 +1,6 @@
 //! Where the configuration is, what waits to be put into it, and who takes it.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -230,27 +231,49 @@ impl Place {
                 "there is no {reload}: services have not been told"
             )));
         }
+        if self.follow(change)? {
+            run(&self.lime("lime-apply"), [])?;
+        }
         let names = change
             .files
             .iter()
             .filter(|entry| entry.path.starts_with(&self.root))
             .filter_map(|entry| entry.path.file_name());
-        let done = Command::new(&self.reload)
-            .args(names)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .status();
-        let what = format!("{} failed", self.reload.display());
-        let hint = "see `reload` under [setup] (in a terminal: run it by hand to see why)";
-        match done {
-            Ok(status) if status.success() => Ok(None),
-            Ok(status) => Err(Error::because(
-                what,
-                &io::Error::other(status.to_string()),
-                hint,
-            )),
-            Err(error) => Err(Error::because(what, &error, hint)),
+        run(&self.reload, names).map(|()| None)
+    }
+
+    /// Has LibreMesh make its files anew, where what it makes them of changed. Whether it did.
+    pub fn follow(&self, change: &Change) -> Result<bool, Error> {
+        let node = self.root.join("lime-node");
+        if !change.files.iter().any(|entry| entry.path == node) {
+            return Ok(false);
         }
+        run(&self.lime("lime-config"), []).map(|()| true)
+    }
+
+    fn lime(&self, program: &str) -> PathBuf {
+        let root = self.etc().parent().unwrap_or(Path::new("/"));
+        root.join("usr/bin").join(program)
+    }
+}
+
+/// Runs a program that makes services take what changed.
+fn run<'a>(program: &Path, words: impl IntoIterator<Item = &'a OsStr>) -> Result<(), Error> {
+    let done = Command::new(program)
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status();
+    let what = format!("{} failed", program.display());
+    let hint = "see `reload` under [setup] (in a terminal: run it by hand to see why)";
+    match done {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Error::because(
+            what,
+            &io::Error::other(status.to_string()),
+            hint,
+        )),
+        Err(error) => Err(Error::because(what, &error, hint)),
     }
 }
 

@@ -7,12 +7,13 @@ use ::setup::plan::ports::{Refusal, change, is_lime, uses};
 use answers::{SetupDone, SetupPorts, SetupPortsWish};
 use api::{Asked, Method, Nothing, Problem, Route, Who};
 
+use super::apart::{apart, problem, told_apart};
 use super::apply::{self, How};
 use super::command::told;
 use super::config::Setup;
 use super::desk::{Desk, lines};
 use super::place::{Waiting, trouble};
-use super::serve::{BOUNDS, apart, problem, told_apart};
+use super::serve::BOUNDS;
 use crate::Error;
 
 /// Who changes ports, as the journal has it.

@@ -278,9 +278,9 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 91);
+    assert_eq!(help.len(), 92);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 82, "no device has settings of its own");
+    assert_eq!(entries.len(), 83, "no device has settings of its own");
     assert!(
         entries
             .iter()

@@ -33,6 +33,24 @@ export function shown(cable: Cable): Shown {
   return cable.decided === null ? "listening" : roleOf(cable);
 }
 
+/** What a port can be used for. */
+export const USES = ["lan", "uplink", "mesh", "none"] as const;
+export type Use = (typeof USES)[number];
+
+/** null: this page does not know the word. */
+export const useOf = (word: string): Use | null => USES.find((one) => one === word) ?? null;
+
+/** Why nothing passes, as far as there are words for it; null: it does pass. */
+export function shut(cable: Cable): "listening" | "loop" | "what" | null {
+  if (!cable.shut) return null;
+  const what = shown(cable);
+  return what === "listening" || what === "loop" ? what : "what";
+}
+
+/** Where the port goes by itself; null: nowhere, or it is said among the notices. */
+export const moving = ({ moving: text, notices }: Cable): string | null =>
+  text !== null && notices.includes(text) ? null : text;
+
 /** How sure that is, as a share of 1; null: nothing is known yet, or the role is kept. */
 export function sure(cable: Cable): number | null {
   const found = cable.link && cable.decided !== null && cable.held_by === null;
@@ -78,29 +96,43 @@ export function heard(cable: Cable): Heard[] {
 }
 
 /** What each port was last, by name; "listening" where it was not decided yet. */
-export type Settled = ReadonlyMap<string, Shown>;
+export type Settled = ReadonlyMap<string, { what: Shown; use: Use | null }>;
 
-export interface Change {
-  device: string;
-  now: Shown;
-}
+/** What it is now, or what it is used for now. */
+export type Change = { device: string } & ({ what: Shown } | { use: Use });
+
+/** The use that a role says by itself. */
+const USE_OF: Partial<Record<Shown, Use>> = {
+  uplink: "uplink",
+  mesh: "mesh",
+  client: "lan",
+  switch: "lan",
+};
 
 /**
  * What changed since the look before. While it is listened nothing has changed yet: a cable that
- * goes into another socket and is the same there is told of when that is known.
+ * goes into another socket and is the same there is told of when that is known. A use that comes
+ * with its role is not told a second time.
  */
 export function follow(
   before: Settled | null,
   cables: readonly Cable[],
 ): { settled: Settled; changes: Change[] } {
-  const settled = new Map<string, Shown>();
+  const settled = new Map<string, { what: Shown; use: Use | null }>();
   const changes: Change[] = [];
   for (const cable of cables) {
     const { device } = cable;
-    const [former, now] = [before?.get(device), shown(cable)];
-    settled.set(device, now === "listening" ? (former ?? now) : now);
-    if (former !== undefined && now !== "listening" && now !== former)
-      changes.push({ device, now });
+    const [former, what, use] = [before?.get(device), shown(cable), useOf(cable.now)];
+    const listens = what === "listening";
+    settled.set(device, {
+      what: listens ? (former?.what ?? what) : what,
+      use: use ?? former?.use ?? null,
+    });
+    if (former === undefined) continue;
+    const turned = !listens && what !== former.what;
+    if (turned) changes.push({ device, what });
+    if (use !== null && use !== former.use && !(turned && USE_OF[what] === use))
+      changes.push({ device, use });
   }
   return { settled, changes };
 }

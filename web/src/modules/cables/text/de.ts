@@ -9,18 +9,26 @@ export const de: Translated<typeof en> = {
   "cables.count.one": "{count} Anschluss",
   "cables.count.other": "{count} Anschlüsse",
   "cables.mode.suggest": "gesagt wird, was gefunden wurde, geändert wird nichts",
-  "cables.mode.auto": "Anschlüsse werden für das genutzt, was gefunden wurde",
+  "cables.mode.auto":
+    "gesagt wird, was gefunden wurde, und Anschlüsse werden von selbst umgestellt",
   "cables.empty":
     "Kein Anschluss wird angesehen: Es gibt keine Ethernet-Buchse, oder keine, die genannt ist (ports unter [cables]).",
   "cables.off": "Die Anschlüsse werden nicht angesehen.",
   "cables.off.how":
     "Schreibe dies in die Konfiguration (/etc/weir/weir.toml), und starte weir neu:",
   "cables.off.then":
-    "Dann findet weir heraus, was am anderen Ende jedes Kabels ist, und sagt es hier. Es ändert nichts.",
+    "Dann findet weir heraus, was am anderen Ende jedes Kabels ist, und sagt es hier.",
+  "cables.off.suggest": "sagt, was gefunden wurde, und ändert nichts",
+  "cables.off.auto":
+    "hält einen Anschluss abgetrennt, bis bekannt ist, wofür er ist, und stellt ihn von selbst zwischen LAN, Internet und Mesh um",
 
   "cables.sockets": "Buchsen",
   "cables.choose": "Wähle einen Anschluss, um mehr von ihm zu sehen",
   "cables.changed": "{device} ist jetzt: {role}",
+  "cables.used.lan": "{device} wird jetzt im LAN genutzt",
+  "cables.used.uplink": "{device} wird jetzt als Weg ins Internet genutzt",
+  "cables.used.mesh": "{device} wird jetzt im Mesh genutzt",
+  "cables.used.none": "{device} wird jetzt für nichts genutzt",
   "cables.sure": "zu {share} sicher",
   "cables.warnings.one": "{count} Warnung",
   "cables.warnings.other": "{count} Warnungen",
@@ -33,6 +41,11 @@ export const de: Translated<typeof en> = {
   "cables.now.uplink": "den Weg ins Internet",
   "cables.now.mesh": "das Mesh",
   "cables.now.none": "nichts",
+  "cables.shut": "abgetrennt",
+  "cables.shut.what": "Nichts kommt durch, weder hinein noch hinaus.",
+  "cables.shut.listening":
+    "Nichts kommt durch, weder hinein noch hinaus, bis bekannt ist, wofür er ist.",
+  "cables.shut.loop": "Nichts kommt durch, weder hinein noch hinaus, solange es eine Schleife ist.",
   "cables.held": "Festgehalten von",
   "cables.held.administrator": "deiner Wahl",
   "cables.held.connection": "deiner eigenen Verbindung, die hier ankommt",
@@ -48,6 +61,8 @@ export const de: Translated<typeof en> = {
   "cables.choice": "Deine Wahl",
   "cables.choice.hint":
     "Was du wählst, gilt, was auch immer zu hören ist, und auch nach einem Neustart.",
+  "cables.choice.suggest": "Der Anschluss wird nicht umgestellt.",
+  "cables.choice.auto": "Der Anschluss wird sofort umgestellt.",
   "cables.accept": "Annehmen",
   "cables.accept.role": "Annehmen: {role}",
   "cables.auto": "Neu herausfinden",
@@ -56,6 +71,17 @@ export const de: Translated<typeof en> = {
   "cables.kept.short": "festgehalten",
   "cables.kept": "Festgehalten als: {role}.",
   "cables.released": "Weir findet wieder heraus, was da ist.",
+
+  "cables.happened": "Was geschehen ist",
+  "cables.happened.none": "Noch nichts, seit weir gestartet wurde.",
+  "cables.event.down": "Der Link ist weg",
+  "cables.event.moved": "Umgestellt auf: {use}; es muss noch funktionieren",
+  "cables.event.kept": "Es funktioniert, und bleibt: {use}",
+  "cables.event.taken-back": "Es hat nicht funktioniert, und ist zurückgenommen: {use}",
+  "cables.event.refused": "Nicht umgestellt auf: {use}",
+  "cables.event.later": "Noch nicht umgestellt auf: {use}",
+  "cables.use.lan": "LAN",
+  "cables.use.none": "nichts",
 
   "role.uplink": "Internet",
   "role.mesh": "Mesh",

@@ -9,18 +9,25 @@ export const es: Translated<typeof en> = {
   "cables.count.one": "{count} puerto",
   "cables.count.other": "{count} puertos",
   "cables.mode.suggest": "se dice lo que se encuentra, y no se cambia nada",
-  "cables.mode.auto": "los puertos se usan para lo que se encontró",
+  "cables.mode.auto": "se dice lo que se encuentra, y los puertos se cambian solos",
   "cables.empty":
     "No se mira ningún puerto: no hay ninguna toma Ethernet, o ninguna de las nombradas (ports en [cables]).",
   "cables.off": "Los puertos no se miran.",
   "cables.off.how":
     "Escribe esto en la configuración (/etc/weir/weir.toml) y vuelve a iniciar weir:",
   "cables.off.then":
-    "Entonces weir averigua qué hay en el otro extremo de cada cable y lo dice aquí. No cambia nada.",
+    "Entonces weir averigua qué hay en el otro extremo de cada cable y lo dice aquí.",
+  "cables.off.suggest": "dice lo que se encuentra, y no cambia nada",
+  "cables.off.auto":
+    "mantiene un puerto aislado hasta que se sabe para qué es, y lo cambia solo entre LAN, Internet y malla",
 
   "cables.sockets": "Tomas",
   "cables.choose": "Elige un puerto para ver más de él",
   "cables.changed": "{device} es ahora: {role}",
+  "cables.used.lan": "{device} se usa ahora en la LAN",
+  "cables.used.uplink": "{device} se usa ahora como camino a Internet",
+  "cables.used.mesh": "{device} se usa ahora en la malla",
+  "cables.used.none": "{device} no se usa ahora para nada",
   "cables.sure": "seguro al {share}",
   "cables.warnings.one": "{count} aviso",
   "cables.warnings.other": "{count} avisos",
@@ -33,6 +40,11 @@ export const es: Translated<typeof en> = {
   "cables.now.uplink": "el camino a Internet",
   "cables.now.mesh": "la malla",
   "cables.now.none": "nada",
+  "cables.shut": "aislado",
+  "cables.shut.what": "No pasa nada, ni hacia dentro ni hacia fuera.",
+  "cables.shut.listening":
+    "No pasa nada, ni hacia dentro ni hacia fuera, hasta que se sepa para qué es.",
+  "cables.shut.loop": "No pasa nada, ni hacia dentro ni hacia fuera, mientras sea un bucle.",
   "cables.held": "Lo mantiene",
   "cables.held.administrator": "tu elección",
   "cables.held.connection": "tu propia conexión, que llega por él",
@@ -48,6 +60,8 @@ export const es: Translated<typeof en> = {
   "cables.choice": "Tu elección",
   "cables.choice.hint":
     "Lo que eliges vale, se oiga lo que se oiga, y también después de un reinicio.",
+  "cables.choice.suggest": "El puerto no se cambia.",
+  "cables.choice.auto": "El puerto se cambia enseguida.",
   "cables.accept": "Aceptar",
   "cables.accept.role": "Aceptar: {role}",
   "cables.auto": "Averiguar de nuevo",
@@ -56,6 +70,17 @@ export const es: Translated<typeof en> = {
   "cables.kept.short": "se mantiene",
   "cables.kept": "Se mantiene como: {role}.",
   "cables.released": "Weir averigua de nuevo qué hay.",
+
+  "cables.happened": "Lo que ocurrió",
+  "cables.happened.none": "Nada todavía desde que se inició weir.",
+  "cables.event.down": "El enlace se fue",
+  "cables.event.moved": "Cambiado a: {use}; aún tiene que funcionar",
+  "cables.event.kept": "Funciona, y se queda: {use}",
+  "cables.event.taken-back": "No funcionó, y se deshizo: {use}",
+  "cables.event.refused": "No cambiado a: {use}",
+  "cables.event.later": "Aún no cambiado a: {use}",
+  "cables.use.lan": "LAN",
+  "cables.use.none": "nada",
 
   "role.uplink": "Internet",
   "role.mesh": "Malla",

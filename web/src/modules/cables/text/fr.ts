@@ -9,21 +9,28 @@ export const fr: Translated<typeof en> = {
   "cables.count.one": "{count} port",
   "cables.count.other": "{count} ports",
   "cables.mode.suggest": "ce qui est trouvé est dit, et rien n’est changé",
-  "cables.mode.auto": "les ports servent à ce qui a été trouvé",
+  "cables.mode.auto": "ce qui est trouvé est dit, et les ports sont déplacés d’eux-mêmes",
   "cables.empty":
     "Aucun port n’est observé : il n’y a pas de prise Ethernet, ou aucune de celles qui sont nommées (ports sous [cables]).",
   "cables.off": "Les ports ne sont pas observés.",
   "cables.off.how":
     "Écrivez ceci dans la configuration (/etc/weir/weir.toml), et redémarrez weir :",
   "cables.off.then":
-    "Alors weir découvre ce qu’il y a à l’autre bout de chaque câble, et le dit ici. Il ne change rien.",
+    "Alors weir découvre ce qu’il y a à l’autre bout de chaque câble, et le dit ici.",
+  "cables.off.suggest": "dit ce qui est trouvé, et ne change rien",
+  "cables.off.auto":
+    "tient un port isolé jusqu’à ce qu’on sache à quoi il sert, et le déplace de lui-même entre LAN, Internet et maillage",
 
   "cables.sockets": "Prises",
   "cables.choose": "Choisissez un port pour en voir plus",
   "cables.changed": "{device} est maintenant : {role}",
+  "cables.used.lan": "{device} sert maintenant au LAN",
+  "cables.used.uplink": "{device} sert maintenant de chemin vers Internet",
+  "cables.used.mesh": "{device} sert maintenant au maillage",
+  "cables.used.none": "{device} ne sert maintenant à rien",
   "cables.sure": "sûr à {share}",
-  "cables.warnings.one": "{count} avertissement",
-  "cables.warnings.other": "{count} avertissements",
+  "cables.warnings.one": "{count} alerte",
+  "cables.warnings.other": "{count} alertes",
   "cables.gone": "Il n’y a pas de port {device} maintenant.",
 
   "cables.why": "Pourquoi",
@@ -33,6 +40,11 @@ export const fr: Translated<typeof en> = {
   "cables.now.uplink": "de chemin vers Internet",
   "cables.now.mesh": "au maillage",
   "cables.now.none": "à rien",
+  "cables.shut": "isolé",
+  "cables.shut.what": "Rien ne passe, ni dans un sens ni dans l’autre.",
+  "cables.shut.listening":
+    "Rien ne passe, ni dans un sens ni dans l’autre, avant qu’on sache à quoi il sert.",
+  "cables.shut.loop": "Rien ne passe, ni dans un sens ni dans l’autre, tant que c’est une boucle.",
   "cables.held": "Maintenu par",
   "cables.held.administrator": "votre choix",
   "cables.held.connection": "votre propre connexion, qui passe par lui",
@@ -48,6 +60,8 @@ export const fr: Translated<typeof en> = {
   "cables.choice": "Votre choix",
   "cables.choice.hint":
     "Ce que vous choisissez vaut, quoi qu’on entende, et après un redémarrage aussi.",
+  "cables.choice.suggest": "Le port n’est pas déplacé.",
+  "cables.choice.auto": "Le port est déplacé aussitôt.",
   "cables.accept": "Accepter",
   "cables.accept.role": "Accepter : {role}",
   "cables.auto": "Découvrir de nouveau",
@@ -56,6 +70,17 @@ export const fr: Translated<typeof en> = {
   "cables.kept.short": "gardé",
   "cables.kept": "Gardé comme : {role}.",
   "cables.released": "Weir découvre de nouveau ce qu’il y a.",
+
+  "cables.happened": "Ce qui s’est passé",
+  "cables.happened.none": "Rien encore depuis le démarrage de weir.",
+  "cables.event.down": "Le lien est parti",
+  "cables.event.moved": "Déplacé vers : {use} ; il faut encore que cela marche",
+  "cables.event.kept": "Cela marche, et reste : {use}",
+  "cables.event.taken-back": "Cela n’a pas marché, et est annulé : {use}",
+  "cables.event.refused": "Pas déplacé vers : {use}",
+  "cables.event.later": "Pas encore déplacé vers : {use}",
+  "cables.use.lan": "LAN",
+  "cables.use.none": "rien",
 
   "role.uplink": "Internet",
   "role.mesh": "Maillage",

@@ -1,0 +1,197 @@
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use answers::{SetupChange, SetupPortUse};
+use api::{Asked, Limits, Listener, Problem, Route, Routes, Who};
+
+use super::*;
+
+/// What stands for the process that writes the configuration: it answers by name of the device.
+struct Clerk {
+    socket: PathBuf,
+    _ends: tokio::sync::oneshot::Sender<()>,
+}
+
+impl Clerk {
+    fn start(name: &str) -> Self {
+        let socket = std::env::temp_dir().join(format!("weir-clerk-{}-{name}", std::process::id()));
+        let (ends, ended) = tokio::sync::oneshot::channel::<()>();
+        let (ready, is_ready) = channel();
+        let at = socket.clone();
+        thread::spawn(move || {
+            let runtime = crate::event_loop().expect("a loop");
+            runtime.block_on(async {
+                let listener = Listener::bind(&at).expect("a socket");
+                ready.send(()).expect("somebody waits");
+                tokio::select! {
+                    () = api::serve(Rc::new(listener), &routes(), Limits::default()) => {}
+                    _ = ended => {}
+                }
+            });
+        });
+        is_ready.recv().expect("it to start");
+        Self {
+            socket,
+            _ends: ends,
+        }
+    }
+}
+
+impl Drop for Clerk {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.socket);
+    }
+}
+
+fn done() -> SetupDone {
+    SetupDone {
+        change: SetupChange {
+            number: 7,
+            why: String::new(),
+            who: "weir cables".into(),
+            when: 99,
+            left: Some(60),
+            files: Vec::new(),
+            lines: Vec::new(),
+        },
+        address: None,
+        once: Vec::new(),
+    }
+}
+
+fn routes() -> Routes {
+    let confirmed = Rc::new(Cell::new(false));
+    let seen = Rc::clone(&confirmed);
+    Routes::new([
+        Route::get("/v1/setup/ports", Who::User, move |()| {
+            let eth1 = SetupPortUse {
+                device: "eth1".into(),
+                used: match seen.get() {
+                    true => SetupUse::Uplink,
+                    false => SetupUse::None,
+                },
+                by_weir: seen.get(),
+            };
+            let ports = vec![eth1];
+            let system = "debian".into();
+            Ok(SetupPorts { system, ports })
+        }),
+        Route::new(
+            Method::POST,
+            "/v1/setup/ports",
+            Who::User,
+            |asked: Asked<(), SetupPortsWish>| {
+                let refused = |code| Err(Problem::new(409, code, "no", "ask again"));
+                match &*asked.body.ports[0].device {
+                    "so-already" => refused("nothing"),
+                    "waits" => refused("waits"),
+                    "refused" => refused("setup"),
+                    _ => Ok(done()),
+                }
+            },
+        ),
+        Route::new(
+            Method::POST,
+            "/v1/setup/confirm",
+            Who::User,
+            move |asked: Asked<(), SetupConfirm>| {
+                assert_eq!((asked.body.number, asked.body.when), (Some(7), Some(99)));
+                confirmed.set(true);
+                Ok(done())
+            },
+        ),
+    ])
+}
+
+fn to_uplink(device: &str) -> Move {
+    Move {
+        device: device.into(),
+        to: Former::Uplink,
+        vxlan: None,
+        offer: Some(Offer {
+            pppoe: false,
+            vlan: Some(7),
+        }),
+    }
+}
+
+/// Steps at these times until something is told; a second of the mover's goes by in each.
+fn told(mover: &mut Mover, now: &mut u64, wanted: &Move, works: bool) -> Told {
+    let begin = Instant::now();
+    while begin.elapsed() < Duration::from_secs(20) {
+        *now += 20;
+        if let Some((one, told)) = mover.step(*now, Some(wanted), |_| works) {
+            assert_eq!(&one, wanted);
+            return told;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    panic!("nothing was told");
+}
+
+#[test]
+fn what_works_is_kept() {
+    let clerk = Clerk::start("kept");
+    let mut mover = Mover::new(&clerk.socket);
+    let (mut now, wanted) = (1, to_uplink("eth1"));
+    assert_eq!(told(&mut mover, &mut now, &wanted, true), Told::Made);
+    let before = Used::default();
+    assert_eq!(mover.used("eth1"), Some(before), "read before it asks");
+    assert_eq!(told(&mut mover, &mut now, &wanted, true), Told::Kept);
+    // What is known is read anew.
+    let begin = Instant::now();
+    while mover.used("eth1") == Some(before) && begin.elapsed() < Duration::from_secs(20) {
+        now += 20;
+        assert_eq!(mover.step(now, None, |_| true), None);
+        thread::sleep(Duration::from_millis(1));
+    }
+    let after = Used {
+        now: Former::Uplink,
+        by_itself: true,
+    };
+    assert_eq!(mover.used("eth1"), Some(after));
+}
+
+#[test]
+fn what_does_not_work_is_not_confirmed() {
+    let clerk = Clerk::start("taken-back");
+    let mut mover = Mover::new(&clerk.socket);
+    let (mut now, wanted) = (1, to_uplink("eth1"));
+    assert_eq!(told(&mut mover, &mut now, &wanted, false), Told::Made);
+    let made = now;
+    while mover.step(now, Some(&wanted), |_| false).is_none() {
+        now += 500;
+    }
+    assert!((60_000..62_000).contains(&(now - made)), "{}", now - made);
+}
+
+#[test]
+fn a_refusal_is_told_and_what_can_be_tried_again_is() {
+    let clerk = Clerk::start("refused");
+    let mut mover = Mover::new(&clerk.socket);
+    let mut now = 1;
+    let wanted = to_uplink("refused");
+    let refused = told(&mut mover, &mut now, &wanted, true);
+    assert_eq!(refused, Told::Refused("no".into()));
+    let wanted = to_uplink("so-already");
+    assert_eq!(told(&mut mover, &mut now, &wanted, true), Told::Kept);
+    let wanted = to_uplink("waits");
+    let first = told(&mut mover, &mut now, &wanted, true);
+    assert!(matches!(first, Told::Later(_)), "{first:?}");
+    let before = now;
+    let again = told(&mut mover, &mut now, &wanted, true);
+    assert!(matches!(again, Told::Later(_)), "{again:?}");
+    assert!(now - before >= 10_000, "after {}", now - before);
+}
+
+#[test]
+fn where_nobody_writes_the_configuration_that_is_said() {
+    let mut mover = Mover::new(Path::new("/nowhere/socket"));
+    let mut now = 1;
+    let Told::Later(why) = told(&mut mover, &mut now, &to_uplink("eth1"), true) else {
+        panic!("it is to be tried again");
+    };
+    assert!(why.contains("the setup process does not run"), "{why}");
+    assert_eq!(mover.used("eth1"), None);
+}
