@@ -3,6 +3,7 @@
 
 #[path = "detect/manners.rs"]
 mod manners;
+#[allow(dead_code, reason = "weir cables needs the rest of it")]
 #[path = "detect/scene.rs"]
 mod scene;
 #[path = "detect/six.rs"]

@@ -102,17 +102,6 @@ fn two_nodes_with_one_secret_are_a_mesh() -> Result<(), Error> {
 }
 
 #[test]
-fn nodes_with_two_secrets_are_strangers() -> Result<(), Error> {
-    let nodes = Nodes::new(["the valley's long secret", "the mountain's long secret"])?;
-    nodes.plug()?;
-    for weir in &nodes.weirs {
-        let cable = decided(weir)?;
-        assert_eq!(cable.role, "border", "{cable:#?}");
-    }
-    Ok(())
-}
-
-#[test]
 fn a_hello_that_was_recorded_proves_nothing_after_the_cable_came_anew() -> Result<(), Error> {
     let nodes = Nodes::new(["the valley's long secret"; 2])?;
     let mut ear = Tap::open(nodes.lab.node("hub")?, "south")?;

@@ -5,17 +5,21 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use answers::Cable;
-use lab::Error;
 use lab::namespace::{Process, wait_until};
-use lab::topology::mac;
-use lab::wire::Frame;
+use lab::{Error, Offloads};
 use nix::sys::signal::Signal;
 use weir_tests::{Weir, binary};
 
-use crate::scene::{LINE, PORT, ROUTER, Scene, UP, WAN};
+use crate::peers::{LAN2, SECRET, config};
+use crate::scene::{LINE, ROUTER, Scene, UP, WAN};
 
 /// No decision takes longer.
 const DECIDED: Duration = Duration::from_secs(20);
+/// The LAN's own address, which is none of its ports'.
+pub const LAN_MAC: &str = "02:6c:61:6e:00:01";
+/// Somebody in the LAN, and the router's port for that.
+pub const DESK: &str = "desk";
+const LAN1: &str = "lan1";
 
 /// What the port is used for when the cable comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +28,10 @@ pub enum Used {
     Not,
     /// It is a member of the LAN's bridge.
     Lan,
+    /// The same, and this router serves addresses there.
+    Serves,
+    /// The same, somebody else is in the LAN, and nothing is to pass before the decision.
+    Apart,
 }
 
 /// The port, the cable, and who is at its other end.
@@ -41,40 +49,59 @@ impl Drop for Plug {
     }
 }
 
+/// The cable's ends at the switch, all of them, up or down.
+fn links(scene: &Scene, state: &str) -> String {
+    let set = |end: &String| format!("link set {end} {state}\n");
+    scene.ends.iter().map(set).collect()
+}
+
 impl Plug {
     /// Starts weir while nothing is plugged in.
-    pub fn of(scene: Scene, used: Used) -> Result<Self, Error> {
-        scene
-            .lab
-            .node(LINE)?
-            .run(&format!("ip link set {PORT} down"))?;
+    pub fn of(mut scene: Scene, used: Used) -> Result<Self, Error> {
+        let line = scene.lab.node(LINE)?;
+        line.ip(&links(&scene, "down"))?;
+        if used == Used::Apart {
+            scene.lab.host(DESK)?;
+            let ends = ((ROUTER, LAN1), (DESK, UP));
+            scene.lab.wire(ends.0, ends.1, Offloads::Plain)?;
+        }
         let router = scene.lab.node(ROUTER)?;
-        if used == Used::Lan {
+        if used != Used::Not {
             router.ip(&format!(
-                "link add br-lan type bridge\naddress add 192.168.1.1/24 dev br-lan\n\
+                "link add br-lan address {LAN_MAC} type bridge\n\
+                address add 192.168.1.1/24 dev br-lan\n\
                 link set br-lan up\nlink set {WAN} master br-lan"
             ))?;
+            for port in [LAN1, LAN2] {
+                if scene.lab.index(ROUTER, port).is_ok() {
+                    router.ip(&format!("link set {port} master br-lan"))?;
+                }
+            }
         }
         let choices = std::env::temp_dir().join(format!("{}-cables", router.name()));
         std::fs::create_dir_all(&choices).map_err(Error::system("make a folder"))?;
-        let file = choices.join("cables");
-        let config = format!(
-            "[offload]\nenabled = false\n[web]\nenabled = false\n\
-            [cables]\nmode = \"suggest\"\nports = [\"{WAN}\"]\nchoices = {file:?}\n"
-        );
+        std::fs::write(choices.join("mesh"), SECRET).map_err(Error::system("write a secret"))?;
+        let mode = match used {
+            Used::Apart => "auto",
+            Used::Not | Used::Lan | Used::Serves => "suggest",
+        };
+        let config = config(mode, &[WAN, LAN2], &choices);
         let weir = Weir::start(router, &config, &[])?;
-        let plug = Self {
+        let mut plug = Self {
             weir,
             server: None,
             scene,
             choices,
         };
+        if matches!(used, Used::Serves | Used::Apart) {
+            plug.serves()?;
+        }
         plug.wait("the port to be there", |cable| !cable.link)?;
         Ok(plug)
     }
 
     /// The router serves addresses in its LAN.
-    pub fn serves(&mut self) -> Result<(), Error> {
+    fn serves(&mut self) -> Result<(), Error> {
         let mut command = Command::new("dnsmasq");
         command.args([
             "--no-daemon",
@@ -124,7 +151,7 @@ impl Plug {
     /// Plugs the cable in, and waits for the decision.
     pub fn plugged(&mut self) -> Result<Cable, Error> {
         let line = self.scene.lab.node(LINE)?;
-        line.run(&format!("ip link set {PORT} up"))?;
+        line.ip(&links(&self.scene, "up"))?;
         let begin = Instant::now();
         let cable = self.decided()?;
         println!("{} after {:?}: {cable:#?}", cable.role, begin.elapsed());
@@ -134,7 +161,7 @@ impl Plug {
     /// Pulls it out.
     pub fn unplug(&mut self) -> Result<(), Error> {
         let line = self.scene.lab.node(LINE)?;
-        line.run(&format!("ip link set {PORT} down")).map(drop)
+        line.ip(&links(&self.scene, "down")).map(drop)
     }
 
     /// What is decided.
@@ -156,16 +183,25 @@ impl Plug {
         found.ok_or_else(|| Error::Unexpected("no port".into()))
     }
 
-    fn cable(&self) -> Result<Option<Cable>, Error> {
+    /// What is known of the port.
+    pub fn cable(&self) -> Result<Option<Cable>, Error> {
         let unexpected = |error| Error::Unexpected(format!("{error}"));
         let all = self.weir.client()?.cables().map_err(unexpected)?;
-        Ok(all.cables.into_iter().find(|cable| cable.device == WAN))
+        // Of a cable between two of its own ports, the router may tell at either.
+        let of = |device: &str| all.cables.iter().find(|cable| cable.device == device);
+        let other = of(LAN2).filter(|cable| cable.link && cable.role == "loop");
+        Ok(other.or(of(WAN)).cloned())
     }
 
     /// Another weir, with the same configuration.
     pub fn restart(&mut self) -> Result<(), Error> {
         self.end()?;
         self.weir.restart(self.scene.lab.node(ROUTER)?)
+    }
+
+    /// weir's process id.
+    pub fn id(&self) -> u32 {
+        self.weir.id()
     }
 
     /// Ends weir.
@@ -188,75 +224,10 @@ impl Plug {
     }
 }
 
-impl Scene {
-    /// A computer that asks for an address and takes none.
-    pub fn asks_for_an_address(&mut self, role: &str) -> Result<(), Error> {
-        let mut command = Command::new("busybox");
-        command.args([
-            "udhcpc",
-            "-f",
-            "-i",
-            UP,
-            "-t",
-            "100",
-            "-T",
-            "1",
-            "-s",
-            "/bin/true",
-        ]);
-        self.start(role, &mut command, None)
-    }
-
-    /// A peer that says by LLDP what it is.
-    pub fn lldp(&mut self, role: &str, device: &str) -> Result<(), Error> {
-        let folder = std::env::temp_dir().join(self.lab.node(role)?.name());
-        let mut command = Command::new("lldpd");
-        command.args(["-d", "-I", device, "-c", "-u"]);
-        command.arg(folder.join("lldpd.socket"));
-        self.start(role, &mut command, None)
-    }
-
-    /// A peer that speaks Babel.
-    pub fn babel(&mut self, role: &str) -> Result<(), Error> {
-        let folder = std::env::temp_dir().join(self.lab.node(LINE)?.name());
-        let file = |name: &str| folder.join(format!("{role}-{name}"));
-        let mut command = Command::new("babeld");
-        command
-            .args(["-h", "1", "-H", "1", "-I"])
-            .arg(file("babeld.pid"));
-        command.arg("-S").arg(file("babeld.state"));
-        self.start(role, command.arg(UP), None)
-    }
-}
-
-/// LLDP of an access point with this description (IEEE 802.1AB).
-pub fn announced(role: &str, description: &str) -> Frame {
-    let own = mac(role, UP);
-    let mut frame = [&[1, 0x80, 0xc2, 0, 0, 0x0e][..], &own, &[0x88, 0xcc]].concat();
-    let mut part = |kind: u16, value: &[u8]| {
-        let length = u16::try_from(value.len()).unwrap_or(0);
-        frame.extend((kind << 9 | length).to_be_bytes());
-        frame.extend(value);
-    };
-    part(1, &[&[4], &own[..]].concat());
-    part(2, &[&[3], &own[..]].concat());
-    part(3, &[0, 120]);
-    part(6, description.as_bytes());
-    // It can bridge and be an access point, and is both.
-    part(7, &[0, 0b1100, 0, 0b1100]);
-    part(0, &[]);
-    frame
-}
-
 #[track_caller]
 pub fn is(cable: &Cable, role: &str) {
     assert_eq!(cable.role, role, "{cable:#?}");
     assert!(!cable.why.is_empty(), "{cable:#?}");
-}
-
-#[track_caller]
-pub fn one_of(cable: &Cable, roles: &[&str]) {
-    assert!(roles.contains(&&*cable.role), "{cable:#?}");
 }
 
 #[track_caller]

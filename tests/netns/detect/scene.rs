@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use answers::SetupUplink;
 use lab::namespace::{Process, wait_until};
+use lab::relay::{Relay, Treatment};
 use lab::topology::mac;
 use lab::wire::Frame;
 use lab::{Error, Lab, Offloads, Tap};
@@ -30,14 +31,18 @@ pub struct Scene {
     // In this order: programs and threads end before their devices go.
     processes: Vec<Process>,
     threads: Vec<Thread>,
+    relays: Vec<Relay>,
     pub lab: Lab,
-    folder: PathBuf,
+    pub folder: PathBuf,
+    /// Devices at the switch whose link comes and goes with that of its port for the router.
+    pub ends: Vec<String>,
 }
 
 impl Drop for Scene {
     fn drop(&mut self) {
         self.processes.clear();
         self.threads.clear();
+        self.relays.clear();
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -54,8 +59,10 @@ impl Scene {
         let scene = Self {
             processes: Vec::new(),
             threads: Vec::new(),
+            relays: Vec::new(),
             lab,
             folder,
+            ends: vec![PORT.to_owned()],
         };
         scene.join((ROUTER, WAN), PORT)?;
         let own = link_local(ROUTER, WAN);
@@ -63,7 +70,7 @@ impl Scene {
         Ok(scene)
     }
 
-    fn join(&self, end: (&str, &str), port: &str) -> Result<(), Error> {
+    pub fn join(&self, end: (&str, &str), port: &str) -> Result<(), Error> {
         self.lab.wire(end, (LINE, port), Offloads::Default)?;
         let line = self.lab.node(LINE)?;
         line.run(&format!("ip link set {port} master sw")).map(drop)
@@ -114,6 +121,14 @@ impl Scene {
         addresses
             .iter()
             .try_for_each(|address| self.lab.address(role, UP, address))
+    }
+
+    /// A cable between two devices of the switch's machine: all frames pass, those for the nearest
+    /// bridge too. It may be slow, and lose some.
+    pub fn relay(&mut self, ends: [&str; 2], treatment: Treatment) -> Result<(), Error> {
+        let relay = Relay::start(self.lab.node(LINE)?, ends, treatment)?;
+        self.relays.push(relay);
+        Ok(())
     }
 
     /// A program of a peer. It waits until the peer listens at that UDP port, where one is given.

@@ -306,7 +306,10 @@ impl Watch {
         self.ports.insert(link.index, port);
         // Weir may have been started anew: what is used already is not cut off.
         let known = self.mover.as_ref().and_then(|mover| mover.used(&link.name));
-        let shut = known.is_some_and(|known| known.now == Former::None);
+        let shut = match link.up {
+            true => known.is_some_and(|known| known.now == Former::None),
+            false => self.mover.is_some(),
+        };
         self.turn(link, shut);
     }
 

@@ -1,0 +1,126 @@
+//! An arrangement: who is at the other end of a cable, and what weir is to say of it.
+
+use std::time::{Duration, Instant};
+
+use answers::Cable;
+use lab::Error;
+
+use crate::plug::{Plug, Used};
+use crate::scene::Scene;
+
+/// A first decision may be half the truth: what is behind a radio is told later.
+const LATER: Duration = Duration::from_secs(10);
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrangement {
+    /// As the test is called.
+    pub name: &'static str,
+    /// For people.
+    pub text: &'static str,
+    /// The role that is right.
+    pub is: &'static str,
+    /// Another that will do, too: `unknown`, where nothing can tell.
+    pub or: &'static [&'static str],
+    /// Words that have to be in the answer.
+    pub says: &'static [&'static str],
+    /// What the port is used for.
+    pub used: Used,
+    /// How it is built, but for the router with weir.
+    pub build: fn(&mut Scene) -> Result<(), Error>,
+}
+
+/// Arrangements, and a test of each.
+///
+/// `name: "text" is "role" or "role" says "word", Used::Not, |scene| { … };`
+macro_rules! arrangements {
+    ($($name:ident: $text:literal is $is:literal $(or $or:literal)* $(says $says:literal)*,
+       $used:expr, $build:expr;)*) => {
+        /// Those of this file.
+        pub const ALL: &[$crate::arrangement::Arrangement] = &[$(
+            $crate::arrangement::Arrangement {
+                name: stringify!($name),
+                text: $text,
+                is: $is,
+                or: &[$($or),*],
+                says: &[$($says),*],
+                used: $used,
+                build: $build,
+            },
+        )*];
+        $(
+            #[test]
+            fn $name() -> Result<(), ::lab::Error> {
+                $crate::arrangement::holds(ALL, stringify!($name))
+            }
+        )*
+    };
+}
+pub(crate) use arrangements;
+
+/// What weir said of one.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// At first.
+    pub first: Cable,
+    /// At last, where the first was not it.
+    pub last: Cable,
+    /// From the link to the first, by the wall's clock.
+    pub wall: Duration,
+}
+
+impl Said {
+    /// Whether weir had to ask.
+    pub fn asked(&self) -> bool {
+        self.first.evidence.iter().any(|it| it.kind == "look")
+    }
+}
+
+impl Arrangement {
+    /// Whether a role is one of those that will do.
+    pub fn allows(&self, role: &str) -> bool {
+        self.is == role || self.or.contains(&role)
+    }
+
+    /// Builds it, plugs the cable in, and waits for what weir says.
+    pub fn run(&self) -> Result<Said, Error> {
+        let mut scene = Scene::new()?;
+        (self.build)(&mut scene)?;
+        let mut plug = Plug::of(scene, self.used)?;
+        let begin = Instant::now();
+        let first = plug.plugged()?;
+        let wall = begin.elapsed();
+        let done = |cable: &Cable| self.allows(&cable.role) && self.says_all(cable);
+        let mut last = first.clone();
+        let deadline = Instant::now() + LATER;
+        while !done(&last) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(100));
+            last = plug.cable()?.unwrap_or(last);
+        }
+        Ok(Said { first, last, wall })
+    }
+
+    fn says_all(&self, cable: &Cable) -> bool {
+        let text = format!("{cable:?}");
+        self.says.iter().all(|word| text.contains(word))
+    }
+}
+
+/// That one of these is as it is to be.
+#[track_caller]
+pub fn holds(all: &[Arrangement], name: &str) -> Result<(), Error> {
+    let found = all.iter().find(|it| it.name == name);
+    let arrangement = found.ok_or_else(|| Error::Unexpected(format!("no {name}")))?;
+    let said = arrangement.run()?;
+    let last = &said.last;
+    println!("{name}: {} after {:?}", last.role, said.wall);
+    let right = arrangement.is;
+    assert!(arrangement.allows(&last.role), "{right}: {last:#?}");
+    assert!(
+        arrangement.says_all(last),
+        "{:?}: {last:#?}",
+        arrangement.says
+    );
+    assert!(!last.why.is_empty(), "{last:#?}");
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Who uses the network, switches and radios.
+
+use crate::arrangement::arrangements;
+use crate::frames;
+use crate::plug::Used;
+use crate::scene::LINE;
+
+const STRAY: [&str; 1] = ["192.0.2.1/24"];
+
+arrangements! {
+    a_computer_that_asks_for_an_address:
+        "a computer, at a port of the LAN" is "client", Used::Lan, |scene| {
+        scene.peer("laptop", &[])?;
+        scene.asks_for_an_address("laptop")
+    };
+    a_computer_at_a_port_used_for_nothing:
+        "a computer" is "client", Used::Not, |scene| {
+        scene.peer("laptop", &[])?;
+        scene.asks_for_an_address("laptop")
+    };
+    a_printer_with_an_address_of_its_own:
+        "a printer with an address of its own, at a port of the LAN" is "client",
+        Used::Lan, |scene| {
+        scene.peer("printer", &["192.168.1.9/24"])?;
+        scene.asks("printer", "192.168.1.1")
+    };
+    a_computer_with_an_address_of_its_own:
+        "a computer with an address of its own" is "client" or "unknown", Used::Not, |scene| {
+        scene.peer("server", &["192.168.1.9/24"])?;
+        scene.asks("server", "192.168.1.1")
+    };
+    a_printer_that_looks_for_others:
+        "a printer that speaks multicast DNS and LLMNR alone (frames that are made)"
+        is "client" or "unknown", Used::Lan, |scene| {
+        scene.peer("printer", &[])?;
+        scene.speaks("printer", frames::mdns)?;
+        scene.speaks("printer", frames::llmnr)
+    };
+    a_telephone_with_a_computer_behind_it:
+        "a telephone, a computer at its second socket" is "client", Used::Lan, |scene| {
+        scene.passes_all()?;
+        scene.peer("phone", &[])?;
+        scene.speaks("phone", |own| frames::lldp(own, "SIP-T42S", 0b10_0100))?;
+        scene.asks_for_an_address("phone")?;
+        scene.peer("laptop", &[])?;
+        scene.asks_for_an_address("laptop")
+    };
+    a_computer_with_a_virtual_machine:
+        "a computer, and a virtual machine in it with an address of its own"
+        is "client" or "unknown", Used::Lan, |scene| {
+        scene.peer("laptop", &[])?;
+        scene.asks_for_an_address("laptop")?;
+        scene.peer("guest", &[])?;
+        scene.asks_for_an_address("guest")
+    };
+    a_client_behind_radios:
+        "a computer behind two radios" is "client" or "unknown", Used::Not, |scene| {
+        scene.radio_bridge()?;
+        scene.behind("laptop", &[])?;
+        scene.asks_for_an_address("laptop")
+    };
+    a_client_that_serves_dhcp:
+        "a client with a server of DHCP, at a port of the LAN" is "client" or "unknown"
+        says "A server of DHCP", Used::Lan, |scene| {
+        scene.peer("stray", &STRAY)?;
+        scene.dhcp("stray", &[])
+    };
+    a_client_that_serves_dhcp_beside_this_router:
+        "the same, while this router serves addresses" is "client" or "unknown"
+        says "A server of DHCP", Used::Serves, |scene| {
+        scene.peer("stray", &STRAY)?;
+        scene.dhcp("stray", &[])
+    };
+    a_client_that_pretends_to_be_a_provider:
+        "a client with PPPoE and router advertisements, at a port of the LAN"
+        is "client" or "unknown" says "PPPoE", Used::Lan, |scene| {
+        scene.peer("stray", &["2001:db8:1::1/64"])?;
+        scene.pppoe("stray", &[])?;
+        scene.radvd("stray", "prefix 2001:db8:1::/64 {};")
+    };
+    a_dumb_switch_with_four_computers:
+        "four computers at a simple switch" is "switch", Used::Lan, |scene| {
+        for computer in ["one", "two", "three", "four"] {
+            scene.peer(computer, &[])?;
+            scene.asks_for_an_address(computer)?;
+        }
+        Ok(())
+    };
+    a_switch_that_says_so:
+        "a switch with LLDP" is "switch" says "lldp", Used::Lan, |scene| {
+        scene.lldp(LINE, "port")
+    };
+    a_switch_with_a_spanning_tree:
+        "a switch with a spanning tree" is "switch" or "unknown" says "spanning tree",
+        Used::Lan, |scene| {
+        let line = scene.lab.node(LINE)?;
+        line.ip("link set sw type bridge stp_state 1").map(drop)
+    };
+    a_radio_that_says_so:
+        "a radio that says so" is "radio" says "lldp", Used::Not, |scene| scene.dish();
+    a_radio_at_the_far_end:
+        "two radios, the far one says so" is "radio", Used::Not, |scene| {
+        scene.radio_bridge()?;
+        scene.behind("dish", &[])?;
+        scene.speaks("dish", |own| frames::lldp(own, "LiteBeam 5AC", 0b1100))
+    };
+}

@@ -1,0 +1,150 @@
+//! Storms, cables that come and go, rings: weir decides right afterwards, and costs little
+//! meanwhile.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use lab::{Error, Tap};
+
+use crate::frames;
+use crate::plug::{Plug, Used, is};
+use crate::scene::{LINE, PORT, ROUTER, Scene, UP, WAN};
+
+const ISP: [&str; 1] = ["192.0.2.1/24"];
+/// In a storm, at once and then again after so long: 5000 frames a second.
+const BURST: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(10);
+const STORM: Duration = Duration::from_secs(4);
+/// Hundredths of a second (USER_HZ) of the processor, of 400; and pages of memory more.
+const TICKS: u64 = 60;
+const PAGES: u64 = 2048;
+const PLUGS: usize = 100;
+/// A link holds so long, in all less than a minute.
+const HELD: Duration = Duration::from_millis(100);
+/// What is sent at a port with a link: a look's frames and the first hellos.
+const SENT: usize = 12 + 8;
+
+fn read(pid: u32, what: &str) -> Result<String, Error> {
+    let path = format!("/proc/{pid}/{what}");
+    fs::read_to_string(&path).map_err(Error::system(format!("read {path}")))
+}
+
+/// What it took of the processor, and its memory (proc(5), `stat` and `statm`).
+fn taken(pid: u32) -> Result<(u64, u64), Error> {
+    let (stat, statm) = (read(pid, "stat")?, read(pid, "statm")?);
+    let of = |text: &str, at: usize| {
+        let field = text.split_whitespace().nth(at);
+        field.and_then(|it| it.parse().ok()).unwrap_or(u64::MAX)
+    };
+    // Its name, in parentheses, may have blanks.
+    let behind = stat.rsplit(')').next().unwrap_or_default();
+    Ok((of(behind, 11) + of(behind, 12), of(&statm, 1)))
+}
+
+/// Open files, and threads.
+fn held(pid: u32) -> Result<[usize; 2], Error> {
+    let count = |what: &str| {
+        let path = format!("/proc/{pid}/{what}");
+        let entries = fs::read_dir(&path).map_err(Error::system(format!("read {path}")))?;
+        Ok(entries.count())
+    };
+    Ok([count("fd")?, count("task")?])
+}
+
+#[test]
+fn a_storm_costs_little_and_hides_nothing() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &ISP)?;
+    scene.dhcp("isp", &[])?;
+    scene.peer("noise", &[])?;
+    let mut plug = Plug::of(scene, Used::Not)?;
+    let before = taken(plug.id())?;
+    let mouth = Tap::open(plug.scene.lab.node("noise")?, UP)?;
+    let line = plug.scene.lab.node(LINE)?;
+    line.run(&format!("ip link set {PORT} up"))?;
+    // Questions by multicast DNS, each from another station.
+    let (begin, mut sent) = (Instant::now(), 0u32);
+    while begin.elapsed() < STORM {
+        for _ in 0..BURST {
+            let [_, a, b, c] = sent.to_be_bytes();
+            let mut frame = frames::mdns([2, 7, 7, a, b, c]);
+            frame[..6].fill(0xff);
+            mouth.offer(&frame)?;
+            sent += 1;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    let after = taken(plug.id())?;
+    println!("{sent} frames; ticks and pages before {before:?}, after {after:?}");
+    assert!(after.0 - before.0 < TICKS, "{before:?} {after:?}");
+    assert!(after.1 < before.1 + PAGES, "{before:?} {after:?}");
+    let cable = plug.decided()?;
+    is(&cable, "uplink");
+    plug.unplug()?;
+    plug.wait("the link to be gone", |cable| !cable.link)?;
+    is(&plug.plugged()?, "uplink");
+    Ok(())
+}
+
+#[test]
+fn a_hundred_plugs_leave_nothing_behind_and_decide_nothing() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("isp", &ISP)?;
+    scene.dhcp("isp", &[])?;
+    let mut plug = Plug::of(scene, Used::Not)?;
+    is(&plug.plugged()?, "uplink");
+    // The thread that asked ends four seconds after it began.
+    let quiet = |plug: &Plug| {
+        std::thread::sleep(Duration::from_secs(5));
+        held(plug.id())
+    };
+    let before = quiet(&plug)?;
+    let begin = Instant::now();
+    let mut known = 0;
+    for _ in 0..PLUGS {
+        plug.unplug()?;
+        plug.wait("the link to be gone", |cable| !cable.link)?;
+        let line = plug.scene.lab.node(LINE)?;
+        line.run(&format!("ip link set {PORT} up"))?;
+        let cable = plug.wait("the link", |cable| cable.link)?;
+        known += usize::from(cable.why.contains("comes and goes"));
+        assert_eq!(cable.role, "unknown", "{cable:#?}");
+        assert_eq!(cable.decided, None, "{cable:#?}");
+        std::thread::sleep(HELD);
+    }
+    println!("{PLUGS} plugs in {:?}", begin.elapsed());
+    assert!(known > PLUGS / 2, "{known}");
+    is(&plug.decided()?, "uplink");
+    assert_eq!(quiet(&plug)?, before, "open files and threads");
+    Ok(())
+}
+
+#[test]
+fn a_ring_of_switches_gets_no_more_than_is_asked_and_said_at_any_port() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.ring()?;
+    let mut plug = Plug::of(scene, Used::Not)?;
+    let own = lab::topology::mac(ROUTER, WAN);
+    let mut ear = Tap::open(plug.scene.lab.node(LINE)?, PORT)?;
+    is(&plug.plugged()?, "loop");
+    std::thread::sleep(Duration::from_secs(5));
+    // What came in at the switch by the cable: what goes round comes by other ports.
+    let sent = ear.drain(Duration::from_millis(100))?;
+    println!("{} frames", sent.len());
+    assert!(sent.iter().all(|frame| frame[6..12] == own), "{sent:02x?}");
+    assert!((1..=SENT).contains(&sent.len()), "{} frames", sent.len());
+    Ok(())
+}
+
+#[test]
+fn a_second_cable_to_a_switch_is_a_loop_or_unknown() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.second_port()?;
+    scene.ends.retain(|end| end == PORT);
+    let mut plug = Plug::of(scene, Used::Not)?;
+    // The other port has its link for so long that weir listens there no more.
+    std::thread::sleep(Duration::from_secs(20));
+    let cable = plug.plugged()?;
+    assert!(["loop", "unknown"].contains(&&*cable.role), "{cable:#?}");
+    Ok(())
+}
