@@ -6,7 +6,8 @@
 use std::sync::LazyLock;
 
 use cables::hello::{
-    AGAIN_AT_MOST, FIRST, FOR_NEWCOMER, LONGEST, MOST_PEERS, MeshKey, NodeKey, PAUSE, Port, State, VXLAN,
+    AGAIN_AT_MOST, FIRST, FOR_NEWCOMER, LONGEST, MOST_PEERS, MeshKey, NodeKey, PAUSE, Port, State,
+    VXLAN,
 };
 use libfuzzer_sys::fuzz_target;
 

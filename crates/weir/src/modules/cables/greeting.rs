@@ -28,8 +28,8 @@ pub struct Keys {
     said: Said,
 }
 
-/// Of each port with a link: its address, and the nonce of its hellos. Ports of one router may share
-/// an address; nonces are unlike.
+/// Of each port with a link: its address, and the nonce of its hellos. Ports of one router may
+/// share an address; nonces are unlike.
 type Said = Rc<RefCell<BTreeMap<String, (Mac, [u8; NONCE])>>>;
 
 impl Keys {
