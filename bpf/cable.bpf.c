@@ -119,6 +119,7 @@ always_inline void cable_note(struct __sk_buff *skb, struct cable *c, __u64 now,
 			      const __be16 *ethernet, __u32 sort, __u32 vlan)
 {
 	__u64 mac = cable_mac((const __u8 *)ethernet + ETH_ALEN), last;
+	__u32 is_hello = sort == CABLE_HELLO;
 	struct cable_note *note;
 
 	if (bpf_map_lookup_elem(&cable_own, &mac))
@@ -143,7 +144,8 @@ always_inline void cable_note(struct __sk_buff *skb, struct cable *c, __u64 now,
 		cable_keep(skb, &c->text[CABLE_TEXT_CDP]);
 	else if (sort == CABLE_MNDP)
 		cable_keep(skb, &c->text[CABLE_TEXT_MNDP]);
-	else if (sort == CABLE_HELLO)
+	/* An own one too: it tells from which port it comes back. */
+	else if (is_hello)
 		cable_keep(skb, &c->text[CABLE_TEXT_HELLO]);
 }
 

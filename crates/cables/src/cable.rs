@@ -17,7 +17,7 @@ const SETTLE: u64 = 500;
 /// Silence before a look.
 const LOOK: u64 = 2000;
 /// A look that says nothing by then is over, and failed.
-const ANSWERS: u64 = 6000;
+pub(crate) const ANSWERS: u64 = 6000;
 /// Something was noted, but nothing sure.
 const WEAK: u64 = 3000;
 /// Nothing was noted.

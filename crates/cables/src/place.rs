@@ -5,11 +5,12 @@
 
 use detect::Internet;
 
-use crate::cable::Cable;
+use crate::cable::{ANSWERS, Cable};
 use crate::decision::Decision;
 use crate::port::Former;
 use crate::role::Role;
 use crate::sort::Sort;
+use crate::way::way;
 
 /// What a router knows of a port, and of its other ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub struct Offer {
     pub vlan: Option<u16>,
 }
 
+/// From here on an uplink is made one: less is what was heard, and may be a refusal.
+const ENOUGH: u8 = 70;
 /// Signs of a way to the Internet.
 const OFFERS: [Sort; 4] = [
     Sort::Pado,
@@ -55,22 +58,20 @@ const OFFERS: [Sort; 4] = [
 impl Cable {
     /// How the Internet is offered, if it is.
     pub fn offer(&self) -> Option<Offer> {
+        way(&self.heard).filter(|way| !way.others)?;
         let look = self.heard.look.as_ref();
-        let found = look.filter(|it| !matches!(it.internet, Internet::None | Internet::Static));
-        if let Some((sort, seen)) = self.heard.any(&OFFERS) {
-            let dialled = found.is_some_and(|it| it.internet == Internet::Pppoe);
-            let pppoe = sort == Sort::Pado || dialled;
-            let vlan = seen.tagged();
-            return Some(Offer { pppoe, vlan });
-        }
-        found.map(|look| Offer {
-            pppoe: look.internet == Internet::Pppoe,
-            vlan: look.vlan,
-        })
+        let dialled = look.is_some_and(|it| it.internet == Internet::Pppoe);
+        let seen = self.heard.any(&OFFERS);
+        let pppoe = dialled || seen.is_some_and(|(sort, _)| sort == Sort::Pado);
+        let vlan = match seen {
+            Some((_, seen)) => seen.tagged(),
+            None => look.and_then(|look| look.vlan),
+        };
+        Some(Offer { pppoe, vlan })
     }
 
-    /// Where the port goes by what was decided.
-    pub fn place(&self, decision: &Decision, around: Around) -> Place {
+    /// Where the port goes by what was decided, at this time.
+    pub fn place(&self, decision: &Decision, around: Around, time: u64) -> Place {
         match decision.held_by {
             Some("administrator") => return chosen(decision.role, around.now),
             Some(_) => return Place::Stays(None),
@@ -79,6 +80,8 @@ impl Cable {
         }
         let now = around.now;
         let by_itself = around.by_itself || now == Former::None;
+        // Who serves addresses there is none of the LAN.
+        let leaves = around.by_itself && now == Former::Lan && self.serves();
         match decision.role {
             Role::Loop => Place::Apart,
             Role::Mesh if now == Former::Uplink && self.offer().is_some() => Place::Stays(Some(
@@ -86,10 +89,17 @@ impl Cable {
             )),
             Role::Mesh => goes(Former::Mesh, now),
             Role::Uplink if now == Former::Uplink => Place::Stays(None),
+            Role::Uplink if by_itself && self.looks(time) => Place::Awaited,
+            Role::Uplink | Role::Unknown if leaves && around.other_uplink => {
+                Place::Goes(Former::None)
+            }
             Role::Uplink if around.other_uplink => {
                 Place::Stays(Some("it stays as it is, as another port is the uplink"))
             }
-            Role::Uplink if by_itself => Place::Goes(Former::Uplink),
+            Role::Uplink if by_itself && decision.confidence >= ENOUGH => {
+                Place::Goes(Former::Uplink)
+            }
+            Role::Uplink | Role::Unknown if leaves => Place::Goes(Former::None),
             Role::Client | Role::Switch if now == Former::Lan => Place::Stays(None),
             Role::Client | Role::Switch if now == Former::Uplink => Place::Stays(Some(
                 "it stays the uplink, as a provider's line can look like that",
@@ -104,9 +114,20 @@ impl Cable {
         }
     }
 
-    /// Whether somebody asked for an address, and nobody offers one.
+    /// Whether somebody asked for an address, and nobody serves any.
     fn asks(&self) -> bool {
-        self.heard.of(Sort::DhcpClient).is_some() && self.offer().is_none()
+        self.heard.of(Sort::DhcpClient).is_some() && !self.serves()
+    }
+
+    /// Whether somebody serves addresses or ways, this router or others.
+    fn serves(&self) -> bool {
+        self.heard.any(&OFFERS).is_some() || self.offer().is_some()
+    }
+
+    /// Whether somebody was asked, and may still answer.
+    fn looks(&self, time: u64) -> bool {
+        let began = self.heard.look_began.filter(|_| self.heard.look.is_none());
+        began.is_some_and(|began| time.saturating_sub(began) < ANSWERS)
     }
 }
 

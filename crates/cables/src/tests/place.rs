@@ -24,7 +24,7 @@ fn heard(port: Port, sorts: &[Sort], found: Option<Internet>) -> Cable {
 
 fn place(cable: &mut Cable, around: Around) -> Place {
     let decision = cable.decision(20_000);
-    cable.place(&decision, around)
+    cable.place(&decision, around, 20_000)
 }
 
 fn by_person(now: Former) -> Around {
@@ -158,7 +158,10 @@ fn a_loop_is_kept_apart_and_who_is_held_is_not() {
     let mut silent = Cable::new(port(Former::None));
     silent.link(true, 0);
     let decision = silent.decision(500);
-    assert_eq!(silent.place(&decision, Around::default()), Place::Awaited);
+    assert_eq!(
+        silent.place(&decision, Around::default(), 500),
+        Place::Awaited
+    );
 }
 
 #[test]

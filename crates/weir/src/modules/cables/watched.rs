@@ -228,7 +228,7 @@ impl Watched {
             self.of_lan |= matches!(decision.role, Role::Client | Role::Switch);
         }
         let goes = match means.other_uplink {
-            Some(other) => self.goes(&decision, other, means.cut_elsewhere),
+            Some(other) => self.goes(&decision, other, means.cut_elsewhere, means.now),
             None => None,
         };
         self.open_or_shut(index, means);
@@ -286,6 +286,7 @@ impl Watched {
         decision: &Decision,
         other_uplink: bool,
         cut_elsewhere: bool,
+        now: u64,
     ) -> Option<Move> {
         let around = Around {
             now: self.used.now,
@@ -293,7 +294,7 @@ impl Watched {
             other_uplink,
         };
         self.stays = None;
-        let place = match self.cable.place(decision, around) {
+        let place = match self.cable.place(decision, around, now) {
             Place::Apart if cut_elsewhere => {
                 Place::Stays(Some("it stays open, as the loop is cut at another port"))
             }
