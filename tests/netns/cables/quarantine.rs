@@ -35,8 +35,13 @@ const SOME: [&str; 10] = [
 /// A frame, and when it came.
 type Heard = (Instant, Frame);
 
-/// What weir itself says at a port: a hello, or a question of its look.
+/// What weir itself says at a port: a hello, or a question of its look, which it asks in a VLAN that
+/// it hears, too.
 fn is_own(frame: &[u8]) -> bool {
+    let mut frame = frame.to_vec();
+    if frame.get(12..14) == Some(&[0x81, 0]) && frame.len() >= 16 {
+        frame.drain(12..16);
+    }
     let at = |from: usize, octets: &[u8]| frame.get(from..from + octets.len()) == Some(octets);
     let group = at(0, &[0x01, 0x80, 0xc2, 0, 0, 0x0e]);
     let hello = group && at(12, b"\x88\xb5weir\x01");

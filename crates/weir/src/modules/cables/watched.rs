@@ -189,7 +189,8 @@ impl Watched {
         self.of_lan = false;
         self.moved = Moved::Not;
         self.stays = None;
-        // Without a link too: it comes before anybody here knows of it, and a bridge forwards at once.
+        // Without a link too: it comes before anybody here knows of it, and a bridge forwards at
+        // once.
         self.waits = shut && self.facts.held.is_none() && !self.facts.administrator;
         self.gate = match self.waits {
             true => Gate::Shut,
