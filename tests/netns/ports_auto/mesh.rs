@@ -1,5 +1,7 @@
 //! Two nodes of one mesh, a provider and a client.
 
+use std::process::{Command, Stdio};
+
 use lab::Error;
 use lab::namespace::wait_until;
 
@@ -47,5 +49,53 @@ fn two_cables_make_an_uplink_and_a_mesh_and_swapped_they_do_again() -> Result<()
         }
         panel.unplug("relay", "eth0")?;
     }
+    Ok(())
+}
+
+/// Two nodes of the mesh at a switch with somebody else: the mesh is in a VXLAN, which he does not
+/// take part in, and carries traffic.
+#[test]
+#[ignore = "needs batman-adv: run by tests/vm/run"]
+fn a_mesh_at_a_switch_is_in_a_vxlan() -> Result<(), Error> {
+    let panel = Panel::new(&[
+        ("router", &["eth0", "eth1"]),
+        ("relay", &["eth0", "eth1"]),
+        ("far", &["eth0"]),
+        ("remote", &["eth0"]),
+        ("stranger", &["eth0"]),
+    ])?;
+    let first = Node::in_mesh(&panel, "router", MESH, SECRET, true)?;
+    let second = Node::in_mesh(&panel, "relay", MESH, SECRET, false)?;
+    let _provider = Provider::start(panel.node("far")?)?;
+    panel.plug(("router", "eth0"), ("far", "eth0"))?;
+    let stranger = panel.node("stranger")?;
+    stranger.run("ip address add 192.168.1.77/24 dev eth0")?;
+    let mut asks = Command::new("ping");
+    asks.args(["-i", "0.5", "192.168.1.1"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let _asks = stranger.start(&mut asks)?;
+    panel.switch(&[("router", "eth1"), ("relay", "eth0"), ("stranger", "eth0")])?;
+    panel.plug(("relay", "eth1"), ("remote", "eth0"))?;
+    for (node, device) in [(&first, "eth1"), (&second, "eth0")] {
+        node.is_used(device, "mesh")?;
+        let vxlan = format!("vx_{device}");
+        wait_until("the mesh is in a VXLAN", LONG, || {
+            let shown = node.router.run(&format!("ip link show {vxlan}"));
+            Ok(shown.is_ok_and(|shown| shown.contains("master bat0")))
+        })
+        .map_err(|error| node.told(&error))?;
+    }
+    let remote = panel.node("remote")?;
+    let told = |error| unexpected(format!("{error}\n{}{}", first.logs(), second.logs()));
+    let address = lease(remote, "eth0").map_err(told)?;
+    assert!(address.starts_with("192.168.1."), "{address}");
+    wait_until("the far host answers", LONG, || {
+        Ok(ask(remote, FAR)?.is_some())
+    })
+    .map_err(told)?;
+    let neighbours = stranger.run("ip neighbour show dev eth0")?;
+    assert!(!neighbours.contains("REACHABLE"), "{neighbours}");
     Ok(())
 }

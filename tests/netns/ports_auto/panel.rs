@@ -35,9 +35,14 @@ impl Panel {
         self.lab.node(role)
     }
 
-    /// Plugs a cable in at both ends: a bridge that passes on all groups but those of 802.1D that it
-    /// may not, as a cable does.
+    /// Plugs a cable in at both ends.
     pub fn plug(&self, a: (&str, &str), b: (&str, &str)) -> Result<(), Error> {
+        self.switch(&[a, b])
+    }
+
+    /// Plugs all into one dumb switch: a bridge that passes on all groups but those of 802.1D that it
+    /// may not, as a cable does.
+    pub fn switch(&self, sockets: &[(&str, &str)]) -> Result<(), Error> {
         self.cables.set(self.cables.get() + 1);
         let cable = format!("cable{}", self.cables.get());
         let panel = self.lab.node(PANEL)?;
@@ -46,7 +51,7 @@ impl Panel {
             "ip link set {cable} type bridge group_fwd_mask 0x4000"
         ))?;
         panel.run(&format!("ip link set {cable} up"))?;
-        for (role, device) in [a, b] {
+        for (role, device) in sockets {
             let own = end(role, device);
             panel.run(&format!("ip link set {own} master {cable}"))?;
             panel.run(&format!("ip link set {own} up"))?;

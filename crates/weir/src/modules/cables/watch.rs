@@ -182,7 +182,7 @@ impl Watch {
             return;
         };
         let again = matches!(told, Told::Later(_)) && port.moving().is_some();
-        port.told(wanted.to, &told);
+        port.told(&wanted, &told);
         let text = match (&told, port.moving()) {
             (Told::Kept, _) => format!("It is kept {}", in_words(wanted.to)),
             (_, Some((text, _))) => text,

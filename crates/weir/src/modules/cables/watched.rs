@@ -72,6 +72,8 @@ pub struct Watched {
     /// It was decided, with this link, that people of the LAN are there.
     of_lan: bool,
     moved: Moved,
+    /// The VXLAN that the mesh was put into.
+    vxlan: Option<u32>,
     stays: Option<&'static str>,
     gate: Gate,
 }
@@ -99,6 +101,7 @@ impl Watched {
             waits: false,
             of_lan: false,
             moved: Moved::Not,
+            vxlan: None,
             stays: None,
             gate: Gate::Note,
         }
@@ -188,6 +191,7 @@ impl Watched {
         self.own = None;
         self.of_lan = false;
         self.moved = Moved::Not;
+        self.vxlan = None;
         self.stays = None;
         // Without a link too: it comes before anybody here knows of it, and a bridge forwards at
         // once.
@@ -310,22 +314,37 @@ impl Watched {
             }
             Place::Goes(_) => self.waits && self.moved == Moved::Not,
         };
-        match (place, &self.moved) {
+        let to = match (place, &self.moved) {
             (Place::Goes(to), Moved::Refused(tried, _) | Moved::Kept(tried)) if to == *tried => {
-                None
+                return None;
             }
-            (Place::Goes(to), _) => Some(Move {
-                device: self.device.clone(),
-                to,
-                vxlan: decision.vxlan,
-                offer: self.cable.offer(),
-            }),
-            _ => None,
-        }
+            (Place::Goes(to), _) => to,
+            // Others came to the wire, so that the mesh has to be in a VXLAN.
+            (Place::Stays(_), Moved::Not | Moved::Made(_) | Moved::Kept(_) | Moved::Later(_))
+                if self.used.now == Former::Mesh
+                    && self.used.by_itself
+                    && decision.role == Role::Mesh
+                    && decision.vxlan.is_some()
+                    && decision.vxlan != self.vxlan =>
+            {
+                Former::Mesh
+            }
+            _ => return None,
+        };
+        Some(Move {
+            device: self.device.clone(),
+            to,
+            vxlan: decision.vxlan,
+            offer: self.cable.offer(),
+        })
     }
 
     /// What became of a move.
-    pub fn told(&mut self, to: Former, told: &Told) {
+    pub fn told(&mut self, wanted: &Move, told: &Told) {
+        let to = wanted.to;
+        if matches!(told, Told::Made | Told::Kept) {
+            self.vxlan = wanted.vxlan;
+        }
         self.moved = match told {
             Told::Made => Moved::Made(to),
             Told::Kept => Moved::Kept(to),
