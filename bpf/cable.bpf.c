@@ -14,6 +14,8 @@
  */
 #include "include/cable_sort.h"
 
+#include <linux/if_packet.h>
+
 /* ns between two notes of one sort, by the coarse clock: a storm costs little */
 #define CABLE_PAUSE 1000000
 
@@ -160,6 +162,12 @@ always_inline int cable_stops(__u32 mode, __u32 sort)
 	return sort & CABLE_HIDDEN || 1 << sort & CABLE_SERVERS;
 }
 
+/* Whether a frame is for more than one station, as the kernel noted when it came in. */
+always_inline int cable_for_group(const struct __sk_buff *skb)
+{
+	return skb->pkt_type == PACKET_BROADCAST || skb->pkt_type == PACKET_MULTICAST;
+}
+
 SEC("tc")
 int weir_cable_in(struct __sk_buff *skb)
 {
@@ -169,6 +177,10 @@ int weir_cable_in(struct __sk_buff *skb)
 	__u64 now = 0;
 
 	if (!c)
+		return TC_ACT_UNSPEC;
+	mode = READ_ONCE(c->mode);
+	/* Nearly all frames of a port that is known. */
+	if (mode == CABLE_IDLE || (mode == CABLE_GROUPS && !cable_for_group(skb)))
 		return TC_ACT_UNSPEC;
 	mode = cable_mode(c, &now);
 	if (mode == CABLE_IDLE)

@@ -36,8 +36,8 @@ const fn row(gate: Gate, target: Target, frame: usize, name: &'static str) -> Ro
 }
 
 const ROWS: [Row; 12] = [
-    row(Gate::Idle, Target::CableIn, 0, "weir port idle, in"),
-    row(Gate::Idle, Target::CableOut, 0, "weir port idle, out"),
+    row(Gate::Groups, Target::CableIn, 0, "weir port idle, in"),
+    row(Gate::Groups, Target::CableOut, 0, "weir port idle, out"),
     row(Gate::Note, Target::CableIn, 0, "weir port noted, TCP"),
     row(Gate::Note, Target::CableIn, 2, "weir port noted, ARP"),
     row(Gate::Note, Target::CableOut, 0, "weir port noted, out"),

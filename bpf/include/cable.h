@@ -74,8 +74,9 @@ enum cable_text_of {
 
 enum cable_mode {
 	CABLE_IDLE,
-	CABLE_NOTED, /* what comes in is noted */
-	CABLE_SHUT,  /* noted too, and nothing passes, in or out */
+	CABLE_GROUPS, /* what comes in for a group is noted: all who begin to speak begin so */
+	CABLE_NOTED,  /* what comes in is noted */
+	CABLE_SHUT,   /* noted too, and nothing passes, in or out */
 	/*
 	 * What comes in is noted, but for IP that is of no other sort; servers, and what is hidden,
 	 * do not come in.

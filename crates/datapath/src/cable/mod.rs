@@ -40,6 +40,9 @@ const HOLD: u64 = 2_000_000_000;
 pub enum Gate {
     /// Nothing.
     Idle,
+    /// They note what comes in for groups, broadcasts included: hellos, questions, spanning tree, what
+    /// a loop brings back. Of a frame to one station they read the port's mode alone.
+    Groups,
     /// They note what comes in.
     Note,
     /// They note it, and let nothing pass, in or out.
@@ -54,6 +57,7 @@ impl Gate {
     fn mode(self) -> u32 {
         let mode = match self {
             Self::Idle => headers::CABLE_IDLE,
+            Self::Groups => headers::CABLE_GROUPS,
             Self::Note => headers::CABLE_NOTED,
             Self::Shut => headers::CABLE_SHUT,
             Self::Guard => headers::CABLE_GUARD,

@@ -8,11 +8,9 @@ use super::greeting::{Greeter, Keys};
 use super::look::Looking;
 use super::mover::{Move, Told, Used};
 
-/// So long it is listened on after a decision, in milliseconds: what speaks against it comes late.
+/// So long all frames are noted after a decision, in milliseconds: what speaks against it comes late.
+/// From then on those to groups are.
 const AFTERWARDS: u64 = 10_000;
-/// From then on it is listened for so long, once in so long.
-const AGAIN: u64 = 5_000;
-const EVERY: u64 = 60_000;
 
 /// Milliseconds of the clock by which the kernel side notes.
 pub fn now() -> u64 {
@@ -257,9 +255,7 @@ impl Watched {
 
     fn hear(&mut self, index: u32, means: &mut Means<'_>) {
         let now = means.now;
-        if self.gate != Gate::Idle
-            && let Some(record) = means.noting.read(index)
-        {
+        if let Some(record) = means.noting.read(index) {
             // The hello first, as that one was noted makes a border where nothing is proven. One with
             // a tag is none: the mesh's own frames have none.
             let plain = record.sorts[Sort::Hello as usize].vlan.is_none();
@@ -358,16 +354,15 @@ impl Watched {
     }
 
     fn open_or_shut(&mut self, index: u32, means: &mut Means<'_>) {
-        let listens = self.decided.is_none_or(|decided| {
-            let since = means.now.saturating_sub(decided);
-            since < AFTERWARDS || since % EVERY < AGAIN
-        });
+        let listens = self
+            .decided
+            .is_none_or(|decided| means.now.saturating_sub(decided) < AFTERWARDS);
         let guarded = means.guards && self.used.now == Former::Lan;
         let gate = match (self.waits, guarded, listens) {
             (true, _, _) => Gate::Shut,
             (false, true, _) => Gate::Guard,
             (false, false, true) => Gate::Note,
-            (false, false, false) => Gate::Idle,
+            (false, false, false) => Gate::Groups,
         };
         if gate != self.gate {
             self.gate = gate;
