@@ -33,17 +33,8 @@ this page anew. Eight at a time share the machine with whatever else it does.
 Where nothing can tell, unknown is right: a provider in a VLAN says nothing by itself, and weir asks without a tag. A node
 of this mesh beside a provider makes a port of the mesh, as the node has proven what it is, and who serves DHCP has not.
 
-Other nodes have their link when the port has: both ends of a cable, or two cables at once. Who has had a link for longer
-sleeps, and is [not awake for a newcomer](#not-right-yet).
-
-## Not right yet
-
-A node whose port has had its link for more than a quarter of a minute, as behind a switch or radios, listens for five
-seconds in a minute, and does not answer the hello of a node that is plugged in meanwhile. That one is told as unknown, then
-as a border; where the first serves addresses, as an uplink or a client.
-
-With `mode = \"suggest\"`, a second cable to a switch at which the router already is, by a port that sleeps, is not told as a
-loop.
+Other nodes have their link when the port has, both ends of a cable or two cables at once, but for the one that has been
+there for long, and rests.
 ";
 
 /// All arrangements.

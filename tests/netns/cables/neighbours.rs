@@ -1,11 +1,15 @@
 //! Nodes of this mesh, of another, and this router itself.
 
+use std::time::Duration;
+
 use crate::arrangement::arrangements;
 use crate::frames;
 use crate::peers::{OTHER_SECRET, SECRET};
 use crate::plug::Used;
 
 const ISP: [&str; 1] = ["192.0.2.1/24"];
+/// A silent port is decided after ten seconds at most, and listened at for ten more.
+const RESTS: Duration = Duration::from_secs(22);
 
 arrangements! {
     a_node_of_this_mesh:
@@ -51,6 +55,17 @@ arrangements! {
         scene.dnsmasq("node", &["dhcp-range=192.168.1.160,192.168.1.190,255.255.255.0,2m"])?;
         scene.plugged_together("node");
         scene.weir("node", SECRET)
+    };
+    a_node_that_has_been_there_for_long:
+        "a node of this mesh that has been at the switch for long, and both serve addresses" is "mesh",
+        Used::Serves, |scene| {
+        scene.passes_all()?;
+        scene.peer("node", &["192.168.1.2/24"])?;
+        scene.dnsmasq("node", &["dhcp-range=192.168.1.160,192.168.1.190,255.255.255.0,2m"])?;
+        scene.weir("node", SECRET)?;
+        // It has decided, and notes what is for groups alone.
+        std::thread::sleep(RESTS);
+        Ok(())
     };
     a_node_and_an_isp_at_one_switch:
         "a node of this mesh and a provider with DHCP at one switch" is "mesh" or "unknown",

@@ -21,7 +21,7 @@ impl Choices<'_> {
     }
 
     fn often(&mut self, of: u8) -> bool {
-        self.octet() % of != 0
+        !self.octet().is_multiple_of(of)
     }
 }
 
