@@ -240,6 +240,17 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
         let why = "a station announces itself".into();
         return verdict(Role::Client, 70, why, change);
     }
+    // As weir itself does: behind a switch that keeps hellos back, it would take this router for a
+    // client, too, and both would be joined.
+    let of = |sort| heard.of(sort).map(|seen| seen.from);
+    let both = of(Sort::Padi).filter(|from| of(Sort::DhcpClient) == Some(*from));
+    if let Some(from) = both.filter(|_| !of_lan(port)) {
+        let who = shown(from);
+        let why =
+            format!("{who} asks for all ways out at once, as a router does that looks around");
+        let change = "A hello with the mesh's key would make it mesh, a server uplink";
+        return verdict(Role::Unknown, 45, why, change);
+    }
     let asks = [
         Sort::DhcpClient,
         Sort::RouterSolicitation,

@@ -177,3 +177,14 @@ fn an_offer_in_a_vlan_says_so() {
     };
     assert_eq!(cable.offer(), Some(expected));
 }
+
+/// Another node of weir's behind a switch that keeps hellos back: each hears the other's questions.
+#[test]
+fn who_looks_around_is_no_client() {
+    let asks = [Sort::Padi, Sort::DhcpClient, Sort::RouterSolicitation];
+    let mut node = heard(port(Former::None), &asks, Some(Internet::None));
+    assert_eq!(node.decision(20_000).role, Role::Unknown);
+    assert_eq!(place(&mut node, Around::default()), Place::Stays(None));
+    let mut lan = heard(port(Former::Lan), &asks, Some(Internet::None));
+    assert_eq!(lan.decision(20_000).role, Role::Client);
+}
