@@ -37,6 +37,20 @@ fn speed_below(root: &Path, name: &str) -> Option<u32> {
     text.trim().parse().ok().filter(|speed| *speed != 0)
 }
 
+/// How often a device has lost its link (`/sys/class/net/NAME/carrier_down_count`). rtnetlink tells
+/// nothing of one that is lost and back within a second (net/core/link_watch.c).
+pub fn links_lost(name: &str) -> Option<u32> {
+    lost_below(Path::new("/sys/class/net"), name)
+}
+
+fn lost_below(root: &Path, name: &str) -> Option<u32> {
+    if !is_device_name(name) {
+        return None;
+    }
+    let text = fs::read_to_string(root.join(name).join("carrier_down_count")).ok()?;
+    text.trim().parse().ok()
+}
+
 /// Which tag frames have between this machine and a switch (`/sys/class/net/NAME/dsa/tagging`), in
 /// the kernel's words: `mtk`, `qca`, … `None` for devices that are no conduit of a switch.
 pub fn tagging(name: &str) -> Option<String> {
@@ -277,6 +291,12 @@ mod tests {
         });
         assert_eq!(speeds, [Some(1000), None, None]);
         assert_eq!(speed_below(&root, "eth1"), None);
+        fs::write(root.join("eth0/carrier_down_count"), "3\n").expect("written");
+        assert_eq!(lost_below(&root, "eth0"), Some(3));
+        assert_eq!(
+            (lost_below(&root, "eth1"), lost_below(&root, "../eth0")),
+            (None, None)
+        );
         fs::create_dir_all(root.join("eth0/dsa")).expect("directory");
         fs::write(root.join("eth0/dsa/tagging"), "mtk\n").expect("file");
         let tags = ["eth0", "eth1", "../eth0"].map(|name| tagging_below(&root, name));

@@ -11,8 +11,8 @@ use weir_tests::binary;
 use crate::panel::Panel;
 use crate::router::{Router, unexpected};
 
-/// Nothing takes longer: a question, a change, services that come up, DHCP.
-pub const LONG: Duration = Duration::from_secs(40);
+/// Nothing takes longer: a question, a change, services that come up, DHCP; in an emulated machine.
+pub const LONG: Duration = Duration::from_secs(150);
 
 /// A node that was never set up: it has a LAN without a port, and nothing else.
 const NETWORK: &str = "

@@ -258,8 +258,18 @@ impl Watch {
             self.begin(link, links);
             return false;
         };
-        if port.up == link.up {
+        let pulled = link.up && port.was_pulled();
+        if port.up == link.up && !pulled {
             return false;
+        }
+        if pulled {
+            self.turn(
+                &Link {
+                    up: false,
+                    ..link.clone()
+                },
+                true,
+            );
         }
         self.doings = Doings::read();
         self.learn(link, links);

@@ -2,7 +2,7 @@
 
 use ::cables::{Around, Cable, Decision, Former, Heard, Noted, Place, Port, Role, Sort};
 use datapath::cable::{self, Cables, Gate, Record};
-use kernel::{Link, Mac};
+use kernel::{Link, Mac, facts};
 
 use super::greeting::{Greeter, Keys};
 use super::look::Looking;
@@ -52,6 +52,8 @@ pub struct Watched {
     /// Whether it has a link, and since when it has or has not.
     pub up: bool,
     pub since: u64,
+    /// How often it had lost its link by then.
+    lost: Option<u32>,
     pub mac: Mac,
     facts: Port,
     /// As the configuration has it.
@@ -84,6 +86,7 @@ impl Watched {
             device: link.name.clone(),
             up: false,
             since: 0,
+            lost: None,
             mac,
             greeter: Greeter::new(keys, &link.name, mac),
             cable: Cable::new(facts.clone()),
@@ -108,6 +111,13 @@ impl Watched {
     /// What it is used for.
     pub fn used(&self) -> Former {
         self.used.now
+    }
+
+    /// Whether it lost its link since, and has it again: another cable may be in it, of which the
+    /// kernel says nothing.
+    pub fn was_pulled(&self) -> bool {
+        let lost = facts::links_lost(&self.device);
+        self.up && lost.is_some() && lost != self.lost
     }
 
     /// Whether nothing passes.
@@ -180,6 +190,7 @@ impl Watched {
     pub fn turn(&mut self, up: bool, shut: bool, noting: &mut Cables, index: u32) {
         let now = now();
         (self.up, self.since) = (up, now);
+        self.lost = facts::links_lost(&self.device);
         self.cable.link(up, now);
         if let Some(greeter) = &mut self.greeter {
             greeter.link(up, now);
