@@ -3,7 +3,7 @@
 //! and the administrator's own connection stay, and one look for a link.
 #![no_main]
 
-use cables::{Cable, Cdp, Decision, Former, Hello, Lldp, Mndp, Noted, Port, Proof, Role, Sort};
+use cables::{Cable, Cdp, Decision, Hello, Lldp, Mndp, Noted, Port, Proof, Role, Sort, Use};
 use detect::{Details, Internet, Suggestion};
 use libfuzzer_sys::fuzz_target;
 
@@ -90,7 +90,7 @@ fuzz_target!(|octets: &[u8]| {
     let Some((&[first, second], mut data)) = octets.split_first_chunk() else {
         return;
     };
-    let former = [Former::Lan, Former::Uplink, Former::Mesh, Former::None];
+    let former = [Use::Lan, Use::Uplink, Use::Mesh, Use::None];
     let mut port = Port {
         device: "lan1".into(),
         former: former[usize::from(first & 3)],

@@ -9,7 +9,7 @@ use crate::decision::Decision;
 use crate::heard::Gathered;
 use crate::judge::{DOUBT, SURE, Verdict, judge, notices};
 use crate::noted::Noted;
-use crate::port::{Former, Hello, Port};
+use crate::port::{Hello, Port, Use};
 use crate::role::Role;
 
 /// Contrary signs that come together are weighed together. Milliseconds, as all below.
@@ -154,7 +154,7 @@ impl Cable {
         let settled = self.settled.as_ref().map(|it| it.verdict.role);
         let found = judge(&self.port, &self.heard, now);
         let sure = |role| matches!(role, Role::Loop | Role::Mesh);
-        let lan = self.port.former == Former::Lan;
+        let lan = self.port.former == Use::Lan;
         // What is behind a switch or a radio, they do not say; nor who else is there who asks for
         // an address, nor a server what it answered.
         let opaque = match found.role {
@@ -180,7 +180,7 @@ impl Cable {
         let look = self.heard.look.as_ref().map(|it| it.at);
         // Whoever was asked is given time to answer, but where what is there says itself what it
         // is: an answer changes that. Behind a switch or a radio at the uplink somebody answers.
-        let uplink = self.port.former == Former::Uplink;
+        let uplink = self.port.former == Use::Uplink;
         let says = match found.role {
             Role::Switch | Role::Radio => !uplink,
             Role::Border | Role::Uplink => true,

@@ -4,7 +4,7 @@ use detect::{Internet, shown};
 
 use crate::decision::Notice;
 use crate::heard::{Gathered, Seen};
-use crate::port::{Former, Port, Proof};
+use crate::port::{Port, Proof, Use};
 use crate::role::Role;
 use crate::sort::Sort;
 use crate::way::{Way, way, within};
@@ -65,11 +65,7 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
         );
         let change = "A hello with the mesh's key would make it mesh";
         // A provider's machine may ask now and then: what is an uplink stays one.
-        let weight = if port.former == Former::Uplink {
-            70
-        } else {
-            95
-        };
+        let weight = if port.former == Use::Uplink { 70 } else { 95 };
         return verdict(Role::Unknown, weight, why, change);
     }
     let radio = radio(heard);
@@ -101,7 +97,7 @@ fn looped(port: &Port, heard: &Gathered) -> Verdict {
 
 /// Whether people of the LAN are at a port: what a laptop can pretend takes it from nobody.
 fn of_lan(port: &Port) -> bool {
-    port.former == Former::Lan || port.own_dhcp && port.former != Former::Uplink
+    port.former == Use::Lan || port.own_dhcp && port.former != Use::Uplink
 }
 
 fn pretended(why: &str) -> Verdict {
@@ -112,9 +108,9 @@ fn pretended(why: &str) -> Verdict {
 
 fn uplink(port: &Port, out: Way, radio: bool) -> Verdict {
     let weight = match port.former {
-        Former::Uplink => out.weight + 5,
-        Former::Lan => out.weight - 10,
-        Former::Mesh | Former::None => out.weight,
+        Use::Uplink => out.weight + 5,
+        Use::Lan => out.weight - 10,
+        Use::Mesh | Use::None => out.weight,
     };
     // What a radio is pointed at is seldom its own network.
     let (by, weight) = match radio {
@@ -142,7 +138,7 @@ fn border(port: &Port, heard: &Gathered, out: Option<&Way>) -> Option<Verdict> {
     let routing = heard.any(&[Sort::Batman, Sort::Babel, Sort::Routing]);
     if let Some((sort, seen)) = routing {
         // Some modems of providers speak RIP or OSPF.
-        let modem = sort == Sort::Routing && port.former == Former::Uplink && out.is_some();
+        let modem = sort == Sort::Routing && port.former == Use::Uplink && out.is_some();
         if !modem {
             let what = match sort {
                 Sort::Batman => "batman-adv",
@@ -217,7 +213,7 @@ fn switch(port: &Port, heard: &Gathered) -> Option<Verdict> {
         heard.stations
     );
     // Neighbours at a provider's line are stations too.
-    let uplink = port.former == Former::Uplink;
+    let uplink = port.former == Use::Uplink;
     let weight = if uplink { 55 } else { 65 };
     Some(verdict(Role::Switch, weight, why, change))
 }
@@ -234,7 +230,7 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
     let more = if silent { 5 } else { 0 };
     // Where nobody was asked, nobody could offer.
     let but = if silent { ", and nobody offers" } else { "" };
-    let less = if port.former == Former::Uplink { 10 } else { 0 };
+    let less = if port.former == Use::Uplink { 10 } else { 0 };
     let alone = heard.says(|it| (it.station || it.telephone) && !it.router);
     if alone {
         let why = "a station announces itself".into();

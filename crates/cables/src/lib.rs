@@ -44,6 +44,6 @@ pub use makers::Maker;
 pub use mndp::Mndp;
 pub use noted::{Heard, Noted};
 pub use place::{Around, Offer, Place};
-pub use port::{Former, Hello, Port, Proof};
+pub use port::{Hello, Port, Proof, Use};
 pub use role::{NoRole, Role};
 pub use sort::Sort;

@@ -7,7 +7,7 @@ use detect::Internet;
 
 use crate::cable::{ANSWERS, Cable};
 use crate::decision::Decision;
-use crate::port::Former;
+use crate::port::Use;
 use crate::role::Role;
 use crate::sort::Sort;
 use crate::way::way;
@@ -16,7 +16,7 @@ use crate::way::way;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Around {
     /// What the configuration has the port as.
-    pub now: Former,
+    pub now: Use,
     /// It is so by an earlier decision, and no person's.
     pub by_itself: bool,
     /// Another port is the uplink, and has a link.
@@ -31,7 +31,7 @@ pub enum Place {
     /// Nowhere; and why, where somebody could ask.
     Stays(Option<&'static str>),
     /// It is to be used so.
-    Goes(Former),
+    Goes(Use),
     /// Nothing is to pass, in or out.
     Apart,
 }
@@ -79,37 +79,33 @@ impl Cable {
             None => {}
         }
         let now = around.now;
-        let by_itself = around.by_itself || now == Former::None;
+        let by_itself = around.by_itself || now == Use::None;
         // Who serves addresses there is none of the LAN.
-        let leaves = around.by_itself && now == Former::Lan && self.serves();
+        let leaves = around.by_itself && now == Use::Lan && self.serves();
         match decision.role {
             Role::Loop => Place::Apart,
-            Role::Mesh if now == Former::Uplink && self.offer().is_some() => Place::Stays(Some(
+            Role::Mesh if now == Use::Uplink && self.offer().is_some() => Place::Stays(Some(
                 "it stays the uplink, as the Internet is offered there too",
             )),
-            Role::Mesh => goes(Former::Mesh, now),
-            Role::Uplink if now == Former::Uplink => Place::Stays(None),
+            Role::Mesh => goes(Use::Mesh, now),
+            Role::Uplink if now == Use::Uplink => Place::Stays(None),
             Role::Uplink if by_itself && self.looks(time) => Place::Awaited,
-            Role::Uplink | Role::Unknown if leaves && around.other_uplink => {
-                Place::Goes(Former::None)
-            }
+            Role::Uplink | Role::Unknown if leaves && around.other_uplink => Place::Goes(Use::None),
             Role::Uplink if around.other_uplink => {
                 Place::Stays(Some("it stays as it is, as another port is the uplink"))
             }
-            Role::Uplink if by_itself && decision.confidence >= ENOUGH => {
-                Place::Goes(Former::Uplink)
-            }
-            Role::Uplink | Role::Unknown if leaves => Place::Goes(Former::None),
-            Role::Client | Role::Switch if now == Former::Lan => Place::Stays(None),
-            Role::Client | Role::Switch if now == Former::Uplink => Place::Stays(Some(
+            Role::Uplink if by_itself && decision.confidence >= ENOUGH => Place::Goes(Use::Uplink),
+            Role::Uplink | Role::Unknown if leaves => Place::Goes(Use::None),
+            Role::Client | Role::Switch if now == Use::Lan => Place::Stays(None),
+            Role::Client | Role::Switch if now == Use::Uplink => Place::Stays(Some(
                 "it stays the uplink, as a provider's line can look like that",
             )),
             // Neighbours at a provider's line send all sorts of things.
-            Role::Client | Role::Switch if by_itself && self.asks() => Place::Goes(Former::Lan),
+            Role::Client | Role::Switch if by_itself && self.asks() => Place::Goes(Use::Lan),
             Role::Client | Role::Switch => Place::Stays(Some(
                 "it stays as it is, as nobody there has asked for an address",
             )),
-            Role::Border if around.by_itself && now != Former::Uplink => goes(Former::None, now),
+            Role::Border if around.by_itself && now != Use::Uplink => goes(Use::None, now),
             Role::Uplink | Role::Border | Role::Radio | Role::Unknown => Place::Stays(None),
         }
     }
@@ -132,18 +128,18 @@ impl Cable {
 }
 
 /// Where the administrator's choice takes a port.
-fn chosen(role: Role, now: Former) -> Place {
+fn chosen(role: Role, now: Use) -> Place {
     match role {
-        Role::Uplink => goes(Former::Uplink, now),
-        Role::Mesh => goes(Former::Mesh, now),
-        Role::Client | Role::Switch => goes(Former::Lan, now),
-        Role::Border => goes(Former::None, now),
+        Role::Uplink => goes(Use::Uplink, now),
+        Role::Mesh => goes(Use::Mesh, now),
+        Role::Client | Role::Switch => goes(Use::Lan, now),
+        Role::Border => goes(Use::None, now),
         // What is behind a radio is not said by that.
         Role::Radio | Role::Loop | Role::Unknown => Place::Stays(None),
     }
 }
 
-fn goes(to: Former, now: Former) -> Place {
+fn goes(to: Use, now: Use) -> Place {
     match to == now {
         true => Place::Stays(None),
         false => Place::Goes(to),

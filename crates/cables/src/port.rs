@@ -4,7 +4,7 @@ use crate::role::Role;
 
 /// What the configuration has a port as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Former {
+pub enum Use {
     /// One of the LAN.
     Lan,
     /// The uplink.
@@ -22,7 +22,7 @@ pub struct Port {
     /// Its name.
     pub device: String,
     /// What the configuration has it as.
-    pub former: Former,
+    pub former: Use,
     /// The administrator's own connection comes by it.
     pub administrator: bool,
     /// This router serves DHCP on it.

@@ -10,7 +10,7 @@ mod ways;
 
 use detect::{Details, Internet, Mac, Suggestion};
 
-use crate::{Cable, Decision, Former, Hello, Noted, Port, Proof, Role, Sort};
+use crate::{Cable, Decision, Hello, Noted, Port, Proof, Role, Sort, Use};
 
 /// Station number so and so.
 pub fn mac(number: u8) -> Mac {
@@ -18,12 +18,12 @@ pub fn mac(number: u8) -> Mac {
 }
 
 /// A port, as most are.
-pub fn port(former: Former) -> Port {
+pub fn port(former: Use) -> Port {
     Port {
         device: "lan1".into(),
         former,
         administrator: false,
-        own_dhcp: former == Former::Lan,
+        own_dhcp: former == Use::Lan,
         held: None,
     }
 }
@@ -105,7 +105,7 @@ impl Scene {
         }
     }
 
-    pub fn new(former: Former) -> Self {
+    pub fn new(former: Use) -> Self {
         Self::of(port(former))
     }
 

@@ -3,11 +3,11 @@
 use detect::Internet;
 
 use super::{Scene, mac, port};
-use crate::{Former, Port, Role, Sort};
+use crate::{Port, Role, Sort, Use};
 
-const LAN: Former = Former::Lan;
-const UP: Former = Former::Uplink;
-const NEW: Former = Former::None;
+const LAN: Use = Use::Lan;
+const UP: Use = Use::Uplink;
+const NEW: Use = Use::None;
 
 /// Capabilities of LLDP.
 const BRIDGE: u16 = 4;

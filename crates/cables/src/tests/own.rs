@@ -1,7 +1,7 @@
 //! Own hellos that come back, and what is told of a mesh's VXLAN.
 
 use super::{Scene, hello, port};
-use crate::{Former, Hello, Port, Proof, Role, Sort};
+use crate::{Hello, Port, Proof, Role, Sort, Use};
 
 fn comes_back(mut scene: Scene, from: &str) -> Scene {
     let own = Hello {
@@ -15,13 +15,13 @@ fn comes_back(mut scene: Scene, from: &str) -> Scene {
 
 #[test]
 fn one_own_hello_is_a_loop_and_names_the_other_port() {
-    let mut scene = comes_back(Scene::new(Former::Lan).hear(Sort::Own, 0), "lan3");
+    let mut scene = comes_back(Scene::new(Use::Lan).hear(Sort::Own, 0), "lan3");
     let said = scene.says();
     assert_eq!((said.role, said.confidence), (Role::Loop, 99));
     assert_eq!(said.why, "Own frames come back: the cable leads to lan3.");
     assert!(said.evidence.iter().any(|clue| clue.kind == "own-hello"));
     assert!(!scene.passes(3000).cable.wants_look(4000));
-    let mut scene = comes_back(Scene::new(Former::Lan), "lan1");
+    let mut scene = comes_back(Scene::new(Use::Lan), "lan1");
     assert!(scene.says().why.ends_with("a loop behind this port."));
     // Against a proof, too, and until nothing came for half a minute.
     scene = scene.greets(true).passes(29_900);
@@ -38,13 +38,13 @@ fn one_own_hello_is_a_loop_and_names_the_other_port() {
 
 #[test]
 fn what_a_port_calls_itself_does_no_harm() {
-    let said = comes_back(Scene::new(Former::Lan), "lan\u{1b}[31m\n3").says();
+    let said = comes_back(Scene::new(Use::Lan), "lan\u{1b}[31m\n3").says();
     assert!(!said.why.contains('\u{1b}') && !said.why.contains('\n'));
 }
 
 #[test]
 fn the_vxlan_of_a_mesh_is_told_of_a_mesh_alone() {
-    let mut scene = Scene::new(Former::None);
+    let mut scene = Scene::new(Use::None);
     scene.cable.vxlan(Some(77));
     assert_eq!(scene.says().vxlan, None);
     scene = scene.greets(true).passes(600);
@@ -60,7 +60,7 @@ fn the_vxlan_of_a_mesh_is_told_of_a_mesh_alone() {
     assert_eq!(scene.says().vxlan, None, "that was another link's");
     let mut scene = Scene::of(Port {
         held: Some(Role::Mesh),
-        ..port(Former::None)
+        ..port(Use::None)
     });
     scene.cable.vxlan(Some(77));
     assert_eq!(scene.says().vxlan, Some(77));
@@ -70,7 +70,7 @@ fn the_vxlan_of_a_mesh_is_told_of_a_mesh_alone() {
 fn hellos_are_said_where_nobody_chose_otherwise() {
     let greets = |held| Port {
         held,
-        ..port(Former::None)
+        ..port(Use::None)
     };
     assert!(greets(None).greets() && greets(Some(Role::Mesh)).greets());
     let others = Role::ALL.into_iter().filter(|role| *role != Role::Mesh);
@@ -79,7 +79,7 @@ fn hellos_are_said_where_nobody_chose_otherwise() {
 
 #[test]
 fn more_stations_than_are_noted_are_told_as_that() {
-    let mut scene = Scene::new(Former::Lan);
+    let mut scene = Scene::new(Use::Lan);
     scene.noted.stations = (1..17).map(super::mac).collect();
     let mut few = scene.hear(Sort::Arp, 1).passes(4000);
     assert!(few.says().why.starts_with("16 stations are there"));

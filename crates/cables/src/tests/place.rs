@@ -1,7 +1,7 @@
 //! Where ports go by themselves, and where nothing takes them.
 
 use super::{frame, hello, look, mac, port};
-use crate::{Around, Cable, Former, Noted, Offer, Place, Port, Role, Sort};
+use crate::{Around, Cable, Noted, Offer, Place, Port, Role, Sort, Use};
 use detect::Internet;
 
 /// A port at which these were heard, asked at and decided.
@@ -27,14 +27,14 @@ fn place(cable: &mut Cable, around: Around) -> Place {
     cable.place(&decision, around, 20_000)
 }
 
-fn by_person(now: Former) -> Around {
+fn by_person(now: Use) -> Around {
     Around {
         now,
         ..Around::default()
     }
 }
 
-fn by_itself(now: Former) -> Around {
+fn by_itself(now: Use) -> Around {
     Around {
         by_itself: true,
         ..by_person(now)
@@ -45,9 +45,9 @@ const LAPTOP: [Sort; 2] = [Sort::DhcpClient, Sort::Arp];
 
 #[test]
 fn a_port_that_is_used_for_nothing_goes_where_it_belongs() {
-    let free = port(Former::None);
+    let free = port(Use::None);
     let mut isp = heard(free.clone(), &[Sort::Pado], None);
-    let goes = Place::Goes(Former::Uplink);
+    let goes = Place::Goes(Use::Uplink);
     assert_eq!(place(&mut isp, Around::default()), goes);
     let offer = isp.offer().expect("an offer");
     assert_eq!((offer.pppoe, offer.vlan), (true, None));
@@ -57,7 +57,7 @@ fn a_port_that_is_used_for_nothing_goes_where_it_belongs() {
     };
     assert!(matches!(place(&mut isp, second), Place::Stays(Some(_))));
     let mut laptop = heard(free.clone(), &LAPTOP, Some(Internet::None));
-    let goes = Place::Goes(Former::Lan);
+    let goes = Place::Goes(Use::Lan);
     assert_eq!(place(&mut laptop, Around::default()), goes);
     // Neighbours at a provider's line: nobody asks this router for anything.
     let mut line = heard(free.clone(), &[Sort::Arp], Some(Internet::Static));
@@ -67,20 +67,17 @@ fn a_port_that_is_used_for_nothing_goes_where_it_belongs() {
     ));
     let mut node = heard(free, &[], None);
     node.hello(&hello(true), 200);
-    assert_eq!(
-        place(&mut node, Around::default()),
-        Place::Goes(Former::Mesh)
-    );
+    assert_eq!(place(&mut node, Around::default()), Place::Goes(Use::Mesh));
 }
 
 #[test]
 fn what_people_made_is_taken_by_a_proof_alone() {
     for (now, sorts) in [
-        (Former::Lan, &[Sort::Pado, Sort::DhcpServer][..]),
-        (Former::Lan, &[Sort::Batman]),
-        (Former::Uplink, &LAPTOP),
-        (Former::Mesh, &LAPTOP),
-        (Former::Mesh, &[Sort::Pado]),
+        (Use::Lan, &[Sort::Pado, Sort::DhcpServer][..]),
+        (Use::Lan, &[Sort::Batman]),
+        (Use::Uplink, &LAPTOP),
+        (Use::Mesh, &LAPTOP),
+        (Use::Mesh, &[Sort::Pado]),
     ] {
         let mut cable = heard(port(now), sorts, Some(Internet::None));
         let stays = place(&mut cable, by_person(now));
@@ -88,8 +85,8 @@ fn what_people_made_is_taken_by_a_proof_alone() {
         cable.hello(&hello(true), 20_000);
         let proven = place(&mut cable, by_person(now));
         let expected = match now {
-            Former::Mesh => Place::Stays(None),
-            _ => Place::Goes(Former::Mesh),
+            Use::Mesh => Place::Stays(None),
+            _ => Place::Goes(Use::Mesh),
         };
         assert_eq!(proven, expected, "{now:?}, {sorts:?}");
     }
@@ -97,10 +94,10 @@ fn what_people_made_is_taken_by_a_proof_alone() {
 
 #[test]
 fn an_uplink_with_the_internet_is_not_taken_by_a_neighbour_on_the_same_wire() {
-    let mut both = heard(port(Former::Uplink), &[Sort::DhcpServer], None);
+    let mut both = heard(port(Use::Uplink), &[Sort::DhcpServer], None);
     both.hello(&hello(true), 200);
     assert_eq!(both.decision(20_000).role, Role::Mesh);
-    for around in [by_person(Former::Uplink), by_itself(Former::Uplink)] {
+    for around in [by_person(Use::Uplink), by_itself(Use::Uplink)] {
         assert!(matches!(place(&mut both, around), Place::Stays(Some(_))));
     }
 }
@@ -108,41 +105,38 @@ fn an_uplink_with_the_internet_is_not_taken_by_a_neighbour_on_the_same_wire() {
 #[test]
 fn what_weir_did_itself_it_undoes() {
     // A port that it gave to the LAN is judged as one of nothing when a cable comes anew.
-    let mut isp = heard(port(Former::None), &[Sort::Pado], None);
-    let goes = Place::Goes(Former::Uplink);
-    assert_eq!(place(&mut isp, by_itself(Former::Lan)), goes);
-    assert_eq!(place(&mut isp, by_itself(Former::Mesh)), goes);
-    let mut laptop = heard(port(Former::Mesh), &LAPTOP, Some(Internet::None));
-    let goes = Place::Goes(Former::Lan);
-    assert_eq!(place(&mut laptop, by_itself(Former::Mesh)), goes);
-    let mut line = heard(port(Former::Uplink), &LAPTOP, Some(Internet::None));
-    let stays = place(&mut line, by_itself(Former::Uplink));
+    let mut isp = heard(port(Use::None), &[Sort::Pado], None);
+    let goes = Place::Goes(Use::Uplink);
+    assert_eq!(place(&mut isp, by_itself(Use::Lan)), goes);
+    assert_eq!(place(&mut isp, by_itself(Use::Mesh)), goes);
+    let mut laptop = heard(port(Use::Mesh), &LAPTOP, Some(Internet::None));
+    let goes = Place::Goes(Use::Lan);
+    assert_eq!(place(&mut laptop, by_itself(Use::Mesh)), goes);
+    let mut line = heard(port(Use::Uplink), &LAPTOP, Some(Internet::None));
+    let stays = place(&mut line, by_itself(Use::Uplink));
     assert!(matches!(stays, Place::Stays(Some(_))), "{stays:?}");
-    let mut border = heard(port(Former::None), &[Sort::Batman], None);
-    let goes = Place::Goes(Former::None);
-    assert_eq!(place(&mut border, by_itself(Former::Lan)), goes);
+    let mut border = heard(port(Use::None), &[Sort::Batman], None);
+    let goes = Place::Goes(Use::None);
+    assert_eq!(place(&mut border, by_itself(Use::Lan)), goes);
 }
 
 #[test]
 fn a_loop_is_kept_apart_and_who_is_held_is_not() {
-    let mut looped = heard(port(Former::Lan), &[Sort::Own], None);
-    assert_eq!(place(&mut looped, by_person(Former::Lan)), Place::Apart);
+    let mut looped = heard(port(Use::Lan), &[Sort::Own], None);
+    assert_eq!(place(&mut looped, by_person(Use::Lan)), Place::Apart);
     looped.facts(Port {
         administrator: true,
-        ..port(Former::Lan)
+        ..port(Use::Lan)
     });
-    assert_eq!(
-        place(&mut looped, by_person(Former::Lan)),
-        Place::Stays(None)
-    );
+    assert_eq!(place(&mut looped, by_person(Use::Lan)), Place::Stays(None));
     for (role, to) in [
-        (Role::Uplink, Former::Uplink),
-        (Role::Mesh, Former::Mesh),
-        (Role::Client, Former::Lan),
-        (Role::Switch, Former::Lan),
-        (Role::Border, Former::None),
+        (Role::Uplink, Use::Uplink),
+        (Role::Mesh, Use::Mesh),
+        (Role::Client, Use::Lan),
+        (Role::Switch, Use::Lan),
+        (Role::Border, Use::None),
     ] {
-        for now in [Former::None, Former::Lan, Former::Uplink, Former::Mesh] {
+        for now in [Use::None, Use::Lan, Use::Uplink, Use::Mesh] {
             let held = Port {
                 held: Some(role),
                 ..port(now)
@@ -155,7 +149,7 @@ fn a_loop_is_kept_apart_and_who_is_held_is_not() {
             assert_eq!(place(&mut cable, by_person(now)), expected);
         }
     }
-    let mut silent = Cable::new(port(Former::None));
+    let mut silent = Cable::new(port(Use::None));
     silent.link(true, 0);
     let decision = silent.decision(500);
     assert_eq!(
@@ -166,7 +160,7 @@ fn a_loop_is_kept_apart_and_who_is_held_is_not() {
 
 #[test]
 fn an_offer_in_a_vlan_says_so() {
-    let mut cable = Cable::new(port(Former::None));
+    let mut cable = Cable::new(port(Use::None));
     cable.link(true, 0);
     let mut noted = Noted::default();
     frame(&mut noted, Sort::DhcpServer, mac(7), 100, Some(7));
@@ -182,9 +176,9 @@ fn an_offer_in_a_vlan_says_so() {
 #[test]
 fn who_looks_around_is_no_client() {
     let asks = [Sort::Padi, Sort::DhcpClient, Sort::RouterSolicitation];
-    let mut node = heard(port(Former::None), &asks, Some(Internet::None));
+    let mut node = heard(port(Use::None), &asks, Some(Internet::None));
     assert_eq!(node.decision(20_000).role, Role::Unknown);
     assert_eq!(place(&mut node, Around::default()), Place::Stays(None));
-    let mut lan = heard(port(Former::Lan), &asks, Some(Internet::None));
+    let mut lan = heard(port(Use::Lan), &asks, Some(Internet::None));
     assert_eq!(lan.decision(20_000).role, Role::Client);
 }

@@ -4,7 +4,7 @@ use detect::Internet;
 use proptest::prelude::*;
 
 use super::{frame, hello, lldp, look, mac};
-use crate::{Cable, Former, Hello, Noted, Port, Proof, Role, Sort};
+use crate::{Cable, Hello, Noted, Port, Proof, Role, Sort, Use};
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -43,10 +43,10 @@ fn event() -> impl Strategy<Value = (Event, u64)> {
 
 fn a_port() -> impl Strategy<Value = Port> {
     let former = prop_oneof![
-        Just(Former::Lan),
-        Just(Former::Uplink),
-        Just(Former::Mesh),
-        Just(Former::None),
+        Just(Use::Lan),
+        Just(Use::Uplink),
+        Just(Use::Mesh),
+        Just(Use::None),
     ];
     let role = proptest::sample::select(&Role::ALL[..]);
     let held = prop_oneof![4 => Just(None), 1 => role.prop_map(Some)];
@@ -121,7 +121,7 @@ proptest! {
             }
             prop_assert!(said.role != Role::Mesh || proven);
             let taken = matches!(said.role, Role::Uplink | Role::Border);
-            prop_assert!(!taken || port.former != Former::Lan, "{}", said.why);
+            prop_assert!(!taken || port.former != Use::Lan, "{}", said.why);
             let loops = own.is_some_and(|at| now - at < 30_000);
             prop_assert!(said.role != Role::Loop || loops);
             let flaps = said.why.starts_with("The cable comes");
@@ -129,7 +129,7 @@ proptest! {
             prop_assert!(said.decided.is_some() || matches!(said.role, Role::Unknown));
             prop_assert!(up || said.decided.is_none());
             let pppoe = said.why.contains("PPPoE");
-            let doubted = port.own_dhcp && port.former != Former::Uplink && !pppoe;
+            let doubted = port.own_dhcp && port.former != Use::Uplink && !pppoe;
             prop_assert!(said.role != Role::Uplink || !doubted, "{}", said.why);
         }
     }

@@ -3,11 +3,11 @@
 use detect::Internet;
 
 use super::{Scene, frame, hello, look, port};
-use crate::{Cable, Former, Hello, Port, Proof, Role, Sort};
+use crate::{Cable, Hello, Port, Proof, Role, Sort, Use};
 
 #[test]
 fn a_sure_sign_settles_for_half_a_second() {
-    let mut scene = Scene::new(Former::Uplink).passes(200).hear(Sort::Pado, 1);
+    let mut scene = Scene::new(Use::Uplink).passes(200).hear(Sort::Pado, 1);
     assert_eq!(scene.says().decided, None);
     scene = scene.passes(400);
     assert_eq!((scene.role(), scene.says().decided), (Role::Unknown, None));
@@ -17,35 +17,35 @@ fn a_sure_sign_settles_for_half_a_second() {
         (Role::Uplink, Some(700))
     );
     // Asked late, the time is the same.
-    let mut late = Scene::new(Former::Uplink).passes(200).hear(Sort::Pado, 1);
+    let mut late = Scene::new(Use::Uplink).passes(200).hear(Sort::Pado, 1);
     late.now += 60_000;
     assert_eq!(late.says().decided, Some(700));
 }
 
 #[test]
 fn contrary_signs_that_come_together_are_weighed_together() {
-    let scene = Scene::new(Former::None).hear(Sort::Pado, 1).passes(400);
+    let scene = Scene::new(Use::None).hear(Sort::Pado, 1).passes(400);
     let mut scene = scene.hear(Sort::Batman, 2).passes(200);
     assert_eq!(scene.role(), Role::Border);
 }
 
 #[test]
 fn a_weak_sign_takes_three_seconds_and_silence_ten() {
-    let mut scene = Scene::new(Former::Lan).hear(Sort::Arp, 1).passes(2900);
+    let mut scene = Scene::new(Use::Lan).hear(Sort::Arp, 1).passes(2900);
     assert_eq!(scene.says().decided, None);
     scene = scene.passes(100);
     assert_eq!(
         (scene.role(), scene.says().decided),
         (Role::Client, Some(3000))
     );
-    let mut scene = Scene::new(Former::Lan).passes(9900);
+    let mut scene = Scene::new(Use::Lan).passes(9900);
     assert_eq!(scene.says().decided, None);
     scene = scene.passes(100);
     assert_eq!(
         (scene.role(), scene.says().decided),
         (Role::Unknown, Some(10_000))
     );
-    let mut scene = Scene::new(Former::Lan).looks(Internet::None, false);
+    let mut scene = Scene::new(Use::Lan).looks(Internet::None, false);
     assert_eq!(
         (scene.role(), scene.says().decided),
         (Role::Unknown, Some(4000))
@@ -54,7 +54,7 @@ fn a_weak_sign_takes_three_seconds_and_silence_ten() {
 
 #[test]
 fn a_look_is_asked_for_once() {
-    let mut scene = Scene::new(Former::Lan).passes(1900);
+    let mut scene = Scene::new(Use::Lan).passes(1900);
     assert!(!scene.cable.wants_look(scene.now));
     scene = scene.passes(100);
     assert!(scene.cable.wants_look(scene.now));
@@ -70,16 +70,16 @@ fn a_look_is_asked_for_once() {
 
 #[test]
 fn no_look_where_it_is_known() {
-    let at = || Scene::new(Former::Lan);
+    let at = || Scene::new(Use::Lan);
     let held = Port {
         held: Some(Role::Switch),
-        ..port(Former::Lan)
+        ..port(Use::Lan)
     };
     let known = [
         Scene::of(held),
         at().loops(),
         at().greets(true),
-        Scene::new(Former::None).hear(Sort::Pado, 1),
+        Scene::new(Use::None).hear(Sort::Pado, 1),
         at().hear(Sort::DhcpClient, 1),
         at().hear(Sort::Bpdu, 1),
     ];
@@ -88,13 +88,13 @@ fn no_look_where_it_is_known() {
         assert!(!scene.cable.wants_look(scene.now), "{}", scene.says().why);
     }
     // Behind a switch at a new port anything may be.
-    let mut scene = Scene::new(Former::None).hear(Sort::Bpdu, 1).passes(2000);
+    let mut scene = Scene::new(Use::None).hear(Sort::Bpdu, 1).passes(2000);
     assert!(scene.cable.wants_look(scene.now));
 }
 
 #[test]
 fn a_decision_stays_until_another_held() {
-    let mut scene = Scene::new(Former::None).hear(Sort::Arp, 1).passes(4000);
+    let mut scene = Scene::new(Use::None).hear(Sort::Arp, 1).passes(4000);
     assert_eq!(scene.role(), Role::Client);
     scene = scene.hear(Sort::DhcpServer, 2).passes(1900);
     assert_eq!(scene.role(), Role::Client);
@@ -104,13 +104,13 @@ fn a_decision_stays_until_another_held() {
         (Role::Uplink, Some(6000))
     );
     // Asks now and then: not enough to say that it is none.
-    let mut scene = Scene::new(Former::Uplink)
+    let mut scene = Scene::new(Use::Uplink)
         .hear(Sort::DhcpServer, 2)
         .passes(4000);
     scene = scene.hear(Sort::DhcpClient, 2).passes(10_000);
     assert_eq!(scene.role(), Role::Uplink);
     // A little more is not enough: 75 for a server, 70 for a station that says that it is one.
-    let mut scene = Scene::new(Former::None).announced("x", 128).passes(2000);
+    let mut scene = Scene::new(Use::None).announced("x", 128).passes(2000);
     assert!(scene.cable.wants_look(scene.now));
     scene = scene.passes(7000);
     let former = scene.says();
@@ -122,9 +122,7 @@ fn a_decision_stays_until_another_held() {
 
 #[test]
 fn a_loop_is_at_once_and_lasts() {
-    let mut scene = Scene::new(Former::Lan)
-        .hear(Sort::DhcpClient, 1)
-        .passes(4000);
+    let mut scene = Scene::new(Use::Lan).hear(Sort::DhcpClient, 1).passes(4000);
     scene = scene.loops();
     assert_eq!(scene.role(), Role::Loop);
     let few = scene.says().confidence;
@@ -134,12 +132,12 @@ fn a_loop_is_at_once_and_lasts() {
     assert_eq!(scene.role(), Role::Loop);
     scene = scene.passes(100);
     assert_eq!(scene.role(), Role::Client);
-    assert_eq!(Scene::new(Former::Lan).loops().role(), Role::Loop);
+    assert_eq!(Scene::new(Use::Lan).loops().role(), Role::Loop);
 }
 
 #[test]
 fn what_was_heard_goes_with_the_link() {
-    let mut scene = Scene::new(Former::Lan).greets(true).passes(1000);
+    let mut scene = Scene::new(Use::Lan).greets(true).passes(1000);
     assert_eq!(scene.role(), Role::Mesh);
     scene.cable.link(false, scene.now);
     let said = scene.says();
@@ -152,7 +150,7 @@ fn what_was_heard_goes_with_the_link() {
 
 #[test]
 fn a_cable_that_comes_and_goes_is_unknown_until_it_held() {
-    let mut cable = Cable::new(port(Former::None));
+    let mut cable = Cable::new(port(Use::None));
     for time in 0..6 {
         cable.link(true, time * 2000);
         cable.link(false, time * 2000 + 1000);
@@ -171,7 +169,7 @@ fn a_cable_that_comes_and_goes_is_unknown_until_it_held() {
     scene = scene.passes(700);
     assert_eq!(scene.role(), Role::Uplink);
     // Where nothing was heard by then, it is asked, as at any link.
-    let mut cable = Cable::new(port(Former::None));
+    let mut cable = Cable::new(port(Use::None));
     for time in 0..7 {
         cable.link(false, time * 1000);
         cable.link(true, time * 1000 + 500);
@@ -179,7 +177,7 @@ fn a_cable_that_comes_and_goes_is_unknown_until_it_held() {
     assert_eq!(cable.decision(17_000).decided, None);
     assert!(!cable.wants_look(18_000) && cable.wants_look(18_600));
     // Six are allowed.
-    let mut cable = Cable::new(port(Former::Lan));
+    let mut cable = Cable::new(port(Use::Lan));
     for time in 0..6 {
         cable.link(false, time * 2000);
         cable.link(true, time * 2000 + 1000);
@@ -197,7 +195,7 @@ fn a_proof_that_may_come_is_waited_for_and_counts_at_once() {
         scene.cable.hello(&hello, scene.now);
     };
     // batman-adv is there before the proof is, as at every node of a mesh.
-    let mut scene = Scene::new(Former::None);
+    let mut scene = Scene::new(Use::None);
     awaited(&mut scene, Proof::Awaited);
     scene = scene.hear(Sort::Batman, 1).passes(2000);
     assert_eq!(scene.says().decided, None, "{:#?}", scene.says());
@@ -207,7 +205,7 @@ fn a_proof_that_may_come_is_waited_for_and_counts_at_once() {
     scene = scene.passes(600);
     assert_eq!(scene.role(), Role::Mesh);
     // After a decision, too.
-    let mut scene = Scene::new(Former::None);
+    let mut scene = Scene::new(Use::None);
     awaited(&mut scene, Proof::Awaited);
     scene = scene.hear(Sort::Batman, 1).passes(8000);
     assert_eq!(
@@ -221,7 +219,7 @@ fn a_proof_that_may_come_is_waited_for_and_counts_at_once() {
 
 #[test]
 fn who_was_asked_is_given_time_to_answer() {
-    let mut scene = Scene::new(Former::None);
+    let mut scene = Scene::new(Use::None);
     scene = scene.hear(Sort::RouterSolicitation, 1).passes(2000);
     assert!(scene.cable.wants_look(scene.now));
     scene = scene.passes(4000);
@@ -229,7 +227,7 @@ fn who_was_asked_is_given_time_to_answer() {
     scene.cable.looked(&look(Internet::Dhcp, true), scene.now);
     assert_eq!(scene.role(), Role::Uplink);
     // One that failed says nothing.
-    let mut scene = Scene::new(Former::None);
+    let mut scene = Scene::new(Use::None);
     scene = scene.hear(Sort::RouterSolicitation, 1).passes(2000);
     assert!(scene.cable.wants_look(scene.now));
     scene = scene.passes(6100);
@@ -238,7 +236,7 @@ fn who_was_asked_is_given_time_to_answer() {
 
 #[test]
 fn sentences_begin_as_they_should() {
-    let mut scene = Scene::new(Former::None);
+    let mut scene = Scene::new(Use::None);
     frame(
         &mut scene.noted,
         Sort::RouterSolicitation,

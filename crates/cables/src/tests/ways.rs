@@ -3,9 +3,9 @@
 use detect::{Details, Internet, Suggestion};
 
 use super::{Scene, look};
-use crate::{Former, Role, Sort};
+use crate::{Role, Sort, Use};
 
-const NEW: Former = Former::None;
+const NEW: Use = Use::None;
 
 /// A look that heard routers of IPv6, of which none is a default router.
 fn no_default_router() -> Suggestion {
@@ -110,7 +110,7 @@ fn what_says_itself_what_it_is_does_so_in_three_seconds_and_an_answer_changes_it
     scene.cable.looked(&look(Internet::Dhcp, true), scene.now);
     assert_eq!(scene.role(), Role::Uplink);
     // Behind a switch at the uplink there is one, so that its answer is waited for.
-    let mut scene = switch(Former::Uplink);
+    let mut scene = switch(Use::Uplink);
     assert!(scene.cable.wants_look(scene.now));
     scene = scene.passes(4000);
     assert_eq!(scene.says().decided, None);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use ::cables::{Former, Role};
+use ::cables::{Role, Use};
 use answers::{CableEvent, CableEvents};
 
 use super::mover::Told;
@@ -50,7 +50,7 @@ impl Events {
     }
 
     /// A port was moved, or not.
-    pub fn moved(&mut self, device: &str, to: Former, told: &Told, text: &str) {
+    pub fn moved(&mut self, device: &str, to: Use, told: &Told, text: &str) {
         let kind = match told {
             Told::Made => "moved",
             Told::Kept => "kept",
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!((all.last, all.events.len()), (KEPT as u64 + 3, KEPT));
         assert_eq!(all.events[0].number, 4);
         events.role("eth1", Role::Uplink, "PPPoE is offered.");
-        events.moved("eth1", Former::Uplink, &Told::Made, "It is made the uplink");
+        events.moved("eth1", Use::Uplink, &Told::Made, "It is made the uplink");
         let two = events.after(all.last).events;
         let kinds: Vec<_> = two.iter().map(|it| (&*it.kind, &*it.value)).collect();
         assert_eq!(kinds, [("role", "uplink"), ("moved", "uplink")]);

@@ -9,6 +9,7 @@ mod greeting;
 mod look;
 pub mod metrics;
 mod mover;
+mod moving;
 mod ports;
 mod prober;
 mod show;

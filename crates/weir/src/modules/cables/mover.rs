@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
 
-use ::cables::{Former, Offer};
+use ::cables::{Offer, Use};
 use answers::{
     SetupConfirm, SetupDone, SetupPortUplink, SetupPortWish, SetupPorts, SetupPortsWish,
     SetupUplinkKind, SetupUse,
@@ -24,7 +24,7 @@ const FRESH: u64 = 30_000;
 /// What a port is used for, by the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
-    pub now: Former,
+    pub now: Use,
     /// By an earlier decision, and no person's.
     pub by_itself: bool,
 }
@@ -33,7 +33,7 @@ pub struct Used {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     pub device: String,
-    pub to: Former,
+    pub to: Use,
     /// Of the mesh: the number of the VXLAN that it goes through.
     pub vxlan: Option<u32>,
     pub offer: Option<Offer>,
@@ -216,7 +216,7 @@ fn wish(wanted: &Move) -> SetupPortsWish {
     let Move {
         device, to, vxlan, ..
     } = wanted;
-    let offer = wanted.offer.filter(|_| *to == Former::Uplink);
+    let offer = wanted.offer.filter(|_| *to == Use::Uplink);
     let uplink = offer.map(|offer| SetupPortUplink {
         kind: match offer.pppoe {
             true => SetupUplinkKind::Pppoe,
@@ -225,10 +225,10 @@ fn wish(wanted: &Move) -> SetupPortsWish {
         vlan: offer.vlan,
     });
     let what = match to {
-        Former::Lan => "is of the LAN",
-        Former::Uplink => "is the uplink",
-        Former::Mesh => "is of the mesh",
-        Former::None => "is used for nothing",
+        Use::Lan => "is of the LAN",
+        Use::Uplink => "is the uplink",
+        Use::Mesh => "is of the mesh",
+        Use::None => "is used for nothing",
     };
     SetupPortsWish {
         ports: vec![SetupPortWish {
@@ -245,10 +245,10 @@ fn wish(wanted: &Move) -> SetupPortsWish {
 fn uses(ports: SetupPorts) -> BTreeMap<String, Used> {
     let one = |port: answers::SetupPortUse| {
         let now = match port.used {
-            SetupUse::Lan => Former::Lan,
-            SetupUse::Uplink => Former::Uplink,
-            SetupUse::Mesh => Former::Mesh,
-            SetupUse::None => Former::None,
+            SetupUse::Lan => Use::Lan,
+            SetupUse::Uplink => Use::Uplink,
+            SetupUse::Mesh => Use::Mesh,
+            SetupUse::None => Use::None,
         };
         let by_itself = port.by_weir;
         (port.device, Used { now, by_itself })
@@ -256,12 +256,12 @@ fn uses(ports: SetupPorts) -> BTreeMap<String, Used> {
     ports.ports.into_iter().map(one).collect()
 }
 
-fn used(to: Former) -> SetupUse {
+fn used(to: Use) -> SetupUse {
     match to {
-        Former::Lan => SetupUse::Lan,
-        Former::Uplink => SetupUse::Uplink,
-        Former::Mesh => SetupUse::Mesh,
-        Former::None => SetupUse::None,
+        Use::Lan => SetupUse::Lan,
+        Use::Uplink => SetupUse::Uplink,
+        Use::Mesh => SetupUse::Mesh,
+        Use::None => SetupUse::None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use ::cables::{Former, Port};
+use ::cables::{Port, Use};
 use kernel::{Link, facts};
 
 /// Ethernet (ARPHRD_ETHER, include/uapi/linux/if_arp.h).
@@ -79,7 +79,7 @@ impl Doings {
     pub fn are<'a>(
         &self,
         device: &str,
-        to: Former,
+        to: Use,
         links: impl Iterator<Item = &'a Link> + Clone,
     ) -> bool {
         let upon = upon(device);
@@ -99,12 +99,12 @@ impl Doings {
         };
         let leads_out = |device: &str| self.leads_out.contains(device);
         match to {
-            Former::Lan => lan,
-            Former::Mesh => mesh,
-            Former::Uplink => {
+            Use::Lan => lan,
+            Use::Mesh => mesh,
+            Use::Uplink => {
                 leads_out(device) || upon.iter().any(|upper| leads_out(upper)) || dialled()
             }
-            Former::None => !lan && !mesh && !leads_out(device),
+            Use::None => !lan && !mesh && !leads_out(device),
         }
     }
 
@@ -113,16 +113,16 @@ impl Doings {
         let master = link.master;
         let master = links.into_iter().find(|other| Some(other.index) == master);
         let former = match master.map(|master| &*master.kind) {
-            Some("bridge") => Former::Lan,
-            Some("batadv") => Former::Mesh,
-            _ if self.leads_out.contains(&link.name) => Former::Uplink,
-            _ => Former::None,
+            Some("bridge") => Use::Lan,
+            Some("batadv") => Use::Mesh,
+            _ if self.leads_out.contains(&link.name) => Use::Uplink,
+            _ => Use::None,
         };
         Port {
             device: link.name.clone(),
             former,
             administrator: false,
-            own_dhcp: self.serves && former == Former::Lan,
+            own_dhcp: self.serves && former == Use::Lan,
             held: None,
         }
     }
@@ -139,12 +139,12 @@ fn upon(device: &str) -> BTreeSet<String> {
 }
 
 /// The word for what a port is used for.
-pub fn word(former: Former) -> &'static str {
+pub fn word(former: Use) -> &'static str {
     match former {
-        Former::Lan => "lan",
-        Former::Uplink => "uplink",
-        Former::Mesh => "mesh",
-        Former::None => "none",
+        Use::Lan => "lan",
+        Use::Uplink => "uplink",
+        Use::Mesh => "mesh",
+        Use::None => "none",
     }
 }
 

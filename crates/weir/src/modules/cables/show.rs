@@ -1,6 +1,6 @@
 //! What is known of the ports, as it is answered.
 
-use ::cables::{Decision, Former, Role};
+use ::cables::{Decision, Role, Use};
 use answers::{Cable, CableEvidence};
 
 use super::ports::word;
@@ -32,7 +32,7 @@ fn no_device(name: &str) -> Cable {
         held_by: None,
         shut: false,
         moving: None,
-        now: word(Former::None).to_owned(),
+        now: word(Use::None).to_owned(),
         why: format!("There is no device called {name}."),
         would_change: "A device of this name, or another one under `ports` of [cables], would \
                        change it."

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use ::cables::{Decision, Former, Port, Role};
+use ::cables::{Decision, Port, Role, Use};
 use datapath::cable::Cables;
 use kernel::{Link, Neighbour};
 use tracing::{info, warn};
@@ -135,7 +135,7 @@ impl Watch {
             shut |= !was && port.is_shut();
             // What frees a port comes first.
             if let Some(wants) = wants
-                && wanted.as_ref().is_none_or(|it| it.to == Former::Uplink)
+                && wanted.as_ref().is_none_or(|it| it.to == Use::Uplink)
             {
                 wanted = Some(wants);
             }
@@ -160,7 +160,7 @@ impl Watch {
         let mover = self.mover.as_ref()?;
         let is_uplink = |link: &&Link| {
             let used = mover.used(&link.name);
-            link.up && used.is_some_and(|used| used.now == Former::Uplink)
+            link.up && used.is_some_and(|used| used.now == Use::Uplink)
         };
         links.find(is_uplink).map(|link| link.name.clone())
     }
@@ -317,7 +317,7 @@ impl Watch {
         // Weir may have been started anew: what is used already is not cut off.
         let known = self.mover.as_ref().and_then(|mover| mover.used(&link.name));
         let shut = match link.up {
-            true => known.is_some_and(|known| known.now == Former::None),
+            true => known.is_some_and(|known| known.now == Use::None),
             false => self.mover.is_some(),
         };
         self.turn(link, shut);
@@ -390,11 +390,11 @@ fn cut(ports: &mut BTreeMap<u32, Watched>, now: u64) -> Option<u32> {
     looped.max().map(|(_, index)| index)
 }
 
-fn in_words(to: Former) -> &'static str {
+fn in_words(to: Use) -> &'static str {
     match to {
-        Former::Lan => "in the LAN",
-        Former::Uplink => "as the uplink",
-        Former::Mesh => "in the mesh",
-        Former::None => "out of everything",
+        Use::Lan => "in the LAN",
+        Use::Uplink => "as the uplink",
+        Use::Mesh => "in the mesh",
+        Use::None => "out of everything",
     }
 }

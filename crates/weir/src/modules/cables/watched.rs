@@ -1,12 +1,13 @@
 //! A port that is looked at: what was noted goes into the core, and what that wants is done.
 
-use ::cables::{Around, Cable, Decision, Former, Heard, Noted, Place, Port, Role, Sort};
+use ::cables::{Around, Cable, Decision, Heard, Noted, Place, Port, Role, Sort, Use};
 use datapath::cable::{self, Cables, Gate, Record};
 use kernel::{Link, Mac, facts};
 
 use super::greeting::{Greeter, Keys};
 use super::look::Looking;
 use super::mover::{Move, Told, Used};
+use super::moving::Moved;
 
 /// So long all frames are noted after a decision, in milliseconds: what speaks against it comes late.
 /// From then on those to groups are.
@@ -28,21 +29,6 @@ pub struct Means<'a> {
     /// Servers of others are kept out of the LAN.
     pub guards: bool,
     pub now: u64,
-}
-
-/// What became of where it goes, with this link.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-enum Moved {
-    #[default]
-    Not,
-    /// It is under way.
-    Made(Former),
-    /// It works. Whoever takes it back then is not contradicted.
-    Kept(Former),
-    /// It is not tried again.
-    Refused(Former, String),
-    /// It is.
-    Later(String),
 }
 
 /// A port.
@@ -109,7 +95,7 @@ impl Watched {
     }
 
     /// What it is used for.
-    pub fn used(&self) -> Former {
+    pub fn used(&self) -> Use {
         self.used.now
     }
 
@@ -132,29 +118,7 @@ impl Watched {
 
     /// What became of where it goes, in a sentence, and whether somebody should see to it.
     pub fn moving(&self) -> Option<(String, bool)> {
-        let as_what = |to: &Former| match to {
-            Former::Lan => "of the LAN",
-            Former::Uplink => "the uplink",
-            Former::Mesh => "of the mesh",
-            Former::None => "used for nothing",
-        };
-        match &self.moved {
-            Moved::Made(to) => {
-                let text = format!("It is made {}, and kept so once that works", as_what(to));
-                Some((text, false))
-            }
-            Moved::Refused(to, why) => {
-                Some((format!("It cannot be made {}: {why}", as_what(to)), true))
-            }
-            Moved::Later(why) => Some((format!("It cannot be moved yet: {why}"), true)),
-            Moved::Not | Moved::Kept(_) => {
-                let text = self.stays.map(|why| {
-                    let rest = why.strip_prefix("it").unwrap_or(why);
-                    format!("It{rest}")
-                });
-                text.map(|text| (text, false))
-            }
-        }
+        self.moved.said(self.stays)
     }
 
     /// What somebody chose.
@@ -171,10 +135,10 @@ impl Watched {
     /// nothing until it is known that people of the LAN are there again: any cable may have come.
     pub fn learn(&mut self, mut facts: Port, used: Used) {
         self.used = used;
-        if used.by_itself && used.now == Former::Lan && !self.of_lan {
-            facts.former = Former::None;
+        if used.by_itself && used.now == Use::Lan && !self.of_lan {
+            facts.former = Use::None;
         }
-        facts.own_dhcp &= facts.former == Former::Lan;
+        facts.own_dhcp &= facts.former == Use::Lan;
         if facts != self.facts {
             self.cable.facts(facts.clone());
             self.facts = facts;
@@ -322,19 +286,18 @@ impl Watched {
             Place::Goes(_) => self.waits && self.moved == Moved::Not,
         };
         let to = match (place, &self.moved) {
-            (Place::Goes(to), Moved::Refused(tried, _) | Moved::Kept(tried)) if to == *tried => {
-                return None;
-            }
+            (Place::Goes(to), moved) if moved.is_over(to) => return None,
             (Place::Goes(to), _) => to,
             // Others came to the wire, so that the mesh has to be in a VXLAN.
-            (Place::Stays(_), Moved::Not | Moved::Made(_) | Moved::Kept(_) | Moved::Later(_))
-                if self.used.now == Former::Mesh
+            (Place::Stays(_), moved)
+                if !moved.is_refused()
+                    && self.used.now == Use::Mesh
                     && self.used.by_itself
                     && decision.role == Role::Mesh
                     && decision.vxlan.is_some()
                     && decision.vxlan != self.vxlan =>
             {
-                Former::Mesh
+                Use::Mesh
             }
             _ => return None,
         };
@@ -348,27 +311,17 @@ impl Watched {
 
     /// What became of a move.
     pub fn told(&mut self, wanted: &Move, told: &Told) {
-        let to = wanted.to;
         if matches!(told, Told::Made | Told::Kept) {
             self.vxlan = wanted.vxlan;
         }
-        self.moved = match told {
-            Told::Made => Moved::Made(to),
-            Told::Kept => Moved::Kept(to),
-            Told::Refused(why) => Moved::Refused(to, why.clone()),
-            Told::Later(why) => Moved::Later(why.clone()),
-            Told::TakenBack => {
-                let why = "it did not work within a minute, so that its former use is back";
-                Moved::Refused(to, why.to_owned())
-            }
-        };
+        self.moved = Moved::by(wanted.to, told);
     }
 
     fn open_or_shut(&mut self, index: u32, means: &mut Means<'_>) {
         let listens = self
             .decided
             .is_none_or(|decided| means.now.saturating_sub(decided) < AFTERWARDS);
-        let guarded = means.guards && self.used.now == Former::Lan;
+        let guarded = means.guards && self.used.now == Use::Lan;
         let gate = match (self.waits, guarded, listens) {
             (true, _, _) => Gate::Shut,
             (false, true, _) => Gate::Guard,

@@ -108,7 +108,7 @@ fn routes() -> Routes {
 fn to_uplink(device: &str) -> Move {
     Move {
         device: device.into(),
-        to: Former::Uplink,
+        to: Use::Uplink,
         vxlan: None,
         offer: Some(Offer {
             pppoe: false,
@@ -148,7 +148,7 @@ fn what_works_is_kept() {
         thread::sleep(Duration::from_millis(1));
     }
     let after = Used {
-        now: Former::Uplink,
+        now: Use::Uplink,
         by_itself: true,
     };
     assert_eq!(mover.used("eth1"), Some(after));
