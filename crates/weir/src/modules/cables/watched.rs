@@ -270,6 +270,8 @@ impl Watched {
             other_uplink,
         };
         self.stays = None;
+        // What is there now is none of the LAN, whatever comes of it.
+        let leaves_lan = self.used.by_itself && self.used.now == Use::Lan;
         let place = match self.cable.place(decision, around, now) {
             Place::Apart if cut_elsewhere => {
                 Place::Stays(Some("it stays open, as the loop is cut at another port"))
@@ -283,10 +285,15 @@ impl Watched {
                 self.stays = why;
                 false
             }
-            Place::Goes(_) => self.waits && self.moved == Moved::Not,
+            Place::Goes(_) => self.waits && (self.moved == Moved::Not || leaves_lan),
         };
         let to = match (place, &self.moved) {
-            (Place::Goes(to), moved) if moved.is_over(to) => return None,
+            (Place::Goes(to), moved) if moved.is_over(to) => {
+                match leaves_lan && moved.is_refused() && to != Use::None {
+                    true => Use::None,
+                    false => return None,
+                }
+            }
             (Place::Goes(to), _) => to,
             // Others came to the wire, so that the mesh has to be in a VXLAN.
             (Place::Stays(_), moved)
