@@ -32,8 +32,8 @@ mod uplinks;
 
 use lab::Error;
 
-use plug::{Plug, Used, is};
-use scene::{LINE, ROUTER, Scene, WAN};
+use plug::{DESK, Plug, Used, is};
+use scene::{LINE, ROUTER, Scene, UP, WAN};
 
 const ISP: [&str; 1] = ["192.0.2.1/24"];
 
@@ -88,6 +88,34 @@ fn the_port_that_the_administrator_comes_by_stays_a_clients() -> Result<(), Erro
         "what was found is told: {cable:#?}"
     );
     Ok(())
+}
+
+/// Somebody in the LAN asks for an address: a server of others at the port is named, and not heard.
+/// Without weir it is.
+#[test]
+fn a_server_of_others_is_kept_out_of_the_lan_where_that_is_asked() -> Result<(), Error> {
+    let mut scene = Scene::new()?;
+    scene.peer("stray", &ISP)?;
+    scene.dhcp("stray", &[])?;
+    let mut plug = Plug::of(scene, Used::Guarded)?;
+    is(&plug.plugged()?, "client");
+    let desk = plug.scene.lab.node(DESK)?;
+    let asks = || {
+        desk.run(&format!(
+            "busybox udhcpc -i {UP} -n -q -f -t 3 -T 1 -s /bin/true"
+        ))
+    };
+    for _ in 0..2 {
+        let leased = asks();
+        assert!(leased.is_err(), "{leased:?}");
+    }
+    let stray = lab::topology::text(lab::topology::mac("stray", UP));
+    let told = |notice: &String| notice.contains(&stray);
+    plug.wait("the server to be told", |cable| {
+        cable.notices.iter().any(told)
+    })?;
+    plug.end()?;
+    asks().map(drop)
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub enum Used {
     Serves,
     /// The same, somebody else is in the LAN, and nothing is to pass before the decision.
     Apart,
+    /// It is one of a LAN in which somebody is, without a server, and others' are kept out.
+    Guarded,
 }
 
 /// The port, the cable, and who is at its other end.
@@ -60,7 +62,7 @@ impl Plug {
     pub fn of(mut scene: Scene, used: Used) -> Result<Self, Error> {
         let line = scene.lab.node(LINE)?;
         line.ip(&links(&scene, "down"))?;
-        if used == Used::Apart {
+        if matches!(used, Used::Apart | Used::Guarded) {
             scene.lab.host(DESK)?;
             let ends = ((ROUTER, LAN1), (DESK, UP));
             scene.lab.wire(ends.0, ends.1, Offloads::Plain)?;
@@ -83,9 +85,12 @@ impl Plug {
         std::fs::write(choices.join("mesh"), SECRET).map_err(Error::system("write a secret"))?;
         let mode = match used {
             Used::Apart => "auto",
-            Used::Not | Used::Lan | Used::Serves => "suggest",
+            Used::Not | Used::Lan | Used::Serves | Used::Guarded => "suggest",
         };
-        let config = config(mode, &[WAN, LAN2], &choices);
+        let mut config = config(mode, &[WAN, LAN2], &choices);
+        if used == Used::Guarded {
+            config += "servers = \"shut\"\n";
+        }
         let weir = Weir::start(router, &config, &[])?;
         let mut plug = Self {
             weir,
