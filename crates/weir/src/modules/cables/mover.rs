@@ -33,6 +33,8 @@ pub struct Used {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
     pub device: String,
+    /// When the link came that it is for: another cable is another matter.
+    pub since: u64,
     pub to: Use,
     /// Of the mesh: the number of the VXLAN that it goes through.
     pub vxlan: Option<u32>,

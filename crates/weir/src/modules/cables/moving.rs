@@ -69,3 +69,14 @@ impl Moved {
         }
     }
 }
+
+/// What is said once of a move that works.
+pub fn kept(to: Use) -> String {
+    let so = match to {
+        Use::Lan => "in the LAN",
+        Use::Uplink => "as the uplink",
+        Use::Mesh => "in the mesh",
+        Use::None => "out of everything",
+    };
+    format!("It is kept {so}")
+}

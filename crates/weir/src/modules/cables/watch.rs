@@ -13,6 +13,7 @@ use super::administrator::Administrator;
 use super::events::Events;
 use super::greeting::Keys;
 use super::mover::{Move, Mover, Told, Used};
+use super::moving::kept;
 use super::ports::{Doings, is_socket};
 use super::prober::{Prober, probe};
 use super::watched::{Means, Watched, now};
@@ -178,13 +179,15 @@ impl Watch {
             return;
         };
         let mut ports = self.ports.values_mut();
-        let Some(port) = ports.find(|port| port.device == wanted.device) else {
+        let is_it =
+            |port: &&mut Watched| port.device == wanted.device && port.since == wanted.since;
+        let Some(port) = ports.find(is_it) else {
             return;
         };
         let again = matches!(told, Told::Later(_)) && port.moving().is_some();
         port.told(&wanted, &told);
         let text = match (&told, port.moving()) {
-            (Told::Kept, _) => format!("It is kept {}", in_words(wanted.to)),
+            (Told::Kept, _) => kept(wanted.to),
             (_, Some((text, _))) => text,
             (_, None) => return,
         };
@@ -388,13 +391,4 @@ fn cut(ports: &mut BTreeMap<u32, Watched>, now: u64) -> Option<u32> {
         Some((port.since, *index))
     });
     looped.max().map(|(_, index)| index)
-}
-
-fn in_words(to: Use) -> &'static str {
-    match to {
-        Use::Lan => "in the LAN",
-        Use::Uplink => "as the uplink",
-        Use::Mesh => "in the mesh",
-        Use::None => "out of everything",
-    }
 }

@@ -310,6 +310,7 @@ impl Watched {
         };
         Some(Move {
             device: self.device.clone(),
+            since: self.since,
             to,
             vxlan: decision.vxlan,
             offer: self.cable.offer(),

@@ -108,6 +108,7 @@ fn routes() -> Routes {
 fn to_uplink(device: &str) -> Move {
     Move {
         device: device.into(),
+        since: 0,
         to: Use::Uplink,
         vxlan: None,
         offer: Some(Offer {
