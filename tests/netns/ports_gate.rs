@@ -42,15 +42,16 @@ fn a_loop_ends_what_is_forwarded(hook: &str) -> Result<(), Error> {
     let mut back = [[0xff; 6], own].concat();
     back.extend([0x99, 0x99]);
     back.resize(60, 0);
-    for _ in 0..3 {
-        outside.send(&back)?;
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let mut last = Vec::new();
     wait_until("the port is shut", LIMIT, || {
+        // Before weir looks at the port nobody hears them.
+        outside.send(&back)?;
         let told = weir.client()?.cables();
         let told = told.map_err(|error| Error::Unexpected(error.to_string()))?;
-        Ok(told.cables.iter().any(|it| it.role == "loop" && it.shut))
-    })?;
+        last = told.cables;
+        Ok(last.iter().any(|it| it.role == "loop" && it.shut))
+    })
+    .map_err(|error| Error::Unexpected(format!("{error}: {last:#?}\n{}", weir.log())))?;
     let _ = outside.drain(Duration::from_millis(50))?;
     let begin = Instant::now();
     while begin.elapsed() < SHUT {

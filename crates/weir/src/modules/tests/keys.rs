@@ -107,6 +107,7 @@ socket = "/run/setup.sock"
 [cables]
 mode = "suggest"
 ports = ["eth1"]
+servers = "shut"
 choices = "/tmp/cables"
 mesh = "/tmp/mesh"
 [web]
