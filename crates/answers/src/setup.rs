@@ -244,10 +244,12 @@ pub struct SetupRevert {
     /// A confirmed change: the configuration becomes what it was before. None: the change that
     /// waits.
     pub number: Option<u64>,
+    /// Without a number: only if it is this one that waits.
+    pub waiting: Option<u64>,
 }
 
 impl api::Body for SetupRevert {
-    const EXPECTED: &'static str = "no body, or a JSON object with \"number\"";
+    const EXPECTED: &'static str = "no body, or a JSON object with \"number\" or \"waiting\"";
 }
 
 /// What each port is used for.

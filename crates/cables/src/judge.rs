@@ -63,6 +63,9 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
             "{} both asks for addresses and gives them, so that it is a router like this one",
             shown(*twin)
         );
+        if of_lan(port) {
+            return pretended(&why);
+        }
         let change = "A hello with the mesh's key would make it mesh";
         // A provider's machine may ask now and then: what is an uplink stays one.
         let weight = if port.former == Use::Uplink { 70 } else { 95 };
@@ -100,10 +103,13 @@ fn of_lan(port: &Port) -> bool {
     port.former == Use::Lan || port.own_dhcp && port.former != Use::Uplink
 }
 
+/// What changes a port of the LAN.
+const OF_LAN: &str = "The administrator's choice, a hello with the mesh's key, or own frames that come \
+    back, would change it";
+
 fn pretended(why: &str) -> Verdict {
     let why = format!("{why}, but a client can pretend that, and this port is the LAN's");
-    let change = "The administrator's choice, or a hello with the mesh's key, would change it";
-    verdict(Role::Client, 50, why, change)
+    verdict(Role::Client, 50, why, OF_LAN)
 }
 
 fn uplink(port: &Port, out: Way, radio: bool) -> Verdict {
@@ -222,7 +228,10 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
     if let Some(out) = out {
         return pretended(&out.why);
     }
-    let change = "A server of DHCP or PPPoE would make it uplink, three stations a switch";
+    let change = match of_lan(port) {
+        true => OF_LAN,
+        false => "A server of DHCP or PPPoE would make it uplink, three stations a switch",
+    };
     let silent = heard
         .look
         .as_ref()

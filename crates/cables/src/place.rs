@@ -19,6 +19,8 @@ pub struct Around {
     pub now: Use,
     /// It is so by an earlier decision, and no person's.
     pub by_itself: bool,
+    /// It was decided with this link that people of the LAN are there: from then on it is theirs.
+    pub of_lan: bool,
     /// Another port is the uplink, and has a link.
     pub other_uplink: bool,
 }
@@ -81,7 +83,8 @@ impl Cable {
         let now = around.now;
         let by_itself = around.by_itself || now == Use::None;
         // Who serves addresses there is none of the LAN.
-        let leaves = around.by_itself && now == Use::Lan && self.serves();
+        let free = around.by_itself && !around.of_lan;
+        let leaves = free && now == Use::Lan && self.serves();
         match decision.role {
             Role::Loop => Place::Apart,
             Role::Mesh if now == Use::Uplink && self.offer().is_some() => Place::Stays(Some(
@@ -105,7 +108,7 @@ impl Cable {
             Role::Client | Role::Switch => Place::Stays(Some(
                 "it stays as it is, as nobody there has asked for an address",
             )),
-            Role::Border if around.by_itself && now != Use::Uplink => goes(Use::None, now),
+            Role::Border if free && now != Use::Uplink => goes(Use::None, now),
             Role::Uplink | Role::Border | Role::Radio | Role::Unknown => Place::Stays(None),
         }
     }

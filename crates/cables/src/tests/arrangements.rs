@@ -78,8 +78,13 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
         ),
         (
             "a router like this one",
-            at(LAN).hear(Sort::DhcpServer, 1).hear(Sort::DhcpClient, 1),
+            at(NEW).hear(Sort::DhcpServer, 1).hear(Sort::DhcpClient, 1),
             Role::Unknown,
+        ),
+        (
+            "somebody in the LAN who asks and gives",
+            at(LAN).hear(Sort::DhcpServer, 1).hear(Sort::DhcpClient, 1),
+            Role::Client,
         ),
         (
             "a Linux that routes IPv4 alone",

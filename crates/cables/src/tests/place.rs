@@ -182,3 +182,22 @@ fn who_looks_around_is_no_client() {
     let mut lan = heard(port(Use::Lan), &asks, Some(Internet::None));
     assert_eq!(lan.decision(20_000).role, Role::Client);
 }
+
+/// Once people of the LAN were found behind the cable, one of them takes nobody else's port.
+#[test]
+fn a_station_that_asks_and_answers_takes_no_port_from_the_lan() {
+    let asks = [
+        Sort::DhcpClient,
+        Sort::DhcpServer,
+        Sort::RouterAdvertisement,
+    ];
+    let mut cable = heard(port(Use::Lan), &asks, Some(Internet::None));
+    assert_eq!(cable.decision(20_000).role, Role::Client);
+    let theirs = Around {
+        of_lan: true,
+        ..by_itself(Use::Lan)
+    };
+    assert_eq!(place(&mut cable, theirs), Place::Stays(None));
+    let mut border = heard(port(Use::None), &[Sort::Batman], None);
+    assert_eq!(place(&mut border, theirs), Place::Stays(None));
+}

@@ -49,6 +49,15 @@ impl Events {
         self.add(device, "role", role.word(), why.to_owned());
     }
 
+    /// Somebody chose what a port is for, or has it found out again.
+    pub fn chosen(&mut self, device: &str, role: Option<Role>) {
+        let (value, text) = match role {
+            Some(role) => (role.word(), format!("The administrator chose {role}")),
+            None => ("auto", "It is to be found out again".to_owned()),
+        };
+        self.add(device, "choice", value, text);
+    }
+
     /// A port was moved, or not.
     pub fn moved(&mut self, device: &str, to: Use, told: &Told, text: &str) {
         let kind = match told {
@@ -56,7 +65,7 @@ impl Events {
             Told::Kept => "kept",
             Told::Refused(_) => "refused",
             Told::Later(_) => "later",
-            Told::TakenBack => "taken-back",
+            Told::TakenBack | Told::Undone => "taken-back",
         };
         self.add(device, kind, word(to), text.to_owned());
     }

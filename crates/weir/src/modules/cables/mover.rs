@@ -10,7 +10,7 @@ use std::thread;
 use ::cables::{Offer, Use};
 use answers::{
     SetupConfirm, SetupDone, SetupPortUplink, SetupPortWish, SetupPorts, SetupPortsWish,
-    SetupUplinkKind, SetupUse,
+    SetupRevert, SetupUplinkKind, SetupUse,
 };
 use api::{Client, ClientError, Method};
 
@@ -19,7 +19,9 @@ const WITHIN: u64 = 60;
 /// Who could not be asked is asked again after so long, in milliseconds.
 const LATER: u64 = 10_000;
 /// What ports are used for is read again after so long: people change it, too.
-const FRESH: u64 = 30_000;
+const FRESH: u64 = 10_000;
+/// As long as a change has to work yet it is looked after so long whether it is still there.
+const CHECKS: u64 = 3_000;
 
 /// What a port is used for, by the configuration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +56,17 @@ pub enum Told {
     Later(String),
     /// It did not work in time: the former use is back.
     TakenBack,
+    /// Somebody else took it back.
+    Undone,
+}
+
+/// Whether a port is used as was wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Works {
+    Yes,
+    NotYet,
+    /// The cable that it was for is gone.
+    Moot,
 }
 
 /// What comes of asking, in a thread of its own.
@@ -63,8 +76,18 @@ enum State {
     Rests,
     Reads(Answer<SetupPorts>),
     Asks(Answer<SetupDone>, Move),
-    Waits(SetupConfirm, Move, u64),
+    Waits(Waiting),
+    Checks(Answer<SetupPorts>, Waiting),
     Confirms(Answer<SetupDone>, Move),
+    TakesBack(Answer<SetupDone>, Move),
+}
+
+/// A change that has to work yet.
+struct Waiting {
+    confirm: SetupConfirm,
+    wanted: Move,
+    until: u64,
+    check_at: u64,
 }
 
 /// It, with what it knows.
@@ -105,7 +128,7 @@ impl Mover {
         &mut self,
         now: u64,
         wanted: Option<&Move>,
-        works: impl Fn(&Move) -> bool,
+        works: impl Fn(&Move) -> Works,
     ) -> Option<(Move, Told)> {
         match (std::mem::replace(&mut self.state, State::Rests), wanted) {
             (State::Rests, _) if now >= self.read_at => {
@@ -132,8 +155,13 @@ impl Mover {
                         number: Some(done.change.number),
                         when: Some(done.change.when),
                     };
-                    self.refresh();
-                    self.state = State::Waits(confirm, wanted.clone(), now + WITHIN * 1000);
+                    self.read_at = now;
+                    self.state = State::Waits(Waiting {
+                        confirm,
+                        wanted: wanted.clone(),
+                        until: now + WITHIN * 1000,
+                        check_at: now,
+                    });
                     return Some((wanted, Told::Made));
                 }
                 Ok(Err(error)) => return Some((wanted, self.refused(&error, now))),
@@ -142,17 +170,48 @@ impl Mover {
                     return Some((wanted, told));
                 }
             },
-            (State::Waits(confirm, wanted, until), _) => {
-                if works(&wanted) {
-                    let path = "/v1/setup/confirm";
+            (State::Waits(mut waiting), _) => match works(&waiting.wanted) {
+                Works::Yes => {
+                    let (path, confirm) = ("/v1/setup/confirm", waiting.confirm);
                     let answer = self.ask(move |client| client.send(Method::POST, path, &confirm));
-                    self.state = State::Confirms(answer, wanted);
-                } else if now < until {
-                    self.state = State::Waits(confirm, wanted, until);
-                } else {
-                    self.refresh();
-                    return Some((wanted, Told::TakenBack));
+                    self.state = State::Confirms(answer, waiting.wanted);
                 }
+                Works::NotYet if now < waiting.until && now >= waiting.check_at => {
+                    waiting.check_at = now + CHECKS;
+                    let answer = self.ask(|client| client.get("/v1/setup/ports"));
+                    self.state = State::Checks(answer, waiting);
+                }
+                Works::NotYet if now < waiting.until => self.state = State::Waits(waiting),
+                Works::NotYet | Works::Moot => {
+                    let path = "/v1/setup/revert";
+                    let revert = SetupRevert {
+                        number: None,
+                        waiting: waiting.confirm.number,
+                    };
+                    let answer = self.ask(move |client| client.send(Method::POST, path, &revert));
+                    self.state = State::TakesBack(answer, waiting.wanted);
+                }
+            },
+            (State::Checks(answer, waiting), _) => match answer.try_recv() {
+                Err(TryRecvError::Empty) => self.state = State::Checks(answer, waiting),
+                Ok(Ok(ports)) => {
+                    self.uses = uses(ports);
+                    let wanted = &waiting.wanted;
+                    if self.used(&wanted.device).map(|used| used.now) != Some(wanted.to) {
+                        return Some((waiting.wanted, Told::Undone));
+                    }
+                    self.state = State::Waits(waiting);
+                }
+                Ok(Err(_)) | Err(TryRecvError::Disconnected) => self.state = State::Waits(waiting),
+            },
+            (State::TakesBack(answer, wanted), _) => {
+                // Where it is not done, the journal does it by itself.
+                if matches!(answer.try_recv(), Err(TryRecvError::Empty)) {
+                    self.state = State::TakesBack(answer, wanted);
+                    return None;
+                }
+                self.refresh();
+                return Some((wanted, Told::TakenBack));
             }
             (State::Confirms(answer, wanted), _) => {
                 let told = match answer.try_recv() {
@@ -161,8 +220,7 @@ impl Mover {
                         return None;
                     }
                     Ok(Ok(_)) => Told::Kept,
-                    // Somebody took it back, or it was too late.
-                    Ok(Err(_)) | Err(TryRecvError::Disconnected) => Told::TakenBack,
+                    Ok(Err(_)) | Err(TryRecvError::Disconnected) => Told::Undone,
                 };
                 self.refresh();
                 return Some((wanted, told));
@@ -177,9 +235,7 @@ impl Mover {
                 self.refresh();
                 return Told::Kept;
             }
-            ClientError::Problem(problem) if problem.error == "waits" => {
-                "another change waits to be confirmed".to_owned()
-            }
+            ClientError::Problem(problem) if problem.error == "waits" => problem.detail.clone(),
             ClientError::Problem(problem) => {
                 let all = [&problem.detail].into_iter().chain(&problem.errors);
                 let all: Vec<&str> = all.map(String::as_str).collect();

@@ -27,6 +27,7 @@ impl Moved {
             Told::Kept => Self::Kept(to),
             Told::Refused(why) => Self::Refused(to, why.clone()),
             Told::Later(why) => Self::Later(why.clone()),
+            Told::Undone => Self::Refused(to, "somebody took that back".to_owned()),
             Told::TakenBack => {
                 let why = "it did not work within a minute, so that its former use is back";
                 Self::Refused(to, why.to_owned())
@@ -34,14 +35,9 @@ impl Moved {
         }
     }
 
-    /// Whether it is not to be tried again.
-    pub fn is_over(&self, to: Use) -> bool {
-        matches!(self, Self::Refused(tried, _) | Self::Kept(tried) if *tried == to)
-    }
-
-    /// Whether the last try was refused.
-    pub fn is_refused(&self) -> bool {
-        matches!(self, Self::Refused(..))
+    /// Whether it worked.
+    pub fn is_kept(&self, to: Use) -> bool {
+        *self == Self::Kept(to)
     }
 
     /// A sentence of it, and whether somebody should see to it. `stays`: why it goes nowhere.

@@ -7,6 +7,8 @@ use std::path::Path;
 use ::cables::{Port, Use};
 use kernel::{Link, facts};
 
+use super::mover::{Mover, Used};
+
 /// Ethernet (ARPHRD_ETHER, include/uapi/linux/if_arp.h).
 const ETHERNET: u16 = 1;
 
@@ -70,11 +72,6 @@ impl Doings {
         Self { leads_out, serves }
     }
 
-    /// Whether this machine serves addresses at all.
-    pub fn serves(&self) -> bool {
-        self.serves
-    }
-
     /// Whether a port is used so in truth, by what stands upon it.
     pub fn are<'a>(
         &self,
@@ -106,6 +103,25 @@ impl Doings {
             }
             Use::None => !lan && !mesh && !leads_out(device),
         }
+    }
+
+    /// What is known of a port without listening: as the configuration has it, or else as it is used
+    /// in truth.
+    pub fn known<'a>(
+        &self,
+        mover: Option<&Mover>,
+        link: &Link,
+        links: impl Iterator<Item = &'a Link>,
+    ) -> (Port, Used) {
+        let mut port = self.port(link, links);
+        let used = mover.and_then(|mover| mover.used(&link.name));
+        let used = used.unwrap_or(Used {
+            now: port.former,
+            by_itself: false,
+        });
+        port.former = used.now;
+        port.own_dhcp = self.serves;
+        (port, used)
     }
 
     /// A port: what it is used for, among these devices.

@@ -14,6 +14,8 @@ use crate::uplink::speaker;
 const AFTER: [u64; 2] = [300, 1500];
 /// As long as there is a loop.
 const EVERY: u64 = 10_000;
+/// Where there is none: one may come about far from here, and bring only frames of others back.
+const SELDOM: u64 = 30_000;
 /// Frames each time: as many own frames as are a loop.
 const FRAMES: usize = 3;
 /// Between two rounds, however often links come.
@@ -39,7 +41,8 @@ impl Prober {
     /// Whether it is time; `looped`: some port is a loop.
     pub fn is_due(&mut self, now: u64, looped: bool) -> bool {
         let since = self.last.map(|last| now.saturating_sub(last));
-        let late = looped && since.is_none_or(|since| since >= EVERY);
+        let every = if looped { EVERY } else { SELDOM };
+        let late = since.map_or(looped, |since| since >= every);
         let due = self.due.iter().any(|due| now >= *due);
         if !(late || due) || since.is_some_and(|since| since < PAUSE) {
             return false;
@@ -88,7 +91,7 @@ mod tests {
             let all = range.filter(|now| now % 250 == 0);
             all.filter(|now| prober.is_due(*now, false)).collect()
         };
-        assert_eq!(times(30_100..60_000), [30_500, 31_750]);
+        assert_eq!(times(30_100..92_000), [30_500, 31_750, 61_750, 91_750]);
     }
 
     #[test]

@@ -12,11 +12,14 @@ use tracing::{info, warn};
 use super::administrator::Administrator;
 use super::events::Events;
 use super::greeting::Keys;
-use super::mover::{Move, Mover, Told, Used};
+use super::mover::{Move, Mover, Told, Works};
 use super::moving::kept;
 use super::ports::{Doings, is_socket};
 use super::prober::{Prober, probe};
 use super::watched::{Means, Watched, now};
+
+/// So long after the start nothing is missed, in milliseconds.
+const BEGINS: u64 = 5000;
 
 /// All of them.
 pub struct Watch {
@@ -37,6 +40,8 @@ pub struct Watch {
     /// Who moves ports; `None`: nobody does.
     mover: Option<Mover>,
     doings: Doings,
+    /// When it began.
+    begun: u64,
     prober: Prober,
     /// Servers of others are kept out of the LAN.
     guards: bool,
@@ -72,6 +77,7 @@ impl Watch {
             own: Vec::new(),
             mover: wanted.socket.map(Mover::new),
             doings: Doings::default(),
+            begun: now(),
             prober: Prober::default(),
             guards: wanted.guards,
             events: Events::default(),
@@ -111,7 +117,7 @@ impl Watch {
     /// Listens at all ports, and does what follows. Says whether a gate was shut.
     fn look<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone, now: u64) -> bool {
         let (mut wanted, mut shut) = (None::<Move>, false);
-        let uplink = self.uplink(links.clone());
+        let uplink = self.uplink(links.clone(), now);
         let mut means = Means {
             noting: &mut self.noting,
             own: &self.own,
@@ -156,14 +162,20 @@ impl Watch {
         shut
     }
 
-    /// The port that is the uplink, by the configuration, and has a link.
-    fn uplink<'a>(&self, mut links: impl Iterator<Item = &'a Link>) -> Option<String> {
+    /// The port that is the uplink, by the configuration, and has a link. One that became it by
+    /// itself, and has another cable now that is none, does not count: cables may be swapped.
+    fn uplink<'a>(&mut self, links: impl Iterator<Item = &'a Link>, now: u64) -> Option<String> {
         let mover = self.mover.as_ref()?;
-        let is_uplink = |link: &&Link| {
+        for link in links.filter(|link| link.up) {
             let used = mover.used(&link.name);
-            link.up && used.is_some_and(|used| used.now == Use::Uplink)
-        };
-        links.find(is_uplink).map(|link| link.name.clone())
+            let port = self.ports.get_mut(&link.index);
+            if used.is_some_and(|used| used.now == Use::Uplink)
+                && !port.is_some_and(|port| port.was_uplink(now))
+            {
+                return Some(link.name.clone());
+            }
+        }
+        None
     }
 
     fn step<'a>(
@@ -174,7 +186,15 @@ impl Watch {
     ) {
         let Some(mover) = &mut self.mover else { return };
         let doings = &self.doings;
-        let works = |wanted: &Move| doings.are(&wanted.device, wanted.to, links.clone());
+        let ports = &self.ports;
+        let is_it = |port: &&Watched, wanted: &Move| {
+            port.device == wanted.device && port.since == wanted.since
+        };
+        let works = |wanted: &Move| match ports.values().any(|port| is_it(&port, wanted)) {
+            false => Works::Moot,
+            true if doings.are(&wanted.device, wanted.to, links.clone()) => Works::Yes,
+            true => Works::NotYet,
+        };
         let Some((wanted, told)) = mover.step(now, wanted, works) else {
             return;
         };
@@ -224,6 +244,10 @@ impl Watch {
 
     /// Tells once of each port that the configuration names and no device is called.
     fn miss<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+        // Those that are there are not all told at once.
+        if now().saturating_sub(self.begun) < BEGINS {
+            return;
+        }
         let is_missing = |name: &&String| !links.clone().any(|link| link.name == **name);
         let missing = self.wanted.iter().filter(is_missing).cloned().collect();
         for name in BTreeSet::difference(&missing, &self.missing) {
@@ -242,7 +266,7 @@ impl Watch {
         let Some(port) = self.ports.get_mut(&link.index) else {
             return;
         };
-        let (facts, used) = known(&self.doings, self.mover.as_ref(), link, links);
+        let (facts, used) = self.doings.known(self.mover.as_ref(), link, links);
         let facts = Port {
             administrator: self.administrator.comes_by(link.index),
             held: port.held(),
@@ -309,7 +333,7 @@ impl Watch {
             return;
         }
         self.doings = Doings::read();
-        let (facts, used) = known(&self.doings, self.mover.as_ref(), link, links);
+        let (facts, used) = self.doings.known(self.mover.as_ref(), link, links);
         let facts = Port {
             held: self.held.get(&link.name).copied(),
             ..facts
@@ -351,6 +375,7 @@ impl Watch {
             return false;
         };
         port.hold(role);
+        self.events.chosen(device, role);
         match role {
             Some(role) => self.held.insert(device.to_owned(), role),
             None => self.held.remove(device),
@@ -362,25 +387,6 @@ impl Watch {
     pub fn held(&self) -> &BTreeMap<String, Role> {
         &self.held
     }
-}
-
-/// What is known of a port without listening: as the configuration has it, or else as it is used in
-/// truth.
-fn known<'a>(
-    doings: &Doings,
-    mover: Option<&Mover>,
-    link: &Link,
-    links: impl Iterator<Item = &'a Link>,
-) -> (Port, Used) {
-    let mut port = doings.port(link, links);
-    let used = mover.and_then(|mover| mover.used(&link.name));
-    let used = used.unwrap_or(Used {
-        now: port.former,
-        by_itself: false,
-    });
-    port.former = used.now;
-    port.own_dhcp = doings.serves();
-    (port, used)
 }
 
 /// Where a loop is to be cut: of the ports that are one, the one whose link came last. Those that

@@ -58,6 +58,8 @@ pub struct Watched {
     /// It was decided, with this link, that people of the LAN are there.
     of_lan: bool,
     moved: Moved,
+    /// Uses that were refused with this link.
+    refused: Vec<Use>,
     /// The VXLAN that the mesh was put into.
     vxlan: Option<u32>,
     stays: Option<&'static str>,
@@ -88,6 +90,7 @@ impl Watched {
             waits: false,
             of_lan: false,
             moved: Moved::Not,
+            refused: Vec::new(),
             vxlan: None,
             stays: None,
             gate: Gate::Note,
@@ -124,6 +127,7 @@ impl Watched {
     /// What somebody chose.
     pub fn hold(&mut self, role: Option<Role>) {
         self.moved = Moved::Not;
+        self.refused.clear();
         let facts = Port {
             held: role,
             ..self.facts.clone()
@@ -145,6 +149,13 @@ impl Watched {
         }
     }
 
+    /// Whether it is the uplink by an earlier decision, and what is there now is none.
+    pub fn was_uplink(&mut self, now: u64) -> bool {
+        let decision = self.cable.decision(now);
+        let other = decision.decided.is_some() && decision.role != Role::Uplink;
+        self.used.by_itself && self.used.now == Use::Uplink && self.up && other
+    }
+
     /// What somebody chose, if somebody did.
     pub fn held(&self) -> Option<Role> {
         self.facts.held
@@ -164,6 +175,8 @@ impl Watched {
         self.own = None;
         self.of_lan = false;
         self.moved = Moved::Not;
+        self.refused.clear();
+        self.told = None;
         self.vxlan = None;
         self.stays = None;
         // Without a link too: it comes before anybody here knows of it, and a bridge forwards at
@@ -267,11 +280,12 @@ impl Watched {
         let around = Around {
             now: self.used.now,
             by_itself: self.used.by_itself,
+            of_lan: self.of_lan,
             other_uplink,
         };
         self.stays = None;
         // What is there now is none of the LAN, whatever comes of it.
-        let leaves_lan = self.used.by_itself && self.used.now == Use::Lan;
+        let leaves_lan = self.used.by_itself && self.used.now == Use::Lan && !self.of_lan;
         let place = match self.cable.place(decision, around, now) {
             Place::Apart if cut_elsewhere => {
                 Place::Stays(Some("it stays open, as the loop is cut at another port"))
@@ -288,16 +302,16 @@ impl Watched {
             Place::Goes(_) => self.waits && (self.moved == Moved::Not || leaves_lan),
         };
         let to = match (place, &self.moved) {
-            (Place::Goes(to), moved) if moved.is_over(to) => {
-                match leaves_lan && moved.is_refused() && to != Use::None {
+            (Place::Goes(to), moved) if moved.is_kept(to) || self.refused.contains(&to) => {
+                match leaves_lan && !self.refused.contains(&Use::None) && to != Use::None {
                     true => Use::None,
                     false => return None,
                 }
             }
             (Place::Goes(to), _) => to,
             // Others came to the wire, so that the mesh has to be in a VXLAN.
-            (Place::Stays(_), moved)
-                if !moved.is_refused()
+            (Place::Stays(_), _)
+                if !self.refused.contains(&Use::Mesh)
                     && self.used.now == Use::Mesh
                     && self.used.by_itself
                     && decision.role == Role::Mesh
@@ -323,6 +337,9 @@ impl Watched {
             self.vxlan = wanted.vxlan;
         }
         self.moved = Moved::by(wanted.to, told);
+        if matches!(self.moved, Moved::Refused(..)) {
+            self.refused.push(wanted.to);
+        }
     }
 
     fn open_or_shut(&mut self, index: u32, means: &mut Means<'_>) {

@@ -90,6 +90,23 @@ impl Place {
         Ok(waiting)
     }
 
+    /// A package in which changes of `uci` wait.
+    pub fn uncommitted(&self) -> Result<Option<String>, Error> {
+        if !self.root.is_dir() {
+            return Ok(None);
+        }
+        let store = Store::new(&self.root, &self.changes);
+        for name in store.list().unwrap_or_default() {
+            let opened = store
+                .open(&name)
+                .map_err(|error| unreadable(&name, &error))?;
+            if !opened.changes.is_empty() {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+
     /// All packages, as they are.
     ///
     /// # Errors

@@ -81,6 +81,12 @@ fn make(
             "confirm it or take it back, and try again",
         ));
     }
+    let waits = desk.place.uncommitted().map_err(told_as)?;
+    if let Some(package) = waits {
+        let what = format!("changes of `uci` wait in {package}");
+        let hint = "commit or revert them, and try again";
+        return Err(Problem::new(409, "waits", what, hint));
+    }
     let looked = desk.look().map_err(told_as)?;
     looked.board.known().map_err(told_as)?;
     let after = change(&asked.ports, &looked.config, &looked.board.facts).map_err(refused)?;

@@ -228,6 +228,11 @@ impl Server {
     fn revert(&self, asked: SetupRevert) -> Result<SetupDone, Error> {
         let place = self.desk().place;
         let Some(number) = asked.number else {
+            let pending = place.journal.pending().map_err(trouble)?;
+            let other = |wanted| pending.is_none_or(|waits| waits.change.number != wanted);
+            if asked.waiting.is_some_and(other) {
+                return Err(trouble(Trouble::Nothing));
+            }
             let change = place.journal.undo().map_err(trouble)?;
             place.reload(&change)?;
             return Ok(done(change, None));

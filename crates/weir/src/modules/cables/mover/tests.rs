@@ -7,6 +7,8 @@ use api::{Asked, Limits, Listener, Problem, Route, Routes, Who};
 
 use super::*;
 
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// What stands for the process that writes the configuration: it answers by name of the device.
 struct Clerk {
     socket: PathBuf,
@@ -62,8 +64,8 @@ fn done() -> SetupDone {
 }
 
 fn routes() -> Routes {
-    let confirmed = Rc::new(Cell::new(false));
-    let seen = Rc::clone(&confirmed);
+    let made = Rc::new(Cell::new(false));
+    let (seen, sets, ends) = (Rc::clone(&made), Rc::clone(&made), made);
     Routes::new([
         Route::get("/v1/setup/ports", Who::User, move |()| {
             let eth1 = SetupPortUse {
@@ -82,13 +84,18 @@ fn routes() -> Routes {
             Method::POST,
             "/v1/setup/ports",
             Who::User,
-            |asked: Asked<(), SetupPortsWish>| {
+            move |asked: Asked<(), SetupPortsWish>| {
                 let refused = |code| Err(Problem::new(409, code, "no", "ask again"));
                 match &*asked.body.ports[0].device {
                     "so-already" => refused("nothing"),
                     "waits" => refused("waits"),
                     "refused" => refused("setup"),
-                    _ => Ok(done()),
+                    // Somebody takes it back at once.
+                    "undone" => Ok(done()),
+                    _ => {
+                        sets.set(true);
+                        Ok(done())
+                    }
                 }
             },
         ),
@@ -98,7 +105,16 @@ fn routes() -> Routes {
             Who::User,
             move |asked: Asked<(), SetupConfirm>| {
                 assert_eq!((asked.body.number, asked.body.when), (Some(7), Some(99)));
-                confirmed.set(true);
+                Ok(done())
+            },
+        ),
+        Route::new(
+            Method::POST,
+            "/v1/setup/revert",
+            Who::User,
+            move |asked: Asked<(), SetupRevert>| {
+                assert_eq!((asked.body.number, asked.body.waiting), (None, Some(7)));
+                ends.set(false);
                 Ok(done())
             },
         ),
@@ -119,10 +135,10 @@ fn to_uplink(device: &str) -> Move {
 }
 
 /// Steps at these times until something is told; a second of the mover's goes by in each.
-fn told(mover: &mut Mover, now: &mut u64, wanted: &Move, works: bool) -> Told {
+fn told(mover: &mut Mover, now: &mut u64, wanted: &Move, works: Works) -> Told {
     let begin = Instant::now();
-    while begin.elapsed() < Duration::from_secs(20) {
-        *now += 20;
+    while begin.elapsed() < PATIENCE {
+        *now += 100;
         if let Some((one, told)) = mover.step(*now, Some(wanted), |_| works) {
             assert_eq!(&one, wanted);
             return told;
@@ -137,15 +153,15 @@ fn what_works_is_kept() {
     let clerk = Clerk::start("kept");
     let mut mover = Mover::new(&clerk.socket);
     let (mut now, wanted) = (1, to_uplink("eth1"));
-    assert_eq!(told(&mut mover, &mut now, &wanted, true), Told::Made);
+    assert_eq!(told(&mut mover, &mut now, &wanted, Works::Yes), Told::Made);
     let before = Used::default();
     assert_eq!(mover.used("eth1"), Some(before), "read before it asks");
-    assert_eq!(told(&mut mover, &mut now, &wanted, true), Told::Kept);
+    assert_eq!(told(&mut mover, &mut now, &wanted, Works::Yes), Told::Kept);
     // What is known is read anew.
     let begin = Instant::now();
-    while mover.used("eth1") == Some(before) && begin.elapsed() < Duration::from_secs(20) {
+    while mover.used("eth1") == Some(before) && begin.elapsed() < PATIENCE {
         now += 20;
-        assert_eq!(mover.step(now, None, |_| true), None);
+        assert_eq!(mover.step(now, None, |_| Works::Yes), None);
         thread::sleep(Duration::from_millis(1));
     }
     let after = Used {
@@ -156,16 +172,44 @@ fn what_works_is_kept() {
 }
 
 #[test]
-fn what_does_not_work_is_not_confirmed() {
+fn what_does_not_work_in_a_minute_is_taken_back() {
     let clerk = Clerk::start("taken-back");
     let mut mover = Mover::new(&clerk.socket);
     let (mut now, wanted) = (1, to_uplink("eth1"));
-    assert_eq!(told(&mut mover, &mut now, &wanted, false), Told::Made);
+    let not_yet = Works::NotYet;
+    assert_eq!(told(&mut mover, &mut now, &wanted, not_yet), Told::Made);
     let made = now;
-    while mover.step(now, Some(&wanted), |_| false).is_none() {
-        now += 500;
+    assert_eq!(
+        told(&mut mover, &mut now, &wanted, not_yet),
+        Told::TakenBack
+    );
+    assert!(now - made >= 60_000, "after {}", now - made);
+    mover.refresh();
+    let begin = Instant::now();
+    while mover.used("eth1") != Some(Used::default()) && begin.elapsed() < PATIENCE {
+        now += 20;
+        mover.step(now, None, |_| not_yet);
+        thread::sleep(Duration::from_millis(1));
     }
-    assert!((60_000..62_000).contains(&(now - made)), "{}", now - made);
+    assert_eq!(mover.used("eth1"), Some(Used::default()));
+}
+
+#[test]
+fn what_is_moot_is_taken_back_at_once_and_what_somebody_undid_is_told() {
+    let clerk = Clerk::start("moot");
+    let mut mover = Mover::new(&clerk.socket);
+    let (mut now, wanted) = (1, to_uplink("eth1"));
+    assert_eq!(told(&mut mover, &mut now, &wanted, Works::Yes), Told::Made);
+    let made = now;
+    assert_eq!(
+        told(&mut mover, &mut now, &wanted, Works::Moot),
+        Told::TakenBack
+    );
+    assert!(now - made < 50_000, "after {}", now - made);
+    let wanted = to_uplink("undone");
+    let not_yet = Works::NotYet;
+    assert_eq!(told(&mut mover, &mut now, &wanted, not_yet), Told::Made);
+    assert_eq!(told(&mut mover, &mut now, &wanted, not_yet), Told::Undone);
 }
 
 #[test]
@@ -174,15 +218,15 @@ fn a_refusal_is_told_and_what_can_be_tried_again_is() {
     let mut mover = Mover::new(&clerk.socket);
     let mut now = 1;
     let wanted = to_uplink("refused");
-    let refused = told(&mut mover, &mut now, &wanted, true);
+    let refused = told(&mut mover, &mut now, &wanted, Works::Yes);
     assert_eq!(refused, Told::Refused("no".into()));
     let wanted = to_uplink("so-already");
-    assert_eq!(told(&mut mover, &mut now, &wanted, true), Told::Kept);
+    assert_eq!(told(&mut mover, &mut now, &wanted, Works::Yes), Told::Kept);
     let wanted = to_uplink("waits");
-    let first = told(&mut mover, &mut now, &wanted, true);
+    let first = told(&mut mover, &mut now, &wanted, Works::Yes);
     assert!(matches!(first, Told::Later(_)), "{first:?}");
     let before = now;
-    let again = told(&mut mover, &mut now, &wanted, true);
+    let again = told(&mut mover, &mut now, &wanted, Works::Yes);
     assert!(matches!(again, Told::Later(_)), "{again:?}");
     assert!(now - before >= 10_000, "after {}", now - before);
 }
@@ -191,7 +235,7 @@ fn a_refusal_is_told_and_what_can_be_tried_again_is() {
 fn where_nobody_writes_the_configuration_that_is_said() {
     let mut mover = Mover::new(Path::new("/nowhere/socket"));
     let mut now = 1;
-    let Told::Later(why) = told(&mut mover, &mut now, &to_uplink("eth1"), true) else {
+    let Told::Later(why) = told(&mut mover, &mut now, &to_uplink("eth1"), Works::Yes) else {
         panic!("it is to be tried again");
     };
     assert!(why.contains("the setup process does not run"), "{why}");
