@@ -26,17 +26,25 @@ fn two_cables_make_a_router_and_swapped_they_do_again() -> Result<(), Error> {
     ])?;
     let node = Node::start(&panel, "router", "")?;
     let far = panel.node("far")?;
-    // The other socket is another customer.
-    let _provider = Provider::with(far, "eth0", 2)?;
+    // Each socket is another customer, and so is who only asks.
+    let _provider = Provider::with(far, "eth0", 6)?;
     let client = panel.node("client")?;
     let told = |error| unexpected(format!("{error}\n{}", node.logs()));
-    for (uplink, lan) in [("eth0", "eth1"), ("eth1", "eth0")] {
+    // The third time both cables are swapped at once: neither socket waits for the other.
+    for (uplink, lan, at_once) in [
+        ("eth0", "eth1", false),
+        ("eth1", "eth0", false),
+        ("eth0", "eth1", true),
+    ] {
         panel.plug(("router", uplink), ("far", "eth0"))?;
-        node.is_used(uplink, "uplink")?;
+        if !at_once {
+            node.is_used(uplink, "uplink")?;
+        }
         panel.plug(("router", lan), ("client", "eth0"))?;
         let address = lease(client, "eth0").map_err(told)?;
         assert!(address.starts_with("192.168.1."), "{address}");
         node.is_used(lan, "lan")?;
+        node.is_used(uplink, "uplink")?;
         wait_until("the far host answers", LONG, || {
             let seen = ask(client, FAR)?;
             Ok(seen.is_some_and(|seen| seen.starts_with("203.0.113.10")))
