@@ -337,6 +337,25 @@ journey(
   },
 );
 
+journey("what weir moves by itself is told, and nobody is asked", {}, async (page, setup) => {
+  setup.before = structuredClone(setup.choices);
+  const why = HOSTILE.markup;
+  setup.pending = {
+    change: { number: 3, why, who: "weir cables", when: 0, left: 60, files: [], lines: [] },
+    until: Date.now() + 60_000,
+  };
+  await logIn(page, password);
+  await page.locator(".pending-room .notice", { hasText: "Weir moves a port by itself" }).waitFor();
+  assert.equal(await page.locator(".pending-room button").count(), 0);
+  assert.equal(await page.locator(".pending-room img").count(), 0);
+  await accessible(page, "a port that weir moves, above the dashboard");
+  // It is kept, and the note goes.
+  setup.pending = null;
+  await page
+    .locator(".pending-room .notice", { hasText: "by itself" })
+    .waitFor({ state: "detached" });
+});
+
 journey(
   "of two administrators, the second is told of the first",
   { allow: /status of 409/ },

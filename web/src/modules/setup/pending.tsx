@@ -14,6 +14,8 @@ import type { Reach } from "./types";
 
 /** Until it is asked again whether it still waits, ms. */
 const EVERY = 2000;
+/** Who makes changes that nobody has to confirm: weir, when it moves ports. */
+const ITSELF = "weir cables";
 
 export function PendingAbove() {
   const { setup, ended } = useStore(wizard);
@@ -27,7 +29,7 @@ export function PendingAbove() {
   if (setup?.pending) {
     return (
       <div class="pending-room" {...own}>
-        <Pending />
+        {setup.pending.who === ITSELF ? <ByItself why={setup.pending.why} /> : <Pending />}
       </div>
     );
   }
@@ -35,6 +37,19 @@ export function PendingAbove() {
   return (
     <div class="pending-room" role="status" {...own}>
       <Notice kind={ended === "confirmed" ? "good" : "warn"}>{t(`pending.${ended}`)}</Notice>
+    </div>
+  );
+}
+
+/** What weir changes, and keeps or takes back: it is told, and nobody is asked. */
+function ByItself({ why }: { why: string }) {
+  useEffect(() => {
+    const again = setInterval(() => void look(), EVERY);
+    return () => clearInterval(again);
+  }, []);
+  return (
+    <div role="status">
+      <Notice kind="info">{t("pending.itself", { why: plain(why) })}</Notice>
     </div>
   );
 }

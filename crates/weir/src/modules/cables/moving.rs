@@ -40,8 +40,9 @@ impl Moved {
         *self == Self::Kept(to)
     }
 
-    /// A sentence of it, and whether somebody should see to it. `stays`: why it goes nowhere.
-    pub fn said(&self, stays: Option<&str>) -> Option<(String, bool)> {
+    /// A sentence of it, and whether somebody should see to it. `stays`: why it goes nowhere; `to`:
+    /// what it is to be, once others are done.
+    pub fn said(&self, stays: Option<&str>, to: Option<Use>) -> Option<(String, bool)> {
         let as_what = |to: &Use| match to {
             Use::Lan => "of the LAN",
             Use::Uplink => "the uplink",
@@ -57,6 +58,10 @@ impl Moved {
                 Some((format!("It cannot be made {}: {why}", as_what(to)), true))
             }
             Self::Later(why) => Some((format!("It cannot be moved yet: {why}"), true)),
+            Self::Not if to.is_some() => {
+                let text = to.map(|to| format!("It is to be made {}", as_what(&to)));
+                text.map(|text| (text, false))
+            }
             Self::Not | Self::Kept(_) => {
                 let why = stays?;
                 let rest = why.strip_prefix("it").unwrap_or(why);
@@ -75,4 +80,31 @@ pub fn kept(to: Use) -> String {
         Use::None => "out of everything",
     };
     format!("It is kept {so}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_asks_is_told_where_a_port_goes_and_why_not() {
+        let said = |moved: Moved, stays, to| moved.said(stays, to);
+        let see = |text: &str| Some((text.to_owned(), true));
+        let know = |text: &str| Some((text.to_owned(), false));
+        assert_eq!(said(Moved::Not, None, None), None);
+        let waits = said(Moved::Not, None, Some(Use::Uplink));
+        assert_eq!(waits, know("It is to be made the uplink"));
+        let stays = said(Moved::Not, Some("it stays, as it is"), None);
+        assert_eq!(stays, know("It stays, as it is"));
+        let back = Moved::by(Use::Lan, &Told::TakenBack);
+        let text = "It cannot be made of the LAN: it did not work within a minute, so that its \
+            former use is back";
+        assert_eq!(said(back, None, Some(Use::None)), see(text));
+        let undone = Moved::by(Use::Mesh, &Told::Undone);
+        let text = "It cannot be made of the mesh: somebody took that back";
+        assert_eq!(said(undone, None, None), see(text));
+        let kept = Moved::by(Use::Lan, &Told::Kept);
+        assert!(kept.is_kept(Use::Lan) && !kept.is_kept(Use::None));
+        assert_eq!(said(kept, None, None), None);
+    }
 }

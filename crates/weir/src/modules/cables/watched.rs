@@ -63,6 +63,8 @@ pub struct Watched {
     /// The VXLAN that the mesh was put into.
     vxlan: Option<u32>,
     stays: Option<&'static str>,
+    /// Where it goes.
+    to: Option<Use>,
     gate: Gate,
 }
 
@@ -93,6 +95,7 @@ impl Watched {
             refused: Vec::new(),
             vxlan: None,
             stays: None,
+            to: None,
             gate: Gate::Note,
         }
     }
@@ -121,7 +124,7 @@ impl Watched {
 
     /// What became of where it goes, in a sentence, and whether somebody should see to it.
     pub fn moving(&self) -> Option<(String, bool)> {
-        self.moved.said(self.stays)
+        self.moved.said(self.stays, self.to)
     }
 
     /// What somebody chose.
@@ -178,7 +181,7 @@ impl Watched {
         self.refused.clear();
         self.told = None;
         self.vxlan = None;
-        self.stays = None;
+        (self.stays, self.to) = (None, None);
         // Without a link too: it comes before anybody here knows of it, and a bridge forwards at
         // once.
         self.waits = shut && self.facts.held.is_none() && !self.facts.administrator;
@@ -222,6 +225,7 @@ impl Watched {
             Some(other) => self.goes(&decision, other, means.cut_elsewhere, means.now),
             None => None,
         };
+        self.to = goes.as_ref().map(|goes| goes.to);
         self.open_or_shut(index, means);
         goes
     }

@@ -262,6 +262,7 @@ export const ar: Translated<typeof en> = {
   "summary.lines.many": "{count} سطرًا",
 
   "pending.title": "هل يعمل كل شيء؟",
+  "pending.itself": "ينقل weir منفذًا من تلقاء نفسه ({why})، ويُبقي على ذلك متى عمل.",
   "pending.text": "«{why}» سارٍ، لكنه لم يُؤكَّد بعد. إن لم تؤكّده، عاد الموجّه كما كان.",
   "pending.left": "بقي {time}",
   "pending.confirm": "نعم، احتفظ به",

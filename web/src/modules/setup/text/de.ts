@@ -274,6 +274,8 @@ export const de: Translated<typeof en> = {
     "All das als eine Datei, die sich auf anderen Routern einspielen lässt: Auf dem Router schreiben und lesen sie diese Befehle.",
 
   "pending.title": "Läuft alles?",
+  "pending.itself":
+    "weir steckt gerade einen Anschluss um ({why}) und behält das, sobald es läuft.",
   "pending.text":
     "„{why}“ ist in Kraft, aber noch nicht bestätigt. Wenn Sie es nicht bestätigen, wird der Router wieder, wie er war.",
   "pending.left": "noch {time}",

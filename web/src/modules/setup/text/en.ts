@@ -263,6 +263,7 @@ export const en = {
     "All of this as one file, to be played on other routers: on the router, this writes and reads it.",
 
   "pending.title": "Does everything work?",
+  "pending.itself": "Weir moves a port by itself ({why}), and keeps that once it works.",
   "pending.text":
     "“{why}” is at work, and not confirmed yet. If you do not confirm it, the router goes back to how it was.",
   "pending.left": "{time} left",

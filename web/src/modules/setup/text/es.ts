@@ -269,6 +269,7 @@ export const es: Translated<typeof en> = {
     "Todo esto en un solo archivo, para usarlo en otros routers: en el router, estas órdenes lo escriben y lo leen.",
 
   "pending.title": "¿Funciona todo?",
+  "pending.itself": "weir mueve un puerto por sí solo ({why}) y lo conserva en cuanto funciona.",
   "pending.text":
     "«{why}» está en marcha, pero sin confirmar. Si no lo confirma, el router vuelve a estar como estaba.",
   "pending.left": "quedan {time}",

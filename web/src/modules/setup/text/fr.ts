@@ -274,6 +274,7 @@ export const fr: Translated<typeof en> = {
     "Tout cela en un fichier, à rejouer sur d’autres routeurs : sur le routeur, ces commandes l’écrivent et le lisent.",
 
   "pending.title": "Est-ce que tout marche ?",
+  "pending.itself": "weir déplace un port de lui-même ({why}) et le garde dès que cela marche.",
   "pending.text":
     "« {why} » est en place, mais pas encore confirmé. Si vous ne le confirmez pas, le routeur redevient comme il était.",
   "pending.left": "encore {time}",

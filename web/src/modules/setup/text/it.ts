@@ -270,6 +270,7 @@ export const it: Translated<typeof en> = {
     "Tutto questo in un file, da usare su altri router: sul router, questi comandi lo scrivono e lo leggono.",
 
   "pending.title": "Funziona tutto?",
+  "pending.itself": "weir sposta una porta da solo ({why}) e la tiene appena funziona.",
   "pending.text":
     "«{why}» è attivo, ma non ancora confermato. Se non lo confermi, il router torna com’era.",
   "pending.left": "ancora {time}",

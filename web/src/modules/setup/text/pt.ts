@@ -267,6 +267,7 @@ export const pt: Translated<typeof en> = {
     "Tudo isto num ficheiro, para usar noutros routers: no router, estes comandos escrevem-no e leem-no.",
 
   "pending.title": "Funciona tudo?",
+  "pending.itself": "O weir move uma porta por si só ({why}) e mantém-na assim que funciona.",
   "pending.text":
     "“{why}” está em vigor, mas ainda não confirmado. Se não o confirmar, o router volta a ser como era.",
   "pending.left": "faltam {time}",
