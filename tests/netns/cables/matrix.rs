@@ -15,7 +15,7 @@ use crate::arrangement::{Arrangement, Said};
 use crate::{clients, neighbours, uplinks};
 
 /// They sleep most of the time.
-const AT_ONCE: usize = 8;
+pub const AT_ONCE: usize = 8;
 const ROLES: [&str; 8] = [
     "uplink", "mesh", "radio", "client", "border", "switch", "loop", "unknown",
 ];
@@ -50,10 +50,11 @@ fn page() -> PathBuf {
     ))
 }
 
-/// Does it so many times with each; what comes of it, in their order.
+/// Does it so many times with each, so many at a time; what comes of it, in their order.
 pub fn each<T: Clone + Send>(
     all: &[&Arrangement],
     times: usize,
+    at_once: usize,
     work: impl Fn(&Arrangement) -> Result<T, Error> + Sync,
 ) -> Result<Vec<Vec<T>>, Error> {
     let next = AtomicUsize::new(0);
@@ -76,7 +77,7 @@ pub fn each<T: Clone + Send>(
         }
     };
     thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..at_once {
             scope.spawn(turns);
         }
     });
@@ -207,7 +208,7 @@ fn written(said: &[Vec<Said>]) -> Result<String, std::fmt::Error> {
 fn the_matrix_has_all_arrangements_and_none_is_wrong() -> Result<(), Error> {
     let times = std::env::var("WEIR_ARRANGEMENTS").ok();
     if let Some(times) = times.and_then(|it| it.parse().ok()) {
-        let said = each(&all(), times, Arrangement::run)?;
+        let said = each(&all(), times, AT_ONCE, Arrangement::run)?;
         for (arrangement, run) in all().iter().zip(&said) {
             for it in run {
                 let (name, wall) = (arrangement.name, it.wall.as_millis());

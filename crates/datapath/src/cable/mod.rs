@@ -32,8 +32,9 @@ use skel::types;
 pub const PORTS: u32 = headers::CABLES as u32;
 /// Hardware addresses that can be known as this router's own.
 pub const OWN: usize = headers::CABLE_OWN_MAX as usize;
-/// So long a gate stays as it is without [`Cables::refresh`], nanoseconds.
-const HOLD: u64 = 2_000_000_000;
+/// So long a gate stays as it is without [`Cables::refresh`], nanoseconds. On a machine with much to
+/// do a daemon may be late by seconds, and a gate that opens then lets a provider into the LAN.
+const HOLD: u64 = 5_000_000_000;
 
 /// What the programs do at a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,7 +207,7 @@ impl Cables {
     }
 
     /// What the programs do at a watched device from now on. Without [`Cables::refresh`] they do
-    /// nothing after two seconds.
+    /// nothing after five seconds.
     pub fn gate(&mut self, link: u32, gate: Gate) {
         self.hold(link, until());
         if let Some(cable) = self.at(link) {
@@ -215,7 +216,7 @@ impl Cables {
         }
     }
 
-    /// Gates stay as they are for another two seconds. Due at least once a second.
+    /// Gates stay as they are for another five seconds. Due at least once a second.
     pub fn refresh(&mut self) {
         let until = until();
         for link in self.watched.keys() {
