@@ -290,4 +290,16 @@ mod tests {
         let ports = page(&Effective::defaults(&sections));
         assert_eq!(ports, [web::DEFAULT_LISTEN.port()]);
     }
+
+    /// It asks at ports by packet sockets.
+    #[test]
+    fn the_unit_of_systemd_lets_it_ask() {
+        let unit = include_str!("../../../../../packaging/weir.service");
+        let has = |key: &str, word: &str| {
+            let mut lines = unit.lines().filter_map(|line| line.strip_prefix(key));
+            lines.any(|line| line.split_whitespace().any(|it| it == word))
+        };
+        assert!(has("CapabilityBoundingSet=", "CAP_NET_RAW"));
+        assert!(has("RestrictAddressFamilies=", "AF_PACKET"));
+    }
 }
