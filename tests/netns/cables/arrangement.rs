@@ -8,8 +8,9 @@ use lab::Error;
 use crate::plug::{Plug, Used};
 use crate::scene::Scene;
 
-/// A first decision may be half the truth: what is behind a radio is told later.
-const LATER: Duration = Duration::from_secs(10);
+/// A first decision may be half the truth: what is behind a radio is told later, and lldpd speaks
+/// every 30 s where it did not see the link.
+const LATER: Duration = Duration::from_secs(45);
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
