@@ -93,9 +93,9 @@ fn a_hundred_plugs_leave_nothing_behind_and_decide_nothing() -> Result<(), Error
     scene.dhcp("isp", &[])?;
     let mut plug = Plug::of(scene, Used::Not)?;
     is(&plug.plugged()?, "uplink");
-    // The thread that asked ends four seconds after it began.
+    // The thread that asked ends four seconds after it began, which may be after the decision.
     let quiet = |plug: &Plug| {
-        std::thread::sleep(Duration::from_secs(5));
+        std::thread::sleep(Duration::from_secs(10));
         held(plug.id())
     };
     let before = quiet(&plug)?;
@@ -115,12 +115,7 @@ fn a_hundred_plugs_leave_nothing_behind_and_decide_nothing() -> Result<(), Error
     println!("{PLUGS} plugs in {:?}", begin.elapsed());
     assert!(known > PLUGS / 2, "{known}");
     is(&plug.decided()?, "uplink");
-    let (after, what) = (quiet(&plug)?, "open files and threads");
-    let grown = after
-        .iter()
-        .zip(before)
-        .any(|(after, before)| *after > before);
-    assert!(!grown, "{what}: {before:?}, then {after:?}");
+    assert_eq!(quiet(&plug)?, before, "open files and threads");
     Ok(())
 }
 

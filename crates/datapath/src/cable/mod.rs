@@ -1,8 +1,8 @@
 //! What comes in at a port whose purpose is not known yet, and a gate that keeps everything from
 //! passing meanwhile: `bpf/cable.bpf.c` (bpf/include/cable.h) from the daemon's side.
 //!
-//! The gate is at TC. XDP comes before it: a port that is to be shut must not be one of the packet
-//! path's at XDP, nor a way out of it, or frames of flows that are proven pass by the gate.
+//! The gate is at TC, and XDP comes before it: whoever shuts a gate has to end all proofs then, or
+//! frames of flows that are proven pass by it. Behind a shut gate nothing is proven anew.
 
 mod record;
 
