@@ -190,7 +190,10 @@ impl Cable {
         let answers = asks.map_or(0, |at| at + ANSWERS);
         let patient = [weak, Some(begin + SILENT)].map(|at| at.map(|at| at.max(answers)));
         let all = [sure, look].into_iter().chain(patient);
-        all.flatten().min().unwrap_or(begin)
+        let due = all.flatten().min().unwrap_or(begin);
+        // What was sure before the hello no longer is, and the proof decides.
+        let proof = self.heard.proves().unwrap_or(begin);
+        due.max(proof.min(begin + SILENT))
     }
 
     fn advance(&mut self, now: u64) {

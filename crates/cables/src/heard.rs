@@ -188,9 +188,14 @@ impl Gathered {
 
     /// A hello of this mesh whose proof may still come.
     pub fn awaited(&self, now: u64) -> Option<&Hello> {
+        let hello = self.hello.as_ref().map(|(hello, _)| hello);
+        hello.filter(|_| self.proves().is_some_and(|until| now < until))
+    }
+
+    /// Until when the proof of a hello of this mesh may come.
+    pub fn proves(&self) -> Option<u64> {
         let (hello, at) = self.hello.as_ref()?;
-        let soon = hello.proof == Proof::Awaited && now.saturating_sub(*at) < PROVES;
-        soon.then_some(hello)
+        (hello.proof == Proof::Awaited).then(|| at.saturating_add(PROVES))
     }
 
     /// Whether own frames came back of late: some, or one hello, which nobody can make.

@@ -204,6 +204,20 @@ fn a_proof_that_may_come_is_waited_for_and_counts_at_once() {
     awaited(&mut scene, Proof::Proven);
     scene = scene.passes(600);
     assert_eq!(scene.role(), Role::Mesh);
+    // What was sure before the hello is not decided beside it.
+    let mut scene = Scene::new(Use::None).hear(Sort::Batman, 1).passes(300);
+    awaited(&mut scene, Proof::Awaited);
+    scene = scene.passes(3000);
+    assert_eq!(scene.says().decided, None, "{:#?}", scene.says());
+    awaited(&mut scene, Proof::Proven);
+    assert_eq!(
+        (scene.role(), scene.says().decided),
+        (Role::Mesh, Some(3300))
+    );
+    // Nor does a hello make it wait for ever.
+    let mut scene = Scene::new(Use::None).passes(9000);
+    awaited(&mut scene, Proof::Awaited);
+    assert_eq!(scene.passes(1000).says().decided, Some(10_000));
     // After a decision, too.
     let mut scene = Scene::new(Use::None);
     awaited(&mut scene, Proof::Awaited);
