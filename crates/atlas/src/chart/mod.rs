@@ -1,0 +1,55 @@
+//! The charts. Each is a file here, and a line in [`ALL`]; `docs/atlas-charts.md` says how to add
+//! one.
+
+use rusqlite::Connection;
+
+use crate::asked::Asked;
+use crate::error::Error;
+use crate::figure::Figure;
+use crate::text::Language;
+
+mod growth;
+
+/// All charts, in the order in which a page shows them.
+pub static ALL: &[&dyn Chart] = &[&growth::Growth];
+
+/// A chart.
+pub trait Chart: Sync {
+    /// Its name in addresses: `/chart/NAME`.
+    fn name(&self) -> &'static str;
+
+    /// Its title.
+    fn title(&self, language: Language) -> &'static str;
+
+    /// What it shows, in a sentence.
+    fn about(&self, language: Language) -> &'static str;
+
+    /// What it can be asked beside `from`, `to`, `by`, `only`, and how the picture looks.
+    fn parameters(&self) -> &'static [Parameter] {
+        &[]
+    }
+
+    /// Its answer. Everything is in rollups: a chart that reads more than some 100,000 rows is too
+    /// slow.
+    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error>;
+}
+
+/// A parameter of a chart, for pages, errors and the documentation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// `at=2019-10`: one time instead of a range.
+    At,
+    /// `n=10`: how many.
+    Count,
+    /// `key=…`: whose.
+    Key,
+    /// `group=meta`: metacommunities instead of communities.
+    Group,
+    /// `share=1`: parts of a hundred.
+    Share,
+}
+
+/// The chart of a name.
+pub fn find(name: &str) -> Option<&'static dyn Chart> {
+    ALL.iter().copied().find(|chart| chart.name() == name)
+}

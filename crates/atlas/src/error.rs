@@ -1,0 +1,34 @@
+//! What can go wrong, in words that name the thing and the fix.
+
+use std::path::PathBuf;
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A question that cannot be answered as it stands: `400`, exit code 2.
+    #[error("{0}")]
+    Asked(String),
+    /// Something that is not there: `404`.
+    #[error("{0}")]
+    Missing(String),
+    /// A file or folder.
+    #[error("{path}: {error}")]
+    File {
+        path: PathBuf,
+        error: std::io::Error,
+    },
+    /// The database.
+    #[error("the database: {0}")]
+    Store(#[from] rusqlite::Error),
+    /// Anything else.
+    #[error("{0}")]
+    Other(String),
+}
+
+impl Error {
+    /// What went wrong with a file, for `map_err`.
+    pub fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.into();
+        move |error| Self::File { path, error }
+    }
+}

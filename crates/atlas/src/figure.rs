@@ -1,0 +1,117 @@
+//! What a chart gives: something to draw, and the same as a table. Addresses, JSON, CSV, SVG and
+//! pages are made of it, the same for all charts.
+
+use crate::time::Unit;
+
+/// A chart's answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// In the reader's language, as all texts here.
+    pub title: String,
+    /// What a reader should know of it: "2 numbers were not believed, and are not counted".
+    pub notes: Vec<String>,
+    /// What it covers: hours since 1970, the second one not included.
+    pub from: i64,
+    pub to: i64,
+    /// What a point covers.
+    pub by: Unit,
+    pub plot: Plot,
+    pub table: Table,
+}
+
+/// What is to be drawn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Plot {
+    /// Values over time.
+    Time(Lines),
+    /// One bar each, the largest first.
+    Bars(Vec<Bar>),
+    /// Words as large as what they stand for.
+    Words(Vec<Bar>),
+    /// Places with what is there. `heat`: as density, else as circles.
+    Map { points: Vec<Point>, heat: bool },
+}
+
+/// Values over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lines {
+    /// Begin of each point: hours since 1970, ascending.
+    pub at: Vec<i64>,
+    pub series: Vec<Series>,
+    /// One upon the other.
+    pub stacked: bool,
+    /// What is counted: "nodes", "%".
+    pub unit: String,
+}
+
+/// One line, or one band.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Names it in addresses (`only=`), and gives it its colour for ever.
+    pub key: String,
+    pub name: String,
+    /// As many as `at`; `None`: nothing is known.
+    pub values: Vec<Option<f64>>,
+    pub style: Style,
+}
+
+/// How a series looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    #[default]
+    Line,
+    Area,
+    /// As an area, hatched: numbers that are old.
+    Hatched,
+    /// Bars, as where each point counts events; below zero too.
+    Columns,
+}
+
+/// A bar, or a word.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bar {
+    /// As [`Series::key`].
+    pub key: String,
+    pub name: String,
+    pub value: f64,
+}
+
+/// A place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    pub key: String,
+    pub name: String,
+    pub latitude: f64,
+    pub longitude: f64,
+    pub value: f64,
+}
+
+/// The same as numbers: what JSON, CSV and the table beside a chart are made of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Table {
+    /// The member of the JSON answer that has the rows: `series`, `communities`.
+    pub name: &'static str,
+    pub columns: Vec<Column>,
+    /// Each as long as `columns`.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+/// A column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Names it in JSON and CSV: `t`, `nodes`.
+    pub key: &'static str,
+    /// Names it for readers.
+    pub title: String,
+}
+
+/// A cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    Nothing,
+    Text(String),
+    Whole(i64),
+    Real(f64),
+    /// Hours since 1970: ISO 8601 in JSON and CSV.
+    Time(i64),
+}
