@@ -5,9 +5,11 @@
 pub struct Snapshot {
     /// The file's name, for the ledger.
     pub file: String,
-    /// Hours since 1970, UTC: by the times in the file where it has any, else by its name.
+    /// Hours since 1970, UTC: by the times in the file where it has any, else by its name. 0: not
+    /// known, and then there are no entries.
     pub hour: i64,
-    /// Each key once.
+    /// Each key once. None at all: the file could not be read, nothing is known of the hour (it is
+    /// no hour with a snapshot), and the remarks say why.
     pub entries: Vec<Entry>,
     /// What was not as it should be, and how it was read all the same.
     pub remarks: Vec<Remark>,
