@@ -1,11 +1,43 @@
 //! What an address asks for: `from=2019-01&to=2019-12&by=month`.
+//!
+//! In `only=a,b` a comma within a key is written `%2C` and a percent sign `%25`, and all of it is
+//! then encoded as any other value: so it outlives `URLSearchParams` and forms, which write a
+//! comma as `%2C` themselves. `only` may come several times, as boxes of a form send it.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use api::query;
 
 use crate::error::Error;
+use crate::nearest::meant;
 use crate::text::Language;
 use crate::time::Unit;
 
+mod span;
+
 /// Points a time series may have.
 pub const POINTS: i64 = 2000;
+
+/// Octets that an address may have behind `?`.
+const LONGEST: usize = 8192;
+
+/// Keys that `only` may have.
+const KEYS: usize = 100;
+
+/// Letters of a key.
+const KEY_LETTERS: usize = 200;
+
+const NUMBERS: RangeInclusive<usize> = 1..=100;
+const WIDTHS: RangeInclusive<u32> = 240..=2400;
+const HEIGHTS: RangeInclusive<u32> = 160..=1600;
+
+/// All parameters, in the order in which they are written.
+const NAMES: [&str; 13] = [
+    "from", "to", "by", "at", "n", "key", "group", "share", "only", "lang", "theme", "width",
+    "height",
+];
 
 /// A span of time as people write it: `2019`, `2019-10`, `2019-10-17`, `2019-10-17T22`; also with
 /// minutes, seconds and `Z`, which are read and left out.
@@ -71,13 +103,175 @@ impl Asked {
     /// parameter that nobody knows, comes twice, or has a wrong value is an [`Error::Asked`] that
     /// names it, what it may be, and the one that was meant. Empty values count as none, as forms
     /// send them.
-    pub fn read(_query: &str) -> Result<Self, Error> {
-        Ok(Self::default())
+    pub fn read(query: &str) -> Result<Self, Error> {
+        if query.len() > LONGEST {
+            let error = format!("the address is longer than {LONGEST} octets behind `?`");
+            return Err(Error::Asked(error));
+        }
+        let pairs = query::decode(query).ok_or_else(|| {
+            let error = "the address is not percent-encoded text: write %XX with two hexadecimal \
+                         digits, of UTF-8";
+            Error::Asked(error.into())
+        })?;
+        let mut asked = Self::default();
+        let mut seen = Vec::new();
+        for (name, value) in &pairs {
+            let Some(known) = NAMES.into_iter().find(|known| known == name) else {
+                let name = clipped(name);
+                let error = format!("`{name}` is not a parameter{}", meant(&name, NAMES));
+                let all = NAMES.join(", ");
+                return Err(Error::Asked(format!("{error} (parameters: {all})")));
+            };
+            if value.trim().is_empty() {
+                continue;
+            }
+            if seen.contains(&known) && known != "only" {
+                let error = format!("`{known}` is there twice: give it once");
+                return Err(Error::Asked(error));
+            }
+            seen.push(known);
+            asked.take(known, value.trim())?;
+        }
+        asked.only.sort();
+        asked.only.dedup();
+        if asked.only.len() > KEYS {
+            let error = format!("`only` has {} keys: give at most {KEYS}", asked.only.len());
+            return Err(Error::Asked(error));
+        }
+        Ok(asked)
+    }
+
+    fn take(&mut self, name: &'static str, value: &str) -> Result<(), Error> {
+        let time = || Span::read(value).ok_or_else(|| wrong(name, value, span::ALLOWED, ""));
+        match name {
+            // Of one only the begin counts, of the other only the end.
+            "from" => self.from = Some(time()?.as_from()),
+            "to" => self.to = Some(time()?.as_to()),
+            "at" => self.at = Some(time()?),
+            "by" => {
+                let units = [Unit::Hour, Unit::Day, Unit::Month].map(|unit| (unit.word(), unit));
+                self.by = Some(word(name, value, &units)?);
+            }
+            "n" => self.n = Some(number(name, value, NUMBERS)?),
+            "key" => self.key = Some(key(name, value)?),
+            "group" => self.group = word(name, value, &[("meta", true)])?,
+            "share" => self.share = word(name, value, &[("1", true), ("0", false)])?,
+            "only" => {
+                for part in value.split(',').filter(|part| !part.trim().is_empty()) {
+                    // `%25` last: `%252C` is the text `%2C`.
+                    let plain = part.replace("%2C", ",").replace("%2c", ",");
+                    self.only.push(key(name, plain.replace("%25", "%").trim())?);
+                }
+            }
+            "lang" => {
+                let all = [Language::English, Language::German];
+                self.language = word(name, value, &all.map(|one| (one.word(), one)))?;
+            }
+            "theme" => {
+                let all = [Theme::Auto, Theme::Light, Theme::Dark];
+                self.look.theme = word(name, value, &all.map(|one| (one.word(), one)))?;
+            }
+            "width" => self.look.width = number(name, value, WIDTHS)?,
+            _ => self.look.height = number(name, value, HEIGHTS)?,
+        }
+        Ok(())
     }
 
     /// The same question as an address, in one order, without what is as it would be anyway: two
     /// questions that mean the same have the same.
     pub fn query(&self) -> String {
-        String::new()
+        let flag = |on: bool, value: &str| on.then(|| value.to_owned());
+        let mut only = self.only.clone();
+        only.sort();
+        only.dedup();
+        let only = only
+            .iter()
+            .map(|key| key.replace('%', "%25").replace(',', "%2C"))
+            .collect::<Vec<_>>()
+            .join(",");
+        let usual = Self::default();
+        let Look {
+            width,
+            height,
+            theme,
+        } = self.look;
+        let values = [
+            self.from.map(|span| span.as_from().word()),
+            self.to.map(|span| span.as_to().word()),
+            self.by.map(|unit| unit.word().to_owned()),
+            self.at.map(Span::word),
+            self.n.map(|n| n.to_string()),
+            self.key.clone(),
+            flag(self.group, "meta"),
+            flag(self.share, "1"),
+            flag(!only.is_empty(), &only),
+            flag(self.language != usual.language, self.language.word()),
+            flag(theme != usual.look.theme, theme.word()),
+            flag(width != usual.look.width, &width.to_string()),
+            flag(height != usual.look.height, &height.to_string()),
+        ];
+        query::encode(NAMES.into_iter().zip(values))
     }
 }
+
+impl Theme {
+    /// As in addresses.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+}
+
+/// One of some words.
+fn word<T: Copy>(name: &str, value: &str, words: &[(&str, T)]) -> Result<T, Error> {
+    if let Some((_, meaning)) = words.iter().find(|(word, _)| *word == value) {
+        return Ok(*meaning);
+    }
+    let names = words.iter().map(|(word, _)| *word);
+    let allowed = names.clone().collect::<Vec<_>>().join(" or ");
+    Err(wrong(name, value, &allowed, &meant(value, names)))
+}
+
+fn number<T>(name: &str, value: &str, allowed: RangeInclusive<T>) -> Result<T, Error>
+where
+    T: FromStr + PartialOrd + Display,
+{
+    let number = query::number(value).filter(|number| allowed.contains(number));
+    number.ok_or_else(|| {
+        let (least, most) = (allowed.start(), allowed.end());
+        let allowed = format!("a whole number from {least} to {most}");
+        wrong(name, value, &allowed, "")
+    })
+}
+
+fn key(name: &str, value: &str) -> Result<String, Error> {
+    let fits = value.chars().count() <= KEY_LETTERS && !value.contains(char::is_control);
+    if fits && !value.is_empty() {
+        return Ok(value.to_owned());
+    }
+    let allowed = format!("keys of at most {KEY_LETTERS} letters");
+    Err(wrong(name, value, &allowed, ""))
+}
+
+fn wrong(name: &str, value: &str, allowed: &str, meant: &str) -> Error {
+    let value = clipped(value);
+    Error::Asked(format!(
+        "`{value}` is not a value of `{name}`{meant} (give {allowed})"
+    ))
+}
+
+/// What was asked goes back in an error, but not pages of it.
+fn clipped(text: &str) -> String {
+    let mut short = text.chars().take(40).collect::<String>();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+#[path = "asked/tests.rs"]
+mod tests;

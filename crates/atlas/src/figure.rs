@@ -65,6 +65,8 @@ pub enum Style {
     Hatched,
     /// Bars, as where each point counts events; below zero too.
     Columns,
+    /// Left out by `only=`: its name stands in the legend, and nothing of it is drawn.
+    Hidden,
 }
 
 /// A bar, or a word.

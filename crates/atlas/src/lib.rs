@@ -7,12 +7,14 @@
 //! a [`chart`] asks the store and gives a [`figure::Figure`]; [`svg`] draws it, [`serve`] sends it.
 //! Everything but `serve`, `sql`, `site` and the commands is without sockets and clocks.
 
+pub mod answer;
 pub mod asked;
 pub mod chart;
 mod command;
 pub mod error;
 pub mod export;
 pub mod figure;
+mod nearest;
 pub mod read;
 pub mod serve;
 pub mod site;

@@ -1,0 +1,184 @@
+//! A figure as JSON and as CSV.
+//!
+//! Spreadsheets take a cell that begins with `=`, `+`, `-` or `@` for a formula: in CSV such a text
+//! gets an apostrophe in front, as OWASP advises ("CSV injection"). Numbers stay as they are.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use crate::error::Error;
+use crate::figure::{Cell, Column, Figure, Table};
+use crate::time::iso;
+
+/// `{"chart", "title", "from", "to", "by", NAME: [{COLUMN: value}], "notes"}`, `NAME` as
+/// [`crate::figure::Table::name`] says, members and columns in that order.
+pub fn json(chart: &str, figure: &Figure) -> Result<String, Error> {
+    let answer = Answer { chart, figure };
+    serde_json::to_string(&answer).map_err(|error| Error::Other(format!("writing JSON: {error}")))
+}
+
+struct Answer<'a> {
+    chart: &'a str,
+    figure: &'a Figure,
+}
+
+impl Serialize for Answer<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let figure = self.figure;
+        let mut map = to.serialize_map(Some(7))?;
+        map.serialize_entry("chart", self.chart)?;
+        map.serialize_entry("title", &figure.title)?;
+        map.serialize_entry("from", &iso(figure.from))?;
+        map.serialize_entry("to", &iso(figure.to))?;
+        map.serialize_entry("by", figure.by.word())?;
+        map.serialize_entry(figure.table.name, &Rows(&figure.table))?;
+        map.serialize_entry("notes", &figure.notes)?;
+        map.end()
+    }
+}
+
+struct Rows<'a>(&'a Table);
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.0.rows.iter().map(|row| Row(&self.0.columns, row)))
+    }
+}
+
+struct Row<'a>(&'a [Column], &'a [Cell]);
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|column| column.key).zip(self.1))
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Nothing => to.serialize_none(),
+            Self::Text(text) => to.serialize_str(text),
+            Self::Whole(number) => to.serialize_i64(*number),
+            Self::Real(number) => match whole(*number) {
+                Some(whole) => to.serialize_i64(whole),
+                // What is no number is nothing.
+                None => to.serialize_f64(*number),
+            },
+            Self::Time(hour) => to.serialize_str(&iso(*hour)),
+        }
+    }
+}
+
+/// A number without a fraction, as such.
+fn whole(number: f64) -> Option<i64> {
+    // Above it not each whole number is one of these.
+    let exact = number.fract() == 0.0 && number.abs() < 9e15;
+    exact.then_some(number as i64)
+}
+
+/// RFC 4180, with the columns' keys as the first line.
+pub fn csv(figure: &Figure) -> Result<String, Error> {
+    let failed = |error: &dyn std::fmt::Display| Error::Other(format!("writing CSV: {error}"));
+    let mut writer = csv::WriterBuilder::new()
+        .terminator(csv::Terminator::CRLF)
+        .from_writer(Vec::new());
+    let keys = figure.table.columns.iter().map(|column| column.key);
+    writer.write_record(keys).map_err(|error| failed(&error))?;
+    for row in &figure.table.rows {
+        let cells = row.iter().map(text);
+        writer.write_record(cells).map_err(|error| failed(&error))?;
+    }
+    let octets = writer.into_inner().map_err(|error| failed(&error))?;
+    String::from_utf8(octets).map_err(|error| failed(&error))
+}
+
+fn text(cell: &Cell) -> String {
+    match cell {
+        Cell::Nothing => String::new(),
+        Cell::Text(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => {
+            format!("'{text}")
+        }
+        Cell::Text(text) => text.clone(),
+        Cell::Whole(number) => number.to_string(),
+        Cell::Real(number) if number.is_finite() => number.to_string(),
+        Cell::Real(_) => String::new(),
+        Cell::Time(hour) => iso(*hour),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::figure::Plot;
+    use crate::time::Unit;
+
+    fn figure(rows: Vec<Vec<Cell>>) -> Figure {
+        let columns = ["t", "name", "nodes"].map(|key| Column {
+            key,
+            title: key.to_uppercase(),
+        });
+        Figure {
+            title: "A \"title\"".into(),
+            notes: vec!["one".into()],
+            from: 0,
+            to: 24,
+            by: Unit::Hour,
+            plot: Plot::Bars(Vec::new()),
+            table: Table {
+                name: "things",
+                columns: columns.into(),
+                rows,
+            },
+        }
+    }
+
+    fn name(text: &str) -> Cell {
+        Cell::Text(text.into())
+    }
+
+    #[test]
+    fn json_has_what_it_promises() {
+        let rows = vec![
+            vec![Cell::Time(1), name("</script>"), Cell::Whole(-3)],
+            vec![Cell::Nothing, name(""), Cell::Real(2.0)],
+            vec![Cell::Nothing, name(""), Cell::Real(0.5)],
+            vec![Cell::Nothing, name(""), Cell::Real(f64::NAN)],
+        ];
+        let answer = super::json("top", &figure(rows)).expect("JSON");
+        let read = serde_json::from_str::<Value>(&answer).expect("JSON");
+        assert_eq!(
+            read,
+            json!({
+                "chart": "top", "title": "A \"title\"", "by": "hour", "notes": ["one"],
+                "from": "1970-01-01T00:00:00Z", "to": "1970-01-02T00:00:00Z",
+                "things": [
+                    {"t": "1970-01-01T01:00:00Z", "name": "</script>", "nodes": -3},
+                    {"t": null, "name": "", "nodes": 2},
+                    {"t": null, "name": "", "nodes": 0.5},
+                    {"t": null, "name": "", "nodes": null},
+                ],
+            })
+        );
+        let row = "{\"t\":null,\"name\":\"\",\"nodes\":2}";
+        assert!(answer.contains(row), "{answer}");
+    }
+
+    #[test]
+    fn csv_is_quoted_and_no_formula() {
+        let rows = vec![
+            vec![Cell::Time(0), name("a \"b\", c\nd"), Cell::Whole(-3)],
+            vec![Cell::Nothing, name("=1+1"), Cell::Real(-0.25)],
+            vec![Cell::Nothing, name("@x"), Cell::Real(f64::INFINITY)],
+        ];
+        let text = csv(&figure(rows)).expect("CSV");
+        let lines = [
+            "t,name,nodes",
+            "1970-01-01T00:00:00Z,\"a \"\"b\"\", c\nd\",-3",
+            ",'=1+1,-0.25",
+            ",'@x,",
+            "",
+        ];
+        assert_eq!(text, lines.join("\r\n"));
+    }
+}
