@@ -52,20 +52,27 @@ pub struct Span {
 /// A question.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Asked {
+    /// Only its begin counts.
     pub from: Option<Span>,
     /// The whole of it is shown: `to=2019-12` is up to the end of December.
     pub to: Option<Span>,
     /// `None`: by what fits.
     pub by: Option<Unit>,
+    /// One time instead of a range.
     pub at: Option<Span>,
+    /// How many, where a chart shows the largest of something.
     pub n: Option<usize>,
+    /// Whose: the key of a community.
     pub key: Option<String>,
     /// Metacommunities instead of communities.
     pub group: bool,
+    /// Parts of a hundred instead of numbers.
     pub share: bool,
     /// Keys of series that are shown; empty: all.
     pub only: Vec<String>,
+    /// Of all texts.
     pub language: Language,
+    /// Of the picture: numbers do not depend on it.
     pub look: Look,
 }
 
@@ -74,7 +81,9 @@ pub struct Asked {
 pub struct Look {
     /// Pixels.
     pub width: u32,
+    /// Pixels.
     pub height: u32,
+    /// Colours.
     pub theme: Theme,
 }
 
@@ -84,7 +93,9 @@ pub enum Theme {
     /// As the reader's system says.
     #[default]
     Auto,
+    /// Dark on light.
     Light,
+    /// Light on dark.
     Dark,
 }
 

@@ -14,7 +14,9 @@ pub enum Error {
     /// A file or folder.
     #[error("{path}: {error}")]
     File {
+        /// Which.
         path: PathBuf,
+        /// What the system says.
         error: std::io::Error,
     },
     /// The database.

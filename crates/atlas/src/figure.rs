@@ -10,12 +10,15 @@ pub struct Figure {
     pub title: String,
     /// What a reader should know of it: "2 numbers were not believed, and are not counted".
     pub notes: Vec<String>,
-    /// What it covers: hours since 1970, the second one not included.
+    /// What it covers: the first hour, since 1970.
     pub from: i64,
+    /// The first hour after it.
     pub to: i64,
     /// What a point covers.
     pub by: Unit,
+    /// To look at.
     pub plot: Plot,
+    /// To read.
     pub table: Table,
 }
 
@@ -28,8 +31,13 @@ pub enum Plot {
     Bars(Vec<Bar>),
     /// Words as large as what they stand for.
     Words(Vec<Bar>),
-    /// Places with what is there. `heat`: as density, else as circles.
-    Map { points: Vec<Point>, heat: bool },
+    /// Places with what is there.
+    Map {
+        /// Where.
+        points: Vec<Point>,
+        /// As density, else as circles.
+        heat: bool,
+    },
 }
 
 /// Values over time.
@@ -37,6 +45,7 @@ pub enum Plot {
 pub struct Lines {
     /// Begin of each point: hours since 1970, ascending.
     pub at: Vec<i64>,
+    /// From the bottom up, where one is upon the other.
     pub series: Vec<Series>,
     /// One upon the other.
     pub stacked: bool,
@@ -49,17 +58,21 @@ pub struct Lines {
 pub struct Series {
     /// Names it in addresses (`only=`), and gives it its colour for ever.
     pub key: String,
+    /// For readers.
     pub name: String,
     /// As many as `at`; `None`: nothing is known.
     pub values: Vec<Option<f64>>,
+    /// How it looks.
     pub style: Style,
 }
 
 /// How a series looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
+    /// A line.
     #[default]
     Line,
+    /// Filled down to what is below.
     Area,
     /// As an area, hatched: numbers that are old.
     Hatched,
@@ -74,17 +87,24 @@ pub enum Style {
 pub struct Bar {
     /// As [`Series::key`].
     pub key: String,
+    /// For readers.
     pub name: String,
+    /// How large.
     pub value: f64,
 }
 
 /// A place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
+    /// As [`Series::key`].
     pub key: String,
+    /// For readers.
     pub name: String,
+    /// Degrees, WGS 84.
     pub latitude: f64,
+    /// Degrees, WGS 84.
     pub longitude: f64,
+    /// How much is there.
     pub value: f64,
 }
 
@@ -93,6 +113,7 @@ pub struct Point {
 pub struct Table {
     /// The member of the JSON answer that has the rows: `series`, `communities`.
     pub name: &'static str,
+    /// From left to right.
     pub columns: Vec<Column>,
     /// Each as long as `columns`.
     pub rows: Vec<Vec<Cell>>,
@@ -110,9 +131,13 @@ pub struct Column {
 /// A cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
+    /// Nothing is known.
     Nothing,
+    /// As it is, with whatever is in it.
     Text(String),
+    /// A number.
     Whole(i64),
+    /// A number with parts.
     Real(f64),
     /// Hours since 1970: ISO 8601 in JSON and CSV.
     Time(i64),

@@ -26,6 +26,7 @@ pub struct Entry {
     pub status: Status,
     /// When it was fetched: seconds since 1970, UTC.
     pub fetched: i64,
+    /// What it says of itself.
     pub profile: Profile,
 }
 
@@ -46,18 +47,23 @@ pub enum Status {
 /// What changes seldom.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
+    /// What it calls itself.
     pub name: String,
     /// The community that this one is part of, by its name.
     pub metacommunity: Option<String>,
+    /// As it writes it.
     pub city: Option<String>,
+    /// As it writes it, mostly a code: "DE".
     pub country: Option<String>,
     /// Degrees, WGS 84; both or none.
     pub latitude: Option<f64>,
+    /// See `latitude`.
     pub longitude: Option<f64>,
     /// Version of the format.
     pub api: Option<String>,
     /// Protocols by the names of [`crate::read`]'s mapping ("batman-adv"), sorted, each once.
     pub routing: Vec<String>,
+    /// Its page.
     pub url: Option<String>,
 }
 

@@ -4,7 +4,9 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Language {
     #[default]
+    /// `en`.
     English,
+    /// `de`.
     German,
 }
 

@@ -7,8 +7,11 @@ use jiff::tz::TimeZone;
 /// What a point covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unit {
+    /// One hour.
     Hour,
+    /// From midnight to midnight.
     Day,
+    /// Of the calendar.
     #[default]
     Month,
 }
