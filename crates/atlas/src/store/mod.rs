@@ -1,4 +1,21 @@
 //! What was read, in SQLite, and the sums of it.
+//!
+//! One file, `atlas.db`, in the data folder. A [`Writer`] puts snapshots into it; whoever reads
+//! opens it with [`open`]. [`version`] changes with each commit, so that what was computed once
+//! can be kept until then.
+
+mod counted;
+mod file;
+mod intern;
+mod rollup;
+#[cfg(test)]
+pub(crate) mod sample;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use file::{FILE, open, version};
+pub use writer::{Digest, Writer};
 
 /// The tables.
 pub const SCHEMA: &str = include_str!("schema.sql");

@@ -120,6 +120,7 @@ CREATE TABLE month_totals (
 CREATE TABLE files (
   digest BLOB PRIMARY KEY,
   name TEXT NOT NULL,
+  -- NULL: nothing in it could be read.
   hour INTEGER,
   entries INTEGER NOT NULL,
   -- When it was read: seconds since 1970.
@@ -133,6 +134,11 @@ CREATE TABLE ledger (
   hour INTEGER,
   key TEXT,
   what TEXT NOT NULL,
-  read_as TEXT NOT NULL,
-  UNIQUE (file, key, what)
+  read_as TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX ledger_once ON ledger (file, ifnull(key, ''), what);
+
+-- One row. Each commit changes it.
+CREATE TABLE meta (
+  version INTEGER NOT NULL
 ) STRICT;

@@ -1,0 +1,168 @@
+//! The file: made, recognised, opened.
+
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::SCHEMA;
+use crate::error::Error;
+
+/// The file's name in the data folder.
+pub const FILE: &str = "atlas.db";
+
+/// Names the program in the file's header: "WAtl".
+const APPLICATION: i64 = 0x5741_746c;
+/// Of the tables. A file of another one is refused: importing again is quick.
+const TABLES: i64 = 1;
+/// How long one who writes waits for another.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Opens the store of a data folder for reading. Many may do so, and while one writes.
+pub fn open(data: &Path) -> Result<Connection, Error> {
+    let path = data.join(FILE);
+    if !path.exists() {
+        return Err(Error::Missing(format!(
+            "{} is not there: `weir-atlas import PATH… --data {}` makes it",
+            path.display(),
+            data.display()
+        )));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let store = Connection::open_with_flags(&path, flags).map_err(|error| plain(&path, error))?;
+    let prepared = prepare_reading(&store, &path);
+    prepared.map(|()| store)
+}
+
+fn prepare_reading(store: &Connection, path: &Path) -> Result<(), Error> {
+    store.busy_timeout(Duration::from_secs(5))?;
+    recognise(store, path)?;
+    // What is mapped is the kernel's cache, which all connections share; each one's own is small.
+    store.execute_batch(
+        "PRAGMA query_only = ON; PRAGMA mmap_size = 4294967296; PRAGMA cache_size = -2048;
+         PRAGMA temp_store = MEMORY;",
+    )?;
+    store.set_prepared_statement_cache_capacity(64);
+    Ok(())
+}
+
+/// Opens the store for writing; folder and file are made where they are not there.
+pub(super) fn open_for_writing(data: &Path) -> Result<Connection, Error> {
+    if !data.is_dir() {
+        let mut folder = DirBuilder::new();
+        folder.recursive(true).mode(0o750);
+        folder.create(data).map_err(Error::file(data))?;
+    }
+    let path = data.join(FILE);
+    let store = Connection::open(&path).map_err(|error| plain(&path, error))?;
+    store.busy_timeout(PATIENCE)?;
+    if is_new(&store).map_err(|error| plain(&path, error))? {
+        make(&store).map_err(|error| plain(&path, error))?;
+    }
+    recognise(&store, &path)?;
+    // A commit that a power cut takes back is imported again; nothing is ever half there.
+    let prepared = store.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = OFF;
+         PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY;",
+    );
+    prepared.map_err(|error| plain(&path, error))?;
+    if store.is_readonly("main")? {
+        return Err(Error::Other(format!(
+            "{} cannot be written: who runs this needs to be its owner",
+            path.display()
+        )));
+    }
+    store.set_prepared_statement_cache_capacity(64);
+    Ok(store)
+}
+
+/// A number that each commit changes; another file's differ.
+pub fn version(store: &Connection) -> Result<i64, Error> {
+    let mut read = store.prepare_cached("SELECT version FROM meta")?;
+    Ok(read.query_row([], |row| row.get(0))?)
+}
+
+fn number(store: &Connection, pragma: &str) -> rusqlite::Result<i64> {
+    store.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))
+}
+
+fn is_new(store: &Connection) -> rusqlite::Result<bool> {
+    let tables: i64 =
+        store.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    Ok(tables == 0 && number(store, "application_id")? == 0)
+}
+
+/// Makes the tables, all or none; one of two who do so at once finds them there.
+fn make(store: &Connection) -> rusqlite::Result<()> {
+    store.execute_batch("BEGIN IMMEDIATE")?;
+    let made = (|| {
+        if is_new(store)? {
+            store.execute_batch(SCHEMA)?;
+            // Not from 1: a file that is made anew has versions of its own.
+            store.execute_batch("INSERT INTO meta VALUES (unixepoch() << 20)")?;
+            store.execute_batch(&format!(
+                "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {TABLES};"
+            ))?;
+        }
+        store.execute_batch("COMMIT")
+    })();
+    if made.is_err() {
+        let _ = store.execute_batch("ROLLBACK");
+    }
+    made
+}
+
+fn recognise(store: &Connection, path: &Path) -> Result<(), Error> {
+    let read = |pragma| number(store, pragma).map_err(|error| plain(path, error));
+    let name = path.display();
+    if read("application_id")? != APPLICATION {
+        return Err(Error::Other(format!(
+            "{name} belongs to another program: choose another folder with --data"
+        )));
+    }
+    match read("user_version")? {
+        TABLES => Ok(()),
+        newer if newer > TABLES => Err(Error::Other(format!(
+            "{name} was written by a newer weir-atlas, with tables of version {newer}; this one \
+             knows {TABLES}: update it"
+        ))),
+        older => Err(Error::Other(format!(
+            "{name} has tables of version {older}, this weir-atlas needs {TABLES}: move the file \
+             away and import again"
+        ))),
+    }
+}
+
+/// SQLite's error as what to do about it.
+pub(super) fn plain(path: &Path, error: rusqlite::Error) -> Error {
+    let Some(code) = error.sqlite_error_code() else {
+        return Error::Store(error);
+    };
+    let name = path.display();
+    Error::Other(match code {
+        ErrorCode::NotADatabase => {
+            format!("{name} is not a database: choose another folder with --data")
+        }
+        ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
+            format!("{name} is being written by another weir-atlas: try again when it has finished")
+        }
+        ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied => {
+            format!(
+                "{name} cannot be opened, or files beside it not made: who runs this needs to own \
+                 the folder ({error})"
+            )
+        }
+        ErrorCode::DatabaseCorrupt => {
+            format!("{name} is damaged: move it away and import again ({error})")
+        }
+        ErrorCode::DiskFull => format!("no room to write {name}: the disk is full"),
+        _ => return Error::Store(error),
+    })
+}
+
+/// The file of a data folder.
+pub(super) fn path(data: &Path) -> PathBuf {
+    data.join(FILE)
+}

@@ -1,0 +1,281 @@
+//! Snapshots go in.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, params};
+
+use super::counted::{Candidate, counted};
+use super::intern::Intern;
+use super::{file, rollup};
+use crate::error::Error;
+use crate::snapshot::{Remark, Snapshot, Status};
+
+/// Of a file's content.
+pub type Digest = [u8; 32];
+
+/// Puts snapshots into a store. They are kept in memory until [`Self::commit`]: some 40 octets an
+/// entry, beside what is new of names.
+///
+/// The order of snapshots does not matter, and none counts twice. Where two are of one hour, each
+/// community is as it was fetched last.
+pub struct Writer {
+    store: Connection,
+    path: PathBuf,
+    intern: Intern,
+    rows: Vec<Row>,
+    files: BTreeMap<Digest, File>,
+}
+
+struct File {
+    name: String,
+    hour: Option<i64>,
+    entries: usize,
+    remarks: Vec<Remark>,
+}
+
+/// An entry, by numbers of [`Intern`].
+#[derive(Clone, Copy)]
+struct Row {
+    hour: i64,
+    community: u32,
+    profile: u32,
+    nodes: Option<i64>,
+    status: Status,
+    fetched: i64,
+}
+
+impl Writer {
+    /// Opens the store of a data folder; both are made where they are not there.
+    pub fn open(data: &Path) -> Result<Self, Error> {
+        Ok(Self {
+            store: file::open_for_writing(data)?,
+            path: file::path(data),
+            intern: Intern::default(),
+            rows: Vec::new(),
+            files: BTreeMap::new(),
+        })
+    }
+
+    /// Whether a file of this content was read before.
+    pub fn knows(&self, digest: &Digest) -> Result<bool, Error> {
+        if self.files.contains_key(digest) {
+            return Ok(true);
+        }
+        let mut get = self
+            .store
+            .prepare_cached("SELECT 1 FROM files WHERE digest = ?1")?;
+        Ok(get.exists([digest])?)
+    }
+
+    /// Takes what was read of a file. One that is known changes nothing. A directory without any
+    /// entry is no hour without nodes, but a file in the ledger.
+    pub fn add(&mut self, snapshot: &Snapshot, digest: &Digest) -> Result<(), Error> {
+        if self.knows(digest)? {
+            return Ok(());
+        }
+        for entry in &snapshot.entries {
+            let community = self.intern.community(&entry.key);
+            self.rows.push(Row {
+                hour: snapshot.hour,
+                community,
+                profile: self.intern.profile(community, &entry.profile),
+                nodes: entry.nodes,
+                status: entry.status,
+                fetched: entry.fetched,
+            });
+        }
+        let entries = snapshot.entries.len();
+        let file = File {
+            name: snapshot.file.clone(),
+            hour: (entries > 0).then_some(snapshot.hour),
+            entries,
+            remarks: snapshot.remarks.clone(),
+        };
+        self.files.insert(*digest, file);
+        Ok(())
+    }
+
+    /// Entries that wait for [`Self::commit`].
+    pub fn waiting(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Writes all that was added, with the sums that follow from it: everything or, where it
+    /// fails, nothing.
+    pub fn commit(&mut self) -> Result<(), Error> {
+        if self.files.is_empty() {
+            return Ok(());
+        }
+        let written = self.write();
+        if written.is_err() {
+            let _ = self.store.execute_batch("ROLLBACK");
+            self.intern.rolled_back();
+        } else {
+            self.rows.clear();
+            self.files.clear();
+            self.intern.bound();
+            // So that the file is whole by itself, as long as nothing is written. Who reads just
+            // now delays that to the next time.
+            let _ = self
+                .store
+                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        }
+        written.map_err(|error| file::plain(&self.path, error))
+    }
+
+    fn write(&mut self) -> rusqlite::Result<()> {
+        self.store.execute_batch("BEGIN IMMEDIATE")?;
+        let mut hours = BTreeSet::new();
+        // Hours one after the other, as they lie in the table.
+        self.rows.sort_by_key(|row| row.hour);
+        let rows = std::mem::take(&mut self.rows);
+        let mut written = Ok(());
+        for rows in rows.chunk_by(|one, other| one.hour == other.hour) {
+            hours.insert(rows[0].hour);
+            written = self.write_hour(rows[0].hour, rows);
+            if written.is_err() {
+                break;
+            }
+        }
+        self.rows = rows;
+        written?;
+        rollup::renew(&self.store, &hours)?;
+        self.write_files()?;
+        self.store
+            .execute_batch("UPDATE meta SET version = version + 1; COMMIT")
+    }
+
+    /// One hour: what is there already, and what was added.
+    fn write_hour(&mut self, hour: i64, added: &[Row]) -> rusqlite::Result<()> {
+        let mut best = HashMap::<u32, Row>::with_capacity(added.len());
+        for row in self.read_hour(hour)?.iter().chain(added) {
+            let kept = best.entry(row.community).or_insert(*row);
+            if self.rank(row) > self.rank(kept) {
+                *kept = *row;
+            }
+        }
+        let mut rows = Vec::with_capacity(best.len());
+        for row in best.into_values() {
+            rows.push((self.intern.community_id(&self.store, row.community)?, row));
+        }
+        rows.sort_unstable_by_key(|(id, _)| *id);
+        let candidates: Vec<_> = rows.iter().map(|(_, row)| self.candidate(row)).collect();
+        let counted = counted(&candidates);
+        drop(candidates);
+
+        let mut put = self.store.prepare_cached(
+            "INSERT OR REPLACE INTO observations
+               (hour, community, nodes, status, counted, profile, fetched)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        )?;
+        let mut seen = self.store.prepare_cached(
+            "UPDATE communities SET
+               first_hour = min(?2, ifnull(first_hour, ?2)),
+               profile = iif(?2 >= ifnull(last_hour, ?2), ?3, profile),
+               last_hour = max(?2, ifnull(last_hour, ?2))
+             WHERE id = ?1",
+        )?;
+        let (mut sums, mut odd) = ([0; 3], 0);
+        for ((community, row), counted) in rows.iter().zip(counted) {
+            let profile = self.intern.profile_id(&self.store, row.profile)?;
+            let status = row.status as i64;
+            put.execute(params![
+                hour,
+                community,
+                row.nodes,
+                status,
+                counted,
+                profile,
+                row.fetched
+            ])?;
+            seen.execute(params![community, hour, profile])?;
+            odd += i64::from(row.status == Status::Odd);
+            if counted && let Some(sum) = sums.get_mut(status as usize) {
+                *sum += row.nodes.unwrap_or(0);
+            }
+        }
+        let mut put = self.store.prepare_cached(
+            "INSERT OR REPLACE INTO hour_totals (hour, live, stale, frozen, listed, odd)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?;
+        put.execute(params![
+            hour,
+            sums[0],
+            sums[1],
+            sums[2],
+            rows.len() as i64,
+            odd
+        ])?;
+        Ok(())
+    }
+
+    fn read_hour(&mut self, hour: i64) -> rusqlite::Result<Vec<Row>> {
+        let mut get = self.store.prepare_cached(
+            "SELECT community, profile, nodes, status, fetched FROM observations WHERE hour = ?1",
+        )?;
+        let mut found = get.query([hour])?;
+        let mut rows = Vec::new();
+        while let Some(row) = found.next()? {
+            let community = self.intern.known_community(&self.store, row.get(0)?)?;
+            rows.push(Row {
+                hour,
+                community,
+                profile: self
+                    .intern
+                    .known_profile(&self.store, community, row.get(1)?)?,
+                nodes: row.get(2)?,
+                status: match row.get::<_, i64>(3)? {
+                    0 => Status::Live,
+                    1 => Status::Stale,
+                    2 => Status::Frozen,
+                    _ => Status::Odd,
+                },
+                fetched: row.get(4)?,
+            });
+        }
+        Ok(rows)
+    }
+
+    /// Of several that one hour has of a community, the highest is kept: the one fetched last. By
+    /// what else they say where that is the same, so that it is always the same one.
+    fn rank(&self, row: &Row) -> (i64, Reverse<Status>, Option<i64>, [u8; 16]) {
+        let digest = self.intern.interned(row.profile).digest;
+        (row.fetched, Reverse(row.status), row.nodes, digest)
+    }
+
+    fn candidate(&self, row: &Row) -> Candidate<'_> {
+        let profile = self.intern.interned(row.profile);
+        Candidate {
+            key: self.intern.key(row.community),
+            name: &profile.name,
+            metacommunity: profile.metacommunity.as_deref(),
+            nodes: row.nodes.filter(|_| row.status != Status::Odd),
+        }
+    }
+
+    fn write_files(&self) -> rusqlite::Result<()> {
+        let mut file = self.store.prepare_cached(
+            "INSERT OR IGNORE INTO files (digest, name, hour, entries, at)
+             VALUES (?1, ?2, ?3, ?4, unixepoch())",
+        )?;
+        let mut line = self.store.prepare_cached(
+            "INSERT OR IGNORE INTO ledger (file, hour, key, what, read_as)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+        )?;
+        for (digest, read) in &self.files {
+            file.execute(params![digest, read.name, read.hour, read.entries as i64])?;
+            for remark in &read.remarks {
+                line.execute(params![
+                    read.name,
+                    read.hour,
+                    remark.key,
+                    remark.what,
+                    remark.read_as
+                ])?;
+            }
+        }
+        Ok(())
+    }
+}
