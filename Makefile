@@ -160,7 +160,11 @@ web/dist/index.html: $(WEB_TOOLS) web/build.mjs $(shell find web/src -type f)
 	cd web && npm run build
 	@touch crates/web/build.rs
 
-web: web/dist/index.html ## builds the web page, for the next build to put into the binary (needs Node.js)
+web/dist-atlas/atlas.css: $(WEB_TOOLS) web/atlas.mjs $(shell find web/atlas web/src/style -type f)
+	cd web && npm run atlas
+	@touch -c crates/atlas/build.rs
+
+web: web/dist/index.html web/dist-atlas/atlas.css ## builds the web pages, for the next build to put into the binaries (needs Node.js)
 
 web-test: web ## checks the page: lint, unit tests, and a browser that uses it (figures are made up)
 	cd web && npm run lint

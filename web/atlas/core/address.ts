@@ -1,0 +1,93 @@
+// A chart's address is its whole state: https://host/chart/growth?from=2019-01. Files, embeds and
+// pages of the same state follow from it.
+
+const PATH = /^(.*)\/(?:chart|embed)\/([a-z][a-z0-9-]*)(?:\.(?:svg|json|csv))?\/?$/;
+
+/** What a picture looks like, and not what it shows: the component decides on it. */
+const LOOKS = ["width", "height"];
+
+export class Address {
+  private constructor(
+    /** Where the atlas is, without a slash at the end. */
+    readonly root: string,
+    /** The chart's name. */
+    readonly name: string,
+    readonly query: ReadonlyMap<string, string>,
+  ) {}
+
+  /** Reads an address of a page, embed or file; nothing where it is no chart's. */
+  static read(text: string, base: string): Address | undefined {
+    let url: URL;
+    try {
+      url = new URL(text, base);
+    } catch {
+      return undefined;
+    }
+    const [, folder, name] = PATH.exec(url.pathname) ?? [];
+    if (!/^https?:$/.test(url.protocol) || folder === undefined || name === undefined)
+      return undefined;
+    const query = new Map([...url.searchParams].filter(([key]) => !LOOKS.includes(key)));
+    return new Address(url.origin + folder, name, query);
+  }
+
+  /** The same with other parameters; an empty one is taken away. */
+  with(changes: Readonly<Record<string, string | undefined>>): Address {
+    const query = new Map(this.query);
+    for (const [key, value] of Object.entries(changes)) {
+      if (value === undefined || value === "") query.delete(key);
+      else query.set(key, value);
+    }
+    return new Address(this.root, this.name, query);
+  }
+
+  /** Another chart of the same atlas, as it is without parameters. */
+  chart(name: string): Address {
+    return new Address(this.root, name, new Map());
+  }
+
+  page(): string {
+    return this.#at(`chart/${this.name}`, {});
+  }
+
+  embed(): string {
+    return this.#at(`embed/${this.name}`, {});
+  }
+
+  file(kind: "svg" | "json" | "csv", more: Readonly<Record<string, string>> = {}): string {
+    return this.#at(`chart/${this.name}.${kind}`, more);
+  }
+
+  /** A name for a file that is saved: `growth-2019-01-2019-12`. */
+  stem(): string {
+    const parts = ["from", "to", "at", "key"].flatMap((key) => this.query.get(key) ?? []);
+    const plain = parts.map((part) => part.replace(/[^\w-]+/g, "-").slice(0, 40));
+    return [this.name, ...plain].join("-");
+  }
+
+  same(other: Address | undefined): boolean {
+    return other !== undefined && this.page() === other.page();
+  }
+
+  #at(path: string, more: Readonly<Record<string, string>>): string {
+    const pairs = [...this.query, ...Object.entries(more)].map(([key, value]) =>
+      [key, value].map(encodeURIComponent).join("="),
+    );
+    const query = pairs.join("&").replaceAll("%2C", ",").replaceAll("%3A", ":");
+    return `${this.root}/${path}${query === "" ? "" : `?${query}`}`;
+  }
+}
+
+const escaped = (text: string) =>
+  text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
+
+/** What to put into a page so that the chart stands there. */
+export function snippets(address: Address, title: string) {
+  const page = escaped(address.page());
+  const picture = escaped(address.file("svg"));
+  const name = escaped(title);
+  return {
+    component: `<script type="module" src="${escaped(address.root)}/weir-chart.js"></script>\n<weir-chart src="${page}"><a href="${page}"><img src="${picture}" alt="${name}"></a></weir-chart>`,
+    iframe: `<iframe src="${escaped(address.embed())}" title="${name}" width="960" height="560" loading="lazy"></iframe>`,
+    img: `<a href="${page}"><img src="${picture}" alt="${name}"></a>`,
+  };
+}

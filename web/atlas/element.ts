@@ -1,0 +1,321 @@
+// <weir-chart src="https://host/chart/growth?from=2019-01" theme lang>: a chart of an atlas in any
+// page. The picture is the server's; here are what points at it, zooms, filters, plays and saves.
+
+import css from "./component.css";
+import { Address } from "./core/address";
+import { whole as wholeOf } from "./core/table";
+import { parameters, type Range } from "./core/time";
+import { clean, parse } from "./parts/clean";
+import { iconButton, make } from "./parts/make";
+import { Menu, type Shown } from "./parts/menu";
+import { moved } from "./parts/move";
+import { Picture } from "./parts/picture";
+import { Reader } from "./parts/reader";
+import { ask, askJson, why } from "./parts/source";
+import { Times } from "./parts/times";
+import { Zoom } from "./parts/zoom";
+import { languageOf, type Say, says } from "./text";
+
+const sheet = new CSSStyleSheet();
+sheet.replaceSync(css);
+
+/** Widths that pictures are asked for in, so that many readers ask for the same. */
+const WIDTHS = [320, 400, 480, 640, 800, 960, 1200, 1440];
+/** How much a picture may be stretched or shrunk before another is asked for. */
+const STRETCHED = 1.3;
+/** Views that one can go back to. */
+const MOST_BACK = 50;
+
+export class WeirChart extends HTMLElement {
+  static observedAttributes = ["src", "theme", "lang"];
+
+  #parts: Parts | undefined;
+  #address: Address | undefined;
+  #picture: Picture | undefined;
+  #before: Address[] = [];
+  /** Counts what was asked for: only the latest answer is shown. */
+  #asked = 0;
+  #observer: ResizeObserver | undefined;
+  readonly #rules = new CSSStyleSheet();
+
+  connectedCallback() {
+    if (this.#parts === undefined) this.#build();
+    this.#observer = new ResizeObserver(() => this.#fit());
+    this.#observer.observe(this);
+    document.addEventListener("pointerdown", this.#elsewhere);
+  }
+
+  disconnectedCallback() {
+    this.#observer?.disconnect();
+    document.removeEventListener("pointerdown", this.#elsewhere);
+    this.#parts?.times.stop();
+  }
+
+  attributeChangedCallback(name: string, old: string | null, value: string | null) {
+    if (this.#parts === undefined || old === value) return;
+    const next = Address.read(this.getAttribute("src") ?? "", document.baseURI);
+    if (name === "src" && next !== undefined && next.same(this.#address)) return;
+    this.#address = next;
+    void this.#load();
+  }
+
+  readonly #elsewhere = (event: Event) => this.#parts?.menu.leave(event);
+
+  #build() {
+    // Before the shadow hides it.
+    const own = [...this.querySelectorAll<SVGSVGElement>("svg.weir-chart")].find(
+      (svg) => svg.getClientRects().length > 0,
+    );
+    const language = languageOf(this.lang || this.closest("[lang]")?.getAttribute("lang"));
+    const say = says(language);
+    const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
+    root.adoptedStyleSheets = [sheet, this.#rules];
+    this.#parts = new Parts(say, language, {
+      shown: () => this.#shown(language),
+      json: () => this.#json(say, language),
+      whole: () => this.#whole(say),
+      range: (range) => this.#zoomTo(range),
+      back: () => this.#back(),
+      month: (month, soon) => this.#month(month, soon),
+    });
+    root.append(this.#parts.frame, make("slot", { hidden: true }));
+    this.#parts.stage.addEventListener("click", (event) => this.#click(event));
+    this.#address = Address.read(this.getAttribute("src") ?? "", document.baseURI);
+    const base = this.#address?.root ?? document.baseURI;
+    const cleaned = own === undefined ? undefined : clean(own, `${base}/`);
+    if (cleaned !== undefined) this.#show(new Picture(cleaned));
+    else void this.#load();
+  }
+
+  get #language() {
+    return this.#parts?.language ?? "en";
+  }
+
+  /** The picture's address, as wide as the room there is. */
+  #url(address: Address, width = this.#width): string {
+    const height = width < 560 ? 420 : Math.min(Math.round(width / 2), 520);
+    const more: Record<string, string> = { width: String(width), height: String(height) };
+    if (!address.query.has("lang")) more.lang = this.#language;
+    const theme = this.getAttribute("theme");
+    if (theme !== null && !address.query.has("theme")) more.theme = theme;
+    return address.file("svg", more);
+  }
+
+  get #width(): number {
+    const room = this.clientWidth || 960;
+    return WIDTHS.reduce((best, width) =>
+      Math.abs(width - room) < Math.abs(best - room) ? width : best,
+    );
+  }
+
+  async #load() {
+    const [parts, address] = [this.#parts, this.#address];
+    if (parts === undefined) return;
+    this.#asked += 1;
+    const asked = this.#asked;
+    parts.frame.setAttribute("aria-busy", "true");
+    try {
+      if (address === undefined) throw new Error(parts.say("noPicture"));
+      const url = this.#url(address);
+      const cleaned = parse(await ask(url, parts.say), url);
+      if (cleaned === undefined) throw new Error(parts.say("noPicture"));
+      if (asked === this.#asked) this.#show(new Picture(cleaned));
+    } catch (error) {
+      if (asked === this.#asked) this.#fail(parts.say("failed", { why: why(error) }));
+    } finally {
+      if (asked === this.#asked) parts.frame.removeAttribute("aria-busy");
+    }
+  }
+
+  #show(picture: Picture) {
+    const parts = this.#parts;
+    if (parts === undefined) return;
+    const focused = this.shadowRoot?.activeElement?.closest<SVGElement>(".legend [data-key]");
+    this.#rules.replaceSync(picture.rules);
+    const old = this.#picture;
+    this.#picture = picture;
+    parts.show(picture, old, this.#before.length > 0);
+    this.#slot(false);
+    // Whoever filters by the keyboard goes on where they were.
+    const key = focused?.dataset.key;
+    if (key !== undefined) linkOf(picture.svg, key)?.focus();
+    if (!picture.overTime) {
+      void this.#whole(parts.say).then((whole) => {
+        if (picture === this.#picture) parts.times.show(whole, picture.range?.from);
+      });
+    } else parts.times.row.hidden = true;
+    this.dispatchEvent(new Event("drawn"));
+  }
+
+  /** What went wrong is said; the picture before it stays, or else what the page has instead. */
+  #fail(text: string) {
+    this.#parts?.tell(text, true);
+    if (this.#picture === undefined) this.#slot(true);
+    this.dispatchEvent(new Event("error"));
+  }
+
+  #slot(instead: boolean) {
+    const slot = this.shadowRoot?.querySelector("slot");
+    if (slot) slot.hidden = !instead;
+    if (this.#parts) this.#parts.stage.hidden = instead;
+  }
+
+  /** Shows another state, and tells the page. */
+  async #go(address: Address, remember = true) {
+    if (address.same(this.#address)) return;
+    if (remember && this.#address !== undefined)
+      this.#before = [...this.#before, this.#address].slice(-MOST_BACK);
+    this.#address = address;
+    this.setAttribute("src", address.page());
+    const detail = { src: address.page() };
+    this.dispatchEvent(new CustomEvent("change", { detail, bubbles: true }));
+    await this.#load();
+  }
+
+  #zoomTo(range: Range | undefined) {
+    // How exact points are follows from the range.
+    const span = range === undefined ? { from: "", to: "" } : parameters(range);
+    const next = this.#address?.with({ ...span, by: "" });
+    if (next !== undefined) void this.#go(next);
+  }
+
+  #back(): boolean {
+    const before = this.#before.pop();
+    if (before !== undefined) void this.#go(before, false);
+    return before !== undefined;
+  }
+
+  async #month(at: string, soon: boolean) {
+    const next = this.#address?.with({ at });
+    if (next === undefined || this.#parts === undefined) return;
+    if (soon) await ask(this.#url(next), this.#parts.say).catch(() => undefined);
+    else await this.#go(next, false);
+  }
+
+  /** Legends are links to the same chart with other series. */
+  #click(event: MouseEvent) {
+    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)
+      return;
+    const link = event.composedPath().find((one) => one instanceof SVGAElement);
+    if (link === undefined || link.closest(".legend") === null) return;
+    const to = Address.read(link.href.baseVal, document.baseURI);
+    if (to?.name !== this.#address?.name || to?.root !== this.#address?.root) return;
+    event.preventDefault();
+    // How it looks is the page's business.
+    const look = (name: string) => this.#address?.query.get(name);
+    if (to) void this.#go(to.with({ theme: look("theme"), lang: look("lang") }));
+  }
+
+  async #json(say: Say, language: string): Promise<unknown> {
+    const more = this.#address?.query.has("lang") ? {} : { lang: language };
+    return this.#address === undefined ? null : askJson(this.#address.file("json", more), say);
+  }
+
+  /** All that the atlas has, by its chart of growth. */
+  async #whole(say: Say): Promise<Range> {
+    const now = this.#picture?.range ?? { from: 0, to: 1 };
+    if (this.#address === undefined) return now;
+    const answer = askJson(this.#address.chart("growth").file("json"), say);
+    return (await answer.then(wholeOf).catch(() => undefined)) ?? now;
+  }
+
+  #shown(language: string): Shown | undefined {
+    const [address, picture] = [this.#address, this.#picture];
+    if (address === undefined || picture === undefined) return undefined;
+    const asked = address.query.get("theme") ?? this.getAttribute("theme");
+    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const theme = asked === "light" || asked === "dark" ? asked : dark ? "dark" : "light";
+    const { width, height, name: title } = picture;
+    return { address, title, width, height, theme, language };
+  }
+
+  #fit() {
+    const picture = this.#picture;
+    if (picture === undefined || this.clientWidth === 0 || this.#address === undefined) return;
+    const by = this.clientWidth / picture.width;
+    const better = this.#width !== picture.width;
+    if (better && (by > STRETCHED || by < 1 / STRETCHED)) void this.#load();
+  }
+}
+
+const linkOf = (svg: SVGSVGElement, key: string) =>
+  [...svg.querySelectorAll<SVGElement>(".legend [data-key]")]
+    .find((one) => one.dataset.key === key)
+    ?.querySelector("a");
+
+interface Asked {
+  shown(): Shown | undefined;
+  json(): Promise<unknown>;
+  whole(): Promise<Range>;
+  range(range: Range | undefined): void;
+  back(): boolean;
+  month(month: string, soon: boolean): Promise<void>;
+}
+
+/** What stands in the shadow. */
+class Parts {
+  readonly frame = make("div", { class: "frame" });
+  readonly stage = make("div", { class: "stage" });
+  readonly times: Times;
+  readonly menu: Menu;
+  readonly #reader: Reader;
+  readonly #zoom: Zoom;
+  readonly #back: HTMLButtonElement;
+  readonly #zooms: HTMLElement;
+  readonly #spoken = make("p", { class: "spoken", role: "status" });
+
+  constructor(
+    readonly say: Say,
+    readonly language: "en" | "de",
+    asked: Asked,
+  ) {
+    this.#reader = new Reader(this.stage, say, language, asked.json);
+    this.#zoom = new Zoom(this.stage, language, say, {
+      whole: asked.whole,
+      go: asked.range,
+      back: asked.back,
+    });
+    this.times = new Times(say, language, {
+      go: (month) => asked.month(month, false),
+      soon: (month) => void asked.month(month, true),
+    });
+    this.menu = new Menu(say, asked.shown, (text) => this.tell(text));
+    this.#back = iconButton("back", say("back"), () => asked.back());
+    this.#zooms = make(
+      "span",
+      { class: "zooms" },
+      iconButton("wider", say("wider"), () => void this.#zoom.by(2)),
+      iconButton("closer", say("closer"), () => void this.#zoom.by(0.5)),
+    );
+    const tools = make(
+      "div",
+      { class: "tools", role: "group", "aria-label": say("tools") },
+      this.#spoken,
+      this.#back,
+      this.#zooms,
+      this.menu.button,
+    );
+    this.frame.append(tools, this.menu.panel, this.stage, this.times.row);
+  }
+
+  show(picture: Picture, old: Picture | undefined, canGoBack: boolean) {
+    const before = old === undefined ? undefined : moved(old);
+    old?.svg.remove();
+    this.stage.prepend(picture.svg);
+    this.stage.classList.toggle("over-time", picture.overTime);
+    this.#reader.show(picture);
+    this.#zoom.show(picture);
+    this.#zooms.hidden = !picture.overTime;
+    this.#back.hidden = !canGoBack;
+    before?.(picture);
+    const range = picture.range;
+    if (old !== undefined && range !== undefined && picture.overTime)
+      this.tell(this.#zoom.words(range));
+    else this.tell("");
+  }
+
+  tell(text: string, wrong = false) {
+    this.#spoken.textContent = text;
+    this.#spoken.classList.toggle("wrong", wrong);
+  }
+}

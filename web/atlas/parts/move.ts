@@ -1,0 +1,27 @@
+// When a ranking changes, its bars go to where they are now, so that the eye can follow.
+
+import type { Picture } from "./picture";
+
+const DURATION = 350;
+
+/** Remembers where bars are; what it gives moves those of the next picture from there. */
+export function moved(old: Picture): ((next: Picture) => void) | undefined {
+  if (old.svg.dataset.plot !== "bars") return undefined;
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return undefined;
+  const places = new Map(old.items.map((item) => [item.element.dataset.key, topOf(item.element)]));
+  return (next) => {
+    if (next.svg.dataset.chart !== old.svg.dataset.chart) return;
+    for (const { element } of next.items) {
+      const before = places.get(element.dataset.key);
+      const by = before === undefined ? 0 : before - topOf(element);
+      if (by === 0) continue;
+      const scale = next.height / Math.max(next.svg.clientHeight, 1);
+      element.animate([{ transform: `translateY(${by * scale}px)` }, { transform: "none" }], {
+        duration: DURATION,
+        easing: "ease-out",
+      });
+    }
+  };
+}
+
+const topOf = (element: Element) => Math.round(element.getBoundingClientRect().top);

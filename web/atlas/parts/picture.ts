@@ -1,0 +1,108 @@
+// A picture that the server drew, and what its attributes say of it.
+
+import { begin, type Range, type Unit } from "../core/time";
+import type { Cleaned } from "./clean";
+
+export interface Item {
+  readonly element: SVGGraphicsElement;
+  readonly text: string;
+}
+
+const UNITS: readonly string[] = ["hour", "day", "month"];
+
+export class Picture {
+  readonly svg: SVGSVGElement;
+  readonly rules: string;
+  readonly name: string;
+  /** Over time, so that one can zoom in it; else it shows one time. */
+  readonly overTime: boolean;
+  readonly range: Range | undefined;
+  readonly by: Unit;
+  /** Its own units. */
+  readonly width: number;
+  readonly height: number;
+  readonly plot: { readonly left: number; readonly right: number; top: number; bottom: number };
+  /** Bars, words or places, in the order in which they were drawn. */
+  readonly items: readonly Item[];
+  /** Where points are, across. */
+  readonly #points: readonly number[];
+
+  constructor({ svg, rules }: Cleaned) {
+    this.svg = svg;
+    this.rules = rules;
+    const number = (name: string) => {
+      const text = svg.dataset[name];
+      const value = text === undefined ? Number.NaN : Number(text);
+      return Number.isFinite(value) ? value : undefined;
+    };
+    const [, , width = 960, height = 480] = (svg.getAttribute("viewBox") ?? "")
+      .split(/[\s,]+/)
+      .filter((part) => part !== "")
+      .map(Number);
+    [this.width, this.height] = [width || 960, height || 480];
+    const own = svg.querySelector(":scope > title");
+    this.name = own?.textContent ?? "";
+    this.overTime = svg.dataset.plot === "time";
+    const [from, to] = [number("from"), number("to")];
+    this.range = from !== undefined && to !== undefined && to > from ? { from, to } : undefined;
+    this.by = UNITS.includes(svg.dataset.by ?? "") ? (svg.dataset.by as Unit) : "month";
+    this.plot = {
+      left: number("left") ?? 0,
+      right: number("right") ?? this.width,
+      top: number("top") ?? 0,
+      bottom: number("bottom") ?? this.height,
+    };
+    svg.removeAttribute("width");
+    svg.removeAttribute("height");
+    this.items = [...svg.querySelectorAll<SVGGraphicsElement>(".item")].map((element) => {
+      // The browser would show it beside the component's own.
+      const title = element.querySelector(":scope > title");
+      const text = title?.textContent ?? element.dataset.name ?? "";
+      title?.remove();
+      return { element, text };
+    });
+    // Browsers show titles when one points at a picture, over what is read there: as a name it says
+    // the same, and more.
+    const gist = svg.querySelector(":scope > desc")?.textContent ?? "";
+    svg.removeAttribute("aria-labelledby");
+    svg.setAttribute("aria-label", `${this.name}. ${gist}`.trim());
+    own?.remove();
+    for (const title of svg.querySelectorAll(".series title")) title.remove();
+    this.#points = (svg.dataset.points ?? "")
+      .split(" ")
+      .filter((place) => place !== "")
+      .map(Number);
+  }
+
+  /** The time at a place across, in the picture's units. */
+  hourAt(x: number): number {
+    const { from, to } = this.range ?? { from: 0, to: 1 };
+    const part = (x - this.plot.left) / (this.plot.right - this.plot.left);
+    return from + Math.min(Math.max(part, 0), 1) * (to - from);
+  }
+
+  /** The place of a time. */
+  placeOf(hour: number): number {
+    const { from, to } = this.range ?? { from: 0, to: 1 };
+    return this.plot.left + ((hour - from) / (to - from)) * (this.plot.right - this.plot.left);
+  }
+
+  /** Where point `at` of `of`, which begins at an hour, is drawn. */
+  drawnAt(hour: number, at: number, of: number): number {
+    const told = this.#points.length === of ? this.#points[at] : undefined;
+    return told ?? this.placeOf((hour + begin(hour, this.by, 1)) / 2);
+  }
+
+  /** The colour of a series, as it is drawn; nothing where it is not shown. */
+  colourOf(key: string): string | undefined {
+    for (const series of this.svg.querySelectorAll<SVGElement>(".series")) {
+      if (series.dataset.key !== key) continue;
+      const drawn = series.querySelector("path, rect, circle, line, polyline") ?? series;
+      const { stroke, fill } = getComputedStyle(drawn);
+      for (const colour of [stroke, fill, getComputedStyle(series).stroke])
+        if (/^rgb|^#|^color/.test(colour) && !/, 0\)$/.test(colour)) return colour;
+      return "currentColor";
+    }
+    return undefined;
+  }
+}
