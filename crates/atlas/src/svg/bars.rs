@@ -1,0 +1,178 @@
+//! Bars: one for each row, name and number beside it.
+
+use super::ink::{escape, length};
+use super::letters::{fit, width};
+use super::number::{number, sane};
+use super::{Anchor, Area, Canvas, Drawn, LETTERS, Paint, colour, frame};
+use crate::figure::Bar;
+use crate::text::Language;
+
+/// Rows that are drawn.
+const ROWS: usize = 100;
+/// Between the letters and what is beside them.
+const GAP: f64 = 8.0;
+
+/// How rows look.
+struct Rows {
+    /// From one to the next.
+    pitch: f64,
+    thick: f64,
+    size: f64,
+    /// The name stands above its bar, where there is no room beside it.
+    above: bool,
+}
+
+/// Draws it. Where many rows have no room, the picture is higher than asked for.
+pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
+    let all: Vec<(&Bar, f64)> = (bars.iter())
+        .filter_map(|bar| Some((bar, sane(bar.value)?)))
+        .collect();
+    let left_out = bars.len() - all.len().min(ROWS);
+    if left_out > 0 {
+        canvas.notes.push(match canvas.language {
+            Language::English => format!("{left_out} more are not drawn."),
+            Language::German => format!("{left_out} weitere sind nicht gezeichnet."),
+        });
+    }
+    let shown = &all[..all.len().min(ROWS)];
+
+    let above = canvas.narrow();
+    let least = if above { 34.0 } else { 20.0 };
+    canvas.height = canvas.height.max(shown.len() as f64 * least + 150.0);
+    let outer = frame::draw(canvas, &[]);
+    if shown.is_empty() {
+        let gist = canvas.nothing(outer);
+        return Drawn {
+            area: outer,
+            gist,
+            ..Drawn::default()
+        };
+    }
+    let pitch = (outer.height() / shown.len() as f64).clamp(least, 56.0);
+    let rows = if above {
+        Rows {
+            pitch,
+            thick: (pitch * 0.36).clamp(10.0, 16.0),
+            size: 13.0,
+            above,
+        }
+    } else {
+        Rows {
+            pitch,
+            thick: (pitch * 0.62).min(28.0),
+            size: 13.5,
+            above,
+        }
+    };
+
+    let texts: Vec<String> = shown
+        .iter()
+        .map(|bar| number(bar.1, canvas.language))
+        .collect();
+    let widest = |texts: &mut dyn Iterator<Item = &str>| {
+        texts.map(|text| width(text, rows.size)).fold(0.0, f64::max)
+    };
+    let numbers = widest(&mut texts.iter().map(String::as_str)) + GAP;
+    let names = if above {
+        0.0
+    } else {
+        let widest = widest(&mut shown.iter().map(|bar| name(bar.0)));
+        widest.min(outer.width() * 0.34) + GAP * 1.5
+    };
+    let least = shown.iter().map(|bar| bar.1).fold(0.0, f64::min);
+    let most = shown.iter().map(|bar| bar.1).fold(0.0, f64::max);
+    let most = if most <= least { least + 1.0 } else { most };
+    let below = if least < 0.0 { numbers } else { 0.0 };
+    let area = Area {
+        left: outer.left + names + below,
+        right: (outer.right - numbers).max(outer.left + names + below + 20.0),
+        top: outer.top,
+        bottom: outer.top + pitch * shown.len() as f64,
+    };
+    for (at, ((bar, value), text)) in shown.iter().zip(&texts).enumerate() {
+        let x = |value: f64| area.left + (value - least) / (most - least) * area.width();
+        let top = area.top + at as f64 * pitch;
+        row(
+            canvas,
+            &rows,
+            (outer.left, names, top),
+            bar,
+            text,
+            (x(0.0), x(*value)),
+        );
+    }
+    Drawn {
+        area,
+        least,
+        most,
+        gist: gist(canvas, shown),
+        ..Drawn::default()
+    }
+}
+
+fn name(bar: &Bar) -> &str {
+    match bar.name.trim() {
+        "" => &bar.key,
+        name => name,
+    }
+}
+
+/// One of them. `place`: left, room for names, top; `ends`: of the bar.
+fn row(
+    canvas: &mut Canvas,
+    rows: &Rows,
+    place: (f64, f64, f64),
+    bar: &Bar,
+    number: &str,
+    ends: (f64, f64),
+) {
+    let (left, names, top) = place;
+    let shown = escape(name(bar), LETTERS);
+    canvas.ink.put(format_args!(
+        "<g class=\"item\" data-key=\"{}\" data-name=\"{shown}\" data-value=\"{}\">\
+         <title>{shown}: {number}</title>",
+        escape(&bar.key, LETTERS),
+        bar.value
+    ));
+    let middle = if rows.above {
+        top + 20.0 + rows.thick / 2.0
+    } else {
+        top + rows.pitch / 2.0
+    };
+    let baseline = middle + rows.size * 0.36;
+    if rows.above {
+        let room = canvas.width - left * 2.0;
+        let text = fit(name(bar), rows.size, room);
+        let at = (left, top + 14.0);
+        canvas.text(at, rows.size, Anchor::Start, Paint::Text, &text);
+    } else {
+        let text = fit(name(bar), rows.size, names - GAP);
+        let at = (left + names - GAP * 1.5, baseline);
+        canvas.text(at, rows.size, Anchor::End, Paint::Text, &text);
+    }
+    let (zero, end) = ends;
+    let fill = canvas.fill("", colour::slot(&bar.key).paint);
+    canvas.ink.put(format_args!(
+        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2\"{fill}/>",
+        length(zero.min(end)),
+        length(middle - rows.thick / 2.0),
+        // What is not nothing is seen.
+        length((zero - end).abs().max(1.0)),
+        length(rows.thick)
+    ));
+    let (at, anchor) = if end < zero {
+        (end - GAP, Anchor::End)
+    } else {
+        (end + GAP, Anchor::Start)
+    };
+    canvas.text((at, baseline), rows.size, anchor, Paint::Muted, number);
+    canvas.ink.0.push_str("</g>");
+}
+
+/// The first three.
+fn gist(canvas: &Canvas, shown: &[(&Bar, f64)]) -> String {
+    let first: Vec<String> = (shown.iter().take(3))
+        .map(|(bar, value)| format!("{}: {}", name(bar), number(*value, canvas.language)))
+        .collect();
+    format!("{}.", first.join(", "))
+}

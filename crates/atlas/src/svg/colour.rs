@@ -1,0 +1,318 @@
+//! Colours. Each stands as an attribute where it is used, so that a picture is right where no style
+//! sheet is allowed; a class beside it lets [`sheet`] turn it dark.
+//!
+//! The parts' colours were searched for, not chosen: the smallest difference between any two, as
+//! seen by all eyes, and by those that lack the cones for green or for red, is as large as it could
+//! be made, with a contrast of 3 at least upon the ground (WCAG 2.2, 1.4.11). Whatever they tell is
+//! told by a mark, a hatch or a name as well.
+
+use std::fmt::Write;
+
+use crate::asked::Theme;
+
+/// What is painted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Paint {
+    Ground,
+    Text,
+    Muted,
+    Grid,
+    Axis,
+    Land,
+    Border,
+    /// A part of a whole, by [`slot`].
+    Part(usize),
+    /// What belongs to none of them.
+    Rest,
+}
+
+/// How many colours of parts there are.
+pub(super) const PARTS: usize = 8;
+
+const LIGHT: [&str; PARTS] = [
+    "#0b8fa6", "#a86850", "#6246b6", "#2d4f11", "#a72267", "#6689f9", "#af8e15", "#4e0d5b",
+];
+const DARK: [&str; PARTS] = [
+    "#62d9f9", "#d17d03", "#a58efb", "#57f9b3", "#f97f9c", "#336fdd", "#d6bf04", "#a3628a",
+];
+
+impl Paint {
+    fn all() -> impl Iterator<Item = Self> {
+        let parts = (0..PARTS).map(Self::Part);
+        [
+            Self::Ground,
+            Self::Text,
+            Self::Muted,
+            Self::Grid,
+            Self::Axis,
+            Self::Land,
+            Self::Border,
+            Self::Rest,
+        ]
+        .into_iter()
+        .chain(parts)
+    }
+
+    /// Its class is `f-NAME` where it fills, `s-NAME` where it is a line.
+    fn name(self) -> String {
+        match self {
+            Self::Ground => "ground".into(),
+            Self::Text => "text".into(),
+            Self::Muted => "muted".into(),
+            Self::Grid => "grid".into(),
+            Self::Axis => "axis".into(),
+            Self::Land => "land".into(),
+            Self::Border => "border".into(),
+            Self::Rest => "rest".into(),
+            Self::Part(at) => format!("part{at}"),
+        }
+    }
+
+    /// Of the light and of the dark theme: those of web/src/style/tokens.css, but for the parts.
+    fn colours(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Ground => ("#ffffff", "#141d23"),
+            Self::Text => ("#15212a", "#e3ebf0"),
+            Self::Muted => ("#4d5d69", "#9db0bc"),
+            Self::Grid => ("#e3e9ed", "#26343c"),
+            Self::Axis => ("#7d8c97", "#71828d"),
+            Self::Land => ("#e9eef1", "#22303a"),
+            Self::Border => ("#b9c5cd", "#40525e"),
+            Self::Rest => ("#77858f", "#8496a1"),
+            Self::Part(at) => (LIGHT[at % PARTS], DARK[at % PARTS]),
+        }
+    }
+}
+
+/// The attributes that paint something: `classes` stand beside those that the theme needs.
+pub(super) fn paint(
+    theme: Theme,
+    classes: &str,
+    fill: Option<Paint>,
+    stroke: Option<Paint>,
+) -> String {
+    let mut class = classes.to_owned();
+    let mut colours = String::new();
+    for (paint, letter, attribute) in [(fill, 'f', "fill"), (stroke, 's', "stroke")] {
+        let Some(paint) = paint else { continue };
+        let (light, dark) = paint.colours();
+        let colour = if theme == Theme::Dark { dark } else { light };
+        // A String takes everything.
+        let _ = write!(colours, " {attribute}=\"{colour}\"");
+        if theme == Theme::Auto {
+            let blank = if class.is_empty() { "" } else { " " };
+            let _ = write!(class, "{blank}{letter}-{}", paint.name());
+        }
+    }
+    if class.is_empty() {
+        return colours;
+    }
+    format!(" class=\"{class}\"{colours}")
+}
+
+/// The style sheet that turns pictures of the theme `auto` dark, where the reader's system is. It
+/// is the same for all pictures, so any number of them stand in one page; [`super::draw`] puts it
+/// into each. A page that forbids styles between its lines puts it into its own style sheet, and
+/// takes it out of the pictures by [`without_sheet`].
+pub fn sheet() -> String {
+    let mut text = String::from("@media screen and (prefers-color-scheme:dark){");
+    for paint in Paint::all() {
+        let (name, (_, dark)) = (paint.name(), paint.colours());
+        // A String takes everything.
+        let _ = write!(
+            text,
+            ".weir-chart .f-{name}{{fill:{dark}}}.weir-chart .s-{name}{{stroke:{dark}}}"
+        );
+    }
+    text.push('}');
+    text
+}
+
+/// A picture of [`super::draw`] without its style sheet.
+pub fn without_sheet(picture: &str) -> String {
+    picture.replacen(&element(), "", 1)
+}
+
+pub(super) fn element() -> String {
+    format!("<style>{}</style>", sheet())
+}
+
+/// How a series looks for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slot {
+    pub(super) paint: Paint,
+    /// Which mark is upon it.
+    pub(super) mark: usize,
+    /// How often its colour is there already.
+    pub(super) round: usize,
+}
+
+/// The colour of a key by itself: the same in each picture, in each year, whoever is beside it.
+pub(super) fn slot(key: &str) -> Slot {
+    let (paint, mark) = match known(key).unwrap_or_else(|| hash(key) as usize % PARTS) {
+        PARTS => (Paint::Rest, PARTS),
+        part => (Paint::Part(part), part),
+    };
+    Slot {
+        paint,
+        mark,
+        round: 0,
+    }
+}
+
+/// The colours of keys that stand in one picture. Each gets its own; where two want the same, the
+/// one that comes first in the alphabet gets it, and the other the next that is free. Which series
+/// are shown does not matter, so that nothing changes its colour when others are hidden.
+pub(super) fn slots(keys: &[&str]) -> Vec<Slot> {
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    order.sort_by_key(|at| (known(keys[*at]).is_none(), keys[*at]));
+    let mut slots = vec![slot(""); keys.len()];
+    let mut taken = [0usize; PARTS + 1];
+    for at in order {
+        let mut slot = slot(keys[at]);
+        let wanted = slot.mark;
+        if wanted < PARTS {
+            let nearest = |by: &usize| taken[(wanted + by) % PARTS];
+            let part = (wanted + (0..PARTS).min_by_key(nearest).unwrap_or(0)) % PARTS;
+            slot.mark = part;
+            slot.paint = Paint::Part(part);
+        }
+        slot.round = taken[slot.mark];
+        taken[slot.mark] += 1;
+        slots[at] = slot;
+    }
+    slots
+}
+
+/// Those that are in many pictures have colours that are far from each other there. `PARTS`: grey.
+fn known(key: &str) -> Option<usize> {
+    Some(match key {
+        "live" | "nodes" | "batman-adv" => 0,
+        "stale" | "olsr" => 6,
+        "frozen" | "rest" | "other" | "none" | "unknown" => PARTS,
+        "olsrv2" => 1,
+        "babel" => 4,
+        "802.11s" => 2,
+        "bmx6" => 3,
+        "bmxd" | "born" | "births" => 5,
+        "cjdns" | "gone" | "deaths" => 7,
+        _ => return None,
+    })
+}
+
+/// FNV-1a: stays what it is, whatever the library's own becomes.
+pub(super) fn hash(text: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    // Its low bits alone do not tell short keys apart well.
+    hash ^ hash >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Light = [f64; 3];
+
+    fn light(colour: &str) -> Light {
+        [1, 3, 5].map(|at| {
+            let part = u8::from_str_radix(&colour[at..at + 2], 16).expect("hexadecimal");
+            let part = f64::from(part) / 255.0;
+            if part <= 0.04045 {
+                part / 12.92
+            } else {
+                ((part + 0.055) / 1.055).powf(2.4)
+            }
+        })
+    }
+
+    fn contrast(one: &str, other: &str) -> f64 {
+        let luminance = |colour| {
+            let [red, green, blue] = light(colour);
+            0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
+        };
+        let (one, other) = (luminance(one), luminance(other));
+        one.max(other) / one.min(other)
+    }
+
+    fn seen(by: [[f64; 3]; 3], colour: &str) -> Light {
+        let light = light(colour);
+        by.map(|row| (0..3).map(|at| row[at] * light[at]).sum::<f64>().max(0.0))
+    }
+
+    /// In OKLab.
+    fn difference(one: Light, other: Light) -> f64 {
+        let lab = |[r, g, b]: Light| {
+            let l = (0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b).cbrt();
+            let m = (0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b).cbrt();
+            let s = (0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b).cbrt();
+            [
+                0.2104542553 * l + 0.7936177850 * m - 0.0040720468 * s,
+                1.9779984951 * l - 2.4285922050 * m + 0.4505937099 * s,
+                0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s,
+            ]
+        };
+        let (one, other) = (lab(one), lab(other));
+        let squares = (0..3).map(|at| (one[at] - other[at]).powi(2));
+        squares.sum::<f64>().sqrt()
+    }
+
+    #[test]
+    fn colours_have_contrast_and_differ_for_all_eyes() {
+        // Machado, Oliveira and Fernandes (2009), severity 1.
+        let eyes = [
+            [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            [
+                [0.367322, 0.860646, -0.227968],
+                [0.280085, 0.672501, 0.047413],
+                [-0.011820, 0.042940, 0.968881],
+            ],
+            [
+                [0.152286, 1.052583, -0.204868],
+                [0.114503, 0.786281, 0.099216],
+                [-0.003882, -0.048116, 1.051998],
+            ],
+        ];
+        for (parts, ground) in [(LIGHT, "#ffffff"), (DARK, "#141d23")] {
+            for (at, part) in parts.iter().enumerate() {
+                assert!(contrast(part, ground) >= 3.0, "{part} on {ground}");
+                for other in &parts[..at] {
+                    for by in eyes {
+                        let difference = difference(seen(by, part), seen(by, other));
+                        assert!(difference > 0.09, "{part} {other}: {difference}");
+                    }
+                }
+            }
+        }
+        for text in [Paint::Text, Paint::Muted] {
+            let ((light, dark), (day, night)) = (text.colours(), Paint::Ground.colours());
+            assert!(contrast(light, day) >= 4.5 && contrast(dark, night) >= 4.5);
+        }
+    }
+
+    #[test]
+    fn colours_belong_to_keys() {
+        // Written down: a colour that changes with the next version is what nobody wants.
+        let parts = |keys: &[&str]| slots(keys).iter().map(|slot| slot.mark).collect::<Vec<_>>();
+        assert_eq!(parts(&["live", "stale", "frozen"]), [0, 6, PARTS]);
+        let (ab, ba) = (
+            parts(&["berlin", "weimar", "halle"]),
+            parts(&["halle", "berlin", "weimar"]),
+        );
+        assert_eq!(ab, [ba[1], ba[2], ba[0]]);
+        let many: Vec<String> = (0..20).map(|at| format!("key{at}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let many = slots(&many);
+        let rounds = |round| many.iter().filter(|slot| slot.round == round).count();
+        assert_eq!((rounds(0), rounds(1), rounds(2)), (8, 8, 4));
+    }
+
+    #[test]
+    fn themes() {
+        let with = |theme| paint(theme, "x", Some(Paint::Text), None);
+        assert_eq!(with(Theme::Light), " class=\"x\" fill=\"#15212a\"");
+        assert_eq!(with(Theme::Dark), " class=\"x\" fill=\"#e3ebf0\"");
+        assert_eq!(with(Theme::Auto), " class=\"x f-text\" fill=\"#15212a\"");
+        assert!(sheet().contains(".weir-chart .f-text{fill:#e3ebf0}"));
+    }
+}

@@ -1,0 +1,232 @@
+//! Pictures: as they should look (`tests/golden`; `WEIR_UPDATE_GOLDEN=1` writes them anew, and then
+//! look at them), and whatever the figure, well-formed and small.
+
+use std::path::Path;
+
+use atlas::asked::{Look, Theme};
+use atlas::figure::{Bar, Figure, Lines, Plot, Series, Style, Table};
+use atlas::svg;
+use atlas::text::Language;
+use atlas::time::{Unit, hour_of};
+
+fn figure(title: &str, from: i64, to: i64, by: Unit, plot: Plot) -> Figure {
+    Figure {
+        title: title.into(),
+        notes: Vec::new(),
+        from,
+        to,
+        by,
+        plot,
+        table: Table::default(),
+    }
+}
+
+fn month(number: i64) -> i64 {
+    Unit::Month.begin(number)
+}
+
+fn series(name: &str, values: Vec<Option<f64>>, style: Style) -> Series {
+    Series {
+        key: name.to_lowercase(),
+        name: name.into(),
+        values,
+        style,
+    }
+}
+
+/// A picture is as in its file.
+fn golden(name: &str, picture: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.svg"));
+    // A line for each element, so that a change can be read.
+    let text = picture.replace("><", ">\n<") + "\n";
+    if std::env::var_os("WEIR_UPDATE_GOLDEN").is_some() {
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(&path, &text).expect("written");
+    }
+    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(wanted == text, "{name} is another: WEIR_UPDATE_GOLDEN=1");
+}
+
+fn look(width: u32, height: u32, theme: Theme) -> Look {
+    Look {
+        width,
+        height,
+        theme,
+    }
+}
+
+const THEMES: [(&str, Theme); 2] = [("light", Theme::Auto), ("dark", Theme::Dark)];
+
+/// Shaped like the real directory: growth, a peak, decline; part of it old.
+fn growth() -> Figure {
+    let (first, end) = (2013 * 12 + 6, 2026 * 12 + 8);
+    let year = |month: i64| (month - first) as f64 / 12.0;
+    let whole = |month: i64| {
+        let rise = 50_000.0 / (1.0 + (-(year(month) - 3.0) * 1.1).exp());
+        let fall = 1.0 - (year(month) - 6.3).max(0.0) * 0.05;
+        rise * fall + ((month * 7919) % 13) as f64 * 60.0
+    };
+    let frozen = |year: f64| 0.02 + year * 0.018;
+    let stale = |year: f64| 0.05 + (year * 1.7).sin().abs() * 0.06;
+    let part = |share: &dyn Fn(f64) -> f64| -> Vec<Option<f64>> {
+        let value = |month: i64| {
+            // Nothing was recorded for some months.
+            let gap = (2016 * 12 + 2..2016 * 12 + 5).contains(&month);
+            (!gap).then(|| (whole(month) * share(year(month))).round())
+        };
+        (first..end).map(value).collect()
+    };
+    let lines = Lines {
+        at: (first..end).map(month).collect(),
+        series: vec![
+            series(
+                "Live",
+                part(&|year| 1.0 - frozen(year) - stale(year)),
+                Style::Area,
+            ),
+            series("Stale", part(&stale), Style::Hatched),
+            series("Frozen", part(&frozen), Style::Hatched),
+        ],
+        stacked: true,
+        unit: "nodes".into(),
+    };
+    let mut figure = figure(
+        "Growth",
+        month(first),
+        month(end),
+        Unit::Month,
+        Plot::Time(lines),
+    );
+    figure.notes = vec!["2 numbers were not believed, and are not counted.".into()];
+    figure
+}
+
+fn routing() -> Figure {
+    let names = [
+        "batman-adv",
+        "OLSR",
+        "Babel",
+        "802.11s",
+        "bmx6",
+        "cjdns",
+        "OLSRv2",
+    ];
+    let first = 2014 * 12;
+    let line = |(at, name): (usize, &&str)| {
+        let value = |x: u32| {
+            let wave = (f64::from(x) / 15.0 + at as f64).sin() * 0.3 + 1.0;
+            let size = 30_000.0 / (at as f64 * 1.6 + 1.0).powf(1.3);
+            Some((size * wave * (0.4 + f64::from(x) / 84.0)).round())
+        };
+        // One is filtered out.
+        let style = if at == 4 { Style::Hidden } else { Style::Line };
+        series(name, (0..84).map(value).collect(), style)
+    };
+    let lines = Lines {
+        at: (first..first + 84).map(month).collect(),
+        series: names.iter().enumerate().map(line).collect(),
+        stacked: false,
+        unit: "Knoten".into(),
+    };
+    let (from, to) = (month(first), month(first + 84));
+    figure(
+        "Routing-Protokolle",
+        from,
+        to,
+        Unit::Month,
+        Plot::Time(lines),
+    )
+}
+
+fn births() -> Figure {
+    let first = 2015 * 12;
+    let value = |x: i64, by: i64| Some(((x * by * 31 + 7) % 17) as f64);
+    let born = (0..48).map(|x| value(x, 3)).collect();
+    let gone = (0..48).map(|x| value(x, 5).map(|y| -y)).collect();
+    let lines = Lines {
+        at: (first..first + 48).map(month).collect(),
+        series: vec![
+            series("Born", born, Style::Columns),
+            series("Gone", gone, Style::Columns),
+        ],
+        stacked: true,
+        unit: "communities".into(),
+    };
+    let (from, to) = (month(first), month(first + 48));
+    figure(
+        "Births and deaths",
+        from,
+        to,
+        Unit::Month,
+        Plot::Time(lines),
+    )
+}
+
+fn hours() -> Figure {
+    let begin = hour_of(jiff::civil::date(2019, 10, 17));
+    let value = |x: i32| {
+        let value = 470.0 + (f64::from(x) / 4.0).sin() * 12.0;
+        (x != 30 && x != 32).then_some(value.round())
+    };
+    let lines = Lines {
+        at: (begin..begin + 72).collect(),
+        series: vec![series("Nodes", (0..72).map(value).collect(), Style::Area)],
+        stacked: false,
+        unit: "nodes".into(),
+    };
+    figure(
+        "Freifunk Hamburg",
+        begin,
+        begin + 72,
+        Unit::Hour,
+        Plot::Time(lines),
+    )
+}
+
+fn top() -> Figure {
+    let names = [
+        ("Freifunk Münsterland", 3270.0),
+        ("Freifunk Rhein-Neckar", 2480.0),
+        ("Freifunk Darmstadt", 2011.0),
+        ("Freifunk Stuttgart", 1990.0),
+        ("Freifunk Rheinland e.V.", 1851.0),
+        ("Förderverein freie Netzwerke — Freifunk Berlin", 1207.0),
+        ("Freifunk <b>Ulm</b>", 1106.0),
+        ("Freifunk Franken", 998.0),
+        ("Freifunk Hamburg", 912.0),
+        ("Freifunk Nordheide", 640.0),
+    ];
+    let bar = |(name, value): &(&str, f64)| Bar {
+        key: name.to_lowercase(),
+        name: (*name).into(),
+        value: *value,
+    };
+    let (from, to) = (month(2019 * 12 + 9), month(2019 * 12 + 10));
+    figure(
+        "Largest communities",
+        from,
+        to,
+        Unit::Month,
+        Plot::Bars(names.iter().map(bar).collect()),
+    )
+}
+
+#[test]
+fn pictures_are_as_they_were_looked_at() {
+    let address = |keys: &[String]| format!("/chart/x?only={}", keys.join(","));
+    for (theme, as_theme) in THEMES {
+        for (size, width, height) in [("wide", 960, 480), ("narrow", 360, 420)] {
+            let look = look(width, height, as_theme);
+            for (name, figure, language) in [
+                ("growth", growth(), Language::English),
+                ("routing", routing(), Language::German),
+                ("births", births(), Language::English),
+                ("hours", hours(), Language::English),
+                ("top", top(), Language::English),
+            ] {
+                let picture = svg::draw(&figure, name, &look, language, Some(&address));
+                golden(&format!("{name}-{size}-{theme}"), &picture);
+            }
+        }
+    }
+}
