@@ -69,7 +69,7 @@ impl Step {
             Self::Hours(_) => 54.0,
             Self::Days(_) => 30.0,
             Self::Months(count) if count < 12 => 40.0,
-            Self::Months(_) => 48.0,
+            Self::Months(_) => 37.0,
         }
     }
 }
@@ -106,7 +106,7 @@ pub(super) fn ticks(from: i64, to: i64, width: f64, language: Language) -> Vec<T
     ticks
 }
 
-/// All times of a step between two hours, both included.
+/// All times of a step from one hour to another, which is not included.
 fn times(step: Step, from: i64, to: i64) -> Vec<i64> {
     let mut times = Vec::new();
     match step {
@@ -130,7 +130,7 @@ fn times(step: Step, from: i64, to: i64) -> Vec<i64> {
             times.extend((0..200).map(|at| Unit::Month.begin(first + at * count)));
         }
     }
-    times.retain(|hour| (from..=to).contains(hour));
+    times.retain(|hour| (from..to).contains(hour));
     times.dedup();
     times
 }
@@ -266,7 +266,7 @@ mod tests {
         let day = hour(2019, 10, 17);
         assert_eq!(
             texts(day + 18, day + 30, 300.0, German),
-            "18:00/17. Okt 2019 21:00 00:00/18. Okt 2019 03:00 06:00"
+            "18:00/17. Okt 2019 21:00 00:00/18. Okt 2019 03:00"
         );
         assert_eq!(
             texts(day - 3 * 24, day + 20 * 24, 150.0, English),
@@ -282,7 +282,7 @@ mod tests {
         );
         assert_eq!(
             texts(hour(1900, 1, 1), hour(2100, 1, 1), 300.0, English),
-            "1900 1950 2000 2050 2100"
+            "1900 1950 2000 2050"
         );
     }
 

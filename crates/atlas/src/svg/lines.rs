@@ -528,7 +528,8 @@ fn gist(canvas: &Canvas, lines: &Lines, shown: &[&Entry], bands: &[Band]) -> Str
             known.filter_map(|(hour, value)| Some((*hour, (*value)?)))
         };
         let most = known().max_by(|one, other| one.1.total_cmp(&other.1));
-        let (Some(first), Some(last), Some(most)) = (known().next(), known().next_back(), most) else {
+        let (Some(first), Some(last), Some(most)) = (known().next(), known().next_back(), most)
+        else {
             continue;
         };
         let number = |value| with_unit(value, &lines.unit, canvas.language);
