@@ -78,9 +78,13 @@ SHORT := concerns connections entries members model network pairs ruleset stack 
 system-short: ## those of `system` that tell most in two minutes
 	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(SHORT)) --no-fail-fast -- --test-threads=2
 
-# Two at a time: each builds routers in namespaces, and shares the processors with their traffic.
-system: ## tests that need the kernel: routers in namespaces, the command line, golden packets
-	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) --test '*' --no-fail-fast -- --test-threads=2
+# Every other test program. Two tests at a time: each builds routers in namespaces, and shares the processors with their
+# traffic.
+system: ## the other tests that need the kernel: routers in namespaces, the command line, golden packets
+	@tests=$$($(CARGO) metadata --locked --no-deps --format-version 1 | \
+		jq -r '[.packages[].targets[] | select(.kind == ["test"]).name] | unique - ($$ARGS.positional) | .[]' \
+			--args $(SHORT)) && \
+	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $$(printf -- '--test %s ' $$tests) --no-fail-fast -- --test-threads=2
 
 # Of the golden packets those by which one program after the other is loaded; random frames go through all of them.
 compilers: $(OBJECTS) ## loads the programs of every other compiler that scripts/compilers names, and runs frames through them
@@ -136,7 +140,7 @@ fuzz-short: ## fuzzes every target for 10 seconds
 
 vm-short: vm-wires vm-more ## what `test-long` shows in machines on kernel 6.12
 
-vm-wires: ## ways to wrap packets, in a machine
+vm-wires: ## ways to wrap packets, routers of Debian's services, and cables, in a machine
 	tests/vm/run --kernel 6.12 wires
 
 vm-more: ## what else a host may lack, in a machine
