@@ -1,0 +1,147 @@
+//! The command line: a file for each command, with its arguments and what it does.
+
+mod charts;
+mod completions;
+mod export;
+mod follow;
+mod import;
+mod ledger;
+mod man;
+mod query;
+mod serve;
+mod site;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory, Parser, Subcommand};
+
+use crate::error::Error;
+
+/// A community's data as charts
+///
+/// Reads snapshots of a directory, keeps them in one file, and shows them: as pages, pictures,
+/// tables and free queries.
+#[derive(Parser, Debug)]
+#[command(name = "weir-atlas", version, after_long_help = "\
+Exit codes: 0 done, 1 failed, 2 the command line or a question cannot be understood.
+Examples:
+  weir-atlas import snapshots.tar.xz
+  weir-atlas serve
+  weir-atlas query 'SELECT * FROM growth' --csv")]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Import(import::Arguments),
+    Follow(follow::Arguments),
+    Serve(serve::Arguments),
+    Query(query::Arguments),
+    Export(export::Arguments),
+    Site(site::Arguments),
+    Ledger(ledger::Arguments),
+    Charts(charts::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
+    #[command(hide = true)]
+    SqlWorker(crate::sql::Worker),
+}
+
+/// Where the data are.
+#[derive(Args, Clone, Debug)]
+struct Data {
+    /// Folder with the data; `import` makes it
+    #[arg(long, value_name = "FOLDER", default_value = "atlas-data")]
+    data: PathBuf,
+}
+
+/// Why a command ended early.
+enum Failure {
+    Error(Error),
+    /// The reader of the output went away (`weir-atlas ledger | head`): not a failure.
+    ReaderGone,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    /// Of writing the output; what else fails says more than this.
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ReaderGone,
+            _ => Self::Error(Error::Other(format!("the output cannot be written: {error}"))),
+        }
+    }
+}
+
+/// Reads the command line and does what it says.
+pub fn main() -> ExitCode {
+    let line = match CommandLine::try_parse() {
+        Ok(line) => line,
+        Err(answer) => {
+            // Help and version come this way too. A closed pipe is no reason to complain.
+            let _ = answer.print();
+            return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2));
+        }
+    };
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    let done = match line.command {
+        Command::Import(arguments) => import::run(&arguments, &mut output),
+        Command::Follow(arguments) => follow::run(&arguments, &mut output),
+        Command::Serve(arguments) => serve::run(arguments, &mut output),
+        Command::Query(arguments) => query::run(&arguments, &mut output),
+        Command::Export(arguments) => export::run(&arguments, &mut output),
+        Command::Site(arguments) => site::run(&arguments, &mut output),
+        Command::Ledger(arguments) => ledger::run(&arguments, &mut output),
+        Command::Charts(_) => charts::run(&mut output),
+        Command::Completions(arguments) => completions::run(&arguments, &mut output),
+        Command::Man(arguments) => man::run(&arguments, &mut output),
+        Command::SqlWorker(worker) => return crate::sql::worker(&worker),
+    };
+    match done.and_then(|()| Ok(output.flush()?)) {
+        Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
+        Err(Failure::Error(error)) => {
+            // Nowhere left to complain to, where this fails.
+            let _ = writeln!(io::stderr(), "weir-atlas: {}", harmless(&error.to_string()));
+            match error {
+                Error::Asked(_) => ExitCode::from(2),
+                _ => ExitCode::FAILURE,
+            }
+        }
+    }
+}
+
+/// The whole command, for completions and manual pages.
+fn tree() -> clap::Command {
+    CommandLine::command()
+}
+
+/// Text without what a terminal would take for orders.
+fn harmless(text: &str) -> String {
+    let keep = |c: &char| *c == '\n' || !c.is_control();
+    text.chars().filter(keep).collect()
+}
+
+/// Begins to tell what goes on, on standard error.
+fn log() {
+    use std::io::IsTerminal;
+    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let format = tracing_subscriber::fmt()
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal() && !plain)
+        .with_max_level(tracing::Level::INFO)
+        .with_target(false);
+    // systemd stamps each line itself.
+    let _ = match std::env::var_os("JOURNAL_STREAM") {
+        Some(_) => format.without_time().try_init(),
+        None => format.try_init(),
+    };
+}

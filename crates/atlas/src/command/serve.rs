@@ -1,0 +1,95 @@
+//! `weir-atlas serve`: pages, pictures and data over HTTP.
+
+use std::io::Write;
+use std::net::SocketAddr;
+
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::{Data, Failure};
+use crate::error::Error;
+use crate::serve::{Server, Settings};
+
+/// Serve pages, pictures, data and free queries over HTTP
+///
+/// Only reads. For the world, put a server with TLS before it: see packaging/atlas.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+SIGTERM and Ctrl-C end it, once what was asked is answered.
+Examples:
+  weir-atlas serve
+  weir-atlas serve --listen '[::]:9350' --public-url https://atlas.example.org")]
+pub(super) struct Arguments {
+    /// Address and port
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9350")]
+    listen: SocketAddr,
+    #[command(flatten)]
+    data: Data,
+    /// How the world calls it: in what others embed [default: by what each client calls it]
+    #[arg(long, value_name = "URL", value_parser = public_url)]
+    public_url: Option<String>,
+    /// Show /metrics to everybody, not to this machine alone
+    #[arg(long)]
+    public_metrics: bool,
+    /// Megabytes of answers that are kept in memory
+    #[arg(long, value_name = "MEGABYTES", default_value_t = 64,
+          value_parser = clap::value_parser!(u16).range(1..=4096))]
+    cache: u16,
+}
+
+pub(super) fn run(arguments: Arguments, output: &mut impl Write) -> Result<(), Failure> {
+    let settings = Settings {
+        data: arguments.data.data,
+        public_url: arguments.public_url,
+        public_metrics: arguments.public_metrics,
+        cache: usize::from(arguments.cache) << 20,
+    };
+    super::log();
+    let server = Server::bind(arguments.listen, settings)?;
+    writeln!(output, "http://{}/", server.address()?)?;
+    output.flush()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(|error| Error::Other(format!("threads cannot be started: {error}")))?;
+    let served = runtime.block_on(async {
+        let failed = |error| Error::Other(format!("signals cannot be caught: {error}"));
+        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+        let end = async {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        };
+        server.run(end).await
+    });
+    // What is still computed is for nobody.
+    runtime.shutdown_background();
+    Ok(served?)
+}
+
+/// A root that paths can be added to.
+fn public_url(text: &str) -> Result<String, String> {
+    let url = text.trim_end_matches('/');
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let plain = |octet: u8| octet.is_ascii_alphanumeric() || b"-._~:[]/".contains(&octet);
+    match rest {
+        Some(rest) if !rest.is_empty() && rest.bytes().all(plain) => Ok(url.to_owned()),
+        _ => Err("write it as https://example.org or https://example.org/atlas".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::public_url;
+
+    #[test]
+    fn a_root_and_nothing_else() {
+        assert_eq!(public_url("https://a.example/x/"), Ok("https://a.example/x".to_owned()));
+        for wrong in ["a.example", "https://", "ftp://a", "https://a?b", "https://a\"b", "https://a b"] {
+            assert!(public_url(wrong).is_err(), "{wrong}");
+        }
+    }
+}

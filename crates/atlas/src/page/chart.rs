@@ -1,0 +1,290 @@
+//! A chart's page, and the same for other people's frames.
+
+use std::fmt::Write as _;
+
+use rusqlite::Connection;
+
+use super::form::form;
+use super::layout::{Page, head, lay};
+use super::table::table;
+use super::{Reader, Shape, To, escape};
+use crate::asked::{Asked, Look};
+use crate::chart::{Chart, Parameter};
+use crate::error::Error;
+use crate::figure::Figure;
+use crate::{svg, time};
+
+/// What stands in narrow windows.
+const NARROW: (u32, u32) = (400, 420);
+
+/// A chart's page.
+pub(crate) fn page(
+    reader: &Reader<'_>,
+    chart: &dyn Chart,
+    store: &Connection,
+    asked: &Asked,
+) -> Result<String, Error> {
+    if chart.parameters().contains(&Parameter::Key) && asked.key.is_none() {
+        return Ok(super::communities::choose(reader, store, chart)?);
+    }
+    let figure = chart.figure(store, asked)?;
+    let name = chart.name();
+    let mut main = format!(
+        "<div class=\"title\" data-part=\"title\"><h1>{}</h1><p class=\"muted lead\">{}</p></div>\n\
+         <section class=\"card\">\n",
+        escape(&figure.title),
+        escape(chart.about(reader.language)),
+    );
+    match reader.places.answers() {
+        true => main.push_str(&form(reader, chart, asked)),
+        false => years(reader, chart, store, &mut main),
+    }
+    main.push_str(&drawn(reader, chart, &figure, asked, " data-main"));
+    notes(&figure, &mut main);
+    main.push_str("</section>\n");
+    let _ = write!(
+        main,
+        "<section class=\"card\" data-part=\"table\">\n<h2>{}</h2>\n{}</section>\n",
+        reader.say("As a table", "Als Tabelle"),
+        table(reader, &figure)
+    );
+    files(reader, name, asked, &mut main);
+    if reader.places.answers() {
+        snippets(reader, name, &figure, asked, &mut main);
+    }
+    let pairs = api::query::decode(&asked.query()).unwrap_or_default();
+    let pairs = pairs.into_iter().filter(|(name, _)| name != "lang" && name != "theme");
+    let path = reader.places.address(reader, &To::Chart(name, Shape::Page, &Asked::default()));
+    Ok(lay(
+        reader,
+        &Page {
+            title: figure.title.clone(),
+            current: name,
+            path: path.split('?').next().unwrap_or_default().to_owned(),
+            pairs: pairs.collect(),
+            head: discovery(reader, name, &figure, asked),
+            main,
+        },
+    ))
+}
+
+/// The chart alone, for frames.
+pub(crate) fn embed(
+    reader: &Reader<'_>,
+    chart: &dyn Chart,
+    store: &Connection,
+    asked: &Asked,
+) -> Result<String, Error> {
+    let figure = chart.figure(store, asked)?;
+    let mut html = String::new();
+    head(reader, &figure.title, "", &mut html);
+    let _ = write!(
+        html,
+        "<body class=\"embed\">\n<main>\n{}<p class=\"source\"><a href=\"{}\" target=\"_blank\" \
+         rel=\"noopener\">{} · atlas</a></p>\n</main>\n</body>\n</html>\n",
+        drawn(reader, chart, &figure, asked, ""),
+        escape(&reader.places.absolute(reader, &To::Chart(chart.name(), Shape::Page, asked))),
+        escape(&figure.title),
+    );
+    Ok(html)
+}
+
+/// The picture, for wide windows and for narrow ones.
+pub(super) fn drawn(
+    reader: &Reader<'_>,
+    chart: &dyn Chart,
+    figure: &Figure,
+    asked: &Asked,
+    marks: &str,
+) -> String {
+    let link = |only: &[String]| {
+        let asked = Asked {
+            only: only.to_vec(),
+            ..asked.clone()
+        };
+        reader.places.address(reader, &To::Chart(chart.name(), Shape::Page, &asked))
+    };
+    let links: Option<&dyn Fn(&[String]) -> String> = match reader.places.answers() {
+        true => Some(&link),
+        false => None,
+    };
+    // The page's own style sheet has the dark colours.
+    let draw = |look: &Look| {
+        svg::without_sheet(&svg::draw(figure, chart.name(), look, reader.language, links))
+    };
+    let narrow = Look {
+        width: NARROW.0,
+        height: NARROW.1,
+        ..asked.look
+    };
+    format!(
+        "<weir-chart src=\"{}\"{marks}>\n<div class=\"drawn wide\">{}</div>\n\
+         <div class=\"drawn narrow\">{}</div>\n</weir-chart>\n",
+        reader.href(&To::Chart(chart.name(), Shape::Page, asked)),
+        draw(&asked.look),
+        draw(&narrow),
+    )
+}
+
+/// What a reader should know of the figure.
+pub(super) fn notes(figure: &Figure, html: &mut String) {
+    html.push_str("<ul class=\"notes\" data-part=\"notes\">");
+    for note in &figure.notes {
+        let _ = write!(html, "<li>{}</li>", escape(note));
+    }
+    html.push_str("</ul>\n");
+}
+
+/// Where there is nobody to ask: links to the years.
+fn years(reader: &Reader<'_>, chart: &dyn Chart, store: &Connection, html: &mut String) {
+    let Ok(years) = super::recorded_years(store) else {
+        return;
+    };
+    let _ = write!(
+        html,
+        "<p class=\"links\"><a class=\"button\" href=\"{}\">{}</a>",
+        reader.href(&To::Chart(chart.name(), Shape::Page, &reader.asks())),
+        reader.say("All", "Alles"),
+    );
+    for year in years {
+        let asked = super::of_year(reader, chart, year);
+        let _ = write!(
+            html,
+            " <a class=\"button\" href=\"{}\">{year}</a>",
+            reader.href(&To::Chart(chart.name(), Shape::Page, &asked)),
+        );
+    }
+    html.push_str("</p>\n");
+}
+
+fn files(reader: &Reader<'_>, name: &str, asked: &Asked, html: &mut String) {
+    let _ = write!(
+        html,
+        "<section class=\"card\" data-part=\"files\">\n<h2>{}</h2><p class=\"links\">",
+        reader.say("As files", "Als Dateien"),
+    );
+    for (shape, title) in [(Shape::Svg, "SVG"), (Shape::Csv, "CSV"), (Shape::Json, "JSON")] {
+        let _ = write!(
+            html,
+            "<a class=\"button\" href=\"{}\" download>{title}</a> ",
+            reader.href(&To::Chart(name, shape, asked)),
+        );
+    }
+    html.push_str("</p>\n</section>\n");
+}
+
+/// What to copy into other pages.
+fn snippets(reader: &Reader<'_>, name: &str, figure: &Figure, asked: &Asked, html: &mut String) {
+    let address = |to: To<'_>| escape(&reader.places.absolute(reader, &to));
+    let page = address(To::Chart(name, Shape::Page, asked));
+    let picture = address(To::Chart(name, Shape::Svg, asked));
+    let frame = frame(reader, name, &figure.title, asked, asked.look.width, asked.look.height);
+    let title = escape(&figure.title);
+    let (width, height) = (asked.look.width, asked.look.height);
+    let component = format!(
+        "<script type=\"module\" src=\"{}\"></script>\n\
+         <weir-chart src=\"{page}\"><a href=\"{page}\">{title}</a></weir-chart>",
+        address(To::Asset("weir-chart.js")),
+    );
+    let image = format!(
+        "<a href=\"{page}\"><img src=\"{picture}\" alt=\"{title}\" width=\"{width}\" \
+         height=\"{height}\"></a>"
+    );
+    let _ = write!(
+        html,
+        "<section class=\"card\" data-part=\"embed\">\n<h2>{}</h2>\n",
+        reader.say("In other pages", "In anderen Seiten"),
+    );
+    for (id, label, text) in [
+        ("address", reader.say("Address", "Adresse"), page.as_str()),
+        ("component", reader.say("Lively, with a script", "Lebendig, mit Skript"), &component),
+        ("frame", reader.say("In a frame", "In einem Rahmen"), &frame),
+        ("image", reader.say("As a picture, without script", "Als Bild, ohne Skript"), &image),
+    ] {
+        // The address is text of the page; the others are markup that people copy.
+        let text = match id {
+            "address" => text.to_owned(),
+            _ => escape(text),
+        };
+        let _ = writeln!(
+            html,
+            "<div class=\"field\"><label for=\"snippet-{id}\">{label}</label>\
+             <textarea class=\"snippet\" id=\"snippet-{id}\" readonly rows=\"2\" \
+             spellcheck=\"false\">{text}</textarea></div>",
+        );
+    }
+    html.push_str("</section>\n");
+}
+
+/// A frame with a chart in it, for other pages.
+pub(crate) fn frame(
+    reader: &Reader<'_>,
+    name: &str,
+    title: &str,
+    asked: &Asked,
+    width: u32,
+    height: u32,
+) -> String {
+    format!(
+        "<iframe src=\"{}\" title=\"{}\" width=\"{width}\" height=\"{}\" loading=\"lazy\" \
+         frameborder=\"0\"></iframe>",
+        escape(&reader.places.absolute(reader, &To::Embed(name, asked))),
+        escape(title),
+        // The line with the source.
+        height + 40,
+    )
+}
+
+/// Lines of the head by which other programs find what to embed (oembed.com, section 4).
+fn discovery(reader: &Reader<'_>, name: &str, figure: &Figure, asked: &Asked) -> String {
+    if !reader.places.answers() {
+        return String::new();
+    }
+    let page = reader.places.absolute(reader, &To::Chart(name, Shape::Page, asked));
+    let title = escape(&figure.title);
+    let mut html = String::new();
+    for format in ["json", "xml"] {
+        let query = [("url", Some(page.clone())), ("format", Some(format.to_owned()))];
+        let address = format!(
+            "{}?{}",
+            reader.places.absolute(reader, &To::Asset("oembed")),
+            api::query::encode(query)
+        );
+        let _ = writeln!(
+            html,
+            "<link rel=\"alternate\" type=\"application/{format}+oembed\" href=\"{}\" \
+             title=\"{title}\">",
+            escape(&address),
+        );
+    }
+    let _ = writeln!(
+        html,
+        "<link rel=\"canonical\" href=\"{}\">\n<meta property=\"og:title\" content=\"{title}\">\n\
+         <meta name=\"description\" content=\"{title}, {} – {}\">",
+        escape(&page),
+        time::day(figure.from),
+        time::day(figure.to - 1),
+    );
+    html
+}
+
+/// The picture as a file of its own.
+pub(crate) fn picture(
+    reader: &Reader<'_>,
+    chart: &dyn Chart,
+    figure: &Figure,
+    asked: &Asked,
+) -> String {
+    let link = |only: &[String]| {
+        let asked = Asked {
+            only: only.to_vec(),
+            ..asked.clone()
+        };
+        reader.places.absolute(reader, &To::Chart(chart.name(), Shape::Page, &asked))
+    };
+    let links: Option<&dyn Fn(&[String]) -> String> = match reader.places.answers() {
+        true => Some(&link),
+        false => None,
+    };
+    svg::draw(figure, chart.name(), &asked.look, reader.language, links)
+}

@@ -1,0 +1,42 @@
+//! What could not be answered, as a page.
+
+use std::fmt::Write as _;
+
+use super::layout::{Page, lay};
+use super::{Reader, To, escape};
+
+/// The page: what is wrong, and where to go on.
+pub(crate) fn page(reader: &Reader<'_>, status: u16, error: &str, hint: &str) -> String {
+    let title = match status {
+        404 => reader.say("There is no such page", "Diese Seite gibt es nicht"),
+        400 => reader.say("That cannot be asked", "Das kann nicht gefragt werden"),
+        405 => reader.say("Pages here are only read", "Hier wird nur gelesen"),
+        _ => reader.say("That did not work", "Das ging nicht"),
+    };
+    let mut main = format!(
+        "<div class=\"title\"><h1>{title}</h1></div>\n<section class=\"card\">\n\
+         <p class=\"notice bad\" role=\"alert\">{}</p>\n",
+        escape(error)
+    );
+    if !hint.is_empty() {
+        let _ = writeln!(main, "<p>{}</p>", escape(hint));
+    }
+    let _ = writeln!(
+        main,
+        "<p class=\"links\"><a class=\"button primary\" href=\"{}\">{}</a></p>\n</section>",
+        reader.href(&To::Overview),
+        reader.say("To the overview", "Zur Übersicht"),
+    );
+    let here = reader.places.address(reader, &To::Overview);
+    lay(
+        reader,
+        &Page {
+            title: title.to_owned(),
+            current: "-",
+            path: here.split('?').next().unwrap_or_default().to_owned(),
+            pairs: Vec::new(),
+            head: String::new(),
+            main,
+        },
+    )
+}

@@ -1,0 +1,170 @@
+//! What all pages have: head, links, foot.
+
+use std::fmt::Write as _;
+
+use super::places::{own, word};
+use super::{Reader, Shape, To, escape};
+use crate::asked::Theme;
+use crate::chart::{self, Parameter};
+use crate::text::Language;
+
+/// The project's mark, as in `web/src/shell`.
+const MARK: &str = concat!(
+    "<svg class=\"brand-mark\" viewBox=\"0 0 32 32\" width=\"32\" height=\"32\" ",
+    "aria-hidden=\"true\" focusable=\"false\">",
+    "<rect width=\"32\" height=\"32\" rx=\"7\" class=\"brand-ground\"/>",
+    "<path d=\"M5 11h9c4 0 4 10 8 10h5\" class=\"brand-water\"/>",
+    "<path d=\"M5 17h6c3 0 4 8 8 8h8\" class=\"brand-water second\"/>",
+    "<path d=\"M16 5v7\" class=\"brand-gate\"/></svg>"
+);
+
+/// A page.
+pub(super) struct Page<'a> {
+    pub title: String,
+    /// The link of the side that leads here: a chart's name, or a path.
+    pub current: &'a str,
+    /// Its path and what is asked of it beside language and colours, for links to the same in
+    /// others.
+    pub path: String,
+    pub pairs: Vec<(String, String)>,
+    /// Further lines of the head.
+    pub head: String,
+    /// HTML.
+    pub main: String,
+}
+
+/// The whole page.
+pub(super) fn lay(reader: &Reader<'_>, page: &Page<'_>) -> String {
+    let language = reader.language.word();
+    let mut html = String::with_capacity(page.main.len() + 8192);
+    head(reader, &page.title, &page.head, &mut html);
+    let _ = write!(
+        html,
+        "<body>\n<a class=\"skip\" href=\"#main\">{}</a>\n<div class=\"shell\">\n\
+         <header class=\"side\">\n<a class=\"brand\" href=\"{}\">{MARK}atlas</a>\n",
+        reader.say("Skip to the content", "Zum Inhalt"),
+        reader.href(&To::Overview),
+    );
+    let charts = reader.say("Charts", "Diagramme");
+    let _ = write!(html, "<nav aria-label=\"{charts}\"><p>{charts}</p><ul>");
+    let asked = reader.asks();
+    for chart in chart::ALL {
+        if needs_key(*chart) {
+            continue;
+        }
+        let title = chart.title(reader.language);
+        let to = To::Chart(chart.name(), Shape::Page, &asked);
+        link(reader, &to, title, page.current == chart.name(), &mut html);
+    }
+    let more = reader.say("More", "Mehr");
+    let _ = write!(html, "</ul></nav>\n<nav aria-label=\"{more}\"><p>{more}</p><ul>");
+    for (name, to, title) in [
+        ("communities", To::Communities, reader.say("Communities", "Gemeinschaften")),
+        ("sql", To::Sql, reader.say("Free queries", "Freie Abfragen")),
+        ("ledger", To::Ledger, reader.say("Ledger", "Fehlerbuch")),
+        ("about", To::About, reader.say("About", "Über")),
+    ] {
+        // Files answer no questions.
+        if reader.places.answers() || !matches!(to, To::Sql | To::Ledger) {
+            link(reader, &to, title, page.current == name, &mut html);
+        }
+    }
+    html.push_str("</ul></nav>\n");
+    if reader.places.answers() {
+        foot(reader, page, &mut html);
+    }
+    let _ = write!(
+        html,
+        "</header>\n<main id=\"main\" tabindex=\"-1\" lang=\"{language}\">\n{}</main>\n</div>\n\
+         </body>\n</html>\n",
+        page.main
+    );
+    html
+}
+
+/// Doctype and head.
+pub(super) fn head(reader: &Reader<'_>, title: &str, more: &str, html: &mut String) {
+    let theme = word(reader.theme);
+    let data = theme.map_or(String::new(), |word| format!(" data-theme=\"{word}\""));
+    let _ = write!(
+        html,
+        "<!doctype html>\n<html lang=\"{}\"{data}>\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"{}\">\n<title>{} · atlas</title>\n\
+         <link rel=\"icon\" href=\"{}\" type=\"image/svg+xml\">\n\
+         <link rel=\"stylesheet\" href=\"{}\">\n\
+         <script type=\"module\" src=\"{}\"></script>\n{more}</head>\n",
+        reader.language.word(),
+        theme.unwrap_or("light dark"),
+        escape(title),
+        reader.href(&To::Asset("icon.svg")),
+        reader.href(&To::Asset("atlas.css")),
+        reader.href(&To::Asset("page.js")),
+    );
+}
+
+/// Whether a chart is of something that has to be named first.
+pub(super) fn needs_key(chart: &dyn chart::Chart) -> bool {
+    chart.parameters().contains(&Parameter::Key)
+}
+
+fn link(reader: &Reader<'_>, to: &To<'_>, title: &str, current: bool, html: &mut String) {
+    let current = if current { " aria-current=\"page\"" } else { "" };
+    let _ = write!(
+        html,
+        "<li><a href=\"{}\"{current}>{}</a></li>",
+        reader.href(to),
+        escape(title)
+    );
+}
+
+/// The same page in other languages and colours.
+fn foot(reader: &Reader<'_>, page: &Page<'_>, html: &mut String) {
+    let same = |language: Option<Language>, theme: Theme| {
+        let to = Reader {
+            language: language.unwrap_or(reader.language),
+            told: reader.told || language.is_some(),
+            theme,
+            ..reader.clone()
+        };
+        let pairs = page.pairs.iter();
+        let pairs = pairs.map(|(name, value)| (name.as_str(), Some(value.clone())));
+        let query = api::query::encode(pairs.chain(own(&to)));
+        let mark = if query.is_empty() { "" } else { "?" };
+        escape(&format!("{}{mark}{query}", page.path))
+    };
+    let _ = write!(
+        html,
+        "<div class=\"side-foot\" data-part=\"foot\">\n<nav aria-label=\"{}\">",
+        reader.say("Language", "Sprache")
+    );
+    for (language, name) in [(Language::English, "English"), (Language::German, "Deutsch")] {
+        let current = match language == reader.language {
+            true => " aria-current=\"true\"",
+            false => "",
+        };
+        let _ = write!(
+            html,
+            "<a href=\"{}\" hreflang=\"{word}\" lang=\"{word}\"{current}>{name}</a> ",
+            same(Some(language), reader.theme),
+            word = language.word(),
+        );
+    }
+    let _ = write!(
+        html,
+        "</nav>\n<nav aria-label=\"{}\">",
+        reader.say("Appearance", "Aussehen")
+    );
+    for (theme, name) in [
+        (Theme::Auto, reader.say("Auto", "Auto")),
+        (Theme::Light, reader.say("Light", "Hell")),
+        (Theme::Dark, reader.say("Dark", "Dunkel")),
+    ] {
+        let current = match theme == reader.theme {
+            true => " aria-current=\"true\"",
+            false => "",
+        };
+        let _ = write!(html, "<a href=\"{}\"{current}>{name}</a> ", same(None, theme));
+    }
+    html.push_str("</nav>\n</div>\n");
+}

@@ -1,0 +1,91 @@
+//! Pages: HTML for people with and without script. Classes and `data-part` are those of
+//! `web/atlas/README.md`.
+
+pub(crate) mod about;
+pub(crate) mod asset;
+pub(crate) mod chart;
+pub(crate) mod communities;
+pub(crate) mod failed;
+mod form;
+mod format;
+mod html;
+mod layout;
+pub(crate) mod ledger;
+pub(crate) mod overview;
+mod places;
+mod table;
+
+pub(crate) use html::escape;
+pub(crate) use places::{Places, Shape, To};
+
+use std::ops::RangeInclusive;
+
+use rusqlite::Connection;
+
+use crate::asked::{Asked, Span, Theme};
+use crate::chart::{Chart, Parameter};
+use crate::error::Error;
+use crate::text::Language;
+
+/// For whom a page is written.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader<'a> {
+    pub places: &'a Places,
+    pub language: Language,
+    /// The language stands in the address, and so in those of links.
+    pub told: bool,
+    pub theme: Theme,
+}
+
+impl Reader<'_> {
+    /// One of two texts.
+    pub fn say(&self, english: &'static str, german: &'static str) -> &'static str {
+        self.language.of(english, german)
+    }
+
+    /// Nothing in particular, in this reader's language and colours.
+    pub fn asks(&self) -> Asked {
+        let mut asked = Asked {
+            language: self.language,
+            ..Asked::default()
+        };
+        asked.look.theme = self.theme;
+        asked
+    }
+
+    /// The address of something, escaped for an attribute.
+    pub fn href(&self, to: &To<'_>) -> String {
+        escape(&self.places.address(self, to))
+    }
+}
+
+/// The years that the store knows something of.
+pub(crate) fn recorded_years(store: &Connection) -> Result<RangeInclusive<i16>, Error> {
+    let ends = "SELECT min(hour), max(hour) FROM hour_totals";
+    let (first, last): (Option<i64>, Option<i64>) =
+        store.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let year = |hour| crate::time::day(hour).year();
+    Ok(match (first, last) {
+        (Some(first), Some(last)) => year(first)..=year(last),
+        // An empty range: nothing is known.
+        _ => 1..=0,
+    })
+}
+
+/// A chart's question for a year.
+pub(crate) fn of_year(reader: &Reader<'_>, chart: &dyn Chart, year: i16) -> Asked {
+    let hour = |year| jiff::civil::Date::new(year, 1, 1).map_or(0, crate::time::hour_of);
+    let span = Some(Span {
+        begin: hour(year),
+        end: hour(year.saturating_add(1)),
+    });
+    let asked = reader.asks();
+    match chart.parameters().contains(&Parameter::At) {
+        true => Asked { at: span, ..asked },
+        false => Asked {
+            from: span,
+            to: span,
+            ..asked
+        },
+    }
+}

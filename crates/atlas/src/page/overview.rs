@@ -1,0 +1,126 @@
+//! The first page: what there is, at a glance.
+
+use std::fmt::Write as _;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::layout::{Page, lay};
+use super::{Reader, Shape, To, chart, escape, format};
+use crate::asked::{Asked, Look};
+use crate::chart::Chart;
+use crate::error::Error;
+use crate::time::{self, Unit};
+
+/// The charts on it, and how many twelfths of its width they take. The others have links.
+const SHOWN: &[(&str, u32)] = &[("growth", 12), ("top", 6), ("heat", 6), ("routing", 6), ("cloud", 6)];
+
+/// The page.
+pub(crate) fn page(reader: &Reader<'_>, store: &Connection) -> Result<String, Error> {
+    let mut main = format!(
+        "<div class=\"title\"><h1>{}</h1><p class=\"muted lead\">{}</p></div>\n",
+        reader.say("A community's data", "Daten einer Gemeinschaft"),
+        reader.say(
+            "What communities of free networks tell of themselves, hour by hour, as charts",
+            "Was Gemeinschaften freier Netze von sich erzählen, Stunde für Stunde, als Diagramme",
+        ),
+    );
+    figures(reader, store, &mut main)?;
+    main.push_str("<div class=\"grid\">\n");
+    for (name, span) in SHOWN {
+        if let Some(chart) = crate::chart::find(name) {
+            card(reader, chart, store, *span, &mut main)?;
+        }
+    }
+    let _ = write!(
+        main,
+        "<section class=\"card span-12\"><h2>{}</h2><ul class=\"examples\">",
+        reader.say("More charts", "Weitere Diagramme")
+    );
+    let asked = reader.asks();
+    let rest = crate::chart::ALL.iter();
+    for chart in rest.filter(|chart| !SHOWN.iter().any(|(name, _)| *name == chart.name())) {
+        let to = match super::layout::needs_key(*chart) {
+            true => To::Communities,
+            false => To::Chart(chart.name(), Shape::Page, &asked),
+        };
+        let _ = write!(
+            main,
+            "<li><a href=\"{}\">{}</a> <span class=\"muted\">{}</span></li>",
+            reader.href(&to),
+            escape(chart.title(reader.language)),
+            escape(chart.about(reader.language)),
+        );
+    }
+    main.push_str("</ul></section>\n</div>\n");
+    let here = reader.places.address(reader, &To::Overview);
+    Ok(lay(
+        reader,
+        &Page {
+            title: reader.say("Overview", "Übersicht").to_owned(),
+            current: "",
+            path: here.split('?').next().unwrap_or_default().to_owned(),
+            pairs: Vec::new(),
+            head: String::new(),
+            main,
+        },
+    ))
+}
+
+/// The last hour in figures.
+fn figures(reader: &Reader<'_>, store: &Connection, html: &mut String) -> Result<(), Error> {
+    let last = "SELECT hour, live + stale + frozen, listed FROM hour_totals \
+                ORDER BY hour DESC LIMIT 1";
+    let last: Option<(i64, i64, i64)> = store
+        .query_row(last, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        .optional()?;
+    let Some((hour, nodes, listed)) = last else {
+        let _ = write!(
+            html,
+            "<p class=\"notice warn\">{} <code>weir-atlas import</code></p>\n",
+            reader.say("Nothing was imported yet:", "Es wurde noch nichts eingelesen:")
+        );
+        return Ok(());
+    };
+    let first: i64 = store.query_row("SELECT min(hour) FROM hour_totals", [], |row| row.get(0))?;
+    html.push_str("<dl class=\"figures\">");
+    let whole = |number| format::whole(reader.language, number);
+    for (name, value) in [
+        (reader.say("Nodes", "Knoten"), whole(nodes)),
+        (reader.say("Communities", "Gemeinschaften"), whole(listed)),
+        (reader.say("Since", "Seit"), format::time(Unit::Month, first)),
+        (reader.say("Latest", "Zuletzt"), time::day(hour).to_string()),
+    ] {
+        let _ = write!(html, "<div><dt>{name}</dt><dd>{value}</dd></div>");
+    }
+    html.push_str("</dl>\n");
+    Ok(())
+}
+
+fn card(
+    reader: &Reader<'_>,
+    chart: &dyn Chart,
+    store: &Connection,
+    span: u32,
+    html: &mut String,
+) -> Result<(), Error> {
+    let (width, height) = if span > 6 { (960, 400) } else { (560, 400) };
+    let asked = Asked {
+        look: Look {
+            width,
+            height,
+            theme: reader.theme,
+        },
+        ..reader.asks()
+    };
+    let figure = chart.figure(store, &asked)?;
+    let _ = write!(
+        html,
+        "<section class=\"card span-{span}\"><div class=\"card-head\"><h2>{}</h2>\
+         <a href=\"{}\">{}</a></div>\n{}</section>\n",
+        escape(chart.title(reader.language)),
+        reader.href(&To::Chart(chart.name(), Shape::Page, &reader.asks())),
+        reader.say("More", "Mehr"),
+        chart::drawn(reader, chart, &figure, &asked, ""),
+    );
+    Ok(())
+}

@@ -1,0 +1,237 @@
+//! Where things are: on a server, or as files in a folder.
+
+use std::collections::HashSet;
+
+use crate::asked::{Asked, Theme};
+use crate::text::Language;
+use crate::time;
+
+use super::{Reader, asset};
+
+/// In what form a chart is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Shape {
+    Page,
+    Svg,
+    Json,
+    Csv,
+}
+
+impl Shape {
+    /// As in addresses.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Page => "",
+            Self::Svg => ".svg",
+            Self::Json => ".json",
+            Self::Csv => ".csv",
+        }
+    }
+}
+
+/// What a link leads to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum To<'a> {
+    Overview,
+    Chart(&'a str, Shape, &'a Asked),
+    Embed(&'a str, &'a Asked),
+    /// By key.
+    Community(&'a str),
+    Communities,
+    Sql,
+    Ledger,
+    About,
+    Asset(&'a str),
+}
+
+/// Where things are.
+#[derive(Clone, Debug)]
+pub(crate) enum Places {
+    /// On a server. `base` is how the world calls its root; `root` the path of it.
+    Server { base: String, root: String },
+    /// In a folder, seen from a page in it: `up` leads to its root. Only these files are there.
+    Files { up: &'static str, files: HashSet<String> },
+}
+
+impl Places {
+    /// The root of a server by its address: `https://example.org/atlas`.
+    pub fn server(base: &str) -> Self {
+        let base = base.trim_end_matches('/');
+        let rest = base.split_once("://").map_or(base, |(_, rest)| rest);
+        let root = rest.find('/').map_or("", |at| &rest[at..]);
+        Self::Server {
+            base: base.to_owned(),
+            root: root.to_owned(),
+        }
+    }
+
+    /// Whether there is somebody who answers.
+    pub fn answers(&self) -> bool {
+        matches!(self, Self::Server { .. })
+    }
+
+    /// An address, as links in pages have it.
+    pub fn address(&self, reader: &Reader<'_>, to: &To<'_>) -> String {
+        match self {
+            Self::Server { root, .. } => {
+                let version = match to {
+                    To::Asset(name) => asset::version(name),
+                    _ => None,
+                };
+                let version = version.map_or(String::new(), |version| format!("?v={version}"));
+                format!("{root}{}{version}", on_server(reader, to))
+            }
+            Self::Files { up, files } => format!("{up}{}", in_folder(files, to)),
+        }
+    }
+
+    /// The whole address, as other pages need it.
+    pub fn absolute(&self, reader: &Reader<'_>, to: &To<'_>) -> String {
+        match self {
+            Self::Server { base, .. } => format!("{base}{}", on_server(reader, to)),
+            Self::Files { .. } => self.address(reader, to),
+        }
+    }
+}
+
+fn on_server(reader: &Reader<'_>, to: &To<'_>) -> String {
+    match to {
+        To::Chart(name, shape, asked) => {
+            asked_of(reader, format!("/chart/{name}{}", shape.ending()), asked)
+        }
+        To::Embed(name, asked) => asked_of(reader, format!("/embed/{name}"), asked),
+        To::Community(key) => {
+            let asked = Asked {
+                key: Some((*key).to_owned()),
+                ..reader.asks()
+            };
+            asked_of(reader, "/chart/community".into(), &asked)
+        }
+        To::Asset(name) => format!("/{name}"),
+        To::Overview => with(reader, "/"),
+        To::Communities => with(reader, "/communities"),
+        To::Sql => with(reader, "/sql"),
+        To::Ledger => with(reader, "/ledger"),
+        To::About => with(reader, "/about"),
+    }
+}
+
+fn asked_of(reader: &Reader<'_>, path: String, asked: &Asked) -> String {
+    let mut query = asked.query();
+    // Said where it would be so anyway: a browser may prefer another one.
+    if reader.told && asked.language == Language::English {
+        query.push_str(if query.is_empty() { "" } else { "&" });
+        query.push_str("lang=en");
+    }
+    match query.is_empty() {
+        true => path,
+        false => format!("{path}?{query}"),
+    }
+}
+
+fn with(reader: &Reader<'_>, path: &str) -> String {
+    let query = api::query::encode(own(reader));
+    match query.is_empty() {
+        true => path.to_owned(),
+        false => format!("{path}?{query}"),
+    }
+}
+
+/// What of a reader stands in addresses.
+pub(super) fn own(reader: &Reader<'_>) -> [(&'static str, Option<String>); 2] {
+    let language = reader.told.then(|| reader.language.word().to_owned());
+    [("lang", language), ("theme", word(reader.theme).map(Into::into))]
+}
+
+/// Colours as in addresses; `None`: as ever.
+pub(super) fn word(theme: Theme) -> Option<&'static str> {
+    match theme {
+        Theme::Auto => None,
+        Theme::Light => Some("light"),
+        Theme::Dark => Some("dark"),
+    }
+}
+
+fn in_folder(files: &HashSet<String>, to: &To<'_>) -> String {
+    let (stem, ending, fallback) = match to {
+        To::Overview => return "index.html".into(),
+        To::Communities => return "communities.html".into(),
+        To::About | To::Sql | To::Ledger => return "about.html".into(),
+        To::Asset(name) => return (*name).into(),
+        To::Community(key) => (community(key), ".html", "communities.html".to_owned()),
+        To::Chart(name, shape, asked) => {
+            let ending = match shape {
+                Shape::Page => ".html",
+                other => other.ending(),
+            };
+            (stem(name, asked), ending, format!("chart/{name}{ending}"))
+        }
+        To::Embed(name, asked) => (stem(name, asked), ".svg", format!("chart/{name}.svg")),
+    };
+    let file = format!("{stem}{ending}");
+    match files.contains(&file) {
+        true => file,
+        false => fallback,
+    }
+}
+
+/// The file of a question: a community, a year, or all there is.
+pub(crate) fn stem(chart: &str, asked: &Asked) -> String {
+    if let Some(key) = &asked.key {
+        return community(key);
+    }
+    match asked.at.or(asked.from) {
+        Some(span) => format!("chart/{chart}-{}", time::day(span.begin).year()),
+        None => format!("chart/{chart}"),
+    }
+}
+
+/// A key as a file's name: letters, digits and `-` as they are, any other octet as `_` and its
+/// number, so that no two are the same.
+fn community(key: &str) -> String {
+    let mut name = String::from("community/");
+    for octet in key.bytes().take(80) {
+        match octet {
+            b'a'..=b'z' | b'0'..=b'9' | b'-' => name.push(char::from(octet)),
+            other => name.push_str(&format!("_{other:02x}")),
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_below_a_path() {
+        for (base, root) in [
+            ("https://example.org", ""),
+            ("https://example.org/", ""),
+            ("https://example.org/atlas/", "/atlas"),
+        ] {
+            let places = Places::server(base);
+            let reader = Reader {
+                places: &places,
+                language: Language::English,
+                told: true,
+                theme: Theme::Dark,
+            };
+            assert_eq!(
+                places.address(&reader, &To::About),
+                format!("{root}/about?lang=en&theme=dark")
+            );
+            assert_eq!(
+                places.absolute(&reader, &To::Asset("weir-chart.js")),
+                format!("https://example.org{root}/weir-chart.js")
+            );
+        }
+    }
+
+    #[test]
+    fn keys_are_names_of_files() {
+        assert_eq!(community("jena"), "community/jena");
+        assert_eq!(community("../a b"), "community/_2e_2e_2fa_20b");
+        assert_ne!(community("a_20"), community("a "));
+    }
+}

@@ -1,0 +1,83 @@
+//! The HTTP server: reads, and changes nothing.
+//!
+//! [`listen`] lets clients in and speaks HTTP with them, [`route`] says what an address means,
+//! [`app`] answers it: from its [`cache`], else by one of the [`pool`]'s connections to the store.
+
+mod app;
+pub(crate) mod asset;
+mod cache;
+mod counts;
+mod listen;
+mod oembed;
+mod pool;
+mod reply;
+mod route;
+mod stalled;
+
+use std::future::Future;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::error::Error;
+
+/// What a server is told.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// The folder with the store.
+    pub data: PathBuf,
+    /// How the world calls it, where that is not by the header `Host`: `https://example.org/atlas`.
+    pub public_url: Option<String>,
+    /// Whether everybody may see the metrics.
+    pub public_metrics: bool,
+    /// Octets of answers that are kept.
+    pub cache: usize,
+}
+
+/// A server that has its socket.
+pub(crate) struct Server {
+    listener: TcpListener,
+    app: Arc<app::App>,
+}
+
+impl Server {
+    /// Opens the store, and binds the address.
+    pub fn bind(listen: SocketAddr, settings: Settings) -> Result<Self, Error> {
+        let app = Arc::new(app::App::new(settings)?);
+        let bound = TcpListener::bind(listen).and_then(|listener| {
+            listener.set_nonblocking(true)?;
+            Ok(listener)
+        });
+        let listener = bound.map_err(|error| {
+            let fix = "choose another one with --listen ADDRESS:PORT";
+            Error::Other(format!("{listen} cannot be listened on: {error}: {fix}"))
+        })?;
+        Ok(Self { listener, app })
+    }
+
+    /// Where it listens: with the port that the system chose, where 0 was asked for.
+    pub fn address(&self) -> Result<SocketAddr, Error> {
+        let address = self.listener.local_addr();
+        address.map_err(|error| Error::Other(format!("the socket has no address: {error}")))
+    }
+
+    /// Serves until `end` comes, and then until what was asked is answered.
+    pub async fn run(self, end: impl Future<Output = ()>) -> Result<(), Error> {
+        let listener = tokio::net::TcpListener::from_std(self.listener);
+        let listener = listener
+            .map_err(|error| Error::Other(format!("the socket cannot be used: {error}")))?;
+        let watch = tokio::spawn(Arc::clone(&self.app).watch());
+        let (tell, ends) = tokio::sync::watch::channel(false);
+        let serving = listen::serve(listener, self.app, ends);
+        let mut serving = std::pin::pin!(serving);
+        tokio::select! {
+            () = serving.as_mut() => {}
+            () = end => {
+                let _ = tell.send(true);
+                serving.await;
+            }
+        }
+        watch.abort();
+        Ok(())
+    }
+}

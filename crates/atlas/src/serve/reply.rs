@@ -1,0 +1,272 @@
+//! An answer, before it is fitted to who asked.
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
+    CONTENT_TYPE, ETAG, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY, RETRY_AFTER, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{Response, StatusCode};
+
+use crate::page::asset::tag;
+
+/// Below this, gzip makes answers longer.
+const SMALL: usize = 400;
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    pub status: StatusCode,
+    pub media: &'static str,
+    pub body: Bytes,
+    /// The same, compressed, where that is shorter.
+    pub gzip: Option<Bytes>,
+    /// Names the content.
+    pub tag: String,
+    pub kept: Kept,
+    pub frame: Frame,
+    /// Where to go instead.
+    pub location: Option<String>,
+}
+
+/// How long others may keep it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    No,
+    /// What follows from the store, which changes each hour at most.
+    Minutes,
+    /// What changes with the program alone, and is asked for by its content's tag.
+    Ever,
+    /// The same without the tag, as where other pages name it.
+    Hour,
+}
+
+/// Where it may stand, and what it may load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Frame {
+    /// A page: in nobody's frame.
+    Page,
+    /// A page that is made to stand in others.
+    Embed,
+    /// A picture or data, for everybody.
+    Public,
+}
+
+impl Frame {
+    /// Everything from this server, nothing inline. The script draws pictures of pictures, which
+    /// are blobs. A picture that stands by itself has its own style in it.
+    fn policy(self) -> &'static str {
+        match self {
+            Self::Page => {
+                "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
+                 connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; \
+                 frame-ancestors 'none'"
+            }
+            Self::Embed => {
+                "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
+                 connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors *"
+            }
+            Self::Public => {
+                "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; \
+                 form-action 'none'; frame-ancestors *"
+            }
+        }
+    }
+}
+
+impl Reply {
+    /// An answer, compressed and named by its content.
+    pub fn new(media: &'static str, body: impl Into<Bytes>, kept: Kept, frame: Frame) -> Self {
+        let body = body.into();
+        Self {
+            status: StatusCode::OK,
+            media,
+            gzip: compressed(&body),
+            tag: tag(&body),
+            body,
+            kept,
+            frame,
+            location: None,
+        }
+    }
+
+    /// A short one that is not kept.
+    pub fn plain(status: StatusCode, text: impl Into<String>) -> Self {
+        let body = Bytes::from(text.into());
+        let media = "text/plain; charset=utf-8";
+        let reply = Self::new(media, body, Kept::No, Frame::Page);
+        Self { status, ..reply }
+    }
+
+    /// Elsewhere.
+    pub fn redirect(to: String) -> Self {
+        let reply = Self::plain(StatusCode::FOUND, "");
+        Self {
+            location: Some(to),
+            ..reply
+        }
+    }
+
+    /// The octets it takes in memory.
+    pub fn weight(&self) -> usize {
+        self.body.len() + self.gzip.as_ref().map_or(0, Bytes::len) + 200
+    }
+
+    /// As a response to who takes gzip or does not, and has `known` already.
+    pub fn respond(&self, takes_gzip: bool, known: Option<&str>) -> Response<Full<Bytes>> {
+        let packed = self.gzip.as_ref().filter(|_| takes_gzip);
+        let tag = match packed {
+            Some(_) => format!("\"{}-gz\"", self.tag),
+            None => format!("\"{}\"", self.tag),
+        };
+        let cached = self.status == StatusCode::OK && self.kept != Kept::No;
+        let same = cached && known.is_some_and(|known| is_among(&tag, known));
+        let octets = match (same, packed) {
+            (true, _) => Bytes::new(),
+            (false, Some(packed)) => packed.clone(),
+            (false, None) => self.body.clone(),
+        };
+        let mut response = Response::new(Full::new(octets));
+        *response.status_mut() = match same {
+            true => StatusCode::NOT_MODIFIED,
+            false => self.status,
+        };
+        let headers = response.headers_mut();
+        let mut put = |name: HeaderName, value: &'static str| {
+            headers.insert(name, HeaderValue::from_static(value));
+        };
+        put(X_CONTENT_TYPE_OPTIONS, "nosniff");
+        put(REFERRER_POLICY, "strict-origin-when-cross-origin");
+        put(CONTENT_SECURITY_POLICY, self.frame.policy());
+        put(VARY, "Accept-Encoding, Accept-Language");
+        put(
+            CACHE_CONTROL,
+            match self.kept {
+                Kept::No => "no-store",
+                Kept::Minutes => "public, max-age=120, stale-while-revalidate=3600",
+                Kept::Ever => "public, max-age=31536000, immutable",
+                Kept::Hour => "public, max-age=3600, stale-while-revalidate=86400",
+            },
+        );
+        put(
+            HeaderName::from_static("permissions-policy"),
+            "camera=(), geolocation=(), microphone=()",
+        );
+        put(
+            HeaderName::from_static("cross-origin-resource-policy"),
+            match self.frame {
+                Frame::Page => "same-origin",
+                Frame::Embed | Frame::Public => "cross-origin",
+            },
+        );
+        match self.frame {
+            Frame::Page => put(HeaderName::from_static("x-frame-options"), "DENY"),
+            Frame::Embed => {}
+            Frame::Public => put(ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+        }
+        if !same {
+            put(CONTENT_TYPE, self.media);
+            if packed.is_some() {
+                put(CONTENT_ENCODING, "gzip");
+            }
+        }
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            put(RETRY_AFTER, "2");
+        }
+        if let (true, Ok(tag)) = (cached, HeaderValue::from_str(&tag)) {
+            headers.insert(ETAG, tag);
+        }
+        let location = self.location.as_deref().map(HeaderValue::from_str);
+        if let Some(Ok(location)) = location {
+            headers.insert(LOCATION, location);
+        }
+        response
+    }
+}
+
+/// Whether `If-None-Match` names this tag.
+fn is_among(tag: &str, known: &str) -> bool {
+    known
+        .split(',')
+        .map(|one| one.trim().trim_start_matches("W/"))
+        .any(|one| one == tag || one == "*")
+}
+
+fn compressed(body: &[u8]) -> Option<Bytes> {
+    if body.len() < SMALL {
+        return None;
+    }
+    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 4), Compression::new(5));
+    // Into memory, which does not fail.
+    encoder.write_all(body).ok()?;
+    let packed = encoder.finish().ok()?;
+    (packed.len() < body.len()).then(|| packed.into())
+}
+
+/// Whether `Accept-Encoding` has gzip in it (RFC 9110 section 12.5.3). Its weights say no more than
+/// yes or no here.
+pub(crate) fn takes_gzip(header: &str) -> bool {
+    let (mut gzip, mut any) = (None, None);
+    for item in header.split(',') {
+        let mut parts = item.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let refused = parts.any(|part| {
+            let weight = part.split_once('=').filter(|(name, _)| name.trim() == "q");
+            let zero = |text: &str| text.trim().bytes().all(|b| matches!(b, b'0' | b'.'));
+            weight.is_some_and(|(_, value)| zero(value))
+        });
+        if name.eq_ignore_ascii_case("gzip") || name.eq_ignore_ascii_case("x-gzip") {
+            gzip = Some(!refused);
+        } else if name == "*" {
+            any = Some(!refused);
+        }
+    }
+    gzip.or(any).unwrap_or(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_takes_gzip() {
+        for (header, takes) in [
+            ("", false),
+            ("identity", false),
+            ("gzip, deflate, br", true),
+            ("GZIP;q=0.1", true),
+            ("gzip;q=0", false),
+            ("gzip; q = 0.000", false),
+            ("*", true),
+            ("*, gzip;q=0", false),
+            (",,;;q=,", false),
+        ] {
+            assert_eq!(takes_gzip(header), takes, "{header}");
+        }
+    }
+
+    #[test]
+    fn what_is_known_is_not_sent_again() {
+        let text = "a ".repeat(SMALL);
+        let reply = Reply::new("text/plain", text, Kept::Minutes, Frame::Public);
+        for (gzip, known, status) in [
+            (true, None, 200),
+            (true, Some(format!("\"{}-gz\"", reply.tag)), 304),
+            (true, Some(format!("W/\"x\", W/\"{}-gz\"", reply.tag)), 304),
+            (false, Some(format!("\"{}-gz\"", reply.tag)), 200),
+            (false, Some("*".to_owned()), 304),
+            (false, Some(reply.tag.clone()), 200),
+        ] {
+            let response = reply.respond(gzip, known.as_deref());
+            assert_eq!(response.status(), status, "{known:?}");
+            assert!(response.headers().contains_key(ETAG));
+        }
+        let failed = Reply::plain(StatusCode::NOT_FOUND, "no");
+        assert_eq!(failed.respond(true, Some("*")).status(), 404);
+    }
+}
