@@ -15,6 +15,7 @@ pub mod error;
 pub mod export;
 pub mod figure;
 mod nearest;
+mod page;
 pub mod read;
 pub mod serve;
 pub mod site;

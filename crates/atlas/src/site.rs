@@ -1,1 +1,162 @@
-//! site.
+//! The whole atlas as files, for any web space: pages with relative links, pictures, JSON and CSV of
+//! each chart, of all time and of each year, and a page for each community. No script is needed.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use crate::answer;
+use crate::asked::{Asked, Theme};
+use crate::chart::{ALL, Chart, Parameter};
+use crate::error::Error;
+use crate::page::asset::ASSETS;
+use crate::page::{self, Places, Reader, Shape, of_year, recorded_years, stem};
+use crate::store;
+use crate::text::Language;
+
+/// What was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// How many files.
+    pub files: u64,
+    /// In all of them.
+    pub octets: u64,
+}
+
+/// A chart's state, and the file's name it has without its ending.
+struct State {
+    chart: &'static dyn Chart,
+    asked: Asked,
+    stem: String,
+}
+
+/// Writes everything into `out`, which is made where it is not there. Files that are there are
+/// written over, others are left alone.
+pub fn write(
+    data: &Path,
+    out: &Path,
+    language: Language,
+    mut progress: impl FnMut(&str),
+) -> Result<Written, Error> {
+    let store = store::open(data)?;
+    let nowhere = Places::Files {
+        up: "",
+        files: HashSet::new(),
+    };
+    let states = states(&store, &reader(&nowhere, language))?;
+    let shapes = [Shape::Page, Shape::Svg, Shape::Json, Shape::Csv];
+    let all = states
+        .iter()
+        .flat_map(|state| shapes.map(|shape| file(state, shape)));
+    let files: HashSet<String> = all.collect();
+    let mut to = Output {
+        root: out,
+        written: Written::default(),
+    };
+    for asset in &ASSETS {
+        to.put(asset.name, asset.octets)?;
+    }
+    let below = Places::Files {
+        up: "../",
+        files: files.clone(),
+    };
+    for state in &states {
+        progress(&state.stem);
+        chart(&store, &reader(&below, language), state, &mut to)?;
+    }
+    let here = Places::Files { up: "", files };
+    let reader = reader(&here, language);
+    to.put(
+        "index.html",
+        page::overview::page(&reader, &store)?.as_bytes(),
+    )?;
+    to.put("about.html", page::about::page(&reader, &store)?.as_bytes())?;
+    let communities = page::communities::page(&reader, &store, None)?;
+    to.put("communities.html", communities.as_bytes())?;
+    Ok(to.written)
+}
+
+fn reader(places: &Places, language: Language) -> Reader<'_> {
+    Reader {
+        places,
+        language,
+        told: false,
+        theme: Theme::Auto,
+    }
+}
+
+fn states(store: &Connection, reader: &Reader<'_>) -> Result<Vec<State>, Error> {
+    let mut states = Vec::new();
+    let mut add = |chart: &'static dyn Chart, asked: Asked| {
+        let stem = stem(chart.name(), &asked);
+        states.push(State { chart, asked, stem });
+    };
+    for chart in ALL {
+        if chart.parameters().contains(&Parameter::Key) {
+            for key in page::communities::keys(store)? {
+                let key = Some(key);
+                add(
+                    *chart,
+                    Asked {
+                        key,
+                        ..reader.asks()
+                    },
+                );
+            }
+            continue;
+        }
+        add(*chart, reader.asks());
+        for year in recorded_years(store)? {
+            add(*chart, of_year(reader, *chart, year));
+        }
+    }
+    Ok(states)
+}
+
+fn file(state: &State, shape: Shape) -> String {
+    let ending = match shape {
+        Shape::Page => ".html",
+        other => other.ending(),
+    };
+    format!("{}{ending}", state.stem)
+}
+
+fn chart(
+    store: &Connection,
+    reader: &Reader<'_>,
+    state: &State,
+    to: &mut Output<'_>,
+) -> Result<(), Error> {
+    let figure = state.chart.figure(store, &state.asked)?;
+    let html = page::chart::page_of(reader, state.chart, store, &state.asked, &figure);
+    let picture = page::chart::picture(reader, state.chart, &figure, &state.asked);
+    let json = answer::json(state.chart.name(), &figure)?;
+    to.put(&file(state, Shape::Page), html.as_bytes())?;
+    to.put(&file(state, Shape::Svg), picture.as_bytes())?;
+    to.put(&file(state, Shape::Json), json.as_bytes())?;
+    to.put(&file(state, Shape::Csv), answer::csv(&figure)?.as_bytes())
+}
+
+/// Where files go.
+struct Output<'a> {
+    root: &'a Path,
+    written: Written,
+}
+
+impl Output<'_> {
+    fn put(&mut self, name: &str, octets: &[u8]) -> Result<(), Error> {
+        let path = self.root.join(name);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(Error::file(folder))?;
+        }
+        // By another name first: who looks meanwhile sees the old file or the new one.
+        let new = path.with_added_extension("new");
+        fs::write(&new, octets).map_err(Error::file(&new))?;
+        fs::rename(&new, &path).map_err(Error::file(&path))?;
+        self.written.files += 1;
+        self.written.octets += octets.len() as u64;
+        Ok(())
+    }
+}

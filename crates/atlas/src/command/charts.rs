@@ -15,7 +15,12 @@ pub(super) struct Arguments {}
 
 pub(super) fn run(output: &mut impl Write) -> Result<(), Failure> {
     for chart in chart::ALL {
-        writeln!(output, "{:<12} {}", chart.name(), chart.about(Language::English))?;
+        writeln!(
+            output,
+            "{:<12} {}",
+            chart.name(),
+            chart.about(Language::English)
+        )?;
         writeln!(output, "{:<12} {}", "", parameters(*chart))?;
     }
     Ok(())

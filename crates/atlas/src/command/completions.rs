@@ -19,6 +19,11 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
     // In memory first: the generator panics where it cannot write.
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut super::tree(), "weir-atlas", &mut script);
+    clap_complete::generate(
+        arguments.shell,
+        &mut super::tree(),
+        "weir-atlas",
+        &mut script,
+    );
     Ok(output.write_all(&script)?)
 }

@@ -23,7 +23,9 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
     fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
     let mut command = super::tree();
     command.build();
-    let subcommands = command.get_subcommands().filter(|command| !command.is_hide_set());
+    let subcommands = command
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set());
     let mut commands: Vec<clap::Command> = subcommands.cloned().collect();
     commands.push(command);
     for command in commands {

@@ -2,12 +2,8 @@
 
 mod charts;
 mod completions;
-mod export;
-mod follow;
-mod import;
 mod ledger;
 mod man;
-mod query;
 mod serve;
 mod site;
 
@@ -24,12 +20,16 @@ use crate::error::Error;
 /// Reads snapshots of a directory, keeps them in one file, and shows them: as pages, pictures,
 /// tables and free queries.
 #[derive(Parser, Debug)]
-#[command(name = "weir-atlas", version, after_long_help = "\
+#[command(
+    name = "weir-atlas",
+    version,
+    after_long_help = "\
 Exit codes: 0 done, 1 failed, 2 the command line or a question cannot be understood.
 Examples:
   weir-atlas import snapshots.tar.xz
   weir-atlas serve
-  weir-atlas query 'SELECT * FROM growth' --csv")]
+  weir-atlas query 'SELECT * FROM growth' --csv"
+)]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
@@ -37,18 +37,12 @@ struct CommandLine {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    Import(import::Arguments),
-    Follow(follow::Arguments),
     Serve(serve::Arguments),
-    Query(query::Arguments),
-    Export(export::Arguments),
     Site(site::Arguments),
     Ledger(ledger::Arguments),
     Charts(charts::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
-    #[command(hide = true)]
-    SqlWorker(crate::sql::Worker),
 }
 
 /// Where the data are.
@@ -77,7 +71,9 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ReaderGone,
-            _ => Self::Error(Error::Other(format!("the output cannot be written: {error}"))),
+            _ => Self::Error(Error::Other(format!(
+                "the output cannot be written: {error}"
+            ))),
         }
     }
 }
@@ -94,17 +90,12 @@ pub fn main() -> ExitCode {
     };
     let mut output = io::BufWriter::new(io::stdout().lock());
     let done = match line.command {
-        Command::Import(arguments) => import::run(&arguments, &mut output),
-        Command::Follow(arguments) => follow::run(&arguments, &mut output),
-        Command::Serve(arguments) => serve::run(arguments, &mut output),
-        Command::Query(arguments) => query::run(&arguments, &mut output),
-        Command::Export(arguments) => export::run(&arguments, &mut output),
         Command::Site(arguments) => site::run(&arguments, &mut output),
+        Command::Serve(arguments) => serve::run(arguments, &mut output),
         Command::Ledger(arguments) => ledger::run(&arguments, &mut output),
         Command::Charts(_) => charts::run(&mut output),
         Command::Completions(arguments) => completions::run(&arguments, &mut output),
         Command::Man(arguments) => man::run(&arguments, &mut output),
-        Command::SqlWorker(worker) => return crate::sql::worker(&worker),
     };
     match done.and_then(|()| Ok(output.flush()?)) {
         Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,

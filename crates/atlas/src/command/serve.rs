@@ -73,7 +73,9 @@ pub(super) fn run(arguments: Arguments, output: &mut impl Write) -> Result<(), F
 /// A root that paths can be added to.
 fn public_url(text: &str) -> Result<String, String> {
     let url = text.trim_end_matches('/');
-    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let rest = url
+        .strip_prefix("https://")
+        .or_else(|| url.strip_prefix("http://"));
     let plain = |octet: u8| octet.is_ascii_alphanumeric() || b"-._~:[]/".contains(&octet);
     match rest {
         Some(rest) if !rest.is_empty() && rest.bytes().all(plain) => Ok(url.to_owned()),
@@ -87,8 +89,18 @@ mod tests {
 
     #[test]
     fn a_root_and_nothing_else() {
-        assert_eq!(public_url("https://a.example/x/"), Ok("https://a.example/x".to_owned()));
-        for wrong in ["a.example", "https://", "ftp://a", "https://a?b", "https://a\"b", "https://a b"] {
+        assert_eq!(
+            public_url("https://a.example/x/"),
+            Ok("https://a.example/x".to_owned())
+        );
+        for wrong in [
+            "a.example",
+            "https://",
+            "ftp://a",
+            "https://a?b",
+            "https://a\"b",
+            "https://a b",
+        ] {
             assert!(public_url(wrong).is_err(), "{wrong}");
         }
     }

@@ -67,12 +67,18 @@ fn record(reader: &Reader<'_>, store: &Connection, html: &mut String) -> Result<
     };
     html.push_str("<dl class=\"figures\">");
     for (name, value) in [
-        (reader.say("Snapshots", "Schnappschüsse"), "SELECT count(*) FROM hour_totals"),
+        (
+            reader.say("Snapshots", "Schnappschüsse"),
+            "SELECT count(*) FROM hour_totals",
+        ),
         (
             reader.say("Entries", "Einträge"),
             "SELECT coalesce(sum(listed), 0) FROM month_totals",
         ),
-        (reader.say("Communities", "Gemeinschaften"), "SELECT count(*) FROM communities"),
+        (
+            reader.say("Communities", "Gemeinschaften"),
+            "SELECT count(*) FROM communities",
+        ),
     ] {
         let _ = write!(html, "<div><dt>{name}</dt><dd>{}</dd></div>", count(value)?);
     }

@@ -45,5 +45,9 @@ pub(crate) fn version(name: &str) -> Option<&'static str> {
 pub(crate) fn tag(octets: &[u8]) -> String {
     use blake2::{Blake2s256, Digest};
     let digest = Blake2s256::digest(octets);
-    digest.iter().take(8).map(|octet| format!("{octet:02x}")).collect()
+    digest
+        .iter()
+        .take(8)
+        .map(|octet| format!("{octet:02x}"))
+        .collect()
 }

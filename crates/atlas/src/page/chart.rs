@@ -25,9 +25,20 @@ pub(crate) fn page(
     asked: &Asked,
 ) -> Result<String, Error> {
     if chart.parameters().contains(&Parameter::Key) && asked.key.is_none() {
-        return Ok(super::communities::choose(reader, store, chart)?);
+        return super::communities::page(reader, store, None);
     }
     let figure = chart.figure(store, asked)?;
+    Ok(page_of(reader, chart, store, asked, &figure))
+}
+
+/// The same, of a figure that is there already.
+pub(crate) fn page_of(
+    reader: &Reader<'_>,
+    chart: &dyn Chart,
+    store: &Connection,
+    asked: &Asked,
+    figure: &Figure,
+) -> String {
     let name = chart.name();
     let mut main = format!(
         "<div class=\"title\" data-part=\"title\"><h1>{}</h1><p class=\"muted lead\">{}</p></div>\n\
@@ -39,33 +50,37 @@ pub(crate) fn page(
         true => main.push_str(&form(reader, chart, asked)),
         false => years(reader, chart, store, &mut main),
     }
-    main.push_str(&drawn(reader, chart, &figure, asked, " data-main"));
-    notes(&figure, &mut main);
+    main.push_str(&drawn(reader, chart, figure, asked, " data-main"));
+    notes(figure, &mut main);
     main.push_str("</section>\n");
     let _ = write!(
         main,
         "<section class=\"card\" data-part=\"table\">\n<h2>{}</h2>\n{}</section>\n",
         reader.say("As a table", "Als Tabelle"),
-        table(reader, &figure)
+        table(reader, figure)
     );
     files(reader, name, asked, &mut main);
     if reader.places.answers() {
-        snippets(reader, name, &figure, asked, &mut main);
+        snippets(reader, name, figure, asked, &mut main);
     }
     let pairs = api::query::decode(&asked.query()).unwrap_or_default();
-    let pairs = pairs.into_iter().filter(|(name, _)| name != "lang" && name != "theme");
-    let path = reader.places.address(reader, &To::Chart(name, Shape::Page, &Asked::default()));
-    Ok(lay(
+    let pairs = pairs
+        .into_iter()
+        .filter(|(name, _)| name != "lang" && name != "theme");
+    let path = reader
+        .places
+        .address(reader, &To::Chart(name, Shape::Page, &Asked::default()));
+    lay(
         reader,
         &Page {
             title: figure.title.clone(),
             current: name,
             path: path.split('?').next().unwrap_or_default().to_owned(),
             pairs: pairs.collect(),
-            head: discovery(reader, name, &figure, asked),
+            head: discovery(reader, name, figure, asked),
             main,
         },
-    ))
+    )
 }
 
 /// The chart alone, for frames.
@@ -83,7 +98,11 @@ pub(crate) fn embed(
         "<body class=\"embed\">\n<main>\n{}<p class=\"source\"><a href=\"{}\" target=\"_blank\" \
          rel=\"noopener\">{} · atlas</a></p>\n</main>\n</body>\n</html>\n",
         drawn(reader, chart, &figure, asked, ""),
-        escape(&reader.places.absolute(reader, &To::Chart(chart.name(), Shape::Page, asked))),
+        escape(
+            &reader
+                .places
+                .absolute(reader, &To::Chart(chart.name(), Shape::Page, asked))
+        ),
         escape(&figure.title),
     );
     Ok(html)
@@ -102,15 +121,23 @@ pub(super) fn drawn(
             only: only.to_vec(),
             ..asked.clone()
         };
-        reader.places.address(reader, &To::Chart(chart.name(), Shape::Page, &asked))
+        reader
+            .places
+            .address(reader, &To::Chart(chart.name(), Shape::Page, &asked))
     };
-    let links: Option<&dyn Fn(&[String]) -> String> = match reader.places.answers() {
+    let links: Option<svg::Links<'_>> = match reader.places.answers() {
         true => Some(&link),
         false => None,
     };
     // The page's own style sheet has the dark colours.
     let draw = |look: &Look| {
-        svg::without_sheet(&svg::draw(figure, chart.name(), look, reader.language, links))
+        svg::without_sheet(&svg::draw(
+            figure,
+            chart.name(),
+            look,
+            reader.language,
+            links,
+        ))
     };
     let narrow = Look {
         width: NARROW.0,
@@ -163,7 +190,11 @@ fn files(reader: &Reader<'_>, name: &str, asked: &Asked, html: &mut String) {
         "<section class=\"card\" data-part=\"files\">\n<h2>{}</h2><p class=\"links\">",
         reader.say("As files", "Als Dateien"),
     );
-    for (shape, title) in [(Shape::Svg, "SVG"), (Shape::Csv, "CSV"), (Shape::Json, "JSON")] {
+    for (shape, title) in [
+        (Shape::Svg, "SVG"),
+        (Shape::Csv, "CSV"),
+        (Shape::Json, "JSON"),
+    ] {
         let _ = write!(
             html,
             "<a class=\"button\" href=\"{}\" download>{title}</a> ",
@@ -178,7 +209,14 @@ fn snippets(reader: &Reader<'_>, name: &str, figure: &Figure, asked: &Asked, htm
     let address = |to: To<'_>| escape(&reader.places.absolute(reader, &to));
     let page = address(To::Chart(name, Shape::Page, asked));
     let picture = address(To::Chart(name, Shape::Svg, asked));
-    let frame = frame(reader, name, &figure.title, asked, asked.look.width, asked.look.height);
+    let frame = frame(
+        reader,
+        name,
+        &figure.title,
+        asked,
+        asked.look.width,
+        asked.look.height,
+    );
     let title = escape(&figure.title);
     let (width, height) = (asked.look.width, asked.look.height);
     let component = format!(
@@ -197,9 +235,17 @@ fn snippets(reader: &Reader<'_>, name: &str, figure: &Figure, asked: &Asked, htm
     );
     for (id, label, text) in [
         ("address", reader.say("Address", "Adresse"), page.as_str()),
-        ("component", reader.say("Lively, with a script", "Lebendig, mit Skript"), &component),
+        (
+            "component",
+            reader.say("Lively, with a script", "Lebendig, mit Skript"),
+            &component,
+        ),
         ("frame", reader.say("In a frame", "In einem Rahmen"), &frame),
-        ("image", reader.say("As a picture, without script", "Als Bild, ohne Skript"), &image),
+        (
+            "image",
+            reader.say("As a picture, without script", "Als Bild, ohne Skript"),
+            &image,
+        ),
     ] {
         // The address is text of the page; the others are markup that people copy.
         let text = match id {
@@ -240,11 +286,16 @@ fn discovery(reader: &Reader<'_>, name: &str, figure: &Figure, asked: &Asked) ->
     if !reader.places.answers() {
         return String::new();
     }
-    let page = reader.places.absolute(reader, &To::Chart(name, Shape::Page, asked));
+    let page = reader
+        .places
+        .absolute(reader, &To::Chart(name, Shape::Page, asked));
     let title = escape(&figure.title);
     let mut html = String::new();
     for format in ["json", "xml"] {
-        let query = [("url", Some(page.clone())), ("format", Some(format.to_owned()))];
+        let query = [
+            ("url", Some(page.clone())),
+            ("format", Some(format.to_owned())),
+        ];
         let address = format!(
             "{}?{}",
             reader.places.absolute(reader, &To::Asset("oembed")),
@@ -280,9 +331,11 @@ pub(crate) fn picture(
             only: only.to_vec(),
             ..asked.clone()
         };
-        reader.places.absolute(reader, &To::Chart(chart.name(), Shape::Page, &asked))
+        reader
+            .places
+            .absolute(reader, &To::Chart(chart.name(), Shape::Page, &asked))
     };
-    let links: Option<&dyn Fn(&[String]) -> String> = match reader.places.answers() {
+    let links: Option<svg::Links<'_>> = match reader.places.answers() {
         true => Some(&link),
         false => None,
     };

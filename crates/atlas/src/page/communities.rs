@@ -6,7 +6,6 @@ use rusqlite::Connection;
 
 use super::layout::{Page, lay};
 use super::{Reader, To, escape, format};
-use crate::chart::Chart;
 use crate::error::Error;
 use crate::time::Unit;
 
@@ -77,7 +76,11 @@ pub(crate) fn page(
             "<tr><th scope=\"row\"><a href=\"{}\">{}</a></th><td>{}</td>\
              <td class=\"number\">{nodes}</td><td>{}</td><td>{}</td></tr>",
             reader.href(&To::Community(&line.key)),
-            escape(if line.name.is_empty() { &line.key } else { &line.name }),
+            escape(if line.name.is_empty() {
+                &line.key
+            } else {
+                &line.name
+            }),
             escape(&place.join(", ")),
             format::time(Unit::Day, line.first),
             format::time(Unit::Day, line.last),
@@ -101,16 +104,7 @@ pub(crate) fn page(
     ))
 }
 
-/// What a chart of one community says where none was named.
-pub(crate) fn choose(
-    reader: &Reader<'_>,
-    store: &Connection,
-    _chart: &dyn Chart,
-) -> Result<String, Error> {
-    page(reader, store, None)
-}
-
-/// Keys and names of all, the largest first.
+/// Keys of all, the largest first.
 pub(crate) fn keys(store: &Connection) -> Result<Vec<String>, Error> {
     Ok(read(store, "")?.into_iter().map(|line| line.key).collect())
 }
@@ -132,7 +126,10 @@ fn form(reader: &Reader<'_>, search: &str, html: &mut String) {
     );
     for (name, value) in super::places::own(reader) {
         if let Some(value) = value {
-            let _ = write!(html, "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">");
+            let _ = write!(
+                html,
+                "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">"
+            );
         }
     }
     let _ = writeln!(
@@ -158,7 +155,10 @@ fn read(store: &Connection, search: &str) -> Result<Vec<Line>, Error> {
     let rows = query.query_map(
         rusqlite::params![search.to_lowercase(), MOST as i64],
         |row| {
-            let text = |at| row.get::<_, Option<String>>(at).map(Option::unwrap_or_default);
+            let text = |at| {
+                row.get::<_, Option<String>>(at)
+                    .map(Option::unwrap_or_default)
+            };
             Ok(Line {
                 key: row.get(0)?,
                 name: text(1)?,

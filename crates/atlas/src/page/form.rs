@@ -31,7 +31,12 @@ pub(super) fn form(reader: &Reader<'_>, chart: &dyn Chart, asked: &Asked) -> Str
         );
     };
     if has(Parameter::Key) {
-        text("key", reader.say("Community", "Gemeinschaft"), "aachen", "16");
+        text(
+            "key",
+            reader.say("Community", "Gemeinschaft"),
+            "aachen",
+            "16",
+        );
     }
     if has(Parameter::At) {
         text("at", reader.say("At", "Zeitpunkt"), "2019-10", "10");
@@ -55,7 +60,11 @@ pub(super) fn form(reader: &Reader<'_>, chart: &dyn Chart, asked: &Asked) -> Str
             (Unit::Day, reader.say("day", "Tag")),
             (Unit::Month, reader.say("month", "Monat")),
         ] {
-            let selected = if asked.by == Some(unit) { " selected" } else { "" };
+            let selected = if asked.by == Some(unit) {
+                " selected"
+            } else {
+                ""
+            };
             let word = unit.word();
             let _ = write!(html, "<option value=\"{word}\"{selected}>{name}</option>");
         }
@@ -87,11 +96,17 @@ pub(super) fn form(reader: &Reader<'_>, chart: &dyn Chart, asked: &Asked) -> Str
         }
     }
     // What the form does not ask for stays as it is.
-    let kept = [("only", Some(value("only").to_owned()).filter(|only| !only.is_empty()))];
+    let kept = [(
+        "only",
+        Some(value("only").to_owned()).filter(|only| !only.is_empty()),
+    )];
     for (name, value) in own(reader).into_iter().chain(kept) {
         if let Some(value) = value {
             let value = escape(&value);
-            let _ = writeln!(html, "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">");
+            let _ = writeln!(
+                html,
+                "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">"
+            );
         }
     }
     let mut all = nothing;

@@ -57,9 +57,16 @@ pub(super) fn lay(reader: &Reader<'_>, page: &Page<'_>) -> String {
         link(reader, &to, title, page.current == chart.name(), &mut html);
     }
     let more = reader.say("More", "Mehr");
-    let _ = write!(html, "</ul></nav>\n<nav aria-label=\"{more}\"><p>{more}</p><ul>");
+    let _ = write!(
+        html,
+        "</ul></nav>\n<nav aria-label=\"{more}\"><p>{more}</p><ul>"
+    );
     for (name, to, title) in [
-        ("communities", To::Communities, reader.say("Communities", "Gemeinschaften")),
+        (
+            "communities",
+            To::Communities,
+            reader.say("Communities", "Gemeinschaften"),
+        ),
         ("sql", To::Sql, reader.say("Free queries", "Freie Abfragen")),
         ("ledger", To::Ledger, reader.say("Ledger", "Fehlerbuch")),
         ("about", To::About, reader.say("About", "Über")),
@@ -109,7 +116,11 @@ pub(super) fn needs_key(chart: &dyn chart::Chart) -> bool {
 }
 
 fn link(reader: &Reader<'_>, to: &To<'_>, title: &str, current: bool, html: &mut String) {
-    let current = if current { " aria-current=\"page\"" } else { "" };
+    let current = if current {
+        " aria-current=\"page\""
+    } else {
+        ""
+    };
     let _ = write!(
         html,
         "<li><a href=\"{}\"{current}>{}</a></li>",
@@ -138,7 +149,10 @@ fn foot(reader: &Reader<'_>, page: &Page<'_>, html: &mut String) {
         "<div class=\"side-foot\" data-part=\"foot\">\n<nav aria-label=\"{}\">",
         reader.say("Language", "Sprache")
     );
-    for (language, name) in [(Language::English, "English"), (Language::German, "Deutsch")] {
+    for (language, name) in [
+        (Language::English, "English"),
+        (Language::German, "Deutsch"),
+    ] {
         let current = match language == reader.language {
             true => " aria-current=\"true\"",
             false => "",
@@ -164,7 +178,11 @@ fn foot(reader: &Reader<'_>, page: &Page<'_>, html: &mut String) {
             true => " aria-current=\"true\"",
             false => "",
         };
-        let _ = write!(html, "<a href=\"{}\"{current}>{name}</a> ", same(None, theme));
+        let _ = write!(
+            html,
+            "<a href=\"{}\"{current}>{name}</a> ",
+            same(None, theme)
+        );
     }
     html.push_str("</nav>\n</div>\n");
 }

@@ -47,7 +47,10 @@ pub(crate) fn page(
     );
     for (name, value) in own(reader) {
         if let Some(value) = value {
-            let _ = write!(main, "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">");
+            let _ = write!(
+                main,
+                "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">"
+            );
         }
     }
     let _ = writeln!(
@@ -65,12 +68,19 @@ pub(crate) fn page(
     main.push_str("<p class=\"pages\">");
     if wanted.after > 0 {
         let first = reader.say("From the beginning", "Von vorn");
-        let _ = write!(main, "<a class=\"button\" href=\"{}\">{first}</a> ", query(None));
+        let _ = write!(
+            main,
+            "<a class=\"button\" href=\"{}\">{first}</a> ",
+            query(None)
+        );
     }
     if let Some(last) = last {
         let next = reader.say("Further", "Weiter");
         let address = query(Some(last.to_string()));
-        let _ = write!(main, "<a class=\"button\" href=\"{address}\" rel=\"next\">{next}</a>");
+        let _ = write!(
+            main,
+            "<a class=\"button\" href=\"{address}\" rel=\"next\">{next}</a>"
+        );
     }
     main.push_str("</p>\n</section>\n");
     let pairs = match wanted.search.as_str() {
@@ -136,7 +146,10 @@ fn lines(
             html,
             "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
             text(1)?,
-            hour.map_or("–".to_owned(), |hour| format::time(time::Unit::Hour, hour)),
+            hour.map_or("–".to_owned(), |hour| format::time(
+                time::Unit::Hour,
+                hour
+            )),
             escape(&key.unwrap_or_else(|| "–".to_owned())),
             text(4)?,
             text(5)?,

@@ -16,9 +16,7 @@ mod places;
 mod table;
 
 pub(crate) use html::escape;
-pub(crate) use places::{Places, Shape, To};
-
-use std::ops::RangeInclusive;
+pub(crate) use places::{Places, Shape, To, stem};
 
 use rusqlite::Connection;
 
@@ -60,15 +58,14 @@ impl Reader<'_> {
 }
 
 /// The years that the store knows something of.
-pub(crate) fn recorded_years(store: &Connection) -> Result<RangeInclusive<i16>, Error> {
+pub(crate) fn recorded_years(store: &Connection) -> Result<Vec<i16>, Error> {
     let ends = "SELECT min(hour), max(hour) FROM hour_totals";
     let (first, last): (Option<i64>, Option<i64>) =
         store.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let year = |hour| crate::time::day(hour).year();
     Ok(match (first, last) {
-        (Some(first), Some(last)) => year(first)..=year(last),
-        // An empty range: nothing is known.
-        _ => 1..=0,
+        (Some(first), Some(last)) => (year(first)..=year(last)).collect(),
+        _ => Vec::new(),
     })
 }
 

@@ -12,7 +12,13 @@ use crate::error::Error;
 use crate::time::{self, Unit};
 
 /// The charts on it, and how many twelfths of its width they take. The others have links.
-const SHOWN: &[(&str, u32)] = &[("growth", 12), ("top", 6), ("heat", 6), ("routing", 6), ("cloud", 6)];
+const SHOWN: &[(&str, u32)] = &[
+    ("growth", 12),
+    ("top", 6),
+    ("heat", 6),
+    ("routing", 6),
+    ("cloud", 6),
+];
 
 /// The page.
 pub(crate) fn page(reader: &Reader<'_>, store: &Connection) -> Result<String, Error> {
@@ -74,10 +80,13 @@ fn figures(reader: &Reader<'_>, store: &Connection, html: &mut String) -> Result
         .query_row(last, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
     let Some((hour, nodes, listed)) = last else {
-        let _ = write!(
+        let _ = writeln!(
             html,
-            "<p class=\"notice warn\">{} <code>weir-atlas import</code></p>\n",
-            reader.say("Nothing was imported yet:", "Es wurde noch nichts eingelesen:")
+            "<p class=\"notice warn\">{} <code>weir-atlas import</code></p>",
+            reader.say(
+                "Nothing was imported yet:",
+                "Es wurde noch nichts eingelesen:"
+            )
         );
         return Ok(());
     };
@@ -87,7 +96,10 @@ fn figures(reader: &Reader<'_>, store: &Connection, html: &mut String) -> Result
     for (name, value) in [
         (reader.say("Nodes", "Knoten"), whole(nodes)),
         (reader.say("Communities", "Gemeinschaften"), whole(listed)),
-        (reader.say("Since", "Seit"), format::time(Unit::Month, first)),
+        (
+            reader.say("Since", "Seit"),
+            format::time(Unit::Month, first),
+        ),
         (reader.say("Latest", "Zuletzt"), time::day(hour).to_string()),
     ] {
         let _ = write!(html, "<div><dt>{name}</dt><dd>{value}</dd></div>");

@@ -50,7 +50,10 @@ pub(crate) enum Places {
     /// On a server. `base` is how the world calls its root; `root` the path of it.
     Server { base: String, root: String },
     /// In a folder, seen from a page in it: `up` leads to its root. Only these files are there.
-    Files { up: &'static str, files: HashSet<String> },
+    Files {
+        up: &'static str,
+        files: HashSet<String>,
+    },
 }
 
 impl Places {
@@ -140,7 +143,10 @@ fn with(reader: &Reader<'_>, path: &str) -> String {
 /// What of a reader stands in addresses.
 pub(super) fn own(reader: &Reader<'_>) -> [(&'static str, Option<String>); 2] {
     let language = reader.told.then(|| reader.language.word().to_owned());
-    [("lang", language), ("theme", word(reader.theme).map(Into::into))]
+    [
+        ("lang", language),
+        ("theme", word(reader.theme).map(Into::into)),
+    ]
 }
 
 /// Colours as in addresses; `None`: as ever.

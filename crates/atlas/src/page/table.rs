@@ -18,16 +18,27 @@ pub(super) fn table(reader: &Reader<'_>, figure: &Figure) -> String {
         escape(&figure.title)
     );
     for (at, column) in table.columns.iter().enumerate() {
-        let numbers = table.rows.first().and_then(|row| row.get(at)).is_some_and(is_number);
+        let numbers = table
+            .rows
+            .first()
+            .and_then(|row| row.get(at))
+            .is_some_and(is_number);
         let class = if numbers { " class=\"number\"" } else { "" };
-        let _ = write!(html, "<th scope=\"col\"{class}>{}</th>", escape(&column.title));
+        let _ = write!(
+            html,
+            "<th scope=\"col\"{class}>{}</th>",
+            escape(&column.title)
+        );
     }
     html.push_str("</tr></thead>\n<tbody>\n");
     for row in table.rows.iter().take(ROWS) {
         html.push_str("<tr>");
         let own = key.and_then(|at| row.get(at));
         for (at, cell) in row.iter().enumerate() {
-            let name = table.columns.get(at).is_some_and(|column| column.key == "name");
+            let name = table
+                .columns
+                .get(at)
+                .is_some_and(|column| column.key == "name");
             let text = match (cell, own, name) {
                 (Cell::Text(name), Some(Cell::Text(key)), true) => format!(
                     "<a href=\"{}\">{}</a>",
@@ -50,7 +61,10 @@ pub(super) fn table(reader: &Reader<'_>, figure: &Figure) -> String {
             html,
             "<p class=\"muted small\">{} {}</p>",
             format::whole(reader.language, (table.rows.len() - ROWS) as i64),
-            reader.say("more rows are in the CSV file.", "weitere Zeilen stehen in der CSV-Datei.")
+            reader.say(
+                "more rows are in the CSV file.",
+                "weitere Zeilen stehen in der CSV-Datei."
+            )
         );
     }
     html

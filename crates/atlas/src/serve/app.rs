@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT_ENCODING, ACCEPT_LANGUAGE, ALLOW, HOST, HeaderMap, HeaderValue, IF_NONE_MATCH};
+use hyper::header::{
+    ACCEPT_ENCODING, ACCEPT_LANGUAGE, ALLOW, HOST, HeaderMap, HeaderValue, IF_NONE_MATCH,
+};
 use hyper::{Method, Request, Response, StatusCode};
 use rusqlite::Connection;
 
@@ -22,7 +24,7 @@ use crate::asked::{Asked, Theme};
 use crate::error::Error;
 use crate::page::{self, Places, Reader, Shape, To};
 use crate::text::Language;
-use crate::{answer, store, svg};
+use crate::{answer, store};
 
 const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
@@ -108,7 +110,9 @@ impl App {
             let text = "the header Host names no host\n";
             return Arc::new(Reply::plain(StatusCode::BAD_REQUEST, text));
         };
-        let prefers = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+        let prefers = headers
+            .get(ACCEPT_LANGUAGE)
+            .and_then(|value| value.to_str().ok());
         let visit = Visit {
             path: request.uri().path(),
             query: request.uri().query().unwrap_or_default(),
@@ -249,7 +253,9 @@ impl Visit<'_> {
             hint,
         } = refusal;
         let ends = |ending| self.path.ends_with(ending);
-        let program = [".json", ".csv", ".svg", ".js", ".css"].into_iter().any(ends);
+        let program = [".json", ".csv", ".svg", ".js", ".css"]
+            .into_iter()
+            .any(ends);
         let mut reply = match program {
             true => {
                 let told = serde_json::json!({ "error": error, "hint": hint });
@@ -427,7 +433,9 @@ fn values<const N: usize>(query: &str, names: [&str; N]) -> Result<[String; N], 
             let known = ["lang", "theme"].iter().chain(&names);
             let known: Vec<&str> = known.copied().collect();
             let known = known.join(", ");
-            return Err(Error::Asked(format!("`{name}` is not asked here, but {known}")));
+            return Err(Error::Asked(format!(
+                "`{name}` is not asked here, but {known}"
+            )));
         };
         if value.len() > 200 {
             return Err(Error::Asked(format!("`{name}` is longer than 200 octets")));
@@ -486,8 +494,16 @@ fn preferred(header: &str) -> Language {
     for item in header.split(',').take(20) {
         let (tag, rest) = item.split_once(';').unwrap_or((item, ""));
         let weight = rest.trim().strip_prefix("q=");
-        let weight: f32 = weight.map_or(Some(1.0), |text| text.parse().ok()).unwrap_or(0.0);
-        let language = match tag.trim().split('-').next().map(str::to_ascii_lowercase).as_deref() {
+        let weight: f32 = weight
+            .map_or(Some(1.0), |text| text.parse().ok())
+            .unwrap_or(0.0);
+        let language = match tag
+            .trim()
+            .split('-')
+            .next()
+            .map(str::to_ascii_lowercase)
+            .as_deref()
+        {
             Some("de") => Language::German,
             Some("en") => Language::English,
             _ => continue,
@@ -521,7 +537,9 @@ mod tests {
     #[test]
     fn what_is_not_asked_is_named() {
         assert!(values("q=a&lang=de&theme=dark", ["q"]).is_ok());
-        let error = values("lang=de&x=1", ["q"]).expect_err("refused").to_string();
+        let error = values("lang=de&x=1", ["q"])
+            .expect_err("refused")
+            .to_string();
         assert!(error.contains("`x`") && error.contains("q"), "{error}");
         assert!(values("q=%zz", ["q"]).is_err());
         assert!(values(&format!("q={}", "a".repeat(201)), ["q"]).is_err());

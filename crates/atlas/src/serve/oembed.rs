@@ -74,10 +74,16 @@ pub(crate) fn answer(
         (name.to_owned(), value)
     };
     let object: serde_json::Map<_, _> = members.into_iter().map(member).collect();
-    Ok(("application/json", serde_json::Value::Object(object).to_string()))
+    Ok((
+        "application/json",
+        serde_json::Value::Object(object).to_string(),
+    ))
 }
 
-type Own = (&'static dyn crate::chart::Chart, Result<Asked, crate::Error>);
+type Own = (
+    &'static dyn crate::chart::Chart,
+    Result<Asked, crate::Error>,
+);
 
 /// The chart that an address of this server names. `None`: it is another's, or names none.
 fn own(places: &Places, url: &str) -> Option<Own> {
@@ -88,9 +94,7 @@ fn own(places: &Places, url: &str) -> Option<Own> {
     let rest = rest.split('#').next()?;
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
     match route::find(path)? {
-        Route::Chart(chart, Shape::Page) | Route::Embed(chart) => {
-            Some((chart, Asked::read(query)))
-        }
+        Route::Chart(chart, Shape::Page) | Route::Embed(chart) => Some((chart, Asked::read(query))),
         Route::Community(key) => {
             let chart = crate::chart::find("community")?;
             let asked = Asked::read(&format!("key={key}"));
@@ -130,7 +134,9 @@ mod tests {
             ("", 404),
         ] {
             let told = ask(&format!("url={url}"));
-            let status_told = told.as_ref().map_or_else(|(status, _)| status.as_u16(), |_| 200);
+            let status_told = told
+                .as_ref()
+                .map_or_else(|(status, _)| status.as_u16(), |_| 200);
             assert_eq!(status_told, status, "{url}: {told:?}");
         }
         assert!(ask("").is_err());
@@ -146,8 +152,14 @@ mod tests {
         assert_eq!(value["width"], 400);
         assert_eq!(value["type"], "rich");
         let html = value["html"].as_str().expect("markup");
-        assert!(html.starts_with("<iframe src=\"https://example.org/atlas/embed/growth\""), "{html}");
+        assert!(
+            html.starts_with("<iframe src=\"https://example.org/atlas/embed/growth\""),
+            "{html}"
+        );
         let (media, text) = ask(&format!("{url}&format=xml")).expect("answered");
-        assert!(media.starts_with("text/xml") && text.contains("&lt;iframe"), "{text}");
+        assert!(
+            media.starts_with("text/xml") && text.contains("&lt;iframe"),
+            "{text}"
+        );
     }
 }

@@ -46,7 +46,11 @@ impl Pool {
         let _turn = self.turns.acquire().await.ok()?;
         let pool = std::sync::Arc::clone(self);
         let asked = tokio::task::spawn_blocking(move || pool.now(question));
-        let fault = || Err(Error::Other("the answer cannot be made: see the log".into()));
+        let fault = || {
+            Err(Error::Other(
+                "the answer cannot be made: see the log".into(),
+            ))
+        };
         Some(asked.await.unwrap_or_else(|_| fault()))
     }
 
@@ -56,7 +60,7 @@ impl Pool {
         question: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());
-        let connection = match idle {
+        let mut connection = match idle {
             Some(connection) => connection,
             None => store::open(&self.data)?,
         };

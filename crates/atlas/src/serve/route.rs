@@ -70,7 +70,13 @@ mod tests {
 
     #[test]
     fn only_what_there_is() {
-        for path in ["/", "/chart/growth", "/chart/growth.svg", "/embed/growth", "/community/a"] {
+        for path in [
+            "/",
+            "/chart/growth",
+            "/chart/growth.svg",
+            "/embed/growth",
+            "/community/a",
+        ] {
             assert!(find(path).is_some(), "{path}");
         }
         for path in [
