@@ -2,12 +2,13 @@
 
 use rusqlite::Connection;
 
-use super::Chart;
+use super::part::{column, communities, lines, mean, nodes, odd, status, unknown};
+use super::range::{Range, Reads};
+use super::{Chart, sums};
 use crate::asked::Asked;
 use crate::error::Error;
-use crate::figure::{Figure, Lines, Plot, Table};
+use crate::figure::{Cell, Figure, Plot, Series, Table};
 use crate::text::Language;
-use crate::time::Unit;
 
 /// See the module.
 pub struct Growth;
@@ -18,35 +19,70 @@ impl Chart for Growth {
     }
 
     fn title(&self, language: Language) -> &'static str {
-        match language {
-            Language::English => "Growth",
-            Language::German => "Wachstum",
-        }
+        language.of("Growth", "Wachstum")
     }
 
     fn about(&self, language: Language) -> &'static str {
-        match language {
-            Language::English => "Nodes of all communities, month by month or hour by hour",
-            Language::German => {
-                "Knoten aller Gemeinschaften, Monat für Monat oder Stunde für Stunde"
-            }
-        }
+        language.of(
+            "Nodes of all communities, from thirteen years down to an hour, and how old the \
+             numbers are",
+            "Knoten aller Gemeinschaften, von dreizehn Jahren bis zur Stunde, und wie alt die \
+             Zahlen sind",
+        )
     }
 
-    fn figure(&self, _store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+        let language = asked.language;
+        let range = Range::of(store, asked, Reads::One)?;
+        let totals = sums::totals(store, range.by, range.numbers())?;
+        let parts = status(language);
+        let series = parts.iter().enumerate().map(|(index, (key, name, style))| {
+            let values = totals
+                .iter()
+                .map(|total| Some(mean(total.counted[index], total.hours) as f64));
+            Series {
+                key: (*key).into(),
+                name: (*name).into(),
+                values: values.collect(),
+                style: *style,
+            }
+        });
+        let numbers = totals.iter().map(|total| total.number).collect::<Vec<_>>();
+        let series = series.collect();
+        let plot = lines(range.by, &numbers, series, true, nodes(language), asked);
+        let rows = totals.iter().map(|total| {
+            let sums = [total.nodes()].into_iter().chain(total.counted);
+            [Cell::Time(range.by.begin(total.number))]
+                .into_iter()
+                .chain(
+                    sums.chain([total.listed])
+                        .map(|sum| Cell::Whole(mean(sum, total.hours))),
+                )
+                .collect()
+        });
+        let [live, stale, frozen] = parts.map(|(key, name, _)| column(key, name));
+        let mut notes = range.notes.clone();
+        notes.extend(odd(totals.iter().map(|total| total.odd).sum(), language));
+        notes.extend(unknown(asked, parts.iter().map(|(key, ..)| *key)));
         Ok(Figure {
-            title: self.title(asked.language).into(),
-            notes: Vec::new(),
-            from: 0,
-            to: 0,
-            by: Unit::Month,
-            plot: Plot::Time(Lines {
-                at: Vec::new(),
-                series: Vec::new(),
-                stacked: true,
-                unit: "nodes".into(),
-            }),
-            table: Table::default(),
+            title: self.title(language).into(),
+            notes,
+            from: range.from(),
+            to: range.to(),
+            by: range.by,
+            plot: Plot::Time(plot),
+            table: Table {
+                name: "series",
+                columns: vec![
+                    column("t", language.of("time", "Zeit")),
+                    column("nodes", nodes(language)),
+                    live,
+                    stale,
+                    frozen,
+                    column("communities", communities(language)),
+                ],
+                rows: rows.collect(),
+            },
         })
     }
 }

@@ -9,6 +9,9 @@ use crate::figure::Figure;
 use crate::text::Language;
 
 mod growth;
+mod part;
+mod range;
+mod sums;
 
 /// All charts, in the order in which a page shows them.
 pub static ALL: &[&dyn Chart] = &[&growth::Growth];

@@ -1,0 +1,145 @@
+//! Parts that charts are put together from.
+
+use crate::asked::Asked;
+use crate::figure::{Cell, Column, Lines, Series, Style};
+use crate::nearest::meant;
+use crate::text::Language;
+use crate::time::Unit;
+
+/// A mean, rounded half up; 0 where nothing was summed up.
+pub(super) fn mean(sum: i64, hours: i64) -> i64 {
+    if hours <= 0 {
+        return 0;
+    }
+    (sum.saturating_mul(2).saturating_add(hours)).div_euclid(hours * 2)
+}
+
+/// The same of parts.
+pub(super) fn rounded(value: f64) -> i64 {
+    (value + 0.5).floor() as i64
+}
+
+/// Two digits behind the point: more are noise, and cost octets.
+pub(super) fn hundredths(value: f64) -> f64 {
+    (value * 100.0).round() / 100.0
+}
+
+pub(super) fn column(key: &'static str, title: &str) -> Column {
+    Column {
+        key,
+        title: title.to_owned(),
+    }
+}
+
+/// A text, or nothing.
+pub(super) fn text(text: Option<&str>) -> Cell {
+    text.map_or(Cell::Nothing, |text| Cell::Text(text.to_owned()))
+}
+
+pub(super) fn nodes(language: Language) -> &'static str {
+    language.of("nodes", "Knoten")
+}
+
+pub(super) fn communities(language: Language) -> &'static str {
+    language.of("communities", "Gemeinschaften")
+}
+
+/// Nodes by how far they can be believed.
+pub(super) fn status(language: Language) -> [(&'static str, &'static str, Style); 3] {
+    [
+        ("live", language.of("live", "aktuell"), Style::Area),
+        ("stale", language.of("stale", "veraltet"), Style::Hatched),
+        (
+            "frozen",
+            language.of("frozen", "eingefroren"),
+            Style::Hatched,
+        ),
+    ]
+}
+
+/// Numbers that nobody believes.
+pub(super) fn odd(count: i64, language: Language) -> Option<String> {
+    let text = match (count, language) {
+        (..=0, _) => return None,
+        (1, Language::English) => "1 number was not believed (below 0, or above 100,000), and is \
+                                   not counted."
+            .to_owned(),
+        (_, Language::English) => format!(
+            "{count} numbers were not believed (below 0, or above 100,000), and are not counted."
+        ),
+        (1, Language::German) => {
+            "1 Zahl ist nicht glaubhaft (unter 0 oder über 100.000) und nicht \
+                                  mitgezählt."
+                .to_owned()
+        }
+        (_, Language::German) => format!(
+            "{count} Zahlen sind nicht glaubhaft (unter 0 oder über 100.000) und nicht mitgezählt."
+        ),
+    };
+    Some(text)
+}
+
+/// Says which of `only` are not there.
+pub(super) fn unknown<'a>(
+    asked: &Asked,
+    keys: impl Iterator<Item = &'a str> + Clone,
+) -> Vec<String> {
+    let missing = asked
+        .only
+        .iter()
+        .filter(|key| !keys.clone().any(|known| known == *key));
+    missing
+        .take(5)
+        .map(|key| match asked.language {
+            Language::English => format!("`{key}` is not in it{}", meant(key, keys.clone())),
+            Language::German => format!("`{key}` kommt darin nicht vor."),
+        })
+        .collect()
+}
+
+/// Values over time, each as long as `numbers`. Where much more is missing than lies between its
+/// points usually there is a gap.
+pub(super) fn lines(
+    by: Unit,
+    numbers: &[i64],
+    mut series: Vec<Series>,
+    stacked: bool,
+    unit: &str,
+    asked: &Asked,
+) -> Lines {
+    let mut steps = numbers
+        .windows(2)
+        .map(|two| two[1] - two[0])
+        .collect::<Vec<_>>();
+    let middle = steps.len() / 2;
+    let usual = match steps.is_empty() {
+        true => 1,
+        false => *steps.select_nth_unstable(middle).1,
+    };
+    let mut at = Vec::with_capacity(numbers.len());
+    // Index of each value, `None`: a gap.
+    let mut from = Vec::with_capacity(numbers.len());
+    for (index, &number) in numbers.iter().enumerate() {
+        if let Some(before) = index.checked_sub(1).map(|before| numbers[before])
+            && number - before > usual * 2
+        {
+            at.push(by.begin(before + 1));
+            from.push(None);
+        }
+        at.push(by.begin(number));
+        from.push(Some(index));
+    }
+    for one in &mut series {
+        let value = |index: &Option<usize>| one.values.get((*index)?).copied().flatten();
+        one.values = from.iter().map(value).collect();
+        if !asked.only.is_empty() && !asked.only.contains(&one.key) {
+            one.style = Style::Hidden;
+        }
+    }
+    Lines {
+        at,
+        series,
+        stacked,
+        unit: unit.to_owned(),
+    }
+}

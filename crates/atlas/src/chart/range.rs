@@ -1,0 +1,330 @@
+//! Which time is meant: what was asked for, and what there is.
+
+use std::ops::RangeInclusive;
+
+use rusqlite::Connection;
+
+use crate::asked::{Asked, POINTS, Span};
+use crate::error::Error;
+use crate::text::Language;
+use crate::time::{Unit, day, iso};
+
+/// Points where nobody says which.
+const USUAL: i64 = 400;
+
+/// Rows of single communities that are read where nobody says by what, and in any case: the first
+/// take some 15 ms, and the second 40.
+const USUAL_ROWS: i64 = 40_000;
+const ROWS: i64 = 100_000;
+
+/// The hours of the first and the last snapshot; `None`: there is none.
+pub(super) fn record(store: &Connection) -> Result<Option<(i64, i64)>, Error> {
+    let sql = "SELECT (SELECT min(hour) FROM hour_totals), (SELECT max(hour) FROM hour_totals)";
+    let ends = store
+        .prepare_cached(sql)?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(match ends {
+        (Some(first), Some(last)) => Some((first, last)),
+        _ => None,
+    })
+}
+
+/// What a chart reads for each point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// A row of the whole directory, or of one community.
+    One,
+    /// A row of each community.
+    All,
+}
+
+/// A range of time, in whole points.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Range {
+    pub by: Unit,
+    /// Of the first point.
+    pub first: i64,
+    /// Of the last one; less than `first`: there is none.
+    pub last: i64,
+    /// The first and the last hour of all data.
+    pub record: Option<(i64, i64)>,
+    /// Why it is another than was asked for.
+    pub notes: Vec<String>,
+}
+
+impl Range {
+    pub fn of(store: &Connection, asked: &Asked, reads: Reads) -> Result<Self, Error> {
+        let record = record(store)?;
+        let (begin, end) = (
+            asked.from.map(|span| span.begin),
+            asked.to.map(|span| span.end),
+        );
+        in_order(begin, end)?;
+        let inside = record.and_then(|(first, last)| {
+            let from = begin.unwrap_or(first).max(first);
+            let to = end.unwrap_or(last + 1).min(last + 1);
+            (from < to).then_some((from, to))
+        });
+        let Some((from, to)) = inside else {
+            let by = asked.by.unwrap_or_default();
+            let first = by.number(begin.or(end).unwrap_or(0));
+            return Ok(Self {
+                by,
+                first,
+                last: first - 1,
+                record,
+                notes: vec![nothing(record, asked.language)],
+            });
+        };
+        let mut range = Self {
+            by: Unit::Month,
+            first: 0,
+            last: 0,
+            record,
+            notes: Vec::new(),
+        };
+        range.set(asked.by.unwrap_or(usual(from, to)), from, to);
+        if range.points() > POINTS {
+            return Err(too_many(&range));
+        }
+        if reads == Reads::All {
+            let most = if asked.by.is_some() { ROWS } else { USUAL_ROWS };
+            while range.by != Unit::Month && range.rows(store)? > most {
+                if asked.by == Some(range.by) {
+                    range.notes.push(coarser(asked.language));
+                }
+                range.set(next(range.by), from, to);
+            }
+        }
+        Ok(range)
+    }
+
+    fn set(&mut self, by: Unit, from: i64, to: i64) {
+        (self.by, self.first, self.last) = (by, by.number(from), by.number(to - 1));
+    }
+
+    fn points(&self) -> i64 {
+        self.last - self.first + 1
+    }
+
+    /// Rows of single communities in it, at most.
+    fn rows(&self, store: &Connection) -> Result<i64, Error> {
+        let sql = match self.by {
+            Unit::Hour => "SELECT count(*) FROM hour_totals WHERE hour BETWEEN ?1 AND ?2",
+            Unit::Day => "SELECT count(*) FROM day_totals WHERE day BETWEEN ?1 AND ?2",
+            Unit::Month => "SELECT count(*) FROM month_totals WHERE month BETWEEN ?1 AND ?2",
+        };
+        let ends = [self.first, self.last];
+        let points: i64 = store
+            .prepare_cached(sql)?
+            .query_row(ends, |row| row.get(0))?;
+        let sql = "SELECT count(*) FROM communities";
+        let communities: i64 = store.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        Ok(points.saturating_mul(communities))
+    }
+
+    pub fn numbers(&self) -> RangeInclusive<i64> {
+        self.first..=self.last
+    }
+
+    /// The first hour.
+    pub fn from(&self) -> i64 {
+        self.by.begin(self.first)
+    }
+
+    /// The first hour after it.
+    pub fn to(&self) -> i64 {
+        self.by.begin(self.last + 1)
+    }
+}
+
+fn in_order(begin: Option<i64>, end: Option<i64>) -> Result<(), Error> {
+    match (begin, end) {
+        (Some(begin), Some(end)) if begin >= end => {
+            let error = format!(
+                "`from` ({}) is later than `to`, which ends at {}: give the earlier as `from`",
+                iso(begin),
+                iso(end)
+            );
+            Err(Error::Asked(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The finest with few enough points.
+fn usual(from: i64, to: i64) -> Unit {
+    let units = [Unit::Hour, Unit::Day];
+    let few = |by: &Unit| by.number(to - 1) - by.number(from) < USUAL;
+    units.into_iter().find(few).unwrap_or(Unit::Month)
+}
+
+fn next(by: Unit) -> Unit {
+    match by {
+        Unit::Hour => Unit::Day,
+        Unit::Day | Unit::Month => Unit::Month,
+    }
+}
+
+fn too_many(range: &Range) -> Error {
+    let mut by = range.by;
+    while by != Unit::Month && by.number(range.to() - 1) - by.number(range.from()) >= POINTS {
+        by = next(by);
+    }
+    let (word, days) = match range.by {
+        Unit::Hour => ("hour", POINTS / 24),
+        Unit::Day => ("day", POINTS),
+        Unit::Month => ("month", POINTS * 30),
+    };
+    Error::Asked(format!(
+        "`by={word}` would be {} points, and {POINTS} are the most: give `by={}`, or a range of at \
+         most {days} days",
+        range.points(),
+        by.word()
+    ))
+}
+
+fn coarser(language: Language) -> String {
+    language
+        .of(
+            "Coarser than asked for: for finer points give a shorter range.",
+            "Gröber als gefragt: für feinere Punkte einen kürzeren Zeitraum angeben.",
+        )
+        .to_owned()
+}
+
+fn nothing(record: Option<(i64, i64)>, language: Language) -> String {
+    let Some((first, last)) = record else {
+        let text = language.of(
+            "There is no data yet: `weir-atlas import PATH` reads some.",
+            "Noch sind keine Daten da: `weir-atlas import PFAD` liest welche ein.",
+        );
+        return text.to_owned();
+    };
+    let (first, last) = (day(first), day(last));
+    match language {
+        Language::English => {
+            format!("Nothing is known of this time: data is from {first} to {last}.")
+        }
+        Language::German => {
+            format!("Von dieser Zeit ist nichts bekannt: Daten gibt es von {first} bis {last}.")
+        }
+    }
+}
+
+/// One time of which a chart shows the mean: `at`, else `from` to `to`, else the last month.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Period {
+    pub range: Range,
+    pub span: Span,
+}
+
+impl Period {
+    pub fn of(store: &Connection, asked: &Asked) -> Result<Self, Error> {
+        let record = record(store)?;
+        let (begin, end) = (
+            asked.from.map(|span| span.begin),
+            asked.to.map(|span| span.end),
+        );
+        let (first, last) = record.unwrap_or((0, -1));
+        let span = match (asked.at, begin, end) {
+            (Some(at), ..) => at,
+            (None, None, None) => Span::of(Unit::Month, Unit::Month.number(last)),
+            (None, begin, end) => {
+                in_order(begin, end)?;
+                Span {
+                    begin: begin.unwrap_or(first),
+                    end: end.unwrap_or(last + 1),
+                }
+            }
+        };
+        // What is not whole months is read by days, and what is not whole days by hours, but not
+        // years of them: then what belongs to it by a part counts whole.
+        let hours = span.end - span.begin;
+        let whole = |by: Unit| {
+            let cuts = [span.begin, span.end];
+            cuts.into_iter()
+                .all(|hour| by.begin(by.number(hour)) == hour)
+        };
+        let by = if whole(Unit::Month) || hours > 62 * 24 {
+            Unit::Month
+        } else if whole(Unit::Day) || hours > 48 {
+            Unit::Day
+        } else {
+            Unit::Hour
+        };
+        let known = record.filter(|_| span.begin <= last && span.end > first && hours > 0);
+        let (first, last, notes) = match known {
+            Some((first, last)) => (
+                by.number(span.begin.max(first)),
+                by.number((span.end - 1).min(last)),
+                Vec::new(),
+            ),
+            None => {
+                let number = by.number(span.begin);
+                (number, number - 1, vec![nothing(record, asked.language)])
+            }
+        };
+        let range = Range {
+            by,
+            first,
+            last,
+            record,
+            notes,
+        };
+        Ok(Self { range, span })
+    }
+
+    /// "October 2019".
+    pub fn label(&self, language: Language) -> String {
+        let Span { begin, end } = self.span;
+        let date = day(begin);
+        let word = self.span.word();
+        let same = [Unit::Hour, Unit::Day, Unit::Month]
+            .into_iter()
+            .find(|unit| Span::of(*unit, unit.number(begin)) == self.span);
+        match same {
+            Some(Unit::Month) => {
+                let month = month(language, date.month());
+                format!("{month} {}", date.year())
+            }
+            Some(Unit::Hour) => format!("{date} {:02}:00 UTC", begin.rem_euclid(24)),
+            Some(Unit::Day) => word,
+            None if word.len() == 4 => word,
+            None => format!("{date} – {}", day((end - 1).max(begin))),
+        }
+    }
+}
+
+fn month(language: Language, number: i8) -> &'static str {
+    const ENGLISH: [&str; 12] = [
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+    ];
+    const GERMAN: [&str; 12] = [
+        "Januar",
+        "Februar",
+        "März",
+        "April",
+        "Mai",
+        "Juni",
+        "Juli",
+        "August",
+        "September",
+        "Oktober",
+        "November",
+        "Dezember",
+    ];
+    let at = usize::try_from(number - 1).unwrap_or(0).min(11);
+    language.of(ENGLISH[at], GERMAN[at])
+}
