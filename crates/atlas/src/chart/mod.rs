@@ -8,13 +8,40 @@ use crate::error::Error;
 use crate::figure::Figure;
 use crate::text::Language;
 
+mod births;
+mod cloud;
+mod community;
+mod groups;
 mod growth;
+mod map;
 mod part;
+mod race;
 mod range;
+mod rank;
+mod rate;
+mod routing;
+mod sizes;
 mod sums;
+#[cfg(test)]
+mod tests;
+mod top;
+mod versions;
 
 /// All charts, in the order in which a page shows them.
-pub static ALL: &[&dyn Chart] = &[&growth::Growth];
+pub static ALL: &[&dyn Chart] = &[
+    &growth::Growth,
+    &top::Top,
+    &routing::Routing,
+    &cloud::Cloud,
+    &map::Heat,
+    &map::Map,
+    &community::OfOne,
+    &births::Births,
+    &versions::Versions,
+    &sizes::Sizes,
+    &rate::Rate,
+    &race::Race,
+];
 
 /// A chart.
 pub trait Chart: Sync {

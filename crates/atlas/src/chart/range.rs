@@ -21,7 +21,7 @@ const ROWS: i64 = 100_000;
 pub(super) fn record(store: &Connection) -> Result<Option<(i64, i64)>, Error> {
     let sql = "SELECT (SELECT min(hour) FROM hour_totals), (SELECT max(hour) FROM hour_totals)";
     let ends = store
-        .prepare_cached(sql)?
+        .prepare(sql)?
         .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(match ends {
         (Some(first), Some(last)) => Some((first, last)),
@@ -115,11 +115,9 @@ impl Range {
             Unit::Month => "SELECT count(*) FROM month_totals WHERE month BETWEEN ?1 AND ?2",
         };
         let ends = [self.first, self.last];
-        let points: i64 = store
-            .prepare_cached(sql)?
-            .query_row(ends, |row| row.get(0))?;
+        let points: i64 = store.prepare(sql)?.query_row(ends, |row| row.get(0))?;
         let sql = "SELECT count(*) FROM communities";
-        let communities: i64 = store.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        let communities: i64 = store.prepare(sql)?.query_row([], |row| row.get(0))?;
         Ok(points.saturating_mul(communities))
     }
 
@@ -275,24 +273,36 @@ impl Period {
         Ok(Self { range, span })
     }
 
-    /// "October 2019".
-    pub fn label(&self, language: Language) -> String {
+    /// "Largest communities, October 2019".
+    pub fn titled(&self, title: &str, language: Language) -> String {
+        format!("{title}, {}", self.label(language))
+    }
+
+    fn label(&self, language: Language) -> String {
         let Span { begin, end } = self.span;
-        let date = day(begin);
-        let word = self.span.word();
-        let same = [Unit::Hour, Unit::Day, Unit::Month]
-            .into_iter()
-            .find(|unit| Span::of(*unit, unit.number(begin)) == self.span);
-        match same {
-            Some(Unit::Month) => {
-                let month = month(language, date.month());
-                format!("{month} {}", date.year())
-            }
-            Some(Unit::Hour) => format!("{date} {:02}:00 UTC", begin.rem_euclid(24)),
-            Some(Unit::Day) => word,
-            None if word.len() == 4 => word,
-            None => format!("{date} – {}", day((end - 1).max(begin))),
+        let units = [Unit::Hour, Unit::Day, Unit::Month];
+        let mut same = units.map(|unit| (unit, unit.number(begin))).into_iter();
+        if let Some((unit, number)) =
+            same.find(|(unit, number)| Span::of(*unit, *number) == self.span)
+        {
+            return label(unit, number, language);
         }
+        let word = self.span.word();
+        if word.len() == 4 {
+            return word;
+        }
+        format!("{} – {}", day(begin), day((end - 1).max(begin)))
+    }
+}
+
+/// "October 2019", "2019-10-17", "2019-10-17 22:00 UTC".
+pub(super) fn label(by: Unit, number: i64, language: Language) -> String {
+    let hour = by.begin(number);
+    let date = day(hour);
+    match by {
+        Unit::Month => format!("{} {}", month(language, date.month()), date.year()),
+        Unit::Day => date.to_string(),
+        Unit::Hour => format!("{date} {:02}:00 UTC", hour.rem_euclid(24)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, Statement};
 
 use crate::error::Error;
 use crate::snapshot::Profile;
@@ -49,7 +49,7 @@ pub(super) fn totals(
              WHERE month BETWEEN ?1 AND ?2 ORDER BY month"
         }
     };
-    let mut statement = store.prepare_cached(sql)?;
+    let mut statement = store.prepare(sql)?;
     let rows = statement.query_map([*numbers.start(), *numbers.end()], |row| {
         Ok(Total {
             number: row.get(0)?,
@@ -143,7 +143,7 @@ pub(super) fn each(
         Unit::Day => format!("SELECT {OF_DAYS} ORDER BY day"),
         Unit::Month => format!("SELECT {OF_MONTHS} ORDER BY month"),
     };
-    let mut statement = store.prepare_cached(&sql)?;
+    let mut statement = store.prepare(&sql)?;
     let mut rows = statement.query([*numbers.start(), *numbers.end()])?;
     while let Some(row) = rows.next()? {
         to(Sum::read(row)?);
@@ -168,7 +168,7 @@ pub(super) fn of(
         Unit::Day => format!("SELECT {OF_DAYS} AND community = ?3 ORDER BY day"),
         Unit::Month => format!("SELECT {OF_MONTHS} AND community = ?3 ORDER BY month"),
     };
-    let mut statement = store.prepare_cached(&sql)?;
+    let mut statement = store.prepare(&sql)?;
     let ends = [*numbers.start(), *numbers.end(), community];
     let rows = statement.query_map(ends, Sum::read)?;
     Ok(rows.collect::<Result<Vec<_>, _>>()?)
@@ -188,7 +188,7 @@ pub(super) struct Community {
 /// All of them, by their keys.
 pub(super) fn communities(store: &Connection) -> Result<Vec<Community>, Error> {
     let sql = "SELECT id, key, profile, first_hour, last_hour FROM communities ORDER BY key";
-    let mut statement = store.prepare_cached(sql)?;
+    let mut statement = store.prepare(sql)?;
     let rows = statement.query_map([], |row| {
         Ok(Community {
             id: row.get(0)?,
@@ -203,14 +203,21 @@ pub(super) fn communities(store: &Connection) -> Result<Vec<Community>, Error> {
 
 /// Profiles, each read once.
 pub(super) struct Profiles<'a> {
-    store: &'a Connection,
+    profile: Statement<'a>,
+    routing: Statement<'a>,
     known: HashMap<i64, Rc<Profile>>,
 }
 
 impl<'a> Profiles<'a> {
-    pub fn new(store: &'a Connection) -> Self {
-        let known = HashMap::new();
-        Self { store, known }
+    pub fn new(store: &'a Connection) -> Result<Self, Error> {
+        let profile = "SELECT name, metacommunity, city, country, latitude, longitude, api, url
+            FROM profiles WHERE id = ?1";
+        let routing = "SELECT protocol FROM profile_routing WHERE profile = ?1 ORDER BY protocol";
+        Ok(Self {
+            profile: store.prepare(profile)?,
+            routing: store.prepare(routing)?,
+            known: HashMap::new(),
+        })
     }
 
     /// That of the number; an empty one where there is none.
@@ -218,10 +225,7 @@ impl<'a> Profiles<'a> {
         if let Some(profile) = self.known.get(&id) {
             return Ok(profile.clone());
         }
-        let sql = "SELECT name, metacommunity, city, country, latitude, longitude, api, url
-            FROM profiles WHERE id = ?1";
-        let mut statement = self.store.prepare_cached(sql)?;
-        let profile = statement.query_row([id], |row| {
+        let profile = self.profile.query_row([id], |row| {
             Ok(Profile {
                 name: row.get(0)?,
                 metacommunity: row.get(1)?,
@@ -235,9 +239,7 @@ impl<'a> Profiles<'a> {
             })
         });
         let mut profile = profile.optional()?.unwrap_or_default();
-        let sql = "SELECT protocol FROM profile_routing WHERE profile = ?1 ORDER BY protocol";
-        let mut statement = self.store.prepare_cached(sql)?;
-        let protocols = statement.query_map([id], |row| row.get(0))?;
+        let protocols = self.routing.query_map([id], |row| row.get(0))?;
         profile.routing = protocols.collect::<Result<_, _>>()?;
         let profile = Rc::new(profile);
         self.known.insert(id, profile.clone());

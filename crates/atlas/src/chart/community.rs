@@ -1,0 +1,291 @@
+//! One community: its nodes over time, what it says of itself, and what of that changed.
+
+use rusqlite::Connection;
+
+use super::part::{column, lines, mean, nodes, odd, status, unknown};
+use super::range::{Range, Reads, label};
+use super::sums::{self, Community, Profiles, Sum};
+use super::{Chart, Parameter, rank};
+use crate::asked::Asked;
+use crate::error::Error;
+use crate::figure::{Cell, Figure, Plot, Series, Style, Table};
+use crate::nearest::meant;
+use crate::snapshot::Profile;
+use crate::text::Language;
+use crate::time::{Unit, day};
+
+/// Changes that are told.
+const CHANGES: usize = 40;
+
+/// See the module.
+pub struct OfOne;
+
+impl Chart for OfOne {
+    fn name(&self) -> &'static str {
+        "community"
+    }
+
+    fn title(&self, language: Language) -> &'static str {
+        language.of("A community", "Eine Gemeinschaft")
+    }
+
+    fn about(&self, language: Language) -> &'static str {
+        language.of(
+            "Nodes of one community, what it says of itself, and what of that changed",
+            "Knoten einer Gemeinschaft, was sie über sich sagt, und was sich daran änderte",
+        )
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &[Parameter::Key]
+    }
+
+    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+        let language = asked.language;
+        let mut profiles = Profiles::new(store)?;
+        let Some(community) = find(store, asked, &mut profiles)? else {
+            return Ok(empty(
+                self.title(language),
+                Range::of(store, asked, Reads::One)?,
+                language,
+            ));
+        };
+        let profile = profiles.get(community.profile.unwrap_or(0))?;
+        let range = Range::of(store, asked, Reads::One)?;
+        let sums = sums::of(store, range.by, range.numbers(), community.id)?;
+        let mut notes = range.notes.clone();
+        notes.extend(facts(&community, &profile, &range, language));
+        notes.extend(changes(store, &community, &mut profiles, language)?);
+        notes.extend(odd(sums.iter().map(|sum| sum.odd).sum(), language));
+        let mut figure = empty(&rank::named(&profile, &community.key), range, language);
+        let told = sums.iter().filter(|sum| sum.hours > 0).collect::<Vec<_>>();
+        let elsewhere = told.iter().any(|sum| sum.counted() < sum.nodes);
+        let kinds = kinds(language);
+        let shown = kinds.iter().enumerate().take(if elsewhere { 4 } else { 3 });
+        let series = shown.map(|(index, (key, name, style))| Series {
+            key: (*key).into(),
+            name: (*name).into(),
+            // Where it told nothing, there is nothing: no line at 0.
+            values: sums
+                .iter()
+                .map(|sum| (sum.hours > 0).then(|| parts(sum)[index] as f64))
+                .collect(),
+            style: *style,
+        });
+        let numbers = sums.iter().map(|sum| sum.number).collect::<Vec<_>>();
+        let series = series.collect();
+        figure.plot = Plot::Time(lines(
+            figure.by,
+            &numbers,
+            series,
+            true,
+            nodes(language),
+            asked,
+        ));
+        figure.table.rows = sums.iter().map(|sum| row(sum, figure.by)).collect();
+        notes.extend(unknown(asked, kinds.iter().map(|(key, ..)| *key)));
+        figure.notes = notes;
+        Ok(figure)
+    }
+}
+
+/// The one that `key` names, capitals aside; of an atlas without communities, none.
+fn find(
+    store: &Connection,
+    asked: &Asked,
+    profiles: &mut Profiles<'_>,
+) -> Result<Option<Community>, Error> {
+    let Some(key) = &asked.key else {
+        let error = "whose chart? Give `key=`, the key of a community: /chart/top.json?n=100 has \
+                     the largest";
+        return Err(Error::Asked(error.into()));
+    };
+    let mut all = sums::communities(store)?;
+    if all.is_empty() {
+        return Ok(None);
+    }
+    let lower = key.to_lowercase();
+    let at = all.iter().position(|one| one.key == *key);
+    let at = at.or_else(|| all.iter().position(|one| one.key.to_lowercase() == lower));
+    if let Some(at) = at {
+        return Ok(Some(all.swap_remove(at)));
+    }
+    // Perhaps it was the name.
+    let mut hint = String::new();
+    for one in &all {
+        let profile = profiles.get(one.profile.unwrap_or(0))?;
+        if profile.name.trim().to_lowercase() == lower {
+            hint = format!("; did you mean `{}`?", one.key);
+            break;
+        }
+    }
+    if hint.is_empty() {
+        hint = meant(key, all.iter().map(|one| one.key.as_str()));
+    }
+    Err(Error::Missing(format!(
+        "no community has the key `{key}`{hint}"
+    )))
+}
+
+/// Series and their columns.
+fn kinds(language: Language) -> [(&'static str, &'static str, Style); 4] {
+    let [live, stale, frozen] = status(language);
+    let elsewhere = language.of("counted with others", "bei anderen mitgezählt");
+    [
+        live,
+        stale,
+        frozen,
+        ("elsewhere", elsewhere, Style::Hatched),
+    ]
+}
+
+/// Means of each of [`kinds`].
+fn parts(sum: &Sum) -> [i64; 4] {
+    let [live, stale, frozen] = sum.counted;
+    [live, stale, frozen, sum.nodes - sum.counted()].map(|part| mean(part, sum.hours))
+}
+
+fn row(sum: &Sum, by: Unit) -> Vec<Cell> {
+    let known = sum.hours > 0;
+    let whole = |value: i64| {
+        if known {
+            Cell::Whole(value)
+        } else {
+            Cell::Nothing
+        }
+    };
+    let mut row = vec![
+        Cell::Time(by.begin(sum.number)),
+        whole(mean(sum.nodes, sum.hours)),
+    ];
+    row.extend(parts(sum).map(whole));
+    row.extend([sum.least, sum.most].map(|end| end.map_or(Cell::Nothing, Cell::Whole)));
+    row.push(Cell::Whole(sum.odd));
+    row
+}
+
+fn empty(title: &str, range: Range, language: Language) -> Figure {
+    let mut columns = vec![
+        column("t", language.of("time", "Zeit")),
+        column("nodes", nodes(language)),
+    ];
+    columns.extend(kinds(language).map(|(key, name, _)| column(key, name)));
+    columns.extend([
+        column("least", language.of("least", "kleinste")),
+        column("most", language.of("most", "größte")),
+        column("odd", language.of("not believed", "nicht glaubhaft")),
+    ]);
+    Figure {
+        title: title.to_owned(),
+        from: range.from(),
+        to: range.to(),
+        by: range.by,
+        plot: Plot::Time(lines(
+            range.by,
+            &[],
+            Vec::new(),
+            true,
+            nodes(language),
+            &Asked::default(),
+        )),
+        notes: range.notes,
+        table: Table {
+            name: "series",
+            columns,
+            rows: Vec::new(),
+        },
+    }
+}
+
+/// What it says of itself: "City: Aachen".
+fn facts(
+    community: &Community,
+    profile: &Profile,
+    range: &Range,
+    language: Language,
+) -> Vec<String> {
+    let routing = Some(profile.routing.join(", ")).filter(|text| !text.is_empty());
+    let place = profile.latitude.zip(profile.longitude);
+    let place = place.map(|(latitude, longitude)| format!("{latitude:.3}, {longitude:.3}"));
+    let facts = [
+        ("Key", "Schlüssel", Some(community.key.clone())),
+        (
+            "Metacommunity",
+            "Metagemeinschaft",
+            profile.metacommunity.clone(),
+        ),
+        ("City", "Ort", profile.city.clone()),
+        ("Country", "Land", profile.country.clone()),
+        ("Position", "Position", place),
+        ("Page", "Seite", profile.url.clone()),
+        ("Routing", "Routing", routing),
+        ("Version of the API", "Version der API", profile.api.clone()),
+    ];
+    let mut notes = Vec::new();
+    for (english, german, value) in facts {
+        let value = value.as_deref().map_or("", str::trim);
+        if !value.is_empty() {
+            notes.push(format!("{}: {value}", language.of(english, german)));
+        }
+    }
+    if let (Some(first), Some(last)) = (community.first_hour, community.last_hour) {
+        let there = range.record.is_some_and(|(_, end)| last >= end);
+        let (first, last) = (day(first), day(last));
+        notes.push(match (language, there) {
+            (Language::English, true) => format!("In the directory since {first}."),
+            (Language::English, false) => format!("In the directory from {first} to {last}."),
+            (Language::German, true) => format!("Im Verzeichnis seit {first}."),
+            (Language::German, false) => format!("Im Verzeichnis von {first} bis {last}."),
+        });
+    }
+    notes
+}
+
+/// Changes from month to month: "May 2019: routing olsr → babel".
+fn changes(
+    store: &Connection,
+    community: &Community,
+    profiles: &mut Profiles<'_>,
+    language: Language,
+) -> Result<Vec<String>, Error> {
+    let mut notes = Vec::new();
+    let mut before: Option<(i64, std::rc::Rc<Profile>)> = None;
+    for sum in sums::of(store, Unit::Month, i64::MIN..=i64::MAX, community.id)? {
+        if before.as_ref().is_some_and(|(id, _)| *id == sum.profile) {
+            continue;
+        }
+        let now = profiles.get(sum.profile)?;
+        if let Some((_, then)) = &before {
+            let pairs = [
+                (
+                    language.of("name", "Name"),
+                    then.name.clone(),
+                    now.name.clone(),
+                ),
+                (
+                    language.of("routing", "Routing"),
+                    then.routing.join(", "),
+                    now.routing.join(", "),
+                ),
+                ("API", api(then), api(&now)),
+            ];
+            for (what, then, now) in pairs.iter().filter(|(_, then, now)| then != now) {
+                let said = |text: &str| match text {
+                    "" => "–".to_owned(),
+                    _ => text.to_owned(),
+                };
+                let month = label(Unit::Month, sum.number, language);
+                notes.push(format!("{month}: {what} {} → {}", said(then), said(now)));
+            }
+        }
+        before = Some((sum.profile, now));
+    }
+    // The latest say more than the first.
+    let more = notes.len().saturating_sub(CHANGES);
+    notes.drain(..more);
+    Ok(notes)
+}
+
+fn api(profile: &Profile) -> String {
+    profile.api.clone().unwrap_or_default()
+}

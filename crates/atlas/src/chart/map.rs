@@ -1,0 +1,136 @@
+//! Where the nodes are: as density, or as a circle for each community.
+
+use rusqlite::Connection;
+
+use super::part::column;
+use super::range::Period;
+use super::rank::{self, Ranked};
+use super::{Chart, Parameter};
+use crate::asked::Asked;
+use crate::error::Error;
+use crate::figure::{Cell, Figure, Plot, Point};
+use crate::text::Language;
+
+/// Density. What several communities count is in it once.
+pub struct Heat;
+
+/// Circles, each with what its community counts by itself.
+pub struct Map;
+
+impl Chart for Heat {
+    fn name(&self) -> &'static str {
+        "heat"
+    }
+
+    fn title(&self, language: Language) -> &'static str {
+        language.of("Heat map", "Dichtekarte")
+    }
+
+    fn about(&self, language: Language) -> &'static str {
+        language.of(
+            "How dense the nodes are on the map at a time",
+            "Wie dicht die Knoten zu einer Zeit auf der Karte stehen",
+        )
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &[Parameter::At]
+    }
+
+    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+        let nodes = |one: &Ranked| one.counted.iter().sum();
+        figure(store, asked, self.title(asked.language), true, nodes)
+    }
+}
+
+impl Chart for Map {
+    fn name(&self) -> &'static str {
+        "map"
+    }
+
+    fn title(&self, language: Language) -> &'static str {
+        language.of("Map", "Karte")
+    }
+
+    fn about(&self, language: Language) -> &'static str {
+        language.of(
+            "Where the communities are, and how large, at a time",
+            "Wo die Gemeinschaften zu einer Zeit sind, und wie groß",
+        )
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &[Parameter::At]
+    }
+
+    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+        figure(store, asked, self.title(asked.language), false, |one| {
+            one.nodes
+        })
+    }
+}
+
+fn figure(
+    store: &Connection,
+    asked: &Asked,
+    title: &str,
+    heat: bool,
+    nodes: impl Fn(&Ranked) -> i64,
+) -> Result<Figure, Error> {
+    let language = asked.language;
+    let period = Period::of(store, asked)?;
+    // A metacommunity has no place of its own.
+    let asked = Asked {
+        group: false,
+        ..asked.clone()
+    };
+    let mut ranking = rank::of(store, &asked, &period)?;
+    let mut shown = ranking.ranked;
+    shown.retain(|one| nodes(one) > 0);
+    let all = shown.iter().map(&nodes).sum::<i64>();
+    shown.retain(|one| place(one).is_some());
+    let placed = shown.iter().map(&nodes).sum::<i64>();
+    if placed < all {
+        let nodes = all - placed;
+        ranking.notes.push(match language {
+            Language::English => format!("{nodes} nodes are of communities without a position."),
+            Language::German => format!("{nodes} Knoten sind von Gemeinschaften ohne Position."),
+        });
+    }
+    let points = shown.iter().filter_map(|one| {
+        let (latitude, longitude) = place(one)?;
+        Some(Point {
+            key: one.key.clone(),
+            name: one.name.clone(),
+            latitude,
+            longitude,
+            value: nodes(one) as f64,
+        })
+    });
+    let columns = vec![
+        column("latitude", language.of("latitude", "Breite")),
+        column("longitude", language.of("longitude", "Länge")),
+    ];
+    Ok(Figure {
+        title: period.titled(title, language),
+        notes: ranking.notes,
+        from: period.range.from(),
+        to: period.range.to(),
+        by: period.range.by,
+        plot: Plot::Map {
+            points: points.collect(),
+            heat,
+        },
+        table: rank::table(&shown, language, columns, |one| match place(one) {
+            Some((latitude, longitude)) => vec![Cell::Real(latitude), Cell::Real(longitude)],
+            None => vec![Cell::Nothing, Cell::Nothing],
+        }),
+    })
+}
+
+/// On the globe, and not at its origin, where those are who filled nothing in.
+fn place(one: &Ranked) -> Option<(f64, f64)> {
+    let (latitude, longitude) = (one.profile.latitude?, one.profile.longitude?);
+    let real = latitude.abs() <= 90.0 && longitude.abs() <= 180.0;
+    (real && (latitude, longitude) != (0.0, 0.0)).then_some((latitude, longitude))
+}

@@ -1,0 +1,135 @@
+//! The ranking of communities, point by point, for a race of bars.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+
+use super::part::{column, mean, nodes};
+use super::range::{Range, Reads};
+use super::sums::{self, Profiles, Sum};
+use super::{Chart, Parameter, rank};
+use crate::asked::Asked;
+use crate::error::Error;
+use crate::figure::{Bar, Cell, Figure, Plot, Table};
+use crate::text::Language;
+
+const USUAL: usize = 10;
+
+/// Rows of the table.
+const ROWS: usize = 10_000;
+
+/// See the module.
+pub struct Race;
+
+impl Chart for Race {
+    fn name(&self) -> &'static str {
+        "race"
+    }
+
+    fn title(&self, language: Language) -> &'static str {
+        language.of("Race", "Wettlauf")
+    }
+
+    fn about(&self, language: Language) -> &'static str {
+        language.of(
+            "The largest communities as they overtake each other; the table has all times",
+            "Die größten Gemeinschaften, wie sie einander überholen; die Tabelle hat alle Zeiten",
+        )
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &[Parameter::At, Parameter::Count]
+    }
+
+    fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
+        let language = asked.language;
+        let range = Range::of(store, asked, Reads::All)?;
+        let n = asked.n.unwrap_or(USUAL);
+        let communities = sums::communities(store)?;
+        let keys = communities
+            .iter()
+            .filter(|one| asked.only.is_empty() || asked.only.contains(&one.key))
+            .map(|one| (one.id, one.key.as_str()))
+            .collect::<HashMap<_, _>>();
+        let mut races = Vec::<(i64, Vec<Sum>)>::new();
+        sums::each(store, range.by, range.numbers(), |sum| {
+            if sum.hours == 0 || !keys.contains_key(&sum.community) {
+                return;
+            }
+            match races.last_mut() {
+                Some((number, sums)) if *number == sum.number => sums.push(sum),
+                _ => races.push((sum.number, vec![sum])),
+            }
+        })?;
+        for (_, sums) in &mut races {
+            let place = |sum: &Sum| (-mean(sum.nodes, sum.hours), keys[&sum.community]);
+            sums.sort_by(|a, b| place(a).cmp(&place(b)));
+            sums.truncate(n);
+        }
+        let rows = races.iter().map(|(_, sums)| sums.len()).sum::<usize>();
+        if rows > ROWS {
+            let error = format!(
+                "{rows} places are more than {ROWS}: give a smaller `n`, a coarser `by`, or a \
+                 shorter range"
+            );
+            return Err(Error::Asked(error));
+        }
+        // The bars are of the last point that begins before the end of `at`.
+        let before = |(number, _): &&(i64, Vec<Sum>)| {
+            asked.at.is_none_or(|at| range.by.begin(*number) < at.end)
+        };
+        let at = races.iter().rev().find(before);
+        let mut profiles = Profiles::new(store)?;
+        let mut bar = |sum: &Sum| -> Result<Bar, Error> {
+            let key = keys[&sum.community];
+            Ok(Bar {
+                key: key.to_owned(),
+                name: rank::named(&*profiles.get(sum.profile)?, key),
+                value: mean(sum.nodes, sum.hours) as f64,
+            })
+        };
+        let mut rows = Vec::with_capacity(rows);
+        let mut bars = Vec::new();
+        for race in &races {
+            for (place, sum) in (1..).zip(&race.1) {
+                let bar = bar(sum)?;
+                rows.push(vec![
+                    Cell::Time(range.by.begin(race.0)),
+                    Cell::Whole(place),
+                    Cell::Text(bar.key.clone()),
+                    Cell::Text(bar.name.clone()),
+                    Cell::Whole(bar.value as i64),
+                ]);
+                if at.is_some_and(|at| at.0 == race.0) {
+                    bars.push(bar);
+                }
+            }
+        }
+        let title = self.title(language);
+        Ok(Figure {
+            title: match at {
+                Some((number, _)) => {
+                    let label = super::range::label(range.by, *number, language);
+                    format!("{title}, {label}")
+                }
+                None => title.to_owned(),
+            },
+            notes: range.notes.clone(),
+            from: range.from(),
+            to: range.to(),
+            by: range.by,
+            plot: Plot::Bars(bars),
+            table: Table {
+                name: "ranks",
+                columns: vec![
+                    column("t", language.of("time", "Zeit")),
+                    column("rank", language.of("rank", "Rang")),
+                    column("key", language.of("key", "Schlüssel")),
+                    column("name", language.of("name", "Name")),
+                    column("nodes", nodes(language)),
+                ],
+                rows,
+            },
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! Communities at a time, the largest first.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use rusqlite::Connection;
+
+use super::part::{communities, mean, nodes, odd, status, unknown};
+use super::range::Period;
+use super::sums::{self, Profiles, Sum};
+use crate::asked::Asked;
+use crate::error::Error;
+use crate::figure::{Bar, Cell, Column, Table};
+use crate::snapshot::Profile;
+use crate::text::Language;
+
+/// A community, or a metacommunity.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Ranked {
+    pub key: String,
+    pub name: String,
+    /// Its last of that time; of a metacommunity, nothing.
+    pub profile: Rc<Profile>,
+    /// Means.
+    pub nodes: i64,
+    pub counted: [i64; 3],
+}
+
+/// What is known of a time.
+pub(super) struct Ranking {
+    pub ranked: Vec<Ranked>,
+    pub notes: Vec<String>,
+}
+
+/// Of all communities, or of those that `only` names; by metacommunity, where that is asked for.
+pub(super) fn of(store: &Connection, asked: &Asked, period: &Period) -> Result<Ranking, Error> {
+    let range = &period.range;
+    let mut sums = HashMap::<i64, Sum>::new();
+    sums::each(store, range.by, range.numbers(), |sum| {
+        let all = sums.entry(sum.community).or_insert(Sum {
+            community: sum.community,
+            ..Sum::default()
+        });
+        all.add(&sum);
+    })?;
+    let mut notes = range.notes.clone();
+    notes.extend(odd(sums.values().map(|sum| sum.odd).sum(), asked.language));
+    let mut profiles = Profiles::new(store)?;
+    let mut ranked = Vec::new();
+    for community in sums::communities(store)? {
+        // An odd number alone has no hours.
+        let known = sums.get(&community.id).filter(|sum| sum.hours > 0);
+        let Some(sum) = known else { continue };
+        let profile = profiles.get(sum.profile)?;
+        ranked.push((community.key, profile, *sum));
+    }
+    let mut ranked = if asked.group {
+        let totals = sums::totals(store, range.by, range.numbers())?;
+        grouped(ranked, totals.iter().map(|total| total.hours).sum())
+    } else {
+        let one = |(key, profile, sum): (String, Rc<Profile>, Sum)| Ranked {
+            name: named(&profile, &key),
+            key,
+            profile,
+            nodes: mean(sum.nodes, sum.hours),
+            counted: sum.counted.map(|part| mean(part, sum.hours)),
+        };
+        ranked.into_iter().map(one).collect()
+    };
+    ranked.sort_by(|a, b| b.nodes.cmp(&a.nodes).then_with(|| a.key.cmp(&b.key)));
+    if !range.numbers().is_empty() {
+        notes.extend(unknown(asked, ranked.iter().map(|one| one.key.as_str())));
+    }
+    if !asked.only.is_empty() {
+        ranked.retain(|one| asked.only.contains(&one.key));
+    }
+    Ok(Ranking { ranked, notes })
+}
+
+/// A metacommunity has the nodes of its members, each counted once. Its key is its name in small
+/// letters, as members write it this way and that.
+fn grouped(communities: Vec<(String, Rc<Profile>, Sum)>, hours: i64) -> Vec<Ranked> {
+    let mut groups = HashMap::<String, (String, [i64; 3])>::new();
+    for (key, profile, sum) in communities {
+        let meta = profile.metacommunity.as_deref().map(str::trim);
+        let name = match meta.filter(|meta| !meta.is_empty()) {
+            Some(meta) => meta.to_owned(),
+            None => named(&profile, &key),
+        };
+        let (_, counted) = groups.entry(name.to_lowercase()).or_insert((name, [0; 3]));
+        for (all, part) in counted.iter_mut().zip(sum.counted) {
+            *all += part;
+        }
+    }
+    let groups = groups.into_iter().map(|(key, (name, counted))| Ranked {
+        key,
+        name,
+        profile: Rc::default(),
+        nodes: mean(counted.iter().sum(), hours),
+        counted: counted.map(|part| mean(part, hours)),
+    });
+    groups.collect()
+}
+
+/// What it is called, or else its key.
+pub(super) fn named(profile: &Profile, key: &str) -> String {
+    let name = profile.name.trim();
+    if name.is_empty() { key } else { name }.to_owned()
+}
+
+impl Ranked {
+    pub fn bar(&self) -> Bar {
+        Bar {
+            key: self.key.clone(),
+            name: self.name.clone(),
+            value: self.nodes as f64,
+        }
+    }
+}
+
+/// Those that are shown, as a table; `columns` and `cells` say more of each.
+pub(super) fn table(
+    shown: &[Ranked],
+    language: Language,
+    columns: Vec<Column>,
+    cells: impl Fn(&Ranked) -> Vec<Cell>,
+) -> Table {
+    let column = |key, title: &str| Column {
+        key,
+        title: title.to_owned(),
+    };
+    let mut all = vec![
+        column("key", language.of("key", "Schlüssel")),
+        column("name", language.of("name", "Name")),
+        column("nodes", nodes(language)),
+    ];
+    all.extend(status(language).map(|(key, name, _)| column(key, name)));
+    all.extend(columns);
+    let rows = shown.iter().map(|one| {
+        let mut row = vec![
+            Cell::Text(one.key.clone()),
+            Cell::Text(one.name.clone()),
+            Cell::Whole(one.nodes),
+        ];
+        row.extend(one.counted.map(Cell::Whole));
+        row.extend(cells(one));
+        row
+    });
+    Table {
+        name: "communities",
+        columns: all,
+        rows: rows.collect(),
+    }
+}
+
+/// Says how many of these are part of others.
+pub(super) fn within_others(shown: &[Ranked], language: Language) -> Option<String> {
+    let within = |one: &&Ranked| one.nodes > 0 && one.counted == [0; 3];
+    let count = shown.iter().filter(within).count();
+    match (count, language) {
+        (0, _) => None,
+        (_, Language::English) => Some(format!(
+            "{count} of these {} are counted with others, as of the same name or metacommunity.",
+            communities(language)
+        )),
+        (_, Language::German) => Some(format!(
+            "{count} dieser {} zählen bei anderen mit, gleichen Namens oder gleicher \
+             Metagemeinschaft.",
+            communities(language)
+        )),
+    }
+}
