@@ -11,6 +11,12 @@ pub enum Error {
     /// Something that is not there: `404`.
     #[error("{0}")]
     Missing(String),
+    /// A question that takes more time or memory than it may: `400`.
+    #[error("{0}")]
+    Beyond(String),
+    /// Too much at once, or not ready yet: `503`, to be tried again.
+    #[error("{0}")]
+    Busy(String),
     /// A file or folder.
     #[error("{path}: {error}")]
     File {

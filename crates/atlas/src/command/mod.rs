@@ -43,6 +43,8 @@ enum Command {
     Charts(charts::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
+    #[command(hide = true)]
+    SqlWorker(crate::sql::Worker),
 }
 
 /// Where the data are.
@@ -88,6 +90,9 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2));
         }
     };
+    if let Command::SqlWorker(asked) = &line.command {
+        return crate::sql::worker(asked);
+    }
     let mut output = io::BufWriter::new(io::stdout().lock());
     let done = match line.command {
         Command::Site(arguments) => site::run(&arguments, &mut output),
@@ -96,6 +101,8 @@ pub fn main() -> ExitCode {
         Command::Charts(_) => charts::run(&mut output),
         Command::Completions(arguments) => completions::run(&arguments, &mut output),
         Command::Man(arguments) => man::run(&arguments, &mut output),
+        // Was before.
+        Command::SqlWorker(_) => Ok(()),
     };
     match done.and_then(|()| Ok(output.flush()?)) {
         Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,

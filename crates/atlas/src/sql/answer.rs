@@ -1,0 +1,151 @@
+//! An answer, as rows, and as what a worker writes.
+
+use std::fmt;
+
+use serde::de::{self, Deserializer, Visitor};
+use serde::ser::{SerializeSeq, Serializer};
+use serde::{Deserialize, Serialize};
+
+use crate::figure::Cell;
+
+/// A query's answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    pub columns: Vec<String>,
+    /// Each as long as `columns`. No cell is a `Time`: times are texts here.
+    #[serde(serialize_with = "write_rows", deserialize_with = "read_rows")]
+    pub rows: Vec<Vec<Cell>>,
+    /// There would have been more.
+    pub truncated: bool,
+    /// Milliseconds that the query took.
+    pub took_ms: f64,
+}
+
+/// What a worker says.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Said {
+    Answer(Answer),
+    /// The query is at fault.
+    Refused(String),
+    /// It took longer than it may; it needed more memory than it may.
+    Long,
+    Large,
+    /// The server is at fault.
+    Failed(String),
+}
+
+/// A cell as it stands in JSON. What JSON cannot say of numbers is a text.
+#[derive(Debug)]
+pub(super) struct Written<'a>(pub &'a Cell);
+
+impl Serialize for Written<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Cell::Nothing => to.serialize_unit(),
+            Cell::Text(text) => to.serialize_str(text),
+            Cell::Whole(number) => to.serialize_i64(*number),
+            Cell::Real(number) if number.is_finite() => to.serialize_f64(*number),
+            Cell::Real(number) => to.serialize_str(endless(*number)),
+            Cell::Time(hour) => to.serialize_str(&crate::time::iso(*hour)),
+        }
+    }
+}
+
+fn endless(number: f64) -> &'static str {
+    match number {
+        _ if number.is_nan() => "NaN",
+        _ if number > 0.0 => "Infinity",
+        _ => "-Infinity",
+    }
+}
+
+fn write_rows<S: Serializer>(rows: &[Vec<Cell>], to: S) -> Result<S::Ok, S::Error> {
+    struct Row<'a>(&'a [Cell]);
+    impl Serialize for Row<'_> {
+        fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+            to.collect_seq(self.0.iter().map(Written))
+        }
+    }
+    let mut list = to.serialize_seq(Some(rows.len()))?;
+    for row in rows {
+        list.serialize_element(&Row(row))?;
+    }
+    list.end()
+}
+
+struct Read(Cell);
+
+impl<'de> Deserialize<'de> for Read {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct OfCell;
+        impl Visitor<'_> for OfCell {
+            type Value = Cell;
+            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+                to.write_str("a number, a text or nothing")
+            }
+            fn visit_unit<E: de::Error>(self) -> Result<Cell, E> {
+                Ok(Cell::Nothing)
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<Cell, E> {
+                Ok(Cell::Whole(number))
+            }
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<Cell, E> {
+                Ok(i64::try_from(number).map_or(Cell::Real(number as f64), Cell::Whole))
+            }
+            fn visit_f64<E: de::Error>(self, number: f64) -> Result<Cell, E> {
+                Ok(Cell::Real(number))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Cell, E> {
+                Ok(Cell::Text(text.to_owned()))
+            }
+            fn visit_string<E: de::Error>(self, text: String) -> Result<Cell, E> {
+                Ok(Cell::Text(text))
+            }
+        }
+        from.deserialize_any(OfCell).map(Read)
+    }
+}
+
+fn read_rows<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Vec<Cell>>, D::Error> {
+    let rows = Vec::<Vec<Read>>::deserialize(from)?;
+    let row = |row: Vec<Read>| row.into_iter().map(|cell| cell.0).collect();
+    Ok(rows.into_iter().map(row).collect())
+}
+
+impl Answer {
+    /// Octets that it takes in memory, about.
+    pub(super) fn weight(&self) -> usize {
+        let cells = self.rows.iter().flatten();
+        let texts: usize = cells
+            .map(|cell| match cell {
+                Cell::Text(text) => text.len() + 16,
+                _ => 0,
+            })
+            .sum();
+        texts + self.rows.len() * (24 + self.columns.len() * size_of::<Cell>()) + 256
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_the_same() {
+        let said = Said::Answer(Answer {
+            columns: vec!["a".into(), "a".into()],
+            rows: vec![
+                vec![Cell::Nothing, Cell::Whole(i64::MIN)],
+                vec![Cell::Real(2.0), Cell::Text("\u{0}<b>\"".into())],
+                vec![Cell::Real(0.1), Cell::Whole(i64::MAX)],
+            ],
+            truncated: true,
+            took_ms: 1.5,
+        });
+        let text = serde_json::to_string(&said).expect("JSON");
+        assert_eq!(serde_json::from_str::<Said>(&text).expect("read"), said);
+        let endless = serde_json::to_string(&Written(&Cell::Real(f64::NEG_INFINITY)));
+        assert_eq!(endless.expect("JSON"), "\"-Infinity\"");
+    }
+}

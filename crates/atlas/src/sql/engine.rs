@@ -1,0 +1,251 @@
+//! SQLite, as a stranger may use it.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::fallible_iterator::FallibleIterator;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::limits::Limit;
+use rusqlite::types::ValueRef;
+use rusqlite::{Batch, Connection, ErrorCode, OpenFlags, Statement};
+
+use super::answer::{Answer, Said, Written};
+use super::limits::{COLUMNS, Limits, QUERY, TEXT};
+use super::public::address;
+use crate::figure::Cell;
+
+/// Steps of SQLite's machine between two looks at the clock: some 0.1 ms.
+const STEPS: i32 = 5_000;
+
+/// Tables of the engine's own that may be read.
+const OWN: [&str; 4] = ["sqlite_schema", "sqlite_master", "json_each", "json_tree"];
+
+/// What tells of the tables, also as functions (`pragma_table_info('snapshots')`).
+const TELLING: [&str; 8] = [
+    "table_info",
+    "table_xinfo",
+    "table_list",
+    "index_list",
+    "index_info",
+    "index_xinfo",
+    "function_list",
+    "compile_options",
+];
+
+/// Functions that do more than compute.
+const DOING: [&str; 2] = ["load_extension", "fts3_tokenizer"];
+
+/// Opens the copy and reads its schema, so that nothing else needs to be opened later.
+pub(super) fn open(path: &Path, limits: &Limits) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    // Nobody changes it: no lock, no journal.
+    let mut store = Connection::open_with_flags(address(path, "mode=ro&immutable=1"), flags)?;
+    store.execute_batch(&format!(
+        "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384; PRAGMA mmap_size = 0;
+         PRAGMA query_only = ON; PRAGMA cell_size_check = ON; PRAGMA soft_heap_limit = 0;
+         PRAGMA hard_heap_limit = {};",
+        limits.memory
+    ))?;
+    // Whatever SQLite does once is done before there are no files: it takes numbers for `random()`
+    // from the kernel.
+    store.query_row("SELECT random()", [], |_| Ok(()))?;
+    let mut names = store.prepare("SELECT lower(name) FROM sqlite_schema")?;
+    let tables: Vec<String> = names
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    drop(names);
+    for (config, on) in [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_CREATE, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_ATTACH_WRITE, false),
+        // "Berlin" is a column, not a text: else a typing error is an empty answer.
+        (DbConfig::SQLITE_DBCONFIG_DQS_DML, false),
+        (DbConfig::SQLITE_DBCONFIG_DQS_DDL, false),
+    ] {
+        store.set_db_config(config, on)?;
+    }
+    for (limit, most) in [
+        (Limit::SQLITE_LIMIT_LENGTH, TEXT),
+        (Limit::SQLITE_LIMIT_SQL_LENGTH, QUERY as i32),
+        (Limit::SQLITE_LIMIT_COLUMN, COLUMNS),
+        (Limit::SQLITE_LIMIT_EXPR_DEPTH, 100),
+        (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 50),
+        (Limit::SQLITE_LIMIT_VDBE_OP, 50_000),
+        (Limit::SQLITE_LIMIT_FUNCTION_ARG, 100),
+        (Limit::SQLITE_LIMIT_ATTACHED, 0),
+        (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100),
+        (Limit::SQLITE_LIMIT_VARIABLE_NUMBER, 0),
+        (Limit::SQLITE_LIMIT_TRIGGER_DEPTH, 0),
+        (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+    ] {
+        store.set_limit(limit, most)?;
+    }
+    store.authorizer(Some(move |asked: AuthContext<'_>| allowed(&tables, &asked)))?;
+    Ok(store)
+}
+
+fn allowed(tables: &[String], asked: &AuthContext<'_>) -> Authorization {
+    let may = match asked.action {
+        AuthAction::Select | AuthAction::Recursive => true,
+        AuthAction::Read { table_name, .. } => {
+            let name = table_name.to_ascii_lowercase();
+            let telling = name.strip_prefix("pragma_");
+            tables.contains(&name)
+                || OWN.contains(&name.as_str())
+                || telling.is_some_and(|name| TELLING.contains(&name))
+        }
+        AuthAction::Function { function_name } => {
+            !DOING.contains(&function_name.to_ascii_lowercase().as_str())
+        }
+        AuthAction::Pragma { pragma_name, .. } => {
+            TELLING.contains(&pragma_name.to_ascii_lowercase().as_str())
+        }
+        _ => false,
+    };
+    match may {
+        true => Authorization::Allow,
+        false => Authorization::Deny,
+    }
+}
+
+/// Answers a query.
+pub(super) fn answer(store: &mut Connection, query: &[u8], limits: &Limits) -> Said {
+    let Ok(query) = std::str::from_utf8(query) else {
+        return Said::Refused("the query is not UTF-8".into());
+    };
+    if query.contains('\0') {
+        return Said::Refused("the query has a character of the number 0".into());
+    }
+    let begun = Instant::now();
+    let end = begun + Duration::from_secs(limits.seconds.into());
+    let armed = store.progress_handler(STEPS, Some(move || Instant::now() > end));
+    if let Err(error) = armed {
+        return Said::Failed(error.to_string());
+    }
+    match run(store, query, limits) {
+        Ok(Ok(answer)) => Said::Answer(Answer {
+            took_ms: (begun.elapsed().as_secs_f64() * 1e4).round() / 10.0,
+            ..answer
+        }),
+        Ok(Err(refused)) => Said::Refused(refused.into()),
+        Err(error) => said(&error),
+    }
+}
+
+type Refused = &'static str;
+
+fn run(
+    store: &Connection,
+    query: &str,
+    limits: &Limits,
+) -> rusqlite::Result<Result<Answer, Refused>> {
+    let mut statements = Batch::new(store, query);
+    let Some(mut statement) = statements.next()? else {
+        return Ok(Err("there is no query: try SELECT * FROM growth"));
+    };
+    if !statement.readonly() || statement.column_count() == 0 {
+        return Ok(Err(
+            "this changes nothing and shows nothing: only queries that give rows are answered",
+        ));
+    }
+    // Another one may not even be read.
+    if !matches!(statements.next(), Ok(None)) {
+        return Ok(Err("one statement at a time: leave out what is behind the first ;"));
+    }
+    rows(&mut statement, limits).map(Ok)
+}
+
+fn rows(statement: &mut Statement<'_>, limits: &Limits) -> rusqlite::Result<Answer> {
+    let mut answer = Answer {
+        columns: statement.column_names().into_iter().map(String::from).collect(),
+        ..Answer::default()
+    };
+    let width = answer.columns.len();
+    let most = limits.rows.min(limits.cells / width.max(1));
+    // With room for what stands around the rows.
+    let mut room = limits.octets.saturating_sub(1024);
+    for name in &answer.columns {
+        room = room.saturating_sub(name.len() * 2 + 3);
+    }
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if answer.rows.len() == most {
+            answer.truncated = true;
+            break;
+        }
+        let cells = (0..width).map(|at| row.get_ref(at).map(cell));
+        let cells: Vec<Cell> = cells.collect::<Result<_, _>>()?;
+        let octets: usize = 2 + cells.iter().map(octets).sum::<usize>();
+        if octets > room {
+            answer.truncated = true;
+            break;
+        }
+        room -= octets;
+        answer.rows.push(cells);
+    }
+    Ok(answer)
+}
+
+fn cell(value: ValueRef<'_>) -> Cell {
+    match value {
+        ValueRef::Null => Cell::Nothing,
+        ValueRef::Integer(number) => Cell::Whole(number),
+        ValueRef::Real(number) => Cell::Real(number),
+        ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(octets) => Cell::Text(literal(octets)),
+    }
+}
+
+/// A blob as SQL writes it.
+fn literal(octets: &[u8]) -> String {
+    let mut text = String::with_capacity(octets.len() * 2 + 3);
+    text.push_str("X'");
+    for octet in octets {
+        for half in [octet >> 4, octet & 15] {
+            text.extend(char::from_digit(half.into(), 16));
+        }
+    }
+    text.push('\'');
+    text
+}
+
+/// Of a cell in JSON, with the comma.
+fn octets(cell: &Cell) -> usize {
+    match cell {
+        Cell::Nothing => 5,
+        cell => serde_json::to_vec(&Written(cell)).map_or(usize::MAX / 1024, |text| text.len() + 1),
+    }
+}
+
+/// SQLite's error in words that say what to do.
+fn said(error: &rusqlite::Error) -> Said {
+    let words = match error {
+        rusqlite::Error::SqlInputError { msg, sql, offset, .. } => {
+            let before = usize::try_from(*offset).ok().and_then(|at| sql.get(..at));
+            match before {
+                Some(before) => format!("{msg} (character {})", before.chars().count() + 1),
+                None => msg.clone(),
+            }
+        }
+        rusqlite::Error::SqliteFailure(_, Some(words)) => words.clone(),
+        other => other.to_string(),
+    };
+    match error.sqlite_error_code() {
+        Some(ErrorCode::OperationInterrupted) => Said::Long,
+        Some(ErrorCode::OutOfMemory) => Said::Large,
+        Some(ErrorCode::TooBig) => Said::Refused(format!(
+            "a text, a blob or a row is longer than {} MB",
+            TEXT >> 20
+        )),
+        Some(ErrorCode::AuthorizationForStatementDenied) => Said::Refused(format!(
+            "{words}: only SELECT over the public tables is answered"
+        )),
+        _ => Said::Refused(words),
+    }
+}

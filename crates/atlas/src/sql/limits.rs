@@ -1,0 +1,93 @@
+//! What a query may take.
+
+use crate::error::Error;
+
+/// Octets of a query.
+pub(super) const QUERY: usize = 16 << 10;
+/// Columns of an answer.
+pub(super) const COLUMNS: i32 = 200;
+/// Octets of one text, and of one row while it is computed.
+pub(super) const TEXT: i32 = 1 << 20;
+
+const MIB: u64 = 1 << 20;
+
+/// What a query may take. What is beyond is an error that says so, or, of rows and octets, an
+/// answer that says that it was cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Of the clock, and of a processor.
+    pub seconds: u32,
+    pub rows: usize,
+    /// Rows × columns.
+    pub cells: usize,
+    /// Of the answer as JSON.
+    pub octets: usize,
+    /// Octets that the engine may use.
+    pub memory: u64,
+}
+
+impl Limits {
+    /// For strangers.
+    pub const STRANGERS: Self = Self {
+        seconds: 5,
+        rows: 10_000,
+        cells: 200_000,
+        octets: 4_000_000,
+        memory: 120 * MIB,
+    };
+
+    /// For who sits at the machine.
+    pub const OWNER: Self = Self {
+        seconds: 120,
+        rows: 1_000_000,
+        cells: 10_000_000,
+        octets: 100_000_000,
+        memory: 1024 * MIB,
+    };
+
+    /// Octets of addresses that the whole process may have: program, stack and answer too.
+    pub(super) fn addresses(&self) -> u64 {
+        self.memory + 2 * self.octets as u64 + 128 * MIB
+    }
+
+    pub(super) fn too_long(&self) -> Error {
+        Error::Beyond(format!(
+            "the query took longer than {} s: ask for a shorter span of time, or use sums, such as \
+             community_months",
+            self.seconds
+        ))
+    }
+
+    pub(super) fn too_much_memory(&self) -> Error {
+        Error::Beyond(format!(
+            "the query needs more than {} MB of memory: sort, group or join less",
+            self.memory / MIB
+        ))
+    }
+}
+
+/// What answers a query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, clap::ValueEnum)]
+pub enum Engine {
+    #[default]
+    Sqlite,
+    /// Where it is installed.
+    Duckdb,
+}
+
+impl Engine {
+    /// As in addresses: `engine=duckdb`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Duckdb => "duckdb",
+        }
+    }
+
+    /// The engine of a word.
+    pub fn of(word: &str) -> Option<Self> {
+        [Self::Sqlite, Self::Duckdb]
+            .into_iter()
+            .find(|engine| engine.word() == word)
+    }
+}

@@ -1,0 +1,22 @@
+//! Free queries: anybody's SQL, over a copy of the store that can only be read.
+//!
+//! [`public`] makes the copy, with views for people; [`Queries`] starts this program again for
+//! each query, as a [`Worker`] that takes from itself all that a query has no need of ([`confine`])
+//! before it reads the first octet of it. `docs/atlas-sql.md` says what is refused and what is
+//! bounded.
+
+mod answer;
+mod cache;
+mod confine;
+mod copy;
+mod engine;
+mod limits;
+mod process;
+mod public;
+mod queries;
+mod worker;
+
+pub use answer::Answer;
+pub use limits::{Engine, Limits};
+pub use queries::{Counts, Queries, Settings, query};
+pub use worker::{Worker, worker};

@@ -1,0 +1,143 @@
+//! The public copy of the store: one file that nobody changes.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use nix::sys::statvfs::statvfs;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::Error;
+use crate::store;
+
+/// The file's name in the data folder.
+pub(super) const FILE: &str = "public.db";
+/// Of a copy that is being made. One that was left there is written over.
+const UNFINISHED: &str = "public.db.new";
+/// Held by who makes a copy.
+const LOCK: &str = "public.db.lock";
+const VIEWS: &str = include_str!("public.sql");
+/// What is nobody's business: which files were read.
+const PRIVATE: &str = "files";
+/// Changes with [`VIEWS`]: a copy of another one is made anew.
+const FORMAT: i64 = 1;
+
+/// The copy of a data folder.
+pub(super) fn path(data: &Path) -> PathBuf {
+    data.join(FILE)
+}
+
+/// The version of the store that the copy is of; `None`: there is none that can be used.
+pub(super) fn version(data: &Path) -> Option<i64> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let copy = Connection::open_with_flags(path(data), flags).ok()?;
+    let format = copy.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
+    (format.ok()? == FORMAT).then(|| store::version(&copy).ok())?
+}
+
+/// Of the store itself.
+pub(super) fn wanted(data: &Path) -> Result<i64, Error> {
+    store::version(&store::open(data)?)
+}
+
+/// Makes the copy where there is none of the store as it is, in the place of an older one, which
+/// whoever has it open goes on with. Gives the version of the store that it is of, and how long it
+/// took.
+pub(super) fn make(data: &Path) -> Result<(i64, Duration), Error> {
+    let begun = Instant::now();
+    let lock = data.join(LOCK);
+    let locked = File::create(&lock).map_err(Error::file(&lock))?;
+    locked.lock().map_err(Error::file(&lock))?;
+    let wanted = wanted(data)?;
+    if version(data) == Some(wanted) {
+        return Ok((wanted, begun.elapsed()));
+    }
+    let (new, old) = (data.join(UNFINISHED), path(data));
+    let source = data.join(store::FILE);
+    room(data, &source)?;
+    remove(&new)?;
+    let copied = copy(&source, &new);
+    let version = copied.inspect_err(|_| {
+        let _ = remove(&new);
+    })?;
+    // What is on the disk under that name is whole, also after a power cut.
+    File::open(&new)
+        .and_then(|file| file.sync_all())
+        .and_then(|()| fs::rename(&new, &old))
+        .map_err(Error::file(&old))?;
+    Ok((version, begun.elapsed()))
+}
+
+/// A file as SQLite's address.
+pub(super) fn address(path: &Path, how: &str) -> String {
+    let mut text = String::from("file:");
+    for octet in path.as_os_str().as_encoded_bytes() {
+        match octet {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                text.push(char::from(*octet));
+            }
+            other => text.push_str(&format!("%{other:02x}")),
+        }
+    }
+    format!("{text}?{how}")
+}
+
+fn remove(path: &Path) -> Result<(), Error> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::file(path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A disk that is full would stop the import too.
+fn room(data: &Path, source: &Path) -> Result<(), Error> {
+    let size = fs::metadata(source).map_err(Error::file(source))?.len();
+    let disk = statvfs(data).map_err(|error| Error::file(data)(error.into()))?;
+    let free = disk.blocks_available() as u64 * disk.fragment_size() as u64;
+    let needed = size + size / 4 + (16 << 20);
+    if free < needed {
+        return Err(Error::Other(format!(
+            "no room for the copy that queries read: {} needs {} MB free, and has {}",
+            data.display(),
+            needed >> 20,
+            free >> 20
+        )));
+    }
+    Ok(())
+}
+
+/// Tables are copied as they are, a page of records at a time (SQLite's transfer of a table into
+/// an empty one with the same columns): some million rows a second.
+fn copy(source: &Path, new: &Path) -> Result<i64, Error> {
+    let to = Connection::open(new)?;
+    to.execute_batch(
+        "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF;
+         PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY; PRAGMA locking_mode = EXCLUSIVE;",
+    )?;
+    to.execute("ATTACH ?1 AS store", [address(source, "mode=ro")])?;
+    // All of it is of one moment.
+    to.execute_batch("BEGIN")?;
+    let mut made = to.prepare(
+        "SELECT type, name, sql FROM store.sqlite_schema
+         WHERE sql IS NOT NULL AND tbl_name <> ?1 AND name NOT LIKE 'sqlite_%'
+         ORDER BY type = 'index'",
+    )?;
+    let made = made.query_map([PRIVATE], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let made: Vec<(String, String, String)> = made.collect::<Result<_, _>>()?;
+    for (_, _, sql) in &made {
+        to.execute_batch(sql)?;
+    }
+    for (_, name, _) in made.iter().filter(|(kind, ..)| kind == "table") {
+        let name = name.replace('"', "\"\"");
+        to.execute_batch(&format!(
+            "INSERT INTO main.\"{name}\" SELECT * FROM store.\"{name}\""
+        ))?;
+    }
+    to.execute_batch(VIEWS)?;
+    to.execute_batch(&format!(
+        "PRAGMA user_version = {FORMAT}; COMMIT; DETACH store; PRAGMA analysis_limit = 1000; ANALYZE"
+    ))?;
+    store::version(&to)
+}

@@ -1,0 +1,231 @@
+//! Queries as the server asks them: a few at a time, each in a process of its own.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::answer::Answer;
+use super::cache::Cache;
+use super::copy::Copies;
+use super::limits::{Engine, Limits, QUERY};
+use super::process::Process;
+use super::public;
+use crate::error::Error;
+
+/// How queries are answered.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The data folder.
+    pub data: PathBuf,
+    /// This program.
+    pub program: PathBuf,
+    pub limits: Limits,
+    /// Answered at once.
+    pub workers: usize,
+    /// Waiting for these at most, and how long.
+    pub waiting: usize,
+    pub patience: Duration,
+    /// Octets of answers that are kept.
+    pub cache: usize,
+    /// Between two copies of the store at least; `None`: each query is answered of the store as it
+    /// is, however long the copy takes.
+    pub every: Option<Duration>,
+}
+
+impl Settings {
+    /// For strangers.
+    pub fn of(data: impl Into<PathBuf>) -> Self {
+        Self {
+            data: data.into(),
+            // Also where the file was replaced since.
+            program: "/proc/self/exe".into(),
+            limits: Limits::STRANGERS,
+            workers: 2,
+            waiting: 16,
+            patience: Duration::from_secs(10),
+            cache: 16 << 20,
+            every: Some(Duration::from_secs(300)),
+        }
+    }
+
+    /// For who sits at the machine.
+    pub fn of_owner(data: impl Into<PathBuf>) -> Self {
+        Self {
+            limits: Limits::OWNER,
+            cache: 0,
+            every: None,
+            ..Self::of(data)
+        }
+    }
+}
+
+/// Answers queries.
+#[derive(Debug)]
+pub struct Queries {
+    settings: Settings,
+    copies: Copies,
+    places: Semaphore,
+    waiting: AtomicU64,
+    cache: Mutex<Cache>,
+    counts: Counters,
+}
+
+/// What was asked since the start, and how it ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub answered: u64,
+    /// Of these, without a process.
+    pub cached: u64,
+    /// The query was at fault.
+    pub refused: u64,
+    /// It took too long, or too much memory.
+    pub bounded: u64,
+    /// There were too many.
+    pub busy: u64,
+    /// The server was at fault.
+    pub failed: u64,
+    /// The client went.
+    pub left: u64,
+    /// At this moment.
+    pub running: u64,
+    pub waiting: u64,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    answered: AtomicU64,
+    cached: AtomicU64,
+    refused: AtomicU64,
+    bounded: AtomicU64,
+    busy: AtomicU64,
+    failed: AtomicU64,
+    left: AtomicU64,
+    running: AtomicU64,
+}
+
+/// Goes up where it is made and down where it is dropped, be it by a client that goes.
+struct Held<'a>(&'a AtomicU64);
+
+impl<'a> Held<'a> {
+    fn new(count: &'a AtomicU64) -> (Self, u64) {
+        let before = count.fetch_add(1, Ordering::Relaxed);
+        (Self(count), before)
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Counts a client that goes before it was answered.
+struct Leaving<'a>(Option<&'a AtomicU64>);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        if let Some(count) = self.0 {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Queries {
+    /// Nothing is started, and nothing copied, before the first query.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            copies: Copies::new(&settings),
+            places: Semaphore::new(settings.workers.max(1)),
+            waiting: AtomicU64::new(0),
+            cache: Mutex::new(Cache::new(settings.cache)),
+            counts: Counters::default(),
+            settings,
+        }
+    }
+
+    /// Answers a query. Where the future is dropped its process is killed.
+    pub async fn ask(&self, query: &str, engine: Engine) -> Result<Arc<Answer>, Error> {
+        let mut leaving = Leaving(Some(&self.counts.left));
+        let answered = self.answer(query.trim(), engine).await;
+        leaving.0 = None;
+        let count = match &answered {
+            Ok(_) => &self.counts.answered,
+            Err(Error::Asked(_) | Error::Missing(_)) => &self.counts.refused,
+            Err(Error::Beyond(_)) => &self.counts.bounded,
+            Err(Error::Busy(_)) => &self.counts.busy,
+            Err(_) => &self.counts.failed,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        answered
+    }
+
+    async fn answer(&self, query: &str, engine: Engine) -> Result<Arc<Answer>, Error> {
+        let settings = &self.settings;
+        if query.len() > QUERY {
+            return Err(Error::Asked(format!(
+                "the query has {} octets, and may have {QUERY}",
+                query.len()
+            )));
+        }
+        let version = self.copies.version().await?;
+        if let Some(kept) = self.kept(version, engine, query) {
+            return Ok(kept);
+        }
+        let (_held, before) = Held::new(&self.waiting);
+        let busy = || Error::Busy("too many queries at once: try again in some seconds".into());
+        if before >= (settings.waiting + settings.workers) as u64 {
+            return Err(busy());
+        }
+        let place = timeout(settings.patience, self.places.acquire()).await;
+        let _place = place.map_err(|_| busy())?.map_err(|_| busy())?;
+        // Somebody who asked the same may have had it answered meanwhile.
+        if let Some(kept) = self.kept(version, engine, query) {
+            return Ok(kept);
+        }
+        let _running = Held::new(&self.counts.running);
+        let place = public::path(&settings.data);
+        let process = Process::start(&settings.program, engine, &place, &settings.limits)?;
+        let answer = Arc::new(process.ask(query, &settings.limits).await?);
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.put(version, engine, query, &answer);
+        Ok(answer)
+    }
+
+    fn kept(&self, version: i64, engine: Engine, query: &str) -> Option<Arc<Answer>> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = cache.get(version, engine, query)?;
+        self.counts.cached.fetch_add(1, Ordering::Relaxed);
+        Some(kept)
+    }
+
+    /// What was asked so far.
+    pub fn counts(&self) -> Counts {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let running = of(&self.counts.running);
+        Counts {
+            answered: of(&self.counts.answered),
+            cached: of(&self.counts.cached),
+            refused: of(&self.counts.refused),
+            bounded: of(&self.counts.bounded),
+            busy: of(&self.counts.busy),
+            failed: of(&self.counts.failed),
+            left: of(&self.counts.left),
+            running,
+            waiting: of(&self.waiting).saturating_sub(running),
+        }
+    }
+}
+
+/// Answers one query of who sits at the machine; for a program without a runtime.
+pub fn query(settings: Settings, query: &str, engine: Engine) -> Result<Arc<Answer>, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::Other(format!("no runtime: {error}")))?;
+    let queries = Queries::new(settings);
+    runtime.block_on(queries.ask(query, engine))
+}

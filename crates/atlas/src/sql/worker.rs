@@ -1,0 +1,86 @@
+//! The process that answers one query.
+
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::answer::Said;
+use super::limits::{Engine, Limits, QUERY};
+use super::{confine, engine};
+
+/// Answers one query from standard input on standard output, with nothing but that: the server
+/// starts it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Worker {
+    /// The copy of the store; the folder of the Parquet files.
+    place: PathBuf,
+    #[arg(long, value_enum, default_value_t)]
+    engine: Engine,
+    #[arg(long, default_value_t = Limits::STRANGERS.seconds)]
+    seconds: u32,
+    #[arg(long, default_value_t = Limits::STRANGERS.rows)]
+    rows: usize,
+    #[arg(long, default_value_t = Limits::STRANGERS.cells)]
+    cells: usize,
+    #[arg(long, default_value_t = Limits::STRANGERS.octets)]
+    octets: usize,
+    #[arg(long, default_value_t = Limits::STRANGERS.memory)]
+    memory: u64,
+}
+
+impl Worker {
+    fn limits(&self) -> Limits {
+        Limits {
+            seconds: self.seconds,
+            rows: self.rows,
+            cells: self.cells,
+            octets: self.octets,
+            memory: self.memory,
+        }
+    }
+}
+
+/// What stands behind the name of the program, for [`Worker`] to read.
+pub(super) fn arguments(engine: Engine, limits: &Limits) -> Vec<String> {
+    vec![
+        "sql-worker".into(),
+        format!("--engine={}", engine.word()),
+        format!("--seconds={}", limits.seconds),
+        format!("--rows={}", limits.rows),
+        format!("--cells={}", limits.cells),
+        format!("--octets={}", limits.octets),
+        format!("--memory={}", limits.memory),
+    ]
+}
+
+/// Runs the worker. What goes wrong is said in the answer.
+pub fn worker(asked: &Worker) -> ExitCode {
+    let said = work(asked).unwrap_or_else(Said::Failed);
+    let Ok(text) = serde_json::to_vec(&said) else {
+        return ExitCode::FAILURE;
+    };
+    match io::stdout().lock().write_all(&text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn work(asked: &Worker) -> Result<Said, String> {
+    let limits = asked.limits();
+    let opened = engine::open(&asked.place, &limits);
+    let mut store = opened.map_err(|error| format!("{}: {error}", asked.place.display()))?;
+    confine::confine(&limits)?;
+    let mut query = Vec::new();
+    let most = QUERY as u64 + 1;
+    let read = io::stdin().lock().take(most).read_to_end(&mut query);
+    read.map_err(|error| format!("the query cannot be read: {error}"))?;
+    confine::end_after(Duration::from_secs(u64::from(limits.seconds) + 1));
+    if query.len() > QUERY {
+        return Ok(Said::Refused(format!(
+            "the query is longer than {} KB",
+            QUERY >> 10
+        )));
+    }
+    Ok(engine::answer(&mut store, &query, &limits))
+}
