@@ -125,17 +125,17 @@ const ATTACKS: &[(&str, End)] = &[
     (
         "SELECT count(*) FROM observations a, observations b
          WHERE printf('%1000000d', a.nodes) LIKE '%1%2%3%4%5%6%7%8%9%0%a%b%c%d%e%f%'",
-        Either,
+        Harmless,
     ),
     (
         "SELECT printf('%1000000d', 1) GLOB '*a*a*a*a*a*a*a*a*a*a*a*a*a*b' || printf('%50d', 1)",
-        Either,
+        Harmless,
     ),
     (
         "SELECT replace(printf('%.900000c', 'a'), 'a', 'a') LIKE '%a%a%a%a%a%a%a%a%a%b%'",
-        Either,
+        Harmless,
     ),
-    ("SELECT instr(zeroblob(999999), zeroblob(499999) || X'01')", Harmless),
+    ("SELECT instr(zeroblob(999999), zeroblob(499999) || X'01')", Beyond),
     (
         "WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x LIMIT 100000)
          SELECT sum(instr(zeroblob(999999), CAST(zeroblob(499999) || 'x' AS BLOB)) + n) FROM x",
@@ -153,7 +153,7 @@ const ATTACKS: &[(&str, End)] = &[
     ("SELECT hex(zeroblob(1000000))", Refused),
     ("SELECT printf('%.1000000000d', 1)", Refused),
     ("SELECT printf('%*d', 2147483647, 1)", Refused),
-    ("SELECT replace(zeroblob(100000), X'00', zeroblob(100000))", Refused),
+    ("SELECT replace(printf('%.9000c', 'a'), 'a', printf('%.9000c', 'b'))", Refused),
     ("SELECT quote(zeroblob(1000000))", Refused),
     (
         "WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x)
@@ -163,7 +163,7 @@ const ATTACKS: &[(&str, End)] = &[
     (
         "WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x)
          SELECT json_group_array(n) FROM x",
-        Refused,
+        Either,
     ),
     (
         "WITH RECURSIVE x(t) AS (SELECT 'x' UNION ALL SELECT t || t FROM x) SELECT length(t) FROM x",
@@ -207,6 +207,27 @@ const ATTACKS: &[(&str, End)] = &[
     ("SELECT 1; -- and that was all", Harmless),
 ];
 
+/// Asks, and says what was not as it should be.
+async fn try_one(queries: &Queries, sql: &str, end: End) -> Option<String> {
+    let begun = Instant::now();
+    let answered = queries.ask(sql, Engine::Sqlite).await;
+    let took = begun.elapsed();
+    let right = matches!(
+        (&answered, end),
+        (Ok(_), Harmless)
+            | (Err(Error::Asked(_)), Refused | Either)
+            | (Err(Error::Beyond(_)), Beyond | Either)
+    );
+    let told = match &answered {
+        Ok(answer) => format!("{:.200}", format!("{:?}", answer.rows)),
+        Err(error) => error.to_string(),
+    };
+    let short = told.chars().count() < 600;
+    let shown: String = sql.chars().take(160).collect();
+    let wrong = !right || !short || took > Duration::from_secs(4);
+    wrong.then(|| format!("{shown}\n  {end:?} in {took:?}: {told}"))
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_is_refused_or_bounded_and_the_next_query_works() {
     let folder = sample(30);
@@ -215,44 +236,61 @@ async fn each_is_refused_or_bounded_and_the_next_query_works() {
         (format!("SELECT 1{}", "; SELECT 1".repeat(1500)), Refused),
         (";".repeat(16_000), Refused),
         (format!("SELECT 1{}x", ";".repeat(16_000)), Refused),
-        (format!("SELECT {}1{}", "(".repeat(8000), ")".repeat(8000)), Refused),
+        (
+            format!("SELECT {}1{}", "(".repeat(8000), ")".repeat(8000)),
+            Refused,
+        ),
         (format!("SELECT 1{}", " + 1".repeat(3000)), Refused),
         (format!("SELECT {}1", "-".repeat(8000) + "\n"), Harmless),
         (format!("SELECT {}1", "- ".repeat(8000)), Refused),
-        (format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(500)), Refused),
+        (
+            format!("SELECT 1{}", " UNION ALL SELECT 1".repeat(500)),
+            Refused,
+        ),
         (format!("SELECT 1{}", ", 1".repeat(500)), Refused),
-        (format!("SELECT * FROM meta{}", ", meta".repeat(100)), Refused),
+        (
+            format!("SELECT * FROM meta{}", ", meta".repeat(100)),
+            Refused,
+        ),
         (format!("SELECT '{}'", "x".repeat(20_000)), Refused),
         (format!("SELECT max(1{})", ", 1".repeat(200)), Refused),
-        (format!("SELECT 1 WHERE 'a' LIKE '{}'", "%".repeat(200)), Refused),
-        (format!("SELECT * FROM {}meta{}", "(SELECT * FROM ".repeat(500), ")".repeat(500)), Refused),
-        (format!("SELECT CASE {} END", "WHEN 1 THEN CASE WHEN 1 THEN 2 END ".repeat(400)), Harmless),
+        (
+            format!("SELECT 1 WHERE 'a' LIKE '{}'", "%".repeat(200)),
+            Refused,
+        ),
+        (
+            format!(
+                "SELECT * FROM {}meta{}",
+                "(SELECT * FROM ".repeat(500),
+                ")".repeat(500)
+            ),
+            Refused,
+        ),
+        (
+            format!(
+                "SELECT CASE {} END",
+                "WHEN 1 THEN CASE WHEN 1 THEN 2 END ".repeat(400)
+            ),
+            Harmless,
+        ),
         (format!("SELECT {}", "x".repeat(16_000)), Refused),
         (format!("{}SELECT 1", "/* */ ".repeat(2000)), Harmless),
     ];
     long.extend(ATTACKS.iter().map(|(sql, end)| ((*sql).to_owned(), *end)));
     let mut wrong = Vec::new();
-    for (sql, end) in long {
-        let begun = Instant::now();
-        let answered = queries.ask(&sql, Engine::Sqlite).await;
-        let took = begun.elapsed();
-        let right = match (&answered, end) {
-            (Ok(_), Harmless)
-            | (Err(Error::Asked(_)), Refused | Either)
-            | (Err(Error::Beyond(_)), Beyond | Either) => true,
-            _ => false,
-        };
-        let shown: String = sql.chars().take(160).collect();
-        if !right || took > Duration::from_secs(4) {
-            wrong.push(format!("{shown}\n  {end:?} in {took:?}: {answered:.200?}"));
-        }
-        if let Err(error) = &answered {
-            let text = error.to_string();
-            assert!(!text.contains("signal") && text.len() < 20_000, "{shown}: {text}");
+    for two in long.chunks(2) {
+        let asked = two.iter().map(|(sql, end)| {
+            let (queries, sql, end) = (queries.clone(), sql.clone(), *end);
+            tokio::spawn(async move { try_one(&queries, &sql, end).await })
+        });
+        for tried in asked.collect::<Vec<_>>() {
+            wrong.extend(tried.await.expect("no panic"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let after = queries.ask("SELECT count(*) FROM snapshots", Engine::Sqlite).await;
+    let after = queries
+        .ask("SELECT count(*) FROM snapshots", Engine::Sqlite)
+        .await;
     assert_eq!(first(&after), "90");
     assert!(!std::path::Path::new("/tmp/weir-atlas-attack.db").exists());
     // The largest of all processes that answered.
@@ -267,7 +305,10 @@ async fn each_is_refused_or_bounded_and_the_next_query_works() {
 async fn many_at_once_wait_in_line_or_are_sent_away() {
     let folder = sample(2);
     let queries = Arc::new(queries(&folder, 1));
-    queries.ask("SELECT 1", Engine::Sqlite).await.expect("a copy");
+    queries
+        .ask("SELECT 1", Engine::Sqlite)
+        .await
+        .expect("a copy");
     let asked = (0..50).map(|number| {
         let queries = queries.clone();
         let sql = format!("SELECT {number} FROM {SLOW}");
@@ -302,7 +343,10 @@ async fn many_at_once_wait_in_line_or_are_sent_away() {
 async fn no_process_is_left_of_a_client_that_goes() {
     let folder = sample(2);
     let queries = queries(&folder, 60);
-    queries.ask("SELECT 1", Engine::Sqlite).await.expect("a copy");
+    queries
+        .ask("SELECT 1", Engine::Sqlite)
+        .await
+        .expect("a copy");
     for round in 0..10_u64 {
         let sql = format!("SELECT {round} FROM {SLOW}");
         let asked = queries.ask(&sql, Engine::Sqlite);
@@ -343,7 +387,12 @@ async fn any_octets_end_in_time() {
 fn a_worker_says_what_octets_that_are_no_text_are() {
     let folder = sample(1);
     copy(&folder);
-    for octets in [&b"SELECT '\xff'"[..], b"\xc0\x80", &[0; 100], &[0xff; 20_000]] {
+    for octets in [
+        &b"SELECT '\xff'"[..],
+        b"\xc0\x80",
+        &[0; 100],
+        &[0xff; 20_000],
+    ] {
         let said = worker(&folder, octets);
         assert!(said.starts_with("{\"refused\":"), "{said}");
     }

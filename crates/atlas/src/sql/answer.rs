@@ -11,6 +11,7 @@ use crate::figure::Cell;
 /// A query's answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
+    /// Their names, of which two may be the same.
     pub columns: Vec<String>,
     /// Each as long as `columns`. No cell is a `Time`: times are texts here.
     #[serde(serialize_with = "write_rows", deserialize_with = "read_rows")]

@@ -16,8 +16,9 @@ pub(super) const VERSION: ABI = ABI::V6;
 /// socket, no program, no other process, no rights of another user. To be called where there is
 /// one thread.
 pub(super) fn confine(limits: &Limits) -> Result<(), String> {
-    bound(limits, 0)?;
+    // Its rules are a file that is open for a moment.
     let landlock = without_files().map_err(|error| format!("landlock: {error}"))?;
+    bound(limits, 0)?;
     filter::only_what_sqlite_needs(landlock)
 }
 
@@ -64,14 +65,6 @@ pub(super) mod filter {
     use super::RulesetStatus;
 
     pub(in crate::sql) fn only_what_sqlite_needs(landlock: RulesetStatus) -> Result<(), String> {
-        needs(landlock)
-    }
-
-    pub(in crate::sql) fn no_network(landlock: RulesetStatus) -> Result<(), String> {
-        needs(landlock)
-    }
-
-    fn needs(landlock: RulesetStatus) -> Result<(), String> {
         match landlock {
             RulesetStatus::NotEnforced => Err(
                 "on this processor queries need a kernel with landlock: Linux 5.13 or newer".into(),
@@ -153,56 +146,6 @@ pub(super) mod filter {
         libc::SYS_readlink,
     ];
 
-    /// What a program of others has no use for that reads some files and writes an answer. The
-    /// program itself is started through this.
-    const NEVER: &[i64] = &[
-        libc::SYS_socket,
-        libc::SYS_socketpair,
-        libc::SYS_connect,
-        libc::SYS_bind,
-        libc::SYS_listen,
-        libc::SYS_unshare,
-        libc::SYS_setns,
-        libc::SYS_kill,
-        libc::SYS_tkill,
-        libc::SYS_pidfd_open,
-        libc::SYS_pidfd_getfd,
-        libc::SYS_pidfd_send_signal,
-        libc::SYS_ptrace,
-        libc::SYS_process_vm_readv,
-        libc::SYS_process_vm_writev,
-        libc::SYS_io_uring_setup,
-        libc::SYS_io_uring_enter,
-        libc::SYS_io_uring_register,
-        libc::SYS_add_key,
-        libc::SYS_request_key,
-        libc::SYS_keyctl,
-        libc::SYS_bpf,
-        libc::SYS_perf_event_open,
-        libc::SYS_userfaultfd,
-        libc::SYS_mount,
-        libc::SYS_umount2,
-        libc::SYS_pivot_root,
-        libc::SYS_chroot,
-        libc::SYS_fsopen,
-        libc::SYS_open_tree,
-        libc::SYS_move_mount,
-        libc::SYS_memfd_create,
-        libc::SYS_truncate,
-        libc::SYS_ftruncate,
-        libc::SYS_fallocate,
-        libc::SYS_shmget,
-        libc::SYS_msgget,
-        libc::SYS_semget,
-        libc::SYS_mq_open,
-        libc::SYS_inotify_init1,
-        libc::SYS_setpriority,
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_fork,
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_vfork,
-    ];
-
     /// Allows what SQLite needs; a kernel may be without landlock then.
     pub(in crate::sql) fn only_what_sqlite_needs(
         _landlock: RulesetStatus,
@@ -213,24 +156,6 @@ pub(super) mod filter {
             apply(ending()?)
         };
         apply().map_err(|error| format!("system calls cannot be filtered: {error}"))
-    }
-
-    /// Refuses what another program has no use for.
-    pub(in crate::sql) fn no_network(landlock: RulesetStatus) -> std::result::Result<(), String> {
-        if landlock == RulesetStatus::NotEnforced {
-            return Err("this engine needs a kernel with landlock: Linux 5.13 or newer".into());
-        }
-        let refuse = || -> Result<()> {
-            let mut rules = always(NEVER);
-            #[cfg(target_arch = "x86_64")]
-            for call in NEVER {
-                // The same by other numbers, where the kernel has that at all.
-                rules.insert(call | 0x4000_0000, Vec::new());
-            }
-            let errno = SeccompAction::Errno(libc::EPERM as u32);
-            apply(program(rules, SeccompAction::Allow, errno)?)
-        };
-        refuse().map_err(|error| format!("system calls cannot be filtered: {error}"))
     }
 
     fn refusing() -> Result<BpfProgram> {

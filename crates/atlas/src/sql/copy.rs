@@ -68,7 +68,9 @@ impl Copies {
     pub(super) async fn version(&self) -> Result<i64, Error> {
         let Some(every) = self.every else {
             let data = self.shared.data.clone();
-            return blocking(move || public::make(&data)).await.map(|made| made.0);
+            return blocking(move || public::make(&data))
+                .await
+                .map(|made| made.0);
         };
         {
             let state = self.shared.state();
@@ -83,7 +85,8 @@ impl Copies {
         if let Some(version) = self.decide(wanted, there, every) {
             return Ok(version);
         }
-        let soon = "the copy of the data that queries read is being made: try again in some seconds";
+        let soon =
+            "the copy of the data that queries read is being made: try again in some seconds";
         let busy = || Error::Busy(soon.into());
         timeout(PATIENCE, self.wait()).await.map_err(|_| busy())?
     }

@@ -18,6 +18,9 @@ use crate::figure::Cell;
 /// Steps of SQLite's machine between two looks at the clock: some 0.1 ms.
 const STEPS: i32 = 5_000;
 
+/// Characters of an error.
+const WORDS: usize = 500;
+
 /// Tables of the engine's own that may be read.
 const OWN: [&str; 4] = ["sqlite_schema", "sqlite_master", "json_each", "json_tree"];
 
@@ -156,14 +159,16 @@ fn run(
     }
     // Another one may not even be read.
     if !matches!(statements.next(), Ok(None)) {
-        return Ok(Err("one statement at a time: leave out what is behind the first ;"));
+        return Ok(Err(
+            "one statement at a time: leave out what is behind the first ;",
+        ));
     }
     rows(&mut statement, limits).map(Ok)
 }
 
 fn rows(statement: &mut Statement<'_>, limits: &Limits) -> rusqlite::Result<Answer> {
     let mut answer = Answer {
-        columns: statement.column_names().into_iter().map(String::from).collect(),
+        columns: statement.column_names().map(String::from).collect(),
         ..Answer::default()
     };
     let width = answer.columns.len();
@@ -226,7 +231,9 @@ fn octets(cell: &Cell) -> usize {
 /// SQLite's error in words that say what to do.
 fn said(error: &rusqlite::Error) -> Said {
     let words = match error {
-        rusqlite::Error::SqlInputError { msg, sql, offset, .. } => {
+        rusqlite::Error::SqlInputError {
+            msg, sql, offset, ..
+        } => {
             let before = usize::try_from(*offset).ok().and_then(|at| sql.get(..at));
             match before {
                 Some(before) => format!("{msg} (character {})", before.chars().count() + 1),
@@ -246,6 +253,15 @@ fn said(error: &rusqlite::Error) -> Said {
         Some(ErrorCode::AuthorizationForStatementDenied) => Said::Refused(format!(
             "{words}: only SELECT over the public tables is answered"
         )),
-        _ => Said::Refused(words),
+        _ => Said::Refused(cut(words)),
     }
+}
+
+/// An error may quote a text that the query has made.
+fn cut(mut words: String) -> String {
+    if let Some((end, _)) = words.char_indices().nth(WORDS) {
+        words.truncate(end);
+        words.push('…');
+    }
+    words
 }

@@ -17,6 +17,7 @@ const MIB: u64 = 1 << 20;
 pub struct Limits {
     /// Of the clock, and of a processor.
     pub seconds: u32,
+    /// Of the answer.
     pub rows: usize,
     /// Rows × columns.
     pub cells: usize,
@@ -69,6 +70,7 @@ impl Limits {
 /// What answers a query.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, clap::ValueEnum)]
 pub enum Engine {
+    /// In this program.
     #[default]
     Sqlite,
     /// Where it is installed.

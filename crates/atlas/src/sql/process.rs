@@ -98,7 +98,9 @@ fn broken(error: io::Error) -> Error {
 
 /// Why one ended that said nothing.
 fn silent(ended: ExitStatus, limits: &Limits) -> Error {
-    let signal = ended.signal().and_then(|number| Signal::try_from(number).ok());
+    let signal = ended
+        .signal()
+        .and_then(|number| Signal::try_from(number).ok());
     match signal {
         Some(Signal::SIGXCPU | Signal::SIGALRM) => limits.too_long(),
         // The allocator gave up, the stack was at its end, or the kernel had no memory left.

@@ -84,9 +84,7 @@ pub(super) fn address(path: &Path, how: &str) -> String {
 
 fn remove(path: &Path) -> Result<(), Error> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::file(path)(error))
-        }
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file(path)(error)),
         _ => Ok(()),
     }
 }
@@ -114,7 +112,7 @@ fn copy(source: &Path, new: &Path) -> Result<i64, Error> {
     let to = Connection::open(new)?;
     to.execute_batch(
         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA foreign_keys = OFF;
-         PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY; PRAGMA locking_mode = EXCLUSIVE;",
+         PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY;",
     )?;
     to.execute("ATTACH ?1 AS store", [address(source, "mode=ro")])?;
     // All of it is of one moment.

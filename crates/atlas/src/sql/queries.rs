@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
@@ -23,11 +23,13 @@ pub struct Settings {
     pub data: PathBuf,
     /// This program.
     pub program: PathBuf,
+    /// Of each query.
     pub limits: Limits,
     /// Answered at once.
     pub workers: usize,
-    /// Waiting for these at most, and how long.
+    /// Waiting for these at most.
     pub waiting: usize,
+    /// How long they wait.
     pub patience: Duration,
     /// Octets of answers that are kept.
     pub cache: usize,
@@ -77,6 +79,7 @@ pub struct Queries {
 /// What was asked since the start, and how it ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
+    /// With rows, be it none.
     pub answered: u64,
     /// Of these, without a process.
     pub cached: u64,
@@ -90,8 +93,9 @@ pub struct Counts {
     pub failed: u64,
     /// The client went.
     pub left: u64,
-    /// At this moment.
+    /// Being answered at this moment.
     pub running: u64,
+    /// For a process, at this moment.
     pub waiting: u64,
 }
 
@@ -165,6 +169,11 @@ impl Queries {
 
     async fn answer(&self, query: &str, engine: Engine) -> Result<Arc<Answer>, Error> {
         let settings = &self.settings;
+        if engine == Engine::Duckdb {
+            return Err(Error::Missing(
+                "there is no DuckDB here: leave engine= out".into(),
+            ));
+        }
         if query.len() > QUERY {
             return Err(Error::Asked(format!(
                 "the query has {} octets, and may have {QUERY}",

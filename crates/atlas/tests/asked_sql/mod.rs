@@ -175,5 +175,9 @@ pub async fn nobody_is_left(folder: &Folder) {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("{} processes remain, {} unwaited", workers(folder), unwaited());
+    panic!(
+        "{} processes remain, {} unwaited",
+        workers(folder),
+        unwaited()
+    );
 }
