@@ -90,9 +90,6 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2));
         }
     };
-    if let Command::SqlWorker(asked) = &line.command {
-        return crate::sql::worker(asked);
-    }
     let mut output = io::BufWriter::new(io::stdout().lock());
     let done = match line.command {
         Command::Site(arguments) => site::run(&arguments, &mut output),
@@ -101,8 +98,7 @@ pub fn main() -> ExitCode {
         Command::Charts(_) => charts::run(&mut output),
         Command::Completions(arguments) => completions::run(&arguments, &mut output),
         Command::Man(arguments) => man::run(&arguments, &mut output),
-        // Was before.
-        Command::SqlWorker(_) => Ok(()),
+        Command::SqlWorker(asked) => return crate::sql::worker(&asked),
     };
     match done.and_then(|()| Ok(output.flush()?)) {
         Ok(()) | Err(Failure::ReaderGone) => ExitCode::SUCCESS,
