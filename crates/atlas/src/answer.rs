@@ -77,13 +77,21 @@ fn whole(number: f64) -> Option<i64> {
 
 /// RFC 4180, with the columns' keys as the first line.
 pub fn csv(figure: &Figure) -> Result<String, Error> {
+    let keys = figure.table.columns.iter().map(|column| column.key);
+    csv_of(keys, &figure.table.rows)
+}
+
+/// The same of any rows.
+pub(crate) fn csv_of<'a>(
+    columns: impl IntoIterator<Item = &'a str>,
+    rows: &[Vec<Cell>],
+) -> Result<String, Error> {
     let failed = |error: &dyn std::fmt::Display| Error::Other(format!("writing CSV: {error}"));
     let mut writer = csv::WriterBuilder::new()
         .terminator(csv::Terminator::CRLF)
         .from_writer(Vec::new());
-    let keys = figure.table.columns.iter().map(|column| column.key);
-    writer.write_record(keys).map_err(|error| failed(&error))?;
-    for row in &figure.table.rows {
+    writer.write_record(columns).map_err(|error| failed(&error))?;
+    for row in rows {
         let cells = row.iter().map(text);
         writer.write_record(cells).map_err(|error| failed(&error))?;
     }

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::{Reader, To, escape, format};
 use crate::figure::{Cell, Figure};
+use crate::time::Unit;
 
 /// Rows that a page has; the rest is in the CSV file.
 const ROWS: usize = 400;
@@ -45,7 +46,7 @@ pub(super) fn table(reader: &Reader<'_>, figure: &Figure) -> String {
                     reader.href(&To::Community(key)),
                     escape(name)
                 ),
-                _ => escape(&written(reader, figure, cell)),
+                _ => escape(&written(reader, figure.by, cell)),
             };
             let _ = match at {
                 0 => write!(html, "<th scope=\"row\">{text}</th>"),
@@ -74,12 +75,13 @@ fn is_number(cell: &Cell) -> bool {
     matches!(cell, Cell::Whole(_) | Cell::Real(_))
 }
 
-fn written(reader: &Reader<'_>, figure: &Figure, cell: &Cell) -> String {
+/// A cell as people write it; times by what a point covers.
+pub(super) fn written(reader: &Reader<'_>, by: Unit, cell: &Cell) -> String {
     match cell {
         Cell::Nothing => "–".to_owned(),
         Cell::Text(text) => text.clone(),
         Cell::Whole(number) => format::whole(reader.language, *number),
         Cell::Real(number) => format::real(reader.language, *number),
-        Cell::Time(hour) => format::time(figure.by, *hour),
+        Cell::Time(hour) => format::time(by, *hour),
     }
 }

@@ -1,0 +1,347 @@
+//! Free queries: the form, the answer as table and picture, what there is to ask.
+
+use std::fmt::Write as _;
+
+use super::layout::{Page, lay};
+use super::places::own;
+use super::table::written;
+use super::{Reader, To, escape, format};
+use crate::asked::{Look, Span};
+use crate::error::Error;
+use crate::figure::{Bar, Cell, Figure, Lines, Plot, Series, Style, Table};
+use crate::sql::{self, Answer, Engine};
+use crate::svg;
+use crate::time::Unit;
+
+/// Rows that a page shows; the rest is in the files.
+const ROWS: usize = 400;
+/// Lines, and points of each, that a picture has.
+const LINES: usize = 8;
+const POINTS: usize = 2000;
+/// Bars that a picture has.
+const BARS: usize = 30;
+
+/// What was asked, and what came of it.
+pub(crate) struct Asked<'a> {
+    pub query: &'a str,
+    pub engine: Engine,
+    /// `None`: nothing was asked.
+    pub answer: Option<Result<&'a Answer, &'a Error>>,
+}
+
+/// The page.
+pub(crate) fn page(reader: &Reader<'_>, asked: &Asked<'_>) -> String {
+    let path = path(reader);
+    let mut main = format!(
+        "<div class=\"title\"><h1>{}</h1><p class=\"muted lead\">{}</p></div>\n\
+         <section class=\"card\">\n",
+        reader.say("Free queries", "Freie Abfragen"),
+        reader.say(
+            "SQL over all that is known: an answer is a link, a table, a picture and a file",
+            "SQL über alles, was bekannt ist: eine Antwort ist ein Link, eine Tabelle, ein Bild \
+             und eine Datei",
+        ),
+    );
+    form(reader, asked, &path, &mut main);
+    match &asked.answer {
+        Some(Ok(answer)) => {
+            main.push_str("</section>\n");
+            result(reader, asked, answer, &path, &mut main);
+        }
+        Some(Err(error)) => {
+            let _ = writeln!(
+                main,
+                "<p class=\"notice bad\" role=\"alert\">{}</p>\n</section>",
+                escape(&error.to_string())
+            );
+        }
+        None => main.push_str("</section>\n"),
+    }
+    examples(reader, &path, &mut main);
+    schema(reader, &mut main);
+    lay(
+        reader,
+        &Page {
+            title: reader.say("Free queries", "Freie Abfragen").to_owned(),
+            current: "sql",
+            path,
+            pairs: match asked.query {
+                "" => Vec::new(),
+                query => vec![("q".to_owned(), query.to_owned())],
+            },
+            head: "<meta name=\"robots\" content=\"noindex\">\n".to_owned(),
+            main,
+        },
+    )
+}
+
+fn path(reader: &Reader<'_>) -> String {
+    let here = reader.places.address(reader, &To::Sql);
+    here.split('?').next().unwrap_or_default().to_owned()
+}
+
+fn form(reader: &Reader<'_>, asked: &Asked<'_>, path: &str, html: &mut String) {
+    let _ = write!(
+        html,
+        "<form class=\"sql\" method=\"get\" action=\"{}\">\n<div class=\"field\">\
+         <label for=\"q\">SQL</label><textarea class=\"code\" id=\"q\" name=\"q\" rows=\"6\" \
+         spellcheck=\"false\" autocapitalize=\"off\" required>{}</textarea></div>\n\
+         <div class=\"controls\"><div class=\"field\"><label for=\"engine\">{}</label>\
+         <select id=\"engine\" name=\"engine\">",
+        escape(path),
+        // A browser takes the first line end of a text area away.
+        escape(&match asked.query {
+            "" => String::new(),
+            query => format!("\n{query}"),
+        }),
+        reader.say("Engine", "Maschine"),
+    );
+    for (engine, name) in [(Engine::Sqlite, "SQLite"), (Engine::Duckdb, "DuckDB")] {
+        let value = match engine {
+            Engine::Sqlite => "",
+            Engine::Duckdb => engine.word(),
+        };
+        let selected = if engine == asked.engine { " selected" } else { "" };
+        let _ = write!(html, "<option value=\"{value}\"{selected}>{name}</option>");
+    }
+    html.push_str("</select></div>\n");
+    for (name, value) in own(reader) {
+        if let Some(value) = value {
+            let _ = write!(html, "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">");
+        }
+    }
+    let _ = writeln!(
+        html,
+        "<button class=\"button primary\">{}</button></div>\n</form>",
+        reader.say("Ask", "Fragen"),
+    );
+}
+
+fn result(
+    reader: &Reader<'_>,
+    asked: &Asked<'_>,
+    answer: &Answer,
+    path: &str,
+    html: &mut String,
+) {
+    let title = reader.say("Answer", "Antwort");
+    let rows = format::whole(reader.language, answer.rows.len() as i64);
+    let _ = write!(
+        html,
+        "<section class=\"card\" data-part=\"answer\">\n<h2>{title}</h2>\n\
+         <p class=\"muted small\" role=\"status\">{rows} {}, {} ms</p>\n",
+        reader.say("rows", "Zeilen"),
+        format::real(reader.language, answer.took_ms),
+    );
+    if answer.truncated {
+        let _ = writeln!(
+            html,
+            "<p class=\"notice warn\">{}</p>",
+            reader.say(
+                "There is more than an answer may have: the rest was left out.",
+                "Es gibt mehr, als eine Antwort haben darf: der Rest wurde weggelassen.",
+            )
+        );
+    }
+    if let Some(figure) = figure(answer, title) {
+        let draw = |width, height| {
+            let look = Look {
+                width,
+                height,
+                theme: reader.theme,
+            };
+            svg::without_sheet(&svg::draw(&figure, "sql", &look, reader.language, None))
+        };
+        let _ = write!(
+            html,
+            "<div class=\"drawn wide\">{}</div>\n<div class=\"drawn narrow\">{}</div>\n",
+            draw(960, 400),
+            draw(400, 420)
+        );
+    }
+    table(reader, answer, html);
+    html.push_str("<p class=\"links\">");
+    for (format, name) in [("csv", "CSV"), ("json", "JSON")] {
+        let engine = match asked.engine {
+            Engine::Sqlite => None,
+            Engine::Duckdb => Some(asked.engine.word().to_owned()),
+        };
+        let query = api::query::encode([
+            ("q", Some(asked.query.to_owned())),
+            ("format", Some(format.to_owned())),
+            ("engine", engine),
+        ]);
+        let address = escape(&format!("{path}?{query}"));
+        let _ = write!(html, "<a class=\"button\" href=\"{address}\">{name}</a> ");
+    }
+    html.push_str("</p>\n</section>\n");
+}
+
+fn table(reader: &Reader<'_>, answer: &Answer, html: &mut String) {
+    let _ = write!(
+        html,
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\
+         <table class=\"table\"><thead><tr>",
+        reader.say("Answer", "Antwort")
+    );
+    for column in &answer.columns {
+        let _ = write!(html, "<th scope=\"col\">{}</th>", escape(column));
+    }
+    html.push_str("</tr></thead><tbody>\n");
+    for row in answer.rows.iter().take(ROWS) {
+        html.push_str("<tr>");
+        for cell in row {
+            let class = match cell {
+                Cell::Whole(_) | Cell::Real(_) => " class=\"number\"",
+                _ => "",
+            };
+            let text = escape(&written(reader, Unit::Hour, cell));
+            let _ = write!(html, "<td{class}>{text}</td>");
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody></table></div>\n");
+    if answer.rows.len() > ROWS {
+        let more = format::whole(reader.language, (answer.rows.len() - ROWS) as i64);
+        let _ = writeln!(
+            html,
+            "<p class=\"muted small\">{more} {}</p>",
+            reader.say(
+                "more rows are in the files.",
+                "weitere Zeilen stehen in den Dateien."
+            )
+        );
+    }
+}
+
+/// An answer as a picture: lines where the first column is a time, bars where it is a name, and the
+/// next one a number.
+fn figure(answer: &Answer, title: &str) -> Option<Figure> {
+    let first = answer.rows.first()?;
+    let number = |cell: &Cell| match cell {
+        Cell::Whole(number) => Some(*number as f64),
+        Cell::Real(number) if number.is_finite() => Some(*number),
+        _ => None,
+    };
+    if answer.rows.len() < 2 || !first.get(1).is_some_and(|cell| number(cell).is_some()) {
+        return None;
+    }
+    let (from, to, by, plot) = match times(answer) {
+        Some((at, by)) => {
+            let columns = answer.columns.iter().enumerate().skip(1).take(LINES);
+            let numeric = columns.filter(|(column, _)| {
+                let cells = answer.rows.iter().filter_map(|row| row.get(*column));
+                let mut known = cells.filter(|cell| !matches!(cell, Cell::Nothing)).peekable();
+                known.peek().is_some() && known.all(|cell| number(cell).is_some())
+            });
+            let series = numeric.map(|(column, name)| Series {
+                key: name.clone(),
+                name: name.clone(),
+                values: answer
+                    .rows
+                    .iter()
+                    .take(POINTS)
+                    .map(|row| row.get(column).and_then(number))
+                    .collect(),
+                style: Style::Line,
+                ..Series::default()
+            });
+            let series: Vec<Series> = series.collect();
+            let (from, last) = (*at.first()?, *at.last()?);
+            let to = by.begin(by.number(last).saturating_add(1));
+            let lines = Lines {
+                at,
+                series,
+                stacked: false,
+                unit: String::new(),
+            };
+            (from, to, by, Plot::Time(lines))
+        }
+        None => {
+            let bars = answer.rows.iter().take(BARS).map(|row| {
+                let name = match row.first()? {
+                    Cell::Text(name) => name.clone(),
+                    Cell::Whole(number) => number.to_string(),
+                    _ => return None,
+                };
+                let value = number(row.get(1)?)?;
+                Some(Bar {
+                    key: name.clone(),
+                    name,
+                    value,
+                })
+            });
+            let bars = bars.collect::<Option<Vec<Bar>>>()?;
+            (0, 0, Unit::Month, Plot::Bars(bars))
+        }
+    };
+    Some(Figure {
+        title: title.to_owned(),
+        notes: Vec::new(),
+        from,
+        to,
+        by,
+        plot,
+        table: Table::default(),
+    })
+}
+
+/// The first column as hours, where all of it are times that rise.
+fn times(answer: &Answer) -> Option<(Vec<i64>, Unit)> {
+    let mut at = Vec::new();
+    let mut by = Unit::Month;
+    for row in answer.rows.iter().take(POINTS) {
+        let Cell::Text(text) = row.first()? else {
+            return None;
+        };
+        let span = Span::read(text)?;
+        by = by.min(match span.end - span.begin {
+            1 => Unit::Hour,
+            24 => Unit::Day,
+            _ => Unit::Month,
+        });
+        if at.last().is_some_and(|last| *last >= span.begin) {
+            return None;
+        }
+        at.push(span.begin);
+    }
+    Some((at, by))
+}
+
+fn examples(reader: &Reader<'_>, path: &str, html: &mut String) {
+    let _ = write!(
+        html,
+        "<section class=\"card\">\n<h2>{}</h2>\n<ul class=\"examples\">",
+        reader.say("Examples", "Beispiele")
+    );
+    for example in sql::EXAMPLES {
+        let query = [("q", Some(example.sql.to_owned()))];
+        let query = api::query::encode(query.into_iter().chain(own(reader)));
+        let _ = write!(
+            html,
+            "<li><a href=\"{}\">{}</a></li>",
+            escape(&format!("{path}?{query}")),
+            escape(example.title(reader.language)),
+        );
+    }
+    html.push_str("</ul>\n</section>\n");
+}
+
+fn schema(reader: &Reader<'_>, html: &mut String) {
+    let _ = write!(
+        html,
+        "<section class=\"card\">\n<h2>{}</h2>\n<dl class=\"schema\">\n",
+        reader.say("What there is to ask", "Was gefragt werden kann")
+    );
+    for table in sql::schema() {
+        let columns: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
+        let _ = writeln!(
+            html,
+            "<dt><code>{}</code></dt><dd>{} <code>{}</code></dd>",
+            escape(&table.name),
+            escape(&table.about),
+            escape(&columns.join(", ")),
+        );
+    }
+    html.push_str("</dl>\n</section>\n");
+}
