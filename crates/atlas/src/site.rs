@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use rusqlite::Connection;
 
@@ -45,7 +46,7 @@ pub fn write(
         up: "",
         files: HashSet::new(),
     };
-    let states = states(&store, &reader(&nowhere, language))?;
+    let states = states(&store, &reader(nowhere, language))?;
     let shapes = [Shape::Page, Shape::Svg, Shape::Json, Shape::Csv];
     let all = states
         .iter()
@@ -62,12 +63,13 @@ pub fn write(
         up: "../",
         files: files.clone(),
     };
+    let below = reader(below, language);
     for state in &states {
         progress(&state.stem);
-        chart(&store, &reader(&below, language), state, &mut to)?;
+        chart(&store, &below, state, &mut to)?;
     }
     let here = Places::Files { up: "", files };
-    let reader = reader(&here, language);
+    let reader = reader(here, language);
     to.put(
         "index.html",
         page::overview::page(&reader, &store)?.as_bytes(),
@@ -78,16 +80,16 @@ pub fn write(
     Ok(to.written)
 }
 
-fn reader(places: &Places, language: Language) -> Reader<'_> {
+fn reader(places: Places, language: Language) -> Reader {
     Reader {
-        places,
+        places: Arc::new(places),
         language,
         told: false,
         theme: Theme::Auto,
     }
 }
 
-fn states(store: &Connection, reader: &Reader<'_>) -> Result<Vec<State>, Error> {
+fn states(store: &Connection, reader: &Reader) -> Result<Vec<State>, Error> {
     let mut states = Vec::new();
     let mut add = |chart: &'static dyn Chart, asked: Asked| {
         let stem = stem(chart.name(), &asked);
@@ -125,7 +127,7 @@ fn file(state: &State, shape: Shape) -> String {
 
 fn chart(
     store: &Connection,
-    reader: &Reader<'_>,
+    reader: &Reader,
     state: &State,
     to: &mut Output<'_>,
 ) -> Result<(), Error> {

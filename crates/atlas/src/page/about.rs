@@ -10,7 +10,7 @@ use crate::chart::{self, Parameter};
 use crate::error::Error;
 
 /// The page.
-pub(crate) fn page(reader: &Reader<'_>, store: &Connection) -> Result<String, Error> {
+pub(crate) fn page(reader: &Reader, store: &Connection) -> Result<String, Error> {
     let mut main = format!(
         "<div class=\"title\"><h1>{}</h1></div>\n<section class=\"card\">\n<h2>{}</h2>\n<p>{}</p>\n\
          <p>{}</p>\n",
@@ -60,7 +60,7 @@ pub(crate) fn page(reader: &Reader<'_>, store: &Connection) -> Result<String, Er
 }
 
 /// How much there is.
-fn record(reader: &Reader<'_>, store: &Connection, html: &mut String) -> Result<(), Error> {
+fn record(reader: &Reader, store: &Connection, html: &mut String) -> Result<(), Error> {
     let count = |query: &str| -> Result<String, Error> {
         let count: i64 = store.query_row(query, [], |row| row.get(0))?;
         Ok(format::whole(reader.language, count))
@@ -87,7 +87,7 @@ fn record(reader: &Reader<'_>, store: &Connection, html: &mut String) -> Result<
 }
 
 /// All charts as addresses.
-fn addresses(reader: &Reader<'_>, html: &mut String) {
+fn addresses(reader: &Reader, html: &mut String) {
     let _ = write!(
         html,
         "<section class=\"card\">\n<h2>{}</h2>\n<p>{}</p>\n\

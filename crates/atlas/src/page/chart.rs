@@ -19,7 +19,7 @@ const NARROW: (u32, u32) = (400, 420);
 
 /// A chart's page.
 pub(crate) fn page(
-    reader: &Reader<'_>,
+    reader: &Reader,
     chart: &dyn Chart,
     store: &Connection,
     asked: &Asked,
@@ -33,7 +33,7 @@ pub(crate) fn page(
 
 /// The same, of a figure that is there already.
 pub(crate) fn page_of(
-    reader: &Reader<'_>,
+    reader: &Reader,
     chart: &dyn Chart,
     store: &Connection,
     asked: &Asked,
@@ -85,7 +85,7 @@ pub(crate) fn page_of(
 
 /// The chart alone, for frames.
 pub(crate) fn embed(
-    reader: &Reader<'_>,
+    reader: &Reader,
     chart: &dyn Chart,
     store: &Connection,
     asked: &Asked,
@@ -110,7 +110,7 @@ pub(crate) fn embed(
 
 /// The picture, for wide windows and for narrow ones.
 pub(super) fn drawn(
-    reader: &Reader<'_>,
+    reader: &Reader,
     chart: &dyn Chart,
     figure: &Figure,
     asked: &Asked,
@@ -163,7 +163,7 @@ pub(super) fn notes(figure: &Figure, html: &mut String) {
 }
 
 /// Where there is nobody to ask: links to the years.
-fn years(reader: &Reader<'_>, chart: &dyn Chart, store: &Connection, html: &mut String) {
+fn years(reader: &Reader, chart: &dyn Chart, store: &Connection, html: &mut String) {
     let Ok(years) = super::recorded_years(store) else {
         return;
     };
@@ -184,7 +184,7 @@ fn years(reader: &Reader<'_>, chart: &dyn Chart, store: &Connection, html: &mut 
     html.push_str("</p>\n");
 }
 
-fn files(reader: &Reader<'_>, name: &str, asked: &Asked, html: &mut String) {
+fn files(reader: &Reader, name: &str, asked: &Asked, html: &mut String) {
     let _ = write!(
         html,
         "<section class=\"card\" data-part=\"files\">\n<h2>{}</h2><p class=\"links\">",
@@ -205,7 +205,7 @@ fn files(reader: &Reader<'_>, name: &str, asked: &Asked, html: &mut String) {
 }
 
 /// What to copy into other pages.
-fn snippets(reader: &Reader<'_>, name: &str, figure: &Figure, asked: &Asked, html: &mut String) {
+fn snippets(reader: &Reader, name: &str, figure: &Figure, asked: &Asked, html: &mut String) {
     let address = |to: To<'_>| escape(&reader.places.absolute(reader, &to));
     let page = address(To::Chart(name, Shape::Page, asked));
     let picture = address(To::Chart(name, Shape::Svg, asked));
@@ -264,7 +264,7 @@ fn snippets(reader: &Reader<'_>, name: &str, figure: &Figure, asked: &Asked, htm
 
 /// A frame with a chart in it, for other pages.
 pub(crate) fn frame(
-    reader: &Reader<'_>,
+    reader: &Reader,
     name: &str,
     title: &str,
     asked: &Asked,
@@ -282,7 +282,7 @@ pub(crate) fn frame(
 }
 
 /// Lines of the head by which other programs find what to embed (oembed.com, section 4).
-fn discovery(reader: &Reader<'_>, name: &str, figure: &Figure, asked: &Asked) -> String {
+fn discovery(reader: &Reader, name: &str, figure: &Figure, asked: &Asked) -> String {
     if !reader.places.answers() {
         return String::new();
     }
@@ -321,7 +321,7 @@ fn discovery(reader: &Reader<'_>, name: &str, figure: &Figure, asked: &Asked) ->
 
 /// The picture as a file of its own.
 pub(crate) fn picture(
-    reader: &Reader<'_>,
+    reader: &Reader,
     chart: &dyn Chart,
     figure: &Figure,
     asked: &Asked,

@@ -25,7 +25,7 @@ struct Line {
 
 /// The list; `search` is part of a name, a key or a place.
 pub(crate) fn page(
-    reader: &Reader<'_>,
+    reader: &Reader,
     store: &Connection,
     search: Option<&str>,
 ) -> Result<String, Error> {
@@ -109,12 +109,12 @@ pub(crate) fn keys(store: &Connection) -> Result<Vec<String>, Error> {
     Ok(read(store, "")?.into_iter().map(|line| line.key).collect())
 }
 
-fn path(reader: &Reader<'_>) -> String {
+fn path(reader: &Reader) -> String {
     let here = reader.places.address(reader, &To::Communities);
     here.split('?').next().unwrap_or_default().to_owned()
 }
 
-fn form(reader: &Reader<'_>, search: &str, html: &mut String) {
+fn form(reader: &Reader, search: &str, html: &mut String) {
     let _ = write!(
         html,
         "<form class=\"controls search\" method=\"get\" action=\"{}\" role=\"search\">\

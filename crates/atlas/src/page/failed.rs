@@ -6,7 +6,7 @@ use super::layout::{Page, lay};
 use super::{Reader, To, escape};
 
 /// The page: what is wrong, and where to go on.
-pub(crate) fn page(reader: &Reader<'_>, status: u16, error: &str, hint: &str) -> String {
+pub(crate) fn page(reader: &Reader, status: u16, error: &str, hint: &str) -> String {
     let title = match status {
         404 => reader.say("There is no such page", "Diese Seite gibt es nicht"),
         400 => reader.say("That cannot be asked", "Das kann nicht gefragt werden"),

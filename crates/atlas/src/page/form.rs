@@ -9,7 +9,7 @@ use crate::chart::{Chart, Parameter};
 use crate::time::Unit;
 
 /// HTML of the form, with what was asked in it.
-pub(super) fn form(reader: &Reader<'_>, chart: &dyn Chart, asked: &Asked) -> String {
+pub(super) fn form(reader: &Reader, chart: &dyn Chart, asked: &Asked) -> String {
     let pairs = api::query::decode(&asked.query()).unwrap_or_default();
     let value = |name: &str| {
         let found = pairs.iter().find(|(key, _)| key == name);
@@ -123,7 +123,7 @@ pub(super) fn form(reader: &Reader<'_>, chart: &dyn Chart, asked: &Asked) -> Str
 }
 
 /// The chart's address without a question: the form's fields are it.
-fn action(reader: &Reader<'_>, chart: &dyn Chart) -> String {
+fn action(reader: &Reader, chart: &dyn Chart) -> String {
     let to = reader.href(&To::Chart(chart.name(), Shape::Page, &Asked::default()));
     to.split('?').next().unwrap_or_default().to_owned()
 }

@@ -34,7 +34,7 @@ pub(super) struct Page<'a> {
 }
 
 /// The whole page.
-pub(super) fn lay(reader: &Reader<'_>, page: &Page<'_>) -> String {
+pub(super) fn lay(reader: &Reader, page: &Page<'_>) -> String {
     let language = reader.language.word();
     let mut html = String::with_capacity(page.main.len() + 8192);
     head(reader, &page.title, &page.head, &mut html);
@@ -90,7 +90,7 @@ pub(super) fn lay(reader: &Reader<'_>, page: &Page<'_>) -> String {
 }
 
 /// Doctype and head.
-pub(super) fn head(reader: &Reader<'_>, title: &str, more: &str, html: &mut String) {
+pub(super) fn head(reader: &Reader, title: &str, more: &str, html: &mut String) {
     let theme = word(reader.theme);
     let data = theme.map_or(String::new(), |word| format!(" data-theme=\"{word}\""));
     let _ = write!(
@@ -115,7 +115,7 @@ pub(super) fn needs_key(chart: &dyn chart::Chart) -> bool {
     chart.parameters().contains(&Parameter::Key)
 }
 
-fn link(reader: &Reader<'_>, to: &To<'_>, title: &str, current: bool, html: &mut String) {
+fn link(reader: &Reader, to: &To<'_>, title: &str, current: bool, html: &mut String) {
     let current = if current {
         " aria-current=\"page\""
     } else {
@@ -130,7 +130,7 @@ fn link(reader: &Reader<'_>, to: &To<'_>, title: &str, current: bool, html: &mut
 }
 
 /// The same page in other languages and colours.
-fn foot(reader: &Reader<'_>, page: &Page<'_>, html: &mut String) {
+fn foot(reader: &Reader, page: &Page<'_>, html: &mut String) {
     let same = |language: Option<Language>, theme: Theme| {
         let to = Reader {
             language: language.unwrap_or(reader.language),

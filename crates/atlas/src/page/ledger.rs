@@ -24,7 +24,7 @@ pub(crate) struct Wanted {
 
 /// A page of it.
 pub(crate) fn page(
-    reader: &Reader<'_>,
+    reader: &Reader,
     store: &Connection,
     wanted: &Wanted,
 ) -> Result<String, Error> {
@@ -102,7 +102,7 @@ pub(crate) fn page(
 
 /// Writes the lines, and says which one was last where there are more.
 fn lines(
-    reader: &Reader<'_>,
+    reader: &Reader,
     store: &Connection,
     wanted: &Wanted,
     html: &mut String,

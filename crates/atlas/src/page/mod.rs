@@ -13,10 +13,13 @@ mod layout;
 pub(crate) mod ledger;
 pub(crate) mod overview;
 mod places;
+pub(crate) mod sql;
 mod table;
 
 pub(crate) use html::escape;
 pub(crate) use places::{Places, Shape, To, stem};
+
+use std::sync::Arc;
 
 use rusqlite::Connection;
 
@@ -27,15 +30,15 @@ use crate::text::Language;
 
 /// For whom a page is written.
 #[derive(Clone, Debug)]
-pub(crate) struct Reader<'a> {
-    pub places: &'a Places,
+pub(crate) struct Reader {
+    pub places: Arc<Places>,
     pub language: Language,
     /// The language stands in the address, and so in those of links.
     pub told: bool,
     pub theme: Theme,
 }
 
-impl Reader<'_> {
+impl Reader {
     /// One of two texts.
     pub fn say(&self, english: &'static str, german: &'static str) -> &'static str {
         self.language.of(english, german)
@@ -70,7 +73,7 @@ pub(crate) fn recorded_years(store: &Connection) -> Result<Vec<i16>, Error> {
 }
 
 /// A chart's question for a year.
-pub(crate) fn of_year(reader: &Reader<'_>, chart: &dyn Chart, year: i16) -> Asked {
+pub(crate) fn of_year(reader: &Reader, chart: &dyn Chart, year: i16) -> Asked {
     let hour = |year| jiff::civil::Date::new(year, 1, 1).map_or(0, crate::time::hour_of);
     let span = Some(Span {
         begin: hour(year),

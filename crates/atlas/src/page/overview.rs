@@ -21,7 +21,7 @@ const SHOWN: &[(&str, u32)] = &[
 ];
 
 /// The page.
-pub(crate) fn page(reader: &Reader<'_>, store: &Connection) -> Result<String, Error> {
+pub(crate) fn page(reader: &Reader, store: &Connection) -> Result<String, Error> {
     let mut main = format!(
         "<div class=\"title\"><h1>{}</h1><p class=\"muted lead\">{}</p></div>\n",
         reader.say("A community's data", "Daten einer Gemeinschaft"),
@@ -73,7 +73,7 @@ pub(crate) fn page(reader: &Reader<'_>, store: &Connection) -> Result<String, Er
 }
 
 /// The last hour in figures.
-fn figures(reader: &Reader<'_>, store: &Connection, html: &mut String) -> Result<(), Error> {
+fn figures(reader: &Reader, store: &Connection, html: &mut String) -> Result<(), Error> {
     let last = "SELECT hour, live + stale + frozen, listed FROM hour_totals \
                 ORDER BY hour DESC LIMIT 1";
     let last: Option<(i64, i64, i64)> = store
@@ -109,7 +109,7 @@ fn figures(reader: &Reader<'_>, store: &Connection, html: &mut String) -> Result
 }
 
 fn card(
-    reader: &Reader<'_>,
+    reader: &Reader,
     chart: &dyn Chart,
     store: &Connection,
     span: u32,

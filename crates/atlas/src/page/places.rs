@@ -74,7 +74,7 @@ impl Places {
     }
 
     /// An address, as links in pages have it.
-    pub fn address(&self, reader: &Reader<'_>, to: &To<'_>) -> String {
+    pub fn address(&self, reader: &Reader, to: &To<'_>) -> String {
         match self {
             Self::Server { root, .. } => {
                 let version = match to {
@@ -89,7 +89,7 @@ impl Places {
     }
 
     /// The whole address, as other pages need it.
-    pub fn absolute(&self, reader: &Reader<'_>, to: &To<'_>) -> String {
+    pub fn absolute(&self, reader: &Reader, to: &To<'_>) -> String {
         match self {
             Self::Server { base, .. } => format!("{base}{}", on_server(reader, to)),
             Self::Files { .. } => self.address(reader, to),
@@ -97,7 +97,7 @@ impl Places {
     }
 }
 
-fn on_server(reader: &Reader<'_>, to: &To<'_>) -> String {
+fn on_server(reader: &Reader, to: &To<'_>) -> String {
     match to {
         To::Chart(name, shape, asked) => {
             asked_of(reader, format!("/chart/{name}{}", shape.ending()), asked)
@@ -119,7 +119,7 @@ fn on_server(reader: &Reader<'_>, to: &To<'_>) -> String {
     }
 }
 
-fn asked_of(reader: &Reader<'_>, path: String, asked: &Asked) -> String {
+fn asked_of(reader: &Reader, path: String, asked: &Asked) -> String {
     let mut query = asked.query();
     // Said where it would be so anyway: a browser may prefer another one.
     if reader.told && asked.language == Language::English {
@@ -132,7 +132,7 @@ fn asked_of(reader: &Reader<'_>, path: String, asked: &Asked) -> String {
     }
 }
 
-fn with(reader: &Reader<'_>, path: &str) -> String {
+fn with(reader: &Reader, path: &str) -> String {
     let query = api::query::encode(own(reader));
     match query.is_empty() {
         true => path.to_owned(),
@@ -141,7 +141,7 @@ fn with(reader: &Reader<'_>, path: &str) -> String {
 }
 
 /// What of a reader stands in addresses.
-pub(super) fn own(reader: &Reader<'_>) -> [(&'static str, Option<String>); 2] {
+pub(super) fn own(reader: &Reader) -> [(&'static str, Option<String>); 2] {
     let language = reader.told.then(|| reader.language.word().to_owned());
     [
         ("lang", language),
@@ -207,6 +207,8 @@ fn community(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
@@ -216,9 +218,9 @@ mod tests {
             ("https://example.org/", ""),
             ("https://example.org/atlas/", "/atlas"),
         ] {
-            let places = Places::server(base);
+            let places = Arc::new(Places::server(base));
             let reader = Reader {
-                places: &places,
+                places: Arc::clone(&places),
                 language: Language::English,
                 told: true,
                 theme: Theme::Dark,

@@ -7,7 +7,6 @@ use super::places::own;
 use super::table::written;
 use super::{Reader, To, escape, format};
 use crate::asked::{Look, Span};
-use crate::error::Error;
 use crate::figure::{Bar, Cell, Figure, Lines, Plot, Series, Style, Table};
 use crate::sql::{self, Answer, Engine};
 use crate::svg;
@@ -26,11 +25,12 @@ pub(crate) struct Asked<'a> {
     pub query: &'a str,
     pub engine: Engine,
     /// `None`: nothing was asked.
-    pub answer: Option<Result<&'a Answer, &'a Error>>,
+    /// Or why there is none.
+    pub answer: Option<Result<&'a Answer, &'a str>>,
 }
 
 /// The page.
-pub(crate) fn page(reader: &Reader<'_>, asked: &Asked<'_>) -> String {
+pub(crate) fn page(reader: &Reader, asked: &Asked<'_>) -> String {
     let path = path(reader);
     let mut main = format!(
         "<div class=\"title\"><h1>{}</h1><p class=\"muted lead\">{}</p></div>\n\
@@ -52,7 +52,7 @@ pub(crate) fn page(reader: &Reader<'_>, asked: &Asked<'_>) -> String {
             let _ = writeln!(
                 main,
                 "<p class=\"notice bad\" role=\"alert\">{}</p>\n</section>",
-                escape(&error.to_string())
+                escape(error)
             );
         }
         None => main.push_str("</section>\n"),
@@ -75,12 +75,12 @@ pub(crate) fn page(reader: &Reader<'_>, asked: &Asked<'_>) -> String {
     )
 }
 
-fn path(reader: &Reader<'_>) -> String {
+fn path(reader: &Reader) -> String {
     let here = reader.places.address(reader, &To::Sql);
     here.split('?').next().unwrap_or_default().to_owned()
 }
 
-fn form(reader: &Reader<'_>, asked: &Asked<'_>, path: &str, html: &mut String) {
+fn form(reader: &Reader, asked: &Asked<'_>, path: &str, html: &mut String) {
     let _ = write!(
         html,
         "<form class=\"sql\" method=\"get\" action=\"{}\">\n<div class=\"field\">\
@@ -118,7 +118,7 @@ fn form(reader: &Reader<'_>, asked: &Asked<'_>, path: &str, html: &mut String) {
 }
 
 fn result(
-    reader: &Reader<'_>,
+    reader: &Reader,
     asked: &Asked<'_>,
     answer: &Answer,
     path: &str,
@@ -177,7 +177,7 @@ fn result(
     html.push_str("</p>\n</section>\n");
 }
 
-fn table(reader: &Reader<'_>, answer: &Answer, html: &mut String) {
+fn table(reader: &Reader, answer: &Answer, html: &mut String) {
     let _ = write!(
         html,
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\
@@ -244,7 +244,6 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
                     .map(|row| row.get(column).and_then(number))
                     .collect(),
                 style: Style::Line,
-                ..Series::default()
             });
             let series: Vec<Series> = series.collect();
             let (from, last) = (*at.first()?, *at.last()?);
@@ -308,7 +307,7 @@ fn times(answer: &Answer) -> Option<(Vec<i64>, Unit)> {
     Some((at, by))
 }
 
-fn examples(reader: &Reader<'_>, path: &str, html: &mut String) {
+fn examples(reader: &Reader, path: &str, html: &mut String) {
     let _ = write!(
         html,
         "<section class=\"card\">\n<h2>{}</h2>\n<ul class=\"examples\">",
@@ -327,7 +326,7 @@ fn examples(reader: &Reader<'_>, path: &str, html: &mut String) {
     html.push_str("</ul>\n</section>\n");
 }
 
-fn schema(reader: &Reader<'_>, html: &mut String) {
+fn schema(reader: &Reader, html: &mut String) {
     let _ = write!(
         html,
         "<section class=\"card\">\n<h2>{}</h2>\n<dl class=\"schema\">\n",

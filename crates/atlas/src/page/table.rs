@@ -10,7 +10,7 @@ use crate::time::Unit;
 const ROWS: usize = 400;
 
 /// HTML of a figure's table.
-pub(super) fn table(reader: &Reader<'_>, figure: &Figure) -> String {
+pub(super) fn table(reader: &Reader, figure: &Figure) -> String {
     let table = &figure.table;
     let key = table.columns.iter().position(|column| column.key == "key");
     let mut html = format!(
@@ -76,7 +76,7 @@ fn is_number(cell: &Cell) -> bool {
 }
 
 /// A cell as people write it; times by what a point covers.
-pub(super) fn written(reader: &Reader<'_>, by: Unit, cell: &Cell) -> String {
+pub(super) fn written(reader: &Reader, by: Unit, cell: &Cell) -> String {
     match cell {
         Cell::Nothing => "–".to_owned(),
         Cell::Text(text) => text.clone(),

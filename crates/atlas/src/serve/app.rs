@@ -11,23 +11,21 @@ use hyper::header::{
     ACCEPT_ENCODING, ACCEPT_LANGUAGE, ALLOW, HOST, HeaderMap, HeaderValue, IF_NONE_MATCH,
 };
 use hyper::{Method, Request, Response, StatusCode};
-use rusqlite::Connection;
 
 use super::cache::Cache;
 use super::counts::{Counts, State};
 use super::listen::Crowd;
 use super::pool::Pool;
+use super::query::Query;
+use super::question::Question;
 use super::reply::{Frame, Kept, Reply, takes_gzip};
 use super::route::{self, Route};
-use super::{Settings, asset, oembed};
-use crate::asked::{Asked, Theme};
+use super::visit::{Refusal, Visit, nothing, preferred};
+use super::{Settings, asset};
 use crate::error::Error;
-use crate::page::{self, Places, Reader, Shape, To};
-use crate::text::Language;
-use crate::{answer, store};
-
-const HTML: &str = "text/html; charset=utf-8";
-const JSON: &str = "application/json";
+use crate::page::Places;
+use crate::sql::{self, Queries};
+use crate::store;
 
 /// How often the store is looked at.
 const LOOK: Duration = Duration::from_millis(500);
@@ -39,25 +37,10 @@ pub(crate) struct App {
     settings: Settings,
     counts: Counts,
     pool: Arc<Pool>,
+    queries: Queries,
     cache: Mutex<Cache>,
     /// Of the store, as it was last seen.
     version: AtomicI64,
-}
-
-/// A request, as far as it matters.
-struct Visit<'a> {
-    path: &'a str,
-    query: &'a str,
-    places: Places,
-    /// What the browser prefers.
-    prefers: Language,
-}
-
-/// What is not answered as was asked.
-struct Refusal {
-    status: StatusCode,
-    error: String,
-    hint: String,
 }
 
 impl App {
@@ -67,6 +50,7 @@ impl App {
         let version = pool.now(store::version)?;
         Ok(Self {
             crowd: Arc::default(),
+            queries: Queries::new(sql::Settings::of(&settings.data)),
             cache: Mutex::new(Cache::new(settings.cache)),
             settings,
             counts: Counts::new(),
@@ -116,7 +100,7 @@ impl App {
         let visit = Visit {
             path: request.uri().path(),
             query: request.uri().query().unwrap_or_default(),
-            places,
+            places: Arc::new(places),
             prefers: preferred(prefers.unwrap_or_default()),
         };
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
@@ -137,6 +121,7 @@ impl App {
             Route::Metrics => Arc::new(self.metrics(headers, from).await),
             Route::Community(key) => Arc::new(visit.community(key)),
             Route::Oembed => Arc::new(visit.oembed()),
+            Route::Sql => Arc::new(self.query(visit).await),
             other => self.computed(&visit, other).await,
         }
     }
@@ -174,6 +159,26 @@ impl App {
                 error: "too many questions wait for an answer".into(),
                 hint: "try again in some seconds".into(),
             })),
+        }
+    }
+
+    /// A free query, or the page where one writes it. Queries keep their own answers.
+    async fn query(self: &Arc<Self>, visit: Visit<'_>) -> Reply {
+        let asked = match Query::read(visit.query) {
+            Ok(asked) => asked,
+            Err(error) => return visit.refuse(&error.into()),
+        };
+        let answered = match asked.text.as_str() {
+            "" => None,
+            text => Some(self.queries.ask(text, asked.engine).await),
+        };
+        let reader = visit.reader();
+        // Answers may be large, and a page of one has a picture.
+        let written = tokio::task::spawn_blocking(move || asked.write(&reader, answered));
+        match written.await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(error)) => visit.refuse(&error.into()),
+            Err(_) => visit.refuse(&Error::Other("a page could not be written".into()).into()),
         }
     }
 
@@ -221,327 +226,9 @@ impl App {
     }
 }
 
-impl Visit<'_> {
-    fn reader(&self) -> Reader<'_> {
-        let pairs = api::query::decode(self.query).unwrap_or_default();
-        let value = |name: &str| {
-            let found = pairs.iter().find(|(key, _)| key == name);
-            found.map(|(_, value)| value.trim())
-        };
-        let told = match value("lang") {
-            Some("en") => Some(Language::English),
-            Some("de") => Some(Language::German),
-            _ => None,
-        };
-        Reader {
-            places: &self.places,
-            language: told.unwrap_or(self.prefers),
-            told: told.is_some(),
-            theme: match value("theme") {
-                Some("light") => Theme::Light,
-                Some("dark") => Theme::Dark,
-                _ => Theme::Auto,
-            },
-        }
-    }
-
-    /// A refusal: a page for people, JSON for programs.
-    fn refuse(&self, refusal: &Refusal) -> Reply {
-        let Refusal {
-            status,
-            error,
-            hint,
-        } = refusal;
-        let ends = |ending| self.path.ends_with(ending);
-        let program = [".json", ".csv", ".svg", ".js", ".css"]
-            .into_iter()
-            .any(ends);
-        let mut reply = match program {
-            true => {
-                let told = serde_json::json!({ "error": error, "hint": hint });
-                Reply::new(JSON, told.to_string(), Kept::No, Frame::Public)
-            }
-            false => {
-                let html = page::failed::page(&self.reader(), status.as_u16(), error, hint);
-                Reply::new(HTML, html, Kept::No, Frame::Page)
-            }
-        };
-        reply.status = *status;
-        reply
-    }
-
-    /// To the chart of this community.
-    fn community(&self, key: &str) -> Reply {
-        let decoded = api::query::decode(&format!("key={}", key.replace('+', "%2B")));
-        let key = decoded.and_then(|pairs| pairs.into_iter().next());
-        match key {
-            Some((_, key)) => {
-                let reader = self.reader();
-                Reply::redirect(self.places.address(&reader, &To::Community(&key)))
-            }
-            None => self.refuse(&nothing(self.path)),
-        }
-    }
-
-    fn oembed(&self) -> Reply {
-        match oembed::answer(&self.reader(), self.query) {
-            Ok((media, text)) => Reply::new(media, text, Kept::Minutes, Frame::Public),
-            Err((status, error)) => {
-                let told = serde_json::json!({ "error": error });
-                let reply = Reply::new(JSON, told.to_string(), Kept::No, Frame::Public);
-                Reply { status, ..reply }
-            }
-        }
-    }
-}
-
-/// A question to the store, with all that its answer depends on.
-struct Question {
-    what: What,
-    places: Places,
-    language: Language,
-    told: bool,
-    theme: Theme,
-}
-
-enum What {
-    Overview,
-    Chart(&'static dyn crate::chart::Chart, Shape, Asked),
-    Embed(&'static dyn crate::chart::Chart, Asked),
-    Communities(String),
-    Ledger(page::ledger::Wanted),
-    About,
-}
-
-impl Question {
-    fn read(visit: &Visit<'_>, route: Route<'_>) -> Result<Self, Error> {
-        let reader = visit.reader();
-        let asked = || -> Result<Asked, Error> {
-            let mut asked = Asked::read(visit.query)?;
-            asked.language = reader.language;
-            Ok(asked)
-        };
-        let what = match route {
-            Route::Chart(chart, shape) => What::Chart(chart, shape, asked()?),
-            Route::Embed(chart) => What::Embed(chart, asked()?),
-            Route::Communities => {
-                let [search] = values(visit.query, ["q"])?;
-                What::Communities(search)
-            }
-            Route::Ledger => {
-                let [search, after] = values(visit.query, ["q", "after"])?;
-                let after = match after.as_str() {
-                    "" => 0,
-                    text => api::query::number(text).ok_or_else(|| {
-                        let error = "`after` is a number, as the link to further lines has it";
-                        Error::Asked(error.into())
-                    })?,
-                };
-                What::Ledger(page::ledger::Wanted { search, after })
-            }
-            Route::About => {
-                let [] = values(visit.query, [])?;
-                What::About
-            }
-            _ => {
-                let [] = values(visit.query, [])?;
-                What::Overview
-            }
-        };
-        Ok(Self {
-            what,
-            language: reader.language,
-            told: reader.told,
-            theme: reader.theme,
-            places: visit.places.clone(),
-        })
-    }
-
-    /// Two that have the same have the same answer.
-    fn key(&self, visit: &Visit<'_>) -> String {
-        let asked = match &self.what {
-            What::Chart(_, _, asked) | What::Embed(_, asked) => asked.query(),
-            What::Communities(search) => search.clone(),
-            What::Ledger(wanted) => format!("{}\n{}", wanted.after, wanted.search),
-            What::Overview | What::About => String::new(),
-        };
-        // Numbers are the same wherever they are asked for.
-        let base = match (&self.what, &self.places) {
-            (What::Chart(_, Shape::Json | Shape::Csv, _), _) => "",
-            (_, Places::Server { base, .. }) => base,
-            _ => "",
-        };
-        format!(
-            "{}\n{base}\n{asked}\n{}\n{}\n{:?}",
-            visit.path,
-            self.language.word(),
-            self.told,
-            self.theme
-        )
-    }
-
-    fn answer(&self, store: &Connection) -> Result<Reply, Error> {
-        let reader = Reader {
-            places: &self.places,
-            language: self.language,
-            told: self.told,
-            theme: self.theme,
-        };
-        let html = |text: String| Reply::new(HTML, text, Kept::Minutes, Frame::Page);
-        Ok(match &self.what {
-            What::Overview => html(page::overview::page(&reader, store)?),
-            What::Communities(search) => {
-                html(page::communities::page(&reader, store, Some(search))?)
-            }
-            What::Ledger(wanted) => html(page::ledger::page(&reader, store, wanted)?),
-            What::About => html(page::about::page(&reader, store)?),
-            What::Embed(chart, asked) => {
-                let text = page::chart::embed(&reader, *chart, store, asked)?;
-                Reply::new(HTML, text, Kept::Minutes, Frame::Embed)
-            }
-            What::Chart(chart, Shape::Page, asked) => {
-                html(page::chart::page(&reader, *chart, store, asked)?)
-            }
-            What::Chart(chart, shape, asked) => {
-                let figure = chart.figure(store, asked)?;
-                let (media, text) = match shape {
-                    Shape::Svg => {
-                        let picture = page::chart::picture(&reader, *chart, &figure, asked);
-                        ("image/svg+xml", picture)
-                    }
-                    Shape::Csv => ("text/csv; charset=utf-8", answer::csv(&figure)?),
-                    _ => (JSON, answer::json(chart.name(), &figure)?),
-                };
-                Reply::new(media, text, Kept::Minutes, Frame::Public)
-            }
-        })
-    }
-}
-
-/// The values of these parameters, beside language and colours; others are errors that name them.
-fn values<const N: usize>(query: &str, names: [&str; N]) -> Result<[String; N], Error> {
-    let mut values = [const { String::new() }; N];
-    let pairs = api::query::decode(query).ok_or_else(|| {
-        Error::Asked("what stands behind the question mark is not percent-encoded text".into())
-    })?;
-    for (name, value) in pairs {
-        if name == "lang" || name == "theme" {
-            continue;
-        }
-        let Some(at) = names.iter().position(|known| *known == name) else {
-            let name = api::problem::clipped(&name);
-            let known = ["lang", "theme"].iter().chain(&names);
-            let known: Vec<&str> = known.copied().collect();
-            let known = known.join(", ");
-            return Err(Error::Asked(format!(
-                "`{name}` is not asked here, but {known}"
-            )));
-        };
-        if value.len() > 200 {
-            return Err(Error::Asked(format!("`{name}` is longer than 200 octets")));
-        }
-        values[at] = value;
-    }
-    Ok(values)
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        let timely = |error: &rusqlite::Error| {
-            error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
-        };
-        let (status, hint) = match &error {
-            Error::Asked(_) => (StatusCode::BAD_REQUEST, "/about lists what can be asked"),
-            Error::Missing(_) => (StatusCode::NOT_FOUND, "/communities lists all communities"),
-            Error::Store(inner) if timely(inner) => {
-                let hint = "that took too long: ask for a shorter time, or larger steps";
-                (StatusCode::SERVICE_UNAVAILABLE, hint)
-            }
-            other => {
-                tracing::warn!(error = %other, "an answer could not be made");
-                return Self {
-                    status: StatusCode::INTERNAL_SERVER_ERROR,
-                    error: "the answer could not be made".into(),
-                    hint: "the server's log says why".into(),
-                };
-            }
-        };
-        Self {
-            status,
-            error: error.to_string(),
-            hint: hint.into(),
-        }
-    }
-}
-
-fn nothing(path: &str) -> Refusal {
-    Refusal {
-        status: StatusCode::NOT_FOUND,
-        error: format!("there is nothing at {}", api::problem::clipped(path)),
-        hint: "/about lists all addresses".into(),
-    }
-}
-
 /// Pages may be found; answers to free questions are without number.
 fn robots() -> Reply {
     let text = "User-agent: *\nDisallow: /sql\nDisallow: /ledger\nDisallow: /*?\nAllow: /*?v=\n";
     Reply::new("text/plain; charset=utf-8", text, Kept::Hour, Frame::Page)
 }
 
-/// The language that a browser would rather read (RFC 9110 section 12.5.4).
-fn preferred(header: &str) -> Language {
-    let mut best = (Language::English, 0.0);
-    for item in header.split(',').take(20) {
-        let (tag, rest) = item.split_once(';').unwrap_or((item, ""));
-        let weight = rest.trim().strip_prefix("q=");
-        let weight: f32 = weight
-            .map_or(Some(1.0), |text| text.parse().ok())
-            .unwrap_or(0.0);
-        let language = match tag
-            .trim()
-            .split('-')
-            .next()
-            .map(str::to_ascii_lowercase)
-            .as_deref()
-        {
-            Some("de") => Language::German,
-            Some("en") => Language::English,
-            _ => continue,
-        };
-        if weight > best.1 {
-            best = (language, weight);
-        }
-    }
-    best.0
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_language_that_is_preferred() {
-        for (header, language) in [
-            ("", Language::English),
-            ("de", Language::German),
-            ("de-AT,de;q=0.9,en;q=0.8", Language::German),
-            ("en-GB,de;q=0.9", Language::English),
-            ("fr,de;q=0.5,en;q=0.4", Language::German),
-            ("de;q=0", Language::English),
-            ("de;q=x,*;;,", Language::English),
-        ] {
-            assert_eq!(preferred(header), language, "{header}");
-        }
-    }
-
-    #[test]
-    fn what_is_not_asked_is_named() {
-        assert!(values("q=a&lang=de&theme=dark", ["q"]).is_ok());
-        let error = values("lang=de&x=1", ["q"])
-            .expect_err("refused")
-            .to_string();
-        assert!(error.contains("`x`") && error.contains("q"), "{error}");
-        assert!(values("q=%zz", ["q"]).is_err());
-        assert!(values(&format!("q={}", "a".repeat(201)), ["q"]).is_err());
-    }
-}

@@ -1,7 +1,8 @@
 //! The HTTP server: reads, and changes nothing.
 //!
 //! [`listen`] lets clients in and speaks HTTP with them, [`route`] says what an address means,
-//! [`app`] answers it: from its [`cache`], else by one of the [`pool`]'s connections to the store.
+//! [`app`] answers it: from its [`cache`], else as a [`question`] to the store, by one of the
+//! [`pool`]'s connections; a free [`query`] by a process of its own.
 
 mod app;
 pub(crate) mod asset;
@@ -10,9 +11,12 @@ mod counts;
 mod listen;
 mod oembed;
 mod pool;
+mod query;
+mod question;
 mod reply;
 mod route;
 mod stalled;
+mod visit;
 
 use std::future::Future;
 use std::net::{SocketAddr, TcpListener};

@@ -9,7 +9,7 @@ use crate::page::{Places, Reader, Shape, escape};
 
 /// Answers in the asked format, as media type and text.
 pub(crate) fn answer(
-    reader: &Reader<'_>,
+    reader: &Reader,
     query: &str,
 ) -> Result<(&'static str, String), (StatusCode, String)> {
     let wrong = |text: &str| (StatusCode::BAD_REQUEST, text.to_owned());
@@ -33,7 +33,7 @@ pub(crate) fn answer(
     };
     let (most_width, most_height) = (size("maxwidth")?, size("maxheight")?);
     let url = value("url").ok_or_else(|| wrong("url names the chart that is to be embedded"))?;
-    let Some((chart, asked)) = own(reader.places, url) else {
+    let Some((chart, asked)) = own(&reader.places, url) else {
         let text = "url is no chart of this atlas: it begins with its address, and /chart/";
         return Err((StatusCode::NOT_FOUND, text.into()));
     };
@@ -42,7 +42,7 @@ pub(crate) fn answer(
     let height = most_height.map_or(asked.look.height, |most| most.min(asked.look.height));
     let title = chart.title(asked.language);
     let html = frame(reader, chart.name(), title, &asked, width, height);
-    let provider = match reader.places {
+    let provider = match &*reader.places {
         Places::Server { base, .. } => base.as_str(),
         Places::Files { .. } => "",
     };
@@ -106,14 +106,15 @@ fn own(places: &Places, url: &str) -> Option<Own> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::asked::Theme;
     use crate::text::Language;
 
     fn ask(query: &str) -> Result<(&'static str, String), (StatusCode, String)> {
-        let places = Places::server("https://example.org/atlas");
         let reader = Reader {
-            places: &places,
+            places: Arc::new(Places::server("https://example.org/atlas")),
             language: Language::English,
             told: false,
             theme: Theme::Auto,

@@ -15,6 +15,10 @@ use hyper::{Response, StatusCode};
 
 use crate::page::asset::tag;
 
+/// Types of what is answered most.
+pub(super) const HTML: &str = "text/html; charset=utf-8";
+pub(super) const JSON: &str = "application/json";
+
 /// Below this, gzip makes answers longer.
 const SMALL: usize = 400;
 

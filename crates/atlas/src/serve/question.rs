@@ -1,0 +1,171 @@
+//! What is asked of the store, and its answer.
+
+use rusqlite::Connection;
+
+use super::reply::{Frame, HTML, JSON, Kept, Reply};
+use super::route::Route;
+use super::visit::Visit;
+use crate::answer;
+use crate::asked::Asked;
+use crate::chart::Chart;
+use crate::error::Error;
+use crate::page::{self, Places, Reader, Shape};
+
+/// A question to the store, with all that its answer depends on.
+pub(super) struct Question {
+    what: What,
+    reader: Reader,
+}
+
+enum What {
+    Overview,
+    Chart(&'static dyn Chart, Shape, Asked),
+    Embed(&'static dyn Chart, Asked),
+    Communities(String),
+    Ledger(page::ledger::Wanted),
+    About,
+}
+
+impl Question {
+    pub fn read(visit: &Visit<'_>, route: Route<'_>) -> Result<Self, Error> {
+        let reader = visit.reader();
+        let asked = || -> Result<Asked, Error> {
+            let mut asked = Asked::read(visit.query)?;
+            asked.language = reader.language;
+            Ok(asked)
+        };
+        let what = match route {
+            Route::Chart(chart, shape) => What::Chart(chart, shape, asked()?),
+            Route::Embed(chart) => What::Embed(chart, asked()?),
+            Route::Communities => {
+                let [search] = values(visit.query, ["q"], WORDS)?;
+                What::Communities(search)
+            }
+            Route::Ledger => {
+                let [search, after] = values(visit.query, ["q", "after"], WORDS)?;
+                let after = match after.as_str() {
+                    "" => 0,
+                    text => api::query::number(text).ok_or_else(|| {
+                        let error = "`after` is a number, as the link to further lines has it";
+                        Error::Asked(error.into())
+                    })?,
+                };
+                What::Ledger(page::ledger::Wanted { search, after })
+            }
+            Route::About => {
+                let [] = values(visit.query, [], WORDS)?;
+                What::About
+            }
+            _ => {
+                let [] = values(visit.query, [], WORDS)?;
+                What::Overview
+            }
+        };
+        Ok(Self { what, reader })
+    }
+
+    /// Two that have the same have the same answer.
+    pub fn key(&self, visit: &Visit<'_>) -> String {
+        let asked = match &self.what {
+            What::Chart(_, _, asked) | What::Embed(_, asked) => asked.query(),
+            What::Communities(search) => search.clone(),
+            What::Ledger(wanted) => format!("{}\n{}", wanted.after, wanted.search),
+            What::Overview | What::About => String::new(),
+        };
+        // Numbers are the same wherever they are asked for.
+        let base = match (&self.what, &*self.reader.places) {
+            (What::Chart(_, Shape::Json | Shape::Csv, _), _) => "",
+            (_, Places::Server { base, .. }) => base,
+            _ => "",
+        };
+        format!(
+            "{}\n{base}\n{asked}\n{}\n{}\n{:?}",
+            visit.path,
+            self.reader.language.word(),
+            self.reader.told,
+            self.reader.theme
+        )
+    }
+
+    pub fn answer(&self, store: &Connection) -> Result<Reply, Error> {
+        let reader = &self.reader;
+        let html = |text: String| Reply::new(HTML, text, Kept::Minutes, Frame::Page);
+        Ok(match &self.what {
+            What::Overview => html(page::overview::page(reader, store)?),
+            What::Communities(search) => {
+                html(page::communities::page(reader, store, Some(search))?)
+            }
+            What::Ledger(wanted) => html(page::ledger::page(reader, store, wanted)?),
+            What::About => html(page::about::page(reader, store)?),
+            What::Embed(chart, asked) => {
+                let text = page::chart::embed(reader, *chart, store, asked)?;
+                Reply::new(HTML, text, Kept::Minutes, Frame::Embed)
+            }
+            What::Chart(chart, Shape::Page, asked) => {
+                html(page::chart::page(reader, *chart, store, asked)?)
+            }
+            What::Chart(chart, shape, asked) => {
+                let figure = chart.figure(store, asked)?;
+                let (media, text) = match shape {
+                    Shape::Svg => {
+                        let picture = page::chart::picture(reader, *chart, &figure, asked);
+                        ("image/svg+xml", picture)
+                    }
+                    Shape::Csv => ("text/csv; charset=utf-8", answer::csv(&figure)?),
+                    _ => (JSON, answer::json(chart.name(), &figure)?),
+                };
+                Reply::new(media, text, Kept::Minutes, Frame::Public)
+            }
+        })
+    }
+}
+
+/// Octets of what is searched for.
+const WORDS: usize = 200;
+
+/// The values of these parameters, beside language and colours; others are errors that name them.
+pub(super) fn values<const N: usize>(
+    query: &str,
+    names: [&str; N],
+    longest: usize,
+) -> Result<[String; N], Error> {
+    let mut values = [const { String::new() }; N];
+    let pairs = api::query::decode(query).ok_or_else(|| {
+        Error::Asked("what stands behind the question mark is not percent-encoded text".into())
+    })?;
+    for (name, value) in pairs {
+        if name == "lang" || name == "theme" {
+            continue;
+        }
+        let Some(at) = names.iter().position(|known| *known == name) else {
+            let name = api::problem::clipped(&name);
+            let known = ["lang", "theme"].iter().chain(&names);
+            let known: Vec<&str> = known.copied().collect();
+            let known = known.join(", ");
+            return Err(Error::Asked(format!(
+                "`{name}` is not asked here, but {known}"
+            )));
+        };
+        if value.len() > longest {
+            return Err(Error::Asked(format!("`{name}` is longer than {longest} octets")));
+        }
+        values[at] = value;
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_asked_is_named() {
+        assert!(values("q=a&lang=de&theme=dark", ["q"], WORDS).is_ok());
+        let error = values("lang=de&x=1", ["q"], WORDS)
+            .expect_err("refused")
+            .to_string();
+        assert!(error.contains("`x`") && error.contains("q"), "{error}");
+        assert!(values("q=%zz", ["q"], WORDS).is_err());
+        assert!(values(&format!("q={}", "a".repeat(201)), ["q"], WORDS).is_err());
+    }
+}

@@ -1,0 +1,195 @@
+//! A request, and what is answered to those that ask for nothing there is.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+
+use super::oembed;
+use super::reply::{Frame, HTML, JSON, Kept, Reply};
+use crate::asked::Theme;
+use crate::error::Error;
+use crate::page::{self, Places, Reader, To};
+use crate::text::Language;
+
+/// A request, as far as it matters.
+pub(super) struct Visit<'a> {
+    pub path: &'a str,
+    pub query: &'a str,
+    pub places: Arc<Places>,
+    /// What the browser prefers.
+    pub prefers: Language,
+}
+
+/// What is not answered as was asked.
+pub(super) struct Refusal {
+    pub status: StatusCode,
+    pub error: String,
+    pub hint: String,
+}
+
+impl Visit<'_> {
+    pub fn reader(&self) -> Reader {
+        let pairs = api::query::decode(self.query).unwrap_or_default();
+        let value = |name: &str| {
+            let found = pairs.iter().find(|(key, _)| key == name);
+            found.map(|(_, value)| value.trim())
+        };
+        let told = match value("lang") {
+            Some("en") => Some(Language::English),
+            Some("de") => Some(Language::German),
+            _ => None,
+        };
+        Reader {
+            places: Arc::clone(&self.places),
+            language: told.unwrap_or(self.prefers),
+            told: told.is_some(),
+            theme: match value("theme") {
+                Some("light") => Theme::Light,
+                Some("dark") => Theme::Dark,
+                _ => Theme::Auto,
+            },
+        }
+    }
+
+    /// A refusal: a page for people, JSON for programs.
+    pub fn refuse(&self, refusal: &Refusal) -> Reply {
+        let Refusal {
+            status,
+            error,
+            hint,
+        } = refusal;
+        let ends = |ending| self.path.ends_with(ending);
+        let program = [".json", ".csv", ".svg", ".js", ".css"]
+            .into_iter()
+            .any(ends);
+        let mut reply = match program {
+            true => {
+                let told = serde_json::json!({ "error": error, "hint": hint });
+                Reply::new(JSON, told.to_string(), Kept::No, Frame::Public)
+            }
+            false => {
+                let html = page::failed::page(&self.reader(), status.as_u16(), error, hint);
+                Reply::new(HTML, html, Kept::No, Frame::Page)
+            }
+        };
+        reply.status = *status;
+        reply
+    }
+
+    /// To the chart of this community.
+    pub fn community(&self, key: &str) -> Reply {
+        let decoded = api::query::decode(&format!("key={}", key.replace('+', "%2B")));
+        let key = decoded.and_then(|pairs| pairs.into_iter().next());
+        match key {
+            Some((_, key)) => {
+                let reader = self.reader();
+                Reply::redirect(self.places.address(&reader, &To::Community(&key)))
+            }
+            None => self.refuse(&nothing(self.path)),
+        }
+    }
+
+    pub fn oembed(&self) -> Reply {
+        match oembed::answer(&self.reader(), self.query) {
+            Ok((media, text)) => Reply::new(media, text, Kept::Minutes, Frame::Public),
+            Err((status, error)) => {
+                let told = serde_json::json!({ "error": error });
+                let reply = Reply::new(JSON, told.to_string(), Kept::No, Frame::Public);
+                Reply { status, ..reply }
+            }
+        }
+    }
+}
+
+impl Refusal {
+    /// What a client is told of an error. What is wrong here is for the log.
+    pub fn of(error: &Error) -> Self {
+        let timely = |error: &rusqlite::Error| {
+            error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
+        };
+        let (status, hint) = match error {
+            Error::Asked(_) => (StatusCode::BAD_REQUEST, "/about lists what can be asked"),
+            Error::Beyond(_) => (StatusCode::BAD_REQUEST, "/sql lists sums that are quick"),
+            Error::Missing(_) => (StatusCode::NOT_FOUND, "/communities lists all communities"),
+            Error::Busy(_) => (StatusCode::SERVICE_UNAVAILABLE, "try again in some seconds"),
+            Error::Store(inner) if timely(inner) => {
+                let hint = "that took too long: ask for a shorter time, or larger steps";
+                (StatusCode::SERVICE_UNAVAILABLE, hint)
+            }
+            other => {
+                tracing::warn!(error = %other, "an answer could not be made");
+                return Self {
+                    status: StatusCode::INTERNAL_SERVER_ERROR,
+                    error: "the answer could not be made".into(),
+                    hint: "the server's log says why".into(),
+                };
+            }
+        };
+        Self {
+            status,
+            error: error.to_string(),
+            hint: hint.into(),
+        }
+    }
+}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self::of(&error)
+    }
+}
+
+pub(super) fn nothing(path: &str) -> Refusal {
+    Refusal {
+        status: StatusCode::NOT_FOUND,
+        error: format!("there is nothing at {}", api::problem::clipped(path)),
+        hint: "/about lists all addresses".into(),
+    }
+}
+
+/// The language that a browser would rather read (RFC 9110 section 12.5.4).
+pub(super) fn preferred(header: &str) -> Language {
+    let mut best = (Language::English, 0.0);
+    for item in header.split(',').take(20) {
+        let (tag, rest) = item.split_once(';').unwrap_or((item, ""));
+        let weight = rest.trim().strip_prefix("q=");
+        let weight: f32 = weight
+            .map_or(Some(1.0), |text| text.parse().ok())
+            .unwrap_or(0.0);
+        let language = match tag
+            .trim()
+            .split('-')
+            .next()
+            .map(str::to_ascii_lowercase)
+            .as_deref()
+        {
+            Some("de") => Language::German,
+            Some("en") => Language::English,
+            _ => continue,
+        };
+        if weight > best.1 {
+            best = (language, weight);
+        }
+    }
+    best.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_language_that_is_preferred() {
+        for (header, language) in [
+            ("", Language::English),
+            ("de", Language::German),
+            ("de-AT,de;q=0.9,en;q=0.8", Language::German),
+            ("en-GB,de;q=0.9", Language::English),
+            ("fr,de;q=0.5,en;q=0.4", Language::German),
+            ("de;q=0", Language::English),
+            ("de;q=x,*;;,", Language::English),
+        ] {
+            assert_eq!(preferred(header), language, "{header}");
+        }
+    }
+}
