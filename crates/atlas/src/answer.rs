@@ -90,7 +90,9 @@ pub(crate) fn csv_of<'a>(
     let mut writer = csv::WriterBuilder::new()
         .terminator(csv::Terminator::CRLF)
         .from_writer(Vec::new());
-    writer.write_record(columns).map_err(|error| failed(&error))?;
+    writer
+        .write_record(columns)
+        .map_err(|error| failed(&error))?;
     for row in rows {
         let cells = row.iter().map(text);
         writer.write_record(cells).map_err(|error| failed(&error))?;

@@ -4,6 +4,7 @@ mod charts;
 mod completions;
 mod ledger;
 mod man;
+mod query;
 mod serve;
 mod site;
 
@@ -38,6 +39,7 @@ struct CommandLine {
 #[derive(Subcommand, Debug)]
 enum Command {
     Serve(serve::Arguments),
+    Query(query::Arguments),
     Site(site::Arguments),
     Ledger(ledger::Arguments),
     Charts(charts::Arguments),
@@ -93,6 +95,7 @@ pub fn main() -> ExitCode {
     let mut output = io::BufWriter::new(io::stdout().lock());
     let done = match line.command {
         Command::Site(arguments) => site::run(&arguments, &mut output),
+        Command::Query(arguments) => query::run(&arguments, &mut output),
         Command::Serve(arguments) => serve::run(arguments, &mut output),
         Command::Ledger(arguments) => ledger::run(&arguments, &mut output),
         Command::Charts(_) => charts::run(&mut output),

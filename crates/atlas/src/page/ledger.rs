@@ -23,11 +23,7 @@ pub(crate) struct Wanted {
 }
 
 /// A page of it.
-pub(crate) fn page(
-    reader: &Reader,
-    store: &Connection,
-    wanted: &Wanted,
-) -> Result<String, Error> {
+pub(crate) fn page(reader: &Reader, store: &Connection, wanted: &Wanted) -> Result<String, Error> {
     let here = reader.places.address(reader, &To::Ledger);
     let path = here.split('?').next().unwrap_or_default().to_owned();
     let mut main = format!(

@@ -8,7 +8,7 @@ use super::table::written;
 use super::{Reader, To, escape, format};
 use crate::asked::{Look, Span};
 use crate::figure::{Bar, Cell, Figure, Lines, Plot, Series, Style, Table};
-use crate::sql::{self, Answer, Engine};
+use crate::sql::{Answer, Engine};
 use crate::svg;
 use crate::time::Unit;
 
@@ -57,8 +57,6 @@ pub(crate) fn page(reader: &Reader, asked: &Asked<'_>) -> String {
         }
         None => main.push_str("</section>\n"),
     }
-    examples(reader, &path, &mut main);
-    schema(reader, &mut main);
     lay(
         reader,
         &Page {
@@ -101,13 +99,20 @@ fn form(reader: &Reader, asked: &Asked<'_>, path: &str, html: &mut String) {
             Engine::Sqlite => "",
             Engine::Duckdb => engine.word(),
         };
-        let selected = if engine == asked.engine { " selected" } else { "" };
+        let selected = if engine == asked.engine {
+            " selected"
+        } else {
+            ""
+        };
         let _ = write!(html, "<option value=\"{value}\"{selected}>{name}</option>");
     }
     html.push_str("</select></div>\n");
     for (name, value) in own(reader) {
         if let Some(value) = value {
-            let _ = write!(html, "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">");
+            let _ = write!(
+                html,
+                "<input type=\"hidden\" name=\"{name}\" value=\"{value}\">"
+            );
         }
     }
     let _ = writeln!(
@@ -117,13 +122,7 @@ fn form(reader: &Reader, asked: &Asked<'_>, path: &str, html: &mut String) {
     );
 }
 
-fn result(
-    reader: &Reader,
-    asked: &Asked<'_>,
-    answer: &Answer,
-    path: &str,
-    html: &mut String,
-) {
+fn result(reader: &Reader, asked: &Asked<'_>, answer: &Answer, path: &str, html: &mut String) {
     let title = reader.say("Answer", "Antwort");
     let rows = format::whole(reader.language, answer.rows.len() as i64);
     let _ = write!(
@@ -223,7 +222,7 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
         Cell::Real(number) if number.is_finite() => Some(*number),
         _ => None,
     };
-    if answer.rows.len() < 2 || !first.get(1).is_some_and(|cell| number(cell).is_some()) {
+    if answer.rows.len() < 2 || first.get(1).is_none_or(|cell| number(cell).is_none()) {
         return None;
     }
     let (from, to, by, plot) = match times(answer) {
@@ -231,7 +230,9 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
             let columns = answer.columns.iter().enumerate().skip(1).take(LINES);
             let numeric = columns.filter(|(column, _)| {
                 let cells = answer.rows.iter().filter_map(|row| row.get(*column));
-                let mut known = cells.filter(|cell| !matches!(cell, Cell::Nothing)).peekable();
+                let mut known = cells
+                    .filter(|cell| !matches!(cell, Cell::Nothing))
+                    .peekable();
                 known.peek().is_some() && known.all(|cell| number(cell).is_some())
             });
             let series = numeric.map(|(column, name)| Series {
@@ -305,42 +306,4 @@ fn times(answer: &Answer) -> Option<(Vec<i64>, Unit)> {
         at.push(span.begin);
     }
     Some((at, by))
-}
-
-fn examples(reader: &Reader, path: &str, html: &mut String) {
-    let _ = write!(
-        html,
-        "<section class=\"card\">\n<h2>{}</h2>\n<ul class=\"examples\">",
-        reader.say("Examples", "Beispiele")
-    );
-    for example in sql::EXAMPLES {
-        let query = [("q", Some(example.sql.to_owned()))];
-        let query = api::query::encode(query.into_iter().chain(own(reader)));
-        let _ = write!(
-            html,
-            "<li><a href=\"{}\">{}</a></li>",
-            escape(&format!("{path}?{query}")),
-            escape(example.title(reader.language)),
-        );
-    }
-    html.push_str("</ul>\n</section>\n");
-}
-
-fn schema(reader: &Reader, html: &mut String) {
-    let _ = write!(
-        html,
-        "<section class=\"card\">\n<h2>{}</h2>\n<dl class=\"schema\">\n",
-        reader.say("What there is to ask", "Was gefragt werden kann")
-    );
-    for table in sql::schema() {
-        let columns: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
-        let _ = writeln!(
-            html,
-            "<dt><code>{}</code></dt><dd>{} <code>{}</code></dd>",
-            escape(&table.name),
-            escape(&table.about),
-            escape(&columns.join(", ")),
-        );
-    }
-    html.push_str("</dl>\n</section>\n");
 }

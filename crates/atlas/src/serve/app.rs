@@ -231,4 +231,3 @@ fn robots() -> Reply {
     let text = "User-agent: *\nDisallow: /sql\nDisallow: /ledger\nDisallow: /*?\nAllow: /*?v=\n";
     Reply::new("text/plain; charset=utf-8", text, Kept::Hour, Frame::Page)
 }
-

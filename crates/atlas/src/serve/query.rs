@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use hyper::StatusCode;
-
 use super::question::values;
 use super::reply::{Frame, HTML, JSON, Kept, Reply};
 use super::visit::Refusal;
@@ -108,6 +106,8 @@ const LONGEST: usize = 32 << 10;
 
 #[cfg(test)]
 mod tests {
+    use hyper::StatusCode;
+
     use super::*;
 
     #[test]
@@ -115,9 +115,21 @@ mod tests {
         let query = Query::read("q=SELECT+1%3B&format=json&engine=duckdb&lang=de").expect("read");
         assert_eq!(query.text, "SELECT 1;");
         assert_eq!((query.format, query.engine), (Format::Json, Engine::Duckdb));
-        for wrong in ["format=xml", "q=1&engine=x", "format=json", "q=%ff", "sql=1"] {
-            assert!(matches!(Query::read(wrong), Err(Error::Asked(_))), "{wrong}");
+        for wrong in [
+            "format=xml",
+            "q=1&engine=x",
+            "format=json",
+            "q=%ff",
+            "sql=1",
+        ] {
+            assert!(
+                matches!(Query::read(wrong), Err(Error::Asked(_))),
+                "{wrong}"
+            );
         }
-        assert_eq!(Refusal::of(&Error::Asked("no".into())).status, StatusCode::BAD_REQUEST);
+        assert_eq!(
+            Refusal::of(&Error::Asked("no".into())).status,
+            StatusCode::BAD_REQUEST
+        );
     }
 }

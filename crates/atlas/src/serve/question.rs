@@ -147,7 +147,9 @@ pub(super) fn values<const N: usize>(
             )));
         };
         if value.len() > longest {
-            return Err(Error::Asked(format!("`{name}` is longer than {longest} octets")));
+            return Err(Error::Asked(format!(
+                "`{name}` is longer than {longest} octets"
+            )));
         }
         values[at] = value;
     }
