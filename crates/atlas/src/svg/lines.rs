@@ -427,7 +427,7 @@ fn thin(points: &[(f64, f64)], coarse: u32) -> Vec<(f64, f64)> {
 fn inside(canvas: &Canvas, entry: &Entry) -> String {
     match entry.hatch {
         Some(nth) => format!(" fill=\"url(#{ID}-h{nth})\""),
-        None => canvas.fill("", entry.slot.paint) + " fill-opacity=\".6\"",
+        None => canvas.fill("", entry.slot.paint) + " fill-opacity=\".5\"",
     }
 }
 

@@ -17,13 +17,17 @@
 mod axis;
 mod bars;
 mod calendar;
+mod cloud;
 mod colour;
 mod frame;
+mod heat;
 mod ink;
 mod legend;
 mod letters;
 mod lines;
+mod map;
 mod number;
+mod outline;
 
 use crate::asked::{Look, Theme};
 use crate::figure::{Figure, Plot};
@@ -65,7 +69,8 @@ pub fn draw(
     let drawn = match &figure.plot {
         Plot::Time(lines) => lines::draw(&mut canvas, lines),
         Plot::Bars(bars) => bars::draw(&mut canvas, bars),
-        Plot::Words(_) | Plot::Map { .. } => Drawn::default(),
+        Plot::Words(words) => cloud::draw(&mut canvas, words),
+        Plot::Map { points, heat } => map::draw(&mut canvas, points, *heat),
     };
     canvas.finish(chart, &drawn)
 }

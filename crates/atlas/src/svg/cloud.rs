@@ -1,0 +1,178 @@
+//! Words as large as what they stand for.
+
+use super::ink::{escape, length};
+use super::letters::{fit, width};
+use super::map::overlap;
+use super::number::{number, sane};
+use super::{Area, Canvas, Drawn, LETTERS, colour, frame};
+use crate::figure::Bar;
+use crate::text::Language;
+
+/// Words that are drawn.
+const WORDS: usize = 150;
+/// Spots that are tried for a word.
+const SPOTS: usize = 2500;
+/// The least size of letters.
+const LEAST: f64 = 9.0;
+
+/// A word with its place.
+struct Word<'a> {
+    bar: &'a Bar,
+    text: String,
+    value: f64,
+    size: f64,
+    area: Area,
+}
+
+/// Draws it.
+pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
+    let mut all: Vec<(&Bar, f64)> = (bars.iter())
+        .filter_map(|bar| Some((bar, sane(bar.value)?)))
+        .filter(|(_, value)| *value > 0.0)
+        .collect();
+    all.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let wanted = all.len();
+    all.truncate(WORDS);
+    // Whether there are notes is not known before, so they have room in any case.
+    let planned = Area {
+        left: 16.0,
+        right: canvas.width - 16.0,
+        top: 68.0,
+        bottom: (canvas.height - 36.0).max(100.0),
+    };
+    let words = place(&all, planned);
+    let left = bars.len() - words.len().min(wanted);
+    if left > 0 {
+        canvas.notes.push(match canvas.language {
+            Language::English => format!("Without room here: {left}."),
+            Language::German => format!("Ohne Platz hier: {left}."),
+        });
+    }
+    let area = frame::draw(canvas, &[]);
+    for word in &words {
+        draw_word(canvas, word);
+    }
+    let gist = if words.is_empty() {
+        canvas.nothing(area)
+    } else {
+        let first: Vec<String> = (words.iter().take(3))
+            .map(|word| format!("{}: {}", word.text, number(word.value, canvas.language)))
+            .collect();
+        format!("{}.", first.join(", "))
+    };
+    Drawn {
+        area,
+        most: all.first().map_or(0.0, |first| first.1),
+        gist,
+        ..Drawn::default()
+    }
+}
+
+/// Words in an area, none upon another: the largest in the middle, each next one on a spiral as near
+/// to it as has room. All are smaller where not all have room; those that would be too small to
+/// read are left out.
+fn place<'a>(all: &[(&'a Bar, f64)], area: Area) -> Vec<Word<'a>> {
+    let Some(most) = all.first().map(|first| first.1) else {
+        return Vec::new();
+    };
+    // What they cover is a part of the whole, for letters leave gaps between them.
+    let ems: f64 = (all.iter())
+        .map(|(bar, value)| width(name(bar), 1.0) * value / most)
+        .sum();
+    let mut size = (area.width() * area.height() * 0.62 / ems.max(0.1))
+        .sqrt()
+        .min(area.height() * 0.3);
+    let mut best = Vec::new();
+    for _ in 0..10 {
+        let words = attempt(all, area, size, most);
+        if words.len() > best.len() {
+            best = words;
+        }
+        if best.len() == all.len() {
+            break;
+        }
+        size *= 0.9;
+    }
+    best
+}
+
+fn attempt<'a>(all: &[(&'a Bar, f64)], area: Area, largest: f64, most: f64) -> Vec<Word<'a>> {
+    let mut words: Vec<Word> = Vec::new();
+    for (bar, value) in all {
+        let size = (largest * (value / most).sqrt()).max(LEAST);
+        let text = fit(name(bar), size, area.width() * 0.7);
+        let (wide, high) = (width(&text, size), size * 1.12);
+        // From where a spiral begins depends on the word alone.
+        let turn = (colour::hash(&bar.key) % 628) as f64 / 100.0;
+        let found = spots(area, turn).find_map(|(x, y)| {
+            let here = Area {
+                left: x - wide / 2.0,
+                right: x + wide / 2.0,
+                top: y - high / 2.0,
+                bottom: y + high / 2.0,
+            };
+            let within = here.left >= area.left
+                && here.right <= area.right
+                && here.top >= area.top
+                && here.bottom <= area.bottom;
+            let free = |word: &Word| !overlap(&here, &word.area);
+            (within && words.iter().all(free)).then_some(here)
+        });
+        let Some(here) = found else {
+            // Smaller ones may have room all the same, in the last attempt; now all get smaller.
+            break;
+        };
+        words.push(Word {
+            bar,
+            text,
+            value: *value,
+            size,
+            area: here,
+        });
+    }
+    words
+}
+
+/// Spots on a spiral from the middle outwards, as wide as the area is.
+fn spots(area: Area, turn: f64) -> impl Iterator<Item = (f64, f64)> {
+    let middle = (
+        (area.left + area.right) / 2.0,
+        (area.top + area.bottom) / 2.0,
+    );
+    let (wide, high) = (area.width() / 2.0, area.height() / 2.0);
+    (0..SPOTS).map(move |nth| {
+        // As many on the outer turns as on the inner ones for each of their pixels.
+        let far = (nth as f64 / SPOTS as f64).sqrt();
+        let angle = turn + far * 2.0 * std::f64::consts::PI * 28.0;
+        (
+            middle.0 + far * wide * angle.cos(),
+            middle.1 + far * high * angle.sin(),
+        )
+    })
+}
+
+fn name(bar: &Bar) -> &str {
+    match bar.name.trim() {
+        "" => &bar.key,
+        name => name,
+    }
+}
+
+fn draw_word(canvas: &mut Canvas, word: &Word) {
+    let full = escape(name(word.bar), LETTERS);
+    let fill = canvas.fill("", colour::slot(&word.bar.key).paint);
+    // The length makes it as wide as was reckoned, whatever letters the reader has.
+    canvas.ink.put(format_args!(
+        "<g class=\"item\" data-key=\"{}\" data-name=\"{full}\" data-value=\"{}\">\
+         <title>{full}: {}</title><text x=\"{}\" y=\"{}\" font-size=\"{}\" textLength=\"{}\" \
+         lengthAdjust=\"spacingAndGlyphs\"{fill}>{}</text></g>",
+        escape(&word.bar.key, LETTERS),
+        word.value,
+        number(word.value, canvas.language),
+        length(word.area.left),
+        length((word.area.top + word.area.bottom) / 2.0 + word.size * 0.36),
+        length(word.size),
+        length(word.area.right - word.area.left),
+        escape(&word.text, LETTERS)
+    ));
+}

@@ -1,0 +1,219 @@
+//! Density: how many there are around each spot of a map, as areas of one hue.
+
+use super::ink::{Path, length};
+use super::letters::width;
+use super::map::{Place, View, item};
+use super::number::number;
+use super::{Anchor, Canvas, Paint};
+
+/// Levels have one colour each.
+pub(super) const LEVELS: usize = 6;
+/// How far a place spreads: pixels.
+const SPREAD: f64 = 13.0;
+/// Places that have a dot.
+const DOTS: usize = 400;
+
+/// Density upon a grid. It is nothing at its edges, so that all contours are closed.
+struct Grid {
+    wide: usize,
+    high: usize,
+    /// Pixels from one to the next.
+    cell: f64,
+    values: Vec<f64>,
+}
+
+/// Draws it.
+pub(super) fn draw(canvas: &mut Canvas, view: &View, places: &[Place]) {
+    let grid = Grid::of(view, places);
+    let most = grid.values.iter().copied().fold(0.0, f64::max);
+    let levels = levels(most);
+    for (nth, level) in levels.iter().enumerate() {
+        let path = grid.contour(*level, view);
+        if path.is_empty() {
+            continue;
+        }
+        let fill = canvas.fill("level", Paint::Heat(nth));
+        canvas.ink.put(format_args!(
+            "<path d=\"{}\" fill-rule=\"evenodd\"{fill}/>",
+            path.text()
+        ));
+    }
+    let fill = canvas.fill("", Paint::Text);
+    canvas
+        .ink
+        .put(format_args!("<g fill-opacity=\".55\"{fill}>"));
+    for place in places.iter().take(DOTS) {
+        let (x, y) = view.at(place.at);
+        item(canvas, place, x, y, 1.2);
+    }
+    canvas.ink.0.push_str("</g>");
+    legend(canvas, view, &levels);
+}
+
+/// What the colours begin at: for one thousand square kilometres. The same for as many figures as
+/// can be, so that months can be compared; another power of ten where there would be nothing to
+/// see.
+fn levels(most: f64) -> [f64; LEVELS] {
+    let mut by = 1.0;
+    while most < 50.0 * by && by > 1e-9 {
+        by /= 10.0;
+    }
+    while most > 20_000.0 * by && by < 1e12 {
+        by *= 10.0;
+    }
+    [3.0, 10.0, 30.0, 100.0, 300.0, 1000.0].map(|level| level * by)
+}
+
+impl Grid {
+    fn of(view: &View, places: &[Place]) -> Self {
+        let area = view.area;
+        let cell = (area.width() * area.height() / 12_000.0).sqrt().max(4.0);
+        let wide = (area.width() / cell) as usize + 3;
+        let high = (area.height() / cell) as usize + 3;
+        let mut values = vec![0.0; wide * high];
+        let reach = (3.5 * SPREAD / cell).ceil() as i64;
+        // So that the sum over all square kilometres is what there is, for each thousand of them.
+        let peak = view.scale * view.scale / (2.0 * std::f64::consts::PI * SPREAD * SPREAD) * 1e3;
+        for place in places {
+            let (x, y) = view.at(place.at);
+            let (x, y) = ((x - area.left) / cell + 1.0, (y - area.top) / cell + 1.0);
+            for row in (y as i64 - reach).max(1)..=(y as i64 + reach).min(high as i64 - 2) {
+                for column in (x as i64 - reach).max(1)..=(x as i64 + reach).min(wide as i64 - 2) {
+                    let far = (row as f64 - y).powi(2) + (column as f64 - x).powi(2);
+                    let far = far * cell * cell / (2.0 * SPREAD * SPREAD);
+                    values[row as usize * wide + column as usize] +=
+                        place.value * peak * (-far).exp();
+                }
+            }
+        }
+        Self {
+            wide,
+            high,
+            cell,
+            values,
+        }
+    }
+
+    /// The lines around all that is at least `level` (marching squares).
+    fn contour(&self, level: f64, view: &View) -> Path {
+        // From an edge of a cell to the next. Edge 2n goes from node n to the right, 2n + 1 down.
+        let mut next = vec![usize::MAX; self.wide * self.high * 2];
+        for row in 0..self.high - 1 {
+            for column in 0..self.wide - 1 {
+                let node = row * self.wide + column;
+                let (top, left) = (node * 2, node * 2 + 1);
+                let (bottom, right) = (top + self.wide * 2, left + 2);
+                let inside = |node: usize| self.values[node] >= level;
+                let corners = (
+                    inside(node),
+                    inside(node + 1),
+                    inside(node + self.wide + 1),
+                    inside(node + self.wide),
+                );
+                // What is inside lies to the right of the way.
+                let ways: &[(usize, usize)] = match corners {
+                    (true, false, false, false) => &[(top, left)],
+                    (false, true, false, false) => &[(right, top)],
+                    (false, false, true, false) => &[(bottom, right)],
+                    (false, false, false, true) => &[(left, bottom)],
+                    (true, true, false, false) => &[(right, left)],
+                    (false, true, true, false) => &[(bottom, top)],
+                    (false, false, true, true) => &[(left, right)],
+                    (true, false, false, true) => &[(top, bottom)],
+                    (true, true, true, false) => &[(bottom, left)],
+                    (false, true, true, true) => &[(left, top)],
+                    (true, false, true, true) => &[(top, right)],
+                    (true, true, false, true) => &[(right, bottom)],
+                    (true, false, true, false) => &[(top, left), (bottom, right)],
+                    (false, true, false, true) => &[(right, top), (left, bottom)],
+                    _ => &[],
+                };
+                for (from, to) in ways {
+                    next[*from] = *to;
+                }
+            }
+        }
+        let mut path = Path::default();
+        for begin in 0..next.len() {
+            let mut edge = begin;
+            let mut first = true;
+            while next[edge] != usize::MAX {
+                let (x, y) = self.crossing(edge, level, view);
+                if first {
+                    path.begin(x, y)
+                } else {
+                    path.line(x, y)
+                }
+                first = false;
+                edge = std::mem::replace(&mut next[edge], usize::MAX);
+            }
+            if !first {
+                path.close();
+            }
+        }
+        path
+    }
+
+    /// Where the level is upon an edge.
+    fn crossing(&self, edge: usize, level: f64, view: &View) -> (f64, f64) {
+        let node = edge / 2;
+        let other = if edge % 2 == 0 {
+            node + 1
+        } else {
+            node + self.wide
+        };
+        let (here, there) = (self.values[node], self.values[other]);
+        let part = ((level - here) / (there - here)).clamp(0.0, 1.0);
+        let (x, y) = (
+            (node % self.wide) as f64 - 1.0,
+            (node / self.wide) as f64 - 1.0,
+        );
+        let (x, y) = if edge % 2 == 0 {
+            (x + part, y)
+        } else {
+            (x, y + part)
+        };
+        let area = view.area;
+        (
+            (area.left + x * self.cell).clamp(area.left, area.right),
+            (area.top + y * self.cell).clamp(area.top, area.bottom),
+        )
+    }
+}
+
+/// Which colour is what.
+fn legend(canvas: &mut Canvas, view: &View, levels: &[f64; LEVELS]) {
+    const WIDE: f64 = 38.0;
+    let says = canvas
+        .language
+        .of("nodes per 1,000 km²", "Knoten je 1.000 km²");
+    let (left, bottom) = (view.area.left, view.area.bottom - 4.0);
+    let wide = (WIDE * LEVELS as f64).max(width(says, 12.0)) + 16.0;
+    let ground = canvas.fill("", Paint::Ground);
+    canvas.ink.put(format_args!(
+        "<g class=\"legend\"><rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"54\" rx=\"4\" \
+         fill-opacity=\".85\"{ground}/>",
+        length(left),
+        length(bottom - 50.0),
+        length(wide)
+    ));
+    canvas.text(
+        (left + 8.0, bottom - 34.0),
+        12.0,
+        Anchor::Start,
+        Paint::Muted,
+        says,
+    );
+    for (nth, level) in levels.iter().enumerate() {
+        let x = left + 8.0 + nth as f64 * WIDE;
+        let fill = canvas.fill("", Paint::Heat(nth));
+        canvas.ink.put(format_args!(
+            "<rect x=\"{}\" y=\"{}\" width=\"{WIDE}\" height=\"10\"{fill}/>",
+            length(x),
+            length(bottom - 27.0)
+        ));
+        let text = number(*level, canvas.language);
+        canvas.text((x, bottom - 4.0), 11.0, Anchor::Start, Paint::Muted, &text);
+    }
+    canvas.ink.0.push_str("</g>");
+}

@@ -1,0 +1,412 @@
+//! Places on a map.
+
+use super::ink::{Path, escape, length};
+use super::letters::{fit, width};
+use super::number::{number, sane};
+use super::outline::{EAST, Flat, NORTH, SOUTH, WEST, outline, project};
+use super::{Anchor, Area, Canvas, Drawn, LETTERS, Paint, colour, frame, heat};
+use crate::figure::Point;
+use crate::text::Language;
+
+/// Places that are drawn: the largest.
+const PLACES: usize = 400;
+/// Views that stay as they are while time goes on, the nearest first: Germany; with its
+/// neighbours in the south. Degrees: south, north, west, east.
+const VIEWS: [(f64, f64, f64, f64); 2] = [(47.2, 55.1, 5.8, 15.1), (45.7, 55.1, 5.8, 17.2)];
+
+/// A place that can be drawn.
+pub(super) struct Place<'a> {
+    pub(super) point: &'a Point,
+    pub(super) value: f64,
+    pub(super) at: Flat,
+}
+
+/// From kilometres to pixels.
+pub(super) struct View {
+    middle: Flat,
+    /// Pixels a kilometre.
+    pub(super) scale: f64,
+    pub(super) area: Area,
+}
+
+impl View {
+    pub(super) fn at(&self, (x, y): Flat) -> (f64, f64) {
+        let (left, top) = (
+            (self.area.left + self.area.right) / 2.0,
+            (self.area.top + self.area.bottom) / 2.0,
+        );
+        (
+            left + (x - self.middle.0) * self.scale,
+            top + (y - self.middle.1) * self.scale,
+        )
+    }
+
+    fn shows(&self, at: Flat) -> bool {
+        let (x, y) = self.at(at);
+        let area = self.area;
+        (area.left..=area.right).contains(&x) && (area.top..=area.bottom).contains(&y)
+    }
+}
+
+/// Draws it.
+pub(super) fn draw(canvas: &mut Canvas, points: &[Point], heat: bool) -> Drawn {
+    let mut places: Vec<Place> = points.iter().filter_map(place).collect();
+    places.sort_by(|one, other| other.value.total_cmp(&one.value));
+    // What is said of it below needs room, so the first view is one without that.
+    let whole = Area {
+        left: 0.0,
+        right: canvas.width,
+        top: 0.0,
+        bottom: canvas.height,
+    };
+    let first = view(&places, whole);
+    let seen = |view: &View| places.iter().filter(|place| view.shows(place.at)).count();
+    let outside = points.len() - seen(&first);
+    if outside > 0 {
+        canvas.notes.push(match canvas.language {
+            Language::English => format!("Not on the map: {outside}."),
+            Language::German => format!("Nicht auf der Karte: {outside}."),
+        });
+    }
+    let area = frame::draw(canvas, &[]);
+    let view = view(&places, area);
+    places.retain(|place| view.shows(place.at));
+    ground(canvas, &view);
+    let most = places.first().map_or(0.0, |place| place.value);
+    let gist = if places.is_empty() {
+        canvas.nothing(area)
+    } else {
+        if heat {
+            heat::draw(canvas, &view, &places);
+        } else {
+            circles(canvas, &view, &places[..places.len().min(PLACES)]);
+        }
+        gist(canvas, &places)
+    };
+    Drawn {
+        area,
+        least: 0.0,
+        most,
+        gist,
+        ..Drawn::default()
+    }
+}
+
+fn place(point: &Point) -> Option<Place<'_>> {
+    let (latitude, longitude) = (point.latitude, point.longitude);
+    let inside = (SOUTH..=NORTH).contains(&latitude) && (WEST..=EAST).contains(&longitude);
+    let value = sane(point.value).filter(|value| *value >= 0.0)?;
+    inside.then(|| Place {
+        point,
+        value,
+        at: project(latitude, longitude),
+    })
+}
+
+/// The part of Europe that is shown: one of [`VIEWS`], where nearly all places are in it, so that
+/// the map stands still from month to month; else where the places are.
+fn view(places: &[Place], area: Area) -> View {
+    let inside = |(south, north, west, east): &(f64, f64, f64, f64)| {
+        let inside = |place: &&Place| {
+            (*south..=*north).contains(&place.point.latitude)
+                && (*west..=*east).contains(&place.point.longitude)
+        };
+        places.iter().filter(inside).count() * 100 >= places.len() * 92
+    };
+    let (from, to) = match VIEWS.iter().find(|view| inside(view)) {
+        Some((south, north, west, east)) => {
+            let corners = [
+                project(*south, *west),
+                project(*south, *east),
+                project(*north, *west),
+                project(*north, *east),
+                project(*south, 10.0),
+            ];
+            bounds(corners.into_iter(), 0)
+        }
+        // One in fifty may be anywhere.
+        None => bounds(places.iter().map(|place| place.at), places.len() / 50),
+    };
+    let middle = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
+    let (wide, high) = ((to.0 - from.0).max(200.0), (to.1 - from.1).max(200.0));
+    let scale = (area.width() / wide).min(area.height() / high) * 0.96;
+    View {
+        middle,
+        scale,
+        area,
+    }
+}
+
+/// The rectangle around places, without the outermost on each side.
+fn bounds(places: impl Iterator<Item = Flat>, without: usize) -> (Flat, Flat) {
+    let (mut x, mut y): (Vec<f64>, Vec<f64>) = places.unzip();
+    x.sort_by(f64::total_cmp);
+    y.sort_by(f64::total_cmp);
+    let ends = |all: &[f64]| match (
+        all.get(without),
+        all.get(all.len().wrapping_sub(1 + without)),
+    ) {
+        (Some(first), Some(last)) => (*first, *last),
+        _ => (0.0, 0.0),
+    };
+    let (x, y) = (ends(&x), ends(&y));
+    ((x.0, y.0), (x.1, y.1))
+}
+
+/// Land, and borders upon it.
+fn ground(canvas: &mut Canvas, view: &View) {
+    let mut land = Path::default();
+    for ring in &outline().land {
+        let ring: Vec<_> = ring.iter().map(|at| view.at(*at)).collect();
+        let ring = sparse(&clip(&ring, &view.area));
+        if ring.len() < 3 {
+            continue;
+        }
+        for (nth, (x, y)) in ring.iter().enumerate() {
+            if nth == 0 {
+                land.begin(*x, *y)
+            } else {
+                land.line(*x, *y)
+            }
+        }
+        land.close();
+    }
+    let mut borders = Path::default();
+    for line in &outline().borders {
+        let line: Vec<_> = line.iter().map(|at| view.at(*at)).collect();
+        let line = sparse(&line);
+        let mut on = false;
+        for pair in line.windows(2) {
+            let Some((from, to)) = cut(pair[0], pair[1], &view.area) else {
+                on = false;
+                continue;
+            };
+            if !on {
+                borders.begin(from.0, from.1);
+            }
+            borders.line(to.0, to.1);
+            on = to == pair[1];
+        }
+    }
+    let (fill, stroke) = (
+        canvas.fill("", Paint::Land),
+        canvas.stroke("", Paint::Border),
+    );
+    canvas.ink.put(format_args!(
+        "<g class=\"ground\" aria-hidden=\"true\"><path d=\"{}\"{fill}/>\
+         <path d=\"{}\" fill=\"none\"{stroke} stroke-linejoin=\"round\"/></g>",
+        land.text(),
+        borders.text()
+    ));
+}
+
+/// Leaves out points that are nearer than a pixel to the last.
+fn sparse(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    for (at, (x, y)) in points.iter().enumerate() {
+        let far = |last: &(f64, f64)| (x - last.0).hypot(y - last.1) >= 1.0;
+        if at + 1 == points.len() || kept.last().is_none_or(far) {
+            kept.push((*x, *y));
+        }
+    }
+    kept
+}
+
+/// The part of a polygon that is within a rectangle (Sutherland and Hodgman).
+fn clip(ring: &[(f64, f64)], area: &Area) -> Vec<(f64, f64)> {
+    // How far a point is inside of each edge.
+    let edges: [&dyn Fn((f64, f64)) -> f64; 4] = [
+        &|at| at.0 - area.left,
+        &|at| area.right - at.0,
+        &|at| at.1 - area.top,
+        &|at| area.bottom - at.1,
+    ];
+    let mut ring = ring.to_vec();
+    for edge in edges {
+        let mut cut = Vec::with_capacity(ring.len());
+        for (at, point) in ring.iter().enumerate() {
+            let next = ring[(at + 1) % ring.len()];
+            let (here, there) = (edge(*point), edge(next));
+            if here >= 0.0 {
+                cut.push(*point);
+            }
+            if (here >= 0.0) != (there >= 0.0) {
+                let part = here / (here - there);
+                cut.push((
+                    point.0 + (next.0 - point.0) * part,
+                    point.1 + (next.1 - point.1) * part,
+                ));
+            }
+        }
+        ring = cut;
+    }
+    ring
+}
+
+/// The part of a line that is within a rectangle (Liang and Barsky).
+fn cut(from: (f64, f64), to: (f64, f64), area: &Area) -> Option<((f64, f64), (f64, f64))> {
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let (mut first, mut last) = (0f64, 1f64);
+    for (by, room) in [
+        (-dx, from.0 - area.left),
+        (dx, area.right - from.0),
+        (-dy, from.1 - area.top),
+        (dy, area.bottom - from.1),
+    ] {
+        if by == 0.0 {
+            if room < 0.0 {
+                return None;
+            }
+        } else if by < 0.0 {
+            first = first.max(room / by);
+        } else {
+            last = last.min(room / by);
+        }
+    }
+    let at = |part: f64| (from.0 + dx * part, from.1 + dy * part);
+    let end = if last >= 1.0 { to } else { at(last) };
+    (first <= last).then(|| (at(first), end))
+}
+
+/// A circle for each place, as large as what is there.
+fn circles(canvas: &mut Canvas, view: &View, places: &[Place]) {
+    let most = places.first().map_or(1.0, |place| place.value).max(1.0);
+    let largest = (view.area.width().min(view.area.height()) * 0.075).clamp(8.0, 40.0);
+    let radius = |value: f64| (largest * (value / most).sqrt()).max(1.5);
+    let both = colour::paint(canvas.theme, "", Some(Paint::Part(0)), Some(Paint::Part(0)));
+    canvas
+        .ink
+        .put(format_args!("<g fill-opacity=\".4\"{both}>"));
+    for place in places {
+        let (x, y) = view.at(place.at);
+        item(canvas, place, x, y, radius(place.value));
+    }
+    canvas.ink.0.push_str("</g>");
+    names(canvas, view, places, &radius);
+    sizes(canvas, view, most, &radius);
+}
+
+/// One place.
+pub(super) fn item(canvas: &mut Canvas, place: &Place, x: f64, y: f64, radius: f64) {
+    let shown = escape(name(place.point), LETTERS);
+    canvas.ink.put(format_args!(
+        "<g class=\"item\" data-key=\"{}\" data-name=\"{shown}\" data-value=\"{}\">\
+         <title>{shown}: {}</title><circle cx=\"{}\" cy=\"{}\" r=\"{}\"/></g>",
+        escape(&place.point.key, LETTERS),
+        place.value,
+        number(place.value, canvas.language),
+        length(x),
+        length(y),
+        length(radius)
+    ));
+}
+
+fn name(point: &Point) -> &str {
+    match point.name.trim() {
+        "" => &point.key,
+        name => name,
+    }
+}
+
+/// The names of the largest, where there is room for them.
+fn names(canvas: &mut Canvas, view: &View, places: &[Place], radius: &dyn Fn(f64) -> f64) {
+    const SIZE: f64 = 12.0;
+    let most = if canvas.narrow() { 4 } else { 10 };
+    let mut taken: Vec<Area> = Vec::new();
+    for place in places.iter().take(most * 2) {
+        let text = fit(name(place.point), SIZE, 170.0);
+        let (half, (x, y)) = (width(&text, SIZE) / 2.0 + 2.0, view.at(place.at));
+        let below = y + radius(place.value) + 13.0;
+        let area = Area {
+            left: x - half,
+            right: x + half,
+            top: below - 11.0,
+            bottom: below + 4.0,
+        };
+        let within = area.left > view.area.left
+            && area.right < view.area.right
+            && area.bottom < view.area.bottom;
+        let free = |other: &Area| !overlap(&area, other);
+        if taken.len() < most && within && taken.iter().all(free) {
+            halo(canvas, (x, below), SIZE, &text);
+            taken.push(area);
+        }
+    }
+}
+
+/// A text that can be read upon anything.
+fn halo(canvas: &mut Canvas, at: (f64, f64), size: f64, text: &str) {
+    let stroke = canvas.stroke("", Paint::Ground);
+    canvas.ink.put(format_args!(
+        "<g{stroke} stroke-width=\"3\" stroke-linejoin=\"round\" stroke-opacity=\".8\" \
+         aria-hidden=\"true\">"
+    ));
+    canvas.text(at, size, Anchor::Middle, Paint::Text, text);
+    canvas.ink.0.push_str("</g>");
+    canvas.text(at, size, Anchor::Middle, Paint::Text, text);
+}
+
+/// Whether two rectangles have something in common.
+pub(super) fn overlap(one: &Area, other: &Area) -> bool {
+    one.left < other.right
+        && other.left < one.right
+        && one.top < other.bottom
+        && other.top < one.bottom
+}
+
+/// How large a circle is for what: three of them, one in the other.
+fn sizes(canvas: &mut Canvas, view: &View, most: f64, radius: &dyn Fn(f64) -> f64) {
+    let power = 10f64.powf(most.log10().floor());
+    let large = [5.0, 2.0, 1.0]
+        .into_iter()
+        .map(|by| by * power)
+        .find(|value| *value <= most);
+    let large = large.unwrap_or(most);
+    let x = view.area.left + radius(large) + 4.0;
+    let mut free = f64::NEG_INFINITY;
+    canvas.ink.0.push_str("<g class=\"legend\">");
+    for value in [large, large / 5.0, large / 50.0] {
+        let r = radius(value);
+        let middle = view.area.bottom - 6.0 - r;
+        let stroke = canvas.stroke("", Paint::Muted);
+        canvas.ink.put(format_args!(
+            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"none\"{stroke}/>",
+            length(x),
+            length(middle),
+            length(r)
+        ));
+        let line = (middle - r).max(free);
+        free = line + 14.0;
+        let right = x + radius(large) + 8.0;
+        canvas.ink.put(format_args!(
+            "<path d=\"M{} {}L{} {}\"{stroke} stroke-dasharray=\"1 2\"/>",
+            length(x),
+            length(middle - r),
+            length(right),
+            length(line)
+        ));
+        let text = number(value, canvas.language);
+        canvas.text(
+            (right + 4.0, line + 4.0),
+            12.0,
+            Anchor::Start,
+            Paint::Muted,
+            &text,
+        );
+    }
+    canvas.ink.0.push_str("</g>");
+}
+
+fn gist(canvas: &Canvas, places: &[Place]) -> String {
+    let first: Vec<String> = (places.iter().take(3))
+        .map(|place| {
+            let number = number(place.value, canvas.language);
+            format!("{}: {number}", name(place.point))
+        })
+        .collect();
+    let (count, first) = (places.len(), first.join(", "));
+    match canvas.language {
+        Language::English => format!("Places: {count}. The largest: {first}."),
+        Language::German => format!("Orte: {count}. Die größten: {first}."),
+    }
+}
