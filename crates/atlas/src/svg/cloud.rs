@@ -13,7 +13,7 @@ const WORDS: usize = 150;
 /// Spots that are tried for a word.
 const SPOTS: usize = 2500;
 /// The least size of letters.
-const LEAST: f64 = 9.0;
+const LEAST: f64 = 10.0;
 
 /// A word with its place.
 struct Word<'a> {
@@ -102,6 +102,8 @@ fn attempt<'a>(all: &[(&'a Bar, f64)], area: Area, largest: f64, most: f64) -> V
         let size = (largest * (value / most).sqrt()).max(LEAST);
         let text = fit(name(bar), size, area.width() * 0.7);
         let (wide, high) = (width(&text, size), size * 1.12);
+        // A blank of its own at each side.
+        let wide = wide + size * 0.3;
         // From where a spiral begins depends on the word alone.
         let turn = (colour::hash(&bar.key) % 628) as f64 / 100.0;
         let found = spots(area, turn).find_map(|(x, y)| {
@@ -169,10 +171,10 @@ fn draw_word(canvas: &mut Canvas, word: &Word) {
         escape(&word.bar.key, LETTERS),
         word.value,
         number(word.value, canvas.language),
-        length(word.area.left),
+        length(word.area.left + word.size * 0.15),
         length((word.area.top + word.area.bottom) / 2.0 + word.size * 0.36),
         length(word.size),
-        length(word.area.right - word.area.left),
+        length(word.area.width() - word.size * 0.3),
         escape(&word.text, LETTERS)
     ));
 }

@@ -8,8 +8,10 @@ use super::{Anchor, Canvas, Paint};
 
 /// Levels have one colour each.
 pub(super) const LEVELS: usize = 6;
-/// How far a place spreads: pixels.
-const SPREAD: f64 = 13.0;
+/// How high the legend is.
+pub(super) const LEGEND: f64 = 56.0;
+/// How far a place spreads: kilometres, so that a density is the same in pictures of any size.
+const SPREAD: f64 = 25.0;
 /// Places that have a dot.
 const DOTS: usize = 400;
 
@@ -22,8 +24,8 @@ struct Grid {
     values: Vec<f64>,
 }
 
-/// Draws it.
-pub(super) fn draw(canvas: &mut Canvas, view: &View, places: &[Place]) {
+/// Draws it. Its legend stands above `corner`: left, bottom.
+pub(super) fn draw(canvas: &mut Canvas, view: &View, places: &[Place], corner: (f64, f64)) {
     let grid = Grid::of(view, places);
     let most = grid.values.iter().copied().fold(0.0, f64::max);
     let levels = levels(most);
@@ -47,7 +49,7 @@ pub(super) fn draw(canvas: &mut Canvas, view: &View, places: &[Place]) {
         item(canvas, place, x, y, 1.2);
     }
     canvas.ink.0.push_str("</g>");
-    legend(canvas, view, &levels);
+    legend(canvas, corner, &levels);
 }
 
 /// What the colours begin at: for one thousand square kilometres. The same for as many figures as
@@ -71,16 +73,17 @@ impl Grid {
         let wide = (area.width() / cell) as usize + 3;
         let high = (area.height() / cell) as usize + 3;
         let mut values = vec![0.0; wide * high];
-        let reach = (3.5 * SPREAD / cell).ceil() as i64;
+        let spread = (SPREAD * view.scale).clamp(5.0, 30.0);
+        let reach = (3.5 * spread / cell).ceil() as i64;
         // So that the sum over all square kilometres is what there is, for each thousand of them.
-        let peak = view.scale * view.scale / (2.0 * std::f64::consts::PI * SPREAD * SPREAD) * 1e3;
+        let peak = view.scale * view.scale / (2.0 * std::f64::consts::PI * spread * spread) * 1e3;
         for place in places {
             let (x, y) = view.at(place.at);
             let (x, y) = ((x - area.left) / cell + 1.0, (y - area.top) / cell + 1.0);
             for row in (y as i64 - reach).max(1)..=(y as i64 + reach).min(high as i64 - 2) {
                 for column in (x as i64 - reach).max(1)..=(x as i64 + reach).min(wide as i64 - 2) {
                     let far = (row as f64 - y).powi(2) + (column as f64 - x).powi(2);
-                    let far = far * cell * cell / (2.0 * SPREAD * SPREAD);
+                    let far = far * cell * cell / (2.0 * spread * spread);
                     values[row as usize * wide + column as usize] +=
                         place.value * peak * (-far).exp();
                 }
@@ -157,7 +160,7 @@ impl Grid {
     /// Where the level is upon an edge.
     fn crossing(&self, edge: usize, level: f64, view: &View) -> (f64, f64) {
         let node = edge / 2;
-        let other = if edge % 2 == 0 {
+        let other = if edge.is_multiple_of(2) {
             node + 1
         } else {
             node + self.wide
@@ -168,7 +171,7 @@ impl Grid {
             (node % self.wide) as f64 - 1.0,
             (node / self.wide) as f64 - 1.0,
         );
-        let (x, y) = if edge % 2 == 0 {
+        let (x, y) = if edge.is_multiple_of(2) {
             (x + part, y)
         } else {
             (x, y + part)
@@ -182,12 +185,11 @@ impl Grid {
 }
 
 /// Which colour is what.
-fn legend(canvas: &mut Canvas, view: &View, levels: &[f64; LEVELS]) {
+fn legend(canvas: &mut Canvas, (left, bottom): (f64, f64), levels: &[f64; LEVELS]) {
     const WIDE: f64 = 38.0;
     let says = canvas
         .language
         .of("nodes per 1,000 km²", "Knoten je 1.000 km²");
-    let (left, bottom) = (view.area.left, view.area.bottom - 4.0);
     let wide = (WIDE * LEVELS as f64).max(width(says, 12.0)) + 16.0;
     let ground = canvas.fill("", Paint::Ground);
     canvas.ink.put(format_args!(

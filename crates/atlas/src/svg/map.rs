@@ -52,34 +52,22 @@ impl View {
 pub(super) fn draw(canvas: &mut Canvas, points: &[Point], heat: bool) -> Drawn {
     let mut places: Vec<Place> = points.iter().filter_map(place).collect();
     places.sort_by(|one, other| other.value.total_cmp(&one.value));
-    // What is said of it below needs room, so the first view is one without that.
-    let whole = Area {
-        left: 0.0,
-        right: canvas.width,
-        top: 0.0,
-        bottom: canvas.height,
-    };
-    let first = view(&places, whole);
-    let seen = |view: &View| places.iter().filter(|place| view.shows(place.at)).count();
-    let outside = points.len() - seen(&first);
-    if outside > 0 {
-        canvas.notes.push(match canvas.language {
-            Language::English => format!("Not on the map: {outside}."),
-            Language::German => format!("Nicht auf der Karte: {outside}."),
-        });
-    }
-    let area = frame::draw(canvas, &[]);
+    let (inner, area) = frame(canvas, &places, points.len(), heat);
     let view = view(&places, area);
     places.retain(|place| view.shows(place.at));
-    ground(canvas, &view);
+    let corner = if area.left > 0.0 && heat {
+        (area.left, area.bottom + heat::LEGEND)
+    } else {
+        (inner.left, inner.bottom)
+    };
     let most = places.first().map_or(0.0, |place| place.value);
     let gist = if places.is_empty() {
         canvas.nothing(area)
     } else {
         if heat {
-            heat::draw(canvas, &view, &places);
+            heat::draw(canvas, &view, &places, corner);
         } else {
-            circles(canvas, &view, &places[..places.len().min(PLACES)]);
+            circles(canvas, &view, &places[..places.len().min(PLACES)], corner);
         }
         gist(canvas, &places)
     };
@@ -89,6 +77,52 @@ pub(super) fn draw(canvas: &mut Canvas, points: &[Point], heat: bool) -> Drawn {
         most,
         gist,
         ..Drawn::default()
+    }
+}
+
+/// Draws land and what stands around it. A wide picture is all map, and the title stands upon it.
+/// Gives what is left by title and notes, and what the map has.
+fn frame(canvas: &mut Canvas, places: &[Place], count: usize, heat: bool) -> (Area, Area) {
+    let whole = Area {
+        left: 0.0,
+        right: canvas.width,
+        top: 0.0,
+        bottom: canvas.height,
+    };
+    let wide = canvas.width > canvas.height * 1.4;
+    let of = |inner: Area| match (wide, heat) {
+        (true, _) => whole,
+        (false, false) => inner,
+        (false, true) => Area {
+            bottom: (inner.bottom - heat::LEGEND).max(inner.top + 20.0),
+            ..inner
+        },
+    };
+    // How many are outside is known when the map is, and what is said of it needs room: so there
+    // is a first try, of which nothing stays.
+    let before = canvas.ink.0.len();
+    canvas.notes.push(outside(canvas.language, count));
+    let tried = of(frame::draw(canvas, &[]));
+    canvas.ink.0.truncate(before);
+    canvas.notes.pop();
+    let tried = view(places, tried);
+    let left = count - places.iter().filter(|place| tried.shows(place.at)).count();
+    if left > 0 {
+        canvas.notes.push(outside(canvas.language, left));
+    }
+    if wide {
+        ground(canvas, &view(places, whole));
+        return (frame::draw(canvas, &[]), whole);
+    }
+    let inner = frame::draw(canvas, &[]);
+    ground(canvas, &view(places, of(inner)));
+    (inner, of(inner))
+}
+
+fn outside(language: Language, count: usize) -> String {
+    match language {
+        Language::English => format!("Not on the map: {count}."),
+        Language::German => format!("Nicht auf der Karte: {count}."),
     }
 }
 
@@ -269,7 +303,7 @@ fn cut(from: (f64, f64), to: (f64, f64), area: &Area) -> Option<((f64, f64), (f6
 }
 
 /// A circle for each place, as large as what is there.
-fn circles(canvas: &mut Canvas, view: &View, places: &[Place]) {
+fn circles(canvas: &mut Canvas, view: &View, places: &[Place], corner: (f64, f64)) {
     let most = places.first().map_or(1.0, |place| place.value).max(1.0);
     let largest = (view.area.width().min(view.area.height()) * 0.075).clamp(8.0, 40.0);
     let radius = |value: f64| (largest * (value / most).sqrt()).max(1.5);
@@ -283,7 +317,7 @@ fn circles(canvas: &mut Canvas, view: &View, places: &[Place]) {
     }
     canvas.ink.0.push_str("</g>");
     names(canvas, view, places, &radius);
-    sizes(canvas, view, most, &radius);
+    sizes(canvas, corner, most, &radius);
 }
 
 /// One place.
@@ -355,19 +389,19 @@ pub(super) fn overlap(one: &Area, other: &Area) -> bool {
 }
 
 /// How large a circle is for what: three of them, one in the other.
-fn sizes(canvas: &mut Canvas, view: &View, most: f64, radius: &dyn Fn(f64) -> f64) {
+fn sizes(canvas: &mut Canvas, corner: (f64, f64), most: f64, radius: &dyn Fn(f64) -> f64) {
     let power = 10f64.powf(most.log10().floor());
     let large = [5.0, 2.0, 1.0]
         .into_iter()
         .map(|by| by * power)
         .find(|value| *value <= most);
     let large = large.unwrap_or(most);
-    let x = view.area.left + radius(large) + 4.0;
+    let x = corner.0 + radius(large) + 4.0;
     let mut free = f64::NEG_INFINITY;
     canvas.ink.0.push_str("<g class=\"legend\">");
     for value in [large, large / 5.0, large / 50.0] {
         let r = radius(value);
-        let middle = view.area.bottom - 6.0 - r;
+        let middle = corner.1 - 6.0 - r;
         let stroke = canvas.stroke("", Paint::Muted);
         canvas.ink.put(format_args!(
             "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"none\"{stroke}/>",
