@@ -162,8 +162,8 @@ SUMS = [
     FROM FILES(observations-*) GROUP BY month, status ORDER BY month, status""",
     """SELECT key, min(t), max(t), count(*), max(profile), max(fetched)
     FROM FILES(observations-*) GROUP BY key ORDER BY key""",
-    "SELECT key, first, last, profile, length(name) FROM FILES(communities) ORDER BY key",
-    """SELECT profile, length(routing), round(coalesce(latitude, 0), 6), coalesce(country, '-')
+    "SELECT key, first, last, profile, name FROM FILES(communities) ORDER BY key",
+    """SELECT profile, length(routing), CAST(floor(coalesce(latitude, 0) * 1000000) AS BIGINT), coalesce(country, '-')
     FROM FILES(profiles) ORDER BY profile""",
     """SELECT year(day) * 12 + month(day) - 1 AS month, count(*), sum(hours), sum(nodes),
         sum(coalesce(least, 0)), sum(coalesce(most, 0)), sum(live), sum(stale), sum(frozen),

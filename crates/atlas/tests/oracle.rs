@@ -1,0 +1,166 @@
+//! What the atlas says of the real data is what others compute of it: DuckDB the growth, from the
+//! raw files and by rules written anew; DuckDB and ClickHouse the sums, from exported files.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use atlas::snapshot::{Entry, Profile, Snapshot, Status};
+use atlas::{export, store};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+const HERE: &str = env!("CARGO_MANIFEST_DIR");
+
+/// What cargo builds, and scripts/setup adds.
+fn target() -> &'static Path {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    folder.parent().expect("the target directory")
+}
+
+/// An empty folder of this name.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("atlas-{name}"));
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("a folder");
+    path
+}
+
+fn ask(what: &str, folder: &Path) -> Value {
+    let python = target().join("tools/engines/bin/python");
+    let asked = Command::new(&python)
+        .arg(Path::new(HERE).join("tests/oracle.py"))
+        .arg(what)
+        .arg(folder)
+        .output();
+    let out = asked
+        .unwrap_or_else(|error| panic!("{}: {error}: scripts/setup installs it", python.display()));
+    assert!(
+        out.status.success(),
+        "{what}: {}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    serde_json::from_slice(&out.stdout).expect("JSON")
+}
+
+/// The rows of a query.
+fn rows(store: &Connection, sql: &str) -> Value {
+    let mut query = store.prepare(sql).expect("a query");
+    let columns = query.column_count();
+    let rows = query.query_map([], |row| {
+        let cell = |at| {
+            Ok(match row.get_ref(at)? {
+                rusqlite::types::ValueRef::Integer(whole) => json!(whole),
+                rusqlite::types::ValueRef::Real(real) => json!(real),
+                rusqlite::types::ValueRef::Text(text) => json!(String::from_utf8_lossy(text)),
+                _ => Value::Null,
+            })
+        };
+        (0..columns).map(cell).collect::<rusqlite::Result<Value>>()
+    });
+    rows.expect("rows")
+        .collect::<rusqlite::Result<_>>()
+        .expect("rows")
+}
+
+/// The queries of `SUMS` in oracle.py, over the store's own tables.
+const SUMS: [&str; 7] = [
+    "SELECT CAST(strftime('%Y', hour * 3600, 'unixepoch') AS INTEGER) * 12
+       + strftime('%m', hour * 3600, 'unixepoch') - 1 AS month,
+       CASE status WHEN 0 THEN 'live' WHEN 1 THEN 'stale' WHEN 2 THEN 'frozen' ELSE 'odd' END
+         AS status,
+       count(*), sum(ifnull(nodes, 0)), sum(iif(counted, nodes, 0)), count(nodes)
+     FROM observations GROUP BY 1, 2 ORDER BY 1, 2",
+    "SELECT key, min(hour) * 3600, max(hour) * 3600, count(*), max(o.profile), max(fetched)
+     FROM observations o JOIN communities ON id = community GROUP BY key ORDER BY key",
+    "SELECT key, first_hour * 3600, last_hour * 3600, profile, name
+     FROM communities c JOIN profiles p ON p.id = c.profile ORDER BY key",
+    "SELECT id, (SELECT count(*) FROM profile_routing WHERE profile = id),
+       CAST(ifnull(latitude, 0) * 1000000 AS INTEGER), ifnull(country, '-') FROM profiles ORDER BY id",
+    "SELECT CAST(strftime('%Y', day * 86400, 'unixepoch') AS INTEGER) * 12
+       + strftime('%m', day * 86400, 'unixepoch') - 1 AS month, count(*), sum(hours), sum(nodes),
+       sum(ifnull(least, 0)), sum(ifnull(most, 0)), sum(live), sum(stale), sum(frozen),
+       sum(listed), sum(odd), max(profile)
+     FROM days GROUP BY 1 ORDER BY 1",
+    "SELECT month, count(*), sum(hours), sum(nodes), sum(ifnull(least, 0)), sum(ifnull(most, 0)),
+       sum(live), sum(stale), sum(frozen), sum(listed), sum(odd), max(profile)
+     FROM months GROUP BY 1 ORDER BY 1",
+    "SELECT CAST(strftime('%Y', hour * 3600, 'unixepoch') AS INTEGER) * 12
+       + strftime('%m', hour * 3600, 'unixepoch') - 1 AS month, count(*), sum(live), sum(stale),
+       sum(frozen), sum(listed), sum(odd)
+     FROM hour_totals GROUP BY 1 ORDER BY 1",
+];
+
+/// Row by row: what differs is small.
+fn same(one: &Value, other: &Value, what: &str) {
+    let (Some(one), Some(other)) = (one.as_array(), other.as_array()) else {
+        panic!("{what}: no rows");
+    };
+    assert!(!one.is_empty(), "{what}: no row");
+    for (one, other) in one.iter().zip(other) {
+        assert_eq!(one, other, "{what}");
+    }
+    assert_eq!(one.len(), other.len(), "{what}");
+}
+
+/// Holds the exported files of a store against the store.
+fn compare(data: &Path, name: &str) {
+    let out = folder(&format!("{name}-parquet"));
+    let written = export::parquet(data, &out).expect("exported");
+    let store = store::open(data).expect("a store");
+    let expected: Vec<Value> = SUMS.iter().map(|sql| rows(&store, sql)).collect();
+    let observed = rows(&store, "SELECT count(*) FROM observations")[0][0].as_u64();
+    let files = written.iter();
+    let observations = files.filter(|file| file.file.starts_with("observations-"));
+    assert_eq!(Some(observations.map(|file| file.rows).sum()), observed);
+    for engine in ["duckdb", "clickhouse"] {
+        let sums = ask(engine, &out);
+        for (at, sql) in SUMS.iter().enumerate() {
+            same(&sums[at], &expected[at], &format!("{engine}: {sql}"));
+        }
+        assert_eq!(sums.as_array().map(Vec::len), Some(SUMS.len()));
+    }
+}
+
+#[test]
+fn exported_files_have_all_there_is() {
+    let data = folder("made");
+    let mut writer = store::Writer::open(&data).expect("a store");
+    let begin = 49 * 365 * 24;
+    for at in 0..700i64 {
+        let hour = begin + at * 37;
+        let entries = (0..12i64)
+            .filter(|key| (key + at) % 5 > 0)
+            .map(|key| Entry {
+                key: format!("key {key}"),
+                nodes: ((at + key) % 7 > 0).then_some((at * key) % 1000 - 3),
+                status: match (at * key) % 1000 {
+                    0..3 => Status::Odd,
+                    rest => [Status::Live, Status::Stale, Status::Frozen][rest as usize % 3],
+                },
+                fetched: hour * 3600 - at,
+                profile: Profile {
+                    name: format!("Käse \"{key}\", {}", at / 100),
+                    metacommunity: (key % 3 == 0).then(|| "Käse".into()),
+                    country: (key % 2 == 0).then(|| "DE".into()),
+                    latitude: (key % 4 > 0).then_some(50.0 + key as f64 / 7.0),
+                    longitude: (key % 4 > 0).then_some(-10.0),
+                    routing: ["Babel", "batman-adv", "OLSR"][..key as usize % 4 % 4]
+                        .iter()
+                        .map(|name| (*name).into())
+                        .collect(),
+                    ..Profile::default()
+                },
+            });
+        let snapshot = Snapshot {
+            file: format!("{at}.json"),
+            hour,
+            entries: entries.collect(),
+            remarks: Vec::new(),
+        };
+        let mut digest = [0; 32];
+        digest[..8].copy_from_slice(&at.to_le_bytes());
+        writer.add(&snapshot, &digest).expect("added");
+    }
+    writer.commit().expect("committed");
+    compare(&data, "made");
+}
