@@ -10,7 +10,7 @@ use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Batch, Connection, ErrorCode, OpenFlags, Statement};
 
-use super::answer::{Answer, Said, Written};
+use super::answer::{Answer, Said};
 use super::limits::{COLUMNS, Limits, QUERY, TEXT};
 use super::public::address;
 use crate::figure::Cell;
@@ -23,6 +23,16 @@ const WORDS: usize = 500;
 
 /// Tables of the engine's own that may be read.
 const OWN: [&str; 4] = ["sqlite_schema", "sqlite_master", "json_each", "json_tree"];
+
+/// Other tables of the engine's own.
+const OTHERS: [&str; 6] = [
+    "dbstat",
+    "fts3tokenize",
+    "sqlite_dbpage",
+    "sqlite_stmt",
+    "bytecode",
+    "tables_used",
+];
 
 /// What tells of the tables, also as functions (`pragma_table_info('snapshots')`).
 const TELLING: [&str; 8] = [
@@ -96,12 +106,19 @@ pub(super) fn open(path: &Path, limits: &Limits) -> rusqlite::Result<Connection>
 fn allowed(tables: &[String], asked: &AuthContext<'_>) -> Authorization {
     let may = match asked.action {
         AuthAction::Select | AuthAction::Recursive => true,
-        AuthAction::Read { table_name, .. } => {
+        AuthAction::Read {
+            table_name,
+            column_name,
+        } => {
             let name = table_name.to_ascii_lowercase();
             let telling = name.strip_prefix("pragma_");
+            // Of what has no column read, as by count(*), this is the name in the query: it may be
+            // of a part of the query.
+            let counted = column_name.is_empty() && telling.is_none();
             tables.contains(&name)
                 || OWN.contains(&name.as_str())
                 || telling.is_some_and(|name| TELLING.contains(&name))
+                || (counted && !OTHERS.contains(&name.as_str()))
         }
         AuthAction::Function { function_name } => {
             !DOING.contains(&function_name.to_ascii_lowercase().as_str())
@@ -201,7 +218,10 @@ fn cell(value: ValueRef<'_>) -> Cell {
     match value {
         ValueRef::Null => Cell::Nothing,
         ValueRef::Integer(number) => Cell::Whole(number),
-        ValueRef::Real(number) => Cell::Real(number),
+        ValueRef::Real(number) if number.is_finite() => Cell::Real(number),
+        // SQLite has no other ones; JSON has none at all.
+        ValueRef::Real(number) if number > 0.0 => Cell::Text("Infinity".into()),
+        ValueRef::Real(_) => Cell::Text("-Infinity".into()),
         ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
         ValueRef::Blob(octets) => Cell::Text(literal(octets)),
     }
@@ -213,7 +233,7 @@ fn literal(octets: &[u8]) -> String {
     text.push_str("X'");
     for octet in octets {
         for half in [octet >> 4, octet & 15] {
-            text.extend(char::from_digit(half.into(), 16));
+            text.extend(char::from_digit(half.into(), 16).map(|digit| digit.to_ascii_uppercase()));
         }
     }
     text.push('\'');
@@ -224,7 +244,7 @@ fn literal(octets: &[u8]) -> String {
 fn octets(cell: &Cell) -> usize {
     match cell {
         Cell::Nothing => 5,
-        cell => serde_json::to_vec(&Written(cell)).map_or(usize::MAX / 1024, |text| text.len() + 1),
+        cell => serde_json::to_vec(cell).map_or(usize::MAX / 1024, |text| text.len() + 1),
     }
 }
 

@@ -10,13 +10,17 @@ mod cache;
 mod confine;
 mod copy;
 mod engine;
+mod examples;
 mod limits;
 mod process;
 mod public;
 mod queries;
+mod schema;
 mod worker;
 
 pub use answer::Answer;
+pub use examples::{EXAMPLES, Example};
 pub use limits::{Engine, Limits};
 pub use queries::{Counts, Queries, Settings, query};
+pub use schema::{ColumnDoc, TableDoc, schema};
 pub use worker::{Worker, worker};

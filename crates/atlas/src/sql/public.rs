@@ -16,9 +16,9 @@ pub(super) const FILE: &str = "public.db";
 const UNFINISHED: &str = "public.db.new";
 /// Held by who makes a copy.
 const LOCK: &str = "public.db.lock";
-const VIEWS: &str = include_str!("public.sql");
+pub(super) const VIEWS: &str = include_str!("public.sql");
 /// What is nobody's business: which files were read.
-const PRIVATE: &str = "files";
+pub(super) const PRIVATE: &str = "files";
 /// Changes with [`VIEWS`]: a copy of another one is made anew.
 const FORMAT: i64 = 1;
 

@@ -15,7 +15,7 @@ use atlas::store::Writer;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_weir-atlas");
 /// 2019-10-01, 00:00.
-pub const BEGIN: i64 = 436_128;
+pub const BEGIN: i64 = 436_080;
 /// A table that takes for ever.
 pub const SLOW: &str = "(WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x) \
                         SELECT max(n) FROM x)";

@@ -1,11 +1,9 @@
 //! What strangers may try by SQL: each is refused or bounded, and the next query works.
 
-mod asked_sql;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use asked_sql::*;
+use crate::common::*;
 use atlas::Error;
 use atlas::sql::{Engine, Queries};
 
@@ -67,6 +65,9 @@ const ATTACKS: &[(&str, End)] = &[
     ("SELECT * FROM fts3tokenize('simple', 'a b')", Refused),
     ("SELECT * FROM fsdir('/')", Refused),
     ("SELECT * FROM dbstat", Refused),
+    ("SELECT count(*) FROM dbstat", Refused),
+    ("SELECT count(*) FROM pragma_integrity_check", Refused),
+    ("SELECT count(*) FROM files", Refused),
     ("SELECT * FROM sqlite_dbpage", Refused),
     ("SELECT * FROM files", Refused),
     ("SELECT * FROM store.files", Refused),
@@ -203,6 +204,7 @@ const ATTACKS: &[(&str, End)] = &[
     ("SELECT 9e999, -9e999, NULL, X'00ff', 9223372036854775807", Harmless),
     ("SELECT '<script>alert(1)</script>'", Harmless),
     ("VALUES (1), (2)", Harmless),
+    ("WITH x AS (SELECT 1 UNION ALL SELECT 2) SELECT count(*) FROM x", Harmless),
     ("SELECT 1;", Harmless),
     ("SELECT 1; -- and that was all", Harmless),
 ];

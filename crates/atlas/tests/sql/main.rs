@@ -1,0 +1,5 @@
+//! Free queries: what they are answered with, and what strangers may try.
+
+mod answers;
+mod attacks;
+mod common;
