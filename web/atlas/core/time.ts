@@ -39,9 +39,16 @@ export function grain(hours: number): Unit {
   return hours > 24 * 14 ? "day" : "hour";
 }
 
-/** The whole hours, days or months that a range touches, one at least. */
+/**
+ * The whole days or months that a range touches, or the hours nearest to it, one at least: else an
+ * hour that begins between two would become two.
+ */
 export function snapped({ from, to }: Range): Range & { unit: Unit } {
   const unit = grain(to - from);
+  if (unit === "hour") {
+    const first = Math.round(from);
+    return { from: first, to: Math.max(Math.round(to), first + 1), unit };
+  }
   const first = begin(from, unit);
   // What lies on the edge is not touched.
   const last = begin(Math.max(to - 1e-6, from), unit, 1);
