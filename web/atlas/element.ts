@@ -16,6 +16,7 @@ import { Times } from "./parts/times";
 import { Zoom } from "./parts/zoom";
 import { languageOf, type Say, says } from "./text";
 
+const dark = matchMedia("(prefers-color-scheme: dark)");
 const sheet = new CSSStyleSheet();
 sheet.replaceSync(css);
 
@@ -36,18 +37,19 @@ export class WeirChart extends HTMLElement {
   /** Counts what was asked for: only the latest answer is shown. */
   #asked = 0;
   #observer: ResizeObserver | undefined;
-  readonly #rules = new CSSStyleSheet();
 
   connectedCallback() {
     if (this.#parts === undefined) this.#build();
     this.#observer = new ResizeObserver(() => this.#fit());
     this.#observer.observe(this);
     document.addEventListener("pointerdown", this.#elsewhere);
+    dark.addEventListener("change", this.#repaint);
   }
 
   disconnectedCallback() {
     this.#observer?.disconnect();
     document.removeEventListener("pointerdown", this.#elsewhere);
+    dark.removeEventListener("change", this.#repaint);
     this.#parts?.times.stop();
   }
 
@@ -59,6 +61,7 @@ export class WeirChart extends HTMLElement {
     void this.#load();
   }
 
+  readonly #repaint = () => void this.#load();
   readonly #elsewhere = (event: Event) => this.#parts?.menu.leave(event);
 
   #build() {
@@ -69,7 +72,7 @@ export class WeirChart extends HTMLElement {
     const language = languageOf(this.lang || this.closest("[lang]")?.getAttribute("lang"));
     const say = says(language);
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
-    root.adoptedStyleSheets = [sheet, this.#rules];
+    root.adoptedStyleSheets = [sheet];
     this.#parts = new Parts(say, language, {
       shown: () => this.#shown(language),
       json: () => this.#json(say, language),
@@ -82,9 +85,21 @@ export class WeirChart extends HTMLElement {
     this.#parts.stage.addEventListener("click", (event) => this.#click(event));
     this.#address = Address.read(this.getAttribute("src") ?? "", document.baseURI);
     const base = this.#address?.root ?? document.baseURI;
-    const cleaned = own === undefined ? undefined : clean(own, `${base}/`);
+    // The page's style sheet, which makes it dark, does not reach into the shadow.
+    const fits = own?.dataset.theme === this.#theme || this.#theme === "light";
+    const cleaned = own !== undefined && fits ? clean(own, `${base}/`) : undefined;
     if (cleaned !== undefined) this.#show(new Picture(cleaned));
-    else void this.#load();
+    else {
+      this.#slot(own !== undefined);
+      void this.#load();
+    }
+  }
+
+  /** Light or dark: as it is told, or as the reader's system says. */
+  get #theme(): "light" | "dark" {
+    const told = this.#address?.query.get("theme") ?? this.getAttribute("theme");
+    if (told === "light" || told === "dark") return told;
+    return dark.matches ? "dark" : "light";
   }
 
   get #language() {
@@ -96,9 +111,8 @@ export class WeirChart extends HTMLElement {
     const height = width < 560 ? 420 : Math.min(Math.round(width / 2), 520);
     const more: Record<string, string> = { width: String(width), height: String(height) };
     if (!address.query.has("lang")) more.lang = this.#language;
-    const theme = this.getAttribute("theme");
-    if (theme !== null && !address.query.has("theme")) more.theme = theme;
-    return address.file("svg", more);
+    // A picture that decides by itself has a style sheet, which a strict policy forbids.
+    return address.with({ theme: this.#theme }).file("svg", more);
   }
 
   get #width(): number {
@@ -131,7 +145,6 @@ export class WeirChart extends HTMLElement {
     const parts = this.#parts;
     if (parts === undefined) return;
     const focused = this.shadowRoot?.activeElement?.closest<SVGElement>(".legend [data-key]");
-    this.#rules.replaceSync(picture.rules);
     const old = this.#picture;
     this.#picture = picture;
     parts.show(picture, old, this.#before.length > 0);
@@ -222,11 +235,8 @@ export class WeirChart extends HTMLElement {
   #shown(language: string): Shown | undefined {
     const [address, picture] = [this.#address, this.#picture];
     if (address === undefined || picture === undefined) return undefined;
-    const asked = address.query.get("theme") ?? this.getAttribute("theme");
-    const dark = matchMedia("(prefers-color-scheme: dark)").matches;
-    const theme = asked === "light" || asked === "dark" ? asked : dark ? "dark" : "light";
     const { width, height, name: title } = picture;
-    return { address, title, width, height, theme, language };
+    return { address, title, width, height, theme: this.#theme, language };
   }
 
   #fit() {

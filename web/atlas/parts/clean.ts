@@ -6,29 +6,36 @@ import {
   linkAllowed,
   MOST_LEVELS,
   MOST_NODES,
-  rulesAllowed,
 } from "../core/allowed";
 
 const SVG = "http://www.w3.org/2000/svg";
 const XLINK = "http://www.w3.org/1999/xlink";
 
-export interface Cleaned {
-  readonly svg: SVGSVGElement;
-  /** What the picture's own style sheet says, where it asks for nothing from elsewhere. */
-  readonly rules: string;
+/** Where a page wants to know who parses texts, it is told. What comes out does nothing. */
+interface Policy {
+  createHTML(text: string): string;
+}
+
+let policy: Policy | undefined;
+
+function trusted(text: string): string {
+  const { trustedTypes } = globalThis as {
+    trustedTypes?: { createPolicy(name: string, policy: Policy): Policy };
+  };
+  policy ??= trustedTypes?.createPolicy("weir-chart", { createHTML: (text) => text });
+  return policy?.createHTML(text) ?? text;
 }
 
 /** The picture in a text; nothing where there is none. */
-export function parse(text: string, base: string): Cleaned | undefined {
-  const root = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+export function parse(text: string, base: string): SVGSVGElement | undefined {
+  const root = new DOMParser().parseFromString(trusted(text), "image/svg+xml").documentElement;
   return clean(root, base);
 }
 
 /** A copy of a picture, with links as they are seen from `base`. */
-export function clean(source: Element, base: string): Cleaned | undefined {
+export function clean(source: Element, base: string): SVGSVGElement | undefined {
   if (source.namespaceURI !== SVG || source.localName !== "svg") return undefined;
   let left = MOST_NODES;
-  const rules: string[] = [];
 
   const copy = (from: Element, level: number): SVGElement => {
     const to = document.createElementNS(SVG, from.localName);
@@ -43,15 +50,12 @@ export function clean(source: Element, base: string): Cleaned | undefined {
       if (left < 0) break;
       if (child instanceof Text) to.append(child.data);
       if (!(child instanceof Element) || child.namespaceURI !== SVG) continue;
-      if (child.localName === "style") rules.push(child.textContent ?? "");
-      else if (elementAllowed(child.localName) && level < MOST_LEVELS)
-        to.append(copy(child, level + 1));
+      if (elementAllowed(child.localName) && level < MOST_LEVELS) to.append(copy(child, level + 1));
     }
     return to;
   };
 
-  const svg = copy(source, 0) as SVGSVGElement;
-  return { svg, rules: rules.filter(rulesAllowed).join("\n") };
+  return copy(source, 0) as SVGSVGElement;
 }
 
 function resolved(link: string, base: string): string {

@@ -1,7 +1,6 @@
 // A picture that the server drew, and what its attributes say of it.
 
 import { begin, type Range, type Unit } from "../core/time";
-import type { Cleaned } from "./clean";
 
 export interface Item {
   readonly element: SVGGraphicsElement;
@@ -11,8 +10,6 @@ export interface Item {
 const UNITS: readonly string[] = ["hour", "day", "month"];
 
 export class Picture {
-  readonly svg: SVGSVGElement;
-  readonly rules: string;
   readonly name: string;
   /** Over time, so that one can zoom in it; else it shows one time. */
   readonly overTime: boolean;
@@ -27,9 +24,7 @@ export class Picture {
   /** Where points are, across. */
   readonly #points: readonly number[];
 
-  constructor({ svg, rules }: Cleaned) {
-    this.svg = svg;
-    this.rules = rules;
+  constructor(readonly svg: SVGSVGElement) {
     const number = (name: string) => {
       const text = svg.dataset[name];
       const value = text === undefined ? Number.NaN : Number(text);

@@ -28,7 +28,7 @@ export async function launch(more = []) {
 }
 
 /** How long a step may take, ms: long, as the machine may be busy with other tests. */
-export const PATIENCE = 90_000;
+export const PATIENCE = Number(process.env.WEIR_WEB_PATIENCE ?? 90_000);
 
 export const WIDE = { width: 1440, height: 900 };
 export const NARROW = { width: 360, height: 740 };
