@@ -21,22 +21,23 @@ const HOSTILE = `<script>window.ran = "script"</script>
   <animate attributeName="href" to="javascript:window.ran='animate'"/>`;
 
 function growth(query, more = "") {
-  const from = query.has("from") ? Date.parse(`${query.get("from")}-01`) / HOUR : FROM;
-  const to = query.has("to") ? Date.parse(`${query.get("to")}-28`) / HOUR : TO;
+  const from = query.has("from") ? Date.parse(query.get("from")) / HOUR : FROM;
+  const to = query.has("to") ? Date.parse(query.get("to")) / HOUR + 24 : TO;
+  const by = Number(query.get("width") ?? 960) / 960;
   const only = (query.get("only") ?? "live,stale").split(",");
   const entry = (key, at) => {
     const rest = only.includes(key) ? only.filter((one) => one !== key) : [...only, key];
     const address = rest.length === 2 ? "/chart/growth" : `/chart/growth?only=${rest}`;
     return `<g class="entry" data-key="${key}"><a href="${address}"><text x="${20 + at * 90}" y="60">${key}</text></a></g>`;
   };
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="weir-chart" role="group" viewBox="0 0 960 480"
+  return `<svg xmlns="http://www.w3.org/2000/svg" class="weir-chart" role="group" viewBox="0 0 ${960 * by} ${480 * by}"
     data-chart="growth" data-plot="time" data-by="month" data-from="${from}" data-to="${to}"
-    data-left="60" data-right="940" data-top="80" data-bottom="440">
+    data-left="${60 * by}" data-right="${940 * by}" data-top="${80 * by}" data-bottom="${440 * by}">
     <title>Growth</title><desc>It grew.</desc>
-    <rect class="ground" width="960" height="480" fill="${query.get("theme") === "dark" ? "#141d23" : "#ffffff"}"/>
+    <g transform="scale(${by})"><rect class="ground" width="960" height="480" fill="${query.get("theme") === "dark" ? "#141d23" : "#ffffff"}"/>
     <text x="20" y="30" fill="#15212a">Growth</text>
     ${only.map((key, at) => `<g class="series" data-key="${key}" data-name="${key}"><path d="M60 ${400 - at * 90}L940 ${200 - at * 90}" stroke="#0b8fa6" fill="none"/></g>`).join("")}
-    <g class="legend">${["live", "stale"].map(entry).join("")}</g>${more}</svg>`;
+    <g class="legend">${["live", "stale"].map(entry).join("")}</g>${more}</g></svg>`;
 }
 
 function top(query) {
