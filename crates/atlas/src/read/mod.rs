@@ -1,1 +1,163 @@
-//! Files to snapshots.
+//! Files to snapshots: [`walk`] finds them, also in archives and at addresses; a
+//! [`Mapping`] says what they look like; [`import`] hands what comes of it to the store.
+//!
+//! What is not as it should be is read as well as can be, and remarked for the ledger. A file that
+//! breaks off, or is no JSON at all, is left out as a whole: half a snapshot would look like
+//! communities that have gone.
+
+use std::collections::HashMap;
+
+use crate::snapshot::{Entry, Snapshot, Status};
+
+mod archive;
+mod entry;
+mod import;
+mod json;
+mod mapping;
+mod moment;
+mod pattern;
+mod remarks;
+mod source;
+mod table;
+mod tree;
+mod value;
+
+pub use archive::{Found, Limits, Visit};
+pub use import::{Progress, Sink, import};
+pub use mapping::{BUILT_IN, Mapping};
+pub use source::walk;
+
+use entry::Draft;
+use mapping::{Format, Parents};
+use remarks::Remarks;
+
+/// Entries that a file may have.
+const ENTRIES: usize = 50_000;
+const TOO_MANY: &str = "the file has more than 50,000 entries: that is no directory of communities";
+
+/// Seconds of a day.
+const DAY: i64 = 86_400;
+
+/// A number of nodes that nobody believes.
+pub(crate) fn odd(nodes: i64) -> bool {
+    !(0..=100_000).contains(&nodes)
+}
+
+/// Reads a file of the directory. It never fails: what cannot be read has no entries, and a remark
+/// that says why.
+pub fn snapshot(name: &str, octets: &[u8], mapping: &Mapping) -> Snapshot {
+    let mut remarks = Remarks::default();
+    let named = mapping.time_of(name).flatten();
+    let drafts = match mapping.format {
+        Format::Json => json::read(octets, mapping, &mut remarks),
+        Format::Csv(delimiter) => table::read(octets, delimiter, mapping, &mut remarks),
+    };
+    let drafts = drafts.unwrap_or_else(|why| {
+        remarks.file(why, "the whole file is left out");
+        Vec::new()
+    });
+    let time = time(&drafts, named);
+    let entries = match time {
+        Some(time) => entries(drafts, time, mapping, &mut remarks),
+        None => {
+            if !drafts.is_empty() {
+                let what = "neither its name nor its entries say of when it is";
+                remarks.file(what, "the whole file is left out");
+            }
+            Vec::new()
+        }
+    };
+    let mut remarks = remarks.done();
+    if entries.is_empty() && remarks.is_empty() {
+        remarks.push(crate::snapshot::Remark {
+            key: None,
+            what: "it has no entries".to_owned(),
+            read_as: "the whole file is left out".to_owned(),
+        });
+    }
+    Snapshot {
+        file: name.to_owned(),
+        hour: time.or(named).map_or(0, |time| time.div_euclid(3600)),
+        entries,
+        remarks,
+    }
+}
+
+/// Of when a snapshot is, in seconds since 1970: a directory's file is older than its name says,
+/// so the latest time in it counts; but where that is a day off, nothing was fetched, or it is
+/// wrong.
+fn time(drafts: &[Draft], named: Option<i64>) -> Option<i64> {
+    let latest = drafts.iter().filter_map(|draft| draft.fetched).max();
+    match (latest, named) {
+        (Some(latest), Some(named)) if (latest - named).abs() > DAY => Some(named),
+        (latest, named) => latest.or(named),
+    }
+}
+
+fn entries(drafts: Vec<Draft>, time: i64, mapping: &Mapping, remarks: &mut Remarks) -> Vec<Entry> {
+    // Which of several of a key counts, and what others call an entry's name.
+    let mut last = HashMap::with_capacity(drafts.len());
+    for (at, draft) in drafts.iter().enumerate() {
+        if last.insert(draft.key.as_str(), at).is_some() {
+            remarks.of(&draft.key, "the key comes twice", "the last one");
+        }
+    }
+    let names: HashMap<String, String> = match mapping.parents {
+        Parents::Name => HashMap::new(),
+        Parents::Key => drafts
+            .iter()
+            .map(|draft| (draft.key.clone(), draft.profile.name.clone()))
+            .collect(),
+    };
+    let stays: Vec<bool> = drafts
+        .iter()
+        .enumerate()
+        .map(|(at, draft)| {
+            let known = |key: &str| last.contains_key(key);
+            let place = || {
+                mapping
+                    .leave_out
+                    .iter()
+                    .any(|out| out.fits(&draft.key, known))
+            };
+            last.get(draft.key.as_str()) == Some(&at) && !(draft.nodes.is_none() && place())
+        })
+        .collect();
+    let kept = drafts.into_iter().zip(stays).filter(|(_, stays)| *stays);
+    kept.map(|(mut draft, _)| {
+        if let (Parents::Key, Some(parent)) = (mapping.parents, &mut draft.profile.metacommunity) {
+            let key = format!("{}{parent}", mapping.key_prefix);
+            match names.get(&key) {
+                Some(name) => parent.clone_from(name),
+                None => draft.profile.metacommunity = None,
+            }
+        }
+        entry(draft, time, remarks)
+    })
+    .collect()
+}
+
+fn entry(draft: Draft, time: i64, remarks: &mut Remarks) -> Entry {
+    let mut fetched = draft.fetched.unwrap_or(time);
+    if fetched > time + DAY {
+        let days = (fetched - time) / DAY;
+        let what = format!("it was fetched {days} days after the snapshot");
+        remarks.of(&draft.key, what, "the time of the snapshot");
+        fetched = time;
+    }
+    let changed = draft.changed.filter(|changed| *changed <= time);
+    let age = time - changed.map_or(fetched, |changed| changed.min(fetched));
+    let status = match draft.nodes {
+        Some(nodes) if odd(nodes) => Status::Odd,
+        _ if age > 90 * DAY => Status::Frozen,
+        _ if age > 2 * DAY || draft.failed => Status::Stale,
+        _ => Status::Live,
+    };
+    Entry {
+        key: draft.key,
+        nodes: draft.nodes,
+        status,
+        fetched,
+        profile: draft.profile,
+    }
+}

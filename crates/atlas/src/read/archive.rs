@@ -1,0 +1,320 @@
+//! What is in a file: packed or not, an archive or not, told by its octets and not by its name.
+
+use std::cell::Cell;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::ops::ControlFlow;
+use std::path::{Component, Path};
+use std::rc::Rc;
+
+use flate2::bufread::MultiGzDecoder;
+use liblzma::bufread::XzDecoder;
+use liblzma::stream::{CONCATENATED, Stream};
+use tar::{Archive, EntryType, PaxExtensions};
+
+use crate::error::Error;
+
+/// What is read at most.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Octets of one file, unpacked. It is in memory as a whole.
+    pub file: u64,
+    /// Octets of an archive, unpacked.
+    pub archive: u64,
+    /// From `loose` octets on, an archive may unpack to so many times its own size.
+    pub ratio: u64,
+    /// See `ratio`.
+    pub loose: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            file: 64 << 20,
+            // Ten years of hours, 300 communities: 40 GB.
+            archive: 256 << 30,
+            // Hours that are nearly the same: xz made 390 times of the real weeks.
+            ratio: 4000,
+            loose: 1 << 30,
+        }
+    }
+}
+
+/// Something that was found.
+#[derive(Debug)]
+pub enum Found<'a> {
+    /// A file, whole.
+    File {
+        /// Where it is, from the path that was given on: `a.tar.xz/history/b.json`.
+        name: &'a str,
+        /// What is in it.
+        octets: &'a [u8],
+    },
+    /// What could not be read, and was passed over.
+    Wrong {
+        /// As above.
+        name: &'a str,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+/// Takes what was found; it may end the search.
+pub type Visit<'v> = dyn FnMut(Found<'_>) -> Result<ControlFlow<()>, Error> + 'v;
+
+/// Archives within archives: one.
+const DEPTH: usize = 2;
+/// Octets of a long name in an archive, and of what else is told of a file there.
+const NAME: u64 = 64 << 10;
+/// Memory that xz may use: what `xz -9` needs, and some.
+const XZ: u64 = 80 << 20;
+/// Endings of files that are looked at, in folders and archives.
+const ENDINGS: [&str; 8] = [
+    ".json", ".csv", ".tsv", ".gz", ".xz", ".tar", ".tgz", ".txz",
+];
+/// Where the mark of a tar stands, and what it is.
+const TAR: (usize, &[u8]) = (257, b"ustar");
+
+/// Goes through what `from` has. Files are unpacked into `room`, one at a time.
+pub(crate) fn open(
+    name: &str,
+    from: &mut dyn Read,
+    limits: &Limits,
+    visit: &mut Visit,
+) -> Result<ControlFlow<()>, Error> {
+    let packed = Rc::new(Cell::new(0));
+    let mut from = Counted {
+        inner: from,
+        count: Rc::clone(&packed),
+    };
+    Opened {
+        limits,
+        packed,
+        unpacked: Rc::new(Cell::new(0)),
+        visit,
+    }
+    .open(name, &mut from, 0)
+}
+
+struct Opened<'o, 'v> {
+    limits: &'o Limits,
+    /// Octets that were read, and those that came of them.
+    packed: Rc<Cell<u64>>,
+    unpacked: Rc<Cell<u64>>,
+    visit: &'o mut Visit<'v>,
+}
+
+impl Opened<'_, '_> {
+    /// `depth`: archives around it.
+    fn open(
+        &mut self,
+        name: &str,
+        from: &mut dyn Read,
+        depth: usize,
+    ) -> Result<ControlFlow<()>, Error> {
+        let mut from = BufReader::with_capacity(64 << 10, from);
+        let begin = match from.fill_buf() {
+            Ok(begin) => begin,
+            Err(error) => return self.wrong(name, error.to_string()),
+        };
+        if begin.starts_with(&[0x1f, 0x8b]) {
+            self.unpacked_as(name, &mut MultiGzDecoder::new(from), depth)
+        } else if begin.starts_with(b"\xfd7zXZ\0") {
+            match Stream::new_stream_decoder(XZ, CONCATENATED) {
+                Ok(stream) => {
+                    self.unpacked_as(name, &mut XzDecoder::new_stream(from, stream), depth)
+                }
+                Err(error) => self.wrong(name, error.to_string()),
+            }
+        } else {
+            self.unpacked_as(name, &mut from, depth)
+        }
+    }
+
+    /// What has been unpacked: an archive, or a file.
+    fn unpacked_as(
+        &mut self,
+        name: &str,
+        from: &mut dyn Read,
+        depth: usize,
+    ) -> Result<ControlFlow<()>, Error> {
+        let mut from = Bounded {
+            inner: from,
+            packed: Rc::clone(&self.packed),
+            unpacked: Rc::clone(&self.unpacked),
+            limits: *self.limits,
+        };
+        let mut begin = Vec::new();
+        let (at, mark) = TAR;
+        if let Err(error) = (&mut from)
+            .take((at + mark.len()) as u64)
+            .read_to_end(&mut begin)
+        {
+            return self.wrong(name, broken(&error));
+        }
+        let tar = begin.get(at..) == Some(mark);
+        let mut from = Cursor::new(begin).chain(from);
+        match (tar, depth < DEPTH) {
+            (true, true) => self.archive(name, &mut from, depth),
+            (true, false) => self.wrong(name, "an archive in an archive in an archive"),
+            (false, _) => self.file(name, &mut from),
+        }
+    }
+
+    fn file(&mut self, name: &str, from: &mut dyn Read) -> Result<ControlFlow<()>, Error> {
+        let mut octets = Vec::new();
+        match from.take(self.limits.file + 1).read_to_end(&mut octets) {
+            Ok(length) if length as u64 > self.limits.file => {
+                let what = format!("it has more than {} MiB", self.limits.file >> 20);
+                self.wrong(name, what)
+            }
+            Ok(_) => (self.visit)(Found::File {
+                name,
+                octets: &octets,
+            }),
+            Err(error) => self.wrong(name, broken(&error)),
+        }
+    }
+
+    fn archive(
+        &mut self,
+        name: &str,
+        from: &mut dyn Read,
+        depth: usize,
+    ) -> Result<ControlFlow<()>, Error> {
+        let mut archive = Archive::new(from);
+        let entries = match archive.entries() {
+            // Long names are read here, as the library reads them however long they are.
+            Ok(entries) => entries.raw(true),
+            Err(error) => return self.wrong(name, broken(&error)),
+        };
+        let mut long = None;
+        for entry in entries {
+            let mut entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => return self.wrong(name, broken(&error)),
+            };
+            let kind = entry.header().entry_type();
+            match kind {
+                EntryType::GNULongName | EntryType::XHeader => {
+                    let mut told = Vec::new();
+                    let read = (&mut entry).take(NAME + 1).read_to_end(&mut told);
+                    let named = match read {
+                        Ok(length) if length as u64 <= NAME => long_name(kind, &told),
+                        Ok(_) => Err("a name in it is too long".to_owned()),
+                        Err(error) => Err(broken(&error)),
+                    };
+                    match named {
+                        Ok(named) => long = named.or(long),
+                        Err(what) => return self.wrong(name, what),
+                    }
+                    continue;
+                }
+                EntryType::XGlobalHeader | EntryType::GNULongLink | EntryType::Directory => {
+                    continue;
+                }
+                _ => {}
+            }
+            let path = long
+                .take()
+                .unwrap_or_else(|| entry.path_bytes().into_owned());
+            let path = String::from_utf8_lossy(&path).into_owned();
+            let inner = format!("{name}/{path}");
+            let way = if !plain(&path) {
+                self.wrong(&inner, "its path leads out of the archive")?
+            } else if !matches!(kind, EntryType::Regular | EntryType::Continuous) {
+                self.wrong(&inner, "it is a link, or no file")?
+            } else if entry.size() > self.limits.file && depth + 1 >= DEPTH {
+                let what = format!("it has more than {} MiB", self.limits.file >> 20);
+                self.wrong(&inner, what)?
+            } else if !wanted(&path) {
+                ControlFlow::Continue(())
+            } else {
+                self.open(&inner, &mut entry, depth + 1)?
+            };
+            if way.is_break() {
+                return Ok(way);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn wrong(&mut self, name: &str, what: impl Into<String>) -> Result<ControlFlow<()>, Error> {
+        let what = what.into();
+        (self.visit)(Found::Wrong { name, what })
+    }
+}
+
+/// What an entry before another one says of its name.
+fn long_name(kind: EntryType, told: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    if kind == EntryType::GNULongName {
+        let end = told.iter().position(|o| *o == 0).unwrap_or(told.len());
+        return Ok(Some(told[..end].to_owned()));
+    }
+    let mut path = None;
+    for extension in PaxExtensions::new(told) {
+        let extension = extension.map_err(|error| broken(&error))?;
+        match extension.key_bytes() {
+            b"path" => path = Some(extension.value_bytes().to_owned()),
+            // Of files larger than 8 GiB.
+            b"size" | b"GNU.sparse.size" | b"GNU.sparse.major" => {
+                return Err("a file in it is too large, or has holes".to_owned());
+            }
+            _ => {}
+        }
+    }
+    Ok(path)
+}
+
+fn broken(error: &io::Error) -> String {
+    format!("it breaks off, or is no archive: {error}")
+}
+
+/// Whether a path stays where it is.
+fn plain(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    !path.contains('\0')
+        && parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+}
+
+/// Whether a file may be one of a directory. `._x.json`, which macOS makes, is none.
+pub(crate) fn wanted(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    !name.starts_with('.') && ENDINGS.iter().any(|end| name.ends_with(end))
+}
+
+/// Counts what it reads.
+struct Counted<'r> {
+    inner: &'r mut dyn Read,
+    count: Rc<Cell<u64>>,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(into)?;
+        self.count.set(self.count.get() + read as u64);
+        Ok(read)
+    }
+}
+
+/// Ends what unpacks to more than is sensible.
+struct Bounded<'r> {
+    inner: &'r mut dyn Read,
+    packed: Rc<Cell<u64>>,
+    unpacked: Rc<Cell<u64>>,
+    limits: Limits,
+}
+
+impl Read for Bounded<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(into)?;
+        let unpacked = self.unpacked.get() + read as u64;
+        self.unpacked.set(unpacked);
+        let most = self.packed.get().saturating_mul(self.limits.ratio);
+        if unpacked > self.limits.archive || (unpacked > self.limits.loose && unpacked > most) {
+            return Err(io::Error::other(
+                "it unpacks to more than any directory has",
+            ));
+        }
+        Ok(read)
+    }
+}

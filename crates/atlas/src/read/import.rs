@@ -1,0 +1,150 @@
+//! Files into the store: each once, however often it is there, in any order; what is interrupted
+//! goes on where it was.
+
+use std::ops::ControlFlow;
+
+use blake2::digest::consts::U32;
+use blake2::{Blake2b, Digest as _};
+
+use super::archive::{Found, Limits};
+use super::mapping::Mapping;
+use super::{snapshot, source};
+use crate::error::Error;
+use crate::snapshot::{Remark, Snapshot};
+use crate::store::{Digest, Writer};
+
+/// Entries that are committed at once.
+const BATCH: u64 = 200_000;
+
+/// Takes snapshots: the store, or a test.
+pub trait Sink {
+    /// Whether a file of this content was taken before.
+    fn knows(&mut self, digest: &Digest) -> Result<bool, Error>;
+    /// Takes one; it is there for good only after [`Sink::commit`].
+    fn add(&mut self, snapshot: &Snapshot, digest: &Digest) -> Result<(), Error>;
+    /// Writes what was taken.
+    fn commit(&mut self) -> Result<(), Error>;
+}
+
+impl Sink for Writer {
+    fn knows(&mut self, digest: &Digest) -> Result<bool, Error> {
+        Self::knows(self, digest)
+    }
+
+    fn add(&mut self, snapshot: &Snapshot, digest: &Digest) -> Result<(), Error> {
+        Self::add(self, snapshot, digest)
+    }
+
+    fn commit(&mut self) -> Result<(), Error> {
+        Self::commit(self)
+    }
+}
+
+/// How far an import is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The file that was read last.
+    pub file: String,
+    /// Files that were new, those that were known, and those that had to be left out.
+    pub files: u64,
+    /// See `files`.
+    pub known: u64,
+    /// See `files`.
+    pub left_out: u64,
+    /// Entries of communities.
+    pub entries: u64,
+    /// Lines for the ledger.
+    pub remarks: u64,
+    /// Octets, unpacked.
+    pub octets: u64,
+}
+
+/// Imports what is at `places` (files, folders, addresses). `progress` is told of each file, and
+/// ends the import by [`ControlFlow::Break`]: what was read by then is kept.
+pub fn import(
+    places: &[String],
+    mapping: &Mapping,
+    sink: &mut dyn Sink,
+    progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+) -> Result<Progress, Error> {
+    let mut done = Progress::default();
+    let mut waiting = 0;
+    let mut result = Ok(());
+    for place in places {
+        let mut visit = |found: Found<'_>| {
+            waiting += take(found, mapping, sink, &mut done)?;
+            if waiting >= BATCH {
+                sink.commit()?;
+                waiting = 0;
+            }
+            Ok(progress(&done))
+        };
+        match source::walk(place, &Limits::default(), &mut visit) {
+            Ok(ControlFlow::Continue(())) => {}
+            Ok(ControlFlow::Break(())) => break,
+            Err(error) => {
+                result = Err(error);
+                break;
+            }
+        }
+    }
+    // Also what came before an error is whole.
+    sink.commit()?;
+    result.map(|()| done)
+}
+
+/// Takes one file; gives what it weighs in a batch.
+fn take(
+    found: Found<'_>,
+    mapping: &Mapping,
+    sink: &mut dyn Sink,
+    done: &mut Progress,
+) -> Result<u64, Error> {
+    let (snapshot, digest) = match found {
+        Found::File { name, octets } => {
+            done.file.clear();
+            done.file.push_str(name);
+            done.octets += octets.len() as u64;
+            let digest = digest(octets);
+            if sink.knows(&digest)? {
+                done.known += 1;
+                return Ok(0);
+            }
+            (snapshot(name, octets, mapping), digest)
+        }
+        Found::Wrong { name, what } => {
+            done.file.clear();
+            done.file.push_str(name);
+            let digest = digest(format!("{name}\0{what}").as_bytes());
+            if sink.knows(&digest)? {
+                done.known += 1;
+                return Ok(0);
+            }
+            (wrong(name, what), digest)
+        }
+    };
+    sink.add(&snapshot, &digest)?;
+    done.files += 1;
+    done.left_out += u64::from(snapshot.entries.is_empty());
+    done.entries += snapshot.entries.len() as u64;
+    done.remarks += snapshot.remarks.len() as u64;
+    Ok(snapshot.entries.len() as u64 + 1)
+}
+
+/// What is told of a file that could not even be unpacked.
+fn wrong(name: &str, what: String) -> Snapshot {
+    Snapshot {
+        file: name.to_owned(),
+        remarks: vec![Remark {
+            key: None,
+            what,
+            read_as: "left out".to_owned(),
+        }],
+        ..Snapshot::default()
+    }
+}
+
+/// The digest of a file's content.
+pub(crate) fn digest(octets: &[u8]) -> Digest {
+    Blake2b::<U32>::digest(octets).into()
+}

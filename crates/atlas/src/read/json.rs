@@ -1,0 +1,353 @@
+//! A directory that is JSON. Its entries are walked once, by the paths that are wanted; what is
+//! not wanted is passed over without being built.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::ENTRIES;
+use super::entry::{self, Draft, LEFT_OUT, Reading};
+use super::mapping::{Field, Mapping};
+use super::remarks::Remarks;
+use super::tree::{Node, Slots};
+use super::value::{Octets, Value};
+
+/// Reads the entries of a file; the error says why it cannot be read.
+pub(crate) fn read(
+    octets: &[u8],
+    mapping: &Mapping,
+    remarks: &mut Remarks,
+) -> Result<Vec<Draft>, String> {
+    let octets = octets.strip_prefix(b"\xef\xbb\xbf").unwrap_or(octets);
+    if octets.trim_ascii().is_empty() {
+        return Err("the file is empty".to_owned());
+    }
+    let mut first = Remarks::default();
+    if let Ok(drafts) = walk(octets, mapping, &mut first, false) {
+        *remarks = first;
+        return Ok(drafts);
+    }
+    // Slower, and more patient: what one entry has does not spoil the others.
+    let repaired = repaired(octets);
+    if let Cow::Owned(_) = repaired {
+        let what = "it is not UTF-8, or has control characters in its texts";
+        remarks.file(what, "the file with others in their place");
+    }
+    walk(&repaired, mapping, remarks, true).map_err(|error| match error.classify() {
+        serde_json::error::Category::Eof => format!("the file breaks off: {error}"),
+        serde_json::error::Category::Data => error.to_string(),
+        _ => format!("the file is no JSON: {error}"),
+    })
+}
+
+fn walk(
+    octets: &[u8],
+    mapping: &Mapping,
+    remarks: &mut Remarks,
+    patient: bool,
+) -> serde_json::Result<Vec<Draft>> {
+    let mut context = Context {
+        mapping,
+        slots: mapping.tree.slots(),
+        drafts: Vec::new(),
+        remarks,
+        patient,
+    };
+    let mut file = serde_json::Deserializer::from_slice(octets);
+    let way = &mapping.entries;
+    let found = Way {
+        way,
+        context: &mut context,
+    }
+    .deserialize(&mut file)?;
+    file.end()?;
+    if !found {
+        let what = match way.is_empty() {
+            true => "the file is neither an object nor a list".to_owned(),
+            false => format!("the file has no {}, or it is no list", way.join(".")),
+        };
+        return Err(serde_json::Error::custom(what));
+    }
+    Ok(context.drafts)
+}
+
+/// UTF-8 without control characters, which are no part of JSON but for blanks between values.
+fn repaired(octets: &[u8]) -> Cow<'_, [u8]> {
+    let wrong = |o: u8| o < 0x20;
+    let between = |o: u8| matches!(o, b'\n' | b'\r' | b'\t');
+    let text = String::from_utf8_lossy(octets);
+    let mut within = false;
+    let mut escaped = false;
+    let mut changed = matches!(text, Cow::Owned(_));
+    let mut all = text.into_owned().into_bytes();
+    for octet in &mut all {
+        match *octet {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = within,
+            b'"' => within = !within,
+            _ => {}
+        }
+        if wrong(*octet) && (within || !between(*octet)) {
+            *octet = b' ';
+            changed = true;
+        }
+    }
+    if changed {
+        Cow::Owned(all)
+    } else {
+        Cow::Borrowed(octets)
+    }
+}
+
+/// What is read into.
+struct Context<'c, 'de> {
+    mapping: &'c Mapping,
+    slots: Slots<'de>,
+    drafts: Vec<Draft>,
+    remarks: &'c mut Remarks,
+    /// Each entry is taken by itself.
+    patient: bool,
+}
+
+impl<'de> Context<'_, 'de> {
+    /// Reads the entry that comes, and makes a draft of it. `name`: of the member that it is.
+    fn entry<D: Deserializer<'de>>(&mut self, name: Option<&str>, from: D) -> Result<(), D::Error> {
+        if self.drafts.len() >= ENTRIES {
+            return Err(D::Error::custom(super::TOO_MANY));
+        }
+        self.slots.clear();
+        let root = &self.mapping.tree.root;
+        let slots = &mut self.slots;
+        let whole = if self.patient {
+            let raw = <&RawValue as serde::Deserialize>::deserialize(from)?;
+            let mut alone = serde_json::Deserializer::from_str(raw.get());
+            Place { node: root, slots }
+                .deserialize(&mut alone)
+                .map_err(|e| e.to_string())
+        } else {
+            Ok(Place { node: root, slots }.deserialize(from)?)
+        };
+        let told = match name {
+            Some(name) => Some(Cow::Borrowed(name)),
+            None => match self.mapping.tree.value(&self.slots, Field::Key) {
+                Some((Value::Text(text), _)) => Some(text.clone()),
+                Some((Value::Number(number), _)) => Some(Cow::Borrowed(*number)),
+                _ => None,
+            },
+        };
+        let told = told.unwrap_or_default();
+        let Some(key) = entry::key(self.mapping, &told, self.remarks) else {
+            return Ok(());
+        };
+        match whole {
+            Ok(true) => {
+                let reading = Reading {
+                    mapping: self.mapping,
+                    slots: &self.slots,
+                    remarks: self.remarks,
+                    key,
+                };
+                self.drafts.push(reading.draft());
+            }
+            Ok(false) => {
+                let kind = self.slots.wrong.first().map_or("nothing", |(_, kind)| kind);
+                self.remarks
+                    .of(&key, format!("the entry is {kind}"), LEFT_OUT);
+            }
+            Err(error) => self
+                .remarks
+                .of(&key, format!("the entry: {error}"), LEFT_OUT),
+        }
+        Ok(())
+    }
+}
+
+/// The way to the entries; gives whether they were found.
+struct Way<'w, 'c, 'de> {
+    way: &'w [String],
+    context: &'w mut Context<'c, 'de>,
+}
+
+impl<'de> DeserializeSeed<'de> for Way<'_, '_, 'de> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<bool, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+/// What a visitor does with values that hold nothing.
+macro_rules! of_leaf {
+    ($($method:ident($type:ty) $kind:literal),*) => {
+        $(fn $method<E: Error>(self, _: $type) -> Result<bool, E> {
+            self.leaf($kind);
+            Ok(false)
+        })*
+        fn visit_unit<E: Error>(self) -> Result<bool, E> {
+            self.leaf("");
+            Ok(false)
+        }
+    };
+}
+
+impl Way<'_, '_, '_> {
+    fn leaf(self, _: &'static str) {}
+}
+
+impl<'de> Visitor<'de> for Way<'_, '_, 'de> {
+    type Value = bool;
+
+    fn expecting(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        to.write_str("a directory")
+    }
+
+    of_leaf!(visit_bool(bool) "", visit_i64(i64) "", visit_u64(u64) "", visit_f64(f64) "", visit_str(&str) "");
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
+        let Some((first, rest)) = self.way.split_first() else {
+            while let Some(name) = map.next_key_seed(Name)? {
+                let name = String::from_utf8_lossy(&name);
+                let context = &mut *self.context;
+                map.next_value_seed(Next {
+                    name: Some(&name),
+                    context,
+                })?;
+            }
+            return Ok(true);
+        };
+        let mut found = false;
+        while let Some(name) = map.next_key_seed(Name)? {
+            if *name == *first.as_bytes() {
+                let context = &mut *self.context;
+                found |= map.next_value_seed(Way { way: rest, context })?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(found)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<bool, A::Error> {
+        if !self.way.is_empty() {
+            while list.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(false);
+        }
+        loop {
+            let context = &mut *self.context;
+            let next = list.next_element_seed(Next {
+                name: None,
+                context,
+            })?;
+            if next.is_none() {
+                return Ok(true);
+            }
+        }
+    }
+}
+
+/// An entry.
+struct Next<'w, 'c, 'de> {
+    name: Option<&'w str>,
+    context: &'w mut Context<'c, 'de>,
+}
+
+impl<'de> DeserializeSeed<'de> for Next<'_, '_, 'de> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        self.context.entry(self.name, from)
+    }
+}
+
+/// The name of a member.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Cow<'de, [u8]>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_bytes(Octets)
+    }
+}
+
+/// A place within an entry; gives whether it holds anything at all. It goes no deeper than the
+/// paths of the mapping do.
+struct Place<'n, 's, 'de> {
+    node: &'n Node,
+    slots: &'s mut Slots<'de>,
+}
+
+impl<'de> DeserializeSeed<'de> for Place<'_, '_, 'de> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<bool, D::Error> {
+        if let Some(slot) = self.node.slot {
+            let raw = <&RawValue as serde::Deserialize>::deserialize(from)?;
+            self.slots.put(slot, Value::of_json(raw.get()));
+            return Ok(true);
+        }
+        from.deserialize_any(self)
+    }
+}
+
+impl Place<'_, '_, '_> {
+    fn leaf(self, kind: &'static str) {
+        if !kind.is_empty() {
+            self.slots.wrong.push((self.node.path.clone(), kind));
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Place<'_, '_, 'de> {
+    type Value = bool;
+
+    fn expecting(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        to.write_str("an object")
+    }
+
+    of_leaf!(
+        visit_bool(bool) "true or false",
+        visit_i64(i64) "a number",
+        visit_u64(u64) "a number",
+        visit_f64(f64) "a number",
+        visit_str(&str) "a text"
+    );
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
+        while let Some(name) = map.next_key_seed(Name)? {
+            match self.node.child(&name) {
+                Some(node) => {
+                    let slots = &mut *self.slots;
+                    map.next_value_seed(Place { node, slots })?;
+                }
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<bool, A::Error> {
+        let mut wanted = false;
+        for index in 0.. {
+            let slots = &mut *self.slots;
+            let next = match self.node.item(index) {
+                Some(node) => {
+                    wanted = true;
+                    list.next_element_seed(Place { node, slots })?.is_some()
+                }
+                None => list.next_element::<IgnoredAny>()?.is_some(),
+            };
+            if !next {
+                break;
+            }
+        }
+        if !wanted {
+            self.leaf("a list");
+        }
+        Ok(wanted)
+    }
+}

@@ -1,0 +1,192 @@
+//! Names of files that have the time in them: `{year}{month}{day}-dir.json`.
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+/// A name with a time in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    parts: Vec<Part>,
+    /// How many folders of the name it looks at.
+    folders: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Octet(u8),
+    /// Digits of fixed number, for one field of [`Fields`].
+    Digits {
+        field: usize,
+        count: usize,
+    },
+    /// Anything, within a folder.
+    Any,
+}
+
+/// Year, month, day, hour, minute, second, seconds since 1970.
+type Fields = [Option<i64>; 7];
+
+const WORDS: [(&str, usize); 7] = [
+    ("year", 4),
+    ("month", 2),
+    ("day", 2),
+    ("hour", 2),
+    ("minute", 2),
+    ("second", 2),
+    ("unix", 10),
+];
+
+/// Endings that say how a file is packed: names are compared without.
+const PACKED: [&str; 5] = [".gz", ".xz", ".tar", ".tgz", ".txz"];
+
+impl Pattern {
+    /// Reads a pattern; the error is what is wrong with it.
+    pub(crate) fn read(text: &str) -> Result<Self, String> {
+        let text = unpacked(text);
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some(at) = rest.find(['{', '*']) {
+            parts.extend(rest[..at].bytes().map(Part::Octet));
+            rest = &rest[at..];
+            if let Some(after) = rest.strip_prefix('*') {
+                if parts.last() != Some(&Part::Any) {
+                    parts.push(Part::Any);
+                }
+                rest = after;
+                continue;
+            }
+            let Some((word, after)) = rest[1..].split_once('}') else {
+                return Err(format!("{text:?} has a {{ without a }}"));
+            };
+            let Some(field) = WORDS.iter().position(|(known, _)| *known == word) else {
+                let known = WORDS.map(|(word, _)| format!("{{{word}}}")).join(", ");
+                return Err(format!(
+                    "{text:?} has {{{word}}}; there are {known} and * for anything"
+                ));
+            };
+            parts.push(Part::Digits {
+                field,
+                count: WORDS[field].1,
+            });
+            rest = after;
+        }
+        parts.extend(rest.bytes().map(Part::Octet));
+        let folders = text.matches('/').count();
+        Ok(Self { parts, folders })
+    }
+
+    /// Whether `name` is such a file, and its time where it has one: seconds since 1970.
+    pub(crate) fn time(&self, name: &str, zone: &TimeZone) -> Option<Option<i64>> {
+        let name = unpacked(name);
+        let begin = name.rmatch_indices('/').nth(self.folders);
+        let name = &name[begin.map_or(0, |(at, _)| at + 1)..];
+        let fields = self.fields(name.as_bytes())?;
+        let [year, month, day, hour, minute, second, unix] = fields;
+        if unix.is_some() {
+            return Some(unix);
+        }
+        let Some(year) = year else {
+            return Some(None);
+        };
+        let small = |value: Option<i64>, or: i8| value.map_or(Some(or), |v| i8::try_from(v).ok());
+        let year = i16::try_from(year).ok()?;
+        let (month, day) = (small(month, 1)?, small(day, 1)?);
+        let (hour, minute, second) = (small(hour, 0)?, small(minute, 0)?, small(second, 0)?);
+        let at = DateTime::new(year, month, day, hour, minute, second, 0).ok()?;
+        Some(Some(zone.to_timestamp(at).ok()?.as_second()))
+    }
+
+    /// All parts but [`Part::Any`] have a fixed width: going back to the last one is enough.
+    fn fields(&self, name: &[u8]) -> Option<Fields> {
+        let mut fields = Fields::default();
+        let (mut part, mut at) = (0, 0);
+        let mut back = None;
+        loop {
+            let fits = match self.parts.get(part) {
+                None if at == name.len() => return Some(fields),
+                None => None,
+                Some(Part::Any) => {
+                    back = Some((part + 1, at));
+                    Some(0)
+                }
+                Some(Part::Octet(octet)) => (name.get(at) == Some(octet)).then_some(1),
+                Some(&Part::Digits { field, count }) => {
+                    fields[field] = name.get(at..at + count).and_then(number);
+                    fields[field].map(|_| count)
+                }
+            };
+            match (fits, &mut back) {
+                (Some(width), _) => (part, at) = (part + 1, at + width),
+                (None, Some((after, from))) if name.get(*from).is_some_and(|o| *o != b'/') => {
+                    *from += 1;
+                    (part, at) = (*after, *from);
+                }
+                _ => return None,
+            }
+        }
+    }
+}
+
+fn number(digits: &[u8]) -> Option<i64> {
+    digits.iter().try_fold(0, |sum, digit| {
+        let digit = digit.is_ascii_digit().then(|| i64::from(digit - b'0'))?;
+        Some(sum * 10 + digit)
+    })
+}
+
+/// A name without what says how the file is packed.
+fn unpacked(mut name: &str) -> &str {
+    while let Some(shorter) = PACKED.iter().find_map(|end| name.strip_suffix(end)) {
+        name = shorter;
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(pattern: &str, name: &str) -> Option<Option<i64>> {
+        let zone = TimeZone::get("Europe/Berlin").unwrap();
+        Pattern::read(pattern).unwrap().time(name, &zone)
+    }
+
+    #[test]
+    fn times_are_read_in_the_zone() {
+        let pattern = "{year}{month}{day}-{hour}.{minute}.{second}-ffSummarizedDir.json";
+        // 02:00 in winter is 01:00 UTC, in summer 00:00.
+        let winter = time(pattern, "20190103-02.00.07-ffSummarizedDir.json");
+        assert_eq!(winter, Some(Some(1_546_477_207)));
+        let summer = time(
+            pattern,
+            "a/b.tar.xz/20190703-02.00.00-ffSummarizedDir.json.tar.gz",
+        );
+        assert_eq!(summer, Some(Some(1_562_112_000)));
+        for wrong in [
+            "20191303-02.00.00-ffSummarizedDir.json",
+            "20190103-02.00.00-ffSummarizedDir",
+            "2019010é-02.00.00-ffSummarizedDir.json",
+            "x20190103-02.00.00-ffSummarizedDir.json",
+            "",
+        ] {
+            assert_eq!(time(pattern, wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn other_patterns() {
+        assert_eq!(time("d.json", "x/d.json.gz"), Some(None));
+        assert_eq!(
+            time("*-{unix}.csv", "a-b-1546477207.csv"),
+            Some(Some(1_546_477_207))
+        );
+        let folders = time("{year}/{month}/dir-*.json", "in/2019/01/dir-xx.json");
+        assert_eq!(folders, Some(Some(1_546_297_200)));
+        assert_eq!(time("{year}/*.json", "2019/01/dir.json"), None);
+        let stars = format!("{}b", "*a".repeat(60));
+        assert_eq!(time(&stars, &"a".repeat(20_000)), None);
+        for wrong in ["{year", "{weekday}"] {
+            assert!(Pattern::read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What was not as it should be, of one file.
+
+use crate::snapshot::Remark;
+
+/// Remarks of a file that are kept.
+const MOST: usize = 100;
+
+/// What was not as it should be, of one file.
+#[derive(Debug, Default)]
+pub(crate) struct Remarks {
+    kept: Vec<Remark>,
+    more: usize,
+}
+
+impl Remarks {
+    /// Of an entry.
+    pub(crate) fn of(&mut self, key: &str, what: impl Into<String>, read_as: impl Into<String>) {
+        self.add(Some(key), what, read_as);
+    }
+
+    /// Of the file.
+    pub(crate) fn file(&mut self, what: impl Into<String>, read_as: impl Into<String>) {
+        self.add(None, what, read_as);
+    }
+
+    fn add(&mut self, key: Option<&str>, what: impl Into<String>, read_as: impl Into<String>) {
+        if self.kept.len() >= MOST {
+            self.more += 1;
+            return;
+        }
+        self.kept.push(Remark {
+            key: key.map(str::to_owned),
+            what: what.into(),
+            read_as: read_as.into(),
+        });
+    }
+
+    /// All of them, the number of those that were too many last.
+    pub(crate) fn done(mut self) -> Vec<Remark> {
+        if self.more > 0 {
+            self.kept.push(Remark {
+                key: None,
+                what: format!("and {} more", self.more),
+                read_as: "not listed".to_owned(),
+            });
+        }
+        self.kept
+    }
+}

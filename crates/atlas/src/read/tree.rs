@@ -1,0 +1,199 @@
+//! Where in an entry the wanted values are: paths like `location.geoCode.lat`, as a tree, so that
+//! an entry is walked once and everything else is passed over.
+
+use super::mapping::Field;
+use super::value::Value;
+
+/// Where in an entry the wanted values are.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    pub(crate) root: Node,
+    /// The paths, as in the mapping, by slot.
+    paths: Vec<String>,
+    /// The slots of each field, in the order in which they are tried.
+    fields: [Vec<usize>; 14],
+}
+
+/// A place.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Node {
+    /// As in the mapping, for remarks.
+    pub(crate) path: String,
+    /// Its value is wanted.
+    pub(crate) slot: Option<usize>,
+    /// Something within is wanted.
+    children: Vec<(Box<[u8]>, Node)>,
+}
+
+/// What was found in an entry.
+#[derive(Debug)]
+pub(crate) struct Slots<'a> {
+    values: Vec<Value<'a>>,
+    /// Paths that have something else than an object, and what.
+    pub(crate) wrong: Vec<(String, &'static str)>,
+    /// Paths that are there twice.
+    pub(crate) twice: Vec<usize>,
+}
+
+impl Tree {
+    /// `nested`: a dot leads into an object. Where it is not, paths are names of columns.
+    pub(crate) fn of(fields: [&[String]; 14], nested: bool) -> Result<Self, String> {
+        let mut tree = Self {
+            root: Node::default(),
+            paths: Vec::new(),
+            fields: Default::default(),
+        };
+        for (field, paths) in fields.iter().enumerate() {
+            for path in *paths {
+                let slot = tree.paths.iter().position(|known| known == path);
+                let slot = slot.unwrap_or_else(|| {
+                    tree.paths.push(path.clone());
+                    tree.paths.len() - 1
+                });
+                tree.fields[field].push(slot);
+                let way = match nested {
+                    true => segments(path),
+                    false => vec![path.clone()],
+                };
+                tree.root.add(&way, slot, path)?;
+            }
+        }
+        Ok(tree)
+    }
+
+    /// Room for what an entry has.
+    pub(crate) fn slots<'a>(&self) -> Slots<'a> {
+        Slots {
+            values: vec![Value::Nothing; self.paths.len()],
+            wrong: Vec::new(),
+            twice: Vec::new(),
+        }
+    }
+
+    /// The path of a slot, as in the mapping.
+    pub(crate) fn path(&self, slot: usize) -> &str {
+        &self.paths[slot]
+    }
+
+    /// Whether the mapping knows a place for it.
+    pub(crate) fn has(&self, field: Field) -> bool {
+        !self.fields[field as usize].is_empty()
+    }
+
+    /// Whether a slot is one of a field's.
+    pub(crate) fn is_of(&self, slot: usize, field: Field) -> bool {
+        self.fields[field as usize].contains(&slot)
+    }
+
+    /// The paths of a field.
+    pub(crate) fn names(&self, field: Field) -> impl Iterator<Item = &str> {
+        self.fields[field as usize]
+            .iter()
+            .map(|slot| self.path(*slot))
+    }
+
+    /// All paths, by slot.
+    pub(crate) fn paths(&self) -> &[String] {
+        &self.paths
+    }
+
+    /// The first value of a field that is something, and its path.
+    pub(crate) fn value<'s, 'a>(
+        &'s self,
+        slots: &'s Slots<'a>,
+        field: Field,
+    ) -> Option<(&'s Value<'a>, &'s str)> {
+        let mut found = self.fields[field as usize]
+            .iter()
+            .map(|slot| (&slots.values[*slot], self.paths[*slot].as_str()));
+        found.find(|(value, _)| **value != Value::Nothing)
+    }
+}
+
+impl Node {
+    fn add(&mut self, way: &[String], slot: usize, path: &str) -> Result<(), String> {
+        let Some((first, rest)) = way.split_first() else {
+            if !self.children.is_empty() {
+                return Err(format!(
+                    "fields: {path:?} is a value, and others are within it"
+                ));
+            }
+            self.slot = Some(slot);
+            return Ok(());
+        };
+        if self.slot.is_some() {
+            return Err(format!(
+                "fields: {path:?} is within something that is a value"
+            ));
+        }
+        let name = first.as_bytes();
+        let known = self.children.iter().position(|(known, _)| **known == *name);
+        let at = known.unwrap_or_else(|| {
+            let path = match self.path.as_str() {
+                "" => first.clone(),
+                before => format!("{before}.{first}"),
+            };
+            let node = Self {
+                path,
+                ..Self::default()
+            };
+            self.children.push((name.into(), node));
+            self.children.len() - 1
+        });
+        self.children[at].1.add(rest, slot, path)
+    }
+
+    /// What is wanted of a member.
+    pub(crate) fn child(&self, name: &[u8]) -> Option<&Self> {
+        let mut children = self.children.iter();
+        children
+            .find(|(known, _)| **known == *name)
+            .map(|(_, node)| node)
+    }
+
+    /// What is wanted of an item of a list.
+    pub(crate) fn item(&self, index: usize) -> Option<&Self> {
+        self.child(index.to_string().as_bytes())
+    }
+}
+
+impl<'a> Slots<'a> {
+    /// The last of several counts, as everywhere in JSON.
+    pub(crate) fn put(&mut self, slot: usize, value: Value<'a>) {
+        if self.values[slot] != Value::Nothing {
+            self.twice.push(slot);
+        }
+        self.values[slot] = value;
+    }
+
+    /// For the next entry.
+    pub(crate) fn clear(&mut self) {
+        self.values.fill(Value::Nothing);
+        self.wrong.clear();
+        self.twice.clear();
+    }
+}
+
+/// The members that a path names: dots part them, but where a backslash stands before.
+pub(crate) fn segments(path: &str) -> Vec<String> {
+    let mut segments = vec![String::new()];
+    let mut characters = path.chars();
+    while let Some(character) = characters.next() {
+        let character = match character {
+            '.' => {
+                segments.push(String::new());
+                continue;
+            }
+            '\\' => characters.next().unwrap_or('\\'),
+            other => other,
+        };
+        if let Some(last) = segments.last_mut() {
+            last.push(character);
+        }
+    }
+    if path.is_empty() {
+        Vec::new()
+    } else {
+        segments
+    }
+}

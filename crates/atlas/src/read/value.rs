@@ -1,0 +1,208 @@
+//! A value as it stands in a file, and what can be made of it.
+
+use std::borrow::Cow;
+
+use serde::Deserializer;
+use serde::de::{self, IgnoredAny, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A value; what is within lists and objects is not looked at yet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Value<'a> {
+    /// Not there, or `null`.
+    #[default]
+    Nothing,
+    Truth(bool),
+    /// As written.
+    Number(&'a str),
+    Text(Cow<'a, str>),
+    /// As written.
+    List(&'a str),
+    Object,
+}
+
+impl<'a> Value<'a> {
+    /// The value of correct JSON.
+    pub(crate) fn of_json(raw: &'a str) -> Self {
+        match raw.as_bytes().first() {
+            Some(b'"') if !raw.contains('\\') => {
+                Self::Text(Cow::Borrowed(&raw[1..raw.len().max(2) - 1]))
+            }
+            // Half a surrogate is no text, but no reason to throw the rest of it away.
+            Some(b'"') => Self::Text(Cow::Owned(unescaped(raw))),
+            Some(b'[') => Self::List(raw),
+            Some(b'{') => Self::Object,
+            Some(b't') => Self::Truth(true),
+            Some(b'f') => Self::Truth(false),
+            Some(b'n') | None => Self::Nothing,
+            Some(_) => Self::Number(raw),
+        }
+    }
+
+    /// The value of a cell of a table.
+    pub(crate) fn of_cell(cell: &'a str) -> Self {
+        let trimmed = cell.trim();
+        if trimmed.is_empty() {
+            return Self::Nothing;
+        }
+        let digits = trimmed.strip_prefix('-').unwrap_or(trimmed);
+        match digits.parse::<f64>() {
+            Ok(_) if digits.starts_with(|c: char| c.is_ascii_digit()) => Self::Number(trimmed),
+            _ => Self::Text(Cow::Borrowed(cell)),
+        }
+    }
+
+    /// As the ledger tells it.
+    pub(crate) fn described(&self) -> String {
+        match self {
+            Self::Nothing => "nothing".to_owned(),
+            Self::Truth(truth) => format!("{truth}"),
+            Self::Number(number) => format!("the number {}", short(number)),
+            Self::Text(text) => format!("the text {:?}", short(text)),
+            Self::List(_) => "a list".to_owned(),
+            Self::Object => "an object".to_owned(),
+        }
+    }
+
+    /// Items of a list, at most `most`; of anything else itself.
+    pub(crate) fn items(&self, most: usize) -> Vec<Value<'_>> {
+        match self {
+            Self::List(raw) => {
+                let mut list = serde_json::Deserializer::from_str(raw);
+                list.deserialize_seq(Items { most }).unwrap_or_default()
+            }
+            other => vec![other.clone()],
+        }
+    }
+}
+
+/// At most 60 characters, for the ledger.
+pub(crate) fn short(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(60) {
+        Some((at, _)) => Cow::Owned(format!("{}…", &text[..at])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// A text without control characters (also those that turn the direction of writing) and blanks
+/// around it, of at most `most` characters. What was done to it, where that is worth a remark.
+pub(crate) fn clean(text: &str, most: usize) -> (String, Option<&'static str>) {
+    let text = text.trim();
+    if text.len() <= most && text.bytes().all(|o| (0x20..0x7f).contains(&o)) {
+        return (text.to_owned(), None);
+    }
+    let mut done = None;
+    let mut cleaned = String::with_capacity(text.len().min(4 * most));
+    for (count, character) in text.chars().enumerate() {
+        if count >= most {
+            done = Some("its beginning");
+            break;
+        }
+        let turns = matches!(
+            character,
+            '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        );
+        match character {
+            '\n' | '\r' | '\t' => cleaned.push(' '),
+            _ if character.is_control() || turns => {
+                done = Some("the text without control characters");
+            }
+            _ => cleaned.push(character),
+        }
+    }
+    let end = cleaned.trim_end().len();
+    cleaned.truncate(end);
+    (cleaned, done)
+}
+
+/// A JSON text with escapes.
+fn unescaped(raw: &str) -> String {
+    let mut text = serde_json::Deserializer::from_str(raw);
+    let octets = text.deserialize_bytes(Octets).unwrap_or_default();
+    String::from_utf8_lossy(&octets).into_owned()
+}
+
+/// Octets of a text: serde_json then lets half a surrogate pass.
+pub(crate) struct Octets;
+
+impl<'de> Visitor<'de> for Octets {
+    type Value = Cow<'de, [u8]>;
+
+    fn expecting(&self, to: &mut std::fmt::Formatter) -> std::fmt::Result {
+        to.write_str("a text")
+    }
+
+    fn visit_borrowed_bytes<E>(self, octets: &'de [u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(octets))
+    }
+
+    fn visit_bytes<E>(self, octets: &[u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(octets.to_owned()))
+    }
+}
+
+struct Items {
+    most: usize,
+}
+
+impl<'de> Visitor<'de> for Items {
+    type Value = Vec<Value<'de>>;
+
+    fn expecting(&self, to: &mut std::fmt::Formatter) -> std::fmt::Result {
+        to.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut items = Vec::new();
+        while items.len() < self.most {
+            match list.next_element::<&RawValue>()? {
+                Some(raw) => items.push(Value::of_json(raw.get())),
+                None => return Ok(items),
+            }
+        }
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(items)
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
+        Ok(Vec::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_json() {
+        let list = Value::of_json(r#"["a",2,null,[3],"\ud800x"]"#);
+        let items = list.items(10);
+        assert_eq!(items[0], Value::Text("a".into()));
+        assert_eq!(items[1], Value::Number("2"));
+        assert_eq!(items[2], Value::Nothing);
+        assert_eq!(items[3], Value::List("[3]"));
+        let Value::Text(text) = &items[4] else {
+            panic!("{:?}", items[4])
+        };
+        assert!(
+            text.starts_with('\u{fffd}') && text.ends_with('x'),
+            "{text}"
+        );
+        assert_eq!(list.items(2).len(), 2);
+        assert_eq!(Value::of_json("\"\""), Value::Text("".into()));
+        assert_eq!(Value::of_cell(" 12 "), Value::Number("12"));
+        assert_eq!(Value::of_cell("  "), Value::Nothing);
+    }
+
+    #[test]
+    fn texts_are_cleaned() {
+        assert_eq!(clean(" Freifunk ", 20), ("Freifunk".to_owned(), None));
+        let markup = "<b onclick=x>&amp;</b>";
+        assert_eq!(clean(markup, 200), (markup.to_owned(), None));
+        assert_eq!(clean("Köln\u{0}\u{202e}\u{7f}", 20).0, "Köln");
+        assert!(clean("Köln\u{0}", 20).1.is_some());
+        assert_eq!(clean("a\nb", 20), ("a b".to_owned(), None));
+        assert_eq!(clean(&"ü".repeat(300), 200).0.chars().count(), 200);
+        assert!(clean(&"x".repeat(300), 200).1.is_some());
+    }
+}
