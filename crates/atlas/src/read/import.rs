@@ -105,7 +105,7 @@ fn take(
             done.file.clear();
             done.file.push_str(name);
             done.octets += octets.len() as u64;
-            let digest = digest(octets);
+            let digest = digest(octets, mapping.time_of(name).flatten());
             if sink.knows(&digest)? {
                 done.known += 1;
                 return Ok(0);
@@ -115,7 +115,7 @@ fn take(
         Found::Wrong { name, what } => {
             done.file.clear();
             done.file.push_str(name);
-            let digest = digest(format!("{name}\0{what}").as_bytes());
+            let digest = digest(format!("{name}\0{what}").as_bytes(), None);
             if sink.knows(&digest)? {
                 done.known += 1;
                 return Ok(0);
@@ -144,7 +144,13 @@ fn wrong(name: &str, what: String) -> Snapshot {
     }
 }
 
-/// The digest of a file's content.
-pub(crate) fn digest(octets: &[u8]) -> Digest {
-    Blake2b::<U32>::digest(octets).into()
+/// The digest of a file: of its content and the time in its name. A directory in which nothing
+/// was new for a week has the same content twice, and it is another snapshot all the same.
+fn digest(octets: &[u8], named: Option<i64>) -> Digest {
+    let mut digest = Blake2b::<U32>::new();
+    digest.update(octets);
+    if let Some(named) = named {
+        digest.update(named.to_le_bytes());
+    }
+    digest.finalize().into()
 }

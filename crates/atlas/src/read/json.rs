@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::ENTRIES;
@@ -31,15 +32,22 @@ pub(crate) fn read(
     }
     // Slower, and more patient: what one entry has does not spoil the others.
     let repaired = repaired(octets);
+    let mut second = Remarks::default();
     if let Cow::Owned(_) = repaired {
         let what = "it is not UTF-8, or has control characters in its texts";
-        remarks.file(what, "the file with others in their place");
+        second.file(what, "the file with others in their place");
     }
-    walk(&repaired, mapping, remarks, true).map_err(|error| match error.classify() {
-        serde_json::error::Category::Eof => format!("the file breaks off: {error}"),
-        serde_json::error::Category::Data => error.to_string(),
-        _ => format!("the file is no JSON: {error}"),
-    })
+    match walk(&repaired, mapping, &mut second, true) {
+        Ok(drafts) => {
+            *remarks = second;
+            Ok(drafts)
+        }
+        Err(error) => Err(match error.classify() {
+            Category::Eof => format!("the file breaks off: {error}"),
+            Category::Data => error.to_string(),
+            _ => format!("the file is no JSON: {error}"),
+        }),
+    }
 }
 
 fn walk(

@@ -76,12 +76,10 @@ fn folder(
             Ok(kind) if kind.is_dir() && !own.starts_with('.') && !linked && deep < DEEP => {
                 folder(&path, &name, deep + 1, limits, visit)?
             }
-            Ok(kind) if kind.is_file() && wanted(&own) => {
-                match File::open(&path) {
-                    Ok(mut file) => archive::open(&name, &mut file, limits, visit)?,
-                    Err(error) => visit(wrong(error))?,
-                }
-            }
+            Ok(kind) if kind.is_file() && wanted(&own) => match File::open(&path) {
+                Ok(mut file) => archive::open(&name, &mut file, limits, visit)?,
+                Err(error) => visit(wrong(error))?,
+            },
             Ok(_) => ControlFlow::Continue(()),
             Err(error) => visit(wrong(error))?,
         };
