@@ -1,9 +1,9 @@
 //! Bars: one for each row, name and number beside it.
 
-use super::ink::{escape, length};
+use super::ink::length;
 use super::letters::{fit, width};
 use super::number::{number, sane};
-use super::{Anchor, Area, Canvas, Drawn, LETTERS, Paint, colour, frame};
+use super::{Anchor, Area, Canvas, Drawn, Paint, colour, frame, named};
 use crate::figure::Bar;
 use crate::text::Language;
 
@@ -76,7 +76,7 @@ pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
     let names = if above {
         0.0
     } else {
-        let widest = widest(&mut shown.iter().map(|bar| name(bar.0)));
+        let widest = widest(&mut shown.iter().map(|bar| named(&bar.0.name, &bar.0.key)));
         widest.min(outer.width() * 0.34) + GAP * 1.5
     };
     let least = shown.iter().map(|bar| bar.1).fold(0.0, f64::min);
@@ -96,7 +96,7 @@ pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
             canvas,
             &rows,
             (outer.left, names, top),
-            bar,
+            (bar, *value),
             text,
             (x(0.0), x(*value)),
         );
@@ -110,30 +110,17 @@ pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
     }
 }
 
-fn name(bar: &Bar) -> &str {
-    match bar.name.trim() {
-        "" => &bar.key,
-        name => name,
-    }
-}
-
 /// One of them. `place`: left, room for names, top; `ends`: of the bar.
 fn row(
     canvas: &mut Canvas,
     rows: &Rows,
     place: (f64, f64, f64),
-    bar: &Bar,
+    (bar, value): (&Bar, f64),
     number: &str,
     ends: (f64, f64),
 ) {
     let (left, names, top) = place;
-    let shown = escape(name(bar), LETTERS);
-    canvas.ink.put(format_args!(
-        "<g class=\"item\" data-key=\"{}\" data-name=\"{shown}\" data-value=\"{}\">\
-         <title>{shown}: {number}</title>",
-        escape(&bar.key, LETTERS),
-        bar.value
-    ));
+    canvas.item(&bar.key, &bar.name, value);
     let middle = if rows.above {
         top + 20.0 + rows.thick / 2.0
     } else {
@@ -142,11 +129,11 @@ fn row(
     let baseline = middle + rows.size * 0.36;
     if rows.above {
         let room = canvas.width - left * 2.0;
-        let text = fit(name(bar), rows.size, room);
+        let text = fit(named(&bar.name, &bar.key), rows.size, room);
         let at = (left, top + 14.0);
         canvas.text(at, rows.size, Anchor::Start, Paint::Text, &text);
     } else {
-        let text = fit(name(bar), rows.size, names - GAP);
+        let text = fit(named(&bar.name, &bar.key), rows.size, names - GAP);
         let at = (left + names - GAP * 1.5, baseline);
         canvas.text(at, rows.size, Anchor::End, Paint::Text, &text);
     }
@@ -172,7 +159,13 @@ fn row(
 /// The first three.
 fn gist(canvas: &Canvas, shown: &[(&Bar, f64)]) -> String {
     let first: Vec<String> = (shown.iter().take(3))
-        .map(|(bar, value)| format!("{}: {}", name(bar), number(*value, canvas.language)))
+        .map(|(bar, value)| {
+            format!(
+                "{}: {}",
+                named(&bar.name, &bar.key),
+                number(*value, canvas.language)
+            )
+        })
         .collect();
     format!("{}.", first.join(", "))
 }

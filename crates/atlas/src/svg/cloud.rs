@@ -4,7 +4,7 @@ use super::ink::{escape, length};
 use super::letters::{fit, width};
 use super::map::overlap;
 use super::number::{number, sane};
-use super::{Area, Canvas, Drawn, LETTERS, colour, frame};
+use super::{Area, Canvas, Drawn, LETTERS, colour, frame, named};
 use crate::figure::Bar;
 use crate::text::Language;
 
@@ -77,7 +77,7 @@ fn place<'a>(all: &[(&'a Bar, f64)], area: Area) -> Vec<Word<'a>> {
     };
     // What they cover is a part of the whole, for letters leave gaps between them.
     let ems: f64 = (all.iter())
-        .map(|(bar, value)| width(name(bar), 1.0) * value / most)
+        .map(|(bar, value)| width(named(&bar.name, &bar.key), 1.0) * value / most)
         .sum();
     let mut size = (area.width() * area.height() * 0.62 / ems.max(0.1))
         .sqrt()
@@ -100,7 +100,7 @@ fn attempt<'a>(all: &[(&'a Bar, f64)], area: Area, largest: f64, most: f64) -> V
     let mut words: Vec<Word> = Vec::new();
     for (bar, value) in all {
         let size = (largest * (value / most).sqrt()).max(LEAST);
-        let text = fit(name(bar), size, area.width() * 0.7);
+        let text = fit(named(&bar.name, &bar.key), size, area.width() * 0.7);
         let (wide, high) = (width(&text, size), size * 1.12);
         // A blank of its own at each side.
         let wide = wide + size * 0.3;
@@ -153,24 +153,13 @@ fn spots(area: Area, turn: f64) -> impl Iterator<Item = (f64, f64)> {
     })
 }
 
-fn name(bar: &Bar) -> &str {
-    match bar.name.trim() {
-        "" => &bar.key,
-        name => name,
-    }
-}
-
 fn draw_word(canvas: &mut Canvas, word: &Word) {
-    let full = escape(name(word.bar), LETTERS);
+    canvas.item(&word.bar.key, &word.bar.name, word.value);
     let fill = canvas.fill("", colour::slot(&word.bar.key).paint);
     // The length makes it as wide as was reckoned, whatever letters the reader has.
     canvas.ink.put(format_args!(
-        "<g class=\"item\" data-key=\"{}\" data-name=\"{full}\" data-value=\"{}\">\
-         <title>{full}: {}</title><text x=\"{}\" y=\"{}\" font-size=\"{}\" textLength=\"{}\" \
+        "<text x=\"{}\" y=\"{}\" font-size=\"{}\" textLength=\"{}\" \
          lengthAdjust=\"spacingAndGlyphs\"{fill}>{}</text></g>",
-        escape(&word.bar.key, LETTERS),
-        word.value,
-        number(word.value, canvas.language),
         length(word.area.left + word.size * 0.15),
         length((word.area.top + word.area.bottom) / 2.0 + word.size * 0.36),
         length(word.size),

@@ -3,7 +3,7 @@
 use super::colour::Slot;
 use super::ink::{escape, length};
 use super::letters::{fit, width};
-use super::{Anchor, Area, Canvas, LETTERS, Paint, lines};
+use super::{Anchor, Area, Canvas, LETTERS, Paint, lines, named};
 use crate::figure::{Series, Style};
 
 /// A series in the legend.
@@ -30,10 +30,7 @@ pub(super) fn draw(canvas: &mut Canvas, entries: &[Entry], area: Area) -> f64 {
     let (mut x, mut row) = (area.left, 0);
     canvas.ink.0.push_str("<g class=\"legend\">");
     for (at, entry) in entries.iter().enumerate() {
-        let name = match entry.series.name.trim() {
-            "" => &entry.series.key,
-            name => name,
-        };
+        let name = named(&entry.series.name, &entry.series.key);
         let name = fit(name, SIZE, longest);
         let wide = SAMPLE + width(&name, SIZE);
         if x > area.left && x + wide > area.right {

@@ -3,7 +3,7 @@
 use super::ink::{Path, escape, length};
 use super::legend::{self, Entry};
 use super::number::{Scale, sane, scale, with_unit};
-use super::{Area, Canvas, Drawn, ID, LETTERS, Paint, axis, calendar, colour, frame};
+use super::{Area, Canvas, Drawn, ID, LETTERS, Paint, axis, calendar, colour, frame, named};
 use crate::figure::{Lines, Style};
 use crate::text::Language;
 
@@ -38,6 +38,7 @@ pub(super) fn draw(canvas: &mut Canvas, lines: &Lines) -> Drawn {
     let least = flat().map(|(from, to)| from.min(*to)).fold(0.0, f64::min);
     let most = flat().map(|(from, to)| from.max(*to)).fold(0.0, f64::max);
 
+    hatches(canvas, &entries);
     let one = entries.len() == 1 && entries[0].shown;
     let outer = frame::draw(canvas, if one { &[] } else { &entries });
     let scale = scale(
@@ -51,7 +52,6 @@ pub(super) fn draw(canvas: &mut Canvas, lines: &Lines) -> Drawn {
     let places = places(canvas, lines, area);
     let empty = flat().next().is_none();
     if !empty {
-        hatches(canvas, &entries);
         let series = fitting(canvas, &shown, &bands, &places, area, &scale);
         canvas.ink.0.push_str(&series);
     }
@@ -184,7 +184,7 @@ fn fitting(
     scale: &Scale,
 ) -> String {
     let mut text = String::new();
-    for coarse in 0..6 {
+    for coarse in 0..8 {
         text.clear();
         let several = shown.len() > 1;
         for (at, (entry, band)) in shown.iter().zip(bands).enumerate() {
@@ -220,7 +220,7 @@ impl Drawing<'_> {
     /// `among`: which of how many it is, where there are several.
     fn series(&self, entry: &Entry, among: Option<(usize, usize)>) -> String {
         let series = entry.series;
-        let name = escape(&series.name, LETTERS);
+        let name = escape(named(&series.name, &series.key), LETTERS);
         let mut text = format!(
             "<g class=\"series\" data-key=\"{}\" data-name=\"{name}\"><title>{name}</title>",
             escape(&series.key, LETTERS)

@@ -1,10 +1,10 @@
 //! Places on a map.
 
-use super::ink::{Path, escape, length};
+use super::ink::{Path, length};
 use super::letters::{fit, width};
 use super::number::{number, sane};
 use super::outline::{EAST, Flat, NORTH, SOUTH, WEST, outline, project};
-use super::{Anchor, Area, Canvas, Drawn, LETTERS, Paint, colour, frame, heat};
+use super::{Anchor, Area, Canvas, Drawn, Paint, colour, frame, heat, named};
 use crate::figure::Point;
 use crate::text::Language;
 
@@ -322,24 +322,13 @@ fn circles(canvas: &mut Canvas, view: &View, places: &[Place], corner: (f64, f64
 
 /// One place.
 pub(super) fn item(canvas: &mut Canvas, place: &Place, x: f64, y: f64, radius: f64) {
-    let shown = escape(name(place.point), LETTERS);
+    canvas.item(&place.point.key, &place.point.name, place.value);
     canvas.ink.put(format_args!(
-        "<g class=\"item\" data-key=\"{}\" data-name=\"{shown}\" data-value=\"{}\">\
-         <title>{shown}: {}</title><circle cx=\"{}\" cy=\"{}\" r=\"{}\"/></g>",
-        escape(&place.point.key, LETTERS),
-        place.value,
-        number(place.value, canvas.language),
+        "<circle cx=\"{}\" cy=\"{}\" r=\"{}\"/></g>",
         length(x),
         length(y),
         length(radius)
     ));
-}
-
-fn name(point: &Point) -> &str {
-    match point.name.trim() {
-        "" => &point.key,
-        name => name,
-    }
 }
 
 /// The names of the largest, where there is room for them.
@@ -348,7 +337,7 @@ fn names(canvas: &mut Canvas, view: &View, places: &[Place], radius: &dyn Fn(f64
     let most = if canvas.narrow() { 4 } else { 10 };
     let mut taken: Vec<Area> = Vec::new();
     for place in places.iter().take(most * 2) {
-        let text = fit(name(place.point), SIZE, 170.0);
+        let text = fit(named(&place.point.name, &place.point.key), SIZE, 170.0);
         let (half, (x, y)) = (width(&text, SIZE) / 2.0 + 2.0, view.at(place.at));
         let below = y + radius(place.value) + 13.0;
         let area = Area {
@@ -435,7 +424,7 @@ fn gist(canvas: &Canvas, places: &[Place]) -> String {
     let first: Vec<String> = (places.iter().take(3))
         .map(|place| {
             let number = number(place.value, canvas.language);
-            format!("{}: {number}", name(place.point))
+            format!("{}: {number}", named(&place.point.name, &place.point.key))
         })
         .collect();
     let (count, first) = (places.len(), first.join(", "));

@@ -75,6 +75,14 @@ pub fn draw(
     canvas.finish(chart, &drawn)
 }
 
+/// A name; the key, where there is none.
+fn named<'a>(name: &'a str, key: &'a str) -> &'a str {
+    match name.trim() {
+        "" => key,
+        name => name,
+    }
+}
+
 /// A rectangle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Area {
@@ -158,6 +166,17 @@ impl Canvas<'_> {
             length(at.1),
             length(size),
             escape(text, LETTERS)
+        ));
+    }
+
+    /// Begins a bar, a word or a place; the other end is `</g>`.
+    fn item(&mut self, key: &str, name: &str, value: f64) {
+        let name = escape(named(name, key), LETTERS);
+        self.ink.put(format_args!(
+            "<g class=\"item\" data-key=\"{}\" data-name=\"{name}\" data-value=\"{value}\">\
+             <title>{name}: {}</title>",
+            escape(key, LETTERS),
+            number::number(value, self.language)
         ));
     }
 

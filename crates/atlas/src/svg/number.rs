@@ -5,9 +5,16 @@ use crate::text::Language;
 /// Values beyond are drawn as this: a picture has no use for more, and sums stay finite.
 const MOST: f64 = 1e15;
 
+/// Values nearer to nothing are nothing.
+const LEAST: f64 = 1e-9;
+
 /// A value that can be drawn; `None`: it is no number.
 pub(super) fn sane(value: f64) -> Option<f64> {
-    (!value.is_nan()).then(|| value.clamp(-MOST, MOST))
+    match value {
+        value if value.is_nan() => None,
+        value if value.abs() < LEAST => Some(0.0),
+        value => Some(value.clamp(-MOST, MOST)),
+    }
 }
 
 /// `12,000`, `3.5`, `−4`; in German `12.000`, `3,5`.
@@ -125,7 +132,7 @@ mod tests {
         assert_eq!(scale(0.0, 0.0, 5).most, 1.0);
         let rate = scale(-12.0, 90.0, 5);
         assert_eq!((rate.least, rate.most), (-50.0, 100.0));
-        for value in [1e-300, 1e-9, 0.3, 7.0, MOST] {
+        for value in [LEAST, 0.3, 7.0, MOST] {
             let scale = scale(-value, value, 6);
             assert!(scale.most >= value && scale.least <= -value, "{scale:?}");
             assert!((2..=15).contains(&scale.ticks.len()), "{scale:?}");
