@@ -1,0 +1,83 @@
+//! DuckDB and ClickHouse, in a process of Python: where scripts/setup puts them.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::Result;
+
+pub struct Engines {
+    child: Child,
+    to: Option<ChildStdin>,
+    from: BufReader<ChildStdout>,
+    parquet: String,
+    prepared: String,
+}
+
+impl Engines {
+    /// Begins, and makes DuckDB's own table of the files.
+    pub fn start(parquet: &Path, table: &Path) -> Result<Self> {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let target = std::env::var_os("CARGO_TARGET_DIR")
+            .map_or_else(|| here.join("../../target"), Into::into);
+        let python = target.join("tools/engines/bin/python");
+        let mut child = Command::new(&python)
+            .arg(here.join("benches/atlas/engines.py"))
+            .args([parquet, table])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("{}: {error}: run scripts/setup", python.display()))?;
+        let to = child.stdin.take();
+        let from = child.stdout.take().ok_or("no pipe")?;
+        let mut engines = Self {
+            child,
+            to,
+            from: BufReader::new(from),
+            parquet: parquet.display().to_string(),
+            prepared: String::new(),
+        };
+        let made = engines.read()?;
+        let text = |name: &str| made[name].as_str().unwrap_or_default().to_owned();
+        let (seconds, octets) = (made["seconds"].as_f64(), made["octets"].as_u64());
+        engines.prepared = format!(
+            "DuckDB {}, its table made of the Parquet files in {:.1} s, {} MB; chDB {}.",
+            text("duckdb"),
+            seconds.unwrap_or_default(),
+            octets.unwrap_or_default() / 1_000_000,
+            text("chdb"),
+        );
+        Ok(engines)
+    }
+
+    /// Which they are, and what was made.
+    pub fn prepared(&self) -> String {
+        self.prepared.clone()
+    }
+
+    /// How long an answer takes, with all its rows.
+    pub fn ask(&mut self, engine: &str, sql: &str) -> Result<Duration> {
+        let sql = sql.replace("PARQUET", &self.parquet);
+        let to = self.to.as_mut().ok_or("ended")?;
+        writeln!(to, "{}", json!({"engine": engine, "sql": sql}))?;
+        let answer = self.read()?;
+        let seconds = answer["seconds"].as_f64().ok_or("no time")?;
+        Ok(Duration::from_secs_f64(seconds))
+    }
+
+    fn read(&mut self) -> Result<Value> {
+        let mut line = String::new();
+        self.from.read_line(&mut line)?;
+        Ok(serde_json::from_str(&line).map_err(|error| format!("engines.py: {error}: {line}"))?)
+    }
+}
+
+impl Drop for Engines {
+    fn drop(&mut self) {
+        drop(self.to.take());
+        let _ = self.child.wait();
+    }
+}

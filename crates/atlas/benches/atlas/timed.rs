@@ -1,0 +1,199 @@
+//! What is timed: each chart at several zooms, and the same questions to other databases.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use atlas::asked::Asked;
+use atlas::chart::{self, Chart, Parameter};
+use atlas::{answer, svg};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use nix::sys::resource::{UsageWho, getrusage};
+use rusqlite::Connection;
+
+use crate::engines::Engines;
+use crate::made::Maker;
+use crate::Result;
+
+/// Something that is asked again and again.
+pub struct Case {
+    /// What it is, and at which zoom or by which engine.
+    pub name: String,
+    pub how: String,
+    pub kind: Kind,
+    pub took: Vec<Duration>,
+    /// On the wire: JSON and picture, packed.
+    pub octets: [usize; 2],
+    /// Instead of a figure.
+    pub refused: Option<String>,
+}
+
+pub enum Kind {
+    Chart(&'static dyn Chart, String),
+    Sqlite(String),
+    Engine(&'static str, String),
+}
+
+/// What the processor was busy with this process.
+pub fn processor() -> Result<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+    let seconds = |time: nix::sys::time::TimeVal| {
+        Duration::new(time.tv_sec() as u64, time.tv_usec() as u32 * 1000)
+    };
+    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
+}
+
+fn case(name: &str, how: &str, kind: Kind) -> Case {
+    Case {
+        name: name.into(),
+        how: how.into(),
+        kind,
+        took: Vec::new(),
+        octets: [0; 2],
+        refused: None,
+    }
+}
+
+/// Every chart, at every zoom.
+pub fn charts(maker: &Maker) -> Vec<Case> {
+    let (first, last) = (atlas::time::day(maker.begin()), atlas::time::day(maker.end() - 1));
+    let all = format!("from={}&to={}", first.year(), last.year());
+    let middle = (first.year() + last.year()) / 2;
+    let ranges = [
+        ("all", all),
+        ("a year", format!("from={middle}&to={middle}")),
+        ("a year by day", format!("from={middle}&to={middle}&by=day")),
+        ("a month by hour", format!("from={middle}-10&to={middle}-10&by=hour")),
+        ("a day", format!("from={middle}-10-17&to={middle}-10-17")),
+    ];
+    let moments = [
+        ("a month", format!("at={middle}-10")),
+        ("a day", format!("at={middle}-10-17")),
+        ("an hour", format!("at={middle}-10-17T22")),
+    ];
+    let mut cases = Vec::new();
+    for chart in chart::ALL {
+        let takes = |parameter| chart.parameters().contains(&parameter);
+        let zooms = if takes(Parameter::At) { &moments[..] } else { &ranges[..] };
+        for (how, query) in zooms {
+            let mut query = query.clone();
+            if takes(Parameter::Key) {
+                query = format!("{query}&key={}", maker.key());
+            }
+            cases.push(case(chart.name(), how, Kind::Chart(*chart, query)));
+        }
+    }
+    cases
+}
+
+/// Three questions that charts answer, to databases without such sums. `OBSERVATIONS` stands for
+/// the table.
+const QUESTIONS: [(&str, &str, &str); 3] = [
+    (
+        "growth, all by month",
+        "SELECT strftime('%Y-%m', hour * 3600, 'unixepoch') AS month,
+           sum(iif(counted, nodes, 0)) * 1.0 / count(DISTINCT hour) AS nodes
+         FROM observations GROUP BY month ORDER BY month",
+        "SELECT year(t) * 12 + month(t) AS month,
+           sum(CASE WHEN counted THEN nodes ELSE 0 END) / count(DISTINCT t) AS nodes
+         FROM OBSERVATIONS GROUP BY month ORDER BY month",
+    ),
+    (
+        "ten largest of a month",
+        "SELECT community, sum(nodes) AS nodes FROM observations
+         WHERE counted AND hour >= BEGIN AND hour < END
+         GROUP BY community ORDER BY nodes DESC LIMIT 10",
+        "SELECT key, sum(nodes) AS nodes FROM OBSERVATIONS
+         WHERE counted AND t >= TIMESTAMP 'FROM' AND t < TIMESTAMP 'TO'
+         GROUP BY key ORDER BY nodes DESC LIMIT 10",
+    ),
+    (
+        "one community, all by month",
+        "SELECT strftime('%Y-%m', hour * 3600, 'unixepoch') AS month, avg(nodes) AS nodes
+         FROM observations WHERE community = (SELECT id FROM communities WHERE key = 'KEY')
+         GROUP BY month ORDER BY month",
+        "SELECT year(t) * 12 + month(t) AS month, avg(nodes) AS nodes
+         FROM OBSERVATIONS WHERE key = 'KEY' GROUP BY month ORDER BY month",
+    ),
+];
+
+/// The engines, and what each calls the table.
+pub const ENGINES: [(&str, &str, &str); 3] = [
+    ("duckdb", "DuckDB, its own table", "observations"),
+    ("duckdb", "DuckDB, Parquet", "read_parquet('PARQUET/observations-*.parquet')"),
+    ("clickhouse", "ClickHouse, Parquet", "file('PARQUET/observations-*.parquet')"),
+];
+
+/// The same by others.
+pub fn comparisons(maker: &Maker) -> Vec<Case> {
+    let year = (atlas::time::day(maker.begin()).year() + atlas::time::day(maker.end() - 1).year()) / 2;
+    let month = i64::from(year) * 12 + 9;
+    let hour = |month| atlas::time::Unit::Month.begin(month);
+    let day = |month| atlas::time::day(hour(month)).to_string();
+    let fill = |sql: &str| {
+        sql.replace("BEGIN", &hour(month).to_string())
+            .replace("END", &hour(month + 1).to_string())
+            .replace("FROM'", &format!("{} 00:00:00'", day(month)))
+            .replace("TO'", &format!("{} 00:00:00'", day(month + 1)))
+            .replace("KEY", maker.key())
+    };
+    let mut cases = Vec::new();
+    for (name, sqlite, other) in QUESTIONS {
+        cases.push(case(name, "SQLite without sums", Kind::Sqlite(fill(sqlite))));
+        for (engine, how, table) in ENGINES {
+            let sql = fill(other).replace("OBSERVATIONS", table);
+            cases.push(case(name, how, Kind::Engine(engine, sql)));
+        }
+    }
+    cases
+}
+
+impl Case {
+    /// Runs it once.
+    pub fn run(&mut self, store: &Connection, engines: &mut Engines) -> Result<()> {
+        let took = match &self.kind {
+            Kind::Chart(chart, query) => {
+                let asked = Asked::read(query)?;
+                let begin = Instant::now();
+                let figure = match chart.figure(store, &asked) {
+                    Ok(figure) => figure,
+                    Err(error) => {
+                        self.refused = Some(error.to_string());
+                        return Ok(());
+                    }
+                };
+                let took = begin.elapsed();
+                if self.took.is_empty() {
+                    let json = answer::json(chart.name(), &figure)?;
+                    let picture =
+                        svg::draw(&figure, chart.name(), &asked.look, asked.language, None);
+                    self.octets = [packed(&json)?, packed(&picture)?];
+                }
+                took
+            }
+            Kind::Sqlite(sql) => {
+                let begin = Instant::now();
+                let mut query = store.prepare(sql)?;
+                let mut rows = query.query([])?;
+                while rows.next()?.is_some() {}
+                begin.elapsed()
+            }
+            Kind::Engine(engine, sql) => engines.ask(engine, sql)?,
+        };
+        self.took.push(took);
+        Ok(())
+    }
+
+    /// Least, median and most.
+    pub fn spread(&self) -> Option<[Duration; 3]> {
+        let mut sorted = self.took.clone();
+        sorted.sort();
+        Some([*sorted.first()?, sorted[sorted.len() / 2], *sorted.last()?])
+    }
+}
+
+fn packed(text: &str) -> Result<usize> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::default());
+    packer.write_all(text.as_bytes())?;
+    Ok(packer.finish()?.len())
+}
