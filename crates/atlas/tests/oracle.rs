@@ -1,11 +1,13 @@
 //! What the atlas says of the real data is what others compute of it: DuckDB the growth, from the
 //! raw files and by rules written anew; DuckDB and ClickHouse the sums, from exported files.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use atlas::asked::Asked;
 use atlas::snapshot::{Entry, Profile, Snapshot, Status};
-use atlas::{export, store};
+use atlas::{answer, chart, export, read, store};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -163,4 +165,62 @@ fn exported_files_have_all_there_is() {
     }
     writer.commit().expect("committed");
     compare(&data, "made");
+}
+
+/// Imports what is at `place`.
+fn import(place: &Path, data: &Path) -> read::Progress {
+    let mut writer = store::Writer::open(data).expect("a store");
+    let mapping = read::Mapping::named("freifunk").expect("a mapping");
+    let place = place.display().to_string();
+    let mut go_on = |_: &_| ControlFlow::Continue(());
+    read::import(&[place], &mapping, &mut writer, &mut go_on).expect("imported")
+}
+
+#[test]
+fn growth_is_what_duckdb_makes_of_the_raw_files() {
+    let archive = Path::new(HERE).join("data/freifunk.tar.xz");
+    let raw = folder("raw");
+    let unpacked = Command::new("tar")
+        .arg("xJf")
+        .arg(&archive)
+        .arg("-C")
+        .arg(&raw)
+        .status();
+    assert!(unpacked.expect("tar").success());
+    let data = folder("real");
+    let done = import(&archive, &data);
+    assert!(done.entries > 57_000, "{done:?}");
+    let store = store::open(&data).expect("a store");
+    // Each month: hours with a snapshot; nodes that are live, stale, frozen; entries, and odd
+    // ones; and the mean, rounded half up, as the chart has it.
+    let sums = "format('%04d-%02d', month / 12, month % 12 + 1), hours, live, stale, frozen,
+                listed, odd, (2 * (live + stale + frozen) + hours) / (2 * hours)
+                FROM month_totals ORDER BY month";
+    let ours = rows(&store, &format!("SELECT {sums}"));
+    assert_eq!(ours.as_array().map(Vec::len), Some(158));
+    same(&ours, &ask("growth", &raw.join("history")), "growth");
+    chart(&store, &ours);
+    compare(&data, "real");
+}
+
+/// Holds what the chart answers against the sums.
+fn chart(store: &Connection, sums: &Value) {
+    let growth = chart::find("growth").expect("a chart");
+    let asked = Asked::read("from=2013&to=2026&by=month").expect("a question");
+    let figure = growth.figure(store, &asked).expect("a figure");
+    let json = answer::json("growth", &figure).expect("an answer");
+    let answer: Value = serde_json::from_str(&json).expect("JSON");
+    let told: Value = answer["series"]
+        .as_array()
+        .expect("series")
+        .iter()
+        .map(|point| json!([point["t"].as_str().map(|t| &t[..7]), point["nodes"]]))
+        .collect();
+    let summed: Value = sums
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|row| json!([row[0], row[7]]))
+        .collect();
+    same(&told, &summed, "the chart");
 }

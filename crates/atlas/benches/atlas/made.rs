@@ -119,7 +119,9 @@ impl Maker {
             let live = week.status == Status::Live;
             let moved = |nodes: i64| nodes * made.hundredths / 100 + noise(hour, number) % 3;
             let week_s = |nodes: i64| nodes * made.hundredths / 100;
-            entry.nodes = week.nodes.map(|nodes| if live { moved(nodes) } else { week_s(nodes) });
+            entry.nodes = week
+                .nodes
+                .map(|nodes| if live { moved(nodes) } else { week_s(nodes) });
             entry.status = week.status;
             entry.fetched = if live {
                 hour * 3600 - noise(hour, number) % 600

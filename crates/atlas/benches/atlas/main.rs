@@ -50,7 +50,9 @@ fn options() -> Result<Options> {
         if name == "--bench" {
             continue;
         }
-        let value = given.next().ok_or_else(|| format!("{name} wants a value"))?;
+        let value = given
+            .next()
+            .ok_or_else(|| format!("{name} wants a value"))?;
         match name.as_str() {
             "--folder" => options.folder = value.into(),
             "--years" => options.years = value.parse()?,

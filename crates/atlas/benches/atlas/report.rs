@@ -46,7 +46,9 @@ impl Report {
             let (name, value) = line.split_once(':')?;
             let names = ["VmHWM", "RssAnon"];
             let kilobytes: u64 = value.trim().strip_suffix(" kB")?.parse().ok()?;
-            names.contains(&name).then(|| format!("{} MB {name}", kilobytes / 1000))
+            names
+                .contains(&name)
+                .then(|| format!("{} MB {name}", kilobytes / 1000))
         });
         self.memory = of.by_ref().collect::<Vec<_>>().join(", ");
         Ok(())
@@ -73,16 +75,25 @@ impl Report {
                 fact.octets as f64 / 1e6
             )?;
         }
-        writeln!(out, "\n| chart | zoom | ms: median | least | most | JSON, KB | SVG, KB |")?;
+        writeln!(
+            out,
+            "\n| chart | zoom | ms: median | least | most | JSON, KB | SVG, KB |"
+        )?;
         writeln!(out, "|---|---|---:|---:|---:|---:|---:|")?;
         let ms = |duration: &Duration| format!("{:.1}", duration.as_secs_f64() * 1000.0);
         for case in &self.cases {
             let Kind::Chart(..) = case.kind else { continue };
             if let Some(why) = &case.refused {
-                writeln!(out, "| {} | {} | refused: {why} | | | | |", case.name, case.how)?;
+                writeln!(
+                    out,
+                    "| {} | {} | refused: {why} | | | | |",
+                    case.name, case.how
+                )?;
                 continue;
             }
-            let Some([least, median, most]) = case.spread() else { continue };
+            let Some([least, median, most]) = case.spread() else {
+                continue;
+            };
             let [json, svg] = case.octets.map(|octets| octets as f64 / 1000.0);
             writeln!(
                 out,
@@ -100,7 +111,9 @@ impl Report {
             if let Kind::Chart(..) = case.kind {
                 continue;
             }
-            let Some([least, median, most]) = case.spread() else { continue };
+            let Some([least, median, most]) = case.spread() else {
+                continue;
+            };
             writeln!(
                 out,
                 "| {} | {} | {} | {} | {} |",

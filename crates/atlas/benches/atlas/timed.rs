@@ -11,9 +11,9 @@ use flate2::write::GzEncoder;
 use nix::sys::resource::{UsageWho, getrusage};
 use rusqlite::Connection;
 
+use crate::Result;
 use crate::engines::Engines;
 use crate::made::Maker;
-use crate::Result;
 
 /// Something that is asked again and again.
 pub struct Case {
@@ -56,14 +56,20 @@ fn case(name: &str, how: &str, kind: Kind) -> Case {
 
 /// Every chart, at every zoom.
 pub fn charts(maker: &Maker) -> Vec<Case> {
-    let (first, last) = (atlas::time::day(maker.begin()), atlas::time::day(maker.end() - 1));
+    let (first, last) = (
+        atlas::time::day(maker.begin()),
+        atlas::time::day(maker.end() - 1),
+    );
     let all = format!("from={}&to={}", first.year(), last.year());
     let middle = (first.year() + last.year()) / 2;
     let ranges = [
         ("all", all),
         ("a year", format!("from={middle}&to={middle}")),
         ("a year by day", format!("from={middle}&to={middle}&by=day")),
-        ("a month by hour", format!("from={middle}-10&to={middle}-10&by=hour")),
+        (
+            "a month by hour",
+            format!("from={middle}-10&to={middle}-10&by=hour"),
+        ),
         ("a day", format!("from={middle}-10-17&to={middle}-10-17")),
     ];
     let moments = [
@@ -74,7 +80,11 @@ pub fn charts(maker: &Maker) -> Vec<Case> {
     let mut cases = Vec::new();
     for chart in chart::ALL {
         let takes = |parameter| chart.parameters().contains(&parameter);
-        let zooms = if takes(Parameter::At) { &moments[..] } else { &ranges[..] };
+        let zooms = if takes(Parameter::At) {
+            &moments[..]
+        } else {
+            &ranges[..]
+        };
         for (how, query) in zooms {
             let mut query = query.clone();
             if takes(Parameter::Key) {
@@ -120,13 +130,22 @@ const QUESTIONS: [(&str, &str, &str); 3] = [
 /// The engines, and what each calls the table.
 pub const ENGINES: [(&str, &str, &str); 3] = [
     ("duckdb", "DuckDB, its own table", "observations"),
-    ("duckdb", "DuckDB, Parquet", "read_parquet('PARQUET/observations-*.parquet')"),
-    ("clickhouse", "ClickHouse, Parquet", "file('PARQUET/observations-*.parquet')"),
+    (
+        "duckdb",
+        "DuckDB, Parquet",
+        "read_parquet('PARQUET/observations-*.parquet')",
+    ),
+    (
+        "clickhouse",
+        "ClickHouse, Parquet",
+        "file('PARQUET/observations-*.parquet')",
+    ),
 ];
 
 /// The same by others.
 pub fn comparisons(maker: &Maker) -> Vec<Case> {
-    let year = (atlas::time::day(maker.begin()).year() + atlas::time::day(maker.end() - 1).year()) / 2;
+    let year =
+        (atlas::time::day(maker.begin()).year() + atlas::time::day(maker.end() - 1).year()) / 2;
     let month = i64::from(year) * 12 + 9;
     let hour = |month| atlas::time::Unit::Month.begin(month);
     let day = |month| atlas::time::day(hour(month)).to_string();
@@ -139,7 +158,11 @@ pub fn comparisons(maker: &Maker) -> Vec<Case> {
     };
     let mut cases = Vec::new();
     for (name, sqlite, other) in QUESTIONS {
-        cases.push(case(name, "SQLite without sums", Kind::Sqlite(fill(sqlite))));
+        cases.push(case(
+            name,
+            "SQLite without sums",
+            Kind::Sqlite(fill(sqlite)),
+        ));
         for (engine, how, table) in ENGINES {
             let sql = fill(other).replace("OBSERVATIONS", table);
             cases.push(case(name, how, Kind::Engine(engine, sql)));
