@@ -3,14 +3,16 @@
 //! Spreadsheets take a cell that begins with `=`, `+`, `-` or `@` for a formula: in CSV such a text
 //! gets an apostrophe in front, as OWASP advises ("CSV injection"). Numbers stay as they are.
 
+use std::collections::BTreeMap;
+
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::error::Error;
 use crate::figure::{Cell, Column, Figure, Table};
 use crate::time::iso;
 
-/// `{"chart", "title", "from", "to", "by", NAME: [{COLUMN: value}], "notes"}`, `NAME` as
-/// [`crate::figure::Table::name`] says, members and columns in that order.
+/// `{"chart", "title", "from", "to", "by", NAME: [{COLUMN: value}], "columns": [{"key", "title"}],
+/// "notes"}`, `NAME` as [`crate::figure::Table::name`] says, members and columns in that order.
 pub fn json(chart: &str, figure: &Figure) -> Result<String, Error> {
     let answer = Answer { chart, figure };
     serde_json::to_string(&answer).map_err(|error| Error::Other(format!("writing JSON: {error}")))
@@ -24,15 +26,30 @@ struct Answer<'a> {
 impl Serialize for Answer<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let figure = self.figure;
-        let mut map = to.serialize_map(Some(7))?;
+        let mut map = to.serialize_map(Some(8))?;
         map.serialize_entry("chart", self.chart)?;
         map.serialize_entry("title", &figure.title)?;
         map.serialize_entry("from", &iso(figure.from))?;
         map.serialize_entry("to", &iso(figure.to))?;
         map.serialize_entry("by", figure.by.word())?;
         map.serialize_entry(figure.table.name, &Rows(&figure.table))?;
+        map.serialize_entry("columns", &Columns(&figure.table.columns))?;
         map.serialize_entry("notes", &figure.notes)?;
         map.end()
+    }
+}
+
+struct Columns<'a>(&'a [Column]);
+
+impl Serialize for Columns<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let texts = |column: &Column| {
+            [
+                ("key", column.key.to_owned()),
+                ("title", column.title.clone()),
+            ]
+        };
+        to.collect_seq(self.0.iter().map(|column| BTreeMap::from(texts(column))))
     }
 }
 
@@ -161,6 +178,10 @@ mod tests {
             read,
             json!({
                 "chart": "top", "title": "A \"title\"", "by": "hour", "notes": ["one"],
+                "columns": [
+                    {"key": "t", "title": "T"}, {"key": "name", "title": "NAME"},
+                    {"key": "nodes", "title": "NODES"},
+                ],
                 "from": "1970-01-01T00:00:00Z", "to": "1970-01-02T00:00:00Z",
                 "things": [
                     {"t": "1970-01-01T01:00:00Z", "name": "</script>", "nodes": -3},

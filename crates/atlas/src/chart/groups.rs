@@ -1,15 +1,17 @@
 //! Communities by what they have in common (a protocol, a version, a size), over time.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use rusqlite::Connection;
 
 use super::part::{column, communities, hundredths, lines, nodes, odd, rounded, unknown};
-use super::range::Range;
-use super::sums::{self, Total};
+use super::range::{Range, Reads};
+use super::sums::{self, Profiles, Total};
 use crate::asked::Asked;
 use crate::error::Error;
 use crate::figure::{Cell, Figure, Plot, Series, Style, Table};
+use crate::snapshot::Profile;
 use crate::text::Language;
 
 /// Series that are drawn where nobody says which: more cannot be told from each other.
@@ -17,6 +19,9 @@ const DRAWN: usize = 10;
 
 /// The key of what stands for all others together.
 const OTHER: &str = "other";
+
+/// The key of those who do not say.
+const UNKNOWN: &str = "unknown";
 
 /// What was summed up of a group at a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -70,6 +75,51 @@ impl Groups {
             known: HashMap::new(),
             tallies: Vec::new(),
         })
+    }
+
+    /// All communities, by the keys that `of` finds in what they say of themselves; where it finds
+    /// none, they did not say. Each counts in full for each of its keys, or, if `divided`, by equal
+    /// parts.
+    pub fn of_profiles(
+        store: &Connection,
+        asked: &Asked,
+        divided: bool,
+        of: impl Fn(&Profile) -> Vec<String>,
+    ) -> Result<Self, Error> {
+        let range = Range::of(store, asked, Reads::All)?;
+        let (by, numbers) = (range.by, range.numbers());
+        let mut groups = Self::new(store, range)?;
+        let mut profiles = Profiles::new(store)?;
+        let mut known = HashMap::<i64, Vec<usize>>::new();
+        sums::each(store, by, numbers, |sum| {
+            let of = match known.entry(sum.profile) {
+                Entry::Occupied(old) => old.into_mut(),
+                Entry::Vacant(new) => {
+                    let keys = of(&*profiles.get(sum.profile)?);
+                    let mut of = keys
+                        .iter()
+                        .map(|key| groups.group(key, key))
+                        .collect::<Vec<_>>();
+                    if of.is_empty() {
+                        of.push(
+                            groups.group(UNKNOWN, asked.language.of("not said", "keine Angabe")),
+                        );
+                    }
+                    new.insert(of)
+                }
+            };
+            let parts = if divided { of.len() } else { 1 };
+            for group in of {
+                groups.add(
+                    *group,
+                    sum.number,
+                    sum.counted() as f64 / parts as f64,
+                    sum.listed,
+                );
+            }
+            Ok(())
+        })?;
+        Ok(groups)
     }
 
     /// The index of a group, for [`Self::add`].
@@ -296,9 +346,6 @@ fn natural(text: &str) -> Vec<(u64, String)> {
     }
     parts
 }
-
-/// The key of those who do not say.
-pub(super) const UNKNOWN: &str = "unknown";
 
 #[cfg(test)]
 mod tests {

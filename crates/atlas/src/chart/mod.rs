@@ -11,6 +11,7 @@ use crate::text::Language;
 mod births;
 mod cloud;
 mod community;
+mod countries;
 mod groups;
 mod growth;
 mod map;
@@ -32,6 +33,7 @@ pub static ALL: &[&dyn Chart] = &[
     &growth::Growth,
     &top::Top,
     &routing::Routing,
+    &countries::Countries,
     &cloud::Cloud,
     &map::Heat,
     &map::Map,

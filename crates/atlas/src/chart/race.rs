@@ -54,12 +54,13 @@ impl Chart for Race {
         let mut races = Vec::<(i64, Vec<Sum>)>::new();
         sums::each(store, range.by, range.numbers(), |sum| {
             if sum.hours == 0 || !keys.contains_key(&sum.community) {
-                return;
+                return Ok(());
             }
             match races.last_mut() {
                 Some((number, sums)) if *number == sum.number => sums.push(sum),
                 _ => races.push((sum.number, vec![sum])),
             }
+            Ok(())
         })?;
         for (_, sums) in &mut races {
             let place = |sum: &Sum| (-mean(sum.nodes, sum.hours), keys[&sum.community]);

@@ -42,6 +42,7 @@ pub(super) fn of(store: &Connection, asked: &Asked, period: &Period) -> Result<R
             ..Sum::default()
         });
         all.add(&sum);
+        Ok(())
     })?;
     let mut notes = range.notes.clone();
     notes.extend(odd(sums.values().map(|sum| sum.odd).sum(), asked.language));

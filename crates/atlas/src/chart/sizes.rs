@@ -53,13 +53,14 @@ impl Chart for Sizes {
         sums::each(store, by, numbers, |sum| {
             // Of those who tell no number, and of odd ones, nothing is known.
             if sum.hours == 0 {
-                return;
+                return Ok(());
             }
             let nodes = mean(sum.nodes, sum.hours);
             let class = classes.iter().rev().find(|(least, _)| nodes >= *least);
             if let Some((_, group)) = class {
                 groups.add(*group, sum.number, sum.counted() as f64, sum.hours);
             }
+            Ok(())
         })?;
         let shape = Shape {
             title: self.title(language),

@@ -134,7 +134,7 @@ pub(super) fn each(
     store: &Connection,
     by: Unit,
     numbers: RangeInclusive<i64>,
-    mut to: impl FnMut(Sum),
+    mut to: impl FnMut(Sum) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let sql = match by {
         Unit::Hour => format!(
@@ -146,7 +146,7 @@ pub(super) fn each(
     let mut statement = store.prepare(&sql)?;
     let mut rows = statement.query([*numbers.start(), *numbers.end()])?;
     while let Some(row) = rows.next()? {
-        to(Sum::read(row)?);
+        to(Sum::read(row)?)?;
     }
     Ok(())
 }

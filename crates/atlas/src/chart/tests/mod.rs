@@ -1,0 +1,304 @@
+//! Each chart on a small store, against numbers computed by hand.
+
+use jiff::civil::date;
+use rusqlite::Connection;
+
+use super::*;
+use crate::figure::{Cell, Plot, Series, Style};
+use crate::snapshot::{Entry, Profile, Snapshot, Status};
+use crate::store::sample::{Folder, entry, sample, snapshot};
+use crate::time::Unit;
+use crate::time::{hour_of, iso};
+
+mod at_a_time;
+mod over_time;
+
+/// 2018-10-01T00, and so on.
+fn hours() -> [i64; 5] {
+    let day = |year, month, day| hour_of(date(year, month, day));
+    [
+        day(2018, 10, 1),
+        day(2018, 10, 1) + 1,
+        day(2019, 10, 1),
+        day(2019, 10, 2) + 5,
+        day(2019, 11, 1),
+    ]
+}
+
+fn of(hour: i64, key: &str, nodes: i64, status: Status, profile: Profile) -> Entry {
+    Entry {
+        status,
+        profile: Profile {
+            name: if profile.name.is_empty() {
+                key.into()
+            } else {
+                profile.name
+            },
+            ..profile
+        },
+        ..entry(hour, key, nodes)
+    }
+}
+
+/// `a` grows and changes, `b` gets old and goes, `c` never tells a number, `d` is large, and `e` is
+/// odd at first.
+fn snapshots() -> Vec<Snapshot> {
+    let first = || Profile {
+        metacommunity: Some("Region".into()),
+        routing: vec!["batman-adv".into(), "olsr".into()],
+        api: Some("0.4".into()),
+        country: Some("DE".into()),
+        latitude: Some(50.1),
+        longitude: Some(8.6),
+        ..Profile::default()
+    };
+    let later = || Profile {
+        name: "A new".into(),
+        routing: vec!["babel".into()],
+        api: Some("0.5".into()),
+        ..first()
+    };
+    let other = || Profile {
+        metacommunity: Some(" region".into()),
+        routing: vec!["babel".into()],
+        country: Some(" de ".into()),
+        latitude: Some(0.0),
+        longitude: Some(0.0),
+        ..Profile::default()
+    };
+    let [one, two, three, four, five] = hours();
+    let silent = |hour| Entry {
+        nodes: None,
+        ..entry(hour, "c", 0)
+    };
+    let early = |hour, nodes| {
+        let a = of(hour, "a", nodes, Status::Live, first());
+        let b = of(hour, "b", 20, Status::Stale, other());
+        snapshot(hour, vec![a, b, silent(hour)])
+    };
+    let late = |hour, nodes, large, e: (i64, Status)| {
+        vec![
+            of(hour, "a", nodes, Status::Live, later()),
+            entry(hour, "d", large),
+            of(hour, "e", e.0, e.1, Profile::default()),
+        ]
+    };
+    let old = |hour| of(hour, "b", 20, Status::Frozen, other());
+    let with = |hour, mut entries: Vec<Entry>| {
+        entries.push(old(hour));
+        snapshot(hour, entries)
+    };
+    vec![
+        early(one, 10),
+        early(two, 11),
+        with(three, late(three, 30, 500, (-5, Status::Odd))),
+        with(four, late(four, 40, 501, (7, Status::Live))),
+        snapshot(five, late(five, 41, 600, (7, Status::Live))),
+    ]
+}
+
+fn store() -> (Folder, Connection) {
+    sample(&snapshots())
+}
+
+fn figure(store: &Connection, chart: &str, query: &str) -> Figure {
+    let asked = Asked::read(query).expect(query);
+    let chart = find(chart).expect(chart);
+    let figure = chart.figure(store, &asked);
+    let figure = figure.unwrap_or_else(|error| panic!("{query}: {error}"));
+    for row in &figure.table.rows {
+        assert_eq!(row.len(), figure.table.columns.len());
+    }
+    if let Plot::Time(lines) = &figure.plot {
+        assert!(lines.at.is_sorted());
+        assert!(
+            lines
+                .series
+                .iter()
+                .all(|one| one.values.len() == lines.at.len())
+        );
+    }
+    figure
+}
+
+fn error(store: &Connection, chart: &str, query: &str) -> String {
+    let asked = Asked::read(query).expect(query);
+    let answer = find(chart).expect(chart).figure(store, &asked);
+    answer.expect_err(query).to_string()
+}
+
+/// The table as lines of text, without its head; times as months, days or hours.
+fn rows(figure: &Figure) -> Vec<String> {
+    let cell = |cell: &Cell| match cell {
+        Cell::Nothing => "-".to_owned(),
+        Cell::Text(text) => text.clone(),
+        Cell::Whole(number) => number.to_string(),
+        Cell::Real(number) => number.to_string(),
+        Cell::Time(hour) => {
+            let length = match figure.by {
+                Unit::Hour => 13,
+                Unit::Day => 10,
+                Unit::Month => 7,
+            };
+            iso(*hour)[..length].to_owned()
+        }
+    };
+    let row = |row: &Vec<Cell>| row.iter().map(cell).collect::<Vec<_>>().join(" ");
+    figure.table.rows.iter().map(row).collect()
+}
+
+fn series(figure: &Figure) -> Vec<(&str, Style, &[Option<f64>])> {
+    let Plot::Time(lines) = &figure.plot else {
+        panic!("not over time");
+    };
+
+    lines
+        .series
+        .iter()
+        .map(|one: &Series| (one.key.as_str(), one.style, &one.values[..]))
+        .collect()
+}
+
+#[test]
+fn names_are_apart_and_known() {
+    for chart in ALL {
+        assert_eq!(
+            ALL.iter()
+                .filter(|other| other.name() == chart.name())
+                .count(),
+            1
+        );
+        for language in [Language::English, Language::German] {
+            assert!(!chart.title(language).is_empty() && !chart.about(language).is_empty());
+        }
+    }
+    assert!(find("nothing").is_none());
+}
+
+#[test]
+fn an_empty_store_says_how_to_fill_it() {
+    let (_folder, store) = sample(&[]);
+    for chart in ALL {
+        for query in ["", "at=2019-10", "from=2019&to=2020", "by=hour"] {
+            let figure = figure(&store, chart.name(), &format!("key=a&{query}"));
+            assert!(
+                figure.notes[0].contains("weir-atlas import"),
+                "{}",
+                chart.name()
+            );
+            assert!(figure.table.rows.is_empty());
+            assert!(!figure.table.name.is_empty() && !figure.table.columns.is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_time_without_data_is_said() {
+    let (_folder, store) = store();
+    for chart in ALL {
+        for query in [
+            "from=2030",
+            "to=2001",
+            "at=2001",
+            "from=2001&to=2002&by=hour",
+        ] {
+            if query == "at=2001" && chart.parameters().first() != Some(&Parameter::At) {
+                continue;
+            }
+            // The race is a range, and shows one time of it.
+            if query == "at=2001" && chart.name() == "race" {
+                continue;
+            }
+            let figure = figure(&store, chart.name(), &format!("key=a&{query}"));
+            let note = "data is from 2018-10-01 to 2019-11-01";
+            assert!(
+                figure.notes[0].contains(note),
+                "{}: {:?}",
+                chart.name(),
+                figure.notes
+            );
+            assert!(figure.table.rows.is_empty());
+            assert!(figure.from <= figure.to);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let (_folder, store) = store();
+    for chart in ALL {
+        let words = error(&store, chart.name(), "key=a&from=2019-11&to=2019-10");
+        assert!(
+            words.contains("give the earlier as `from`"),
+            "{}: {words}",
+            chart.name()
+        );
+    }
+    let words = error(&store, "growth", "by=hour");
+    assert!(
+        words.contains("9505 points") && words.contains("`by=day`"),
+        "{words}"
+    );
+    assert!(words.contains("at most 83 days"), "{words}");
+    assert_eq!(
+        figure(&store, "growth", "by=hour&from=2019-10-01").by,
+        Unit::Hour
+    );
+}
+
+#[test]
+fn many_rows_are_read_coarser() {
+    // 1000 communities, 120 days: by day, 120,000 rows.
+    let begin = hour_of(date(2020, 1, 1));
+    let store = Connection::open_in_memory().expect("memory");
+    store.execute_batch(crate::store::SCHEMA).expect("tables");
+    let sql = "INSERT INTO profiles (digest, name) VALUES (x'00', 'p');
+        WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 1000)
+        INSERT INTO communities (id, key, profile) SELECT n, 'c' || n, 1 FROM n;";
+    store.execute_batch(sql).expect("rows");
+    for day in 0..120 {
+        let day = begin / 24 + day;
+        store
+            .execute(
+                "INSERT INTO day_totals VALUES (?1, 1, 1, 0, 0, 1, 0)",
+                [day],
+            )
+            .expect("day");
+        store
+            .execute(
+                "INSERT INTO hour_totals VALUES (?1 * 24, 1, 0, 0, 1, 0)",
+                [day],
+            )
+            .expect("hour");
+    }
+    let finer = figure(&store, "routing", "by=day&to=2020-03");
+    assert_eq!((finer.by, finer.notes.len()), (Unit::Day, 0));
+    let coarser = figure(&store, "routing", "by=day");
+    assert_eq!(coarser.by, Unit::Month);
+    assert!(coarser.notes[0].starts_with("Coarser than asked for"));
+    // Where nobody asked, no word of it.
+    let usual = figure(&store, "routing", "to=2020-03");
+    assert_eq!((usual.by, usual.notes.len()), (Unit::Month, 0));
+    assert_eq!(figure(&store, "growth", "by=day").by, Unit::Day);
+}
+
+#[test]
+fn the_documentation_has_each() {
+    let docs = include_str!("../../../../../docs/atlas-charts.md");
+    for chart in ALL {
+        let name = chart.name();
+        let row = docs
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{name}` |")));
+        let row = row.unwrap_or_else(|| panic!("docs/atlas-charts.md has no row of `{name}`"));
+        let told = row.split('|').nth(3).unwrap_or_default();
+        let taken = chart.parameters().iter().map(|parameter| match parameter {
+            Parameter::At => "`at`",
+            Parameter::Count => "`n`",
+            Parameter::Key => "`key`",
+            Parameter::Group => "`group`",
+            Parameter::Share => "`share`",
+        });
+        assert_eq!(told.trim(), taken.collect::<Vec<_>>().join(", "), "{name}");
+    }
+}

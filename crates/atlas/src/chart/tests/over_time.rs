@@ -1,0 +1,274 @@
+//! Charts over time.
+
+use super::*;
+
+#[test]
+fn growth() {
+    let (_folder, store) = store();
+    let months = figure(&store, "growth", "by=month");
+    assert_eq!(
+        rows(&months),
+        [
+            "2018-10 31 11 20 0 3",
+            "2019-10 559 539 0 20 4",
+            "2019-11 648 648 0 0 3"
+        ]
+    );
+    assert!(
+        months
+            .notes
+            .iter()
+            .any(|note| note.starts_with("1 number was not believed"))
+    );
+    let expected = [
+        (
+            "live",
+            Style::Area,
+            &[Some(11.0), Some(539.0), Some(648.0)][..],
+        ),
+        ("stale", Style::Hatched, &[Some(20.0), Some(0.0), Some(0.0)]),
+        (
+            "frozen",
+            Style::Hatched,
+            &[Some(0.0), Some(20.0), Some(0.0)],
+        ),
+    ];
+    // A year lies between the first two: no more than the usual here.
+    let shown = series(&months);
+    for (series, (key, style, _)) in shown.iter().zip(expected) {
+        assert_eq!((series.0, series.1), (key, style));
+    }
+    assert_eq!(iso(months.from), "2018-10-01T00:00:00Z");
+    assert_eq!(iso(months.to), "2019-12-01T00:00:00Z");
+
+    let hours = figure(&store, "growth", "from=2019-10-01&to=2019-10-02T05&by=hour");
+    assert_eq!(
+        rows(&hours),
+        [
+            "2019-10-01T00 550 530 0 20 4",
+            "2019-10-02T05 568 548 0 20 4"
+        ]
+    );
+    let days = figure(&store, "growth", "to=2018-10-10");
+    assert_eq!(
+        (days.by, rows(&days)),
+        (
+            Unit::Hour,
+            vec![
+                "2018-10-01T00 30 10 20 0 3".to_owned(),
+                "2018-10-01T01 31 11 20 0 3".to_owned(),
+            ]
+        )
+    );
+    // What the range has of a month is the month.
+    let part = figure(&store, "growth", "from=2019-10-02&to=2019-10-02&by=month");
+    assert_eq!(rows(&part), ["2019-10 559 539 0 20 4"]);
+}
+
+#[test]
+fn what_is_filtered_stays_in_the_legend() {
+    let (_folder, store) = store();
+    let figure = figure(&store, "growth", "by=month&only=live,stael");
+    let styles = series(&figure).iter().map(|one| one.1).collect::<Vec<_>>();
+    assert_eq!(styles, [Style::Area, Style::Hidden, Style::Hidden]);
+    let note = "`stael` is not in it; did you mean `stale`?";
+    assert!(
+        figure.notes.iter().any(|said| said == note),
+        "{:?}",
+        figure.notes
+    );
+}
+
+#[test]
+fn gaps_are_none() {
+    let day = hour_of(date(2019, 10, 1));
+    let days = [0, 1, 2, 3, 4, 6, 9].map(|n| {
+        let hour = day + n * 24;
+        snapshot(hour, vec![entry(hour, "a", n + 1)])
+    });
+    let (_folder, store) = sample(&days);
+    let figure = figure(&store, "growth", "by=day");
+    let shown = series(&figure);
+    let live = [
+        Some(1.0),
+        Some(2.0),
+        Some(3.0),
+        Some(4.0),
+        Some(5.0),
+        Some(7.0),
+        None,
+        Some(10.0),
+    ];
+    assert_eq!(shown[0].2, live);
+    assert_eq!(figure.table.rows.len(), 7);
+}
+
+#[test]
+fn routing() {
+    let (_folder, store) = store();
+    let nodes = figure(&store, "routing", "by=month&to=2019-10");
+    // The order is that of all nodes: 1008 of those who do not say, babel 150, the others 21.
+    assert_eq!(
+        rows(&nodes),
+        [
+            "2018-10 unknown 0 1",
+            "2018-10 babel 20 1",
+            "2018-10 batman-adv 11 1",
+            "2018-10 olsr 11 1",
+            "2019-10 unknown 504 2",
+            "2019-10 babel 55 2",
+        ]
+    );
+    let share = figure(
+        &store,
+        "routing",
+        "by=month&to=2019-10&share=1&only=babel,olsr",
+    );
+    // 10.5 and 40 of 61.
+    assert_eq!(
+        rows(&share),
+        [
+            "2018-10 babel 20 1 65.57",
+            "2018-10 olsr 5 1 17.21",
+            "2019-10 babel 55 2 9.84"
+        ]
+    );
+    let hidden = series(&share)
+        .iter()
+        .filter(|one| one.1 == Style::Hidden)
+        .count();
+    assert_eq!(hidden, 2);
+}
+
+#[test]
+fn countries() {
+    let (_folder, store) = store();
+    let figure = figure(&store, "countries", "by=month&to=2019-10");
+    assert_eq!(
+        rows(&figure),
+        [
+            "2018-10 unknown 0 1",
+            "2018-10 DE 31 2",
+            "2019-10 unknown 504 2",
+            "2019-10 DE 55 2"
+        ]
+    );
+}
+
+#[test]
+fn versions() {
+    let (_folder, store) = store();
+    let figure = figure(&store, "versions", "by=month&share=1");
+    assert_eq!(
+        rows(&figure),
+        [
+            "2018-10 0.4 11 1 33.33",
+            "2018-10 unknown 20 2 66.67",
+            "2019-10 0.5 35 1 25",
+            "2019-10 unknown 524 3 75",
+            "2019-11 0.5 41 1 33.33",
+            "2019-11 unknown 607 2 66.67",
+        ]
+    );
+}
+
+#[test]
+fn sizes() {
+    let (_folder, store) = store();
+    let figure = figure(&store, "sizes", "by=month&to=2019-10");
+    assert_eq!(
+        rows(&figure),
+        [
+            "2018-10 10-49 31 2",
+            "2019-10 1-9 4 1",
+            "2019-10 10-49 55 2",
+            "2019-10 500+ 501 1",
+        ]
+    );
+    let keys = series(&figure).iter().map(|one| one.0).collect::<Vec<_>>();
+    assert_eq!(keys, ["0", "1-9", "10-49", "50-99", "100-499", "500+"]);
+}
+
+#[test]
+fn births() {
+    let (_folder, store) = store();
+    let all = figure(&store, "births", "by=month");
+    assert_eq!(
+        rows(&all),
+        ["2018-10 3 0 1", "2019-10 0 2 1", "2019-11 0 0 0"]
+    );
+    let gone = series(&all)[2];
+    assert_eq!((gone.0, gone.2[0]), ("gone", Some(-1.0)));
+    // Where the record does not begin, no series of that.
+    let later = figure(&store, "births", "from=2019-10&by=month");
+    assert_eq!(series(&later)[0].0, "appeared");
+}
+
+#[test]
+fn rate() {
+    let (_folder, store) = store();
+    let months = figure(&store, "rate", "by=month");
+    assert_eq!(
+        rows(&months),
+        [
+            "2018-10 - 31 -",
+            "2019-10 1703.23 559 31",
+            "2019-11 - 648 -"
+        ]
+    );
+    // No snapshot of just that day: the one of the day before.
+    let days = figure(&store, "rate", "from=2019-10&to=2019-10&by=day");
+    assert_eq!(
+        rows(&days),
+        ["2019-10-01 1674.19 550 31", "2019-10-02 1732.26 568 31"]
+    );
+}
+
+#[test]
+fn one_community() {
+    let (_folder, store) = store();
+    let a = figure(&store, "community", "key=A&by=month");
+    assert_eq!(a.title, "A new");
+    assert_eq!(
+        rows(&a),
+        [
+            "2018-10 11 11 0 0 0 10 11 0",
+            "2019-10 35 35 0 0 0 30 40 0",
+            "2019-11 41 41 0 0 0 41 41 0"
+        ]
+    );
+    for note in [
+        "Metacommunity: Region",
+        "Routing: babel",
+        "In the directory since 2018-10-01.",
+        "October 2019: name a → A new",
+        "October 2019: routing batman-adv, olsr → babel",
+        "October 2019: API 0.4 → 0.5",
+    ] {
+        assert!(
+            a.notes.iter().any(|said| said == note),
+            "{note}: {:?}",
+            a.notes
+        );
+    }
+    let hours = figure(
+        &store,
+        "community",
+        "key=e&from=2019-10-01&to=2019-10-02&by=hour",
+    );
+    assert_eq!(
+        rows(&hours),
+        [
+            "2019-10-01T00 - - - - - - - 1",
+            "2019-10-02T05 7 7 0 0 0 7 7 0"
+        ]
+    );
+    let gone = figure(&store, "community", "key=b&by=month");
+    assert!(
+        gone.notes
+            .contains(&"In the directory from 2018-10-01 to 2019-10-02.".to_owned())
+    );
+    assert!(error(&store, "community", "").contains("Give `key=`"));
+    assert!(error(&store, "community", "key=A+new").contains("did you mean `a`?"));
+    assert!(error(&store, "community", "key=nobody").contains("no community has the key"));
+}
