@@ -146,7 +146,7 @@ fn wrong(name: &str, what: String) -> Snapshot {
 
 /// The digest of a file: of its content and the time in its name. A directory in which nothing
 /// was new for a week has the same content twice, and it is another snapshot all the same.
-fn digest(octets: &[u8], named: Option<i64>) -> Digest {
+pub(crate) fn digest(octets: &[u8], named: Option<i64>) -> Digest {
     let mut digest = Blake2b::<U32>::new();
     digest.update(octets);
     if let Some(named) = named {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 
@@ -277,6 +278,15 @@ impl Mapping {
             .iter()
             .map(|pattern| pattern.time(name, &self.zone));
         times.find(Option::is_some).flatten()
+    }
+
+    /// The name that the directory gives a file now, in seconds since 1970; `None`: none with the
+    /// time in it.
+    pub(crate) fn name_at(&self, now: i64) -> Option<String> {
+        let now = Timestamp::from_second(now)
+            .ok()?
+            .to_zoned(self.zone.clone());
+        self.files.iter().find_map(|pattern| pattern.name(&now))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::snapshot::{Entry, Snapshot, Status};
 
 mod archive;
 mod entry;
+mod follow;
 mod import;
 mod json;
 mod mapping;
@@ -23,9 +24,10 @@ mod tree;
 mod value;
 
 pub use archive::{Found, Limits, Visit};
+pub use follow::{Follower, PERIOD, Told, follow};
 pub use import::{Progress, Sink, import};
 pub use mapping::{BUILT_IN, Mapping};
-pub use source::walk;
+pub use source::{is_address, walk};
 
 use entry::Draft;
 use mapping::{Format, Parents};
@@ -46,8 +48,13 @@ pub(crate) fn odd(nodes: i64) -> bool {
 /// Reads a file of the directory. It never fails: what cannot be read has no entries, and a remark
 /// that says why.
 pub fn snapshot(name: &str, octets: &[u8], mapping: &Mapping) -> Snapshot {
-    let mut remarks = Remarks::default();
     let named = mapping.time_of(name).flatten();
+    snapshot_of(name, named, octets, mapping)
+}
+
+/// As [`snapshot`]; `named`: the time in its name, in seconds since 1970.
+fn snapshot_of(name: &str, named: Option<i64>, octets: &[u8], mapping: &Mapping) -> Snapshot {
+    let mut remarks = Remarks::default();
     let drafts = match mapping.format {
         Format::Json => json::read(octets, mapping, &mut remarks),
         Format::Csv(delimiter) => table::read(octets, delimiter, mapping, &mut remarks),

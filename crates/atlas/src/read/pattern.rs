@@ -1,5 +1,6 @@
 //! Names of files that have the time in them: `{year}{month}{day}-dir.json`.
 
+use jiff::Zoned;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
@@ -96,6 +97,34 @@ impl Pattern {
         Some(Some(zone.to_timestamp(at).ok()?.as_second()))
     }
 
+    /// The name of a file of a time; `None`: it would not tell the day.
+    pub(crate) fn name(&self, at: &Zoned) -> Option<String> {
+        let mut name = Vec::new();
+        let mut told = [false; WORDS.len()];
+        for part in &self.parts {
+            match *part {
+                Part::Octet(octet) => name.push(octet),
+                Part::Any => {}
+                Part::Digits { field, count } => {
+                    told[field] = true;
+                    let value = match WORDS[field].0 {
+                        "year" => i64::from(at.year()),
+                        "month" => i64::from(at.month()),
+                        "day" => i64::from(at.day()),
+                        "hour" => i64::from(at.hour()),
+                        "minute" => i64::from(at.minute()),
+                        "second" => i64::from(at.second()),
+                        _ => at.timestamp().as_second(),
+                    };
+                    name.extend(format!("{value:0count$}").into_bytes());
+                }
+            }
+        }
+        let [year, month, day, .., unix] = told;
+        let told = unix || (year && month && day);
+        told.then(|| String::from_utf8_lossy(&name).into_owned())
+    }
+
     /// All parts but [`Part::Any`] have a fixed width: going back to the last one is enough.
     fn fields(&self, name: &[u8]) -> Option<Fields> {
         let mut fields = Fields::default();
@@ -171,6 +200,13 @@ mod tests {
         ] {
             assert_eq!(time(pattern, wrong), None, "{wrong}");
         }
+        let at = "2019-07-03T02:00:00[Europe/Berlin]".parse().unwrap();
+        let name = Pattern::read(pattern).unwrap().name(&at);
+        assert_eq!(
+            name.as_deref(),
+            Some("20190703-02.00.00-ffSummarizedDir.json")
+        );
+        assert_eq!(Pattern::read("dir.json").unwrap().name(&at), None);
     }
 
     #[test]

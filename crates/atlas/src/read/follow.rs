@@ -1,0 +1,225 @@
+//! A directory that goes on: it is asked again and again, and what is new goes into the store.
+
+use std::io::Read;
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use ureq::Agent;
+use ureq::http::{HeaderMap, HeaderName, StatusCode, header};
+
+use super::archive::{self, Found, Limits};
+use super::import::{Sink, digest};
+use super::mapping::Mapping;
+use super::{snapshot_of, source};
+use crate::error::Error;
+
+/// How often a directory is asked, where nobody says otherwise.
+pub const PERIOD: Duration = Duration::from_secs(3600);
+/// How often at most.
+const LEAST: Duration = Duration::from_secs(300);
+/// How seldom, after failures, and when a server says that it wants to be left alone.
+const MOST: Duration = Duration::from_secs(6 * 3600);
+/// Time that an answer may take.
+const TIME: Duration = Duration::from_secs(120);
+/// Octets that it may have, as it is sent.
+const SENT: u64 = 64 << 20;
+/// Octets of a header that is kept.
+const HEADER: usize = 1000;
+
+/// A directory that is asked again and again.
+#[derive(Debug)]
+pub struct Follower {
+    address: String,
+    period: Duration,
+    agent: Agent,
+    /// What the server called its last answer.
+    etag: Option<String>,
+    modified: Option<String>,
+    /// Since the last answer.
+    failures: u32,
+    /// The server wants to be left alone.
+    pause: Duration,
+}
+
+/// What came of a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// A new snapshot, which is in the store.
+    New {
+        /// Entries of communities.
+        entries: usize,
+        /// Lines for the ledger.
+        remarks: usize,
+    },
+    /// Nothing is new.
+    Same,
+    /// It could not be had, or not be read.
+    Failed(String),
+}
+
+impl Follower {
+    /// Of an address, asked each `period`.
+    pub fn new(address: &str, period: Duration) -> Result<Self, Error> {
+        if !source::is_address(address) {
+            let what = format!("{address:?} is no address: http://… or https://…");
+            return Err(Error::Asked(what));
+        }
+        if period < LEAST {
+            let what = "a directory is asked every 5 minutes at most: it has other readers too";
+            return Err(Error::Asked(what.to_owned()));
+        }
+        Ok(Self {
+            address: address.to_owned(),
+            period,
+            agent: source::agent(TIME),
+            etag: None,
+            modified: None,
+            failures: 0,
+            pause: Duration::ZERO,
+        })
+    }
+
+    /// Asks once; `now`: seconds since 1970. The error is one of the store.
+    pub fn ask(&mut self, mapping: &Mapping, now: i64, sink: &mut dyn Sink) -> Result<Told, Error> {
+        self.pause = Duration::ZERO;
+        let told = match self.fetch() {
+            Ok(Some((octets, headers))) => {
+                let told = keep(&octets, &self.address, mapping, now, sink)?;
+                if !matches!(told, Told::Failed(_)) {
+                    self.etag = text(&headers, header::ETAG);
+                    self.modified = text(&headers, header::LAST_MODIFIED);
+                }
+                told
+            }
+            Ok(None) => Told::Same,
+            Err(why) => Told::Failed(why),
+        };
+        self.failures = match told {
+            Told::Failed(_) => self.failures.saturating_add(1),
+            _ => 0,
+        };
+        Ok(told)
+    }
+
+    /// How long to wait before the next question: after a failure not as long, after many longer.
+    pub fn wait(&self) -> Duration {
+        let after_failures = match self.failures {
+            0 => self.period,
+            failures => LEAST
+                .saturating_mul(1 << (failures - 1).min(10))
+                .min(MOST.max(self.period)),
+        };
+        after_failures.max(self.pause.min(MOST))
+    }
+
+    /// `None`: nothing is new.
+    fn fetch(&mut self) -> Result<Option<(Vec<u8>, HeaderMap)>, String> {
+        let mut question = self.agent.get(&self.address);
+        if let Some(etag) = &self.etag {
+            question = question.header(header::IF_NONE_MATCH, etag);
+        }
+        if let Some(modified) = &self.modified {
+            question = question.header(header::IF_MODIFIED_SINCE, modified);
+        }
+        let answer = question.call().map_err(|error| error.to_string())?;
+        let (parts, body) = answer.into_parts();
+        if parts.status == StatusCode::NOT_MODIFIED {
+            return Ok(None);
+        }
+        if !parts.status.is_success() {
+            let pause = text(&parts.headers, header::RETRY_AFTER).and_then(|s| s.parse().ok());
+            self.pause = Duration::from_secs(pause.unwrap_or(0));
+            return Err(format!("it answers {}", parts.status));
+        }
+        let mut file = Err("it answers with nothing".to_owned());
+        let mut visit = |found: Found<'_>| {
+            file = match found {
+                Found::File { octets, .. } => Ok(octets.to_vec()),
+                Found::Wrong { what, .. } => Err(what),
+            };
+            Ok(ControlFlow::Break(()))
+        };
+        let mut body = body.into_reader().take(SENT);
+        let _ = archive::open("", &mut body, &Limits::default(), &mut visit)
+            .map_err(|error| error.to_string())?;
+        Ok(Some((file?, parts.headers)))
+    }
+}
+
+/// Asks until `wait` says that it is enough: it is told what came of the last question, and sleeps.
+pub fn follow(
+    mut follower: Follower,
+    mapping: &Mapping,
+    sink: &mut dyn Sink,
+    wait: &mut dyn FnMut(&Told, Duration) -> ControlFlow<()>,
+) -> Result<(), Error> {
+    loop {
+        let now = jiff::Timestamp::now().as_second();
+        let told = follower.ask(mapping, now, sink)?;
+        if wait(&told, follower.wait()).is_break() {
+            return Ok(());
+        }
+    }
+}
+
+/// Puts an answer into the store, under the name that the directory would give it now.
+fn keep(
+    octets: &[u8],
+    address: &str,
+    mapping: &Mapping,
+    now: i64,
+    sink: &mut dyn Sink,
+) -> Result<Told, Error> {
+    // Without the time: what is the same an hour later tells nothing.
+    let digest = digest(octets, None);
+    if sink.knows(&digest)? {
+        return Ok(Told::Same);
+    }
+    let name = mapping
+        .name_at(now)
+        .unwrap_or_else(|| source::name_of(address).to_owned());
+    let snapshot = snapshot_of(&name, Some(now), octets, mapping);
+    sink.add(&snapshot, &digest)?;
+    sink.commit()?;
+    Ok(match snapshot.entries.len() {
+        0 => {
+            let why = snapshot.remarks.first().map(|remark| remark.what.clone());
+            Told::Failed(why.unwrap_or_default())
+        }
+        entries => Told::New {
+            entries,
+            remarks: snapshot.remarks.len(),
+        },
+    })
+}
+
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    let text = headers.get(name)?.to_str().ok()?;
+    (text.len() <= HEADER).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_bounded() {
+        assert!(Follower::new("http://127.0.0.1/", Duration::from_secs(299)).is_err());
+        assert!(Follower::new("/tmp/dir.json", PERIOD).is_err());
+        let mut follower = Follower::new("http://127.0.0.1/", PERIOD).unwrap();
+        let waits: Vec<u64> = (0..12)
+            .map(|failures| {
+                follower.failures = failures;
+                follower.wait().as_secs() / 60
+            })
+            .collect();
+        assert_eq!(waits, [60, 5, 10, 20, 40, 80, 160, 320, 360, 360, 360, 360]);
+        follower.failures = u32::MAX;
+        assert_eq!(follower.wait(), MOST);
+        follower.pause = Duration::from_secs(u64::MAX);
+        assert_eq!(follower.wait(), MOST);
+        follower.failures = 1;
+        follower.pause = Duration::from_secs(1800);
+        assert_eq!(follower.wait().as_secs(), 1800);
+    }
+}

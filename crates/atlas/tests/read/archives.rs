@@ -1,0 +1,242 @@
+//! Folders, archives, and what is wrong with them.
+
+use std::io::{Read, Write};
+use std::ops::ControlFlow;
+
+use atlas::read::{Found, Limits, Progress, Sink, import, walk};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use tar::{Builder, EntryType, Header};
+
+use super::{Folder, Kept, NAME, freifunk, run, told};
+
+const ONE: &[u8] = br#"{"a":{"name":"A","state":{"nodes":1},"mtime":"2019-10-09 21:00:00"}}"#;
+const TWO: &[u8] = br#"{"a":{"name":"A","state":{"nodes":2},"mtime":"2019-10-09 20:00:00"}}"#;
+
+fn gzip(octets: &[u8]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(octets).unwrap();
+    packed.finish().unwrap()
+}
+
+fn xz(octets: &[u8]) -> Vec<u8> {
+    let mut packed = liblzma::write::XzEncoder::new(Vec::new(), 1);
+    packed.write_all(octets).unwrap();
+    packed.finish().unwrap()
+}
+
+fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut tar = Builder::new(Vec::new());
+    for (name, octets) in files {
+        let mut header = Header::new_gnu();
+        header.set_size(octets.len() as u64);
+        header.set_mode(0o644);
+        tar.append_data(&mut header, name, *octets).unwrap();
+    }
+    tar.into_inner().unwrap()
+}
+
+/// An entry whose name is written as it is, wherever it leads.
+fn entry(kind: EntryType, name: &str, link: &str, octets: &[u8]) -> Vec<u8> {
+    let mut header = Header::new_gnu();
+    header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
+    header.as_old_mut().linkname[..link.len()].copy_from_slice(link.as_bytes());
+    header.set_entry_type(kind);
+    header.set_size(octets.len() as u64);
+    header.set_mode(0o644);
+    header.set_cksum();
+    let mut entry = header.as_bytes().to_vec();
+    entry.extend_from_slice(octets);
+    entry.resize(entry.len().next_multiple_of(512), 0);
+    entry
+}
+
+/// Names of what was found, and what was wrong.
+fn found(octets: &[u8], limits: &Limits) -> Vec<String> {
+    let folder = Folder::new(&format!("found-{}", octets.len()));
+    let path = folder.write("x", octets);
+    let mut all = Vec::new();
+    let way = walk(&path.to_string_lossy(), limits, &mut |found| {
+        all.push(match found {
+            Found::File { name, octets } => format!("{name}: {}", octets.len()),
+            Found::Wrong { name, what } => format!("{name}: {what}"),
+        });
+        Ok(ControlFlow::Continue(()))
+    });
+    assert_eq!(way.unwrap(), ControlFlow::Continue(()));
+    all
+}
+
+#[test]
+fn every_way_to_pack() {
+    let folder = Folder::new("pack");
+    let hour = |hour: u32| format!("20191009-{hour:02}.00.00-ffSummarizedDir.json");
+    let json = |nodes: u32| {
+        format!(r#"{{"a":{{"name":"A","state":{{"nodes":{nodes}}}}}}}"#).into_bytes()
+    };
+    folder.write(&hour(0), &json(0));
+    folder.write(&format!("in/{}.gz", hour(1)), &gzip(&json(1)));
+    folder.write(&format!("in/{}.xz", hour(2)), &xz(&json(2)));
+    folder.write(&format!("in/deep/{}.tar.gz", hour(3)), &gzip(&tar(&[(&hour(3), &json(3))])));
+    let nested = gzip(&tar(&[(&hour(4), &json(4))]));
+    let long = format!("{}/{}", "folder".repeat(30), hour(5));
+    let archive = tar(&[
+        (&format!("h/{}.tar.gz", hour(4)), &nested),
+        (&long, &json(5)),
+        ("h/README.md", b"# no directory"),
+        ("h/._x.json", b"\0\0"),
+    ]);
+    folder.write("many.tar.xz", &xz(&archive));
+    folder.write("notes.txt", b"no directory");
+    std::os::unix::fs::symlink("..", folder.0.join("in/loop")).unwrap();
+
+    let mut kept = Kept::default();
+    let done = run(&folder.0, &mut kept);
+    assert_eq!((done.files, done.left_out), (6, 0), "{:?}", kept.snapshots);
+    let mut nodes: Vec<i64> = kept.snapshots.iter().map(|s| s.entries[0].nodes.unwrap()).collect();
+    nodes.sort_unstable();
+    assert_eq!(nodes, [0, 1, 2, 3, 4, 5]);
+    let names: Vec<&str> = kept.snapshots.iter().map(|s| s.file.as_str()).collect();
+    assert!(names.contains(&format!("many.tar.xz/h/{0}.tar.gz/{0}", hour(4)).as_str()), "{names:?}");
+    let again = run(&folder.0, &mut kept);
+    assert_eq!((again.files, again.known), (0, 6));
+}
+
+#[test]
+fn the_same_content_of_another_day_is_another_snapshot() {
+    let folder = Folder::new("same");
+    folder.write(NAME, ONE);
+    folder.write("20191017-00.00.00-ffSummarizedDir.json", ONE);
+    folder.write("20191017-00.00.00-ffSummarizedDir.json.gz", &gzip(ONE));
+    let mut kept = Kept::default();
+    let done = run(&folder.0, &mut kept);
+    assert_eq!((done.files, done.known), (2, 1));
+    assert_eq!(kept.snapshots[1].hour - kept.snapshots[0].hour, 7 * 24 + 1);
+}
+
+#[test]
+fn paths_outside_links_and_archives_too_deep() {
+    let mut octets = Vec::new();
+    for (kind, name, link) in [
+        (EntryType::Regular, "../out.json", ""),
+        (EntryType::Regular, "/etc/out.json", ""),
+        (EntryType::Regular, "a/../../out.json", ""),
+        (EntryType::Symlink, "link.json", "/etc/passwd"),
+        (EntryType::Link, "hard.json", "/etc/passwd"),
+        (EntryType::Fifo, "fifo.json", ""),
+        (EntryType::GNUSparse, "sparse.json", ""),
+        (EntryType::Directory, "folder", ""),
+        (EntryType::Regular, "./fine.json", ""),
+    ] {
+        let content: &[u8] = if name.ends_with("fine.json") { ONE } else { b"" };
+        octets.extend(entry(kind, name, link, content));
+    }
+    let deep = gzip(&tar(&[("b.tar.gz", &gzip(&tar(&[("c.tar", &tar(&[("d.json", ONE)]))])))]));
+    octets.extend(entry(EntryType::Regular, "a.tar.gz", "", &deep));
+    octets.extend([0; 1024]);
+    let length = ONE.len();
+    assert_eq!(
+        found(&octets, &Limits::default()),
+        [
+            "x/../out.json: its path leads out of the archive",
+            "x//etc/out.json: its path leads out of the archive",
+            "x/a/../../out.json: its path leads out of the archive",
+            "x/link.json: it is a link, or no file",
+            "x/hard.json: it is a link, or no file",
+            "x/fifo.json: it is a link, or no file",
+            "x/sparse.json: it is a link, or no file",
+            &format!("x/./fine.json: {length}"),
+            "x/a.tar.gz/b.tar.gz: an archive in an archive in an archive",
+        ]
+    );
+}
+
+#[test]
+fn what_breaks_off_keeps_what_was_whole() {
+    let archive = tar(&[("a.json", ONE), ("b.json", TWO)]);
+    // In the second file's content; in its header.
+    for end in [512 + 512 + 512 + 20, 512 + 512 + 100] {
+        let found = found(&archive[..end], &Limits::default());
+        assert_eq!(found[0], format!("x/a.json: {}", ONE.len()));
+        assert!(found.len() == 2 && found[1].contains("it breaks off"), "{found:?}");
+    }
+    let packed = gzip(&archive);
+    for packed in [&packed[..packed.len() - 9], &xz(&archive)[..100], &packed[..15]] {
+        let found = found(packed, &Limits::default());
+        assert!(found.last().unwrap().contains("it breaks off"), "{found:?}");
+    }
+    assert_eq!(found(b"", &Limits::default()), ["x: 0"]);
+}
+
+#[test]
+fn bombs() {
+    let limits = Limits {
+        file: 1 << 20,
+        archive: 8 << 20,
+        ratio: 100,
+        loose: 4 << 20,
+    };
+    let zeros = vec![0; 3 << 20];
+    let large = "it has more than 1 MiB";
+    assert_eq!(found(&gzip(&zeros), &limits), [format!("x: {large}")]);
+    assert_eq!(found(&xz(&zeros), &limits), [format!("x: {large}")]);
+    // One of several that is too large leaves the others.
+    let some = tar(&[("a.json", &zeros), ("b.json", ONE)]);
+    let some = found(&gzip(&some), &limits);
+    assert_eq!(some, [format!("x/a.json: {large}"), format!("x/b.json: {}", ONE.len())]);
+    // All of them together are too much.
+    let files: Vec<(&str, &[u8])> = (0..9).map(|_| ("a.json", &zeros[..1 << 20])).collect();
+    let many = found(&gzip(&tar(&files)), &limits);
+    let last = many.last().unwrap();
+    assert!(many.len() <= 5 && last.contains("unpacks to more than"), "{many:?}");
+    let noise: Vec<u8> = (0..1_u32 << 20).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let files: Vec<(&str, &[u8])> = (0..9).map(|_| ("a.json", noise.as_slice())).collect();
+    let many = found(&tar(&files), &limits);
+    assert!(many.len() == 8 && many[7].contains("unpacks to more than"), "{many:?}");
+
+    // A name of a gigabyte, and an extension that says so.
+    for kind in [EntryType::GNULongName, EntryType::XHeader] {
+        let mut archive = entry(kind, "name", "", &vec![b'a'; 100_000]);
+        archive.extend(entry(EntryType::Regular, "a.json", "", ONE));
+        let found = found(&archive, &limits);
+        assert!(found.len() == 1 && found[0].contains("too long"), "{found:?}");
+    }
+    let size = b"22 size=9999999999999\n";
+    let archive = entry(EntryType::XHeader, "x", "", size);
+    assert!(found(&archive, &limits)[0].contains("too large, or has holes"));
+}
+
+#[test]
+fn an_import_ends_where_it_is_told_to_and_goes_on() {
+    let folder = Folder::new("stop");
+    for hour in 0..20 {
+        let json = format!(r#"{{"a":{{"name":"A","state":{{"nodes":{hour}}}}}}}"#);
+        let name = format!("20191009-{hour:02}.00.00-ffSummarizedDir.json");
+        folder.write(&name, json.as_bytes());
+    }
+    let places = [folder.0.to_string_lossy().into_owned()];
+    let mut kept = Kept::default();
+    let mut stop = |progress: &Progress| match progress.files {
+        7 => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let done = import(&places, &freifunk(), &mut kept, &mut stop).unwrap();
+    assert_eq!((done.files, kept.commits.last()), (7, Some(&7)));
+    let done = run(&folder.0, &mut kept);
+    assert_eq!((done.files, done.known, kept.commits.last()), (13, 7, Some(&20)));
+
+    // What came before a place that is not there is kept, and the error names it.
+    let places = [places[0].clone(), "/nowhere/at/all".to_owned()];
+    let mut other = Kept::default();
+    let error = import(&places, &freifunk(), &mut other, &mut |_| ControlFlow::Continue(()));
+    assert!(error.unwrap_err().to_string().starts_with("/nowhere/at/all: "));
+    assert_eq!(other.commits, [20]);
+    let unpackable = folder.write("x.json.gz", &gzip(ONE)[..20]);
+    let mut kept = Kept::default();
+    assert_eq!(run(&unpackable, &mut kept).left_out, 1);
+    assert!(told(&kept.snapshots[0])[0].contains("it breaks off"));
+    assert_eq!(run(&unpackable, &mut kept).known, 1);
+    assert!(kept.knows(&[0; 32]).is_ok_and(|known| !known));
+    let mut rest = Vec::new();
+    assert!(flate2::read::GzDecoder::new(&gzip(ONE)[..]).read_to_end(&mut rest).is_ok());
+}

@@ -1,0 +1,102 @@
+//! Files of directories: read, and imported.
+
+mod archives;
+mod follow;
+mod hostile;
+mod real;
+mod table;
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use atlas::Error;
+use atlas::read::{Mapping, Progress, Sink, import, snapshot};
+use atlas::snapshot::{Entry, Snapshot};
+use atlas::store::Digest;
+
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+const NAME: &str = "20191010-00.00.00-ffSummarizedDir.json";
+
+/// A store that is none.
+#[derive(Default)]
+struct Kept {
+    known: HashSet<Digest>,
+    snapshots: Vec<Snapshot>,
+    /// Snapshots that were there at each commit.
+    commits: Vec<usize>,
+}
+
+impl Sink for Kept {
+    fn knows(&mut self, digest: &Digest) -> Result<bool, Error> {
+        Ok(self.known.contains(digest))
+    }
+
+    fn add(&mut self, snapshot: &Snapshot, digest: &Digest) -> Result<(), Error> {
+        assert!(self.known.insert(*digest), "{} twice", snapshot.file);
+        self.snapshots.push(snapshot.clone());
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), Error> {
+        self.commits.push(self.snapshots.len());
+        Ok(())
+    }
+}
+
+fn freifunk() -> Mapping {
+    Mapping::named("freifunk").unwrap()
+}
+
+fn read(json: &str) -> Snapshot {
+    snapshot(NAME, json.as_bytes(), &freifunk())
+}
+
+/// The only entry, and what was remarked of it.
+fn one(json: &str) -> (Entry, Vec<String>) {
+    let snapshot = read(&format!(r#"{{"k":{json}}}"#));
+    let [entry] = snapshot.entries.as_slice() else {
+        panic!("{snapshot:?}");
+    };
+    (entry.clone(), told(&snapshot))
+}
+
+/// What the ledger says.
+fn told(snapshot: &Snapshot) -> Vec<String> {
+    let remarks = snapshot.remarks.iter();
+    remarks
+        .map(|remark| {
+            let key = remark.key.as_deref().unwrap_or("file");
+            format!("{key}: {}: {}", remark.what, remark.read_as)
+        })
+        .collect()
+}
+
+fn run(place: &Path, into: &mut Kept) -> Progress {
+    let places = [place.to_string_lossy().into_owned()];
+    import(&places, &freifunk(), into, &mut |_| ControlFlow::Continue(())).unwrap()
+}
+
+/// A folder that goes when the test ends.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("weir-atlas-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, octets: &[u8]) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, octets).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
