@@ -117,16 +117,31 @@ impl Opened<'_, '_> {
             Err(error) => return self.wrong(name, error.to_string()),
         };
         if begin.starts_with(&[0x1f, 0x8b]) {
-            self.unpacked_as(name, &mut MultiGzDecoder::new(from), depth)
+            let mut from = self.bounded(MultiGzDecoder::new(from));
+            self.unpacked_as(name, &mut from, depth)
         } else if begin.starts_with(b"\xfd7zXZ\0") {
             match Stream::new_stream_decoder(XZ, CONCATENATED) {
                 Ok(stream) => {
-                    self.unpacked_as(name, &mut XzDecoder::new_stream(from, stream), depth)
+                    let mut from = self.bounded(XzDecoder::new_stream(from, stream));
+                    self.unpacked_as(name, &mut from, depth)
                 }
                 Err(error) => self.wrong(name, error.to_string()),
             }
-        } else {
+        } else if depth == 0 {
+            let mut from = self.bounded(from);
             self.unpacked_as(name, &mut from, depth)
+        } else {
+            // Counted with what is around it.
+            self.unpacked_as(name, &mut from, depth)
+        }
+    }
+
+    fn bounded<R: Read>(&self, inner: R) -> Bounded<R> {
+        Bounded {
+            inner,
+            packed: Rc::clone(&self.packed),
+            unpacked: Rc::clone(&self.unpacked),
+            limits: *self.limits,
         }
     }
 
@@ -137,18 +152,10 @@ impl Opened<'_, '_> {
         from: &mut dyn Read,
         depth: usize,
     ) -> Result<ControlFlow<()>, Error> {
-        let mut from = Bounded {
-            inner: from,
-            packed: Rc::clone(&self.packed),
-            unpacked: Rc::clone(&self.unpacked),
-            limits: *self.limits,
-        };
         let mut begin = Vec::new();
         let (at, mark) = TAR;
-        if let Err(error) = (&mut from)
-            .take((at + mark.len()) as u64)
-            .read_to_end(&mut begin)
-        {
+        let mut first = (&mut *from).take((at + mark.len()) as u64);
+        if let Err(error) = first.read_to_end(&mut begin) {
             return self.wrong(name, broken(&error));
         }
         let tar = begin.get(at..) == Some(mark);
@@ -229,7 +236,11 @@ impl Opened<'_, '_> {
             } else if !wanted(&path) {
                 ControlFlow::Continue(())
             } else {
-                self.open(&inner, &mut entry, depth + 1)?
+                let mut whole = Whole {
+                    left: entry.size(),
+                    inner: &mut entry,
+                };
+                self.open(&inner, &mut whole, depth + 1)?
             };
             if way.is_break() {
                 return Ok(way);
@@ -296,15 +307,32 @@ impl Read for Counted<'_> {
     }
 }
 
-/// Ends what unpacks to more than is sensible.
-struct Bounded<'r> {
+/// An archive's file, with an error where the archive ends within it.
+struct Whole<'r> {
     inner: &'r mut dyn Read,
+    left: u64,
+}
+
+impl Read for Whole<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(into)?;
+        if read == 0 && self.left > 0 && !into.is_empty() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.left = self.left.saturating_sub(read as u64);
+        Ok(read)
+    }
+}
+
+/// Ends what unpacks to more than is sensible.
+struct Bounded<R> {
+    inner: R,
     packed: Rc<Cell<u64>>,
     unpacked: Rc<Cell<u64>>,
     limits: Limits,
 }
 
-impl Read for Bounded<'_> {
+impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(into)?;
         let unpacked = self.unpacked.get() + read as u64;

@@ -13,7 +13,7 @@ use super::entry::{self, Draft, LEFT_OUT, Reading};
 use super::mapping::{Field, Mapping};
 use super::remarks::Remarks;
 use super::tree::{Node, Slots};
-use super::value::{Octets, Value};
+use super::value::{Octets, Value, text};
 
 /// Reads the entries of a file; the error says why it cannot be read.
 pub(crate) fn read(
@@ -81,31 +81,28 @@ fn walk(
     Ok(context.drafts)
 }
 
-/// UTF-8 without control characters, which are no part of JSON but for blanks between values.
+/// UTF-8, and its texts without control characters, which JSON does not allow there.
 fn repaired(octets: &[u8]) -> Cow<'_, [u8]> {
-    let wrong = |o: u8| o < 0x20;
-    let between = |o: u8| matches!(o, b'\n' | b'\r' | b'\t');
     let text = String::from_utf8_lossy(octets);
-    let mut within = false;
-    let mut escaped = false;
     let mut changed = matches!(text, Cow::Owned(_));
     let mut all = text.into_owned().into_bytes();
+    let (mut within, mut escaped) = (false, false);
     for octet in &mut all {
         match *octet {
+            0..0x20 if within => {
+                *octet = b' ';
+                changed = true;
+                escaped = false;
+            }
             _ if escaped => escaped = false,
             b'\\' => escaped = within,
             b'"' => within = !within,
             _ => {}
         }
-        if wrong(*octet) && (within || !between(*octet)) {
-            *octet = b' ';
-            changed = true;
-        }
     }
-    if changed {
-        Cow::Owned(all)
-    } else {
-        Cow::Borrowed(octets)
+    match changed {
+        true => Cow::Owned(all),
+        false => Cow::Borrowed(octets),
     }
 }
 
@@ -216,7 +213,7 @@ impl<'de> Visitor<'de> for Way<'_, '_, 'de> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
         let Some((first, rest)) = self.way.split_first() else {
             while let Some(name) = map.next_key_seed(Name)? {
-                let name = String::from_utf8_lossy(&name);
+                let name = text(name);
                 let context = &mut *self.context;
                 map.next_value_seed(Next {
                     name: Some(&name),

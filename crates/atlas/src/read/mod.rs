@@ -60,6 +60,8 @@ fn snapshot_of(name: &str, named: Option<i64>, octets: &[u8], mapping: &Mapping)
         Format::Csv(delimiter) => table::read(octets, delimiter, mapping, &mut remarks),
     };
     let drafts = drafts.unwrap_or_else(|why| {
+        // What was remarked of entries that do not count is of no use.
+        remarks = Remarks::default();
         remarks.file(why, "the whole file is left out");
         Vec::new()
     });

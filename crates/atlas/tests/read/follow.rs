@@ -18,13 +18,20 @@ const BODY: &str = r#"{"a":{"name":"A","state":{"nodes":1},"mtime":"2019-10-17 2
 /// Gives each answer to one connection, and what was asked.
 fn server(answers: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}/dir/ffSummarizedDir.json", listener.local_addr().unwrap());
+    let address = format!(
+        "http://{}/dir/ffSummarizedDir.json",
+        listener.local_addr().unwrap()
+    );
     let asked = std::thread::spawn(move || {
         let mut asked = Vec::new();
         for answer in answers {
             let (mut stream, _) = listener.accept().unwrap();
             let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
-            let head: Vec<String> = lines.by_ref().map_while(Result::ok).take_while(|l| !l.is_empty()).collect();
+            let head: Vec<String> = lines
+                .by_ref()
+                .map_while(Result::ok)
+                .take_while(|l| !l.is_empty())
+                .collect();
             asked.push(head.join("\n"));
             let _ = stream.write_all(answer.as_bytes());
         }
@@ -35,14 +42,20 @@ fn server(answers: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
 
 fn answer(status: &str, headers: &str, body: &str) -> String {
     let length = body.len();
-    format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}")
+    format!(
+        "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
+    )
 }
 
 #[test]
 fn new_same_and_failed() {
     let other = BODY.replace(":1}", ":2}");
     let (address, asked) = server(vec![
-        answer("200 OK", "etag: \"e1\"\r\nlast-modified: Thu, 17 Oct 2019 21:31:00 GMT\r\n", BODY),
+        answer(
+            "200 OK",
+            "etag: \"e1\"\r\nlast-modified: Thu, 17 Oct 2019 21:31:00 GMT\r\n",
+            BODY,
+        ),
         answer("304 Not Modified", "", ""),
         answer("200 OK", "", BODY),
         answer("503 Service Unavailable", "retry-after: 1200\r\n", "later"),
@@ -53,12 +66,18 @@ fn new_same_and_failed() {
     let mut kept = Kept::default();
     let mut ask = |follower: &mut Follower| follower.ask(&freifunk(), NOW, &mut kept).unwrap();
 
-    let new = Told::New { entries: 1, remarks: 0 };
+    let new = Told::New {
+        entries: 1,
+        remarks: 0,
+    };
     assert_eq!(ask(&mut follower), new);
     assert_eq!(ask(&mut follower), Told::Same);
     assert_eq!(ask(&mut follower), Told::Same);
     assert_eq!(follower.wait(), PERIOD);
-    assert_eq!(ask(&mut follower), Told::Failed("it answers 503 Service Unavailable".to_owned()));
+    assert_eq!(
+        ask(&mut follower),
+        Told::Failed("it answers 503 Service Unavailable".to_owned())
+    );
     assert_eq!(follower.wait(), Duration::from_secs(1200));
     let Told::Failed(why) = ask(&mut follower) else {
         panic!("read as a directory");
@@ -70,17 +89,28 @@ fn new_same_and_failed() {
 
     assert_eq!(kept.snapshots.len(), 3);
     assert_eq!(kept.commits, [1, 2, 3]);
-    assert_eq!(kept.snapshots[0].file, "20191018-00.00.07-ffSummarizedDir.json");
+    assert_eq!(
+        kept.snapshots[0].file,
+        "20191018-00.00.07-ffSummarizedDir.json"
+    );
     assert_eq!(iso(kept.snapshots[0].hour), "2019-10-17T21:00:00Z");
     assert_eq!(kept.snapshots[2].entries[0].nodes, Some(2));
     assert_eq!(told(&kept.snapshots[1]).len(), 1);
 
     let asked = asked.join().unwrap();
-    assert!(asked[0].to_lowercase().contains("user-agent: weir-atlas/"), "{}", asked[0]);
+    assert!(
+        asked[0].to_lowercase().contains("user-agent: weir-atlas/"),
+        "{}",
+        asked[0]
+    );
     assert!(!asked[0].contains("if-none-match"));
     // What the server said last of an answer that could be read.
     assert!(asked[1].contains("if-none-match: \"e1\""), "{}", asked[1]);
-    assert!(asked[1].contains("if-modified-since: Thu, 17 Oct 2019"), "{}", asked[1]);
+    assert!(
+        asked[1].contains("if-modified-since: Thu, 17 Oct 2019"),
+        "{}",
+        asked[1]
+    );
 }
 
 #[test]
@@ -106,13 +136,22 @@ fn what_is_not_there_is_no_end() {
 
 #[test]
 fn import_of_an_address() {
-    let (address, asked) = server(vec![answer("200 OK", "", BODY), answer("404 Not Found", "", "")]);
+    let (address, asked) = server(vec![
+        answer("200 OK", "", BODY),
+        answer("404 Not Found", "", ""),
+    ]);
     let mut kept = Kept::default();
     let places = [address];
     let mut on = |_: &_| ControlFlow::Continue(());
     let done = import(&places, &freifunk(), &mut kept, &mut on).unwrap();
-    assert_eq!((done.files, kept.snapshots[0].file.as_str()), (1, "ffSummarizedDir.json"));
+    assert_eq!(
+        (done.files, kept.snapshots[0].file.as_str()),
+        (1, "ffSummarizedDir.json")
+    );
     let error = import(&places, &freifunk(), &mut kept, &mut on).unwrap_err();
-    assert!(error.to_string().ends_with("it answers 404 Not Found"), "{error}");
+    assert!(
+        error.to_string().ends_with("it answers 404 Not Found"),
+        "{error}"
+    );
     asked.join().unwrap();
 }

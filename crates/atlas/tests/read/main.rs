@@ -74,7 +74,10 @@ fn told(snapshot: &Snapshot) -> Vec<String> {
 
 fn run(place: &Path, into: &mut Kept) -> Progress {
     let places = [place.to_string_lossy().into_owned()];
-    import(&places, &freifunk(), into, &mut |_| ControlFlow::Continue(())).unwrap()
+    import(&places, &freifunk(), into, &mut |_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap()
 }
 
 /// A folder that goes when the test ends.

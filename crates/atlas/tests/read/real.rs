@@ -31,13 +31,30 @@ fn hours_numbers_and_ages() {
     let done = run(&Path::new(DATA).join("history"), &mut kept);
     assert_eq!((done.files, done.left_out), (12, 0));
     for (snapshot, (day, hour, entries, nodes, ages)) in kept.snapshots.iter().zip(FILES) {
-        assert_eq!(snapshot.file, format!("{day}-00.00.00-ffSummarizedDir.json"));
+        assert_eq!(
+            snapshot.file,
+            format!("{day}-00.00.00-ffSummarizedDir.json")
+        );
         assert_eq!(iso(snapshot.hour), hour, "{day}");
         assert_eq!(snapshot.entries.len(), entries, "{day}");
-        let sum: i64 = snapshot.entries.iter().filter_map(|entry| entry.nodes).sum();
+        let sum: i64 = snapshot
+            .entries
+            .iter()
+            .filter_map(|entry| entry.nodes)
+            .sum();
         assert_eq!(sum, nodes, "{day}");
-        let of = |status| snapshot.entries.iter().filter(|e| e.status == status).count();
-        assert_eq!([Status::Live, Status::Stale, Status::Frozen].map(of), ages, "{day}");
+        let of = |status| {
+            snapshot
+                .entries
+                .iter()
+                .filter(|e| e.status == status)
+                .count()
+        };
+        assert_eq!(
+            [Status::Live, Status::Stale, Status::Frozen].map(of),
+            ages,
+            "{day}"
+        );
     }
 }
 
@@ -46,29 +63,57 @@ fn every_version_of_the_format() {
     let mut kept = Kept::default();
     run(&Path::new(DATA).join("history"), &mut kept);
     let find = |day: &str, key: &str| {
-        let snapshot = kept.snapshots.iter().find(|s| s.file.starts_with(day)).unwrap();
-        let entry = snapshot.entries.iter().find(|entry| entry.key == key).unwrap();
+        let snapshot = kept
+            .snapshots
+            .iter()
+            .find(|s| s.file.starts_with(day))
+            .unwrap();
+        let entry = snapshot
+            .entries
+            .iter()
+            .find(|entry| entry.key == key)
+            .unwrap();
         (entry.profile.clone(), entry.nodes, told(snapshot))
     };
 
     let (profile, nodes, _) = find("20130725", "freifunkfranken-freifunkfranken");
-    assert_eq!((profile.name.as_str(), nodes), ("Freifunk Franken", Some(75)));
+    assert_eq!(
+        (profile.name.as_str(), nodes),
+        ("Freifunk Franken", Some(75))
+    );
     assert_eq!(profile.api.as_deref(), Some("0.1"));
     assert_eq!(profile.routing, ["batman-adv"]);
-    assert_eq!((profile.latitude, profile.longitude), (Some(49.448856931202), Some(11.082108258271)));
-    assert_eq!((profile.city.as_deref(), profile.country), (Some("Nürnberg"), None));
+    assert_eq!(
+        (profile.latitude, profile.longitude),
+        (Some(49.448856931202), Some(11.082108258271))
+    );
+    assert_eq!(
+        (profile.city.as_deref(), profile.country),
+        (Some("Nürnberg"), None)
+    );
 
     let (profile, nodes, _) = find("20240104", "freifunkfranken-erlangen");
-    assert_eq!((profile.name.as_str(), nodes), ("Freifunk Erlangen", Some(107)));
+    assert_eq!(
+        (profile.name.as_str(), nodes),
+        ("Freifunk Erlangen", Some(107))
+    );
     assert_eq!(profile.metacommunity.as_deref(), Some("Freifunk Franken"));
     assert_eq!(profile.routing, ["Babel", "batman-adv"]);
-    assert_eq!((profile.latitude, profile.longitude), (Some(49.6005981), Some(11.0019221)));
+    assert_eq!(
+        (profile.latitude, profile.longitude),
+        (Some(49.6005981), Some(11.0019221))
+    );
     assert_eq!(profile.url.as_deref(), Some("https://freifunk-franken.de/"));
     assert_eq!(find("20240104", "freifunk-hamm-hamm").1, None);
 
     let texts = &kept.snapshots[3];
     let text = |line: &&String| line.contains("state.nodes is the text");
-    assert_eq!(told(texts).iter().filter(text).count(), 2, "{:?}", told(texts));
+    assert_eq!(
+        told(texts).iter().filter(text).count(),
+        2,
+        "{:?}",
+        told(texts)
+    );
     let wrong = |line: &&String| line.contains("which is no time: left out");
     // 2016-02-08:22:00; years, days and months.
     assert_eq!(told(&kept.snapshots[5]).iter().filter(wrong).count(), 1);
@@ -83,8 +128,14 @@ fn broken_files_are_told_of() {
     for snapshot in &kept.snapshots {
         let told = told(snapshot);
         assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].starts_with("file: the file is no JSON: "), "{told:?}");
-        assert!(told[0].ends_with(": the whole file is left out"), "{told:?}");
+        assert!(
+            told[0].starts_with("file: the file is no JSON: "),
+            "{told:?}"
+        );
+        assert!(
+            told[0].ends_with(": the whole file is left out"),
+            "{told:?}"
+        );
     }
     assert!(told(&kept.snapshots[3])[0].contains("at line 69 column 43"));
     let again = run(Path::new(DATA), &mut kept);

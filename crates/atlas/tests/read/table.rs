@@ -29,11 +29,20 @@ fn zones() {
     };
     assert_eq!((world.key.as_str(), world.nodes), ("guifi-3671", Some(10)));
     assert_eq!(world.profile.metacommunity, None);
-    assert_eq!(osona.profile.metacommunity.as_deref(), Some("guifi.net World"));
-    assert_eq!((osona.status, osona.profile.latitude), (Status::Live, Some(41.93)));
+    assert_eq!(
+        osona.profile.metacommunity.as_deref(),
+        Some("guifi.net World")
+    );
+    assert_eq!(
+        (osona.status, osona.profile.latitude),
+        (Status::Live, Some(41.93))
+    );
     assert_eq!((vic.nodes, vic.status), (Some(1200), Status::Frozen));
     assert_eq!(vic.profile.routing, ["BGP", "OLSR"]);
-    assert_eq!((gurb.profile.name.as_str(), gurb.nodes), ("Gurb, \"nord\"", None));
+    assert_eq!(
+        (gurb.profile.name.as_str(), gurb.nodes),
+        ("Gurb, \"nord\"", None)
+    );
     assert_eq!(
         told(&zones),
         [
@@ -49,7 +58,10 @@ fn tables_that_are_none() {
         ("", "the file is empty"),
         ("a,b\n1,2\n", "the table has no column id"),
         ("id,title\n1,2\n", "the table has no column zone_nodes"),
-        ("id,zone_nodes,title\n1,2,A\n2,3", "the file breaks off in its last line"),
+        (
+            "id,zone_nodes,title\n1,2,A\n2,3",
+            "the file breaks off in its last line",
+        ),
         ("id,zone_nodes\n", "it has no entries"),
     ] {
         let snapshot = snapshot(NAME, text.as_bytes(), &guifi());
@@ -57,7 +69,11 @@ fn tables_that_are_none() {
         let told = told(&snapshot);
         assert!(told.len() == 1 && told[0].contains(why), "{why}: {told:?}");
     }
-    let uneven = snapshot(NAME, b"id,zone_nodes,title\n1,2\n2,3,B,C\n\xff,4,D\n", &guifi());
+    let uneven = snapshot(
+        NAME,
+        b"id,zone_nodes,title\n1,2\n2,3,B,C\n\xff,4,D\n",
+        &guifi(),
+    );
     assert_eq!(uneven.entries.len(), 3);
     assert_eq!(uneven.remarks.len(), 4, "{:?}", told(&uneven));
 }
@@ -89,8 +105,14 @@ fn lists_and_members_on_the_way() {
     let [a, b] = list.entries.as_slice() else {
         panic!("{list:?}");
     };
-    assert_eq!((a.key.as_str(), a.profile.name.as_str(), a.nodes), ("7", "A", Some(2)));
-    assert_eq!((a.profile.latitude, a.profile.longitude), (Some(41.5), Some(2.5)));
+    assert_eq!(
+        (a.key.as_str(), a.profile.name.as_str(), a.nodes),
+        ("7", "A", Some(2))
+    );
+    assert_eq!(
+        (a.profile.latitude, a.profile.longitude),
+        (Some(41.5), Some(2.5))
+    );
     assert_eq!((b.profile.name.as_str(), b.nodes), ("b", Some(5)));
     assert_eq!(list.remarks.len(), 3, "{:?}", told(&list));
 
@@ -104,30 +126,74 @@ fn mappings_that_are_none() {
         Mapping::named(name).unwrap();
     }
     let error = Mapping::named("freifunkk").unwrap_err();
-    assert!(error.to_string().contains("there are freifunk, guifi-zones"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("there are freifunk, guifi-zones"),
+        "{error}"
+    );
     let head = "title = \"T\"\nformat = \"json\"\n";
     let fields = "[fields]\nnodes = [\"n\"]\n";
     for (text, why) in [
         ("title", "line 1: "),
-        ("title = \"T\"\nformat = \"xml\"\n", "line 2: unknown variant `xml`"),
-        (&format!("{head}nodes = 3\n{fields}"), "line 3: unknown field `nodes`"),
-        (&format!("{head}{fields}x = []\n"), "line 5: unknown field `x`"),
+        (
+            "title = \"T\"\nformat = \"xml\"\n",
+            "line 2: unknown variant `xml`",
+        ),
+        (
+            &format!("{head}nodes = 3\n{fields}"),
+            "line 3: unknown field `nodes`",
+        ),
+        (
+            &format!("{head}{fields}x = []\n"),
+            "line 5: unknown field `x`",
+        ),
         (&format!("{head}[fields]\n"), "fields.nodes: "),
-        (&format!("{head}[fields]\nnodes = [\"a\", \"a.b\"]\n"), "\"a.b\" is within something"),
-        (&format!("{head}[fields]\nnodes = [\"a.b\", \"a\"]\n"), "\"a\" is a value, and others"),
-        (&format!("{head}{fields}latitude = [\"a\"]\n"), "both or none"),
-        (&format!("{head}zone = \"Berlin\"\n{fields}"), "no zone of time \"Berlin\""),
+        (
+            &format!("{head}[fields]\nnodes = [\"a\", \"a.b\"]\n"),
+            "\"a.b\" is within something",
+        ),
+        (
+            &format!("{head}[fields]\nnodes = [\"a.b\", \"a\"]\n"),
+            "\"a\" is a value, and others",
+        ),
+        (
+            &format!("{head}{fields}latitude = [\"a\"]\n"),
+            "both or none",
+        ),
+        (
+            &format!("{head}zone = \"Berlin\"\n{fields}"),
+            "no zone of time \"Berlin\"",
+        ),
         (&format!("{head}files = [\"{{yea}}\"]\n{fields}"), "files: "),
-        (&format!("{head}leave_out = [\"#{{key}}\"]\n{fields}"), "leave_out: "),
+        (
+            &format!("{head}leave_out = [\"#{{key}}\"]\n{fields}"),
+            "leave_out: ",
+        ),
         (&format!("{head}delimiter = \";\"\n{fields}"), "delimiter: "),
-        (&format!("{head}{fields}[protocols]\nA = [\"x\"]\nB = [\"X\"]\n"), "protocols: \"X\""),
-        (&format!("{head}{fields}[times]\nformats = [\"%!\"]\n"), "times.formats: "),
-        ("title = \"T\"\nformat = \"csv\"\n[fields]\nnodes = [\"n\"]\n", "fields.key: "),
-        ("title = \"T\"\nformat = \"csv\"\ndelimiter = \"ü\"\n[fields]\nnodes = [\"n\"]\n", "delimiter: "),
+        (
+            &format!("{head}{fields}[protocols]\nA = [\"x\"]\nB = [\"X\"]\n"),
+            "protocols: \"X\"",
+        ),
+        (
+            &format!("{head}{fields}[times]\nformats = [\"%!\"]\n"),
+            "times.formats: ",
+        ),
+        (
+            "title = \"T\"\nformat = \"csv\"\n[fields]\nnodes = [\"n\"]\n",
+            "fields.key: ",
+        ),
+        (
+            "title = \"T\"\nformat = \"csv\"\ndelimiter = \"ü\"\n[fields]\nnodes = [\"n\"]\n",
+            "delimiter: ",
+        ),
     ] {
         let error = Mapping::parse(text, "dir.toml").unwrap_err();
         assert!(matches!(error, Error::Asked(_)));
         let error = error.to_string();
-        assert!(error.starts_with("dir.toml") && error.contains(why), "{why}: {error}");
+        assert!(
+            error.starts_with("dir.toml") && error.contains(why),
+            "{why}: {error}"
+        );
     }
 }
