@@ -2,6 +2,8 @@
 
 mod charts;
 mod completions;
+mod export;
+mod import;
 mod ledger;
 mod man;
 mod query;
@@ -38,7 +40,9 @@ struct CommandLine {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Import(import::Arguments),
     Serve(serve::Arguments),
+    Export(export::Arguments),
     Query(query::Arguments),
     Site(site::Arguments),
     Ledger(ledger::Arguments),
@@ -96,6 +100,8 @@ pub fn main() -> ExitCode {
     let done = match line.command {
         Command::Site(arguments) => site::run(&arguments, &mut output),
         Command::Query(arguments) => query::run(&arguments, &mut output),
+        Command::Import(arguments) => import::run(&arguments, &mut output),
+        Command::Export(arguments) => export::run(&arguments, &mut output),
         Command::Serve(arguments) => serve::run(arguments, &mut output),
         Command::Ledger(arguments) => ledger::run(&arguments, &mut output),
         Command::Charts(_) => charts::run(&mut output),

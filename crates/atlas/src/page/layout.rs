@@ -35,7 +35,6 @@ pub(super) struct Page<'a> {
 
 /// The whole page.
 pub(super) fn lay(reader: &Reader, page: &Page<'_>) -> String {
-    let language = reader.language.word();
     let mut html = String::with_capacity(page.main.len() + 8192);
     head(reader, &page.title, &page.head, &mut html);
     let _ = write!(
@@ -82,7 +81,7 @@ pub(super) fn lay(reader: &Reader, page: &Page<'_>) -> String {
     }
     let _ = write!(
         html,
-        "</header>\n<main id=\"main\" tabindex=\"-1\" lang=\"{language}\">\n{}</main>\n</div>\n\
+        "</header>\n<main id=\"main\" tabindex=\"-1\">\n{}</main>\n</div>\n\
          </body>\n</html>\n",
         page.main
     );

@@ -8,7 +8,7 @@ use super::table::written;
 use super::{Reader, To, escape, format};
 use crate::asked::{Look, Span};
 use crate::figure::{Bar, Cell, Figure, Lines, Plot, Series, Style, Table};
-use crate::sql::{Answer, Engine};
+use crate::sql::{self, Answer, Engine};
 use crate::svg;
 use crate::time::Unit;
 
@@ -57,6 +57,8 @@ pub(crate) fn page(reader: &Reader, asked: &Asked<'_>) -> String {
         }
         None => main.push_str("</section>\n"),
     }
+    examples(reader, &path, &mut main);
+    schema(reader, &mut main);
     lay(
         reader,
         &Page {
@@ -306,4 +308,49 @@ fn times(answer: &Answer) -> Option<(Vec<i64>, Unit)> {
         at.push(span.begin);
     }
     Some((at, by))
+}
+
+fn examples(reader: &Reader, path: &str, html: &mut String) {
+    let _ = write!(
+        html,
+        "<section class=\"card\">\n<h2>{}</h2>\n<ul class=\"examples\">",
+        reader.say("Examples", "Beispiele")
+    );
+    for example in sql::EXAMPLES {
+        let query = [("q", Some(example.sql.to_owned()))];
+        let query = api::query::encode(query.into_iter().chain(own(reader)));
+        let _ = write!(
+            html,
+            "<li><a href=\"{}\">{}</a></li>",
+            escape(&format!("{path}?{query}")),
+            escape(example.title(reader.language)),
+        );
+    }
+    html.push_str("</ul>\n</section>\n");
+}
+
+fn schema(reader: &Reader, html: &mut String) {
+    let _ = write!(
+        html,
+        "<section class=\"card\">\n<h2>{}</h2>\n<dl class=\"schema\">\n",
+        reader.say("What there is to ask", "Was gefragt werden kann")
+    );
+    for table in sql::schema() {
+        let _ = write!(
+            html,
+            "<dt>{}</dt><dd>{}<details><summary>{}</summary><ul>",
+            escape(&table.name),
+            escape(&table.about),
+            reader.say("Columns", "Spalten"),
+        );
+        for column in &table.columns {
+            let _ = write!(html, "<li><code>{}</code>", escape(&column.name));
+            if !column.about.is_empty() {
+                let _ = write!(html, " {}", escape(&column.about));
+            }
+            html.push_str("</li>");
+        }
+        html.push_str("</ul></details></dd>\n");
+    }
+    html.push_str("</dl>\n</section>\n");
 }

@@ -59,9 +59,11 @@ impl Visit<'_> {
             hint,
         } = refusal;
         let ends = |ending| self.path.ends_with(ending);
+        let format = |pair| matches!(pair, "format=json" | "format=csv");
         let program = [".json", ".csv", ".svg", ".js", ".css"]
             .into_iter()
-            .any(ends);
+            .any(ends)
+            || self.query.split('&').any(format);
         let mut reply = match program {
             true => {
                 let told = serde_json::json!({ "error": error, "hint": hint });

@@ -1,0 +1,122 @@
+//! `weir-atlas import`: files into the store.
+
+use std::io::{IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use super::{Data, Failure, harmless};
+use crate::error::Error;
+use crate::read::{self, Mapping, Progress};
+use crate::store::Writer;
+
+/// How often a person is told how far it is.
+const TELL: Duration = Duration::from_millis(200);
+
+/// Read snapshots into the data folder
+///
+/// From folders, files, archives (.json, .gz, .xz, .tar, .tar.gz, .tar.xz) and addresses, in any
+/// order. What was read before is not read again, so an import that was interrupted is gone on
+/// with by the same command. What is not as it should be goes into the ledger.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Ctrl-C ends it after what is being read; what was read is kept.
+Examples:
+  weir-atlas import snapshots.tar.xz
+  weir-atlas import --mapping my-directory.toml https://example.org/directory.csv")]
+pub(super) struct Arguments {
+    /// Folders, files, archives or addresses
+    #[arg(required = true, value_name = "PATH")]
+    places: Vec<String>,
+    #[command(flatten)]
+    data: Data,
+    #[command(flatten)]
+    mapping: OfMapping,
+}
+
+/// What files look like.
+#[derive(Args, Clone, Debug)]
+pub(super) struct OfMapping {
+    /// What the files look like: a TOML file, or one of those that are built in
+    #[arg(long, value_name = "FILE|NAME", default_value = "freifunk")]
+    mapping: String,
+}
+
+impl OfMapping {
+    pub fn read(&self) -> Result<Mapping, Error> {
+        Mapping::named(&self.mapping)
+    }
+}
+
+pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
+    let mapping = arguments.mapping.read()?;
+    let mut store = Writer::open(&arguments.data.data)?;
+    let ends = on_interrupt();
+    let watched = std::io::stderr().is_terminal();
+    let (begin, mut told) = (Instant::now(), Instant::now());
+    let mut progress = |now: &Progress| {
+        if watched && told.elapsed() >= TELL {
+            told = Instant::now();
+            let file = harmless(&now.file);
+            eprint!("\r\x1b[K{} entries, {file}", now.entries);
+        }
+        match ends.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    };
+    let done = read::import(&arguments.places, &mapping, &mut store, &mut progress);
+    if watched {
+        eprint!("\r\x1b[K");
+    }
+    let done = done?;
+    let seconds = begin.elapsed().as_secs_f64();
+    writeln!(
+        output,
+        "{} files were read, {} were known, {} left out: {} entries in {seconds:.1} s",
+        done.files, done.known, done.left_out, done.entries
+    )?;
+    if done.remarks > 0 {
+        let data = arguments.data.data.display();
+        let remarks = done.remarks;
+        writeln!(
+            output,
+            "{remarks} remarks: `weir-atlas ledger --data {data}` lists them"
+        )?;
+    }
+    if ends.load(Ordering::Relaxed) {
+        writeln!(output, "It was interrupted: the same command goes on.")?;
+    }
+    Ok(())
+}
+
+/// Whether Ctrl-C or SIGTERM came.
+pub(super) fn on_interrupt() -> Arc<AtomicBool> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let ends = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&ends);
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        // Without it, signals do what they do anyway: end the program at once.
+        let Ok(runtime) = runtime else { return };
+        runtime.block_on(async {
+            let signals = (
+                signal(SignalKind::interrupt()),
+                signal(SignalKind::terminate()),
+            );
+            if let (Ok(mut interrupt), Ok(mut terminate)) = signals {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
+                told.store(true, Ordering::Relaxed);
+            }
+        });
+    });
+    ends
+}
