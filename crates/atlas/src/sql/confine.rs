@@ -1,9 +1,14 @@
 //! What a worker takes from itself before it reads a query. Each of these would be enough to keep
 //! a query from the rest of the machine; a hole in one is no hole in the others.
 
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetStatus, Scope};
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
+    Scope, path_beneath_rules,
+};
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, setrlimit};
 
@@ -12,25 +17,36 @@ use super::limits::Limits;
 /// The newest version whose rights are known here; the crate leaves out what the kernel lacks.
 pub(super) const VERSION: ABI = ABI::V6;
 
+/// Where libraries are.
+const LIBRARIES: [&str; 4] = ["/usr/lib", "/lib", "/lib64", "/etc/ld.so.cache"];
+/// How many processors there are, and how much memory. DuckDB ends where it may not read the
+/// control groups of itself.
+const TELLING: [&str; 4] = [
+    "/sys/devices/system/cpu",
+    "/sys/fs/cgroup",
+    "/proc/meminfo",
+    "/proc/self",
+];
+
 /// Takes from this process, for good, all but memory, time, and what it has open: no file, no
 /// socket, no program, no other process, no rights of another user. To be called where there is
 /// one thread.
 pub(super) fn confine(limits: &Limits) -> Result<(), String> {
     // Its rules are a file that is open for a moment.
     let landlock = without_files().map_err(|error| format!("landlock: {error}"))?;
-    bound(limits, 0)?;
+    bound(limits, 0, limits.addresses())?;
     filter::only_what_sqlite_needs(landlock)
 }
 
-/// Time, memory, open files, and sizes of files that are written. `open`: files that may be opened
-/// beside those that are.
-pub(super) fn bound(limits: &Limits, open: u64) -> Result<(), String> {
+/// Time, memory, open files, and sizes of files that are written. `open`: numbers that files which
+/// are opened from here on may have; `addresses`: octets.
+pub(super) fn bound(limits: &Limits, open: u64, addresses: u64) -> Result<(), String> {
     let seconds = u64::from(limits.seconds) + 1;
     for (resource, soft, hard) in [
         (Resource::RLIMIT_CORE, 0, 0),
         (Resource::RLIMIT_FSIZE, 0, 0),
         (Resource::RLIMIT_NOFILE, open, open),
-        (Resource::RLIMIT_AS, limits.addresses(), limits.addresses()),
+        (Resource::RLIMIT_AS, addresses, addresses),
         (Resource::RLIMIT_CPU, seconds, seconds + 1),
     ] {
         setrlimit(resource, soft, hard).map_err(|error| format!("{resource:?}: {error}"))?;
@@ -55,6 +71,41 @@ fn without_files() -> Result<RulesetStatus, landlock::RulesetError> {
     Ok(status.ruleset)
 }
 
+/// Leaves a program, what it is linked with, what tells it of the machine, and a folder: all to be
+/// read, and the program alone, with the one that loads it, to be run.
+pub(super) fn with_program(
+    program: &Path,
+    folder: &Path,
+) -> Result<RulesetStatus, landlock::RulesetError> {
+    let read = AccessFs::ReadFile | AccessFs::ReadDir;
+    let run = AccessFs::ReadFile | AccessFs::Execute;
+    let status = Ruleset::default()
+        .handle_access(AccessFs::from_all(VERSION))?
+        .handle_access(AccessNet::from_all(VERSION))?
+        .scope(Scope::from_all(VERSION))?
+        .create()?
+        .add_rules(path_beneath_rules(LIBRARIES, read))?
+        .add_rules(path_beneath_rules([folder], read))?
+        .add_rules(path_beneath_rules(TELLING, AccessFs::ReadFile))?
+        .add_rules(path_beneath_rules(loaders(), run))?
+        .add_rules(path_beneath_rules([program], run))?
+        .restrict_self()?;
+    Ok(status.ruleset)
+}
+
+/// The programs that load others.
+fn loaders() -> Vec<PathBuf> {
+    let folders = ["/lib", "/lib64"]
+        .into_iter()
+        .filter_map(|folder| fs::read_dir(folder).ok());
+    folders
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b"ld-"))
+        .map(|entry| entry.path())
+        .collect()
+}
+
 /// Filters are written for other processors only: then landlock must be there.
 #[cfg(not(any(
     target_arch = "x86_64",
@@ -65,6 +116,14 @@ pub(super) mod filter {
     use super::RulesetStatus;
 
     pub(in crate::sql) fn only_what_sqlite_needs(landlock: RulesetStatus) -> Result<(), String> {
+        needs(landlock)
+    }
+
+    pub(in crate::sql) fn only_threads(landlock: RulesetStatus) -> Result<(), String> {
+        needs(landlock)
+    }
+
+    fn needs(landlock: RulesetStatus) -> Result<(), String> {
         match landlock {
             RulesetStatus::NotEnforced => Err(
                 "on this processor queries need a kernel with landlock: Linux 5.13 or newer".into(),
@@ -146,6 +205,55 @@ pub(super) mod filter {
         libc::SYS_readlink,
     ];
 
+    /// What a program of others has no use for.
+    const NEVER: &[i64] = &[
+        libc::SYS_socket,
+        libc::SYS_socketpair,
+        libc::SYS_connect,
+        libc::SYS_bind,
+        libc::SYS_listen,
+        libc::SYS_unshare,
+        libc::SYS_setns,
+        libc::SYS_kill,
+        libc::SYS_tkill,
+        libc::SYS_pidfd_open,
+        libc::SYS_pidfd_getfd,
+        libc::SYS_pidfd_send_signal,
+        libc::SYS_ptrace,
+        libc::SYS_process_vm_readv,
+        libc::SYS_process_vm_writev,
+        libc::SYS_io_uring_setup,
+        libc::SYS_io_uring_enter,
+        libc::SYS_io_uring_register,
+        libc::SYS_add_key,
+        libc::SYS_request_key,
+        libc::SYS_keyctl,
+        libc::SYS_bpf,
+        libc::SYS_perf_event_open,
+        libc::SYS_userfaultfd,
+        libc::SYS_mount,
+        libc::SYS_umount2,
+        libc::SYS_pivot_root,
+        libc::SYS_chroot,
+        libc::SYS_fsopen,
+        libc::SYS_open_tree,
+        libc::SYS_move_mount,
+        libc::SYS_memfd_create,
+        libc::SYS_truncate,
+        libc::SYS_ftruncate,
+        libc::SYS_fallocate,
+        libc::SYS_shmget,
+        libc::SYS_msgget,
+        libc::SYS_semget,
+        libc::SYS_mq_open,
+        libc::SYS_inotify_init1,
+        libc::SYS_setpriority,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_fork,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_vfork,
+    ];
+
     /// Allows what SQLite needs; a kernel may be without landlock then.
     pub(in crate::sql) fn only_what_sqlite_needs(
         _landlock: RulesetStatus,
@@ -156,6 +264,37 @@ pub(super) mod filter {
             apply(ending()?)
         };
         apply().map_err(|error| format!("system calls cannot be filtered: {error}"))
+    }
+
+    /// Refuses what a program of others has no use for that reads some files in some threads, and
+    /// writes an answer.
+    pub(in crate::sql) fn only_threads(landlock: RulesetStatus) -> std::result::Result<(), String> {
+        if landlock == RulesetStatus::NotEnforced {
+            return Err("this engine needs a kernel with landlock: Linux 5.13 or newer".into());
+        }
+        let refuse = || -> Result<()> {
+            // Nobody can look into what it is asked for: who is told that there is no such thing
+            // takes `clone`.
+            let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
+            apply(program(
+                always(&[libc::SYS_clone3]),
+                SeccompAction::Allow,
+                unknown,
+            )?)?;
+            let mut rules = always(NEVER);
+            rules.insert(libc::SYS_clone, vec![masked(0, libc::CLONE_THREAD as u64)?]);
+            #[cfg(target_arch = "x86_64")]
+            {
+                // The same by other numbers, where the kernel has that at all.
+                const X32: i64 = 0x4000_0000;
+                let others = rules.iter().map(|(call, rule)| (call | X32, rule.clone()));
+                rules.extend(others.collect::<Vec<_>>());
+                rules.insert(libc::SYS_clone3 | X32, Vec::new());
+            }
+            let errno = SeccompAction::Errno(libc::EPERM as u32);
+            apply(program(rules, SeccompAction::Allow, errno)?)
+        };
+        refuse().map_err(|error| format!("system calls cannot be filtered: {error}"))
     }
 
     fn refusing() -> Result<BpfProgram> {

@@ -9,8 +9,9 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use tracing::{debug, warn};
 
-use super::public;
+use super::limits::Engine;
 use super::queries::Settings;
+use super::{parquet, public};
 use crate::error::Error;
 
 /// Between two looks at the store's version.
@@ -31,6 +32,7 @@ pub(super) struct Copies {
 #[derive(Debug)]
 struct Shared {
     data: PathBuf,
+    engine: Engine,
     state: Mutex<State>,
     made: Notify,
 }
@@ -47,16 +49,34 @@ struct State {
 }
 
 impl Shared {
+    fn make(&self) -> Result<i64, Error> {
+        match self.engine {
+            Engine::Sqlite => public::make(&self.data),
+            Engine::Duckdb => parquet::make(&self.data),
+        }
+    }
+
+    /// Of the store as it is, and of the copy.
+    fn versions(&self) -> Result<(i64, Option<i64>), Error> {
+        let there = match self.engine {
+            Engine::Sqlite => public::version(&self.data),
+            Engine::Duckdb => parquet::version(&self.data),
+        };
+        Ok((public::wanted(&self.data)?, there))
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Copies {
-    pub(super) fn new(settings: &Settings) -> Self {
+    /// Of what this engine reads.
+    pub(super) fn new(settings: &Settings, engine: Engine) -> Self {
         Self {
             shared: Arc::new(Shared {
                 data: settings.data.clone(),
+                engine,
                 state: Mutex::default(),
                 made: Notify::new(),
             }),
@@ -67,10 +87,8 @@ impl Copies {
     /// The version of the store that the copy is of, once there is one.
     pub(super) async fn version(&self) -> Result<i64, Error> {
         let Some(every) = self.every else {
-            let data = self.shared.data.clone();
-            return blocking(move || public::make(&data))
-                .await
-                .map(|made| made.0);
+            let shared = self.shared.clone();
+            return blocking(move || shared.make()).await;
         };
         {
             let state = self.shared.state();
@@ -79,9 +97,8 @@ impl Copies {
                 return Ok(version);
             }
         }
-        let data = self.shared.data.clone();
-        let (wanted, there) =
-            blocking(move || Ok((public::wanted(&data)?, public::version(&data)))).await?;
+        let shared = self.shared.clone();
+        let (wanted, there) = blocking(move || shared.versions()).await?;
         if let Some(version) = self.decide(wanted, there, every) {
             return Ok(version);
         }
@@ -130,12 +147,13 @@ impl Copies {
 
 fn make(shared: &Shared) {
     let begun = Instant::now();
-    let made = public::make(&shared.data);
+    let made = shared.make();
+    let took = begun.elapsed();
     let mut state = shared.state();
     state.making = false;
-    state.made = Some((Instant::now(), begun.elapsed()));
+    state.made = Some((Instant::now(), took));
     match made {
-        Ok((version, took)) => {
+        Ok(version) => {
             debug!(?took, "the copy that queries read is made");
             state.version = Some(version);
         }

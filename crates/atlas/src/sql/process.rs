@@ -2,22 +2,24 @@
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
 use super::answer::{Answer, Said};
 use super::limits::{Engine, Limits};
-use super::worker;
+use super::queries::Settings;
+use super::{duckdb, parquet, public, worker};
 use crate::error::Error;
 
 /// Beyond the query's own time: to start, to write the answer.
 const GRACE: Duration = Duration::from_secs(2);
+/// Octets of errors that are read.
+const ERRORS: u64 = 16 << 10;
 
 /// A process that waits for its query. It is killed where this is dropped.
 #[derive(Debug)]
@@ -26,32 +28,49 @@ pub(super) struct Process {
     /// Until the query was written: that it is closed is its end.
     query: Option<ChildStdin>,
     answer: ChildStdout,
+    /// What another program than this one says of a query that is wrong.
+    errors: Option<ChildStderr>,
+    engine: Engine,
+}
+
+/// What a process has written.
+#[derive(Debug, Default)]
+struct Output {
+    answer: Vec<u8>,
+    /// There was more.
+    cut: bool,
+    errors: Vec<u8>,
 }
 
 impl Process {
-    /// Starts one. `place`: what the engine reads.
-    pub(super) fn start(
-        program: &Path,
-        engine: Engine,
-        place: &Path,
-        limits: &Limits,
-    ) -> Result<Self, Error> {
-        let started = Command::new(program)
-            .args(worker::arguments(engine, limits))
-            .arg(place)
+    /// Starts one.
+    pub(super) fn start(settings: &Settings, engine: Engine) -> Result<Self, Error> {
+        let mut command = Command::new(&settings.program);
+        command
+            .args(worker::arguments(&settings.limits))
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn();
-        let mut child = started.map_err(Error::file(program))?;
+            .kill_on_drop(true);
+        match (engine, &settings.duckdb) {
+            (Engine::Duckdb, Some(program)) => command
+                .args(["--engine=duckdb", "--program"])
+                .arg(program)
+                .arg(parquet::path(&settings.data))
+                .stderr(Stdio::piped()),
+            _ => command
+                .arg(public::path(&settings.data))
+                .stderr(Stdio::null()),
+        };
+        let mut child = command.spawn().map_err(Error::file(&settings.program))?;
         let (Some(query), Some(answer)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Error::Other("a process without pipes".into()));
         };
         Ok(Self {
+            errors: child.stderr.take(),
             child,
+            engine,
             query: Some(query),
             answer,
         })
@@ -59,6 +78,7 @@ impl Process {
 
     /// Has it answer. Whatever comes of it, no process is left.
     pub(super) async fn ask(mut self, query: &str, limits: &Limits) -> Result<Answer, Error> {
+        let begun = Instant::now();
         let time = Duration::from_secs(limits.seconds.into()) + GRACE;
         let said = timeout(time, self.converse(query, limits)).await;
         if !matches!(said, Ok(Ok(_))) {
@@ -69,26 +89,51 @@ impl Process {
             return Err(limits.too_long());
         };
         let said = said.map_err(broken)?;
-        match serde_json::from_slice(&said) {
+        match serde_json::from_slice(&said.answer) {
             Ok(Said::Answer(answer)) => Ok(answer),
             Ok(Said::Refused(why)) => Err(Error::Asked(why)),
             Ok(Said::Long) => Err(limits.too_long()),
             Ok(Said::Large) => Err(limits.too_much_memory()),
             Ok(Said::Failed(why)) => Err(Error::Other(format!("queries do not work: {why}"))),
+            Err(_) if self.engine == Engine::Duckdb && (ended.success() || said.cut) => {
+                let took = begun.elapsed().as_secs_f64() * 1e3;
+                let answer = duckdb::read(&said.answer, said.cut, limits);
+                answer
+                    .map(|answer| Answer {
+                        took_ms: (took * 10.0).round() / 10.0,
+                        ..answer
+                    })
+                    .ok_or_else(|| silent(ended, limits))
+            }
+            Err(_) if ended.code().is_some() => {
+                let refused = duckdb::refused(&said.errors, limits);
+                Err(refused.unwrap_or_else(|| silent(ended, limits)))
+            }
             Err(_) => Err(silent(ended, limits)),
         }
     }
 
-    async fn converse(&mut self, query: &str, limits: &Limits) -> io::Result<Vec<u8>> {
+    async fn converse(&mut self, query: &str, limits: &Limits) -> io::Result<Output> {
         if let Some(mut to) = self.query.take() {
             // It may have ended before it took the query: then it has said why.
             let _ = to.write_all(query.as_bytes()).await;
         }
-        let mut said = Vec::new();
+        let mut output = Output::default();
         let most = limits.octets as u64 + (64 << 10);
         let mut answer = (&mut self.answer).take(most);
-        answer.read_to_end(&mut said).await?;
-        Ok(said)
+        let mut errors = self.errors.as_mut().map(|errors| errors.take(ERRORS));
+        let complaining = async {
+            match &mut errors {
+                Some(errors) => errors.read_to_end(&mut output.errors).await,
+                None => Ok(0),
+            }
+        };
+        let (read, _) = tokio::join!(answer.read_to_end(&mut output.answer), complaining);
+        output.cut = read? as u64 == most;
+        if output.cut {
+            let _ = self.child.start_kill();
+        }
+        Ok(output)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use nix::sys::statvfs::statvfs;
 use rusqlite::{Connection, OpenFlags};
@@ -35,22 +34,33 @@ pub(super) fn version(data: &Path) -> Option<i64> {
     (format.ok()? == FORMAT).then(|| store::version(&copy).ok())?
 }
 
+/// One copy is made at a time, whoever makes it.
+pub(super) struct Locked {
+    _file: File,
+}
+
+impl Locked {
+    /// Waits for others.
+    pub(super) fn new(data: &Path) -> Result<Self, Error> {
+        let path = data.join(LOCK);
+        let file = File::create(&path).map_err(Error::file(&path))?;
+        file.lock().map_err(Error::file(&path))?;
+        Ok(Self { _file: file })
+    }
+}
+
 /// Of the store itself.
 pub(super) fn wanted(data: &Path) -> Result<i64, Error> {
     store::version(&store::open(data)?)
 }
 
 /// Makes the copy where there is none of the store as it is, in the place of an older one, which
-/// whoever has it open goes on with. Gives the version of the store that it is of, and how long it
-/// took.
-pub(super) fn make(data: &Path) -> Result<(i64, Duration), Error> {
-    let begun = Instant::now();
-    let lock = data.join(LOCK);
-    let locked = File::create(&lock).map_err(Error::file(&lock))?;
-    locked.lock().map_err(Error::file(&lock))?;
+/// whoever has it open goes on with. Gives the version of the store that it is of.
+pub(super) fn make(data: &Path) -> Result<i64, Error> {
+    let _locked = Locked::new(data)?;
     let wanted = wanted(data)?;
     if version(data) == Some(wanted) {
-        return Ok((wanted, begun.elapsed()));
+        return Ok(wanted);
     }
     let (new, old) = (data.join(UNFINISHED), path(data));
     let source = data.join(store::FILE);
@@ -65,7 +75,7 @@ pub(super) fn make(data: &Path) -> Result<(i64, Duration), Error> {
         .and_then(|file| file.sync_all())
         .and_then(|()| fs::rename(&new, &old))
         .map_err(Error::file(&old))?;
-    Ok((version, begun.elapsed()))
+    Ok(version)
 }
 
 /// A file as SQLite's address.

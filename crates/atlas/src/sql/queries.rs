@@ -11,9 +11,9 @@ use tokio::time::timeout;
 use super::answer::Answer;
 use super::cache::Cache;
 use super::copy::Copies;
+use super::duckdb;
 use super::limits::{Engine, Limits, QUERY};
 use super::process::Process;
-use super::public;
 use crate::error::Error;
 
 /// How queries are answered.
@@ -31,6 +31,8 @@ pub struct Settings {
     pub waiting: usize,
     /// How long they wait.
     pub patience: Duration,
+    /// DuckDB's program; `None`: there is none.
+    pub duckdb: Option<PathBuf>,
     /// Octets of answers that are kept.
     pub cache: usize,
     /// Between two copies of the store at least; `None`: each query is answered of the store as it
@@ -45,6 +47,7 @@ impl Settings {
             data: data.into(),
             // Also where the file was replaced since.
             program: "/proc/self/exe".into(),
+            duckdb: duckdb::find(),
             limits: Limits::STRANGERS,
             workers: 2,
             waiting: 16,
@@ -69,7 +72,8 @@ impl Settings {
 #[derive(Debug)]
 pub struct Queries {
     settings: Settings,
-    copies: Copies,
+    /// Of each engine.
+    copies: [Copies; 2],
     places: Semaphore,
     waiting: AtomicU64,
     cache: Mutex<Cache>,
@@ -142,7 +146,7 @@ impl Queries {
     /// Nothing is started, and nothing copied, before the first query.
     pub fn new(settings: Settings) -> Self {
         Self {
-            copies: Copies::new(&settings),
+            copies: [Engine::Sqlite, Engine::Duckdb].map(|engine| Copies::new(&settings, engine)),
             places: Semaphore::new(settings.workers.max(1)),
             waiting: AtomicU64::new(0),
             cache: Mutex::new(Cache::new(settings.cache)),
@@ -169,10 +173,8 @@ impl Queries {
 
     async fn answer(&self, query: &str, engine: Engine) -> Result<Arc<Answer>, Error> {
         let settings = &self.settings;
-        if engine == Engine::Duckdb {
-            return Err(Error::Missing(
-                "there is no DuckDB here: leave engine= out".into(),
-            ));
+        if engine == Engine::Duckdb && settings.duckdb.is_none() {
+            return Err(duckdb::missing());
         }
         if query.len() > QUERY {
             return Err(Error::Asked(format!(
@@ -180,7 +182,7 @@ impl Queries {
                 query.len()
             )));
         }
-        let version = self.copies.version().await?;
+        let version = self.copies[engine as usize].version().await?;
         if let Some(kept) = self.kept(version, engine, query) {
             return Ok(kept);
         }
@@ -196,8 +198,7 @@ impl Queries {
             return Ok(kept);
         }
         let _running = Held::new(&self.counts.running);
-        let place = public::path(&settings.data);
-        let process = Process::start(&settings.program, engine, &place, &settings.limits)?;
+        let process = Process::start(settings, engine)?;
         let answer = Arc::new(process.ask(query, &settings.limits).await?);
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.put(version, engine, query, &answer);

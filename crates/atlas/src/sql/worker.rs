@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::answer::Said;
 use super::limits::{Engine, Limits, QUERY};
-use super::{confine, engine};
+use super::{confine, duckdb, engine};
 
 /// Answers one query from standard input on standard output, with nothing but that: the server
 /// starts it.
@@ -17,6 +17,9 @@ pub struct Worker {
     place: PathBuf,
     #[arg(long, value_enum, default_value_t)]
     engine: Engine,
+    /// DuckDB's program.
+    #[arg(long)]
+    program: Option<PathBuf>,
     #[arg(long, default_value_t = Limits::STRANGERS.seconds)]
     seconds: u32,
     #[arg(long, default_value_t = Limits::STRANGERS.rows)]
@@ -42,10 +45,9 @@ impl Worker {
 }
 
 /// What stands behind the name of the program, for [`Worker`] to read.
-pub(super) fn arguments(engine: Engine, limits: &Limits) -> Vec<String> {
-    vec![
+pub(super) fn arguments(limits: &Limits) -> [String; 6] {
+    [
         "sql-worker".into(),
-        format!("--engine={}", engine.word()),
         format!("--seconds={}", limits.seconds),
         format!("--rows={}", limits.rows),
         format!("--cells={}", limits.cells),
@@ -68,19 +70,38 @@ pub fn worker(asked: &Worker) -> ExitCode {
 
 fn work(asked: &Worker) -> Result<Said, String> {
     let limits = asked.limits();
-    let opened = engine::open(&asked.place, &limits);
-    let mut store = opened.map_err(|error| format!("{}: {error}", asked.place.display()))?;
-    confine::confine(&limits)?;
+    let place = &asked.place;
+    match asked.engine {
+        Engine::Sqlite => {
+            let opened = engine::open(place, &limits);
+            let mut store = opened.map_err(|error| format!("{}: {error}", place.display()))?;
+            confine::confine(&limits)?;
+            match query(&limits)? {
+                Ok(query) => Ok(engine::answer(&mut store, &query, &limits)),
+                Err(refused) => Ok(refused),
+            }
+        }
+        Engine::Duckdb => {
+            let program = asked.program.as_ref().ok_or("--program is missing")?;
+            duckdb::confine_for(program, place, &limits)?;
+            match query(&limits)? {
+                Ok(query) => duckdb::become_it(program, place, &limits, &query),
+                Err(refused) => Ok(refused),
+            }
+        }
+    }
+}
+
+/// Reads the query. From here on time counts.
+fn query(limits: &Limits) -> Result<Result<Vec<u8>, Said>, String> {
     let mut query = Vec::new();
     let most = QUERY as u64 + 1;
     let read = io::stdin().lock().take(most).read_to_end(&mut query);
     read.map_err(|error| format!("the query cannot be read: {error}"))?;
     confine::end_after(Duration::from_secs(u64::from(limits.seconds) + 1));
     if query.len() > QUERY {
-        return Ok(Said::Refused(format!(
-            "the query is longer than {} KB",
-            QUERY >> 10
-        )));
+        let refused = format!("the query is longer than {} KB", QUERY >> 10);
+        return Ok(Err(Said::Refused(refused)));
     }
-    Ok(engine::answer(&mut store, &query, &limits))
+    Ok(Ok(query))
 }

@@ -141,10 +141,9 @@ pub fn worker(folder: &Folder, query: &[u8]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// Processes over this folder's copy.
+/// Processes that are about this folder.
 pub fn workers(folder: &Folder) -> usize {
-    let place = folder.path().join("public.db");
-    let place = place.to_string_lossy();
+    let place = folder.path().to_string_lossy();
     processes(|process| {
         let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
         String::from_utf8_lossy(&line).contains(&*place)

@@ -3,3 +3,4 @@
 mod answers;
 mod attacks;
 mod common;
+mod duckdb;
