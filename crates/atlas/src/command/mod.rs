@@ -3,6 +3,7 @@
 mod charts;
 mod completions;
 mod export;
+mod follow;
 mod import;
 mod ledger;
 mod man;
@@ -41,14 +42,16 @@ struct CommandLine {
 #[derive(Subcommand, Debug)]
 enum Command {
     Import(import::Arguments),
+    Follow(follow::Arguments),
     Serve(serve::Arguments),
-    Export(export::Arguments),
     Query(query::Arguments),
+    Export(export::Arguments),
     Site(site::Arguments),
     Ledger(ledger::Arguments),
     Charts(charts::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
+    /// Answers one query; the server starts it
     #[command(hide = true)]
     SqlWorker(crate::sql::Worker),
 }
@@ -100,6 +103,7 @@ pub fn main() -> ExitCode {
     let done = match line.command {
         Command::Site(arguments) => site::run(&arguments, &mut output),
         Command::Query(arguments) => query::run(&arguments, &mut output),
+        Command::Follow(arguments) => follow::run(&arguments, &mut output),
         Command::Import(arguments) => import::run(&arguments, &mut output),
         Command::Export(arguments) => export::run(&arguments, &mut output),
         Command::Serve(arguments) => serve::run(arguments, &mut output),

@@ -2,13 +2,21 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::follow::{Every, follow};
+use super::import::OfMapping;
 use super::{Data, Failure};
 use crate::error::Error;
 use crate::serve::{Server, Settings};
+use crate::store::Writer;
+
+/// How long to wait after the store could not be written.
+const AGAIN: Duration = Duration::from_secs(300);
 
 /// Serve pages, pictures, data and free queries over HTTP
 ///
@@ -25,6 +33,13 @@ pub(super) struct Arguments {
     listen: SocketAddr,
     #[command(flatten)]
     data: Data,
+    /// Ask this directory again and again, and show what is new
+    #[arg(long, value_name = "URL")]
+    follow: Option<String>,
+    #[command(flatten)]
+    every: Every,
+    #[command(flatten)]
+    mapping: OfMapping,
     /// How the world calls it: in what others embed [default: by what each client calls it]
     #[arg(long, value_name = "URL", value_parser = public_url)]
     public_url: Option<String>,
@@ -38,13 +53,16 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, output: &mut impl Write) -> Result<(), Failure> {
+    super::log();
+    if let Some(url) = &arguments.follow {
+        follow_beside(url, &arguments)?;
+    }
     let settings = Settings {
         data: arguments.data.data,
         public_url: arguments.public_url,
         public_metrics: arguments.public_metrics,
         cache: usize::from(arguments.cache) << 20,
     };
-    super::log();
     let server = Server::bind(arguments.listen, settings)?;
     writeln!(output, "http://{}/", server.address()?)?;
     output.flush()?;
@@ -68,6 +86,28 @@ pub(super) fn run(arguments: Arguments, output: &mut impl Write) -> Result<(), F
     // What is still computed is for nobody.
     runtime.shutdown_background();
     Ok(served?)
+}
+
+/// Follows in a thread of its own, which ends with the program: what is half written then is taken
+/// back by the store. Makes the store where it is not there.
+fn follow_beside(url: &str, arguments: &Arguments) -> Result<(), Error> {
+    let mapping = arguments.mapping.read()?;
+    arguments.every.follower(url)?;
+    let mut store = Writer::open(&arguments.data.data)?;
+    let (url, every) = (url.to_owned(), arguments.every.clone());
+    std::thread::spawn(move || {
+        let never = AtomicBool::new(false);
+        loop {
+            let followed = every
+                .follower(&url)
+                .and_then(|follower| follow(follower, &mapping, &mut store, &never));
+            if let Err(error) = followed {
+                tracing::warn!(%error, "a snapshot could not be kept");
+            }
+            std::thread::sleep(AGAIN);
+        }
+    });
+    Ok(())
 }
 
 /// A root that paths can be added to.

@@ -1,0 +1,86 @@
+//! `weir-atlas follow`: a directory that goes on.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use tracing::{info, warn};
+
+use super::import::{OfMapping, on_interrupt};
+use super::{Data, Failure};
+use crate::error::Error;
+use crate::read::{self, Follower, Mapping, Told};
+use crate::store::Writer;
+
+/// How often a sleeper looks whether it is to end.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Ask a directory again and again, and keep what is new
+///
+/// Each hour unless --every says otherwise, with what the server called its last answer, so that
+/// an answer that is known is not sent again; less often while it fails.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+`weir-atlas serve --follow URL` does the same beside serving.
+Example:
+  weir-atlas follow https://example.org/ffSummarizedDir.json")]
+pub(super) struct Arguments {
+    /// The directory's address
+    url: String,
+    #[command(flatten)]
+    data: Data,
+    #[command(flatten)]
+    mapping: OfMapping,
+    #[command(flatten)]
+    every: Every,
+}
+
+/// How often.
+#[derive(Args, Clone, Debug)]
+pub(super) struct Every {
+    /// Minutes between two questions, at least 5
+    #[arg(long, value_name = "MINUTES", default_value_t = 60,
+          value_parser = clap::value_parser!(u16).range(5..=1440))]
+    every: u16,
+}
+
+impl Every {
+    pub fn follower(&self, url: &str) -> Result<Follower, Error> {
+        Follower::new(url, Duration::from_secs(u64::from(self.every) * 60))
+    }
+}
+
+pub(super) fn run(arguments: &Arguments, _output: &mut impl Write) -> Result<(), Failure> {
+    let mapping = arguments.mapping.read()?;
+    let follower = arguments.every.follower(&arguments.url)?;
+    let mut store = Writer::open(&arguments.data.data)?;
+    super::log();
+    let ends = on_interrupt();
+    Ok(follow(follower, &mapping, &mut store, &ends)?)
+}
+
+/// Follows until `ends`.
+pub(super) fn follow(
+    follower: Follower,
+    mapping: &Mapping,
+    store: &mut Writer,
+    ends: &AtomicBool,
+) -> Result<(), Error> {
+    read::follow(follower, mapping, store, &mut |told, pause| {
+        match told {
+            Told::New { entries, remarks } => info!(entries, remarks, "a new snapshot"),
+            Told::Same => info!("nothing is new"),
+            Told::Failed(why) => warn!(%why, "the directory could not be read"),
+        }
+        let due = Instant::now() + pause;
+        while Instant::now() < due {
+            if ends.load(Ordering::Relaxed) {
+                return ControlFlow::Break(());
+            }
+            std::thread::sleep(LOOK);
+        }
+        ControlFlow::Continue(())
+    })
+}
