@@ -69,7 +69,9 @@ export class Reader {
   /** Reads what is under the pointer. */
   point(event: PointerEvent) {
     const picture = this.#picture;
-    if (picture === undefined || this.stage.dataset.busy !== undefined) return;
+    if (picture === undefined) return;
+    // While a range is chosen, its own words are told.
+    if (this.stage.dataset.busy !== undefined) return this.hide();
     if (!picture.overTime) {
       const element = (event.target as Element).closest?.(".item");
       const place = picture.items.findIndex((item) => item.element === element);

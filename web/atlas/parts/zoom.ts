@@ -109,8 +109,10 @@ export class Zoom {
     if (this.#from === undefined || this.#picture === undefined) return;
     const to = this.#place(event);
     if (this.#chosen.hidden && Math.abs(to - this.#from) < SLIGHT) return;
-    if (this.#chosen.hidden) this.stage.setPointerCapture(event.pointerId);
-    this.stage.dataset.busy = "";
+    if (this.#chosen.hidden) {
+      this.stage.setPointerCapture(event.pointerId);
+      this.stage.dataset.busy = "";
+    }
     const range = snapped(this.#between(this.#from, to));
     const picture = this.#picture;
     const part = (value: number, of: number) => `${(value / of) * 100}%`;

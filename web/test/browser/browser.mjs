@@ -46,6 +46,7 @@ export async function open(
     viewport = WIDE,
     reducedMotion = "reduce",
     ignoreHTTPSErrors = true,
+    javaScriptEnabled = true,
   } = {},
 ) {
   const context = await browser.newContext({
@@ -55,6 +56,7 @@ export async function open(
     reducedMotion,
     baseURL: base,
     ignoreHTTPSErrors,
+    javaScriptEnabled,
   });
   context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();

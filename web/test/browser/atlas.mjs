@@ -1,0 +1,357 @@
+// The atlas as people meet it: a real `weir-atlas serve` with the real data, each page and chart
+// wide and narrow, light and dark; by keys alone, without script, on paper, and in somebody else's
+// page under a strict policy. WEIR_ATLAS names the program; WEIR_WEB_SHOTS=DIRECTORY saves pictures.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import test, { after, before } from "node:test";
+import { fileURLToPath } from "node:url";
+import { stranger } from "../mock/atlas.mjs";
+import { accessible, fits, launch, NARROW, open, PATIENCE, shoot } from "./browser.mjs";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
+const target = process.env.CARGO_TARGET_DIR ?? join(root, "target");
+const program = process.env.WEIR_ATLAS ?? join(target, "debug/weir-atlas");
+const WIDE = { width: 1280, height: 900 };
+const SIZES = [
+  ["wide", WIDE],
+  ["narrow", NARROW],
+];
+/** What charts need to be asked. */
+const ASKED = { community: "key=berlin" };
+
+let browser;
+let folder;
+let served;
+let base;
+let charts;
+
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "weir-atlas-"));
+  const data = join(root, "crates/atlas/data/freifunk.tar.xz");
+  execFileSync(program, ["import", data, "--data", folder], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const serve = ["serve", "--listen", "127.0.0.1:0", "--data", folder];
+  served = spawn(program, serve, { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = await once(createInterface(served.stdout), "line");
+  base = line.trim().replace(/\/$/, "");
+  browser = await launch();
+  const page = await fetch(`${base}/`).then((answer) => answer.text());
+  const named = [...page.matchAll(/href="\/chart\/([a-z-]+)/g)].map(([, name]) => name);
+  charts = [...new Set([...named, ...Object.keys(ASKED)])];
+});
+
+after(async () => {
+  await browser?.close();
+  served?.kill();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A test with a page of its own, at which nothing may go wrong. */
+function journey(name, { allow, ...options }, walk) {
+  test(name, { timeout: 4 * PATIENCE }, async () => {
+    const opened = await open(browser, base, { viewport: WIDE, ...options });
+    try {
+      await walk(opened.page);
+      opened.clean(allow);
+    } finally {
+      await opened.close();
+    }
+  });
+}
+
+/** Waits until a chart is drawn, and nothing is on its way. */
+const drawn = (page) =>
+  page.waitForFunction(() =>
+    [...document.querySelectorAll("weir-chart")].every((chart) => {
+      const shadow = chart.shadowRoot;
+      return shadow?.querySelector("svg.weir-chart") && !shadow.querySelector("[aria-busy]");
+    }),
+  );
+
+/** Looks at a page, in light and dark. */
+async function look(page, name, size) {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    await drawn(page);
+    await fits(page, `${name}, ${size}, ${colorScheme}`);
+    await accessible(page, `${name}, ${size}, ${colorScheme}`);
+    await shoot(page, `atlas-${name}-${size}-${colorScheme}`);
+  }
+}
+
+for (const [size, viewport] of SIZES) {
+  journey(`every chart, ${size}`, { viewport }, async (page) => {
+    assert.ok(charts.length >= 12, `${charts}`);
+    for (const name of charts) {
+      await page.goto(`/chart/${name}?${ASKED[name] ?? ""}`);
+      await page.locator("weir-chart svg.weir-chart").waitFor();
+      assert.equal(await page.locator("h1").count(), 1);
+      await look(page, name, size);
+      // There is something to see, and it has a name.
+      const said = await page.locator("weir-chart svg.weir-chart").getAttribute("aria-label");
+      assert.ok(said.length > 20, `${name}: ${said}`);
+      const many = "weir-chart :is(.series, .item)";
+      assert.ok((await page.locator(many).count()) > 0, `${name} is empty`);
+      assert.ok((await page.locator("[data-part=table] tbody tr").count()) > 0, name);
+    }
+  });
+
+  journey(`every other page, ${size}`, { viewport }, async (page) => {
+    const pages = {
+      overview: "/",
+      communities: "/communities?search=berlin",
+      sql: "/sql",
+      result: `/sql?q=${encodeURIComponent("SELECT month, nodes FROM growth")}`,
+      ledger: "/ledger",
+      about: "/about",
+      german: "/chart/growth?lang=de&from=2018",
+    };
+    for (const [name, path] of Object.entries(pages)) {
+      await page.goto(path);
+      await look(page, name, size);
+    }
+  });
+
+  journey(`without script, ${size}`, { viewport, javaScriptEnabled: false }, async (page) => {
+    for (const name of charts) {
+      await page.goto(`/chart/${name}?${ASKED[name] ?? ""}`);
+      const shown = page.locator("svg.weir-chart:visible");
+      assert.equal(await shown.count(), 1, name);
+      const { width } = await shown.boundingBox();
+      assert.ok(width > (size === "wide" ? 700 : 280), `${name}: ${width}`);
+      await shoot(page, `atlas-${name}-${size}-plain`);
+    }
+    // A form, a legend and a table are enough to go on.
+    await page.goto("/chart/growth");
+    await page.getByLabel("From").fill("2019-01");
+    await page.getByLabel("To", { exact: true }).fill("2019-12");
+    await page.getByRole("button", { name: "Show" }).click();
+    assert.match(page.url(), /from=2019-01&to=2019-12/);
+    assert.equal(await page.locator("[data-part=table] tbody tr").count(), 12);
+    await page.locator(".legend a:visible").first().click();
+    assert.match(page.url(), /only=/);
+    await page.getByRole("link", { name: "Deutsch" }).click();
+    assert.equal(await page.locator("html").getAttribute("lang"), "de");
+    await page.getByRole("link", { name: "Dunkel" }).click();
+    await shoot(page, `atlas-plain-${size}-dark`);
+    assert.equal(await page.locator("html").getAttribute("data-theme"), "dark");
+  });
+}
+
+const state = (page) => page.evaluate(() => location.pathname + location.search);
+const handle = (page) => page.locator("weir-chart .handle[role=slider]");
+/** Goes to something in the chart by Tab alone, and sees that it shows that it has the focus. */
+async function tabTo(page, selector) {
+  for (let step = 0; step < 100; step += 1) {
+    await page.keyboard.press("Tab");
+    const ring = await page.evaluate((selector) => {
+      const inside = document.activeElement?.shadowRoot?.activeElement;
+      return inside?.matches(selector) ? getComputedStyle(inside).outlineStyle : undefined;
+    }, selector);
+    if (ring === undefined) continue;
+    assert.notEqual(ring, "none", `${selector} shows that it has the focus`);
+    return;
+  }
+  assert.fail(`${selector} cannot be reached by Tab`);
+}
+const goesTo = (page, pattern) => page.waitForURL((url) => pattern.test(url.href));
+
+journey("address, form, table and chart stay in step, by keys alone", {}, async (page) => {
+  await page.goto("/chart/growth");
+  await drawn(page);
+  const told = (name) => page.locator(`form[data-chart-form] [name=${name}]`).inputValue();
+  // From thirteen years to some hours.
+  await tabTo(page, ".handle");
+  await page.keyboard.press("Home");
+  await page.waitForFunction(() =>
+    /2013|2014/.test(
+      document.querySelector("weir-chart").shadowRoot.querySelector(".handle").ariaValueText ?? "",
+    ),
+  );
+  for (let step = 0; step < 18 && !/T\d\d/.test(page.url()); step += 1) {
+    const before = page.url();
+    await page.keyboard.press("+");
+    await page.waitForURL((url) => url.href !== before);
+    await drawn(page);
+  }
+  assert.match(await state(page), /from=\d{4}-\d\d-\d\dT\d\d&to=\d{4}-\d\d-\d\dT\d\d$/);
+  await page.waitForFunction(
+    () =>
+      document.querySelector("[name=from]").value ===
+      new URLSearchParams(location.search).get("from"),
+  );
+  assert.match(await told("to"), /T\d\d$/);
+  await page.waitForFunction(() =>
+    /T\d\d/.test(document.querySelector("[data-part=files] a").getAttribute("href")),
+  );
+  assert.equal((await page.locator("[data-part=table] tbody tr").count()) > 0, true);
+  await shoot(page, "atlas-hours-wide-light");
+  // And all the way back.
+  for (let step = 0; step < 30 && /from=/.test(page.url()); step += 1) {
+    const before = page.url();
+    await page.keyboard.press("Escape");
+    await page.waitForURL((url) => url.href !== before);
+    await drawn(page);
+  }
+  assert.equal(await state(page), "/chart/growth");
+  // The form, without leaving the page.
+  await page.evaluate(() => {
+    window.stayed = true;
+  });
+  await page.getByLabel("From").fill("2019-01");
+  await page.getByLabel("To", { exact: true }).fill("2019-12");
+  await page.keyboard.press("Enter");
+  await goesTo(page, /from=2019-01&to=2019-12$/);
+  await page.waitForFunction(
+    () => document.querySelectorAll("[data-part=table] tbody tr").length === 12,
+  );
+  assert.equal(await page.evaluate(() => window.stayed), true);
+  // The legend.
+  await page.evaluate(() => document.activeElement?.blur());
+  await tabTo(page, ".legend a");
+  await page.keyboard.press("Enter");
+  await goesTo(page, /only=/);
+  await accessible(page, "a filtered chart");
+  // The same state anew, from its address.
+  await page.reload();
+  await drawn(page);
+  assert.match(await state(page), /only=/);
+  const shown = await page.locator("weir-chart .entry[data-shown=no]").count();
+  assert.equal(shown, 1);
+});
+
+journey("values are those of the table", {}, async (page) => {
+  await page.goto("/chart/growth?from=2019-01&to=2019-12&by=month");
+  await drawn(page);
+  await handle(page).focus();
+  await page.keyboard.press("Home");
+  const value = () => handle(page).getAttribute("aria-valuetext");
+  const { series } = await fetch(`${base}/chart/growth.json?from=2019-01&to=2019-12&by=month`).then(
+    (answer) => answer.json(),
+  );
+  const rows = page.locator("[data-part=table] tbody tr");
+  for (const { t, nodes } of series) {
+    const words = new Date(t).toLocaleDateString("en-GB", { month: "long", year: "numeric" });
+    await page.waitForFunction(
+      (words) =>
+        document
+          .querySelector("weir-chart")
+          .shadowRoot.querySelector(".handle")
+          .getAttribute("aria-valuetext")
+          .startsWith(words),
+      words,
+    );
+    const written = nodes.toLocaleString("en-GB");
+    assert.ok((await value()).includes(written), `${words}: ${written} in ${await value()}`);
+    assert.ok(
+      (await rows.allInnerTexts()).some((row) => row.includes(written)),
+      written,
+    );
+    await page.keyboard.press("ArrowRight");
+  }
+});
+
+journey("dragging goes from thirteen years to days", {}, async (page) => {
+  await page.goto("/chart/growth");
+  await drawn(page);
+  const { x, y, width, height } = await page.locator("weir-chart .stage").boundingBox();
+  const drag = async (from, to) => {
+    await page.mouse.move(x + width * from, y + height * 0.6);
+    await page.mouse.down();
+    await page.mouse.move(x + width * to, y + height * 0.6, { steps: 5 });
+    await page.locator("weir-chart .chosen").waitFor();
+    await shoot(page, "atlas-drag-wide-light");
+    await page.mouse.up();
+  };
+  await drag(0.5, 0.52);
+  await goesTo(page, /from=20\d\d-\d\d-\d\d&to=20\d\d-\d\d-\d\d$/);
+  await drawn(page);
+  assert.equal(await page.locator("weir-chart svg").first().getAttribute("data-by"), "day");
+  await page.mouse.move(x + width * 0.6, y + height * 0.6);
+  await page.locator("weir-chart .box").waitFor();
+  await shoot(page, "atlas-days-wide-light");
+});
+
+journey("a slider over the months, and a race that plays", { locale: "de-DE" }, async (page) => {
+  for (const name of ["heat", "race"]) {
+    await page.goto(`/chart/${name}?at=2019-10`);
+    await drawn(page);
+    const slider = page.getByRole("slider", { name: "Zeit" });
+    await slider.waitFor();
+    assert.equal(await slider.getAttribute("aria-valuetext"), "Oktober 2019");
+    await page.getByRole("button", { name: "Abspielen" }).click();
+    await goesTo(page, /at=2020-01/);
+    await page.getByRole("button", { name: "Anhalten" }).click();
+    await drawn(page);
+    assert.match(await page.locator("[name=at]").inputValue(), /^20(19|20)-\d\d$/);
+  }
+});
+
+const FRAMED = (host) => `<weir-chart src="${host}/chart/growth?from=2015"></weir-chart>
+  <weir-chart src="${host}/chart/heat?at=2019-10" lang="de"></weir-chart>
+  <p><img src="${host}/chart/routing.svg?width=800" alt="Routing protocols over the years" width="800" height="480"></p>
+  <iframe src="${host}/embed/top?at=2019-10" title="The largest communities" width="800" height="520"></iframe>`;
+
+for (const [size, viewport] of SIZES) {
+  for (const colorScheme of ["light", "dark"]) {
+    test(`in somebody else's page, ${size}, ${colorScheme}`, {
+      timeout: 4 * PATIENCE,
+    }, async () => {
+      const theirs = await stranger(base, FRAMED(base));
+      const opened = await open(browser, theirs.url, { viewport, colorScheme });
+      try {
+        const { page } = opened;
+        await page.goto(theirs.url);
+        await drawn(page);
+        const frame = page.frameLocator("iframe");
+        await frame.locator("weir-chart svg.weir-chart .item").first().waitFor();
+        await page.waitForFunction(() => document.querySelector("img").naturalWidth > 0);
+        await page.getByRole("slider", { name: "Zeit" }).waitFor();
+        await page.locator("weir-chart .handle").first().focus();
+        await page.locator("weir-chart .box").first().waitFor();
+        await shoot(page, `atlas-elsewhere-${size}-${colorScheme}`);
+        await page.locator("weir-chart .legend a").first().click();
+        await page.waitForFunction(() =>
+          /only=/.test(document.querySelector("weir-chart").getAttribute("src")),
+        );
+        assert.equal(new URL(page.url()).origin, theirs.url);
+        opened.clean(new RegExp(`^asks elsewhere: ${base}/`));
+      } finally {
+        await opened.close();
+        await theirs.close();
+      }
+    });
+  }
+}
+
+journey("on paper", { colorScheme: "dark" }, async (page) => {
+  await page.goto("/chart/growth");
+  await drawn(page);
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.locator(".side, form.controls").first().isVisible(), false);
+  await shoot(page, "atlas-paper");
+});
+
+journey("how soon the largest thing is there", {}, async (page) => {
+  for (const path of ["/", "/chart/growth", "/chart/map", "/communities"]) {
+    await page.goto(path);
+    const ms = await page.evaluate(
+      () =>
+        new Promise((done) => {
+          let last = 0;
+          new PerformanceObserver((list) => {
+            for (const entry of list.getEntries()) last = entry.startTime;
+          }).observe({ type: "largest-contentful-paint", buffered: true });
+          setTimeout(() => done(Math.round(last)), 1500);
+        }),
+    );
+    console.log(`# LCP of ${path}: ${ms} ms`);
+    assert.ok(ms > 0);
+  }
+});
