@@ -1,6 +1,7 @@
 // The atlas as people meet it: a real `weir-atlas serve` with the real data, each page and chart
 // wide and narrow, light and dark; by keys alone, without script, on paper, and in somebody else's
-// page under a strict policy. WEIR_ATLAS names the program; WEIR_WEB_SHOTS=DIRECTORY saves pictures.
+// page under a strict policy. WEIR_ATLAS names the program, WEIR_ATLAS_DATA a
+// folder with data that is there already; WEIR_WEB_SHOTS=DIRECTORY saves pictures.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -31,12 +32,13 @@ let base;
 let charts;
 
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "weir-atlas-"));
-  const data = join(root, "crates/atlas/data/freifunk.tar.xz");
-  execFileSync(program, ["import", data, "--data", folder], {
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const serve = ["serve", "--listen", "127.0.0.1:0", "--data", folder];
+  let imported = process.env.WEIR_ATLAS_DATA;
+  if (imported === undefined) {
+    imported = folder = mkdtempSync(join(tmpdir(), "weir-atlas-"));
+    const words = ["import", join(root, "crates/atlas/data/freifunk.tar.xz"), "--data", folder];
+    execFileSync(program, words, { stdio: ["ignore", "ignore", "pipe"] });
+  }
+  const serve = ["serve", "--listen", "127.0.0.1:0", "--data", imported];
   served = spawn(program, serve, { stdio: ["ignore", "pipe", "inherit"] });
   const [line] = await once(createInterface(served.stdout), "line");
   base = line.trim().replace(/\/$/, "");
@@ -49,7 +51,7 @@ before(async () => {
 after(async () => {
   await browser?.close();
   served?.kill();
-  rmSync(folder, { recursive: true, force: true });
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 });
 
 /** A test with a page of its own, at which nothing may go wrong. */
@@ -90,13 +92,13 @@ for (const [size, viewport] of SIZES) {
     assert.ok(charts.length >= 12, `${charts}`);
     for (const name of charts) {
       await page.goto(`/chart/${name}?${ASKED[name] ?? ""}`);
-      await page.locator("weir-chart svg.weir-chart").waitFor();
+      await page.locator(".stage svg.weir-chart").waitFor();
       assert.equal(await page.locator("h1").count(), 1);
       await look(page, name, size);
       // There is something to see, and it has a name.
-      const said = await page.locator("weir-chart svg.weir-chart").getAttribute("aria-label");
+      const said = await page.locator(".stage svg.weir-chart").getAttribute("aria-label");
       assert.ok(said.length > 20, `${name}: ${said}`);
-      const many = "weir-chart :is(.series, .item)";
+      const many = ".stage :is(.series, .item)";
       assert.ok((await page.locator(many).count()) > 0, `${name} is empty`);
       assert.ok((await page.locator("[data-part=table] tbody tr").count()) > 0, name);
     }
@@ -222,7 +224,7 @@ journey("address, form, table and chart stay in step, by keys alone", {}, async 
   await page.reload();
   await drawn(page);
   assert.match(await state(page), /only=/);
-  const shown = await page.locator("weir-chart .entry[data-shown=no]").count();
+  const shown = await page.locator(".stage .entry[data-shown=no]").count();
   assert.equal(shown, 1);
 });
 
@@ -272,7 +274,7 @@ journey("dragging goes from thirteen years to days", {}, async (page) => {
   await drag(0.5, 0.52);
   await goesTo(page, /from=20\d\d-\d\d-\d\d&to=20\d\d-\d\d-\d\d$/);
   await drawn(page);
-  assert.equal(await page.locator("weir-chart svg").first().getAttribute("data-by"), "day");
+  assert.equal(await page.locator(".stage svg").first().getAttribute("data-by"), "day");
   await page.mouse.move(x + width * 0.6, y + height * 0.6);
   await page.locator("weir-chart .box").waitFor();
   await shoot(page, "atlas-days-wide-light");
@@ -310,13 +312,13 @@ for (const [size, viewport] of SIZES) {
         await page.goto(theirs.url);
         await drawn(page);
         const frame = page.frameLocator("iframe");
-        await frame.locator("weir-chart svg.weir-chart .item").first().waitFor();
+        await frame.locator(".stage svg.weir-chart .item").first().waitFor();
         await page.waitForFunction(() => document.querySelector("img").naturalWidth > 0);
         await page.getByRole("slider", { name: "Zeit" }).waitFor();
         await page.locator("weir-chart .handle").first().focus();
         await page.locator("weir-chart .box").first().waitFor();
         await shoot(page, `atlas-elsewhere-${size}-${colorScheme}`);
-        await page.locator("weir-chart .legend a").first().click();
+        await page.locator(".stage .legend a").first().click();
         await page.waitForFunction(() =>
           /only=/.test(document.querySelector("weir-chart").getAttribute("src")),
         );
