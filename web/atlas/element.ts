@@ -4,7 +4,7 @@
 import css from "./component.css";
 import { Address } from "./core/address";
 import { whole as wholeOf } from "./core/table";
-import { parameters, type Range } from "./core/time";
+import { hourOf, parameters, type Range } from "./core/time";
 import { clean, parse } from "./parts/clean";
 import { iconButton, make } from "./parts/make";
 import { Menu, type Shown } from "./parts/menu";
@@ -24,6 +24,10 @@ sheet.replaceSync(css);
 const WIDTHS = [320, 400, 480, 640, 800, 960, 1200, 1440];
 /** How much a picture may be stretched or shrunk before another is asked for. */
 const STRETCHED = 1.3;
+/** Pixels below which a title has no room beside it. */
+const NARROW = 560;
+/** How long it is seen that something was done, ms. */
+const TOLD = 6000;
 /** Views that one can go back to. */
 const MOST_BACK = 50;
 
@@ -108,7 +112,7 @@ export class WeirChart extends HTMLElement {
 
   /** The picture's address, as wide as the room there is. */
   #url(address: Address, width = this.#width): string {
-    const height = width < 560 ? 420 : Math.min(Math.round(width / 2), 520);
+    const height = width < NARROW ? 420 : Math.min(Math.round(width / 2), 520);
     const more: Record<string, string> = { width: String(width), height: String(height) };
     if (!address.query.has("lang")) more.lang = this.#language;
     // A picture that decides by itself has a style sheet, which a strict policy forbids.
@@ -154,7 +158,9 @@ export class WeirChart extends HTMLElement {
     if (key !== undefined) linkOf(picture.svg, key)?.focus();
     if (!picture.overTime) {
       void this.#whole(parts.say).then((whole) => {
-        if (picture === this.#picture) parts.times.show(whole, picture.range?.from);
+        // Without a time the latest is shown; a ranking of all times says so in its range.
+        const at = hourOf(this.#address?.query.get("at")) ?? (picture.range?.to ?? whole.to) - 1;
+        if (picture === this.#picture) parts.times.show(whole, at);
       });
     } else parts.times.row.hidden = true;
     this.dispatchEvent(new Event("drawn"));
@@ -162,7 +168,7 @@ export class WeirChart extends HTMLElement {
 
   /** What went wrong is said; the picture before it stays, or else what the page has instead. */
   #fail(text: string) {
-    this.#parts?.tell(text, true);
+    this.#parts?.tell(text, "wrong");
     if (this.#picture === undefined) this.#slot(true);
     this.dispatchEvent(new Event("error"));
   }
@@ -240,6 +246,7 @@ export class WeirChart extends HTMLElement {
   }
 
   #fit() {
+    this.#parts?.frame.classList.toggle("narrow", this.clientWidth < NARROW);
     const picture = this.#picture;
     if (picture === undefined || this.clientWidth === 0 || this.#address === undefined) return;
     const by = this.clientWidth / picture.width;
@@ -272,7 +279,8 @@ class Parts {
   readonly #zoom: Zoom;
   readonly #back: HTMLButtonElement;
   readonly #zooms: HTMLElement;
-  readonly #spoken = make("p", { class: "spoken", role: "status" });
+  readonly #spoken = make("p", { class: "spoken", role: "status", "data-kind": "seen" });
+  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     readonly say: Say,
@@ -300,12 +308,11 @@ class Parts {
     const tools = make(
       "div",
       { class: "tools", role: "group", "aria-label": say("tools") },
-      this.#spoken,
       this.#back,
       this.#zooms,
       this.menu.button,
     );
-    this.frame.append(tools, this.menu.panel, this.stage, this.times.row);
+    this.frame.append(tools, this.menu.panel, this.stage, this.times.row, this.#spoken);
   }
 
   show(picture: Picture, old: Picture | undefined, canGoBack: boolean) {
@@ -319,13 +326,16 @@ class Parts {
     this.#back.hidden = !canGoBack;
     before?.(picture);
     const range = picture.range;
-    if (old !== undefined && range !== undefined && picture.overTime)
-      this.tell(this.#zoom.words(range));
-    else this.tell("");
+    const zoomed = old?.range?.from !== range?.from || old?.range?.to !== range?.to;
+    const words = zoomed && range !== undefined && picture.overTime ? this.#zoom.words(range) : "";
+    this.tell(old === undefined ? "" : words, "seen");
   }
 
-  tell(text: string, wrong = false) {
+  /** Says it to screen readers; to all others too, where it is no more than what they see. */
+  tell(text: string, kind: "seen" | "done" | "wrong" = "done") {
     this.#spoken.textContent = text;
-    this.#spoken.classList.toggle("wrong", wrong);
+    this.#spoken.dataset.kind = kind;
+    clearTimeout(this.#timer);
+    if (kind === "done") this.#timer = setTimeout(() => this.tell("", "seen"), TOLD);
   }
 }

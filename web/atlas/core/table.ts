@@ -5,16 +5,18 @@ import { hourOf } from "./time";
 type Cell = string | number | null;
 type Row = Readonly<Record<string, Cell>>;
 
-/** What is said of a point: of which series, and how much. */
+/** What is said of a point: of which series, and how much, in as many numbers as there are. */
 export interface Line {
   readonly key: string;
   readonly name: string;
-  readonly value: number | null;
+  readonly values: readonly (number | null)[];
 }
 
 /** A time, and what is known of it. */
 export interface Point {
   readonly hour: number;
+  /** What the values are, where there are several. */
+  readonly heads: readonly string[];
   readonly lines: readonly Line[];
 }
 
@@ -41,32 +43,33 @@ function titlesOf(answer: Record<string, unknown>): Map<string, string> {
 
 /**
  * The points of an answer, by time. Rows of the same time are one point: the first text in each
- * says what it is of, the first number how much. Else each number in the row is a line.
+ * says what it is of. Where there is no text, each number in the row is a line.
  */
 export function points(answer: unknown): Point[] {
   if (!isObject(answer)) return [];
   const titles = titlesOf(answer);
-  const found = new Map<number, Line[]>();
+  const title = (key: string) => titles.get(key) ?? key;
+  const found = new Map<number, { heads: string[]; lines: Line[] }>();
   for (const row of rowsOf(answer)) {
     const hour = hourOf(row.t);
     if (hour === undefined) continue;
+    const point = found.get(hour) ?? { heads: [], lines: [] };
+    found.set(hour, point);
     const cells = Object.entries(row).filter(([key]) => key !== "t");
-    const [, of] = cells.find(([, value]) => typeof value === "string") ?? [];
+    const texts = cells.filter(([, value]) => typeof value === "string");
     const numbers = cells.filter(([, value]) => typeof value !== "string");
-    const lines =
-      typeof of === "string"
-        ? numbers
-            .slice(0, 1)
-            .map(([, value]) => ({ key: of, name: of, value: value as number | null }))
-        : numbers.map(([key, value]) => ({
-            key,
-            name: titles.get(key) ?? key,
-            value: value as number | null,
-          }));
-    found.set(hour, [...(found.get(hour) ?? []), ...lines]);
+    const of = texts[0]?.[1];
+    if (typeof of === "string") {
+      if (numbers.length > 1) point.heads = numbers.map(([key]) => title(key));
+      const values = numbers.map(([, value]) => value as number | null);
+      point.lines.push({ key: of, name: of, values });
+    } else {
+      for (const [key, value] of numbers)
+        point.lines.push({ key, name: title(key), values: [value as number | null] });
+    }
   }
   return [...found]
-    .map(([hour, lines]) => ({ hour, lines }))
+    .map(([hour, point]) => ({ hour, ...point }))
     .sort((one, other) => one.hour - other.hour);
 }
 

@@ -90,14 +90,27 @@ export class Picture {
 
   /** The colour of a series, as it is drawn; nothing where it is not shown. */
   colourOf(key: string): string | undefined {
-    for (const series of this.svg.querySelectorAll<SVGElement>(".series")) {
-      if (series.dataset.key !== key) continue;
-      const drawn = series.querySelector("path, rect, circle, line, polyline") ?? series;
-      const { stroke, fill } = getComputedStyle(drawn);
-      for (const colour of [stroke, fill, getComputedStyle(series).stroke])
-        if (/^rgb|^#|^color/.test(colour) && !/, 0\)$/.test(colour)) return colour;
-      return "currentColor";
-    }
-    return undefined;
+    const series = this.#series(".series", key);
+    if (series === undefined) return undefined;
+    const drawn = series.querySelector("path, rect, circle, line, polyline") ?? series;
+    const { stroke, fill } = getComputedStyle(drawn);
+    const shown = [stroke, fill].find((colour) => /^rgb|^color/.test(colour));
+    return shown ?? "currentColor";
+  }
+
+  /** What a series is called in the picture. */
+  nameOf(key: string): string | undefined {
+    return this.#series(".series", key)?.dataset.name;
+  }
+
+  /** Whether a series is drawn, or stands in the legend all the same. */
+  has(key: string): boolean {
+    return this.#series(":is(.series, .entry)", key) !== undefined;
+  }
+
+  #series(selector: string, key: string): SVGElement | undefined {
+    return [...this.svg.querySelectorAll<SVGElement>(selector)].find(
+      (one) => one.dataset.key === key,
+    );
   }
 }

@@ -149,33 +149,42 @@ export class Reader {
       height: this.handle.style.height,
     });
     this.#cross.hidden = false;
-    const rows = lines.map(({ name, value, colour }) => {
+    const rows = lines.map(({ name, values, colour }) => {
       const key = make("span", { class: "key" });
       if (colour === undefined) key.classList.add("none");
       else key.style.backgroundColor = colour;
-      return make("tr", {}, make("th", {}, key, name), make("td", {}, this.#number(value)));
+      const cells = values.map((value) => make("td", {}, this.#number(value)));
+      return make("tr", {}, make("th", {}, key, name), ...cells);
     });
-    this.#box.replaceChildren(make("p", {}, time), make("table", {}, make("tbody", {}, ...rows)));
+    const heads = ["", ...point.heads].map((head) => make("th", {}, head));
+    const head = point.heads.length > 0 ? [make("thead", {}, make("tr", {}, ...heads))] : [];
+    this.#box.replaceChildren(
+      make("p", {}, time),
+      make("table", {}, ...head, make("tbody", {}, ...rows)),
+    );
     this.#place(x, picture.plot.top / picture.height);
-    const said = lines.map(({ name, value }) => `${name} ${this.#number(value)}`).join(", ");
+    const worded = ({ name, values }: Line) =>
+      [name, ...values.map((value, at) => [this.#number(value), point.heads[at] ?? ""].join(" "))]
+        .map((word) => word.trim())
+        .join(" ");
+    const said = lines.map(worded).join(", ");
     this.#describe(this.#known.length - 1, `${time}: ${said}`);
   }
 
   /** What of a point is shown: what is drawn with its colour, then what else stands in the row. */
   #lines(point: Point, picture: Picture): (Line & { colour: string | undefined })[] {
-    const all = point.lines.map((line) => ({ ...line, colour: picture.colourOf(line.key) }));
+    const all = point.lines.map((line) => ({
+      ...line,
+      name: picture.nameOf(line.key) ?? line.name,
+      colour: picture.colourOf(line.key),
+    }));
     const drawn = all.filter(({ colour }) => colour !== undefined);
-    const named = new Set(
-      [...picture.svg.querySelectorAll<SVGElement>(".legend [data-key]")].map(
-        (one) => one.dataset.key,
-      ),
-    );
-    const other = all.filter(
-      ({ key, name, colour }) => colour === undefined && !named.has(key) && key !== name,
-    );
+    // Of what the legend has, only what is drawn; where each line is of something, nothing else.
+    const other = point.heads.length > 0 ? [] : all.filter(({ key }) => !picture.has(key));
     const shown = drawn.length === 0 ? all : [...drawn, ...other];
     if (shown.length <= MOST_LINES) return shown;
-    return shown.sort((one, two) => (two.value ?? -1) - (one.value ?? -1)).slice(0, MOST_LINES);
+    const size = ({ values }: Line) => Math.max(...values.map((value) => value ?? 0));
+    return shown.sort((one, two) => size(two) - size(one)).slice(0, MOST_LINES);
   }
 
   #readItem(picture: Picture) {

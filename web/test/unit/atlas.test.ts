@@ -150,16 +150,18 @@ test("rows of one time are its lines", () => {
   assert.deepEqual(wide, [
     {
       hour: hour("2019-01-01T00:00:00Z"),
+      heads: [],
       lines: [
-        { key: "live", name: "Live", value: 4 },
-        { key: "stale", name: "stale", value: 1 },
+        { key: "live", name: "Live", values: [4] },
+        { key: "stale", name: "stale", values: [1] },
       ],
     },
     {
       hour: hour("2019-02-01T00:00:00Z"),
+      heads: [],
       lines: [
-        { key: "live", name: "Live", value: 5 },
-        { key: "stale", name: "stale", value: null },
+        { key: "live", name: "Live", values: [5] },
+        { key: "stale", name: "stale", values: [null] },
       ],
     },
   ]);
@@ -171,9 +173,10 @@ test("rows of one time are its lines", () => {
   });
   assert.equal(long.length, 1);
   assert.deepEqual(long[0]?.lines, [
-    { key: "olsr", name: "olsr", value: 7 },
-    { key: "babel", name: "babel", value: 3 },
+    { key: "olsr", name: "olsr", values: [7, 2] },
+    { key: "babel", name: "babel", values: [3, 1] },
   ]);
+  assert.deepEqual(long[0]?.heads, ["nodes", "communities"]);
   for (const wrong of [null, 5, [], {}, { series: [null, 5, {}, { t: 1 }] }, { series: "x" }])
     assert.deepEqual(points(wrong), []);
 });

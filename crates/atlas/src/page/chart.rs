@@ -155,7 +155,14 @@ pub(super) fn drawn(
 
 /// What a reader should know of the figure.
 pub(super) fn notes(figure: &Figure, html: &mut String) {
-    html.push_str("<ul class=\"notes\" data-part=\"notes\">");
+    // The picture has room for so many letters of them.
+    let letters: usize = figure
+        .notes
+        .iter()
+        .map(|note| note.chars().count() + 3)
+        .sum();
+    let short = if letters < 130 { " short" } else { "" };
+    let _ = write!(html, "<ul class=\"notes{short}\" data-part=\"notes\">");
     for note in &figure.notes {
         let _ = write!(html, "<li>{}</li>", escape(note));
     }
