@@ -23,7 +23,7 @@ const SIZES = [
   ["narrow", NARROW],
 ];
 /** What charts need to be asked. */
-const ASKED = { community: "key=berlin" };
+const ASKED = { community: "key=ffac-acffapi" };
 
 let browser;
 let folder;
@@ -107,7 +107,7 @@ for (const [size, viewport] of SIZES) {
   journey(`every other page, ${size}`, { viewport }, async (page) => {
     const pages = {
       overview: "/",
-      communities: "/communities?search=berlin",
+      communities: "/communities?q=aachen",
       sql: "/sql",
       result: `/sql?q=${encodeURIComponent("SELECT month, nodes FROM growth")}`,
       ledger: "/ledger",
