@@ -146,7 +146,7 @@ fn births() -> Figure {
     let lines = Lines {
         at: (first..first + 48).map(month).collect(),
         series: vec![
-            series("Born", born, Style::Columns),
+            series("Appeared", born, Style::Columns),
             series("Gone", gone, Style::Columns),
         ],
         stacked: true,

@@ -8,8 +8,10 @@ use super::{Area, Canvas, Drawn, LETTERS, colour, frame, named};
 use crate::figure::Bar;
 use crate::text::Language;
 
-/// Words that are drawn.
+/// Words that are drawn at most, and the pixels that each of them should have: of too many words all
+/// are as small as can be, and none tells how much it stands for.
 const WORDS: usize = 150;
+const ROOM: f64 = 2800.0;
 /// Spots that are tried for a word.
 const SPOTS: usize = 2500;
 /// The least size of letters.
@@ -32,7 +34,6 @@ pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
         .collect();
     all.sort_by(|one, other| other.1.total_cmp(&one.1));
     let wanted = all.len();
-    all.truncate(WORDS);
     // Whether there are notes is not known before, so they have room in any case.
     let planned = Area {
         left: 16.0,
@@ -40,6 +41,8 @@ pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
         top: 68.0,
         bottom: (canvas.height - 36.0).max(100.0),
     };
+    let room = (planned.width() * planned.height() / ROOM) as usize;
+    all.truncate(room.clamp(8, WORDS));
     let words = place(&all, planned);
     let left = bars.len() - words.len().min(wanted);
     if left > 0 {

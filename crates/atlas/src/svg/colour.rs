@@ -203,16 +203,23 @@ pub(super) fn slots(keys: &[&str]) -> Vec<Slot> {
 
 /// Those that are in many pictures have colours that are far from each other there. `PARTS`: grey.
 fn known(key: &str) -> Option<usize> {
-    Some(match key {
-        "live" | "nodes" | "batman-adv" => 0,
+    Some(match key.to_ascii_lowercase().as_str() {
+        "live" | "nodes" | "rate" | "appeared" | "batman-adv" => 0,
         "stale" | "olsr" => 6,
-        "frozen" | "rest" | "other" | "none" | "unknown" => PARTS,
+        "frozen" | "begin" | "rest" | "other" | "none" | "unknown" => PARTS,
         "olsrv2" => 1,
         "babel" => 4,
         "802.11s" => 2,
         "bmx6" => 3,
-        "bmxd" | "born" | "births" => 5,
-        "cjdns" | "gone" | "deaths" => 7,
+        "bmxd" | "elsewhere" => 5,
+        "cjdns" | "gone" => 7,
+        // Classes of size: the larger, the darker.
+        "0" => PARTS,
+        "1-9" => 6,
+        "10-49" => 1,
+        "50-99" => 4,
+        "100-499" => 2,
+        "500+" => 7,
         _ => return None,
     })
 }

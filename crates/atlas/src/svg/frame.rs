@@ -22,9 +22,10 @@ pub(super) fn draw(canvas: &mut Canvas, entries: &[Entry]) -> Area {
     canvas.text((left, 28.0), large, Anchor::Start, Paint::Text, &title);
     canvas.ink.0.push_str("</g>");
     let mut top = 38.0;
-    // A picture as small as a stamp has its title alone.
-    if canvas.height >= 200.0 {
-        let about = fit(&subtitle(canvas), 13.0, room);
+    let about = subtitle(canvas);
+    // A picture as small as a stamp has its title alone; so has one that says it all.
+    if canvas.height >= 200.0 && !about.is_empty() && !canvas.figure.title.contains(&about) {
+        let about = fit(&about, 13.0, room);
         canvas.text((left, 47.0), 13.0, Anchor::Start, Paint::Muted, &about);
         top = 58.0;
     }

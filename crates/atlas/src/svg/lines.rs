@@ -1,5 +1,6 @@
 //! Values over time: lines, bands one upon the other, columns.
 
+use super::colour::Slot;
 use super::ink::{Path, escape, length};
 use super::legend::{self, Entry};
 use super::number::{Scale, sane, scale, with_unit};
@@ -108,20 +109,45 @@ fn entries<'a>(lines: &'a Lines, kept: &[usize]) -> Vec<Entry<'a>> {
         .iter()
         .map(|at| lines.series[*at].key.as_str())
         .collect();
-    let mut hatches = 0..;
+    let mut old = 0;
     kept.iter()
         .zip(colour::slots(&keys))
         .map(|(at, slot)| {
             let series = &lines.series[*at];
-            let hatched = series.style == Style::Hatched;
             Entry {
                 series,
                 slot,
                 shown: !legend::is_hidden(series),
-                hatch: if hatched { hatches.next() } else { None },
+                hatch: hatch(series.style, slot, &mut old),
             }
         })
         .collect()
+}
+
+/// Hatches for what is old: each leans another way, and they get closer. Then those for colours that
+/// are there before: dots, lines that lie, lines that stand. Each: how far apart, its angle, and the
+/// path of one.
+const HATCHES: [(u32, i32, &str); 7] = [
+    (6, 45, "M0 0V6"),
+    (4, -45, "M0 0V4"),
+    (5, 20, "M0 0V5"),
+    (5, -20, "M0 0V5"),
+    (5, 0, "M1 2.5h3"),
+    (6, 90, "M0 0V6"),
+    (6, 0, "M0 0V6"),
+];
+/// How many of them are for what is old.
+const OLD: usize = 4;
+
+fn hatch(style: Style, slot: Slot, old: &mut usize) -> Option<usize> {
+    match (style, slot.round) {
+        (Style::Hatched, _) => {
+            *old += 1;
+            Some((*old - 1) % OLD)
+        }
+        (Style::Line | Style::Hidden, _) | (_, 0) => None,
+        (_, round) => Some(OLD + (round - 1) % (HATCHES.len() - OLD)),
+    }
 }
 
 /// Where the points are from left to right.
@@ -151,6 +177,13 @@ fn places(canvas: &Canvas, lines: &Lines, area: Area) -> Vec<Place> {
 /// From where to where each shown series goes.
 fn bands(lines: &Lines, shown: &[&Entry]) -> Vec<Band> {
     let value = |entry: &Entry, at: usize| entry.series.values.get(at).copied().flatten();
+    // Where a series of what goes away has nothing, its edge is below zero too.
+    let goes_down: Vec<bool> = (shown.iter())
+        .map(|entry| {
+            let values = || entry.series.values.iter().flatten();
+            values().any(|value| *value < 0.0) && values().all(|value| *value <= 0.0)
+        })
+        .collect();
     let mut bands = vec![Band::with_capacity(lines.at.len()); shown.len()];
     for at in 0..lines.at.len() {
         let values: Vec<Option<f64>> = (shown.iter())
@@ -158,14 +191,15 @@ fn bands(lines: &Lines, shown: &[&Entry]) -> Vec<Band> {
             .collect();
         let known = values.iter().any(Option::is_some);
         let (mut above, mut below) = (0.0, 0.0);
-        for (band, value) in bands.iter_mut().zip(values) {
+        for ((band, value), goes_down) in bands.iter_mut().zip(values).zip(&goes_down) {
             if !lines.stacked {
                 band.push(value.map(|value| (0.0, value)));
                 continue;
             }
             // Nothing known of one is nothing of the whole, unless nothing is known of all.
             let value = value.unwrap_or(0.0);
-            let base = if value < 0.0 { &mut below } else { &mut above };
+            let down = value < 0.0 || value == 0.0 && *goes_down;
+            let base = if down { &mut below } else { &mut above };
             let from = *base;
             *base += value;
             band.push(known.then_some((from, *base)));
@@ -232,7 +266,9 @@ impl Drawing<'_> {
                     self.marks(&mut text, entry, among);
                 }
             }
-            Style::Columns if self.pitch() >= 2.0 => self.columns(&mut text, entry),
+            Style::Columns if self.coarse == 0 && self.pitch() >= 0.8 => {
+                self.columns(&mut text, entry)
+            }
             _ => self.band(&mut text, entry),
         }
         text.push_str("</g>");
@@ -321,10 +357,13 @@ impl Drawing<'_> {
     fn columns(&self, text: &mut String, entry: &Entry) {
         let mut path = Path::default();
         for (place, base, y) in self.runs().into_iter().flatten() {
-            let gap = if place.end - place.begin > 4.0 {
-                1.0
-            } else {
-                0.3
+            if (base - y).abs() < 0.05 {
+                continue;
+            }
+            let gap = match place.end - place.begin {
+                wide if wide > 4.0 => 1.0,
+                wide if wide > 2.0 => 0.3,
+                _ => 0.0,
             };
             let (left, right) = (place.begin + gap / 2.0, place.end - gap / 2.0);
             path.begin(left, base);
@@ -333,8 +372,11 @@ impl Drawing<'_> {
             path.line(right, base);
             path.close();
         }
-        let fill = self.canvas.fill("", entry.slot.paint);
-        text.push_str(&format!("<path d=\"{}\"{fill}/>", path.text()));
+        let inside = match entry.hatch {
+            Some(_) => inside(self.canvas, entry),
+            None => self.canvas.fill("", entry.slot.paint),
+        };
+        text.push_str(&format!("<path d=\"{}\"{inside}/>", path.text()));
     }
 
     fn band(&self, text: &mut String, entry: &Entry) {
@@ -426,32 +468,45 @@ fn thin(points: &[(f64, f64)], coarse: u32) -> Vec<(f64, f64)> {
 /// The attributes of a band's inside.
 fn inside(canvas: &Canvas, entry: &Entry) -> String {
     match entry.hatch {
-        Some(nth) => format!(" fill=\"url(#{ID}-h{nth})\""),
+        Some(_) => format!(" fill=\"url(#{})\"", pattern(entry)),
         None => canvas.fill("", entry.slot.paint) + " fill-opacity=\".5\"",
     }
 }
 
-/// Defines the hatches: each leans another way, and they get closer.
+/// The id of its hatch.
+fn pattern(entry: &Entry) -> String {
+    let (hatch, mark, round) = (
+        entry.hatch.unwrap_or_default(),
+        entry.slot.mark,
+        entry.slot.round,
+    );
+    format!("{ID}-h{hatch}-{mark}-{round}")
+}
+
+/// Defines the hatches.
 fn hatches(canvas: &mut Canvas, entries: &[Entry]) {
-    let hatched: Vec<_> = (entries.iter())
-        .filter(|entry| entry.shown)
-        .filter_map(|entry| Some((entry.hatch?, entry.slot.paint)))
-        .collect();
-    if hatched.is_empty() {
-        return;
-    }
-    canvas.ink.0.push_str("<defs>");
-    for (nth, paint) in hatched {
-        let (angle, apart) = ([45, -45, 0, 90][nth % 4], [6, 4, 5, 7][nth % 4]);
+    let mut begun = false;
+    for entry in entries.iter().filter(|entry| entry.shown) {
+        let Some((apart, angle, path)) = entry.hatch.map(|nth| HATCHES[nth % HATCHES.len()]) else {
+            continue;
+        };
+        if !begun {
+            canvas.ink.0.push_str("<defs>");
+            begun = true;
+        }
+        let paint = entry.slot.paint;
         let (fill, stroke) = (canvas.fill("", paint), canvas.stroke("", paint));
         canvas.ink.put(format_args!(
-            "<pattern id=\"{ID}-h{nth}\" width=\"{apart}\" height=\"{apart}\" \
+            "<pattern id=\"{}\" width=\"{apart}\" height=\"{apart}\" \
              patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate({angle})\">\
              <rect width=\"{apart}\" height=\"{apart}\"{fill} fill-opacity=\".15\"/>\
-             <path d=\"M0 0V{apart}\"{stroke} stroke-width=\"2.4\"/></pattern>"
+             <path d=\"{path}\"{stroke} stroke-width=\"2.4\"/></pattern>",
+            pattern(entry)
         ));
     }
-    canvas.ink.0.push_str("</defs>");
+    if begun {
+        canvas.ink.0.push_str("</defs>");
+    }
 }
 
 /// How a series looks, in the legend. `place`: left, middle.
@@ -471,7 +526,7 @@ pub(super) fn sample(canvas: &mut Canvas, entry: &Entry, (x, y): (f64, f64)) {
         return;
     }
     let inside = match entry.series.style {
-        Style::Columns => canvas.fill("", paint),
+        Style::Columns if entry.hatch.is_none() => canvas.fill("", paint),
         _ => inside(canvas, entry),
     };
     let stroke = canvas.stroke("", paint);

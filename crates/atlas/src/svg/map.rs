@@ -335,7 +335,7 @@ pub(super) fn item(canvas: &mut Canvas, place: &Place, x: f64, y: f64, radius: f
 fn names(canvas: &mut Canvas, view: &View, places: &[Place], radius: &dyn Fn(f64) -> f64) {
     const SIZE: f64 = 12.0;
     let most = if canvas.narrow() { 4 } else { 10 };
-    let mut taken: Vec<Area> = Vec::new();
+    let mut taken: Vec<(Area, String)> = Vec::new();
     for place in places.iter().take(most * 2) {
         let text = fit(named(&place.point.name, &place.point.key), SIZE, 170.0);
         let (half, (x, y)) = (width(&text, SIZE) / 2.0 + 2.0, view.at(place.at));
@@ -349,10 +349,11 @@ fn names(canvas: &mut Canvas, view: &View, places: &[Place], radius: &dyn Fn(f64
         let within = area.left > view.area.left
             && area.right < view.area.right
             && area.bottom < view.area.bottom;
-        let free = |other: &Area| !overlap(&area, other);
+        // Two places of one name would say no more than one.
+        let free = |(other, name): &(Area, String)| !overlap(&area, other) && *name != text;
         if taken.len() < most && within && taken.iter().all(free) {
             halo(canvas, (x, below), SIZE, &text);
-            taken.push(area);
+            taken.push((area, text));
         }
     }
 }
