@@ -30,8 +30,8 @@ pub(crate) fn page(reader: &Reader, store: &Connection) -> Result<String, Error>
             "Was Gemeinschaften freier Netze von sich erzählen, Stunde für Stunde, als Diagramme",
         ),
     );
-    figures(reader, store, &mut main)?;
     main.push_str("<div class=\"grid\">\n");
+    figures(reader, store, &mut main)?;
     for (name, span) in SHOWN {
         if let Some(chart) = crate::chart::find(name) {
             card(reader, chart, store, *span, &mut main)?;
@@ -82,7 +82,7 @@ fn figures(reader: &Reader, store: &Connection, html: &mut String) -> Result<(),
     let Some((hour, nodes, listed)) = last else {
         let _ = writeln!(
             html,
-            "<p class=\"notice warn\">{} <code>weir-atlas import</code></p>",
+            "<p class=\"notice warn span-12\">{} <code>weir-atlas import</code></p>",
             reader.say(
                 "Nothing was imported yet:",
                 "Es wurde noch nichts eingelesen:"
@@ -91,7 +91,7 @@ fn figures(reader: &Reader, store: &Connection, html: &mut String) -> Result<(),
         return Ok(());
     };
     let first: i64 = store.query_row("SELECT min(hour) FROM hour_totals", [], |row| row.get(0))?;
-    html.push_str("<dl class=\"figures\">");
+    html.push_str("<section class=\"card span-12\"><dl class=\"figures\">");
     let whole = |number| format::whole(reader.language, number);
     for (name, value) in [
         (reader.say("Nodes", "Knoten"), whole(nodes)),
@@ -104,7 +104,7 @@ fn figures(reader: &Reader, store: &Connection, html: &mut String) -> Result<(),
     ] {
         let _ = write!(html, "<div><dt>{name}</dt><dd>{value}</dd></div>");
     }
-    html.push_str("</dl>\n");
+    html.push_str("</dl></section>\n");
     Ok(())
 }
 
@@ -127,7 +127,7 @@ fn card(
     let figure = chart.figure(store, &asked)?;
     let _ = write!(
         html,
-        "<section class=\"card span-{span}\"><div class=\"card-head\"><h2>{}</h2>\
+        "<section class=\"card span-{span}\"><div class=\"card-head\"><h2 class=\"hidden\">{}</h2>\
          <a href=\"{}\">{}</a></div>\n{}</section>\n",
         escape(chart.title(reader.language)),
         reader.href(&To::Chart(chart.name(), Shape::Page, &reader.asks())),

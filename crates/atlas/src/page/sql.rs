@@ -185,19 +185,17 @@ fn table(reader: &Reader, answer: &Answer, html: &mut String) {
          <table class=\"table\"><thead><tr>",
         reader.say("Answer", "Antwort")
     );
-    for column in &answer.columns {
-        let _ = write!(html, "<th scope=\"col\">{}</th>", escape(column));
+    let first = answer.rows.first();
+    for (at, column) in answer.columns.iter().enumerate() {
+        let class = first.and_then(|row| row.get(at)).map_or("", class);
+        let _ = write!(html, "<th scope=\"col\"{class}>{}</th>", escape(column));
     }
     html.push_str("</tr></thead><tbody>\n");
     for row in answer.rows.iter().take(ROWS) {
         html.push_str("<tr>");
         for cell in row {
-            let class = match cell {
-                Cell::Whole(_) | Cell::Real(_) => " class=\"number\"",
-                _ => "",
-            };
             let text = escape(&written(reader, Unit::Hour, cell));
-            let _ = write!(html, "<td{class}>{text}</td>");
+            let _ = write!(html, "<td{}>{text}</td>", class(cell));
         }
         html.push_str("</tr>\n");
     }
@@ -212,6 +210,14 @@ fn table(reader: &Reader, answer: &Answer, html: &mut String) {
                 "weitere Zeilen stehen in den Dateien."
             )
         );
+    }
+}
+
+/// Numbers stand to the right.
+fn class(cell: &Cell) -> &'static str {
+    match cell {
+        Cell::Whole(_) | Cell::Real(_) => " class=\"number\"",
+        _ => "",
     }
 }
 
