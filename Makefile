@@ -1,6 +1,7 @@
 # What one does with weir, by name. Each target is a thin line over cargo or a script; `make help` lists them.
 #
-# Variables: PREFIX, DESTDIR, UNITDIR for install; SECONDS_PER_TARGET for fuzz; KERNELS for test-vm; CARGO_TARGET_DIR.
+# Variables: PREFIX, DESTDIR, UNITDIR for install; SECONDS_PER_TARGET for fuzz; KERNELS for test-vm; ATLAS_PORT for atlas;
+# CARGO_TARGET_DIR.
 
 PREFIX ?= /usr/local
 UNITDIR ?= $(PREFIX)/lib/systemd/system
@@ -18,7 +19,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_de
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test test test-long test-vm lint compile unit system-short system compilers leftover demo bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths uci-peer install clean
+.PHONY: help setup setup-demo build web web-test test test-long test-vm lint compile unit system-short system compilers leftover demo atlas bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths uci-peer install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -105,6 +106,11 @@ uci-peer: ## holds `weir uci` against libuci's own program
 demo: PROGRAMS += demo
 demo: setup-demo build ## shows a router being taken over, in namespaces, with figures
 	scripts/as-root $(TARGET_DIR)/release/demo
+
+# Not a release: that would take minutes to build, and this much is imported in some seconds.
+atlas: setup-demo web/dist-atlas/atlas.css ## imports thirteen years of a community's directory, serves them as charts, and opens the page
+	$(CARGO) build $(WORKSPACE) --bin weir-atlas
+	@scripts/atlas $(TARGET_DIR)/debug/weir-atlas $(TARGET_DIR)/atlas-data $(ATLAS_PORT)
 
 # What was measured, before it is put into the documentation.
 MEASURED := $(TARGET_DIR)/measured
