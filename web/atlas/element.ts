@@ -24,6 +24,8 @@ sheet.replaceSync(css);
 const WIDTHS = [320, 400, 480, 640, 800, 960, 1200, 1440];
 /** How much a picture may be stretched or shrunk before another is asked for. */
 const STRETCHED = 1.3;
+/** How long a window that changes its size rests before other pictures are asked for, ms. */
+const REST = 150;
 /** Pixels below which a title has no room beside it. */
 const NARROW = 560;
 /** How long it is seen that something was done, ms. */
@@ -41,10 +43,14 @@ export class WeirChart extends HTMLElement {
   /** Counts what was asked for: only the latest answer is shown. */
   #asked = 0;
   #observer: ResizeObserver | undefined;
+  #resized: ReturnType<typeof setTimeout> | undefined;
 
   connectedCallback() {
     if (this.#parts === undefined) this.#build();
-    this.#observer = new ResizeObserver(() => this.#fit());
+    this.#observer = new ResizeObserver(() => {
+      clearTimeout(this.#resized);
+      this.#resized = setTimeout(() => this.#fit(), REST);
+    });
     this.#observer.observe(this);
     document.addEventListener("pointerdown", this.#elsewhere);
     dark.addEventListener("change", this.#repaint);
@@ -86,6 +92,7 @@ export class WeirChart extends HTMLElement {
       month: (month, soon) => this.#month(month, soon),
     });
     root.append(this.#parts.frame, make("slot", { hidden: true }));
+    this.#narrow();
     this.#parts.stage.addEventListener("click", (event) => this.#click(event));
     this.#address = Address.read(this.getAttribute("src") ?? "", document.baseURI);
     const base = this.#address?.root ?? document.baseURI;
@@ -245,8 +252,13 @@ export class WeirChart extends HTMLElement {
     return { address, title, width, height, theme: this.#theme, language };
   }
 
-  #fit() {
+  /** Where a title has no room beside the tools, these stand above it. */
+  #narrow() {
     this.#parts?.frame.classList.toggle("narrow", this.clientWidth < NARROW);
+  }
+
+  #fit() {
+    this.#narrow();
     const picture = this.#picture;
     if (picture === undefined || this.clientWidth === 0 || this.#address === undefined) return;
     const by = this.clientWidth / picture.width;

@@ -56,8 +56,8 @@ pub fn write(
         root: out,
         written: Written::default(),
     };
-    for asset in &ASSETS {
-        to.put(asset.name, asset.octets)?;
+    for asset in ASSETS.iter() {
+        to.put(asset.name, &asset.octets)?;
     }
     let below = Places::Files {
         up: "../",

@@ -101,21 +101,23 @@ export class Reader {
 
   #key(event: KeyboardEvent) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const many = this.#picture?.overTime ? this.#known.length : (this.#picture?.items.length ?? 0);
-    const steps: Record<string, number> = {
-      ArrowLeft: this.#at - 1,
-      ArrowUp: this.#at - 1,
-      ArrowRight: this.#at + 1,
-      ArrowDown: this.#at + 1,
-      PageUp: this.#at - 12,
-      PageDown: this.#at + 12,
-      Home: 0,
-      End: many - 1,
+    // What is pressed before points are known counts once they are.
+    const last = () =>
+      (this.#picture?.overTime ? this.#known : (this.#picture?.items ?? [])).length - 1;
+    const steps: Record<string, () => number> = {
+      ArrowLeft: () => this.#at - 1,
+      ArrowUp: () => this.#at - 1,
+      ArrowRight: () => this.#at + 1,
+      ArrowDown: () => this.#at + 1,
+      PageUp: () => this.#at - 12,
+      PageDown: () => this.#at + 12,
+      Home: () => 0,
+      End: last,
     };
-    const to = steps[event.key];
-    if (to === undefined) return;
+    const step = steps[event.key];
+    if (step === undefined) return;
     event.preventDefault();
-    void this.#go(() => Math.min(Math.max(to, 0), many - 1));
+    void this.#go(() => Math.max(Math.min(step(), last()), 0));
   }
 
   /** Goes to a point, once points are known. */

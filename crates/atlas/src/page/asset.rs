@@ -1,12 +1,15 @@
 //! What browsers load, in the binary.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
+
+use crate::svg;
 
 /// A file.
 pub(crate) struct Asset {
     pub name: &'static str,
     pub media: &'static str,
-    pub octets: &'static [u8],
+    pub octets: Cow<'static, [u8]>,
 }
 
 macro_rules! built {
@@ -14,25 +17,33 @@ macro_rules! built {
         Asset {
             name: $name,
             media: $media,
-            octets: include_bytes!(concat!(env!("OUT_DIR"), "/", $name)),
+            octets: Cow::Borrowed(include_bytes!(concat!(env!("OUT_DIR"), "/", $name))),
         }
     };
 }
 
 /// All of them; those that were not built are empty.
-pub(crate) static ASSETS: [Asset; 4] = [
-    built!("weir-chart.js", "text/javascript; charset=utf-8"),
-    built!("page.js", "text/javascript; charset=utf-8"),
-    built!("atlas.css", "text/css; charset=utf-8"),
-    Asset {
-        name: "icon.svg",
-        media: "image/svg+xml",
-        octets: include_bytes!("../../../../web/src/icon.svg"),
-    },
-];
+pub(crate) static ASSETS: LazyLock<[Asset; 4]> = LazyLock::new(|| {
+    let mut style = built!("atlas.css", "text/css; charset=utf-8");
+    // Pictures in pages have no style sheet of their own: pages forbid styles between their lines.
+    style
+        .octets
+        .to_mut()
+        .extend_from_slice(svg::sheet().as_bytes());
+    [
+        built!("weir-chart.js", "text/javascript; charset=utf-8"),
+        built!("page.js", "text/javascript; charset=utf-8"),
+        style,
+        Asset {
+            name: "icon.svg",
+            media: "image/svg+xml",
+            octets: Cow::Borrowed(include_bytes!("../../../../web/src/icon.svg")),
+        },
+    ]
+});
 
 static TAGS: LazyLock<Vec<String>> =
-    LazyLock::new(|| ASSETS.iter().map(|asset| tag(asset.octets)).collect());
+    LazyLock::new(|| ASSETS.iter().map(|asset| tag(&asset.octets)).collect());
 
 /// What pages add to a file's address, so that a browser need not ask for it again: it changes with
 /// the content.
@@ -50,4 +61,16 @@ pub(crate) fn tag(octets: &[u8]) -> String {
         .take(8)
         .map(|octet| format!("{octet:02x}"))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_in_pages_turn_dark() {
+        let style = ASSETS.iter().find(|asset| asset.name == "atlas.css");
+        let style = String::from_utf8_lossy(&style.expect("there").octets);
+        assert!(style.ends_with(&svg::sheet()), "{style}");
+    }
 }

@@ -8,7 +8,14 @@ use super::reply::{Frame, Kept, Reply};
 use crate::page::asset::{ASSETS, Asset};
 
 static REPLIES: LazyLock<Vec<Arc<Reply>>> = LazyLock::new(|| {
-    let reply = |asset: &Asset| Reply::new(asset.media, asset.octets, Kept::Hour, Frame::Public);
+    let reply = |asset: &Asset| {
+        Reply::new(
+            asset.media,
+            asset.octets.to_vec(),
+            Kept::Hour,
+            Frame::Public,
+        )
+    };
     ASSETS.iter().map(|asset| Arc::new(reply(asset))).collect()
 });
 

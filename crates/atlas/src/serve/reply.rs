@@ -62,17 +62,17 @@ pub(crate) enum Frame {
 }
 
 impl Frame {
-    /// Everything from this server, nothing inline. The script draws pictures of pictures, which
-    /// are blobs. A picture that stands by itself has its own style in it.
+    /// Everything from this server, nothing inline. A picture that stands by itself has its own
+    /// style in it.
     fn policy(self) -> &'static str {
         match self {
             Self::Page => {
-                "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
+                "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                  connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; \
                  frame-ancestors 'none'"
             }
             Self::Embed => {
-                "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
+                "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
                  connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors *"
             }
             Self::Public => {
