@@ -157,6 +157,7 @@ export class WeirChart extends HTMLElement {
     if (parts === undefined) return;
     const focused = this.shadowRoot?.activeElement?.closest<SVGElement>(".legend [data-key]");
     const old = this.#picture;
+    parts.frame.dataset.theme = this.#theme;
     this.#picture = picture;
     parts.show(picture, old, this.#before.length > 0);
     this.#slot(false);

@@ -72,6 +72,11 @@ function snippets() {
   }
 }
 
+// On narrow windows links stand in one row, which scrolls.
+const current = document.querySelector<HTMLElement>(".side [aria-current=page]");
+const side = current?.closest(".side");
+if (side) side.scrollLeft = (current?.offsetLeft ?? 0) - side.clientWidth / 2;
+
 if (chart !== null) {
   const theme = document.documentElement.dataset.theme;
   if (theme !== undefined && !chart.hasAttribute("theme")) chart.setAttribute("theme", theme);

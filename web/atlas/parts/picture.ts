@@ -92,10 +92,13 @@ export class Picture {
   colourOf(key: string): string | undefined {
     const series = this.#series(".series", key);
     if (series === undefined) return undefined;
-    const drawn = series.querySelector("path, rect, circle, line, polyline") ?? series;
-    const { stroke, fill } = getComputedStyle(drawn);
-    const shown = [stroke, fill].find((colour) => /^rgb|^color/.test(colour));
-    return shown ?? "currentColor";
+    // Of a hatched area, the line around it has the colour.
+    for (const drawn of series.querySelectorAll("path, rect, circle, line, polyline")) {
+      const { stroke, fill } = getComputedStyle(drawn);
+      const shown = [stroke, fill].find((colour) => /^rgb|^color/.test(colour));
+      if (shown !== undefined) return shown;
+    }
+    return "currentColor";
   }
 
   /** What a series is called in the picture. */

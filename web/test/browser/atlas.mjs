@@ -297,8 +297,8 @@ journey("a slider over the months, and a race that plays", { locale: "de-DE" }, 
 
 const FRAMED = (host) => `<weir-chart src="${host}/chart/growth?from=2015"></weir-chart>
   <weir-chart src="${host}/chart/heat?at=2019-10" lang="de"></weir-chart>
-  <p><img src="${host}/chart/routing.svg?width=800" alt="Routing protocols over the years" width="800" height="480"></p>
-  <iframe src="${host}/embed/top?at=2019-10" title="The largest communities" width="800" height="520"></iframe>`;
+  <p><img src="${host}/chart/routing.svg?width=800" alt="Routing protocols over the years" width="100%"></p>
+  <iframe src="${host}/embed/top?at=2019-10" title="The largest communities" width="100%" height="540"></iframe>`;
 
 for (const [size, viewport] of SIZES) {
   for (const colorScheme of ["light", "dark"]) {
@@ -317,6 +317,8 @@ for (const [size, viewport] of SIZES) {
         await page.getByRole("slider", { name: "Zeit" }).waitFor();
         await page.locator("weir-chart .handle").first().focus();
         await page.locator("weir-chart .box").first().waitFor();
+        // What is outside the window a frame does not draw.
+        await page.setViewportSize({ ...viewport, height: 2400 });
         await shoot(page, `atlas-elsewhere-${size}-${colorScheme}`);
         await page.locator(".stage .legend a").first().click();
         await page.waitForFunction(() =>
