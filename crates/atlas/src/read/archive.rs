@@ -75,7 +75,7 @@ const ENDINGS: [&str; 8] = [
 const TAR: (usize, &[u8]) = (257, b"ustar");
 
 /// Goes through what `from` has. Files are unpacked into `room`, one at a time.
-pub(crate) fn open(
+pub fn open(
     name: &str,
     from: &mut dyn Read,
     limits: &Limits,

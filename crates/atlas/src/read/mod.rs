@@ -23,7 +23,7 @@ mod table;
 mod tree;
 mod value;
 
-pub use archive::{Found, Limits, Visit};
+pub use archive::{Found, Limits, Visit, open};
 pub use follow::{Follower, PERIOD, Told, follow};
 pub use import::{Progress, Sink, import};
 pub use mapping::{BUILT_IN, Mapping};
