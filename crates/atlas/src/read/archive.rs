@@ -61,6 +61,9 @@ pub enum Found<'a> {
 /// Takes what was found; it may end the search.
 pub type Visit<'v> = dyn FnMut(Found<'_>) -> Result<ControlFlow<()>, Error> + 'v;
 
+/// Entries of an archive: a century of hours. And what of them is told to be wrong.
+const FILES: u64 = 1_000_000;
+const WRONG: u64 = 100;
 /// Archives within archives: one.
 const DEPTH: usize = 2;
 /// Octets of a long name in an archive, and of what else is told of a file there.
@@ -86,13 +89,20 @@ pub fn open(
         inner: from,
         count: Rc::clone(&packed),
     };
-    Opened {
+    let mut opened = Opened {
         limits,
         packed,
         unpacked: Rc::new(Cell::new(0)),
+        files: 0,
+        wrong: 0,
         visit,
+    };
+    let way = opened.open(name, &mut from, 0)?;
+    if opened.wrong > WRONG {
+        let what = format!("and {} more that is wrong with it", opened.wrong - WRONG);
+        return (opened.visit)(Found::Wrong { name, what });
     }
-    .open(name, &mut from, 0)
+    Ok(way)
 }
 
 struct Opened<'o, 'v> {
@@ -100,6 +110,10 @@ struct Opened<'o, 'v> {
     /// Octets that were read, and those that came of them.
     packed: Rc<Cell<u64>>,
     unpacked: Rc<Cell<u64>>,
+    /// Entries of archives.
+    files: u64,
+    /// What was wrong.
+    wrong: u64,
     visit: &'o mut Visit<'v>,
 }
 
@@ -200,6 +214,10 @@ impl Opened<'_, '_> {
                 Ok(entry) => entry,
                 Err(error) => return self.wrong(name, broken(&error)),
             };
+            self.files += 1;
+            if self.files > FILES {
+                return self.wrong(name, format!("it has more than {FILES} files"));
+            }
             let kind = entry.header().entry_type();
             match kind {
                 EntryType::GNULongName | EntryType::XHeader => {
@@ -250,6 +268,10 @@ impl Opened<'_, '_> {
     }
 
     fn wrong(&mut self, name: &str, what: impl Into<String>) -> Result<ControlFlow<()>, Error> {
+        self.wrong += 1;
+        if self.wrong > WRONG {
+            return Ok(ControlFlow::Continue(()));
+        }
         let what = what.into();
         (self.visit)(Found::Wrong { name, what })
     }

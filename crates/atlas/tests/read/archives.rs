@@ -232,6 +232,14 @@ fn bombs() {
         "{many:?}"
     );
 
+    // A thousand things that are wrong.
+    let many: Vec<u8> = (0..1000)
+        .flat_map(|_| entry(EntryType::Symlink, "a.json", "/", b""))
+        .collect();
+    let many = found(&many, &Limits::default());
+    assert_eq!(many.len(), 101);
+    assert_eq!(many[100], "x: and 900 more that is wrong with it");
+
     // A name of a gigabyte, and an extension that says so.
     for kind in [EntryType::GNULongName, EntryType::XHeader] {
         let mut archive = entry(kind, "name", "", &vec![b'a'; 100_000]);
