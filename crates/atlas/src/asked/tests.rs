@@ -53,6 +53,7 @@ fn what_means_the_same_is_written_the_same() {
         assert_eq!(read(same).query(), "from=2019-01&to=2019-12", "{same}");
     }
     assert_eq!(read("only=b&only=a,b").query(), "only=a%2Cb");
+    assert_eq!(read("only=b,a,b"), read("only=a,b"));
     // Of `at`, all of it counts.
     assert_eq!(read("at=2019").query(), "at=2019");
     assert_ne!(read("at=2019"), read("at=2019-01"));

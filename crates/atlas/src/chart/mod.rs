@@ -61,7 +61,7 @@ pub trait Chart: Sync {
         &[]
     }
 
-    /// Its answer. Everything is in rollups: a chart that reads more than some 100,000 rows is too
+    /// Its answer. Everything is in rollups: a chart that reads more than some 50,000 rows is too
     /// slow.
     fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error>;
 }

@@ -1,12 +1,13 @@
 //! The ranking of communities, point by point, for a race of bars.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use rusqlite::Connection;
 
 use super::part::{column, mean, nodes};
 use super::range::{Range, Reads};
-use super::sums::{self, Profiles, Sum};
+use super::sums::{self, Profiles};
 use super::{Chart, Parameter, rank};
 use crate::asked::Asked;
 use crate::error::Error;
@@ -17,6 +18,15 @@ const USUAL: usize = 10;
 
 /// Rows of the table.
 const ROWS: usize = 10_000;
+
+/// A community at a point; the first is the largest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Runner {
+    nodes: Reverse<i64>,
+    /// Among all communities.
+    place: usize,
+    profile: i64,
+}
 
 /// See the module.
 pub struct Race;
@@ -46,28 +56,36 @@ impl Chart for Race {
         let range = Range::of(store, asked, Reads::All)?;
         let n = asked.n.unwrap_or(USUAL);
         let communities = sums::communities(store)?;
-        let keys = communities
+        // Places in the order of keys, which decides where numbers are equal.
+        let places = communities
             .iter()
-            .filter(|one| asked.only.is_empty() || asked.only.contains(&one.key))
-            .map(|one| (one.id, one.key.as_str()))
+            .enumerate()
+            .filter(|(_, one)| asked.only.is_empty() || asked.only.contains(&one.key))
+            .map(|(place, one)| (one.id, place))
             .collect::<HashMap<_, _>>();
-        let mut races = Vec::<(i64, Vec<Sum>)>::new();
+        let mut races = Vec::<(i64, Vec<Runner>)>::new();
         sums::each(store, range.by, range.numbers(), |sum| {
-            if sum.hours == 0 || !keys.contains_key(&sum.community) {
-                return Ok(());
-            }
+            let place = places.get(&sum.community).filter(|_| sum.hours > 0);
+            let Some(&place) = place else { return Ok(()) };
+            let runner = Runner {
+                nodes: Reverse(mean(sum.nodes, sum.hours)),
+                place,
+                profile: sum.profile,
+            };
             match races.last_mut() {
-                Some((number, sums)) if *number == sum.number => sums.push(sum),
-                _ => races.push((sum.number, vec![sum])),
+                Some((number, runners)) if *number == sum.number => runners.push(runner),
+                _ => races.push((sum.number, vec![runner])),
             }
             Ok(())
         })?;
-        for (_, sums) in &mut races {
-            let place = |sum: &Sum| (-mean(sum.nodes, sum.hours), keys[&sum.community]);
-            sums.sort_by(|a, b| place(a).cmp(&place(b)));
-            sums.truncate(n);
+        for (_, runners) in &mut races {
+            runners.sort_unstable();
+            runners.truncate(n);
         }
-        let rows = races.iter().map(|(_, sums)| sums.len()).sum::<usize>();
+        let rows = races
+            .iter()
+            .map(|(_, runners)| runners.len())
+            .sum::<usize>();
         if rows > ROWS {
             let error = format!(
                 "{rows} places are more than {ROWS}: give a smaller `n`, a coarser `by`, or a \
@@ -76,24 +94,24 @@ impl Chart for Race {
             return Err(Error::Asked(error));
         }
         // The bars are of the last point that begins before the end of `at`.
-        let before = |(number, _): &&(i64, Vec<Sum>)| {
+        let before = |(number, _): &&(i64, Vec<Runner>)| {
             asked.at.is_none_or(|at| range.by.begin(*number) < at.end)
         };
         let at = races.iter().rev().find(before);
         let mut profiles = Profiles::new(store)?;
-        let mut bar = |sum: &Sum| -> Result<Bar, Error> {
-            let key = keys[&sum.community];
+        let mut bar = |runner: &Runner| -> Result<Bar, Error> {
+            let key = &communities[runner.place].key;
             Ok(Bar {
-                key: key.to_owned(),
-                name: rank::named(&*profiles.get(sum.profile)?, key),
-                value: mean(sum.nodes, sum.hours) as f64,
+                key: key.clone(),
+                name: rank::named(&*profiles.get(runner.profile)?, key),
+                value: runner.nodes.0 as f64,
             })
         };
         let mut rows = Vec::with_capacity(rows);
         let mut bars = Vec::new();
         for race in &races {
-            for (place, sum) in (1..).zip(&race.1) {
-                let bar = bar(sum)?;
+            for (place, runner) in (1..).zip(&race.1) {
+                let bar = bar(runner)?;
                 rows.push(vec![
                     Cell::Time(range.by.begin(race.0)),
                     Cell::Whole(place),

@@ -190,6 +190,25 @@ fn sizes() {
 }
 
 #[test]
+fn each_size_has_its_class() {
+    let hour = hour_of(date(2020, 1, 1));
+    let sizes = [0, 1, 9, 10, 49, 50, 99, 100, 499, 500, 501, 100_000];
+    let entries = sizes.map(|nodes| entry(hour, &nodes.to_string(), nodes));
+    let (_folder, store) = sample(&[snapshot(hour, entries.into())]);
+    assert_eq!(
+        rows(&figure(&store, "sizes", "by=month")),
+        [
+            "2020-01 0 0 1",
+            "2020-01 1-9 10 2",
+            "2020-01 10-49 59 2",
+            "2020-01 50-99 149 2",
+            "2020-01 100-499 599 2",
+            "2020-01 500+ 101001 3",
+        ]
+    );
+}
+
+#[test]
 fn births() {
     let (_folder, store) = store();
     let all = figure(&store, "births", "by=month");
