@@ -56,7 +56,7 @@ pub fn write(
         root: out,
         written: Written::default(),
     };
-    for asset in ASSETS.iter() {
+    for asset in ASSETS.iter().filter(|asset| !asset.name.ends_with(".js")) {
         to.put(asset.name, &asset.octets)?;
     }
     let below = Places::Files {

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use rusqlite::Connection;
 
 use super::form::form;
-use super::layout::{Page, head, lay};
+use super::layout::{Page, head, lay, needs_key};
 use super::table::table;
 use super::{Reader, Shape, To, escape};
 use crate::asked::{Asked, Look};
-use crate::chart::{Chart, Parameter};
+use crate::chart::Chart;
 use crate::error::Error;
 use crate::figure::Figure;
 use crate::{svg, time};
@@ -24,7 +24,7 @@ pub(crate) fn page(
     store: &Connection,
     asked: &Asked,
 ) -> Result<String, Error> {
-    if chart.parameters().contains(&Parameter::Key) && asked.key.is_none() {
+    if needs_key(chart) && asked.key.is_none() {
         return super::communities::page(reader, store, None);
     }
     let figure = chart.figure(store, asked)?;
@@ -144,12 +144,17 @@ pub(super) fn drawn(
         height: NARROW.1,
         ..asked.look
     };
-    format!(
-        "<weir-chart src=\"{}\"{marks}>\n<div class=\"drawn wide\">{}</div>\n\
-         <div class=\"drawn narrow\">{}</div>\n</weir-chart>\n",
-        reader.href(&To::Chart(chart.name(), Shape::Page, asked)),
+    let pictures = format!(
+        "<div class=\"drawn wide\">{}</div>\n<div class=\"drawn narrow\">{}</div>\n",
         draw(&asked.look),
         draw(&narrow),
+    );
+    if !reader.places.answers() {
+        return pictures;
+    }
+    format!(
+        "<weir-chart src=\"{}\"{marks}>\n{pictures}</weir-chart>\n",
+        reader.href(&To::Chart(chart.name(), Shape::Page, asked)),
     )
 }
 
@@ -171,6 +176,9 @@ pub(super) fn notes(figure: &Figure, html: &mut String) {
 
 /// Where there is nobody to ask: links to the years.
 fn years(reader: &Reader, chart: &dyn Chart, store: &Connection, html: &mut String) {
+    if needs_key(chart) {
+        return;
+    }
     let Ok(years) = super::recorded_years(store) else {
         return;
     };

@@ -99,14 +99,25 @@ pub(super) fn head(reader: &Reader, title: &str, more: &str, html: &mut String) 
          <meta name=\"color-scheme\" content=\"{}\">\n<title>{} · atlas</title>\n\
          <link rel=\"icon\" href=\"{}\" type=\"image/svg+xml\">\n\
          <link rel=\"stylesheet\" href=\"{}\">\n\
-         <script type=\"module\" src=\"{}\"></script>\n{more}</head>\n",
+         {}{more}</head>\n",
         reader.language.word(),
         theme.unwrap_or("light dark"),
         escape(title),
         reader.href(&To::Asset("icon.svg")),
         reader.href(&To::Asset("atlas.css")),
-        reader.href(&To::Asset("page.js")),
+        script(reader),
     );
+}
+
+/// The script asks, and files do not answer.
+fn script(reader: &Reader) -> String {
+    match reader.places.answers() {
+        true => format!(
+            "<script type=\"module\" src=\"{}\"></script>\n",
+            reader.href(&To::Asset("page.js"))
+        ),
+        false => String::new(),
+    }
 }
 
 /// Whether a chart is of something that has to be named first.

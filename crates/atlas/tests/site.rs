@@ -1,0 +1,87 @@
+//! The atlas as files: every link leads to a file that is there, wherever the folder stands.
+
+mod served;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use served::{Folder, PROGRAM};
+
+fn write(out: &Path, more: &[&str]) -> String {
+    let data = served::data();
+    let mut command = Command::new(PROGRAM);
+    command.arg("site").arg(out).arg("--data").arg(data.path()).args(more);
+    let done = command.output().expect("the program");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).expect("text")
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => all.extend(files(&path)),
+            false => all.push(path),
+        }
+    }
+    all
+}
+
+/// What `name="…"` has in a text, each time.
+fn values<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
+    let begin = format!(" {name}=\"");
+    let parts = text.split(begin.as_str()).skip(1);
+    parts.filter_map(|part| part.split('"').next()).collect()
+}
+
+#[test]
+fn every_link_leads_to_a_file() {
+    let out = Folder::new();
+    let told = write(out.path(), &[]);
+    assert!(told.contains("index.html"), "{told}");
+    let mut seen = BTreeSet::new();
+    for file in files(out.path()) {
+        let name = file.to_string_lossy().into_owned();
+        assert!(!name.ends_with(".new"), "{name} was left behind");
+        let Ok(text) = fs::read_to_string(&file) else {
+            panic!("{name} is no text");
+        };
+        if !name.ends_with(".html") {
+            continue;
+        }
+        assert!(!text.contains("<form"), "{name}: nobody answers forms");
+        assert!(!text.contains("<script>alert"), "{name}");
+        for attribute in ["href", "src"] {
+            for link in values(&text, attribute) {
+                if link.starts_with('#') {
+                    continue;
+                }
+                assert!(!link.starts_with('/') && !link.contains(':'), "{name}: {link}");
+                let link = link.split('?').next().unwrap_or_default();
+                let to = file.parent().expect("a folder").join(link);
+                assert!(to.is_file(), "{name} links to {link}");
+                seen.insert(to.canonicalize().expect("a file"));
+            }
+        }
+    }
+    for page in ["communities.html", "chart/growth-2019.html", "chart/top-2020.svg", "atlas.css"] {
+        let page = out.path().join(page).canonicalize().expect("a file");
+        assert!(seen.contains(&page), "nothing links to {}", page.display());
+    }
+    let growth = fs::read_to_string(out.path().join("chart/growth-2019.json")).expect("JSON");
+    let growth: serde_json::Value = serde_json::from_str(&growth).expect("JSON");
+    assert_eq!(growth["series"][0]["nodes"], 150);
+}
+
+#[test]
+fn in_german_and_again() {
+    let out = Folder::new();
+    let first = write(out.path(), &["--lang", "de"]);
+    let index = fs::read_to_string(out.path().join("index.html")).expect("a page");
+    assert!(index.contains("<html lang=\"de\">"));
+    // The same again: as many files, as large.
+    assert_eq!(write(out.path(), &["--lang", "de"]), first);
+}
