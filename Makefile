@@ -19,7 +19,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_de
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test test test-long test-vm lint compile unit system-short system compilers leftover demo atlas bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths uci-peer install clean
+.PHONY: help setup setup-demo build web web-test test test-long test-vm lint compile unit system-short system compilers leftover demo atlas build-atlas bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths uci-peer install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -106,6 +106,9 @@ uci-peer: ## holds `weir uci` against libuci's own program
 demo: PROGRAMS += demo
 demo: setup-demo build ## shows a router being taken over, in namespaces, with figures
 	scripts/as-root $(TARGET_DIR)/release/demo
+
+build-atlas: web/dist-atlas/atlas.css ## builds target/release/weir-atlas, its pages in it
+	$(CARGO) build --release $(WORKSPACE) --bin weir-atlas
 
 # Not a release: that would take minutes to build, and this much is imported in some seconds.
 atlas: setup-demo web/dist-atlas/atlas.css ## imports thirteen years of a community's directory, serves them as charts, and opens the page

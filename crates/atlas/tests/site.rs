@@ -12,9 +12,18 @@ use served::{Folder, PROGRAM};
 fn write(out: &Path, more: &[&str]) -> String {
     let data = served::data();
     let mut command = Command::new(PROGRAM);
-    command.arg("site").arg(out).arg("--data").arg(data.path()).args(more);
+    command
+        .arg("site")
+        .arg(out)
+        .arg("--data")
+        .arg(data.path())
+        .args(more);
     let done = command.output().expect("the program");
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert!(
+        done.status.success(),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
     String::from_utf8(done.stdout).expect("text")
 }
 
@@ -59,7 +68,10 @@ fn every_link_leads_to_a_file() {
                 if link.starts_with('#') {
                     continue;
                 }
-                assert!(!link.starts_with('/') && !link.contains(':'), "{name}: {link}");
+                assert!(
+                    !link.starts_with('/') && !link.contains(':'),
+                    "{name}: {link}"
+                );
                 let link = link.split('?').next().unwrap_or_default();
                 let to = file.parent().expect("a folder").join(link);
                 assert!(to.is_file(), "{name} links to {link}");
@@ -67,7 +79,12 @@ fn every_link_leads_to_a_file() {
             }
         }
     }
-    for page in ["communities.html", "chart/growth-2019.html", "chart/top-2020.svg", "atlas.css"] {
+    for page in [
+        "communities.html",
+        "chart/growth-2019.html",
+        "chart/top-2020.svg",
+        "atlas.css",
+    ] {
         let page = out.path().join(page).canonicalize().expect("a file");
         assert!(seen.contains(&page), "nothing links to {}", page.display());
     }

@@ -68,7 +68,7 @@ impl Frame {
         match self {
             Self::Page => {
                 "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
-                 connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; \
+                 connect-src 'self'; form-action 'self'; base-uri 'none'; \
                  frame-ancestors 'none'"
             }
             Self::Embed => {

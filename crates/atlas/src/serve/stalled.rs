@@ -86,3 +86,50 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    use super::*;
+
+    fn run<T>(future: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        runtime.expect("a runtime").block_on(future)
+    }
+
+    #[test]
+    fn one_who_takes_nothing_is_left() {
+        run(async {
+            let (own, _other) = duplex(1000);
+            let mut stream = Impatient::new(own, Duration::from_millis(20));
+            let written = stream.write_all(&[0; 5000]).await;
+            assert_eq!(
+                written.map_err(|error| error.kind()),
+                Err(io::ErrorKind::TimedOut)
+            );
+        });
+    }
+
+    #[test]
+    fn one_who_takes_a_little_at_a_time_is_served() {
+        run(async {
+            let (own, mut other) = duplex(1000);
+            let mut stream = Impatient::new(own, Duration::from_secs(20));
+            let reading = async {
+                let mut all = 0;
+                let mut buffer = [0; 700];
+                while all < 5000 {
+                    all += other.read(&mut buffer).await.expect("read");
+                    tokio::task::yield_now().await;
+                }
+                all
+            };
+            let (written, read) = tokio::join!(stream.write_all(&[0; 5000]), reading);
+            assert!(written.is_ok());
+            assert_eq!(read, 5000);
+        });
+    }
+}
