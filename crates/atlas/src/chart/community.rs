@@ -96,8 +96,7 @@ fn find(
     profiles: &mut Profiles<'_>,
 ) -> Result<Option<Community>, Error> {
     let Some(key) = &asked.key else {
-        let error = "whose chart? Give `key=`, the key of a community: /chart/top.json?n=100 has \
-                     the largest";
+        let error = "whose chart? Give `key=`, the key of a community: /communities lists them";
         return Err(Error::Asked(error.into()));
     };
     let mut all = sums::communities(store)?;

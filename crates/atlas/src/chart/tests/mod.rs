@@ -1,6 +1,8 @@
 //! Each chart on a small store, against numbers computed by hand.
 
 use jiff::civil::date;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use rusqlite::Connection;
 
 use super::*;
@@ -301,4 +303,60 @@ fn the_documentation_has_each() {
         });
         assert_eq!(told.trim(), taken.collect::<Vec<_>>().join(", "), "{name}");
     }
+}
+
+#[test]
+fn any_question_has_an_answer_that_holds_together() {
+    let (_folder, store) = store();
+    let by = prop_oneof![Just(""), Just("hour"), Just("day"), Just("month")];
+    let rest = ["", "share=1", "group=meta", "only=a,x,live", "lang=de"];
+    let questions = (
+        0..ALL.len(),
+        [time(), time(), time()],
+        by,
+        1_usize..=100,
+        0..rest.len(),
+    );
+    let mut runner = TestRunner::new(ProptestConfig {
+        cases: 300,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
+    let asked = |(chart, [from, to, at], by, n, more): (usize, [String; 3], &str, usize, usize)| {
+        let more = rest[more];
+        let query = format!("key=a&from={from}&to={to}&at={at}&by={by}&n={n}&{more}");
+        let asked = Asked::read(&query).expect("well formed");
+        match ALL[chart].figure(&store, &asked) {
+            Ok(figure) => {
+                prop_assert!(figure.from <= figure.to, "{query}");
+                let columns = figure.table.columns.len();
+                prop_assert!(figure.table.rows.iter().all(|row| row.len() == columns));
+                if let Plot::Time(lines) = &figure.plot {
+                    prop_assert!(lines.at.is_sorted());
+                    let inside = |at: &i64| (figure.from..figure.to).contains(at);
+                    prop_assert!(lines.at.iter().all(inside), "{query}");
+                    let long = |one: &Series| one.values.len() == lines.at.len();
+                    prop_assert!(lines.series.iter().all(long), "{query}");
+                }
+                prop_assert!(crate::answer::json("x", &figure).is_ok());
+            }
+            Err(error) => prop_assert!(matches!(error, Error::Asked(_)), "{query}: {error}"),
+        }
+        Ok(())
+    };
+    if let Err(error) = runner.run(&questions, asked) {
+        panic!("{error}");
+    }
+}
+
+/// Around the sample's times, and now and then none.
+fn time() -> impl Strategy<Value = String> {
+    let numbers = (2017..2021, 1..13, 1..29, 0..24);
+    (numbers, 0..5).prop_map(|((year, month, day, hour), parts)| match parts {
+        0 => String::new(),
+        1 => format!("{year}"),
+        2 => format!("{year}-{month:02}"),
+        3 => format!("{year}-{month:02}-{day:02}"),
+        _ => format!("{year}-{month:02}-{day:02}T{hour:02}"),
+    })
 }
