@@ -37,7 +37,11 @@ pub(super) fn draw(canvas: &mut Canvas, lines: &Lines) -> Drawn {
     let bands = bands(lines, &shown);
     let flat = || bands.iter().flatten().flatten();
     let least = flat().map(|(from, to)| from.min(*to)).fold(0.0, f64::min);
-    let most = flat().map(|(from, to)| from.max(*to)).fold(0.0, f64::max);
+    let mut most = flat().map(|(from, to)| from.max(*to)).fold(0.0, f64::max);
+    if lines.stacked && lines.unit == "%" {
+        // Parts, each rounded, may be a hair more together.
+        most = most.min(100.0);
+    }
 
     hatches(canvas, &entries);
     let one = entries.len() == 1 && entries[0].shown;
