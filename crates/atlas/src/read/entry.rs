@@ -39,7 +39,8 @@ pub(crate) struct Reading<'r, 'a> {
 
 /// A key as it is kept; `None`: it is none.
 pub(crate) fn key(mapping: &Mapping, text: &str, remarks: &mut Remarks) -> Option<String> {
-    let (text, done) = clean(text, TEXT);
+    let most = TEXT - mapping.key_prefix.len();
+    let (text, done) = clean(text, most);
     let key = match mapping.key_prefix.as_str() {
         "" => text,
         _ if text.is_empty() => text,

@@ -233,6 +233,10 @@ impl Mapping {
                 return Err(format!("fields.{name}: {most}"));
             }
         }
+        let prefix = &file.key_prefix;
+        if prefix.len() > 50 || prefix.chars().any(char::is_control) {
+            return Err("key_prefix: at most 50 octets, without control characters".to_owned());
+        }
         let tree = Tree::of(places.map(|(_, paths)| paths.as_slice()), !csv)?;
         let files = file.files.iter().map(|text| Pattern::read(text));
         let files = files.collect::<Result<_, _>>();

@@ -69,6 +69,9 @@ fn tables_that_are_none() {
         let told = told(&snapshot);
         assert!(told.len() == 1 && told[0].contains(why), "{why}: {told:?}");
     }
+    let long = format!("id,zone_nodes\n{},1\n", "x".repeat(300));
+    let long = snapshot(NAME, long.as_bytes(), &guifi());
+    assert_eq!(long.entries[0].key.len(), 200);
     let uneven = snapshot(
         NAME,
         b"id,zone_nodes,title\n1,2\n2,3,B,C\n\xff,4,D\n",
@@ -136,6 +139,10 @@ fn mappings_that_are_none() {
     let fields = "[fields]\nnodes = [\"n\"]\n";
     for (text, why) in [
         ("title", "line 1: "),
+        (
+            &format!("{head}key_prefix = \"{}\"\n{fields}", "x".repeat(51)),
+            "key_prefix: ",
+        ),
         (
             "title = \"T\"\nformat = \"xml\"\n",
             "line 2: unknown variant `xml`",
