@@ -19,7 +19,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_de
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test test test-long test-vm lint compile unit system-short system compilers leftover demo atlas build-atlas bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths uci-peer install clean
+.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-vm lint compile unit system-short system compilers leftover demo atlas build-atlas bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths uci-peer install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -42,7 +42,7 @@ test: ## what tells most in a quarter of an hour: setup, lint, the page in a bro
 	@MAKE='$(MAKE)' scripts/stages setup lint+web-test compile unit system-short
 
 test-long: setup ## what else must pass: every system test, every compiler, a little fuzzing, some tests in a VM
-	@MAKE='$(MAKE)' scripts/stages compile system+leftover vm-wires+vm-more vm-oldest+compilers
+	@MAKE='$(MAKE)' scripts/stages compile atlas-test system+leftover vm-wires+vm-more vm-oldest+compilers
 
 test-vm: setup ## runs the whole VM list on each kernel of KERNELS
 	@for kernel in $(KERNELS); do \
@@ -183,6 +183,10 @@ web-test: web ## checks the page: lint, unit tests, and a browser that uses it (
 	cd web && npm run lint
 	cd web && npm test
 	cd web && npm run browser
+
+# After `compile`: it drives target/debug/weir-atlas, with the real data.
+atlas-test: ## checks the atlas's pages and charts in a browser (needs `make web compile`)
+	cd web && npm run browser-atlas
 
 # Not after `build`: `sudo make install` should need no compiler, and leave no files of root in target/.
 install: ## installs binary, man pages, completions and service under DESTDIR and PREFIX
