@@ -26,8 +26,10 @@ const WIDTHS = [320, 400, 480, 640, 800, 960, 1200, 1440];
 const STRETCHED = 1.3;
 /** How long a window that changes its size rests before other pictures are asked for, ms. */
 const REST = 150;
-/** Pixels below which a title has no room beside it. */
+/** Pixels below which a picture is higher than half of its width. */
 const NARROW = 560;
+/** Pixels below which the tools have no room beside a title. */
+const NO_ROOM = 420;
 /** How long it is seen that something was done, ms. */
 const TOLD = 6000;
 /** Views that one can go back to. */
@@ -255,7 +257,7 @@ export class WeirChart extends HTMLElement {
 
   /** Where a title has no room beside the tools, these stand above it. */
   #narrow() {
-    this.#parts?.frame.classList.toggle("narrow", this.clientWidth < NARROW);
+    this.#parts?.frame.classList.toggle("narrow", this.clientWidth < NO_ROOM);
   }
 
   #fit() {

@@ -15,7 +15,7 @@ use crate::figure::Figure;
 use crate::{svg, time};
 
 /// What stands in narrow windows.
-const NARROW: (u32, u32) = (400, 420);
+const NARROW: (u32, u32) = (340, 400);
 
 /// A chart's page.
 pub(crate) fn page(

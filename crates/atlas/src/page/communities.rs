@@ -49,7 +49,10 @@ pub(crate) fn page(
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\
          <table class=\"table\"><thead><tr>",
         format::whole(reader.language, lines.len() as i64),
-        reader.say("communities", "Gemeinschaften"),
+        match lines.len() {
+            1 => reader.say("community", "Gemeinschaft"),
+            _ => reader.say("communities", "Gemeinschaften"),
+        },
         reader.say("Communities", "Gemeinschaften"),
     );
     for (title, number) in [
