@@ -133,7 +133,7 @@ for (const [size, viewport] of SIZES) {
     await page.goto("/chart/growth");
     await page.getByLabel("From").fill("2019-01");
     await page.getByLabel("To", { exact: true }).fill("2019-12");
-    await page.getByLabel("By").selectOption("month");
+    await page.getByLabel("By", { exact: true }).selectOption("month");
     await page.getByRole("button", { name: "Show" }).click();
     assert.match(page.url(), /from=2019-01&to=2019-12&by=month/);
     assert.equal(await page.locator("[data-part=table] tbody tr").count(), 12);
@@ -209,7 +209,7 @@ journey("address, form, table and chart stay in step, by keys alone", {}, async 
     window.stayed = true;
   });
   await page.getByLabel("From").fill("2019-01");
-  await page.getByLabel("By").selectOption("month");
+  await page.getByLabel("By", { exact: true }).selectOption("month");
   await page.getByLabel("To", { exact: true }).fill("2019-12");
   await page.keyboard.press("Enter");
   await goesTo(page, /from=2019-01&to=2019-12&by=month$/);
