@@ -19,7 +19,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_de
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-vm lint compile unit system-short system compilers leftover demo atlas build-atlas bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths uci-peer install clean
+.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-vm lint compile unit system-short system compilers leftover demo atlas build-atlas bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths uci-peer install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -136,6 +136,9 @@ bench: setup build ## measures against the kernel's own path: the closed loop, s
 	$(BENCH)/uplinks.json uplinks
 	$(BENCH)/connections.json connections
 	$(TARGET_DIR)/release/bench record $(MEASURED)/*.json
+
+atlas-bench: setup ## measures the atlas on ten years of hourly data, beside DuckDB and ClickHouse; writes docs/atlas-performance.md
+	$(CARGO) bench $(WORKSPACE) --bench atlas -- --write $(CURDIR)/docs/atlas-performance.md
 
 day: PROGRAMS += bench
 day: setup build ## a day in an hour, beside the kernel alone: what rests, dies, roams, expires or is used up ends as it does there

@@ -3,6 +3,7 @@
     oracle.py growth FOLDER...      months as JSON: hours, live, stale, frozen, listed, odd, nodes
     oracle.py duckdb FOLDER         sums of exported Parquet files as JSON, by DuckDB
     oracle.py clickhouse FOLDER     the same, by ClickHouse
+    oracle.py documented FOLDER     what the queries of the documentation answer, as JSON
 
 The rules are written anew here, in SQL, and share no line with the program: see "What counts" in
 docs/atlas-store.md.
@@ -11,6 +12,7 @@ docs/atlas-store.md.
 import datetime
 import decimal
 import json
+import os
 import re
 import sys
 
@@ -222,6 +224,24 @@ def sums(rows_of_each):
     return [[[plain(cell) for cell in row] for row in rows] for rows in rows_of_each]
 
 
+def documented(folder):
+    """What the queries of docs/atlas-store.md answer: DuckDB's, and the last one, ClickHouse's."""
+    import chdb
+    import duckdb
+
+    docs = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/atlas-store.md")
+    with open(docs, encoding="utf-8") as text:
+        queries = re.findall(r"```sql\n(.*?)```", text.read(), re.DOTALL)
+    os.chdir(folder)
+    db = duckdb.connect()
+    db.execute("SET TimeZone = 'UTC'")
+    *for_duckdb, for_clickhouse = [query.strip().rstrip(";") for query in queries]
+    for query in for_duckdb:
+        yield [[str(first)[:7], int(second)] for first, second in db.execute(query).fetchall()]
+    rows = json.loads(str(chdb.query(for_clickhouse, "JSONCompact")))["data"]
+    yield [[first[:7], int(second)] for first, second in rows]
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
         case ["growth", *folders] if folders:
@@ -230,5 +250,7 @@ if __name__ == "__main__":
             print(json.dumps(sums(by_duckdb(folder))))
         case ["clickhouse", folder]:
             print(json.dumps(sums(by_clickhouse(folder))))
+        case ["documented", folder]:
+            print(json.dumps(list(documented(folder))))
         case _:
             sys.exit(__doc__)

@@ -60,7 +60,7 @@ impl Engines {
 
     /// How long an answer takes, with all its rows.
     pub fn ask(&mut self, engine: &str, sql: &str) -> Result<Duration> {
-        let sql = sql.replace("PARQUET", &self.parquet);
+        let sql = sql.replace("$parquet", &self.parquet);
         let to = self.to.as_mut().ok_or("ended")?;
         writeln!(to, "{}", json!({"engine": engine, "sql": sql}))?;
         let answer = self.read()?;

@@ -96,8 +96,8 @@ pub fn charts(maker: &Maker) -> Vec<Case> {
     cases
 }
 
-/// Three questions that charts answer, to databases without such sums. `OBSERVATIONS` stands for
-/// the table.
+/// Three questions that charts answer, to databases without such sums. `$table` stands for
+/// theirs.
 const QUESTIONS: [(&str, &str, &str); 3] = [
     (
         "growth, all by month",
@@ -106,24 +106,24 @@ const QUESTIONS: [(&str, &str, &str); 3] = [
          FROM observations GROUP BY month ORDER BY month",
         "SELECT year(t) * 12 + month(t) AS month,
            sum(CASE WHEN counted THEN nodes ELSE 0 END) / count(DISTINCT t) AS nodes
-         FROM OBSERVATIONS GROUP BY month ORDER BY month",
+         FROM $table GROUP BY month ORDER BY month",
     ),
     (
         "ten largest of a month",
         "SELECT community, sum(nodes) AS nodes FROM observations
-         WHERE counted AND hour >= BEGIN AND hour < END
+         WHERE counted AND hour >= $begin AND hour < $end
          GROUP BY community ORDER BY nodes DESC LIMIT 10",
-        "SELECT key, sum(nodes) AS nodes FROM OBSERVATIONS
-         WHERE counted AND t >= TIMESTAMP 'FROM' AND t < TIMESTAMP 'TO'
+        "SELECT key, sum(nodes) AS nodes FROM $table
+         WHERE counted AND t >= TIMESTAMP '$from' AND t < TIMESTAMP '$to'
          GROUP BY key ORDER BY nodes DESC LIMIT 10",
     ),
     (
         "one community, all by month",
         "SELECT strftime('%Y-%m', hour * 3600, 'unixepoch') AS month, avg(nodes) AS nodes
-         FROM observations WHERE community = (SELECT id FROM communities WHERE key = 'KEY')
+         FROM observations WHERE community = (SELECT id FROM communities WHERE key = '$key')
          GROUP BY month ORDER BY month",
         "SELECT year(t) * 12 + month(t) AS month, avg(nodes) AS nodes
-         FROM OBSERVATIONS WHERE key = 'KEY' GROUP BY month ORDER BY month",
+         FROM $table WHERE key = '$key' GROUP BY month ORDER BY month",
     ),
 ];
 
@@ -133,12 +133,12 @@ pub const ENGINES: [(&str, &str, &str); 3] = [
     (
         "duckdb",
         "DuckDB, Parquet",
-        "read_parquet('PARQUET/observations-*.parquet')",
+        "read_parquet('$parquet/observations-*.parquet')",
     ),
     (
         "clickhouse",
         "ClickHouse, Parquet",
-        "file('PARQUET/observations-*.parquet')",
+        "file('$parquet/observations-*.parquet')",
     ),
 ];
 
@@ -150,11 +150,11 @@ pub fn comparisons(maker: &Maker) -> Vec<Case> {
     let hour = |month| atlas::time::Unit::Month.begin(month);
     let day = |month| atlas::time::day(hour(month)).to_string();
     let fill = |sql: &str| {
-        sql.replace("BEGIN", &hour(month).to_string())
-            .replace("END", &hour(month + 1).to_string())
-            .replace("FROM'", &format!("{} 00:00:00'", day(month)))
-            .replace("TO'", &format!("{} 00:00:00'", day(month + 1)))
-            .replace("KEY", maker.key())
+        sql.replace("$begin", &hour(month).to_string())
+            .replace("$end", &hour(month + 1).to_string())
+            .replace("$from", &format!("{} 00:00:00", day(month)))
+            .replace("$to", &format!("{} 00:00:00", day(month + 1)))
+            .replace("$key", maker.key())
     };
     let mut cases = Vec::new();
     for (name, sqlite, other) in QUESTIONS {
@@ -164,7 +164,7 @@ pub fn comparisons(maker: &Maker) -> Vec<Case> {
             Kind::Sqlite(fill(sqlite)),
         ));
         for (engine, how, table) in ENGINES {
-            let sql = fill(other).replace("OBSERVATIONS", table);
+            let sql = fill(other).replace("$table", table);
             cases.push(case(name, how, Kind::Engine(engine, sql)));
         }
     }
