@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::Result;
+use crate::timed::Took;
 
 pub struct Engines {
     child: Child,
@@ -59,13 +60,16 @@ impl Engines {
     }
 
     /// How long an answer takes, with all its rows.
-    pub fn ask(&mut self, engine: &str, sql: &str) -> Result<Duration> {
+    pub fn ask(&mut self, engine: &str, sql: &str) -> Result<Took> {
         let sql = sql.replace("$parquet", &self.parquet);
         let to = self.to.as_mut().ok_or("ended")?;
         writeln!(to, "{}", json!({"engine": engine, "sql": sql}))?;
         let answer = self.read()?;
-        let seconds = answer["seconds"].as_f64().ok_or("no time")?;
-        Ok(Duration::from_secs_f64(seconds))
+        let of = |name: &str| answer[name].as_f64().map(Duration::from_secs_f64);
+        Ok(Took {
+            clock: of("seconds").ok_or("no time")?,
+            busy: of("busy").ok_or("no time")?,
+        })
     }
 
     fn read(&mut self) -> Result<Value> {

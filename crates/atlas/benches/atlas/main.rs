@@ -13,13 +13,13 @@ mod timed;
 use std::error::Error;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use atlas::read::{Mapping, import};
 use atlas::store::{self, Writer};
 use atlas::{export, time};
 use made::Maker;
 use report::Report;
+use timed::Took;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -92,11 +92,10 @@ fn run(options: &Options) -> Result<Report> {
     let data = folder.join("made");
     fill(&mut maker, &data, &mut report)?;
     let parquet = folder.join("parquet");
-    let begin = Instant::now();
-    let written = export::parquet(&data, &parquet)?;
+    let (written, took) = Took::of(|| Ok(export::parquet(&data, &parquet)?))?;
     let octets: u64 = written.iter().map(|file| file.octets).sum();
     let rows: u64 = written.iter().map(|file| file.rows).sum();
-    report.fact("Parquet, written", rows, begin.elapsed(), octets);
+    report.fact("Parquet, written", rows, took.busy, octets);
 
     let mut engines = engines::Engines::start(&parquet, &folder.join("duckdb.db"))?;
     report.table = engines.prepared();
@@ -136,15 +135,12 @@ fn read_json(maker: &mut Maker, folder: &Path, report: &mut Report) -> Result<()
     let mut writer = Writer::open(&folder.join("imported"))?;
     let mapping = Mapping::named("freifunk")?;
     let mut go_on = |_: &_| ControlFlow::Continue(());
-    let (begin, busy) = (Instant::now(), timed::processor()?);
     let place = files.display().to_string();
-    let done = import(&[place], &mapping, &mut writer, &mut go_on)?;
-    let busy = timed::processor()? - busy;
+    let (done, took) = Took::of(|| Ok(import(&[place], &mapping, &mut writer, &mut go_on)?))?;
     if done.left_out > 0 || done.entries != (FILES * maker.communities()) as u64 {
         return Err(format!("not all was read: {done:?}").into());
     }
-    eprintln!("JSON: {:?} of {:?}", busy, begin.elapsed());
-    report.fact("Import of JSON", done.entries, busy, done.octets);
+    report.fact("Import of JSON", done.entries, took.busy, done.octets);
     std::fs::remove_dir_all(&files)?;
     Ok(())
 }

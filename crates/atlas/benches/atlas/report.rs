@@ -62,7 +62,10 @@ impl Report {
 
     fn print(&self, out: &mut String) -> std::fmt::Result {
         writeln!(out, "{}. {}\n", self.span, self.table)?;
-        writeln!(out, "| | rows | seconds | rows a second | MB |")?;
+        writeln!(
+            out,
+            "| | rows | seconds of one processor | rows a second | MB |"
+        )?;
         writeln!(out, "|---|---:|---:|---:|---:|")?;
         for fact in &self.facts {
             let seconds = fact.took.as_secs_f64();
@@ -77,51 +80,56 @@ impl Report {
         }
         writeln!(
             out,
-            "\n| chart | zoom | ms: median | least | most | JSON, KB | SVG, KB |"
+            "\n| chart | zoom | ms: median | least | most | processor | JSON, KB | SVG, KB |"
         )?;
-        writeln!(out, "|---|---|---:|---:|---:|---:|---:|")?;
+        writeln!(out, "|---|---|---:|---:|---:|---:|---:|---:|")?;
         let ms = |duration: &Duration| format!("{:.1}", duration.as_secs_f64() * 1000.0);
         for case in &self.cases {
             let Kind::Chart(..) = case.kind else { continue };
             if let Some(why) = &case.refused {
                 writeln!(
                     out,
-                    "| {} | {} | refused: {why} | | | | |",
+                    "| {} | {} | refused: {why} | | | | | |",
                     case.name, case.how
                 )?;
                 continue;
             }
-            let Some([least, median, most]) = case.spread() else {
+            let Some([least, median, most, busy]) = case.spread() else {
                 continue;
             };
             let [json, svg] = case.octets.map(|octets| octets as f64 / 1000.0);
             writeln!(
                 out,
-                "| {} | {} | {} | {} | {} | {json:.1} | {svg:.1} |",
+                "| {} | {} | {} | {} | {} | {} | {json:.1} | {svg:.1} |",
                 case.name,
                 case.how,
                 ms(&median),
                 ms(&least),
-                ms(&most)
+                ms(&most),
+                ms(&busy)
             )?;
         }
-        writeln!(out, "\n| question | by | ms: median | least | most |")?;
-        writeln!(out, "|---|---|---:|---:|---:|")?;
+        writeln!(
+            out,
+            "\n| question | by | ms: median | least | most | processors |"
+        )?;
+        writeln!(out, "|---|---|---:|---:|---:|---:|")?;
         for case in &self.cases {
             if let Kind::Chart(..) = case.kind {
                 continue;
             }
-            let Some([least, median, most]) = case.spread() else {
+            let Some([least, median, most, busy]) = case.spread() else {
                 continue;
             };
             writeln!(
                 out,
-                "| {} | {} | {} | {} | {} |",
+                "| {} | {} | {} | {} | {} | {} |",
                 case.name,
                 case.how,
                 ms(&median),
                 ms(&least),
-                ms(&most)
+                ms(&most),
+                ms(&busy)
             )?;
         }
         writeln!(out, "\nMemory after all charts: {}.", self.memory)

@@ -21,11 +21,29 @@ pub struct Case {
     pub name: String,
     pub how: String,
     pub kind: Kind,
-    pub took: Vec<Duration>,
+    pub took: Vec<Took>,
     /// On the wire: JSON and picture, packed.
     pub octets: [usize; 2],
     /// Instead of a figure.
     pub refused: Option<String>,
+}
+
+/// How long something took: by the clock, and of processors.
+#[derive(Clone, Copy)]
+pub struct Took {
+    pub clock: Duration,
+    pub busy: Duration,
+}
+
+impl Took {
+    /// Runs it.
+    pub fn of<T>(run: impl FnOnce() -> Result<T>) -> Result<(T, Self)> {
+        let (begin, before) = (Instant::now(), processor()?);
+        let done = run()?;
+        let busy = processor()? - before;
+        let clock = begin.elapsed();
+        Ok((done, Self { clock, busy }))
+    }
 }
 
 pub enum Kind {
@@ -101,12 +119,13 @@ pub fn charts(maker: &Maker) -> Vec<Case> {
 const QUESTIONS: [(&str, &str, &str); 3] = [
     (
         "growth, all by month",
-        "SELECT strftime('%Y-%m', hour * 3600, 'unixepoch') AS month,
-           sum(iif(counted, nodes, 0)) * 1.0 / count(DISTINCT hour) AS nodes
-         FROM observations GROUP BY month ORDER BY month",
-        "SELECT year(t) * 12 + month(t) AS month,
-           sum(CASE WHEN counted THEN nodes ELSE 0 END) / count(DISTINCT t) AS nodes
-         FROM $table GROUP BY month ORDER BY month",
+        "SELECT strftime('%Y-%m', hour * 3600, 'unixepoch') AS month, avg(nodes)
+         FROM (SELECT hour, sum(iif(counted, nodes, 0)) AS nodes FROM observations GROUP BY hour)
+         GROUP BY month ORDER BY month",
+        "SELECT year(t) * 12 + month(t) AS month, avg(nodes)
+         FROM (SELECT t, sum(CASE WHEN counted THEN nodes ELSE 0 END) AS nodes
+               FROM $table GROUP BY t) AS hours
+         GROUP BY month ORDER BY month",
     ),
     (
         "ten largest of a month",
@@ -177,15 +196,14 @@ impl Case {
         let took = match &self.kind {
             Kind::Chart(chart, query) => {
                 let asked = Asked::read(query)?;
-                let begin = Instant::now();
-                let figure = match chart.figure(store, &asked) {
+                let (figure, took) = Took::of(|| Ok(chart.figure(store, &asked)))?;
+                let figure = match figure {
                     Ok(figure) => figure,
                     Err(error) => {
                         self.refused = Some(error.to_string());
                         return Ok(());
                     }
                 };
-                let took = begin.elapsed();
                 if self.took.is_empty() {
                     let json = answer::json(chart.name(), &figure)?;
                     let picture =
@@ -195,11 +213,13 @@ impl Case {
                 took
             }
             Kind::Sqlite(sql) => {
-                let begin = Instant::now();
-                let mut query = store.prepare(sql)?;
-                let mut rows = query.query([])?;
-                while rows.next()?.is_some() {}
-                begin.elapsed()
+                let run = || {
+                    let mut query = store.prepare(sql)?;
+                    let mut rows = query.query([])?;
+                    while rows.next()?.is_some() {}
+                    Ok(())
+                };
+                Took::of(run)?.1
             }
             Kind::Engine(engine, sql) => engines.ask(engine, sql)?,
         };
@@ -207,11 +227,16 @@ impl Case {
         Ok(())
     }
 
-    /// Least, median and most.
-    pub fn spread(&self) -> Option<[Duration; 3]> {
-        let mut sorted = self.took.clone();
-        sorted.sort();
-        Some([*sorted.first()?, sorted[sorted.len() / 2], *sorted.last()?])
+    /// By the clock the least, the median and the most; the median of what processors were busy.
+    pub fn spread(&self) -> Option<[Duration; 4]> {
+        let sorted = |of: fn(&Took) -> Duration| {
+            let mut sorted: Vec<_> = self.took.iter().map(of).collect();
+            sorted.sort();
+            sorted
+        };
+        let (clock, busy) = (sorted(|took| took.clock), sorted(|took| took.busy));
+        let middle = clock.len() / 2;
+        Some([*clock.first()?, clock[middle], *clock.last()?, busy[middle]])
     }
 }
 
