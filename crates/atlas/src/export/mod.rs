@@ -5,7 +5,7 @@
 mod sheet;
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
 use rusqlite::Connection;
@@ -129,6 +129,15 @@ pub fn parquet(data: &Path, out: &Path) -> Result<Vec<Written>, Error> {
     // One transaction: whoever imports meanwhile does not come between two files.
     store.execute_batch("BEGIN")?;
     fs::create_dir_all(out).map_err(Error::file(out))?;
+    // Two at once would write into each other's files.
+    let folder = File::open(out).map_err(Error::file(out))?;
+    folder.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => Error::Other(format!(
+            "another weir-atlas writes into {}: try again when it has finished",
+            out.display()
+        )),
+        TryLockError::Error(error) => Error::file(out)(error),
+    })?;
     let mut written = Vec::new();
     let whole = |name: &str, sheet: &Sheet| sheet.write(&store, out, name, &[]);
     written.push(whole("communities.parquet", &COMMUNITIES)?);
@@ -171,4 +180,69 @@ fn remove_others(out: &Path, written: &[Written]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sample::{Folder, entry, sample, snapshot};
+    use crate::time::hour_of;
+    use jiff::civil::date;
+
+    #[test]
+    fn files_are_whole_and_no_others_of_their_kind_remain() {
+        let hour = hour_of(date(2019, 10, 17));
+        let (data, _) = sample(&[snapshot(hour, vec![entry(hour, "a", 1)])]);
+        let out = Folder::new();
+        let file = |name: &str| out.path().join(name);
+        for name in [
+            "observations-2018.parquet",
+            "observations-old.parquet",
+            "days.parquet",
+        ] {
+            fs::write(file(name), "old").unwrap();
+        }
+        let written = parquet(data.path(), out.path()).unwrap();
+        let observations = written.last().unwrap();
+        assert_eq!(
+            (observations.file.as_str(), observations.rows),
+            ("observations-2019.parquet", 1)
+        );
+        let mut names: Vec<_> = fs::read_dir(out.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        let expected = [
+            "communities.parquet",
+            "days.parquet",
+            "hours.parquet",
+            "months.parquet",
+            "observations-2019.parquet",
+            "observations-old.parquet",
+            "profiles.parquet",
+        ];
+        assert_eq!(names, expected);
+        for written in written {
+            let octets = fs::read(file(&written.file)).unwrap();
+            assert!(
+                octets.starts_with(b"PAR1") && octets.ends_with(b"PAR1"),
+                "{written:?}"
+            );
+            assert_eq!(octets.len() as u64, written.octets);
+        }
+        let held = File::open(out.path()).unwrap();
+        held.lock().unwrap();
+        let error = parquet(data.path(), out.path()).unwrap_err().to_string();
+        assert!(error.contains("another weir-atlas"), "{error}");
+    }
+
+    #[test]
+    fn an_empty_store_has_no_years() {
+        let (data, _) = sample(&[]);
+        let out = Folder::new();
+        let written = parquet(data.path(), out.path()).unwrap();
+        assert_eq!(written.len(), 5);
+        assert!(written.iter().all(|file| file.rows == 0));
+    }
 }

@@ -233,6 +233,29 @@ fn files_of_others_are_left_alone() {
 }
 
 #[test]
+fn one_writes_at_a_time() {
+    let (folder, _) = sample(&[snapshot(5, vec![entry(5, "a", 1)])]);
+    let other = Connection::open(folder.path().join(FILE)).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut writer = Writer::open(folder.path()).unwrap();
+    writer
+        .add(&snapshot(6, vec![entry(6, "a", 2)]), &[6; 32])
+        .unwrap();
+    let error = writer.commit().unwrap_err().to_string();
+    assert!(error.contains("written by another weir-atlas"), "{error}");
+    other.execute_batch("COMMIT").unwrap();
+    writer.commit().unwrap();
+    let store = open(folder.path()).unwrap();
+    assert_eq!(
+        rows(&store, "SELECT live FROM month_totals"),
+        ["[Integer(3)]"]
+    );
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    assert!(Writer::open(&file).is_err());
+}
+
+#[test]
 fn readers_read_while_one_writes_and_write_nothing() {
     let (folder, store) = sample(&[snapshot(5, vec![entry(5, "a", 1)])]);
     assert!(store.execute_batch("DELETE FROM observations").is_err());

@@ -46,6 +46,13 @@ struct Row {
     fetched: i64,
 }
 
+/// In which hours of a commit a community was in the directory, and its profile in the last.
+struct Seen {
+    first: i64,
+    last: i64,
+    profile: i64,
+}
+
 impl Writer {
     /// Opens the store of a data folder; both are made where they are not there.
     pub fn open(data: &Path) -> Result<Self, Error> {
@@ -128,19 +135,21 @@ impl Writer {
     fn write(&mut self) -> rusqlite::Result<()> {
         self.store.execute_batch("BEGIN IMMEDIATE")?;
         let mut hours = BTreeSet::new();
+        let mut seen = BTreeMap::new();
         // Hours one after the other, as they lie in the table.
         self.rows.sort_by_key(|row| row.hour);
         let rows = std::mem::take(&mut self.rows);
         let mut written = Ok(());
         for rows in rows.chunk_by(|one, other| one.hour == other.hour) {
             hours.insert(rows[0].hour);
-            written = self.write_hour(rows[0].hour, rows);
+            written = self.write_hour(rows[0].hour, rows, &mut seen);
             if written.is_err() {
                 break;
             }
         }
         self.rows = rows;
         written?;
+        self.write_seen(&seen)?;
         rollup::renew(&self.store, &hours)?;
         self.write_files()?;
         self.store
@@ -148,7 +157,12 @@ impl Writer {
     }
 
     /// One hour: what is there already, and what was added.
-    fn write_hour(&mut self, hour: i64, added: &[Row]) -> rusqlite::Result<()> {
+    fn write_hour(
+        &mut self,
+        hour: i64,
+        added: &[Row],
+        seen: &mut BTreeMap<i64, Seen>,
+    ) -> rusqlite::Result<()> {
         let mut best = HashMap::<u32, Row>::with_capacity(added.len());
         for row in self.read_hour(hour)?.iter().chain(added) {
             let kept = best.entry(row.community).or_insert(*row);
@@ -170,13 +184,6 @@ impl Writer {
                (hour, community, nodes, status, counted, profile, fetched)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?;
-        let mut seen = self.store.prepare_cached(
-            "UPDATE communities SET
-               first_hour = min(?2, ifnull(first_hour, ?2)),
-               profile = iif(?2 >= ifnull(last_hour, ?2), ?3, profile),
-               last_hour = max(?2, ifnull(last_hour, ?2))
-             WHERE id = ?1",
-        )?;
         let (mut sums, mut odd) = ([0; 3], 0);
         for ((community, row), counted) in rows.iter().zip(counted) {
             let profile = self.intern.profile_id(&self.store, row.profile)?;
@@ -190,7 +197,16 @@ impl Writer {
                 profile,
                 row.fetched
             ])?;
-            seen.execute(params![community, hour, profile])?;
+            let first = seen.get(community).map_or(hour, |seen| seen.first);
+            let last = hour;
+            seen.insert(
+                *community,
+                Seen {
+                    first,
+                    last,
+                    profile,
+                },
+            );
             odd += i64::from(row.status == Status::Odd);
             if counted && let Some(sum) = sums.get_mut(status as usize) {
                 *sum += row.nodes.unwrap_or(0);
@@ -208,6 +224,21 @@ impl Writer {
             rows.len() as i64,
             odd
         ])?;
+        Ok(())
+    }
+
+    /// When each was in the directory, and how it was last.
+    fn write_seen(&self, seen: &BTreeMap<i64, Seen>) -> rusqlite::Result<()> {
+        let mut put = self.store.prepare_cached(
+            "UPDATE communities SET
+               first_hour = min(?2, ifnull(first_hour, ?2)),
+               profile = iif(?3 >= ifnull(last_hour, ?3), ?4, profile),
+               last_hour = max(?3, ifnull(last_hour, ?3))
+             WHERE id = ?1",
+        )?;
+        for (community, seen) in seen {
+            put.execute(params![community, seen.first, seen.last, seen.profile])?;
+        }
         Ok(())
     }
 
