@@ -5,8 +5,8 @@
     oracle.py clickhouse FOLDER     the same, by ClickHouse
     oracle.py documented FOLDER     what the queries of the documentation answer, as JSON
 
-The rules are written anew here, in SQL, and share no line with the program: see "What counts" in
-docs/atlas-store.md.
+The rules are written anew here, in SQL, and share no line with the program: see
+docs/atlas-data.md and docs/atlas-store.md.
 """
 
 import datetime
