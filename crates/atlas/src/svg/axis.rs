@@ -13,11 +13,14 @@ pub(super) fn inside(canvas: &Canvas, area: Area, scale: &Scale, unit: &str) -> 
     let widest = (scale.ticks.iter())
         .map(|tick| width(&label(canvas, *tick, unit), SIZE))
         .fold(0.0, f64::max);
+    let left = (area.left + widest + 8.0).min(area.right - 40.0);
+    let ticks = calendar::ticks(canvas.from, canvas.to, area.right - left, canvas.language);
+    let second = ticks.iter().any(|tick| tick.part_of.is_some());
     Area {
-        left: (area.left + widest + 8.0).min(area.right - 40.0),
+        left,
         right: area.right,
         top: area.top + if unit == "%" { 4.0 } else { 16.0 },
-        bottom: area.bottom - 30.0,
+        bottom: area.bottom - if second { 30.0 } else { 15.0 },
     }
 }
 

@@ -170,3 +170,39 @@ fn draw_word(canvas: &mut Canvas, word: &Word) {
         escape(&word.text, LETTERS)
     ));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_have_room_and_none_is_upon_another() {
+        let bars: Vec<Bar> = (1..=40)
+            .map(|nth| Bar {
+                key: format!("key{nth}"),
+                name: format!("Freifunk {}", "x".repeat(nth % 9)),
+                value: 2000.0 / nth as f64,
+            })
+            .collect();
+        let all: Vec<(&Bar, f64)> = bars.iter().map(|bar| (bar, bar.value)).collect();
+        let area = Area {
+            left: 10.0,
+            right: 600.0,
+            top: 50.0,
+            bottom: 400.0,
+        };
+        let words = place(&all, area);
+        assert_eq!(words.len(), 40);
+        for (at, word) in words.iter().enumerate() {
+            assert!(word.area.left >= area.left && word.area.right <= area.right);
+            assert!(word.area.top >= area.top && word.area.bottom <= area.bottom);
+            assert!(
+                words[..at]
+                    .iter()
+                    .all(|other| !overlap(&word.area, &other.area))
+            );
+        }
+        // Four times the value is twice the size.
+        assert!((words[0].size / words[3].size - 2.0).abs() < 0.01);
+    }
+}

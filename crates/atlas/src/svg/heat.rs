@@ -219,3 +219,54 @@ fn legend(canvas: &mut Canvas, (left, bottom): (f64, f64), levels: &[f64; LEVELS
     }
     canvas.ink.0.push_str("</g>");
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::Point;
+    use crate::svg::{Area, map};
+
+    #[test]
+    fn a_density_is_what_it_says() {
+        let area = Area {
+            left: 0.0,
+            right: 400.0,
+            top: 0.0,
+            bottom: 400.0,
+        };
+        let view = map::sample(area);
+        let point = Point {
+            key: String::new(),
+            name: String::new(),
+            latitude: 52.0,
+            longitude: 10.0,
+            value: 500.0,
+        };
+        let place = Place {
+            point: &point,
+            value: 500.0,
+            at: (0.0, 0.0),
+        };
+        let grid = Grid::of(&view, &[place]);
+        // Over all thousands of square kilometres there are as many as there are.
+        let thousands = (grid.cell / view.scale).powi(2) / 1000.0;
+        let all = grid.values.iter().sum::<f64>() * thousands;
+        assert!((all - 500.0).abs() < 2.0, "{all}");
+        // Half of what is at the middle is where a bell is half as high.
+        let most = grid.values.iter().copied().fold(0.0, f64::max);
+        let path = grid.contour(most / 2.0, &view);
+        let far = SPREAD * view.scale * (2.0 * 2f64.ln()).sqrt();
+        let begin = path.text().split(['M', ' ', 'l', 'h', 'v']);
+        let begin: Vec<f64> = begin.skip(1).take(2).flat_map(str::parse).collect();
+        let away = (begin[0] - 200.0).hypot(begin[1] - 200.0);
+        assert!((away - far).abs() < 0.5, "{begin:?} {far}");
+        assert_eq!(path.text().matches('M').count(), 1);
+        assert!(path.text().ends_with('z'));
+    }
+
+    #[test]
+    fn levels_are_the_same_for_like_figures() {
+        assert_eq!(levels(300.0), levels(2000.0));
+        assert!(levels(1.0)[0] < 1.0 && levels(1e6)[0] > 3.0);
+    }
+}

@@ -137,6 +137,16 @@ fn place(point: &Point) -> Option<Place<'_>> {
     })
 }
 
+/// A view for tests, of a pixel for each two kilometres.
+#[cfg(test)]
+pub(super) fn sample(area: Area) -> View {
+    View {
+        middle: (0.0, 0.0),
+        scale: 0.5,
+        area,
+    }
+}
+
 /// The part of Europe that is shown: one of [`VIEWS`], where nearly all places are in it, so that
 /// the map stands still from month to month; else where the places are.
 fn view(places: &[Place], area: Area) -> View {
