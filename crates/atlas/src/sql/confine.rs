@@ -13,6 +13,7 @@ use nix::sys::prctl;
 use nix::sys::resource::{Resource, setrlimit};
 
 use super::limits::Limits;
+use super::syscalls;
 
 /// The newest version whose rights are known here; the crate leaves out what the kernel lacks.
 pub(super) const VERSION: ABI = ABI::V6;
@@ -35,7 +36,7 @@ pub(super) fn confine(limits: &Limits) -> Result<(), String> {
     // Its rules are a file that is open for a moment.
     let landlock = without_files().map_err(|error| format!("landlock: {error}"))?;
     bound(limits, 0, limits.addresses())?;
-    filter::only_what_sqlite_needs(landlock)
+    syscalls::only_what_sqlite_needs(landlock)
 }
 
 /// Time, memory, open files, and sizes of files that are written. `open`: numbers that files which
@@ -106,236 +107,153 @@ fn loaders() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Filters are written for other processors only: then landlock must be there.
-#[cfg(not(any(
-    target_arch = "x86_64",
-    target_arch = "aarch64",
-    target_arch = "riscv64"
-)))]
-pub(super) mod filter {
-    use super::RulesetStatus;
+#[cfg(test)]
+mod tests {
+    use std::env;
+    use std::fs::File;
+    use std::io::{self, Write};
+    use std::net::TcpListener;
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    use std::process::{Command, Output};
 
-    pub(in crate::sql) fn only_what_sqlite_needs(landlock: RulesetStatus) -> Result<(), String> {
-        needs(landlock)
+    use nix::sys::signal::Signal;
+
+    use super::*;
+
+    /// What this test does in a process of its own, once that is confined.
+    const TRY: &str = "WEIR_ATLAS_TRY";
+
+    /// What a child of this process may not change.
+    fn file_of(process: u32) -> PathBuf {
+        env::temp_dir().join(format!("weir-atlas-confined-{process}"))
     }
 
-    pub(in crate::sql) fn only_threads(landlock: RulesetStatus) -> Result<(), String> {
-        needs(landlock)
+    fn attempt(what: &str) -> Output {
+        let itself = env::current_exe().expect("a program");
+        let mut again = Command::new(itself);
+        again.args(["--exact", "--nocapture", "--test-threads=1"]);
+        again.arg("sql::confine::tests::a_worker_is_left_memory_time_and_what_it_has_open");
+        again.env(TRY, what).output().expect("an end")
     }
 
-    fn needs(landlock: RulesetStatus) -> Result<(), String> {
-        match landlock {
-            RulesetStatus::NotEnforced => Err(
-                "on this processor queries need a kernel with landlock: Linux 5.13 or newer".into(),
-            ),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Seccomp.
-#[cfg(any(
-    target_arch = "x86_64",
-    target_arch = "aarch64",
-    target_arch = "riscv64"
-))]
-pub(super) mod filter {
-    use std::collections::BTreeMap;
-
-    use nix::libc;
-    use seccompiler::{
-        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-        SeccompRule,
-    };
-
-    use super::RulesetStatus;
-
-    type Rules = BTreeMap<i64, Vec<SeccompRule>>;
-    type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
-
-    /// What SQLite, the allocator and the end of a process ask of the kernel. Anything else ends
-    /// the process.
-    const NEEDED: &[i64] = &[
-        libc::SYS_read,
-        libc::SYS_pread64,
-        libc::SYS_write,
-        libc::SYS_writev,
-        libc::SYS_lseek,
-        libc::SYS_close,
-        libc::SYS_fstat,
-        libc::SYS_munmap,
-        libc::SYS_mremap,
-        libc::SYS_madvise,
-        libc::SYS_brk,
-        libc::SYS_futex,
-        libc::SYS_rt_sigaction,
-        libc::SYS_rt_sigprocmask,
-        libc::SYS_rt_sigreturn,
-        libc::SYS_sigaltstack,
-        libc::SYS_restart_syscall,
-        libc::SYS_getpid,
-        libc::SYS_gettid,
-        libc::SYS_tgkill,
-        libc::SYS_getrandom,
-        libc::SYS_clock_gettime,
-        libc::SYS_setitimer,
-        libc::SYS_sched_yield,
-        libc::SYS_exit,
-        libc::SYS_exit_group,
-    ];
-
-    /// What looks for a file: `localtime` asks for the zone of time. It is told that it may not.
-    const REFUSED: &[i64] = &[
-        libc::SYS_openat,
-        libc::SYS_readlinkat,
-        libc::SYS_faccessat,
-        libc::SYS_statx,
-        libc::SYS_getcwd,
-        libc::SYS_fcntl,
-        libc::SYS_ioctl,
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_open,
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_stat,
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_lstat,
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_access,
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_readlink,
-    ];
-
-    /// What a program of others has no use for.
-    const NEVER: &[i64] = &[
-        libc::SYS_socket,
-        libc::SYS_socketpair,
-        libc::SYS_connect,
-        libc::SYS_bind,
-        libc::SYS_listen,
-        libc::SYS_unshare,
-        libc::SYS_setns,
-        libc::SYS_kill,
-        libc::SYS_tkill,
-        libc::SYS_pidfd_open,
-        libc::SYS_pidfd_getfd,
-        libc::SYS_pidfd_send_signal,
-        libc::SYS_ptrace,
-        libc::SYS_process_vm_readv,
-        libc::SYS_process_vm_writev,
-        libc::SYS_io_uring_setup,
-        libc::SYS_io_uring_enter,
-        libc::SYS_io_uring_register,
-        libc::SYS_add_key,
-        libc::SYS_request_key,
-        libc::SYS_keyctl,
-        libc::SYS_bpf,
-        libc::SYS_perf_event_open,
-        libc::SYS_userfaultfd,
-        libc::SYS_mount,
-        libc::SYS_umount2,
-        libc::SYS_pivot_root,
-        libc::SYS_chroot,
-        libc::SYS_fsopen,
-        libc::SYS_open_tree,
-        libc::SYS_move_mount,
-        libc::SYS_memfd_create,
-        libc::SYS_truncate,
-        libc::SYS_ftruncate,
-        libc::SYS_fallocate,
-        libc::SYS_shmget,
-        libc::SYS_msgget,
-        libc::SYS_semget,
-        libc::SYS_mq_open,
-        libc::SYS_inotify_init1,
-        libc::SYS_setpriority,
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_fork,
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_vfork,
-    ];
-
-    /// Allows what SQLite needs; a kernel may be without landlock then.
-    pub(in crate::sql) fn only_what_sqlite_needs(
-        _landlock: RulesetStatus,
-    ) -> std::result::Result<(), String> {
-        let apply = || -> Result<()> {
-            // The one that refuses first: the other one lets no third be added.
-            apply(refusing()?)?;
-            apply(ending()?)
+    fn try_it(what: &str) {
+        let open = file_of(std::os::unix::process::parent_id());
+        let mut file = File::options().write(true).open(&open).expect("a file");
+        let program = Path::new("/bin/true").canonicalize().expect("a program");
+        let limits = Limits {
+            seconds: 1,
+            ..Limits::STRANGERS
         };
-        apply().map_err(|error| format!("system calls cannot be filtered: {error}"))
-    }
-
-    /// Refuses what a program of others has no use for that reads some files in some threads, and
-    /// writes an answer.
-    pub(in crate::sql) fn only_threads(landlock: RulesetStatus) -> std::result::Result<(), String> {
-        if landlock == RulesetStatus::NotEnforced {
-            return Err("this engine needs a kernel with landlock: Linux 5.13 or newer".into());
-        }
-        let refuse = || -> Result<()> {
-            // Nobody can look into what it is asked for: who is told that there is no such thing
-            // takes `clone`.
-            let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
-            apply(program(
-                always(&[libc::SYS_clone3]),
-                SeccompAction::Allow,
-                unknown,
-            )?)?;
-            let mut rules = always(NEVER);
-            rules.insert(libc::SYS_clone, vec![masked(0, libc::CLONE_THREAD as u64)?]);
-            #[cfg(target_arch = "x86_64")]
-            {
-                // The same by other numbers, where the kernel has that at all.
-                const X32: i64 = 0x4000_0000;
-                let others = rules.iter().map(|(call, rule)| (call | X32, rule.clone()));
-                rules.extend(others.collect::<Vec<_>>());
-                rules.insert(libc::SYS_clone3 | X32, Vec::new());
+        match what.strip_prefix("other: ") {
+            None => confine(&limits).expect("confined"),
+            Some(_) => {
+                let landlock = with_program(&program, Path::new("/usr/share")).expect("landlock");
+                bound(&limits, 100, limits.addresses()).expect("bounds");
+                syscalls::only_threads(landlock).expect("a filter");
             }
-            let errno = SeccompAction::Errno(libc::EPERM as u32);
-            apply(program(rules, SeccompAction::Allow, errno)?)
+        }
+        let refused = |done: io::Result<()>| match done {
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}"),
+            Ok(()) => panic!("it could"),
         };
-        refuse().map_err(|error| format!("system calls cannot be filtered: {error}"))
+        let run = |program: &Path| Command::new(program).status().map(drop);
+        match what.trim_start_matches("other: ") {
+            "nothing" => {}
+            "memory" => assert_eq!(vec![1_u8; 64 << 20].len(), 64 << 20),
+            "much memory" => assert_eq!(vec![1_u8; 1 << 30].len(), 1 << 30),
+            "spin" => {
+                end_after(Duration::from_secs(1));
+                loop {
+                    std::hint::spin_loop();
+                }
+            }
+            "read" => refused(fs::read("/etc/passwd").map(drop)),
+            "make" => refused(File::create(env::temp_dir().join("weir-atlas-made")).map(drop)),
+            "remove" => refused(fs::remove_file(&open)),
+            "write" => {
+                let written = file.write_all(b"x").and_then(|()| file.sync_all());
+                panic!("written: {written:?}");
+            }
+            "socket" => refused(TcpListener::bind("127.0.0.1:0").map(drop)),
+            "run" => refused(run(&program)),
+            "run another" => refused(run(Path::new("/bin/sh"))),
+            "become another" => refused(Err(Command::new("/bin/sh").arg("-c").exec())),
+            "thread" => {
+                let thread = std::thread::Builder::new().spawn(|| 7).expect("a thread");
+                assert_eq!(thread.join().expect("its end"), 7);
+            }
+            "kill" => {
+                let myself = nix::unistd::getpid();
+                let killed = nix::sys::signal::kill(myself, None);
+                refused(killed.map_err(io::Error::from));
+            }
+            other => panic!("what is {other}?"),
+        }
+        println!("as it should be");
     }
 
-    fn refusing() -> Result<BpfProgram> {
-        let mut rules = always(REFUSED);
-        // Of what is open it may be asked: that is how some C libraries do `fstat`.
-        let by_path = masked(3, libc::AT_EMPTY_PATH as u64)?;
-        rules.insert(libc::SYS_newfstatat, vec![by_path]);
-        let errno = SeccompAction::Errno(libc::EACCES as u32);
-        program(rules, SeccompAction::Allow, errno)
-    }
-
-    fn ending() -> Result<BpfProgram> {
-        let mut rules = always(NEEDED);
-        rules.extend(always(REFUSED));
-        rules.insert(libc::SYS_newfstatat, Vec::new());
-        #[cfg(target_arch = "x86_64")]
-        rules.insert(libc::SYS_alarm, Vec::new());
-        // Memory, but none that could be run.
-        let data = masked(2, libc::PROT_EXEC as u64)?;
-        rules.insert(libc::SYS_mmap, vec![data.clone()]);
-        rules.insert(libc::SYS_mprotect, vec![data]);
-        program(rules, SeccompAction::KillProcess, SeccompAction::Allow)
-    }
-
-    fn always(calls: &[i64]) -> Rules {
-        calls.iter().map(|call| (*call, Vec::new())).collect()
-    }
-
-    /// None of `bits` is set in an argument.
-    fn masked(argument: u8, bits: u64) -> Result<SeccompRule> {
-        let (length, compare) = (SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(bits));
-        let condition = SeccompCondition::new(argument, length, compare, 0)?;
-        Ok(SeccompRule::new(vec![condition])?)
-    }
-
-    fn program(rules: Rules, other: SeccompAction, these: SeccompAction) -> Result<BpfProgram> {
-        let filter = SeccompFilter::new(rules, other, these, std::env::consts::ARCH.try_into()?)?;
-        Ok(filter.try_into()?)
-    }
-
-    fn apply(program: BpfProgram) -> Result<()> {
-        Ok(seccompiler::apply_filter(&program)?)
+    /// A filter of the kernel's calls ends the process, and bounds are of all its threads.
+    #[test]
+    fn a_worker_is_left_memory_time_and_what_it_has_open() {
+        if let Ok(what) = env::var(TRY) {
+            return try_it(&what);
+        }
+        let open = file_of(std::process::id());
+        fs::write(&open, "kept").expect("a file");
+        let right = |what: &str| {
+            let output = attempt(what);
+            let said = String::from_utf8_lossy(&output.stdout).into_owned();
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(said.contains("as it should be"), "{what}: {said} {errors}");
+        };
+        let ended = |what: &str, by: Signal| {
+            let output = attempt(what);
+            assert_eq!(
+                output.status.signal(),
+                Some(by as i32),
+                "{what}: {output:?}"
+            );
+        };
+        for what in [
+            "nothing",
+            "memory",
+            "read",
+            "other: memory",
+            "other: thread",
+        ] {
+            right(what);
+        }
+        for what in [
+            "make",
+            "remove",
+            "socket",
+            "read",
+            "run",
+            "run another",
+            "kill",
+        ] {
+            right(&format!("other: {what}"));
+        }
+        right("other: become another");
+        right("make");
+        for what in [
+            "remove",
+            "socket",
+            "run",
+            "become another",
+            "thread",
+            "kill",
+        ] {
+            ended(what, Signal::SIGSYS);
+        }
+        for what in ["much memory", "other: much memory"] {
+            ended(what, Signal::SIGABRT);
+        }
+        for what in ["write", "other: write"] {
+            ended(what, Signal::SIGXFSZ);
+        }
+        ended("spin", Signal::SIGALRM);
+        assert_eq!(fs::read_to_string(&open).expect("still there"), "kept");
+        fs::remove_file(&open).expect("removed");
     }
 }

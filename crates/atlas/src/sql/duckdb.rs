@@ -12,8 +12,8 @@ use std::process::Command;
 use serde::Deserialize;
 
 use super::answer::{Answer, Said};
-use super::confine;
 use super::limits::Limits;
+use super::{confine, syscalls};
 use crate::error::Error;
 use crate::figure::Cell;
 
@@ -70,7 +70,7 @@ pub(super) fn confine_for(program: &Path, folder: &Path, limits: &Limits) -> Res
     let landlock =
         confine::with_program(program, folder).map_err(|error| format!("landlock: {error}"))?;
     confine::bound(limits, FILES, limits.addresses() + ADDRESSES)?;
-    confine::filter::only_threads(landlock)
+    syscalls::only_threads(landlock)
 }
 
 /// All in one line, in which the query is nothing but a text: the program would take a line that

@@ -18,6 +18,7 @@ mod process;
 mod public;
 mod queries;
 mod schema;
+mod syscalls;
 mod worker;
 
 pub use answer::Answer;

@@ -1,0 +1,235 @@
+//! What a worker may still ask of the kernel: seccomp.
+
+pub(super) use filter::{only_threads, only_what_sqlite_needs};
+
+/// Filters are written for other processors only: then landlock must be there.
+#[cfg(not(any(
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    target_arch = "riscv64"
+)))]
+mod filter {
+    use landlock::RulesetStatus;
+
+    pub(in crate::sql) fn only_what_sqlite_needs(landlock: RulesetStatus) -> Result<(), String> {
+        needs(landlock)
+    }
+
+    pub(in crate::sql) fn only_threads(landlock: RulesetStatus) -> Result<(), String> {
+        needs(landlock)
+    }
+
+    fn needs(landlock: RulesetStatus) -> Result<(), String> {
+        match landlock {
+            RulesetStatus::NotEnforced => Err(
+                "on this processor queries need a kernel with landlock: Linux 5.13 or newer".into(),
+            ),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(any(
+    target_arch = "x86_64",
+    target_arch = "aarch64",
+    target_arch = "riscv64"
+))]
+mod filter {
+    use std::collections::BTreeMap;
+
+    use landlock::RulesetStatus;
+    use nix::libc;
+    use seccompiler::{
+        BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+        SeccompRule,
+    };
+
+    type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+    type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+    /// What SQLite, the allocator and the end of a process ask of the kernel. Anything else ends
+    /// the process.
+    const NEEDED: &[i64] = &[
+        libc::SYS_read,
+        libc::SYS_pread64,
+        libc::SYS_write,
+        libc::SYS_writev,
+        libc::SYS_lseek,
+        libc::SYS_close,
+        libc::SYS_fstat,
+        libc::SYS_munmap,
+        libc::SYS_mremap,
+        libc::SYS_madvise,
+        libc::SYS_brk,
+        libc::SYS_futex,
+        libc::SYS_rt_sigaction,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_rt_sigreturn,
+        libc::SYS_sigaltstack,
+        libc::SYS_restart_syscall,
+        libc::SYS_getpid,
+        libc::SYS_gettid,
+        libc::SYS_tgkill,
+        libc::SYS_getrandom,
+        libc::SYS_clock_gettime,
+        libc::SYS_setitimer,
+        libc::SYS_sched_yield,
+        libc::SYS_exit,
+        libc::SYS_exit_group,
+    ];
+
+    /// What looks for a file: `localtime` asks for the zone of time. It is told that it may not.
+    const REFUSED: &[i64] = &[
+        libc::SYS_openat,
+        libc::SYS_readlinkat,
+        libc::SYS_faccessat,
+        libc::SYS_statx,
+        libc::SYS_getcwd,
+        libc::SYS_fcntl,
+        libc::SYS_ioctl,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_open,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_stat,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_lstat,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_access,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_readlink,
+    ];
+
+    /// What a program of others has no use for.
+    const NEVER: &[i64] = &[
+        libc::SYS_socket,
+        libc::SYS_socketpair,
+        libc::SYS_connect,
+        libc::SYS_bind,
+        libc::SYS_listen,
+        libc::SYS_unshare,
+        libc::SYS_setns,
+        libc::SYS_kill,
+        libc::SYS_tkill,
+        libc::SYS_pidfd_open,
+        libc::SYS_pidfd_getfd,
+        libc::SYS_pidfd_send_signal,
+        libc::SYS_ptrace,
+        libc::SYS_process_vm_readv,
+        libc::SYS_process_vm_writev,
+        libc::SYS_io_uring_setup,
+        libc::SYS_io_uring_enter,
+        libc::SYS_io_uring_register,
+        libc::SYS_add_key,
+        libc::SYS_request_key,
+        libc::SYS_keyctl,
+        libc::SYS_bpf,
+        libc::SYS_perf_event_open,
+        libc::SYS_userfaultfd,
+        libc::SYS_mount,
+        libc::SYS_umount2,
+        libc::SYS_pivot_root,
+        libc::SYS_chroot,
+        libc::SYS_fsopen,
+        libc::SYS_open_tree,
+        libc::SYS_move_mount,
+        libc::SYS_memfd_create,
+        libc::SYS_truncate,
+        libc::SYS_ftruncate,
+        libc::SYS_fallocate,
+        libc::SYS_shmget,
+        libc::SYS_msgget,
+        libc::SYS_semget,
+        libc::SYS_mq_open,
+        libc::SYS_inotify_init1,
+        libc::SYS_setpriority,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_fork,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_vfork,
+    ];
+
+    /// Allows what SQLite needs; a kernel may be without landlock then.
+    pub(in crate::sql) fn only_what_sqlite_needs(
+        _landlock: RulesetStatus,
+    ) -> std::result::Result<(), String> {
+        let apply = || -> Result<()> {
+            // The one that refuses first: the other one lets no third be added.
+            apply(refusing()?)?;
+            apply(ending()?)
+        };
+        apply().map_err(|error| format!("system calls cannot be filtered: {error}"))
+    }
+
+    /// Refuses what a program of others has no use for that reads some files in some threads, and
+    /// writes an answer.
+    pub(in crate::sql) fn only_threads(landlock: RulesetStatus) -> std::result::Result<(), String> {
+        if landlock == RulesetStatus::NotEnforced {
+            return Err("this engine needs a kernel with landlock: Linux 5.13 or newer".into());
+        }
+        let refuse = || -> Result<()> {
+            // Nobody can look into what it is asked for: who is told that there is no such thing
+            // takes `clone`.
+            let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
+            apply(program(
+                always(&[libc::SYS_clone3]),
+                SeccompAction::Allow,
+                unknown,
+            )?)?;
+            let mut rules = always(NEVER);
+            rules.insert(libc::SYS_clone, vec![masked(0, libc::CLONE_THREAD as u64)?]);
+            #[cfg(target_arch = "x86_64")]
+            {
+                // The same by other numbers, where the kernel has that at all.
+                const X32: i64 = 0x4000_0000;
+                let others = rules.iter().map(|(call, rule)| (call | X32, rule.clone()));
+                rules.extend(others.collect::<Vec<_>>());
+                rules.insert(libc::SYS_clone3 | X32, Vec::new());
+            }
+            let errno = SeccompAction::Errno(libc::EPERM as u32);
+            apply(program(rules, SeccompAction::Allow, errno)?)
+        };
+        refuse().map_err(|error| format!("system calls cannot be filtered: {error}"))
+    }
+
+    fn refusing() -> Result<BpfProgram> {
+        let mut rules = always(REFUSED);
+        // Of what is open it may be asked: that is how some C libraries do `fstat`.
+        let by_path = masked(3, libc::AT_EMPTY_PATH as u64)?;
+        rules.insert(libc::SYS_newfstatat, vec![by_path]);
+        let errno = SeccompAction::Errno(libc::EACCES as u32);
+        program(rules, SeccompAction::Allow, errno)
+    }
+
+    fn ending() -> Result<BpfProgram> {
+        let mut rules = always(NEEDED);
+        rules.extend(always(REFUSED));
+        rules.insert(libc::SYS_newfstatat, Vec::new());
+        #[cfg(target_arch = "x86_64")]
+        rules.insert(libc::SYS_alarm, Vec::new());
+        // Memory, but none that could be run.
+        let data = masked(2, libc::PROT_EXEC as u64)?;
+        rules.insert(libc::SYS_mmap, vec![data.clone()]);
+        rules.insert(libc::SYS_mprotect, vec![data]);
+        program(rules, SeccompAction::KillProcess, SeccompAction::Allow)
+    }
+
+    fn always(calls: &[i64]) -> Rules {
+        calls.iter().map(|call| (*call, Vec::new())).collect()
+    }
+
+    /// None of `bits` is set in an argument.
+    fn masked(argument: u8, bits: u64) -> Result<SeccompRule> {
+        let (length, compare) = (SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(bits));
+        let condition = SeccompCondition::new(argument, length, compare, 0)?;
+        Ok(SeccompRule::new(vec![condition])?)
+    }
+
+    fn program(rules: Rules, other: SeccompAction, these: SeccompAction) -> Result<BpfProgram> {
+        let filter = SeccompFilter::new(rules, other, these, std::env::consts::ARCH.try_into()?)?;
+        Ok(filter.try_into()?)
+    }
+
+    fn apply(program: BpfProgram) -> Result<()> {
+        Ok(seccompiler::apply_filter(&program)?)
+    }
+}
