@@ -402,6 +402,17 @@ fn a_worker_says_what_octets_that_are_no_text_are() {
 }
 
 #[test]
+fn a_worker_ends_by_itself_before_it_is_ended() {
+    let folder = sample(1);
+    copy(&folder);
+    let slow = format!("SELECT * FROM {SLOW}");
+    assert_eq!(worker(&folder, slow.as_bytes()), "\"long\"");
+    let large = "WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x LIMIT 1000)
+                 SELECT n FROM x ORDER BY zeroblob(900000) || n";
+    assert_eq!(worker(&folder, large.as_bytes()), "\"large\"");
+}
+
+#[test]
 fn who_is_no_server_gets_the_same() {
     let folder = sample(3);
     let settings = settings_of(&folder, 1);

@@ -127,7 +127,7 @@ pub fn first(answer: &Result<Arc<Answer>, Error>) -> String {
 /// What a worker says to these octets.
 pub fn worker(folder: &Folder, query: &[u8]) -> String {
     let mut child = Command::new(PROGRAM)
-        .arg("sql-worker")
+        .args(["sql-worker", "--seconds=1"])
         .arg(folder.path().join("public.db"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
