@@ -28,6 +28,8 @@ pub(super) fn version(data: &Path) -> Option<i64> {
 
 /// Writes the files where there are none of the store as it is, in the place of older ones.
 pub(super) fn make(data: &Path) -> Result<i64, Error> {
+    // Says what is missing, where there is no store.
+    wanted(data)?;
     let _locked = Locked::new(data)?;
     let before_it = wanted(data)?;
     if version(data) == Some(before_it) {

@@ -57,6 +57,8 @@ pub(super) fn wanted(data: &Path) -> Result<i64, Error> {
 /// Makes the copy where there is none of the store as it is, in the place of an older one, which
 /// whoever has it open goes on with. Gives the version of the store that it is of.
 pub(super) fn make(data: &Path) -> Result<i64, Error> {
+    // Says what is missing, where there is no store.
+    wanted(data)?;
     let _locked = Locked::new(data)?;
     let wanted = wanted(data)?;
     if version(data) == Some(wanted) {

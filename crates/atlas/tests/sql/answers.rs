@@ -197,6 +197,9 @@ async fn answers_are_kept_until_the_store_changes() {
 #[test]
 fn for_who_is_no_server_the_copy_is_made_at_once() {
     let folder = sample(5);
+    let nowhere = Settings::of_owner(folder.path().join("nowhere"));
+    let answer = atlas::sql::query(nowhere, "SELECT 1", Engine::Sqlite);
+    assert!(matches!(answer, Err(Error::Missing(_))), "{answer:?}");
     let settings = Settings {
         program: PROGRAM.into(),
         ..Settings::of_owner(folder.path())
