@@ -144,7 +144,7 @@ async fn attacks_are_refused_or_bounded() {
         let answer = queries.ask(sql, Engine::Duckdb).await;
         let refused = matches!(answer, Err(Error::Beyond(_) | Error::Asked(_)));
         assert!(refused, "{sql}: {answer:.300?}");
-        assert!(begun.elapsed() < Duration::from_secs(5), "{sql}");
+        assert!(begun.elapsed() < Duration::from_secs(10), "{sql}");
     }
     // More than an answer may have.
     let many = queries
