@@ -257,7 +257,7 @@ journey("files and code to take away", { body: growth, allow: none }, async (pag
   const png = await saved(page, "PNG");
   assert.equal(png.name, "growth.png");
   assert.equal(png.bytes.subarray(1, 4).toString(), "PNG");
-  assert.deepEqual([png.bytes.readUInt32BE(16), png.bytes.readUInt32BE(20)], [1920, 960]);
+  assert.deepEqual([png.bytes.readUInt32BE(16), png.bytes.readUInt32BE(20)], [2400, 1200]);
   assert.equal((await saved(page, "JSON")).name, "growth.json");
   const copied = () => page.evaluate(() => navigator.clipboard.readText());
   await page.getByRole("button", { name: "Copy the address" }).click();

@@ -36,7 +36,7 @@ function growth(query, more = "") {
     <title>Growth</title><desc>It grew.</desc>
     <g transform="scale(${by})"><rect class="ground" width="960" height="480" fill="${query.get("theme") === "dark" ? "#141d23" : "#ffffff"}"/>
     <text x="20" y="30" fill="#15212a">Growth</text>
-    ${only.map((key, at) => `<g class="series" data-key="${key}" data-name="${key}"><path d="M60 ${400 - at * 90}L940 ${200 - at * 90}" stroke="#0b8fa6" fill="none"/></g>`).join("")}
+    ${only.map((key, at) => `<g class="series" data-key="${key}" data-name="${key === "live" ? "Live" : key}"><path d="M60 ${400 - at * 90}L940 ${200 - at * 90}" stroke="#0b8fa6" fill="none"/></g>`).join("")}
     <g class="legend">${["live", "stale"].map(entry).join("")}</g>${more}</g></svg>`;
 }
 

@@ -18,13 +18,17 @@ pub(super) fn table(reader: &Reader, figure: &Figure) -> String {
          <table class=\"table\">\n<thead><tr>",
         escape(&figure.title)
     );
-    for (at, column) in table.columns.iter().enumerate() {
-        let numbers = table
+    // The first rows may have nothing there.
+    let numbers = |at: usize| {
+        table
             .rows
-            .first()
-            .and_then(|row| row.get(at))
-            .is_some_and(is_number);
-        let class = if numbers { " class=\"number\"" } else { "" };
+            .iter()
+            .filter_map(|row| row.get(at))
+            .any(is_number)
+    };
+    let numbers: Vec<bool> = (0..table.columns.len()).map(numbers).collect();
+    for (column, numbers) in table.columns.iter().zip(&numbers) {
+        let class = if *numbers { " class=\"number\"" } else { "" };
         let _ = write!(
             html,
             "<th scope=\"col\"{class}>{}</th>",
@@ -50,7 +54,9 @@ pub(super) fn table(reader: &Reader, figure: &Figure) -> String {
             };
             let _ = match at {
                 0 => write!(html, "<th scope=\"row\">{text}</th>"),
-                _ if is_number(cell) => write!(html, "<td class=\"number\">{text}</td>"),
+                _ if numbers.get(at) == Some(&true) => {
+                    write!(html, "<td class=\"number\">{text}</td>")
+                }
                 _ => write!(html, "<td>{text}</td>"),
             };
         }
