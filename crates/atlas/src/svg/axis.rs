@@ -20,7 +20,7 @@ pub(super) fn inside(canvas: &Canvas, area: Area, scale: &Scale, unit: &str) -> 
         left,
         right: area.right,
         top: area.top + if unit == "%" { 4.0 } else { 16.0 },
-        bottom: area.bottom - if second { 30.0 } else { 15.0 },
+        bottom: area.bottom - if second { 32.0 } else { 22.0 },
     }
 }
 
