@@ -362,3 +362,29 @@ journey("how soon the largest thing is there", {}, async (page) => {
     assert.ok(ms > 0);
   }
 });
+
+const documents = { viewport: { width: 1280, height: 1000 } };
+if (process.env.WEIR_WEB_SHOTS !== undefined)
+  journey("as docs/atlas.md shows it", documents, async (page) => {
+    const take = (name) =>
+      page.screenshot({ path: join(process.env.WEIR_WEB_SHOTS, `atlas-${name}.png`) });
+    await page.goto("/");
+    await drawn(page);
+    await take("overview");
+    await page.setViewportSize({ width: 1280, height: 720 });
+    await page.goto("/chart/growth?from=2015");
+    await drawn(page);
+    const { x, y, width, height } = await page.locator("weir-chart .stage").boundingBox();
+    await page.mouse.move(x + width * 0.62, y + height * 0.6);
+    await page.locator("weir-chart .box").waitFor();
+    await take("growth");
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.goto("/chart/heat?at=2019-10");
+    await drawn(page);
+    await page.getByRole("slider", { name: "Time" }).waitFor();
+    await take("heat");
+    await page.setViewportSize(NARROW);
+    await page.goto("/chart/race?at=2019-10");
+    await drawn(page);
+    await take("race-narrow");
+  });
