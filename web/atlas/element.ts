@@ -99,7 +99,9 @@ export class WeirChart extends HTMLElement {
     this.#address = Address.read(this.getAttribute("src") ?? "", document.baseURI);
     const base = this.#address?.root ?? document.baseURI;
     // The page's style sheet, which makes it dark, does not reach into the shadow.
-    const fits = own?.dataset.theme === this.#theme || this.#theme === "light";
+    const fits =
+      this.#address !== undefined &&
+      (own?.dataset.theme === this.#theme || this.#theme === "light");
     const cleaned = own !== undefined && fits ? clean(own, `${base}/`) : undefined;
     if (cleaned !== undefined) this.#show(new Picture(cleaned));
     else {
@@ -140,9 +142,11 @@ export class WeirChart extends HTMLElement {
     if (parts === undefined) return;
     this.#asked += 1;
     const asked = this.#asked;
+    // Files of a site answer no questions: what stands there is all there is.
+    parts.frame.hidden = address === undefined;
+    if (address === undefined) return this.#slot(true);
     parts.frame.setAttribute("aria-busy", "true");
     try {
-      if (address === undefined) throw new Error(parts.say("noPicture"));
       const url = this.#url(address);
       const cleaned = parse(await ask(url, parts.say), url);
       if (cleaned === undefined) throw new Error(parts.say("noPicture"));
