@@ -502,6 +502,10 @@ fn metrics_are_for_this_machine() {
         "{}",
         text.text()
     );
+    assert!(
+        text.text()
+            .contains("weir_atlas_queries_total{result=\"answered\"}")
+    );
     assert!(text.text().ends_with("# EOF\n"));
     let handed = server.ask("GET", "/metrics", "X-Forwarded-For: 192.0.2.1\r\n");
     assert_eq!(handed.status, 403, "a proxy asks for somebody else");

@@ -217,6 +217,7 @@ impl App {
         });
         let state = State {
             connections: self.crowd.count(),
+            queries: self.queries.counts(),
             latest: latest.await.and_then(Result::ok).flatten(),
             cached: self.cache.lock().map_or(0, |cache| cache.held()),
             version: self.version.load(Ordering::Relaxed),

@@ -15,6 +15,8 @@ api::metrics! {
     SECONDS "weir_atlas_computed_seconds_total" Counter &[], "Time that computing answers took.";
     VERSION "weir_atlas_store_version" Gauge &[], "A number that each import changes.";
     LATEST "weir_atlas_latest_snapshot_timestamp_seconds" Gauge &[], "Time of the latest snapshot.";
+    QUERIES "weir_atlas_queries_total" Counter &["result"], "Free queries, by how they ended.";
+    RUNNING "weir_atlas_queries_running" Gauge &[], "Free queries that are being answered.";
     UPTIME "weir_atlas_uptime_seconds" Gauge &[], "Since the server was started.";
 }
 
@@ -36,6 +38,7 @@ pub(crate) struct State {
     pub version: i64,
     /// Hour of the latest snapshot.
     pub latest: Option<i64>,
+    pub queries: crate::sql::Counts,
 }
 
 impl Counts {
@@ -74,6 +77,18 @@ impl Counts {
         for (class, count) in ["2xx", "3xx", "4xx", "5xx"].iter().zip(&self.statuses) {
             text.sample(REQUESTS, &[class], of(count));
         }
+        text.family(QUERIES);
+        let queries = &state.queries;
+        for (result, count) in [
+            ("answered", queries.answered),
+            ("refused", queries.refused),
+            ("bounded", queries.bounded),
+            ("busy", queries.busy),
+            ("failed", queries.failed),
+            ("left", queries.left),
+        ] {
+            text.sample(QUERIES, &[result], count);
+        }
         let mut one = |metric, value: f64| {
             text.family(metric);
             text.sample(metric, &[], value);
@@ -83,6 +98,7 @@ impl Counts {
         one(CACHE, state.cached as f64);
         one(COMPUTED, of(&self.computed) as f64);
         one(SECONDS, of(&self.microseconds) as f64 / 1e6);
+        one(RUNNING, queries.running as f64);
         one(VERSION, state.version as f64);
         if let Some(hour) = state.latest {
             one(LATEST, hour as f64 * 3600.0);
