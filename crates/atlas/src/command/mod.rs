@@ -60,8 +60,13 @@ enum Command {
 #[derive(Args, Clone, Debug)]
 struct Data {
     /// Folder with the data; `import` makes it
-    #[arg(long, value_name = "FOLDER", default_value = "atlas-data")]
+    #[arg(long, value_name = "FOLDER", default_value = "atlas-data", value_parser = absolute)]
     data: PathBuf,
+}
+
+/// A path that means the same in every process: those that answer queries begin elsewhere.
+fn absolute(path: &str) -> io::Result<PathBuf> {
+    std::path::absolute(path)
 }
 
 /// Why a command ended early.

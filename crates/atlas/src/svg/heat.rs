@@ -2,8 +2,9 @@
 
 use super::ink::{Path, length};
 use super::letters::width;
-use super::map::{Place, View, item};
+use super::map::{Place, item};
 use super::number::number;
+use super::view::View;
 use super::{Anchor, Canvas, Paint};
 
 /// Levels have one colour each.
@@ -224,7 +225,7 @@ fn legend(canvas: &mut Canvas, (left, bottom): (f64, f64), levels: &[f64; LEVELS
 mod tests {
     use super::*;
     use crate::figure::Point;
-    use crate::svg::{Area, map};
+    use crate::svg::{Area, view};
 
     #[test]
     fn a_density_is_what_it_says() {
@@ -234,7 +235,7 @@ mod tests {
             top: 0.0,
             bottom: 400.0,
         };
-        let view = map::sample(area);
+        let view = view::sample(area);
         let point = Point {
             key: String::new(),
             name: String::new(),

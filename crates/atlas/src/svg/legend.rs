@@ -3,7 +3,7 @@
 use super::colour::Slot;
 use super::ink::{escape, length};
 use super::letters::{fit, width};
-use super::{Anchor, Area, Canvas, LETTERS, Paint, lines, named};
+use super::{Anchor, Area, Canvas, LETTERS, Paint, manner, named};
 use crate::figure::{Series, Style};
 
 /// A series in the legend.
@@ -94,7 +94,7 @@ fn entry_at(canvas: &mut Canvas, entries: &[Entry], at: usize, place: (f64, f64)
     }
     let middle = place.1 + 10.0;
     if entry.shown {
-        lines::sample(canvas, entry, (place.0, middle));
+        manner::sample(canvas, entry, (place.0, middle));
     } else {
         let stroke = canvas.stroke("", Paint::Axis);
         canvas.ink.put(format_args!(

@@ -1,10 +1,11 @@
 //! Values over time: lines, bands one upon the other, columns.
 
-use super::colour::Slot;
-use super::ink::{Path, escape, length};
+use super::ink::{Path, escape};
 use super::legend::{self, Entry};
+use super::manner::{dash, hatch, hatches, inside, mark};
 use super::number::{Scale, sane, scale, with_unit};
-use super::{Area, Canvas, Drawn, ID, LETTERS, Paint, axis, calendar, colour, frame, named};
+use super::thin::{follow, thin};
+use super::{Area, Canvas, Drawn, LETTERS, Paint, axis, calendar, colour, frame, named};
 use crate::figure::{Lines, Style};
 use crate::text::Language;
 
@@ -126,32 +127,6 @@ fn entries<'a>(lines: &'a Lines, kept: &[usize]) -> Vec<Entry<'a>> {
             }
         })
         .collect()
-}
-
-/// Hatches for what is old: each leans another way, and they get closer. Then those for colours that
-/// are there before: dots, lines that lie, lines that stand. Each: how far apart, its angle, and the
-/// path of one.
-const HATCHES: [(u32, i32, &str); 7] = [
-    (6, 45, "M0 0V6"),
-    (4, -45, "M0 0V4"),
-    (5, 20, "M0 0V5"),
-    (5, -20, "M0 0V5"),
-    (5, 0, "M1 2.5h3"),
-    (6, 90, "M0 0V6"),
-    (6, 0, "M0 0V6"),
-];
-/// How many of them are for what is old.
-const OLD: usize = 4;
-
-fn hatch(style: Style, slot: Slot, old: &mut usize) -> Option<usize> {
-    match (style, slot.round) {
-        (Style::Hatched, _) => {
-            *old += 1;
-            Some((*old - 1) % OLD)
-        }
-        (Style::Line | Style::Hidden, _) | (_, 0) => None,
-        (_, round) => Some(OLD + (round - 1) % (HATCHES.len() - OLD)),
-    }
 }
 
 /// Where the points are from left to right.
@@ -418,153 +393,6 @@ impl Drawing<'_> {
             ));
         }
     }
-}
-
-fn follow(path: &mut Path, points: &[(f64, f64)], begins: bool) {
-    for (at, (x, y)) in points.iter().enumerate() {
-        if begins && at == 0 {
-            path.begin(*x, *y);
-        } else {
-            path.line(*x, *y);
-        }
-    }
-}
-
-/// Leaves out what nobody would see.
-fn thin(points: &[(f64, f64)], coarse: u32) -> Vec<(f64, f64)> {
-    let mut some = Vec::with_capacity(points.len());
-    if coarse == 0 {
-        some.extend_from_slice(points);
-    } else {
-        let wide = f64::from(1u32 << coarse);
-        let column = |point: &(f64, f64)| (point.0 / wide).floor();
-        for group in points.chunk_by(|one, other| column(one) == column(other)) {
-            let by = |one: &&(f64, f64), other: &&(f64, f64)| one.1.total_cmp(&other.1);
-            let (Some(low), Some(high)) = (group.iter().min_by(by), group.iter().max_by(by)) else {
-                continue;
-            };
-            some.push(if low.0 <= high.0 { *low } else { *high });
-            if low.0 != high.0 {
-                some.push(if low.0 <= high.0 { *high } else { *low });
-            }
-        }
-        // A run begins and ends where it does.
-        if let (Some(first), Some(last)) = (points.first(), points.last()) {
-            some.retain(|point| point != first && point != last);
-            some.insert(0, *first);
-            some.push(*last);
-        }
-    }
-    let mut kept: Vec<(f64, f64)> = Vec::with_capacity(some.len());
-    for (at, point) in some.iter().enumerate() {
-        if let (Some(last), Some(next)) = (kept.last(), some.get(at + 1)) {
-            let wide = next.0 - last.0;
-            let between = last.1 + (next.1 - last.1) * (point.0 - last.0) / wide.max(1e-9);
-            if (point.1 - between).abs() < 0.05 {
-                continue;
-            }
-        }
-        kept.push(*point);
-    }
-    kept
-}
-
-/// The attributes of a band's inside.
-fn inside(canvas: &Canvas, entry: &Entry) -> String {
-    match entry.hatch {
-        Some(_) => format!(" fill=\"url(#{})\"", pattern(entry)),
-        None => canvas.fill("", entry.slot.paint) + " fill-opacity=\".5\"",
-    }
-}
-
-/// The id of its hatch.
-fn pattern(entry: &Entry) -> String {
-    let (hatch, mark, round) = (
-        entry.hatch.unwrap_or_default(),
-        entry.slot.mark,
-        entry.slot.round,
-    );
-    format!("{ID}-h{hatch}-{mark}-{round}")
-}
-
-/// Defines the hatches.
-fn hatches(canvas: &mut Canvas, entries: &[Entry]) {
-    let mut begun = false;
-    for entry in entries.iter().filter(|entry| entry.shown) {
-        let Some((apart, angle, path)) = entry.hatch.map(|nth| HATCHES[nth % HATCHES.len()]) else {
-            continue;
-        };
-        if !begun {
-            canvas.ink.0.push_str("<defs>");
-            begun = true;
-        }
-        let paint = entry.slot.paint;
-        let (fill, stroke) = (canvas.fill("", paint), canvas.stroke("", paint));
-        canvas.ink.put(format_args!(
-            "<pattern id=\"{}\" width=\"{apart}\" height=\"{apart}\" \
-             patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate({angle})\">\
-             <rect width=\"{apart}\" height=\"{apart}\"{fill} fill-opacity=\".15\"/>\
-             <path d=\"{path}\"{stroke} stroke-width=\"2.4\"/></pattern>",
-            pattern(entry)
-        ));
-    }
-    if begun {
-        canvas.ink.0.push_str("</defs>");
-    }
-}
-
-/// How a series looks, in the legend. `place`: left, middle.
-pub(super) fn sample(canvas: &mut Canvas, entry: &Entry, (x, y): (f64, f64)) {
-    let paint = entry.slot.paint;
-    if entry.series.style == Style::Line {
-        let stroke = canvas.stroke("", paint);
-        let both = colour::paint(canvas.theme, "", Some(paint), Some(Paint::Ground));
-        canvas.ink.put(format_args!(
-            "<path d=\"M{} {}h16\" fill=\"none\"{stroke} stroke-width=\"2\"{}/>\
-             <path d=\"{}\"{both}/>",
-            length(x),
-            length(y),
-            dash(entry),
-            mark(entry.slot.mark, x + 8.0, y)
-        ));
-        return;
-    }
-    let inside = match entry.series.style {
-        Style::Columns if entry.hatch.is_none() => canvas.fill("", paint),
-        _ => inside(canvas, entry),
-    };
-    let stroke = canvas.stroke("", paint);
-    canvas.ink.put(format_args!(
-        "<rect x=\"{0}\" y=\"{1}\" width=\"15\" height=\"11\" rx=\"2\"{inside}/>\
-         <rect x=\"{0}\" y=\"{1}\" width=\"15\" height=\"11\" rx=\"2\" fill=\"none\"{stroke}/>",
-        length(x + 0.5),
-        length(y - 5.5)
-    ));
-}
-
-/// A colour that is there for the second time is dashed.
-fn dash(entry: &Entry) -> &'static str {
-    match entry.slot.round {
-        0 => "",
-        1 => " stroke-dasharray=\"7 3\"",
-        _ => " stroke-dasharray=\"2 3\"",
-    }
-}
-
-/// A mark: of each shape one, all as large to the eye.
-fn mark(nth: usize, x: f64, y: f64) -> String {
-    const SHAPES: [&str; 9] = [
-        "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
-        "m-3.5-3.5h7v7h-7z",
-        "m0-5 4.7 8h-9.4z",
-        "m0-5 5 5-5 5-5-5z",
-        "m0 5 4.7-8h-9.4z",
-        "m-1.5-4.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z",
-        "m-2-4.5h4l2.5 4.5-2.5 4.5h-4l-2.5-4.5z",
-        "m0-5.5 1.5 4 4 1.5-4 1.5-1.5 4-1.5-4-4-1.5 4-1.5z",
-        "m-5-1.5h10v3h-10z",
-    ];
-    format!("M{} {}{}", length(x), length(y), SHAPES[nth % SHAPES.len()])
 }
 
 /// First, last and most: of the whole where it is one, else of the first few series.

@@ -25,9 +25,12 @@ mod ink;
 mod legend;
 mod letters;
 mod lines;
+mod manner;
 mod map;
 mod number;
 mod outline;
+mod thin;
+mod view;
 
 use crate::asked::{Look, Theme};
 use crate::figure::{Figure, Plot};

@@ -30,7 +30,7 @@ fn folder(name: &str) -> PathBuf {
 fn ask(what: &str, folder: &Path) -> Value {
     let python = target().join("tools/engines/bin/python");
     let asked = Command::new(&python)
-        .arg(Path::new(HERE).join("tests/oracle.py"))
+        .arg(Path::new(HERE).join("tests/engines.py"))
         .arg(what)
         .arg(folder)
         .output();
@@ -64,7 +64,7 @@ fn rows(store: &Connection, sql: &str) -> Value {
         .expect("rows")
 }
 
-/// The queries of `SUMS` in oracle.py, over the store's own tables.
+/// The queries of `SUMS` in engines.py, over the store's own tables.
 const SUMS: [&str; 7] = [
     "SELECT CAST(strftime('%Y', hour * 3600, 'unixepoch') AS INTEGER) * 12
        + strftime('%m', hour * 3600, 'unixepoch') - 1 AS month,

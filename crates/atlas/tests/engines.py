@@ -1,9 +1,9 @@
-"""What the growth of each month is by DuckDB, from the raw files: the oracle of oracle.rs.
+"""What the growth of each month is by DuckDB, from the raw files: the independent word of engines.rs.
 
-    oracle.py growth FOLDER...      months as JSON: hours, live, stale, frozen, listed, odd, nodes
-    oracle.py duckdb FOLDER         sums of exported Parquet files as JSON, by DuckDB
-    oracle.py clickhouse FOLDER     the same, by ClickHouse
-    oracle.py documented FOLDER     what the queries of the documentation answer, as JSON
+    engines.py growth FOLDER...      months as JSON: hours, live, stale, frozen, listed, odd, nodes
+    engines.py duckdb FOLDER         sums of exported Parquet files as JSON, by DuckDB
+    engines.py clickhouse FOLDER     the same, by ClickHouse
+    engines.py documented FOLDER     what the queries of the documentation answer, as JSON
 
 The rules are written anew here, in SQL, and share no line with the program: see
 docs/atlas-data.md and docs/atlas-store.md.
@@ -144,7 +144,7 @@ def growth(folders):
     db.execute(statements)
     circles = "SELECT count(*) FROM communities ANTI JOIN levels USING (hour, name)"
     if db.execute(circles).fetchone()[0]:
-        sys.exit("oracle: communities are part of each other in a circle; these rules have no word on that")
+        sys.exit("engines: communities are part of each other in a circle; these rules have no word on that")
     (deepest,) = db.execute("SELECT coalesce(max(level), 0) FROM levels").fetchone()
     for level in range(deepest, -1, -1):
         db.execute(RISE, {"level": level})

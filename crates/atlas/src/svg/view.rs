@@ -1,0 +1,96 @@
+//! The part of Europe that a map shows.
+
+use super::Area;
+use super::map::Place;
+use super::outline::{Flat, project};
+
+/// Views that stay as they are while time goes on, the nearest first: Germany; with its
+/// neighbours in the south. Degrees: south, north, west, east.
+const VIEWS: [(f64, f64, f64, f64); 2] = [(47.2, 55.1, 5.8, 15.1), (45.7, 55.1, 5.8, 17.2)];
+
+/// From kilometres to pixels.
+pub(super) struct View {
+    pub(super) middle: Flat,
+    /// Pixels a kilometre.
+    pub(super) scale: f64,
+    pub(super) area: Area,
+}
+
+impl View {
+    pub(super) fn at(&self, (x, y): Flat) -> (f64, f64) {
+        let (left, top) = (
+            (self.area.left + self.area.right) / 2.0,
+            (self.area.top + self.area.bottom) / 2.0,
+        );
+        (
+            left + (x - self.middle.0) * self.scale,
+            top + (y - self.middle.1) * self.scale,
+        )
+    }
+
+    pub(super) fn shows(&self, at: Flat) -> bool {
+        let (x, y) = self.at(at);
+        let area = self.area;
+        (area.left..=area.right).contains(&x) && (area.top..=area.bottom).contains(&y)
+    }
+}
+
+/// A view for tests, of a pixel for each two kilometres.
+#[cfg(test)]
+pub(super) fn sample(area: Area) -> View {
+    View {
+        middle: (0.0, 0.0),
+        scale: 0.5,
+        area,
+    }
+}
+
+/// The part of Europe that is shown: one of [`VIEWS`], where nearly all places are in it, so that
+/// the map stands still from month to month; else where the places are.
+pub(super) fn view(places: &[Place], area: Area) -> View {
+    let inside = |(south, north, west, east): &(f64, f64, f64, f64)| {
+        let inside = |place: &&Place| {
+            (*south..=*north).contains(&place.point.latitude)
+                && (*west..=*east).contains(&place.point.longitude)
+        };
+        places.iter().filter(inside).count() * 100 >= places.len() * 92
+    };
+    let (from, to) = match VIEWS.iter().find(|view| inside(view)) {
+        Some((south, north, west, east)) => {
+            let corners = [
+                project(*south, *west),
+                project(*south, *east),
+                project(*north, *west),
+                project(*north, *east),
+                project(*south, 10.0),
+            ];
+            bounds(corners.into_iter(), 0)
+        }
+        // One in fifty may be anywhere.
+        None => bounds(places.iter().map(|place| place.at), places.len() / 50),
+    };
+    let middle = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
+    let (wide, high) = ((to.0 - from.0).max(200.0), (to.1 - from.1).max(200.0));
+    let scale = (area.width() / wide).min(area.height() / high) * 0.96;
+    View {
+        middle,
+        scale,
+        area,
+    }
+}
+
+/// The rectangle around places, without the outermost on each side.
+fn bounds(places: impl Iterator<Item = Flat>, without: usize) -> (Flat, Flat) {
+    let (mut x, mut y): (Vec<f64>, Vec<f64>) = places.unzip();
+    x.sort_by(f64::total_cmp);
+    y.sort_by(f64::total_cmp);
+    let ends = |all: &[f64]| match (
+        all.get(without),
+        all.get(all.len().wrapping_sub(1 + without)),
+    ) {
+        (Some(first), Some(last)) => (*first, *last),
+        _ => (0.0, 0.0),
+    };
+    let (x, y) = (ends(&x), ends(&y));
+    ((x.0, y.0), (x.1, y.1))
+}
