@@ -54,13 +54,9 @@ pub(crate) fn version(name: &str) -> Option<&'static str> {
 
 /// Sixteen hexadecimal digits that no other content has.
 pub(crate) fn tag(octets: &[u8]) -> String {
-    use blake2::{Blake2s256, Digest};
-    let digest = Blake2s256::digest(octets);
-    digest
-        .iter()
-        .take(8)
-        .map(|octet| format!("{octet:02x}"))
-        .collect()
+    let mut digits = blake3::hash(octets).to_hex().to_string();
+    digits.truncate(16);
+    digits
 }
 
 #[cfg(test)]

@@ -3,9 +3,6 @@
 
 use std::ops::ControlFlow;
 
-use blake2::digest::consts::U32;
-use blake2::{Blake2b, Digest as _};
-
 use super::archive::{Found, Limits};
 use super::mapping::Mapping;
 use super::{snapshot, source};
@@ -147,10 +144,10 @@ fn wrong(name: &str, what: String) -> Snapshot {
 /// The digest of a file: of its content and the time in its name. A directory in which nothing
 /// was new for a week has the same content twice, and it is another snapshot all the same.
 pub(crate) fn digest(octets: &[u8], named: Option<i64>) -> Digest {
-    let mut digest = Blake2b::<U32>::new();
+    let mut digest = blake3::Hasher::new();
     digest.update(octets);
     if let Some(named) = named {
-        digest.update(named.to_le_bytes());
+        digest.update(&named.to_le_bytes());
     }
     digest.finalize().into()
 }

@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use blake2::digest::consts::U16;
-use blake2::{Blake2b, Digest as _};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::counted::folded;
@@ -209,13 +207,15 @@ fn read(store: &Connection, id: i64) -> rusqlite::Result<Profile> {
 
 /// Of all that a profile says. Each text has its length before it: none can look like two.
 fn digest(profile: &Profile) -> [u8; 16] {
-    let mut hash = Blake2b::<U16>::new();
+    let mut hash = blake3::Hasher::new();
     let mut text = |text: Option<&str>| match text {
         Some(text) => {
-            hash.update((text.len() as u64 + 1).to_le_bytes());
-            hash.update(text);
+            hash.update(&(text.len() as u64 + 1).to_le_bytes());
+            hash.update(text.as_bytes());
         }
-        None => hash.update(0u64.to_le_bytes()),
+        None => {
+            hash.update(&0u64.to_le_bytes());
+        }
     };
     text(Some(&profile.name));
     for some in [
@@ -234,7 +234,9 @@ fn digest(profile: &Profile) -> [u8; 16] {
     for protocol in &profile.routing {
         text(Some(protocol));
     }
-    hash.finalize().into()
+    let mut digest = [0; 16];
+    hash.finalize_xof().fill(&mut digest);
+    digest
 }
 
 #[cfg(test)]

@@ -58,8 +58,7 @@ pub(crate) fn snapshot(hour: i64, entries: Vec<Entry>) -> Snapshot {
 
 /// A digest that is as good as any: of all that a snapshot says.
 pub(crate) fn digest(snapshot: &Snapshot) -> Digest {
-    use blake2::{Blake2s256, Digest as _};
-    Blake2s256::digest(format!("{snapshot:?}")).into()
+    blake3::hash(format!("{snapshot:?}").as_bytes()).into()
 }
 
 /// A store of these snapshots, and what keeps it.
