@@ -77,13 +77,27 @@ const current = document.querySelector<HTMLElement>(".side [aria-current=page]")
 const side = current?.closest(".side");
 if (side) side.scrollLeft = (current?.offsetLeft ?? 0) - side.clientWidth / 2;
 
+/** The address of what is shown now. The browser's way back has each, but not a slider's months. */
+function go(address: string): void {
+  const without = (text: string) => {
+    const url = new URL(text, document.baseURI);
+    url.searchParams.delete("at");
+    return url.href;
+  };
+  const slid = without(address) === without(location.href);
+  history[slid ? "replaceState" : "pushState"](null, "", address);
+  void renew(address);
+}
+
 if (chart !== null) {
   const theme = document.documentElement.dataset.theme;
   if (theme !== undefined && !chart.hasAttribute("theme")) chart.setAttribute("theme", theme);
   chart.addEventListener("change", () => {
-    const address = chart.getAttribute("src") ?? "";
-    history.replaceState(null, "", address);
-    void renew(address);
+    go(chart.getAttribute("src") ?? "");
+  });
+  addEventListener("popstate", () => {
+    chart.setAttribute("src", location.href);
+    void renew(location.href);
   });
   form?.addEventListener("submit", (event) => {
     const now = Address.read(form.action, document.baseURI);
@@ -94,8 +108,7 @@ if (chart !== null) {
     );
     const address = now.with(changes).page();
     chart.setAttribute("src", address);
-    history.replaceState(null, "", address);
-    void renew(address);
+    go(address);
   });
 }
 snippets();

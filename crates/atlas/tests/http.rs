@@ -491,6 +491,35 @@ fn a_client_that_never_finishes_its_request_is_sent_away() {
     assert!(!rest.starts_with(b"HTTP/1.1 200"));
 }
 
+/// A query without end, of a client that goes: it ends with it.
+#[test]
+fn a_client_that_goes_takes_its_query_with_it() {
+    let server = Server::start(&[]);
+    let endless = "WITH+RECURSIVE+c(x)+AS+(SELECT+1+UNION+ALL+SELECT+x%2B1+FROM+c)+\
+                   SELECT+count(*)+FROM+c";
+    let left = || {
+        let figures = server.get("/metrics");
+        let line = "weir_atlas_queries_total{result=\"left\"} ";
+        let (_, behind) = figures.text().split_once(line).expect("the figure");
+        behind.lines().next() == Some("1")
+    };
+    // The copy that queries ask is made by the first one.
+    server.get("/sql?format=json&q=SELECT+1");
+    let mut client = server.connect();
+    let request = format!("GET /sql?format=json&q={endless} HTTP/1.1\r\nHost: x\r\n\r\n");
+    client.write_all(request.as_bytes()).expect("sent");
+    std::thread::sleep(Duration::from_millis(700));
+    assert!(!left());
+    drop(client);
+    for _ in 0..20 {
+        if left() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("its query goes on: {}", server.get("/metrics").text());
+}
+
 #[test]
 fn metrics_are_for_this_machine() {
     let server = server();

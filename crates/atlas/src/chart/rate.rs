@@ -69,9 +69,19 @@ impl Chart for Rate {
             name: language
                 .of("against a year before", "gegenüber dem Vorjahr")
                 .into(),
-            values: points.iter().map(|(.., rate)| *rate).collect(),
+            values: (points.iter())
+                .map(|(.., rate)| rate.filter(|rate| *rate <= MOST))
+                .collect(),
             style: Style::Line,
         };
+        let mut notes = range.notes.clone();
+        if points.iter().any(|(.., rate)| *rate > Some(MOST)) {
+            let note = language.of(
+                "More than 300 % is in the table only",
+                "Mehr als 300 % steht nur in der Tabelle",
+            );
+            notes.push(note.into());
+        }
         let whole = |value: f64| Cell::Whole(value as i64);
         let rows = points.iter().map(|(number, now, then, rate)| {
             vec![
@@ -83,7 +93,7 @@ impl Chart for Rate {
         });
         Ok(Figure {
             title: self.title(language).into(),
-            notes: range.notes.clone(),
+            notes,
             from: range.from(),
             to: range.to(),
             by,
@@ -101,6 +111,10 @@ impl Chart for Rate {
         })
     }
 }
+
+/// Per cent that are drawn: in the first years of a directory there is more, beside which nothing
+/// else could be seen.
+const MOST: f64 = 300.0;
 
 fn of(total: &Total) -> f64 {
     mean(total.nodes(), total.hours) as f64

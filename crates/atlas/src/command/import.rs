@@ -89,6 +89,15 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
     }
     if ends.load(Ordering::Relaxed) {
         writeln!(output, "It was interrupted: the same command goes on.")?;
+    } else if done.files == 0 && done.known > 0 {
+        writeln!(
+            output,
+            "Nothing was new. Another mapping counts for new files only: an empty data folder has all read again."
+        )?;
+    } else if done.entries == 0 && done.known == 0 {
+        let what =
+            "nothing could be read; `--mapping` says what the files look like, the ledger why not";
+        return Err(Error::Other(what.into()).into());
     }
     Ok(())
 }

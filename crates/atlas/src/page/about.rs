@@ -26,8 +26,8 @@ pub(crate) fn page(reader: &Reader, store: &Connection) -> Result<String, Error>
              parts'. Times are UTC; a month's number is the mean of its hours.",
             "Gemeinschaften freier Netze veröffentlichen eine Datei über sich; ein Verzeichnis \
              sammelt diese Dateien. Seine Schnappschüsse sind die Daten hier. Eine Zahl gilt als \
-             lebendig bis zwei Tage, nachdem ihre Gemeinschaft sie gemeldet hat, danach oder nach \
-             einem gescheiterten Abruf als alt, und nach 90 Tagen als eingefroren. Zahlen unter \
+             aktuell bis zwei Tage, nachdem ihre Gemeinschaft sie gemeldet hat, danach oder nach \
+             einem gescheiterten Abruf als veraltet, und nach 90 Tagen als eingefroren. Zahlen unter \
              null und über 100.000 sind seltsam: sie werden aufgeführt, aber nie gezählt. Wo eine \
              Metagemeinschaft und ihre Teile Zahlen melden, werden Knoten einmal gezählt: die \
              größere aus ihrer eigenen Zahl und der Summe ihrer Teile. Zeiten sind UTC; die Zahl \

@@ -113,8 +113,19 @@ pub(crate) fn name_of(address: &str) -> &str {
     }
 }
 
+/// An address without what may be a secret: who asks, and what stands behind `?`.
+fn told(address: &str) -> String {
+    let address = address.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = address.split_once("://") else {
+        return address.to_owned();
+    };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
+}
+
 fn fetch(address: &str, limits: &Limits, visit: &mut Visit) -> Result<ControlFlow<()>, Error> {
-    let failed = |why: String| Error::Other(format!("{address}: {why}"));
+    let failed = |why: String| Error::Other(format!("{}: {why}", told(address)));
     let answer = agent(TIME).get(address).call();
     let answer = answer.map_err(|error| failed(error.to_string()))?;
     if !answer.status().is_success() {

@@ -158,8 +158,9 @@ async fn speak(
         .header_read_timeout(REQUEST_TIME)
         .max_buf_size(HEAD)
         .max_headers(HEADERS)
-        // A client that has said all it will say is still to be answered.
-        .half_close(true)
+        // A client that goes takes its query with it. One that only ends its own side cannot be told
+        // from it, and goes without an answer.
+        .half_close(false)
         .serve_connection(TokioIo::new(Impatient::new(stream, STALL_TIME)), service);
     let mut connection = pin!(connection);
     let mut life = pin!(tokio::time::sleep(LIFE));

@@ -76,7 +76,7 @@ ORDER BY month",
     },
     Example {
         english: "Routing protocols by communities and nodes",
-        german: "Routing-Protokolle nach Communities und Knoten",
+        german: "Routing-Protokolle nach Gemeinschaften und Knoten",
         sql: "SELECT p.protocol, sum(m.counted) AS nodes, count(*) AS communities
 FROM protocols p
 JOIN community_months m ON m.key = p.key AND m.month = (SELECT max(month) FROM growth)

@@ -69,6 +69,8 @@ pub fn worker(asked: &Worker) -> ExitCode {
 }
 
 fn work(asked: &Worker) -> Result<Said, String> {
+    // Where the server is killed, so is this.
+    let _ = nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL);
     let limits = asked.limits();
     let place = &asked.place;
     match asked.engine {

@@ -168,6 +168,22 @@ fn a_directory_without_entries_is_no_hour() {
     );
 }
 
+/// A file that another mapping can read is read, though this one could not.
+#[test]
+fn what_was_left_out_is_tried_again() {
+    let folder = Folder::new();
+    let mut writer = Writer::open(folder.path()).unwrap();
+    for _ in 0..2 {
+        writer.add(&snapshot(5, Vec::new()), &[1; 32]).unwrap();
+        writer.commit().unwrap();
+        assert!(!writer.knows(&[1; 32]).unwrap());
+    }
+    let found = snapshot(5, vec![entry(5, "a", 7)]);
+    writer.add(&found, &[1; 32]).unwrap();
+    writer.commit().unwrap();
+    assert!(writer.knows(&[1; 32]).unwrap());
+}
+
 #[test]
 fn what_was_not_committed_is_not_there() {
     let folder = Folder::new();

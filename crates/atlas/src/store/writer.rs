@@ -72,7 +72,7 @@ impl Writer {
         }
         let mut get = self
             .store
-            .prepare_cached("SELECT 1 FROM files WHERE digest = ?1")?;
+            .prepare_cached("SELECT 1 FROM files WHERE digest = ?1 AND hour IS NOT NULL")?;
         Ok(get.exists([digest])?)
     }
 
@@ -288,7 +288,7 @@ impl Writer {
 
     fn write_files(&self) -> rusqlite::Result<()> {
         let mut file = self.store.prepare_cached(
-            "INSERT OR IGNORE INTO files (digest, name, hour, entries, at)
+            "INSERT OR REPLACE INTO files (digest, name, hour, entries, at)
              VALUES (?1, ?2, ?3, ?4, unixepoch())",
         )?;
         let mut line = self.store.prepare_cached(

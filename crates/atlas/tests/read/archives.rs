@@ -289,12 +289,33 @@ fn an_import_ends_where_it_is_told_to_and_goes_on() {
             .to_string()
             .starts_with("/nowhere/at/all: ")
     );
+    // Errors do not tell passwords.
+    let secret = ["http://user:word@127.0.0.1:1/x.json?token=more".to_owned()];
+    let error = import(&secret, &freifunk(), &mut Kept::default(), &mut |_| {
+        ControlFlow::Continue(())
+    });
+    let error = error.unwrap_err().to_string();
+    assert!(error.starts_with("http://127.0.0.1:1/x.json: "), "{error}");
+    assert!(
+        !error.contains("word") && !error.contains("more"),
+        "{error}"
+    );
     assert_eq!(other.commits, [20]);
     let unpackable = folder.write("x.json.gz", &gzip(ONE)[..20]);
     let mut kept = Kept::default();
     assert_eq!(run(&unpackable, &mut kept).left_out, 1);
     assert!(told(&kept.snapshots[0])[0].contains("it breaks off"));
     assert_eq!(run(&unpackable, &mut kept).known, 1);
+    // What tells of years that are to come would stretch every chart, as would 1969.
+    let mut kept = Kept::default();
+    for name in ["21991231-23.00.00", "19700101-00.00.00"] {
+        let odd = folder.write(
+            &format!("{name}-ffSummarizedDir.json"),
+            br#"{"k":{"name":"K"}}"#,
+        );
+        assert_eq!(run(&odd, &mut kept).left_out, 1);
+    }
+    assert!(told(&kept.snapshots[0])[0].contains("its time is 2199"));
     assert!(kept.knows(&[0; 32]).is_ok_and(|known| !known));
     let mut rest = Vec::new();
     assert!(
