@@ -79,13 +79,18 @@ SHORT := concerns connections entries members model network pairs ruleset stack 
 system-short: ## those of `system` that tell most in two minutes
 	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(SHORT)) --no-fail-fast -- --test-threads=2
 
+# Those that wait for most of their time, for what comes by itself: four of them at a time.
+WAITING := cables
+
 # Every other test program. Two tests at a time: each builds routers in namespaces, and shares the processors with their
 # traffic.
 system: ## the other tests that need the kernel: routers in namespaces, the command line, golden packets
 	@tests=$$($(CARGO) metadata --locked --no-deps --format-version 1 | \
 		jq -r '[.packages[].targets[] | select(.kind == ["test"]).name] | unique - ($$ARGS.positional) | .[]' \
-			--args $(SHORT)) && \
-	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $$(printf -- '--test %s ' $$tests) --no-fail-fast -- --test-threads=2
+			--args $(SHORT) $(WAITING)) || exit; status=0; \
+	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(WAITING)) --no-fail-fast -- --test-threads=4 || status=1; \
+	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $$(printf -- '--test %s ' $$tests) --no-fail-fast -- --test-threads=2 || status=1; \
+	exit $$status
 
 # Of the golden packets those by which one program after the other is loaded; random frames go through all of them.
 compilers: $(OBJECTS) ## loads the programs of every other compiler that scripts/compilers names, and runs frames through them
