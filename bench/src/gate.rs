@@ -57,9 +57,10 @@ impl Record {
     }
 }
 
-/// What is allowed: 3 %, and two instructions, so that a short path does not fail for one.
+/// What is allowed: 3 %, and three instructions: from one start of the machine to the next, the same
+/// short path (`weir port noted, out`) took 21, 24 and 27, in three batches as in nine.
 fn grown(before: f64, after: f64) -> bool {
-    after > before * 1.03 && after > before + 2.0
+    after > before * 1.03 && after > before + 3.0
 }
 
 /// Both side by side, and the names of what became dearer, or is missing on one side.

@@ -314,8 +314,7 @@ fn instructions(file: &std::path::Path, record: bool) -> Result<(), Error> {
     // Nothing varies, so little is enough.
     let effort = Effort {
         runs: 1000,
-        // A tick of the kernel's clock falls into one batch in twenty: of nine, most have none.
-        batches: 9,
+        batches: 3,
         flows: 1000,
     };
     let mut costs = programs::all(effort)?;
