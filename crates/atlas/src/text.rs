@@ -26,4 +26,38 @@ impl Language {
             Self::German => german,
         }
     }
+
+    /// The name of a month, 1 to 12.
+    pub fn month(self, number: i8) -> &'static str {
+        const ENGLISH: [&str; 12] = [
+            "January",
+            "February",
+            "March",
+            "April",
+            "May",
+            "June",
+            "July",
+            "August",
+            "September",
+            "October",
+            "November",
+            "December",
+        ];
+        const GERMAN: [&str; 12] = [
+            "Januar",
+            "Februar",
+            "März",
+            "April",
+            "Mai",
+            "Juni",
+            "Juli",
+            "August",
+            "September",
+            "Oktober",
+            "November",
+            "Dezember",
+        ];
+        let at = usize::try_from(number - 1).unwrap_or(0).min(11);
+        self.of(ENGLISH[at], GERMAN[at])
+    }
 }

@@ -300,41 +300,8 @@ pub(super) fn label(by: Unit, number: i64, language: Language) -> String {
     let hour = by.begin(number);
     let date = day(hour);
     match by {
-        Unit::Month => format!("{} {}", month(language, date.month()), date.year()),
+        Unit::Month => format!("{} {}", language.month(date.month()), date.year()),
         Unit::Day => date.to_string(),
         Unit::Hour => format!("{date} {:02}:00 UTC", hour.rem_euclid(24)),
     }
-}
-
-fn month(language: Language, number: i8) -> &'static str {
-    const ENGLISH: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
-    const GERMAN: [&str; 12] = [
-        "Januar",
-        "Februar",
-        "März",
-        "April",
-        "Mai",
-        "Juni",
-        "Juli",
-        "August",
-        "September",
-        "Oktober",
-        "November",
-        "Dezember",
-    ];
-    let at = usize::try_from(number - 1).unwrap_or(0).min(11);
-    language.of(ENGLISH[at], GERMAN[at])
 }

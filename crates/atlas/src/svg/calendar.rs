@@ -197,36 +197,7 @@ fn date(date: Date, language: Language) -> String {
 }
 
 fn long(date: Date, language: Language) -> String {
-    const ENGLISH: [&str; 12] = [
-        "January",
-        "February",
-        "March",
-        "April",
-        "May",
-        "June",
-        "July",
-        "August",
-        "September",
-        "October",
-        "November",
-        "December",
-    ];
-    const GERMAN: [&str; 12] = [
-        "Januar",
-        "Februar",
-        "März",
-        "April",
-        "Mai",
-        "Juni",
-        "Juli",
-        "August",
-        "September",
-        "Oktober",
-        "November",
-        "Dezember",
-    ];
-    let nth = usize::from(date.month().unsigned_abs()) - 1;
-    format!("{} {}", language.of(ENGLISH[nth], GERMAN[nth]), date.year())
+    format!("{} {}", language.month(date.month()), date.year())
 }
 
 fn month(date: Date, language: Language) -> &'static str {
