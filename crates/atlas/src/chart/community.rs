@@ -42,7 +42,7 @@ impl Chart for OfOne {
 
     fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
         let language = asked.language;
-        let mut profiles = Profiles::new(store)?;
+        let mut profiles = Profiles::new(store);
         let Some(community) = find(store, asked, &mut profiles)? else {
             return Ok(empty(
                 self.title(language),

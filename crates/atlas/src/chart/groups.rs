@@ -89,7 +89,7 @@ impl Groups {
         let range = Range::of(store, asked, Reads::All)?;
         let (by, numbers) = (range.by, range.numbers());
         let mut groups = Self::new(store, range)?;
-        let mut profiles = Profiles::new(store)?;
+        let mut profiles = Profiles::new(store);
         let mut known = HashMap::<i64, Vec<usize>>::new();
         sums::each(store, by, numbers, |sum| {
             let of = match known.entry(sum.profile) {

@@ -98,7 +98,7 @@ impl Chart for Race {
             asked.at.is_none_or(|at| range.by.begin(*number) < at.end)
         };
         let at = races.iter().rev().find(before);
-        let mut profiles = Profiles::new(store)?;
+        let mut profiles = Profiles::new(store);
         let mut bar = |runner: &Runner| -> Result<Bar, Error> {
             let key = &communities[runner.place].key;
             Ok(Bar {

@@ -46,7 +46,7 @@ pub(super) fn of(store: &Connection, asked: &Asked, period: &Period) -> Result<R
     })?;
     let mut notes = range.notes.clone();
     notes.extend(odd(sums.values().map(|sum| sum.odd).sum(), asked.language));
-    let mut profiles = Profiles::new(store)?;
+    let mut profiles = Profiles::new(store);
     let mut ranked = Vec::new();
     for community in sums::communities(store)? {
         // An odd number alone has no hours.

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-use rusqlite::{Connection, OptionalExtension, Row, Statement};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::error::Error;
 use crate::snapshot::Profile;
+use crate::store;
 use crate::time::Unit;
 
 /// Of the whole directory.
@@ -203,21 +204,16 @@ pub(super) fn communities(store: &Connection) -> Result<Vec<Community>, Error> {
 
 /// Profiles, each read once.
 pub(super) struct Profiles<'a> {
-    profile: Statement<'a>,
-    routing: Statement<'a>,
+    store: &'a Connection,
     known: HashMap<i64, Rc<Profile>>,
 }
 
 impl<'a> Profiles<'a> {
-    pub fn new(store: &'a Connection) -> Result<Self, Error> {
-        let profile = "SELECT name, metacommunity, city, country, latitude, longitude, api, url
-            FROM profiles WHERE id = ?1";
-        let routing = "SELECT protocol FROM profile_routing WHERE profile = ?1 ORDER BY protocol";
-        Ok(Self {
-            profile: store.prepare(profile)?,
-            routing: store.prepare(routing)?,
+    pub fn new(store: &'a Connection) -> Self {
+        Self {
+            store,
             known: HashMap::new(),
-        })
+        }
     }
 
     /// That of the number; an empty one where there is none.
@@ -225,23 +221,8 @@ impl<'a> Profiles<'a> {
         if let Some(profile) = self.known.get(&id) {
             return Ok(profile.clone());
         }
-        let profile = self.profile.query_row([id], |row| {
-            Ok(Profile {
-                name: row.get(0)?,
-                metacommunity: row.get(1)?,
-                city: row.get(2)?,
-                country: row.get(3)?,
-                latitude: row.get(4)?,
-                longitude: row.get(5)?,
-                api: row.get(6)?,
-                routing: Vec::new(),
-                url: row.get(7)?,
-            })
-        });
-        let mut profile = profile.optional()?.unwrap_or_default();
-        let protocols = self.routing.query_map([id], |row| row.get(0))?;
-        profile.routing = protocols.collect::<Result<_, _>>()?;
-        let profile = Rc::new(profile);
+        let profile = store::profile(self.store, id).optional()?;
+        let profile = Rc::new(profile.unwrap_or_default());
         self.known.insert(id, profile.clone());
         Ok(profile)
     }

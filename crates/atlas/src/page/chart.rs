@@ -117,18 +117,11 @@ pub(super) fn drawn(
     marks: &str,
 ) -> String {
     let link = |only: &[String]| {
-        let asked = Asked {
-            only: only.to_vec(),
-            ..asked.clone()
-        };
-        reader
-            .places
-            .address(reader, &To::Chart(chart.name(), Shape::Page, &asked))
+        let asked = filtered(asked, only);
+        let to = To::Chart(chart.name(), Shape::Page, &asked);
+        reader.places.address(reader, &to)
     };
-    let links: Option<svg::Links<'_>> = match reader.places.answers() {
-        true => Some(&link),
-        false => None,
-    };
+    let links = links(reader, &link);
     // The page's own style sheet has the dark colours.
     let draw = |look: &Look| {
         svg::without_sheet(&svg::draw(
@@ -342,17 +335,23 @@ pub(crate) fn picture(
     asked: &Asked,
 ) -> String {
     let link = |only: &[String]| {
-        let asked = Asked {
-            only: only.to_vec(),
-            ..asked.clone()
-        };
-        reader
-            .places
-            .absolute(reader, &To::Chart(chart.name(), Shape::Page, &asked))
+        let asked = filtered(asked, only);
+        let to = To::Chart(chart.name(), Shape::Page, &asked);
+        reader.places.absolute(reader, &to)
     };
-    let links: Option<svg::Links<'_>> = match reader.places.answers() {
-        true => Some(&link),
-        false => None,
-    };
+    let links = links(reader, &link);
     svg::draw(figure, chart.name(), &asked.look, reader.language, links)
+}
+
+/// The same question, with these series only.
+fn filtered(asked: &Asked, only: &[String]) -> Asked {
+    Asked {
+        only: only.to_vec(),
+        ..asked.clone()
+    }
+}
+
+/// Links of a legend, where what they ask is answered: a folder of files answers nothing.
+fn links<'a>(reader: &Reader, link: svg::Links<'a>) -> Option<svg::Links<'a>> {
+    reader.places.answers().then_some(link)
 }

@@ -131,7 +131,7 @@ impl Intern {
         community: u32,
         id: i64,
     ) -> rusqlite::Result<u32> {
-        let profile = read(store, id)?;
+        let profile = profile(store, id)?;
         let number = self.profile(community, &profile);
         self.profiles[number as usize].id = Some(id);
         Ok(number)
@@ -179,7 +179,8 @@ fn insert(store: &Connection, profile: &Profile, digest: &[u8; 16]) -> rusqlite:
     Ok(id)
 }
 
-fn read(store: &Connection, id: i64) -> rusqlite::Result<Profile> {
+/// The profile of this number.
+pub(crate) fn profile(store: &Connection, id: i64) -> rusqlite::Result<Profile> {
     let mut get = store.prepare_cached(
         "SELECT name, metacommunity, city, country, latitude, longitude, api, url
          FROM profiles WHERE id = ?1",
