@@ -48,6 +48,17 @@ impl Record {
         Ok(())
     }
 
+    /// The least of each path, by another measurement with the programs loaded anew. From load to
+    /// load the same short path varies: `weir port noted, out` took 21, 24 and 28 in one machine.
+    pub fn lower(&mut self, other: &Self) {
+        for cost in &mut self.costs {
+            let again = other.costs.iter().find(|again| again.name == cost.name);
+            if let Some(again) = again.filter(|again| again.own < cost.own) {
+                *cost = again.clone();
+            }
+        }
+    }
+
     /// Writes it.
     pub fn write(&self, file: &Path) -> Result<(), Error> {
         let text =
@@ -57,10 +68,9 @@ impl Record {
     }
 }
 
-/// What is allowed: 3 %, and three instructions: from one start of the machine to the next, the same
-/// short path (`weir port noted, out`) took 21, 24 and 27, in three batches as in nine.
+/// What is allowed: 3 %, and two instructions, so that a short path does not fail for one.
 fn grown(before: f64, after: f64) -> bool {
-    after > before * 1.03 && after > before + 3.0
+    after > before * 1.03 && after > before + 2.0
 }
 
 /// Both side by side, and the names of what became dearer, or is missing on one side.
@@ -135,6 +145,13 @@ mod tests {
             old.comparable(&other("6.12.1", "clang version 19"))
                 .is_err()
         );
+    }
+
+    #[test]
+    fn the_least_of_two_loads_counts() {
+        let mut first = record(&[("a", 28.0), ("b", 24.0), ("c", 5.0)]);
+        first.lower(&record(&[("b", 27.0), ("a", 24.0)]));
+        assert_eq!(first, record(&[("a", 24.0), ("b", 24.0), ("c", 5.0)]));
     }
 
     #[test]
