@@ -17,6 +17,9 @@ pub enum Error {
     /// Too much at once, or not ready yet: `503`, to be tried again.
     #[error("{0}")]
     Busy(String),
+    /// More at once than one address may have: `429`, to be tried again.
+    #[error("{0}")]
+    Share(String),
     /// A file or folder.
     #[error("{path}: {error}")]
     File {

@@ -10,10 +10,12 @@
 pub mod answer;
 pub mod asked;
 pub mod chart;
+pub mod client;
 mod command;
 pub mod error;
 pub mod export;
 pub mod figure;
+mod line;
 mod nearest;
 mod page;
 pub mod read;

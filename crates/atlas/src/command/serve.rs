@@ -1,7 +1,7 @@
 //! `weir-atlas serve`: pages, pictures and data over HTTP.
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -11,6 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::follow::{Every, follow};
 use super::import::OfMapping;
 use super::{Data, Failure};
+use crate::client::Proxies;
 use crate::error::Error;
 use crate::serve::{Server, Settings};
 use crate::store::Writer;
@@ -26,7 +27,8 @@ const AGAIN: Duration = Duration::from_secs(300);
 SIGTERM and Ctrl-C end it, once what was asked is answered.
 Examples:
   weir-atlas serve
-  weir-atlas serve --listen '[::]:9350' --public-url https://atlas.example.org")]
+  weir-atlas serve --listen '[::]:9350'
+  weir-atlas serve --public-url https://atlas.example.org --trusted-proxy 127.0.0.1")]
 pub(super) struct Arguments {
     /// Address and port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9350")]
@@ -43,6 +45,9 @@ pub(super) struct Arguments {
     /// How the world calls it: in what others embed [default: by what each client calls it]
     #[arg(long, value_name = "URL", value_parser = public_url)]
     public_url: Option<String>,
+    /// Address of a proxy that says in X-Forwarded-For for whom it asks; as often as there are some
+    #[arg(long, value_name = "ADDRESS", value_parser = proxy)]
+    trusted_proxy: Vec<IpAddr>,
     /// Show /metrics to everybody, not to this machine alone
     #[arg(long)]
     public_metrics: bool,
@@ -61,6 +66,7 @@ pub(super) fn run(arguments: Arguments, output: &mut impl Write) -> Result<(), F
         data: arguments.data.data,
         public_url: arguments.public_url,
         public_metrics: arguments.public_metrics,
+        proxies: Proxies::new(&arguments.trusted_proxy),
         cache: usize::from(arguments.cache) << 20,
     };
     let server = Server::bind(arguments.listen, settings)?;
@@ -121,6 +127,11 @@ fn public_url(text: &str) -> Result<String, String> {
         Some(rest) if !rest.is_empty() && rest.bytes().all(plain) => Ok(url.to_owned()),
         _ => Err("write it as https://example.org or https://example.org/atlas".into()),
     }
+}
+
+fn proxy(text: &str) -> Result<IpAddr, String> {
+    let address = text.parse();
+    address.map_err(|_| "it is an address, such as 127.0.0.1 or 2001:db8::1".into())
 }
 
 #[cfg(test)]

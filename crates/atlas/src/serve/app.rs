@@ -1,7 +1,7 @@
 //! What is answered to whom.
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,7 @@ use super::reply::{Frame, Kept, Reply, takes_gzip};
 use super::route::{self, Route};
 use super::visit::{Refusal, Visit, nothing, preferred};
 use super::{Settings, asset};
+use crate::client::Client;
 use crate::error::Error;
 use crate::page::Places;
 use crate::sql::{self, Queries};
@@ -29,6 +30,9 @@ use crate::store;
 
 /// How often the store is looked at.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// For whom a proxy asks.
+const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// The server.
 #[derive(Debug)]
@@ -41,6 +45,8 @@ pub(crate) struct App {
     cache: Mutex<Cache>,
     /// Of the store, as it was last seen.
     version: AtomicI64,
+    /// That a proxy is not trusted is said once.
+    warned: AtomicBool,
 }
 
 impl App {
@@ -49,13 +55,14 @@ impl App {
         let pool = Pool::new(&settings.data, processors.clamp(2, 8))?;
         let version = pool.now(store::version)?;
         Ok(Self {
-            crowd: Arc::default(),
+            crowd: Arc::new(Crowd::new(settings.proxies.clone())),
             queries: Queries::new(sql::Settings::of(&settings.data)),
             cache: Mutex::new(Cache::new(settings.cache)),
             settings,
             counts: Counts::new(),
             pool: Arc::new(pool),
             version: AtomicI64::new(version),
+            warned: AtomicBool::new(false),
         })
     }
 
@@ -63,7 +70,7 @@ impl App {
     pub async fn watch(self: Arc<Self>) {
         loop {
             tokio::time::sleep(LOOK).await;
-            if let Some(Ok(version)) = self.pool.ask(store::version).await {
+            if let Ok(version) = self.pool.ask(None, store::version).await {
                 self.version.store(version, Ordering::Relaxed);
             }
         }
@@ -103,6 +110,7 @@ impl App {
             places: Arc::new(places),
             prefers: preferred(prefers.unwrap_or_default()),
         };
+        let client = self.client(headers, from);
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             let refusal = Refusal {
                 status: StatusCode::METHOD_NOT_ALLOWED,
@@ -121,13 +129,18 @@ impl App {
             Route::Metrics => Arc::new(self.metrics(headers, from).await),
             Route::Community(key) => Arc::new(visit.community(key)),
             Route::Oembed => Arc::new(visit.oembed()),
-            Route::Sql => Arc::new(self.query(visit).await),
-            other => self.computed(&visit, other).await,
+            Route::Sql => Arc::new(self.query(visit, client).await),
+            other => self.computed(&visit, client, other).await,
         }
     }
 
     /// What follows from the store: from memory, else computed.
-    async fn computed(self: &Arc<Self>, visit: &Visit<'_>, route: Route<'_>) -> Arc<Reply> {
+    async fn computed(
+        self: &Arc<Self>,
+        visit: &Visit<'_>,
+        client: Client,
+        route: Route<'_>,
+    ) -> Arc<Reply> {
         let question = match Question::read(visit, route) {
             Ok(question) => question,
             Err(error) => return Arc::new(visit.refuse(&error.into())),
@@ -138,7 +151,7 @@ impl App {
             return reply;
         }
         let (app, name) = (Arc::clone(self), key);
-        let asked = self.pool.ask(move |store| {
+        let asked = self.pool.ask(Some(client), move |store| {
             // Somebody else may have asked the same, and been before.
             if let Some(reply) = app.known(version, &name) {
                 return Ok(reply);
@@ -151,26 +164,22 @@ impl App {
             }
             Ok(reply)
         });
-        match asked.await {
-            Some(Ok(reply)) => reply,
-            Some(Err(error)) => Arc::new(visit.refuse(&error.into())),
-            None => Arc::new(visit.refuse(&Refusal {
-                status: StatusCode::SERVICE_UNAVAILABLE,
-                error: "too many questions wait for an answer".into(),
-                hint: "try again in some seconds".into(),
-            })),
-        }
+        let answered = asked.await;
+        answered.unwrap_or_else(|error| Arc::new(visit.refuse(&error.into())))
     }
 
     /// A free query, or the page where one writes it. Queries keep their own answers.
-    async fn query(self: &Arc<Self>, visit: Visit<'_>) -> Reply {
+    async fn query(self: &Arc<Self>, visit: Visit<'_>, client: Client) -> Reply {
         let asked = match Query::read(visit.query) {
             Ok(asked) => asked,
             Err(error) => return visit.refuse(&error.into()),
         };
         let answered = match asked.text.as_str() {
             "" => None,
-            text => Some(self.queries.ask(text, asked.engine).await),
+            text => {
+                let answered = self.queries.ask_of(Some(client), text, asked.engine);
+                Some(answered.await)
+            }
         };
         let reader = visit.reader();
         // Answers may be large, and a page of one has a picture.
@@ -186,6 +195,27 @@ impl App {
         let reply = self.cache.lock().ok()?.get(version, key)?;
         self.counts.hit();
         Some(reply)
+    }
+
+    /// Who asks, be it through a proxy.
+    fn client(&self, headers: &HeaderMap, from: IpAddr) -> Client {
+        let proxies = &self.settings.proxies;
+        let lines = headers.get_all(FORWARDED_FOR).iter();
+        let near = match from {
+            IpAddr::V4(from) => from.is_loopback() || from.is_private(),
+            IpAddr::V6(from) => from.is_loopback() || from.is_unique_local(),
+        };
+        if near
+            && !proxies.trust(from)
+            && headers.contains_key(FORWARDED_FOR)
+            && !self.warned.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                %from, "who asks through this proxy is taken for one client, with one share: if \
+                        it writes X-Forwarded-For itself, serve --trusted-proxy {from}"
+            );
+        }
+        proxies.client(from, lines.map(|line| line.to_str().unwrap_or_default()))
     }
 
     /// How the world calls this server. `None`: by no name.
@@ -205,20 +235,20 @@ impl App {
     /// For this machine alone, unless the settings say otherwise. A proxy is on this machine too,
     /// but says for whom it asks.
     async fn metrics(self: &Arc<Self>, headers: &HeaderMap, from: IpAddr) -> Reply {
-        let handed = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+        let handed = ["forwarded", FORWARDED_FOR, "x-real-ip", "via"];
         let handed = handed.iter().any(|name| headers.contains_key(*name));
         if !self.settings.public_metrics && (handed || !from.is_loopback()) {
             let text = "metrics are for this machine alone: serve --public-metrics\n";
             return Reply::plain(StatusCode::FORBIDDEN, text);
         }
-        let latest = self.pool.ask(|store| {
+        let latest = self.pool.ask(None, |store| {
             let latest = "SELECT max(hour) FROM hour_totals";
             Ok(store.query_row(latest, [], |row| row.get::<_, Option<i64>>(0))?)
         });
         let state = State {
             connections: self.crowd.count(),
             queries: self.queries.counts(),
-            latest: latest.await.and_then(Result::ok).flatten(),
+            latest: latest.await.ok().flatten(),
             cached: self.cache.lock().map_or(0, |cache| cache.held()),
             version: self.version.load(Ordering::Relaxed),
         };

@@ -84,6 +84,7 @@ impl Counts {
             ("refused", queries.refused),
             ("bounded", queries.bounded),
             ("busy", queries.busy),
+            ("share", queries.share),
             ("failed", queries.failed),
             ("left", queries.left),
         ] {

@@ -23,6 +23,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::client::Proxies;
 use crate::error::Error;
 
 /// What a server is told.
@@ -34,6 +35,8 @@ pub(crate) struct Settings {
     pub public_url: Option<String>,
     /// Whether everybody may see the metrics.
     pub public_metrics: bool,
+    /// Whose word is taken for who asks through them.
+    pub proxies: Proxies,
     /// Octets of answers that are kept.
     pub cache: usize,
 }

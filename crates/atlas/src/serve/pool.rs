@@ -1,57 +1,76 @@
 //! Connections to the store, for as many questions at once as there are processors.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use tokio::sync::Semaphore;
 
+use crate::client::Client;
 use crate::error::Error;
+use crate::line::{Line, Refused, Rules};
 use crate::store;
 
 /// Longest time that a question takes.
 const LONGEST: Duration = Duration::from_secs(5);
 /// Instructions of SQLite's machine after which the time is looked at.
 const LOOK: i32 = 20_000;
-/// Questions that may wait for their turn.
+/// Questions that may wait for their turn, those of one client, and how long.
 const WAITING: usize = 128;
+const WAITING_EACH: usize = 32;
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Read-only connections.
 #[derive(Debug)]
 pub(crate) struct Pool {
     data: PathBuf,
     idle: Mutex<Vec<Connection>>,
-    turns: Semaphore,
-    places: Semaphore,
+    line: Arc<Line>,
 }
 
 impl Pool {
     /// For this folder, which is looked at once.
     pub fn new(data: &Path, size: usize) -> Result<Self, Error> {
+        let line = Line::new(Rules {
+            places: size,
+            // Most take some milliseconds: that turns go round is enough.
+            places_each: size,
+            waiting: WAITING,
+            waiting_each: WAITING_EACH,
+            patience: PATIENCE,
+        });
         Ok(Self {
             idle: Mutex::new(vec![store::open(data)?]),
             data: data.to_owned(),
-            turns: Semaphore::new(size),
-            places: Semaphore::new(size + WAITING),
+            line: Arc::new(line),
         })
     }
 
-    /// Asks, when it is this question's turn. `None`: too many wait.
+    /// Asks, when it is this client's turn; `None`: the server itself asks.
     pub async fn ask<T: Send + 'static>(
-        self: &std::sync::Arc<Self>,
+        self: &Arc<Self>,
+        client: Option<Client>,
         question: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
-    ) -> Option<Result<T, Error>> {
-        let _place = self.places.try_acquire().ok()?;
-        let _turn = self.turns.acquire().await.ok()?;
-        let pool = std::sync::Arc::clone(self);
-        let asked = tokio::task::spawn_blocking(move || pool.now(question));
-        let fault = || {
-            Err(Error::Other(
-                "the answer cannot be made: see the log".into(),
-            ))
-        };
-        Some(asked.await.unwrap_or_else(|_| fault()))
+    ) -> Result<T, Error> {
+        let place = self
+            .line
+            .place(client)
+            .await
+            .map_err(|refused| match refused {
+                Refused::Full => Error::Busy("too many questions wait for an answer".into()),
+                Refused::Share => {
+                    Error::Share("too many questions of your address wait for an answer".into())
+                }
+            })?;
+        let pool = Arc::clone(self);
+        let asked = tokio::task::spawn_blocking(move || {
+            let answer = pool.now(question);
+            // Not before it has ended, also where the client went meanwhile.
+            drop(place);
+            answer
+        });
+        let fault = || Error::Other("the answer cannot be made: see the log".into());
+        asked.await.unwrap_or_else(|_| Err(fault()))
     }
 
     /// Asks at once, in this thread.

@@ -179,8 +179,11 @@ impl Reply {
                 put(CONTENT_ENCODING, "gzip");
             }
         }
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            put(RETRY_AFTER, "2");
+        match self.status {
+            StatusCode::SERVICE_UNAVAILABLE => put(RETRY_AFTER, "2"),
+            // As long as a query may take.
+            StatusCode::TOO_MANY_REQUESTS => put(RETRY_AFTER, "5"),
+            _ => {}
         }
         if let (true, Ok(tag)) = (cached, HeaderValue::from_str(&tag)) {
             headers.insert(ETAG, tag);

@@ -114,6 +114,10 @@ impl Refusal {
             Error::Beyond(_) => (StatusCode::BAD_REQUEST, "/sql lists sums that are quick"),
             Error::Missing(_) => (StatusCode::NOT_FOUND, "/communities lists all communities"),
             Error::Busy(_) => (StatusCode::SERVICE_UNAVAILABLE, "try again in some seconds"),
+            Error::Share(_) => {
+                let hint = "try again when one of them is answered";
+                (StatusCode::TOO_MANY_REQUESTS, hint)
+            }
             Error::Store(inner) if timely(inner) => {
                 let hint = "that took too long: ask for a shorter time, or larger steps";
                 (StatusCode::SERVICE_UNAVAILABLE, hint)

@@ -5,16 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
-
 use super::answer::Answer;
 use super::cache::Cache;
 use super::copy::Copies;
 use super::duckdb;
 use super::limits::{Engine, Limits, QUERY};
 use super::process::Process;
+use crate::client::Client;
 use crate::error::Error;
+use crate::line::{Line, Refused, Rules};
 
 /// How queries are answered.
 #[derive(Clone, Debug)]
@@ -29,6 +28,8 @@ pub struct Settings {
     pub workers: usize,
     /// Waiting for these at most.
     pub waiting: usize,
+    /// Of one client: all but one of those answered at once, and so many that wait.
+    pub waiting_each: usize,
     /// How long they wait.
     pub patience: Duration,
     /// DuckDB's program; `None`: there is none.
@@ -51,6 +52,7 @@ impl Settings {
             limits: Limits::STRANGERS,
             workers: 2,
             waiting: 16,
+            waiting_each: 4,
             patience: Duration::from_secs(10),
             cache: 16 << 20,
             every: Some(Duration::from_secs(300)),
@@ -74,8 +76,7 @@ pub struct Queries {
     settings: Settings,
     /// Of each engine.
     copies: [Copies; 2],
-    places: Semaphore,
-    waiting: AtomicU64,
+    line: Arc<Line>,
     cache: Mutex<Cache>,
     counts: Counters,
 }
@@ -93,6 +94,8 @@ pub struct Counts {
     pub bounded: u64,
     /// There were too many.
     pub busy: u64,
+    /// There were too many of one client.
+    pub share: u64,
     /// The server was at fault.
     pub failed: u64,
     /// The client went.
@@ -110,6 +113,7 @@ struct Counters {
     refused: AtomicU64,
     bounded: AtomicU64,
     busy: AtomicU64,
+    share: AtomicU64,
     failed: AtomicU64,
     left: AtomicU64,
     running: AtomicU64,
@@ -119,9 +123,9 @@ struct Counters {
 struct Held<'a>(&'a AtomicU64);
 
 impl<'a> Held<'a> {
-    fn new(count: &'a AtomicU64) -> (Self, u64) {
-        let before = count.fetch_add(1, Ordering::Relaxed);
-        (Self(count), before)
+    fn new(count: &'a AtomicU64) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
     }
 }
 
@@ -145,33 +149,55 @@ impl Drop for Leaving<'_> {
 impl Queries {
     /// Nothing is started, and nothing copied, before the first query.
     pub fn new(settings: Settings) -> Self {
+        let line = Line::new(Rules {
+            places: settings.workers.max(1),
+            places_each: settings.workers.saturating_sub(1).max(1),
+            waiting: settings.waiting,
+            waiting_each: settings.waiting_each,
+            patience: settings.patience,
+        });
         Self {
             copies: [Engine::Sqlite, Engine::Duckdb].map(|engine| Copies::new(&settings, engine)),
-            places: Semaphore::new(settings.workers.max(1)),
-            waiting: AtomicU64::new(0),
+            line: Arc::new(line),
             cache: Mutex::new(Cache::new(settings.cache)),
             counts: Counters::default(),
             settings,
         }
     }
 
-    /// Answers a query. Where the future is dropped its process is killed.
+    /// Answers a query of nobody in particular, as [`Queries::ask_of`] does.
     pub async fn ask(&self, query: &str, engine: Engine) -> Result<Arc<Answer>, Error> {
+        self.ask_of(None, query, engine).await
+    }
+
+    /// Answers a client's query. Where the future is dropped its process is killed.
+    pub async fn ask_of(
+        &self,
+        client: Option<Client>,
+        query: &str,
+        engine: Engine,
+    ) -> Result<Arc<Answer>, Error> {
         let mut leaving = Leaving(Some(&self.counts.left));
-        let answered = self.answer(query.trim(), engine).await;
+        let answered = self.answer(client, query.trim(), engine).await;
         leaving.0 = None;
         let count = match &answered {
             Ok(_) => &self.counts.answered,
             Err(Error::Asked(_) | Error::Missing(_)) => &self.counts.refused,
             Err(Error::Beyond(_)) => &self.counts.bounded,
             Err(Error::Busy(_)) => &self.counts.busy,
+            Err(Error::Share(_)) => &self.counts.share,
             Err(_) => &self.counts.failed,
         };
         count.fetch_add(1, Ordering::Relaxed);
         answered
     }
 
-    async fn answer(&self, query: &str, engine: Engine) -> Result<Arc<Answer>, Error> {
+    async fn answer(
+        &self,
+        client: Option<Client>,
+        query: &str,
+        engine: Engine,
+    ) -> Result<Arc<Answer>, Error> {
         let settings = &self.settings;
         if engine == Engine::Duckdb && settings.duckdb.is_none() {
             return Err(duckdb::missing());
@@ -186,13 +212,19 @@ impl Queries {
         if let Some(kept) = self.kept(version, engine, query) {
             return Ok(kept);
         }
-        let (_held, before) = Held::new(&self.waiting);
-        let busy = || Error::Busy("too many queries at once: try again in some seconds".into());
-        if before >= (settings.waiting + settings.workers) as u64 {
-            return Err(busy());
-        }
-        let place = timeout(settings.patience, self.places.acquire()).await;
-        let _place = place.map_err(|_| busy())?.map_err(|_| busy())?;
+        let _place = self
+            .line
+            .place(client)
+            .await
+            .map_err(|refused| match refused {
+                Refused::Full => {
+                    Error::Busy("too many queries at once: try again in some seconds".into())
+                }
+                Refused::Share => Error::Share(
+                    "too many queries at once of your address: others are to be answered too"
+                        .into(),
+                ),
+            })?;
         // Somebody who asked the same may have had it answered meanwhile.
         if let Some(kept) = self.kept(version, engine, query) {
             return Ok(kept);
@@ -215,17 +247,17 @@ impl Queries {
     /// What was asked so far.
     pub fn counts(&self) -> Counts {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let running = of(&self.counts.running);
         Counts {
             answered: of(&self.counts.answered),
             cached: of(&self.counts.cached),
             refused: of(&self.counts.refused),
             bounded: of(&self.counts.bounded),
             busy: of(&self.counts.busy),
+            share: of(&self.counts.share),
             failed: of(&self.counts.failed),
             left: of(&self.counts.left),
-            running,
-            waiting: of(&self.waiting).saturating_sub(running),
+            running: of(&self.counts.running),
+            waiting: self.line.waiting() as u64,
         }
     }
 }

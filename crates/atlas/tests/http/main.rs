@@ -4,6 +4,7 @@ mod clients;
 mod running;
 #[path = "../served/mod.rs"]
 mod served;
+mod shares;
 
 use std::io::Read;
 use std::process::Command;

@@ -1,0 +1,322 @@
+//! Places that few may have at once, and the line of those who wait for one. Who asks much waits
+//! behind who asks little: each next turn of a client is one later than its last (as in start-time
+//! fair queueing, Goyal, Vin and Cheng 1996).
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::client::Client;
+
+/// What there is, and what one client may have of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules {
+    pub places: usize,
+    pub places_each: usize,
+    pub waiting: usize,
+    pub waiting_each: usize,
+    /// How long one waits.
+    pub patience: Duration,
+}
+
+/// Why there is no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// The client has all that it may.
+    Share,
+    /// Others have all that there is.
+    Full,
+}
+
+#[derive(Debug)]
+pub(crate) struct Line {
+    rules: Rules,
+    state: Mutex<State>,
+}
+
+/// A place, given back where it is dropped; so is the wait for one.
+#[derive(Debug)]
+pub(crate) struct Place {
+    line: Arc<Line>,
+    who: Who,
+    ticket: Ticket,
+}
+
+/// In the order in which they are called: the turn, and a number that nobody else has.
+type Ticket = (u64, u64);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Who {
+    Client(Client),
+    /// Who has no address has no share either.
+    Nobody(u64),
+}
+
+#[derive(Debug, Default)]
+struct State {
+    tickets: u64,
+    /// The turn that was called last.
+    now: u64,
+    waiting: BTreeMap<Ticket, (Who, Call)>,
+    holding: HashSet<Ticket>,
+    /// Of those who hold a place or wait.
+    clients: HashMap<Who, Own>,
+}
+
+type Call = oneshot::Sender<Result<(), Refused>>;
+
+#[derive(Debug, Default)]
+struct Own {
+    holds: usize,
+    waits: usize,
+    /// The last of its turns.
+    turn: u64,
+}
+
+impl Line {
+    pub fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Waits for a place. Who leaves before it has one waits no more.
+    pub async fn place(self: &Arc<Self>, client: Option<Client>) -> Result<Place, Refused> {
+        let (place, called) = self.come(client)?;
+        match tokio::time::timeout(self.rules.patience, called).await {
+            Ok(Ok(called)) => called.map(|()| place),
+            // Nobody drops a call before its ticket.
+            Ok(Err(_)) => Err(Refused::Full),
+            Err(_) => Err(self.state().why(place.who)),
+        }
+    }
+
+    fn come(
+        self: &Arc<Self>,
+        client: Option<Client>,
+    ) -> Result<(Place, oneshot::Receiver<Result<(), Refused>>), Refused> {
+        let mut state = self.state();
+        state.tickets += 1;
+        let number = state.tickets;
+        let who = client.map_or(Who::Nobody(number), Who::Client);
+        let now = state.now;
+        let own = state.clients.entry(who).or_default();
+        if own.waits >= self.rules.waiting_each {
+            return Err(Refused::Share);
+        }
+        own.turn = own.turn.max(now) + 1;
+        own.waits += 1;
+        let ticket = (own.turn, number);
+        let (call, called) = oneshot::channel();
+        state.waiting.insert(ticket, (who, call));
+        let line = Arc::clone(self);
+        let place = Place { line, who, ticket };
+        state.call(&self.rules);
+        if state.waiting.len() > self.rules.waiting {
+            state.send_last_away();
+        }
+        drop(state);
+        Ok((place, called))
+    }
+
+    /// Who waits.
+    pub fn waiting(&self) -> usize {
+        self.state().waiting.len()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Gives free places to those whose turn it is.
+    fn call(&mut self, rules: &Rules) {
+        while self.holding.len() < rules.places {
+            let mut waiting = self.waiting.iter();
+            let may = |who| {
+                self.clients
+                    .get(who)
+                    .is_none_or(|own| own.holds < rules.places_each)
+            };
+            let Some(ticket) = waiting.find(|(_, (who, _))| may(who)).map(|(at, _)| *at) else {
+                return;
+            };
+            let Some((who, call)) = self.waiting.remove(&ticket) else {
+                return;
+            };
+            if let Some(own) = self.clients.get_mut(&who) {
+                own.waits -= 1;
+                own.holds += 1;
+            }
+            self.holding.insert(ticket);
+            self.now = self.now.max(ticket.0);
+            // Where it has gone meanwhile, its place is given back by itself.
+            let _ = call.send(Ok(()));
+        }
+    }
+
+    /// The line is too long: the last one is of who asks most, or has just come.
+    fn send_last_away(&mut self) {
+        let Some((ticket, (who, call))) = self.waiting.pop_last() else {
+            return;
+        };
+        let why = self.why(who);
+        if let Some(own) = self.clients.get_mut(&who) {
+            own.turn = own.turn.min(ticket.0 - 1);
+        }
+        self.waits_no_more(who);
+        let _ = call.send(Err(why));
+    }
+
+    /// Why one of its questions has no place.
+    fn why(&self, who: Who) -> Refused {
+        match self.clients.get(&who) {
+            Some(own) if own.holds + own.waits > 1 => Refused::Share,
+            _ => Refused::Full,
+        }
+    }
+
+    fn waits_no_more(&mut self, who: Who) {
+        if let Some(own) = self.clients.get_mut(&who) {
+            own.waits -= 1;
+        }
+        self.forget(who);
+    }
+
+    fn forget(&mut self, who: Who) {
+        if let Some(own) = self.clients.get(&who)
+            && own.holds + own.waits == 0
+        {
+            self.clients.remove(&who);
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut state = self.line.state();
+        if state.waiting.remove(&self.ticket).is_some() {
+            state.waits_no_more(self.who);
+        } else if state.holding.remove(&self.ticket) {
+            if let Some(own) = state.clients.get_mut(&self.who) {
+                own.holds -= 1;
+            }
+            state.forget(self.who);
+            state.call(&self.line.rules);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+
+    use super::*;
+
+    const RULES: Rules = Rules {
+        places: 2,
+        places_each: 1,
+        waiting: 6,
+        waiting_each: 4,
+        patience: Duration::from_millis(20),
+    };
+
+    type Come = Result<(Place, oneshot::Receiver<Result<(), Refused>>), Refused>;
+
+    fn client(number: u8) -> Option<Client> {
+        Some(Client::of(IpAddr::from([192, 0, 2, number])))
+    }
+
+    fn come(line: &Arc<Line>, number: u8) -> Come {
+        line.come(client(number))
+    }
+
+    /// What one was told; `None`: nothing yet.
+    fn told(come: &mut Come) -> Option<Result<(), Refused>> {
+        match come {
+            Ok((_, called)) => called.try_recv().ok(),
+            Err(refused) => Some(Err(*refused)),
+        }
+    }
+
+    #[test]
+    fn one_client_has_its_share_and_the_rest_is_for_others() {
+        let line = Arc::new(Line::new(RULES));
+        let mut own: Vec<Come> = (0..6).map(|_| come(&line, 1)).collect();
+        assert_eq!(told(&mut own[0]), Some(Ok(())));
+        for waiting in &mut own[1..5] {
+            assert_eq!(told(waiting), None);
+        }
+        assert_eq!(told(&mut own[5]), Some(Err(Refused::Share)));
+        let mut other = come(&line, 2);
+        assert_eq!(told(&mut other), Some(Ok(())));
+        assert_eq!(line.waiting(), 4);
+        drop(other);
+        assert_eq!(told(&mut own[1]), None, "a place is free, but not for it");
+        drop(own.remove(0));
+        assert_eq!(told(&mut own[0]), Some(Ok(())), "its next");
+        drop(own);
+        assert_eq!(line.waiting(), 0);
+        assert!(line.state().clients.is_empty() && line.state().holding.is_empty());
+    }
+
+    #[test]
+    fn turns_go_round() {
+        let line = Arc::new(Line::new(Rules { places: 1, ..RULES }));
+        let mut all: Vec<(char, Come)> = [(1, 'a'), (1, 'b'), (1, 'c'), (2, 'd'), (2, 'e')]
+            .map(|(number, name)| (name, come(&line, number)))
+            .into();
+        let mut order = String::new();
+        while !all.is_empty() {
+            let at = all
+                .iter_mut()
+                .position(|(_, come)| told(come) == Some(Ok(())));
+            order.push(all.remove(at.expect("somebody's turn")).0);
+        }
+        assert_eq!(order, "abdce");
+    }
+
+    #[test]
+    fn who_comes_to_a_full_line_takes_the_place_of_who_asks_most() {
+        let line = Arc::new(Line::new(Rules { places: 1, ..RULES }));
+        let mut first: Vec<Come> = (0..5).map(|_| come(&line, 1)).collect();
+        let mut others: Vec<Come> = (2..4).map(|number| come(&line, number)).collect();
+        assert_eq!(line.waiting(), 6);
+        let mut late = come(&line, 4);
+        assert_eq!(told(&mut late), None, "waits");
+        assert_eq!(told(&mut first[4]), Some(Err(Refused::Share)));
+        for number in 5..7 {
+            others.push(come(&line, number));
+        }
+        // Each client has one that waits.
+        let mut last = come(&line, 8);
+        assert_eq!(told(&mut last), Some(Err(Refused::Full)));
+        assert!(others.iter_mut().all(|other| told(other).is_none()));
+        assert_eq!(line.waiting(), 6);
+    }
+
+    #[test]
+    fn patience_ends_and_says_why() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build();
+        runtime.expect("a runtime").block_on(async {
+            let line = Arc::new(Line::new(RULES));
+            let first = line.place(client(1)).await.expect("a place");
+            let second = line.place(client(1)).await;
+            assert_eq!(second.err(), Some(Refused::Share));
+            let nobody = line.place(None).await.expect("a place");
+            assert_eq!(line.place(client(3)).await.err(), Some(Refused::Full));
+            assert_eq!(line.place(None).await.err(), Some(Refused::Full));
+            assert_eq!(line.waiting(), 0);
+            drop(first);
+            let again = line.place(client(3)).await;
+            assert!(again.is_ok());
+            drop(nobody);
+        });
+    }
+}
