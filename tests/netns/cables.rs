@@ -152,6 +152,8 @@ fn a_node_with_batman_adv_is_a_border_and_of_the_mesh_with_the_key() -> Result<(
     plug.unplug()?;
     plug.wait("the link to be gone", |cable| !cable.link)?;
     plug.scene.weir("node", peers::SECRET)?;
-    is(&plug.plugged()?, "mesh");
+    plug.plugged()?;
+    // Nor does it stay a border where the hello comes late, as it may in an emulated machine.
+    plug.wait("the hello", |cable| cable.role == "mesh")?;
     Ok(())
 }

@@ -20,6 +20,8 @@ const LOOK: u64 = 2000;
 pub(crate) const ANSWERS: u64 = 6000;
 /// Something was noted, but nothing sure.
 const WEAK: u64 = 3000;
+/// Two nodes of a mesh have said hello, and proven each other, by then.
+const GREETED: u64 = 3000;
 /// Nothing was noted.
 const SILENT: u64 = 10_000;
 /// New evidence has to hold for so long,
@@ -193,7 +195,10 @@ impl Cable {
         let due = all.flatten().min().unwrap_or(begin);
         // What was sure before the hello no longer is, and the proof decides.
         let proof = self.heard.proves().unwrap_or(begin);
-        due.max(proof.min(begin + SILENT))
+        // A node of the same mesh speaks the mesh's protocol, too, and often before its hello.
+        let border = found.role == Role::Border && self.port.secret;
+        let greeted = if border { begin + GREETED } else { begin };
+        due.max(greeted).max(proof.min(begin + SILENT))
     }
 
     fn advance(&mut self, now: u64) {

@@ -27,6 +27,8 @@ pub struct Port {
     pub administrator: bool,
     /// This router serves DHCP on it.
     pub own_dhcp: bool,
+    /// This router has a mesh's secret, by which another node can prove that it is of the same.
+    pub secret: bool,
     /// What the administrator chose.
     pub held: Option<Role>,
 }

@@ -24,6 +24,7 @@ pub fn port(former: Use) -> Port {
         former,
         administrator: false,
         own_dhcp: former == Use::Lan,
+        secret: false,
         held: None,
     }
 }

@@ -50,12 +50,14 @@ fn a_port() -> impl Strategy<Value = Port> {
     ];
     let role = proptest::sample::select(&Role::ALL[..]);
     let held = prop_oneof![4 => Just(None), 1 => role.prop_map(Some)];
-    (former, any::<bool>(), any::<bool>(), held).prop_map(|(former, administrator, own, held)| {
+    let yes = any::<bool>;
+    (former, yes(), yes(), yes(), held).prop_map(|(former, administrator, own, secret, held)| {
         Port {
             device: "lan1".into(),
             former,
             administrator,
             own_dhcp: own,
+            secret,
             held,
         }
     })

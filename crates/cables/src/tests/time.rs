@@ -232,6 +232,31 @@ fn a_proof_that_may_come_is_waited_for_and_counts_at_once() {
 }
 
 #[test]
+fn where_a_hello_may_come_it_is_waited_for_before_a_node_is_a_border() {
+    let with = |secret| {
+        Scene::of(Port {
+            secret,
+            ..port(Use::None)
+        })
+    };
+    let heard = |secret| with(secret).hear(Sort::Batman, 1);
+    assert_eq!(heard(false).passes(600).says().decided, Some(500));
+    let mut scene = heard(true).passes(2900);
+    assert_eq!(scene.says().decided, None, "{:#?}", scene.says());
+    scene.cable.hello(&hello(true), scene.now);
+    assert_eq!(scene.passes(600).role(), Role::Mesh);
+    // None comes.
+    let mut scene = heard(true).passes(4000);
+    assert_eq!(
+        (scene.role(), scene.says().decided),
+        (Role::Border, Some(3000))
+    );
+    // Who is no node of a mesh is told as ever.
+    let mut scene = with(true).hear(Sort::Pado, 1).passes(600);
+    assert_eq!(scene.says().decided, Some(500));
+}
+
+#[test]
 fn who_was_asked_is_given_time_to_answer() {
     let mut scene = Scene::new(Use::None);
     scene = scene.hear(Sort::RouterSolicitation, 1).passes(2000);

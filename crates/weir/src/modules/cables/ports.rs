@@ -139,6 +139,7 @@ impl Doings {
             former,
             administrator: false,
             own_dhcp: self.serves && former == Use::Lan,
+            secret: false,
             held: None,
         }
     }

@@ -269,6 +269,7 @@ impl Watch {
         let (facts, used) = self.doings.known(self.mover.as_ref(), link, links);
         let facts = Port {
             administrator: self.administrator.comes_by(link.index),
+            secret: self.keys.is_some(),
             held: port.held(),
             ..facts
         };
@@ -335,6 +336,7 @@ impl Watch {
         self.doings = Doings::read();
         let (facts, used) = self.doings.known(self.mover.as_ref(), link, links);
         let facts = Port {
+            secret: self.keys.is_some(),
             held: self.held.get(&link.name).copied(),
             ..facts
         };
