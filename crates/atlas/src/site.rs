@@ -33,51 +33,97 @@ struct State {
     stem: String,
 }
 
-/// Writes everything into `out`, which is made where it is not there. Files that are there are
-/// written over, others are left alone.
+/// Lies in a folder that was made here: what is in it may be written over.
+const MARK: &str = ".weir-atlas-site";
+
+/// Writes everything into `out`, which is made where it is not there: in the first language, and in
+/// the others in a folder of their own each. Files that are there are written over, others are left
+/// alone; but a folder with files from elsewhere is refused, unless `force`.
 pub fn write(
     data: &Path,
     out: &Path,
-    language: Language,
+    languages: &[Language],
+    force: bool,
     mut progress: impl FnMut(&str),
 ) -> Result<Written, Error> {
     let store = store::open(data)?;
-    let nowhere = Places::Files {
-        up: "",
-        files: HashSet::new(),
+    claim(out, force)?;
+    let mut written = Written::default();
+    for (number, language) in languages.iter().enumerate() {
+        let folder = folder(number, *language);
+        let back = if number == 0 { "" } else { "../" };
+        let mut to = Output {
+            root: &out.join(&folder),
+            written: &mut written,
+        };
+        let tongues = languages.iter().enumerate().map(|(number, other)| {
+            let there = match other == language {
+                true => String::new(),
+                false => format!("{back}{}", self::folder(number, *other)),
+            };
+            (*other, there)
+        });
+        let progress = |stem: &str| progress(&format!("{folder}{stem}"));
+        tongue(&store, *language, tongues.collect(), &mut to, progress)?;
+    }
+    Ok(written)
+}
+
+/// Where pages in a language are: the first one's at the root.
+fn folder(number: usize, language: Language) -> String {
+    match number {
+        0 => String::new(),
+        _ => format!("{}/", language.word()),
+    }
+}
+
+/// Makes the folder, and makes sure that nothing of others is written over.
+fn claim(out: &Path, force: bool) -> Result<(), Error> {
+    fs::create_dir_all(out).map_err(Error::file(out))?;
+    let mark = out.join(MARK);
+    let mut there = fs::read_dir(out).map_err(Error::file(out))?;
+    if !force && !mark.exists() && there.next().is_some() {
+        let what = "the folder has files that `weir-atlas site` did not write; \
+                    give an empty one, or --force to write over what has the same names";
+        return Err(Error::Asked(format!("{}: {what}", out.display())));
+    }
+    let text = "This folder is written by `weir-atlas site`.\n";
+    fs::write(&mark, text).map_err(Error::file(&mark))
+}
+
+/// Everything in one language.
+fn tongue(
+    store: &Connection,
+    language: Language,
+    tongues: Vec<(Language, String)>,
+    to: &mut Output<'_>,
+    mut progress: impl FnMut(&str),
+) -> Result<(), Error> {
+    let places = |up, files: &Arc<HashSet<String>>| Places::Files {
+        up,
+        files: Arc::clone(files),
+        tongues: tongues.clone(),
     };
-    let states = states(&store, &reader(nowhere, language))?;
+    let states = states(store, &reader(places("", &Arc::default()), language))?;
     let shapes = [Shape::Page, Shape::Svg, Shape::Json, Shape::Csv];
     let all = states
         .iter()
         .flat_map(|state| shapes.map(|shape| file(state, shape)));
-    let files: HashSet<String> = all.collect();
-    let mut to = Output {
-        root: out,
-        written: Written::default(),
-    };
+    let files = Arc::new(all.collect());
     for asset in ASSETS.iter().filter(|asset| !asset.name.ends_with(".js")) {
         to.put(asset.name, &asset.octets)?;
     }
-    let below = Places::Files {
-        up: "../",
-        files: files.clone(),
-    };
-    let below = reader(below, language);
+    let below = reader(places("../", &files), language);
     for state in &states {
         progress(&state.stem);
-        chart(&store, &below, state, &mut to)?;
+        chart(store, &below, state, to)?;
     }
-    let here = Places::Files { up: "", files };
-    let reader = reader(here, language);
-    to.put(
-        "index.html",
-        page::overview::page(&reader, &store)?.as_bytes(),
-    )?;
-    to.put("about.html", page::about::page(&reader, &store)?.as_bytes())?;
-    let communities = page::communities::page(&reader, &store, None)?;
+    let reader = reader(places("", &files), language);
+    let communities = page::communities::page(&reader, store, None)?;
     to.put("communities.html", communities.as_bytes())?;
-    Ok(to.written)
+    to.put("about.html", page::about::page(&reader, store)?.as_bytes())?;
+    let overview = page::overview::page(&reader, store)?;
+    to.put("index.html", overview.as_bytes())
 }
 
 fn reader(places: Places, language: Language) -> Reader {
@@ -144,7 +190,7 @@ fn chart(
 /// Where files go.
 struct Output<'a> {
     root: &'a Path,
-    written: Written,
+    written: &'a mut Written,
 }
 
 impl Output<'_> {

@@ -11,12 +11,20 @@ pub enum Language {
 }
 
 impl Language {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::English, Self::German];
+
     /// As in addresses and `lang` attributes.
     pub fn word(self) -> &'static str {
         match self {
             Self::English => "en",
             Self::German => "de",
         }
+    }
+
+    /// Its name in itself.
+    pub fn name(self) -> &'static str {
+        self.of("English", "Deutsch")
     }
 
     /// One of two texts.

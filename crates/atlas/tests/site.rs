@@ -102,3 +102,65 @@ fn in_german_and_again() {
     // The same again: as many files, as large.
     assert_eq!(write(out.path(), &["--lang", "de"]), first);
 }
+
+#[test]
+fn each_page_leads_to_itself_in_the_other_language() {
+    let out = Folder::new();
+    write(out.path(), &[]);
+    let mut pages = 0;
+    for file in files(out.path()) {
+        if file.extension().is_none_or(|ending| ending != "html") {
+            continue;
+        }
+        let text = fs::read_to_string(&file).expect("a page");
+        let inner = file.strip_prefix(out.path()).expect("within");
+        let (own, other) = match inner.strip_prefix("de") {
+            Ok(same) => ("de", out.path().join(same)),
+            Err(_) => ("en", out.path().join("de").join(inner)),
+        };
+        let name = inner.display();
+        assert!(text.contains(&format!("<html lang=\"{own}\"")), "{name}");
+        let links: Vec<PathBuf> = text
+            .split("<a href=\"")
+            .filter(|part| part.contains(" hreflang=\""))
+            .filter_map(|part| part.split('"').next())
+            .map(|link| file.parent().expect("a folder").join(link))
+            .map(|link| link.canonicalize().expect("a file"))
+            .collect();
+        let real = |path: &Path| path.canonicalize().expect("a file");
+        let mut both = [real(&file), real(&other)];
+        if own == "de" {
+            both.reverse();
+        }
+        assert_eq!(links, both, "{name}");
+        pages += 1;
+    }
+    assert!(pages > 50, "{pages} pages");
+}
+
+#[test]
+fn what_others_wrote_stays() {
+    let data = served::data();
+    let out = Folder::new();
+    let index = out.path().join("index.html");
+    fs::write(&index, "My page").expect("written");
+    let site = |more: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        command.arg("site").arg(out.path()).arg("--data");
+        command.arg(data.path()).args(more);
+        command.output().expect("the program")
+    };
+    let refused = site(&[]);
+    assert_eq!(refused.status.code(), Some(2));
+    let told = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let name = out.path().display().to_string();
+    assert!(told.contains(&name) && told.contains("--force"), "{told}");
+    assert_eq!(files(out.path()), std::slice::from_ref(&index));
+    assert_eq!(fs::read_to_string(&index).expect("a page"), "My page");
+
+    assert!(site(&["--force"]).status.success());
+    let text = fs::read_to_string(&index).expect("a page");
+    assert!(text.contains("<html lang=\"en\""));
+    // Now it is one of this program's.
+    assert!(site(&[]).status.success());
+}

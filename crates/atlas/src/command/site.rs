@@ -12,27 +12,34 @@ use crate::text::Language;
 /// Write everything as files, for any web space
 ///
 /// Pages, pictures, CSV and JSON of each chart, of all time and of each year, and a page for each
-/// community. Links are relative: the folder may stand anywhere.
+/// community. Links are relative: the folder may stand anywhere. A folder with files from elsewhere
+/// is not touched without --force.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example:
-  weir-atlas site public_html/atlas --lang de")]
+  weir-atlas site public_html/atlas --lang de,en")]
 pub(super) struct Arguments {
     /// Folder; it is made where it is not there
     out: PathBuf,
     #[command(flatten)]
     data: Data,
-    /// Language of the pages
-    #[arg(long, value_name = "LANGUAGE", default_value = "en", value_parser = ["en", "de"])]
-    lang: String,
+    /// Languages of the pages; the second one's are in a folder of its name
+    #[arg(long, value_name = "LANGUAGES", value_delimiter = ',', default_value = "en,de",
+          value_parser = ["en", "de"])]
+    lang: Vec<String>,
+    /// Write over files of the same names, whoever made them
+    #[arg(long)]
+    force: bool,
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
-    let language = match arguments.lang.as_str() {
-        "de" => Language::German,
-        _ => Language::English,
-    };
+    let mut languages = Vec::new();
+    for word in &arguments.lang {
+        let language = Language::ALL.into_iter().find(|one| one.word() == word);
+        languages.extend(language.filter(|one| !languages.contains(one)));
+    }
     let watched = std::io::stderr().is_terminal();
-    let written = site::write(&arguments.data.data, &arguments.out, language, |name| {
+    let (data, out) = (&arguments.data.data, &arguments.out);
+    let written = site::write(data, out, &languages, arguments.force, |name| {
         if watched {
             eprint!("\r\x1b[K{name}");
         }

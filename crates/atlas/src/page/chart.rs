@@ -67,9 +67,15 @@ pub(crate) fn page_of(
     let pairs = pairs
         .into_iter()
         .filter(|(name, _)| name != "lang" && name != "theme");
+    // On a server what is asked stands in `pairs`, in a folder in the file's name.
+    let nothing = Asked::default();
+    let whole = match reader.places.answers() {
+        true => &nothing,
+        false => asked,
+    };
     let path = reader
         .places
-        .address(reader, &To::Chart(name, Shape::Page, &Asked::default()));
+        .address(reader, &To::Chart(name, Shape::Page, whole));
     lay(
         reader,
         &Page {

@@ -76,8 +76,13 @@ pub(super) fn lay(reader: &Reader, page: &Page<'_>) -> String {
         }
     }
     html.push_str("</ul></nav>\n");
+    let tongues = reader.places.tongues(&page.path);
     if reader.places.answers() {
         foot(reader, page, &mut html);
+    } else if tongues.len() > 1 {
+        html.push_str("<div class=\"side-foot\" data-part=\"foot\">\n");
+        languages(reader, &tongues, &mut html);
+        html.push_str("</div>\n");
     }
     let _ = write!(
         html,
@@ -139,6 +144,26 @@ fn link(reader: &Reader, to: &To<'_>, title: &str, current: bool, html: &mut Str
     );
 }
 
+/// The same page in other languages, by their addresses.
+fn languages(reader: &Reader, addresses: &[(Language, String)], html: &mut String) {
+    let title = reader.say("Language", "Sprache");
+    let _ = write!(html, "<nav aria-label=\"{title}\">");
+    for (language, address) in addresses {
+        let current = match *language == reader.language {
+            true => " aria-current=\"true\"",
+            false => "",
+        };
+        let _ = write!(
+            html,
+            "<a href=\"{}\" hreflang=\"{word}\" lang=\"{word}\"{current}>{}</a> ",
+            escape(address),
+            language.name(),
+            word = language.word(),
+        );
+    }
+    html.push_str("</nav>\n");
+}
+
 /// The same page in other languages and colours.
 fn foot(reader: &Reader, page: &Page<'_>, html: &mut String) {
     let same = |language: Option<Language>, theme: Theme| {
@@ -152,31 +177,14 @@ fn foot(reader: &Reader, page: &Page<'_>, html: &mut String) {
         let pairs = pairs.map(|(name, value)| (name.as_str(), Some(value.clone())));
         let query = api::query::encode(pairs.chain(own(&to)));
         let mark = if query.is_empty() { "" } else { "?" };
-        escape(&format!("{}{mark}{query}", page.path))
+        format!("{}{mark}{query}", page.path)
     };
+    let addresses = Language::ALL.map(|language| (language, same(Some(language), reader.theme)));
+    html.push_str("<div class=\"side-foot\" data-part=\"foot\">\n");
+    languages(reader, &addresses, html);
     let _ = write!(
         html,
-        "<div class=\"side-foot\" data-part=\"foot\">\n<nav aria-label=\"{}\">",
-        reader.say("Language", "Sprache")
-    );
-    for (language, name) in [
-        (Language::English, "English"),
-        (Language::German, "Deutsch"),
-    ] {
-        let current = match language == reader.language {
-            true => " aria-current=\"true\"",
-            false => "",
-        };
-        let _ = write!(
-            html,
-            "<a href=\"{}\" hreflang=\"{word}\" lang=\"{word}\"{current}>{name}</a> ",
-            same(Some(language), reader.theme),
-            word = language.word(),
-        );
-    }
-    let _ = write!(
-        html,
-        "</nav>\n<nav aria-label=\"{}\">",
+        "<nav aria-label=\"{}\">",
         reader.say("Appearance", "Aussehen")
     );
     for (theme, name) in [
@@ -191,7 +199,7 @@ fn foot(reader: &Reader, page: &Page<'_>, html: &mut String) {
         let _ = write!(
             html,
             "<a href=\"{}\"{current}>{name}</a> ",
-            same(None, theme)
+            escape(&same(None, theme))
         );
     }
     html.push_str("</nav>\n</div>\n");

@@ -1,6 +1,7 @@
 //! Where things are: on a server, or as files in a folder.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::asked::{Asked, Theme};
 use crate::text::Language;
@@ -49,10 +50,12 @@ pub(crate) enum To<'a> {
 pub(crate) enum Places {
     /// On a server. `base` is how the world calls its root; `root` the path of it.
     Server { base: String, root: String },
-    /// In a folder, seen from a page in it: `up` leads to its root. Only these files are there.
+    /// In a folder, seen from a page in it: `up` leads to its root. Only these files are there;
+    /// and the same in other languages, each in the folder that `tongues` says, seen from the root.
     Files {
         up: &'static str,
-        files: HashSet<String>,
+        files: Arc<HashSet<String>>,
+        tongues: Vec<(Language, String)>,
     },
 }
 
@@ -84,8 +87,20 @@ impl Places {
                 let version = version.map_or(String::new(), |version| format!("?v={version}"));
                 format!("{root}{}{version}", on_server(reader, to))
             }
-            Self::Files { up, files } => format!("{up}{}", in_folder(files, to)),
+            Self::Files { up, files, .. } => format!("{up}{}", in_folder(files, to)),
         }
+    }
+
+    /// In a folder the languages that there are, and where a page is in each: `path` is where it is
+    /// in this one.
+    pub fn tongues(&self, path: &str) -> Vec<(Language, String)> {
+        let Self::Files { up, tongues, .. } = self else {
+            return Vec::new();
+        };
+        let file = path.strip_prefix(up).unwrap_or(path);
+        let all = tongues.iter();
+        all.map(|(language, folder)| (*language, format!("{up}{folder}{file}")))
+            .collect()
     }
 
     /// The whole address, as other pages need it.
@@ -207,8 +222,6 @@ fn community(key: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     #[test]
