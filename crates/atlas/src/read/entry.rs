@@ -14,6 +14,9 @@ const URL: usize = 500;
 const PROTOCOLS: usize = 20;
 /// What is wrong with a value that could not be used.
 pub(crate) const LEFT_OUT: &str = "left out";
+/// What is wrong with a text that has `\ud800` without its other half, and how it is read.
+const HALVED: &str = "has half a surrogate";
+const HALF: &str = "the text with \u{fffd} in its place";
 
 /// An entry, before it is known of when the snapshot is.
 #[derive(Clone, Debug)]
@@ -37,8 +40,13 @@ pub(crate) struct Reading<'r, 'a> {
     pub(crate) key: String,
 }
 
-/// A key as it is kept; `None`: it is none.
-pub(crate) fn key(mapping: &Mapping, text: &str, remarks: &mut Remarks) -> Option<String> {
+/// A key as it is kept; `None`: it is none. `half`: it had half a surrogate.
+pub(crate) fn key(
+    mapping: &Mapping,
+    text: &str,
+    half: bool,
+    remarks: &mut Remarks,
+) -> Option<String> {
     let most = TEXT - mapping.key_prefix.len();
     let (text, done) = clean(text, most);
     let key = match mapping.key_prefix.as_str() {
@@ -52,6 +60,8 @@ pub(crate) fn key(mapping: &Mapping, text: &str, remarks: &mut Remarks) -> Optio
     }
     if let Some(done) = done {
         remarks.of(&key, "the key is long, or has control characters", done);
+    } else if half {
+        remarks.of(&key, format!("the key {HALVED}"), HALF);
     }
     Some(key)
 }
@@ -68,6 +78,10 @@ impl Reading<'_, '_> {
         for slot in &self.slots.twice {
             let what = format!("{} comes twice", self.mapping.tree.path(*slot));
             self.remarks.of(&self.key, what, "the last one");
+        }
+        for slot in &self.slots.halved {
+            let what = format!("{} {HALVED}", self.mapping.tree.path(*slot));
+            self.remarks.of(&self.key, what, HALF);
         }
         let nodes = self.nodes();
         let fetched = self.time(Field::Fetched);

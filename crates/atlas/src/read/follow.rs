@@ -1,16 +1,16 @@
 //! A directory that goes on: it is asked again and again, and what is new goes into the store.
 
-use std::io::Read;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use ureq::Agent;
 use ureq::http::{HeaderMap, HeaderName, StatusCode, header};
 
+use super::address::{Pace, Sent};
 use super::archive::{self, Found, Limits};
 use super::import::{Sink, digest};
 use super::mapping::Mapping;
-use super::{snapshot_of, source};
+use super::{address, snapshot_of};
 use crate::error::Error;
 
 /// How often a directory is asked, where nobody says otherwise.
@@ -19,8 +19,13 @@ pub const PERIOD: Duration = Duration::from_secs(3600);
 const LEAST: Duration = Duration::from_secs(300);
 /// How seldom, after failures, and when a server says that it wants to be left alone.
 const MOST: Duration = Duration::from_secs(6 * 3600);
-/// Time that an answer may take.
-const TIME: Duration = Duration::from_secs(120);
+/// How slow it may be.
+const PACE: Pace = Pace {
+    answer: Duration::from_secs(60),
+    least: 10 << 10,
+    window: Duration::from_secs(30),
+    whole: Duration::from_secs(120),
+};
 /// Octets that it may have, as it is sent.
 const SENT: u64 = 64 << 20;
 /// Octets of a header that is kept.
@@ -60,7 +65,7 @@ pub enum Told {
 impl Follower {
     /// Of an address, asked each `period`.
     pub fn new(address: &str, period: Duration) -> Result<Self, Error> {
-        if !source::is_address(address) {
+        if !address::is_address(address) {
             let what = format!("{address:?} is no address: http://… or https://…");
             return Err(Error::Asked(what));
         }
@@ -71,7 +76,7 @@ impl Follower {
         Ok(Self {
             address: address.to_owned(),
             period,
-            agent: source::agent(TIME),
+            agent: address::agent(address, PACE)?,
             etag: None,
             modified: None,
             failures: 0,
@@ -121,15 +126,16 @@ impl Follower {
         if let Some(modified) = &self.modified {
             question = question.header(header::IF_MODIFIED_SINCE, modified);
         }
-        let answer = question.call().map_err(|error| error.to_string())?;
-        let (parts, body) = answer.into_parts();
-        if parts.status == StatusCode::NOT_MODIFIED {
+        let answer = question.call().map_err(|error| address::plain(&error))?;
+        let status = answer.status();
+        if status == StatusCode::NOT_MODIFIED {
             return Ok(None);
         }
-        if !parts.status.is_success() {
-            let pause = text(&parts.headers, header::RETRY_AFTER).and_then(|s| s.parse().ok());
+        let headers = answer.headers().clone();
+        if !status.is_success() {
+            let pause = text(&headers, header::RETRY_AFTER).and_then(|s| s.parse().ok());
             self.pause = Duration::from_secs(pause.unwrap_or(0));
-            return Err(format!("it answers {}", parts.status));
+            return Err(format!("it answers {status}"));
         }
         let mut file = Err("it answers with nothing".to_owned());
         let mut visit = |found: Found<'_>| {
@@ -139,10 +145,13 @@ impl Follower {
             };
             Ok(ControlFlow::Break(()))
         };
-        let mut body = body.into_reader().take(SENT);
-        let _ = archive::open("", &mut body, &Limits::default(), &mut visit)
+        let mut sent = Sent::of(answer, PACE, SENT);
+        let _ = archive::open("", &mut sent, &Limits::default(), &mut visit)
             .map_err(|error| error.to_string())?;
-        Ok(Some((file?, parts.headers)))
+        match sent.failed() {
+            Some(why) => Err(why),
+            None => Ok(Some((file?, headers))),
+        }
     }
 }
 
@@ -165,7 +174,7 @@ pub fn follow(
 /// Puts an answer into the store, under the name that the directory would give it now.
 fn keep(
     octets: &[u8],
-    address: &str,
+    place: &str,
     mapping: &Mapping,
     now: i64,
     sink: &mut dyn Sink,
@@ -177,7 +186,7 @@ fn keep(
     }
     let name = mapping
         .name_at(now)
-        .unwrap_or_else(|| source::name_of(address).to_owned());
+        .unwrap_or_else(|| address::name_of(place).to_owned());
     let snapshot = snapshot_of(&name, Some(now), octets, mapping);
     sink.add(&snapshot, &digest)?;
     sink.commit()?;

@@ -13,7 +13,7 @@ use super::entry::{self, Draft, LEFT_OUT, Reading};
 use super::mapping::{Field, Mapping};
 use super::remarks::Remarks;
 use super::tree::{Node, Slots};
-use super::value::{Octets, Value, text};
+use super::value::{Octets, Value, halved, has_half, text};
 
 /// Reads the entries of a file; the error says why it cannot be read.
 pub(crate) fn read(
@@ -117,8 +117,12 @@ struct Context<'c, 'de> {
 }
 
 impl<'de> Context<'_, 'de> {
-    /// Reads the entry that comes, and makes a draft of it. `name`: of the member that it is.
-    fn entry<D: Deserializer<'de>>(&mut self, name: Option<&str>, from: D) -> Result<(), D::Error> {
+    /// Reads the entry that comes, and makes a draft of it. `name`: as in [`Next`].
+    fn entry<D: Deserializer<'de>>(
+        &mut self,
+        name: Option<(&str, bool)>,
+        from: D,
+    ) -> Result<(), D::Error> {
         if self.drafts.len() >= ENTRIES {
             return Err(D::Error::custom(super::TOO_MANY));
         }
@@ -135,7 +139,7 @@ impl<'de> Context<'_, 'de> {
             Ok(Place { node: root, slots }.deserialize(from)?)
         };
         let told = match name {
-            Some(name) => Some(Cow::Borrowed(name)),
+            Some((name, _)) => Some(Cow::Borrowed(name)),
             None => match self.mapping.tree.value(&self.slots, Field::Key) {
                 Some((Value::Text(text), _)) => Some(text.clone()),
                 Some((Value::Number(number), _)) => Some(Cow::Borrowed(*number)),
@@ -143,7 +147,8 @@ impl<'de> Context<'_, 'de> {
             },
         };
         let told = told.unwrap_or_default();
-        let Some(key) = entry::key(self.mapping, &told, self.remarks) else {
+        let half = name.is_some_and(|(_, half)| half);
+        let Some(key) = entry::key(self.mapping, &told, half, self.remarks) else {
             return Ok(());
         };
         match whole {
@@ -213,10 +218,11 @@ impl<'de> Visitor<'de> for Way<'_, '_, 'de> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<bool, A::Error> {
         let Some((first, rest)) = self.way.split_first() else {
             while let Some(name) = map.next_key_seed(Name)? {
+                let half = has_half(&name);
                 let name = text(name);
                 let context = &mut *self.context;
                 map.next_value_seed(Next {
-                    name: Some(&name),
+                    name: Some((&name, half)),
                     context,
                 })?;
             }
@@ -252,9 +258,9 @@ impl<'de> Visitor<'de> for Way<'_, '_, 'de> {
     }
 }
 
-/// An entry.
+/// An entry; of a member its name, and whether that has half a surrogate.
 struct Next<'w, 'c, 'de> {
-    name: Option<&'w str>,
+    name: Option<(&'w str, bool)>,
     context: &'w mut Context<'c, 'de>,
 }
 
@@ -290,7 +296,13 @@ impl<'de> DeserializeSeed<'de> for Place<'_, '_, 'de> {
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<bool, D::Error> {
         if let Some(slot) = self.node.slot {
             let raw = <&RawValue as serde::Deserialize>::deserialize(from)?;
-            self.slots.put(slot, Value::of_json(raw.get()));
+            let value = Value::of_json(raw.get());
+            // Without escapes a text is borrowed.
+            let escaped = matches!(value, Value::Text(Cow::Owned(_)) | Value::List(_));
+            if escaped && halved(raw.get()) {
+                self.slots.halved.push(slot);
+            }
+            self.slots.put(slot, value);
             return Ok(true);
         }
         from.deserialize_any(self)

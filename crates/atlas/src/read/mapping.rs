@@ -179,11 +179,8 @@ impl Mapping {
             let why = format!("no mapping {name:?}: there are {known}, or give a file");
             return Err(Error::Asked(why));
         }
-        let length = path.metadata().map_err(Error::file(path))?.len();
-        if length > FILE {
-            return Err(Error::Asked(format!("{name}: no mapping is that large")));
-        }
-        let text = std::fs::read_to_string(path).map_err(Error::file(path))?;
+        let text = String::from_utf8(super::whole_file(path, FILE)?)
+            .map_err(|_| Error::Asked(format!("{name}: it is not UTF-8, as TOML is")))?;
         Self::parse(&text, name)
     }
 
@@ -282,6 +279,11 @@ impl Mapping {
             .iter()
             .map(|pattern| pattern.time(name, &self.zone));
         times.find(Option::is_some).flatten()
+    }
+
+    /// Whether a name is like one of the directory's, but with a time that there is not.
+    pub(crate) fn mistimed(&self, name: &str) -> bool {
+        self.time_of(name).is_none() && self.files.iter().any(|pattern| pattern.fits(name))
     }
 
     /// The name that the directory gives a file now, in seconds since 1970; `None`: none with the

@@ -6,9 +6,14 @@
 //! communities that have gone.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
-use crate::snapshot::{Entry, Snapshot, Status};
+use crate::error::Error;
+use crate::snapshot::{Entry, Remark, Snapshot, Status};
 
+mod address;
 mod archive;
 mod entry;
 mod follow;
@@ -23,11 +28,12 @@ mod table;
 mod tree;
 mod value;
 
+pub use address::{Pace, fetch, is_address};
 pub use archive::{Found, Limits, Visit, open};
 pub use follow::{Follower, PERIOD, Told, follow};
 pub use import::{Progress, Sink, import};
 pub use mapping::{BUILT_IN, Mapping};
-pub use source::{is_address, walk};
+pub use source::walk;
 
 use entry::Draft;
 use mapping::{Format, Parents};
@@ -49,7 +55,16 @@ pub(crate) fn odd(nodes: i64) -> bool {
 /// that says why.
 pub fn snapshot(name: &str, octets: &[u8], mapping: &Mapping) -> Snapshot {
     let named = mapping.time_of(name).flatten();
-    snapshot_of(name, named, octets, mapping)
+    let mut snapshot = snapshot_of(name, named, octets, mapping);
+    if named.is_none() && mapping.mistimed(name) {
+        let remark = Remark {
+            key: None,
+            what: "its name has a time that there is not".to_owned(),
+            read_as: "as a name without one".to_owned(),
+        };
+        snapshot.remarks.insert(0, remark);
+    }
+    snapshot
 }
 
 /// As [`snapshot`]; `named`: the time in its name, in seconds since 1970.
@@ -78,7 +93,7 @@ fn snapshot_of(name: &str, named: Option<i64>, octets: &[u8], mapping: &Mapping)
     };
     let mut remarks = remarks.done();
     if entries.is_empty() && remarks.is_empty() {
-        remarks.push(crate::snapshot::Remark {
+        remarks.push(Remark {
             key: None,
             what: "it has no entries".to_owned(),
             read_as: "the whole file is left out".to_owned(),
@@ -89,6 +104,23 @@ fn snapshot_of(name: &str, named: Option<i64>, octets: &[u8], mapping: &Mapping)
         hour: time.or(named).map_or(0, |time| time.div_euclid(3600)),
         entries,
         remarks,
+    }
+}
+
+/// What is in a file of people's own, of at most `most` octets. A device may have no end, and says
+/// nothing of its length.
+fn whole_file(path: &Path, most: u64) -> Result<Vec<u8>, Error> {
+    let wrong = |why: String| Error::Asked(format!("{}: {why}", path.display()));
+    if !path.metadata().map_err(Error::file(path))?.is_file() {
+        return Err(wrong("it is no file".to_owned()));
+    }
+    let file = File::open(path).map_err(Error::file(path))?;
+    let mut octets = Vec::new();
+    let mut file = file.take(most + 1);
+    file.read_to_end(&mut octets).map_err(Error::file(path))?;
+    match octets.len() as u64 > most {
+        true => Err(wrong(format!("it has more than {} MiB", most >> 20))),
+        false => Ok(octets),
     }
 }
 

@@ -76,12 +76,21 @@ impl Pattern {
         Ok(Self { parts, folders })
     }
 
-    /// Whether `name` is such a file, and its time where it has one: seconds since 1970.
-    pub(crate) fn time(&self, name: &str, zone: &TimeZone) -> Option<Option<i64>> {
+    /// Whether `name` looks like such a file, also where its time is none.
+    pub(crate) fn fits(&self, name: &str) -> bool {
+        self.fields(self.compared(name)).is_some()
+    }
+
+    /// What of a name is looked at.
+    fn compared<'n>(&self, name: &'n str) -> &'n [u8] {
         let name = unpacked(name);
         let begin = name.rmatch_indices('/').nth(self.folders);
-        let name = &name[begin.map_or(0, |(at, _)| at + 1)..];
-        let fields = self.fields(name.as_bytes())?;
+        &name.as_bytes()[begin.map_or(0, |(at, _)| at + 1)..]
+    }
+
+    /// Whether `name` is such a file, and its time where it has one: seconds since 1970.
+    pub(crate) fn time(&self, name: &str, zone: &TimeZone) -> Option<Option<i64>> {
+        let fields = self.fields(self.compared(name))?;
         let [year, month, day, hour, minute, second, unix] = fields;
         if unix.is_some() {
             return Some(unix);

@@ -65,7 +65,7 @@ pub(crate) fn read(
             Some((Value::Number(number), _)) => Cow::Borrowed(*number),
             _ => Cow::Borrowed(""),
         };
-        let Some(key) = entry::key(mapping, &told, remarks) else {
+        let Some(key) = entry::key(mapping, &told, false, remarks) else {
             continue;
         };
         if line.len() != header.len() {

@@ -33,6 +33,8 @@ pub(crate) struct Slots<'a> {
     pub(crate) wrong: Vec<(String, &'static str)>,
     /// Paths that are there twice.
     pub(crate) twice: Vec<usize>,
+    /// Paths whose texts have half a surrogate.
+    pub(crate) halved: Vec<usize>,
 }
 
 impl Tree {
@@ -67,6 +69,7 @@ impl Tree {
             values: vec![Value::Nothing; self.paths.len()],
             wrong: Vec::new(),
             twice: Vec::new(),
+            halved: Vec::new(),
         }
     }
 
@@ -171,6 +174,7 @@ impl<'a> Slots<'a> {
         self.values.fill(Value::Nothing);
         self.wrong.clear();
         self.twice.clear();
+        self.halved.clear();
     }
 }
 

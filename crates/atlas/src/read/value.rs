@@ -121,12 +121,33 @@ fn unescaped(raw: &str) -> String {
     text(raw.deserialize_bytes(Octets).unwrap_or_default())
 }
 
+/// Whether correct JSON has `\ud800` or the like without its other half.
+pub(crate) fn halved(raw: &str) -> bool {
+    let mut waits = false;
+    let mut rest = raw.as_bytes();
+    while let Some(at) = rest.iter().position(|octet| *octet == b'\\') {
+        let code = match rest.get(at + 1..at + 6) {
+            Some([b'u', digits @ ..]) => std::str::from_utf8(digits)
+                .ok()
+                .and_then(|digits| u16::from_str_radix(digits, 16).ok()),
+            _ => None,
+        };
+        let second = matches!(code, Some(0xdc00..0xe000));
+        if (waits && at > 0) || waits != second {
+            return true;
+        }
+        waits = matches!(code, Some(0xd800..0xdc00));
+        rest = &rest[(at + if code.is_some() { 6 } else { 2 }).min(rest.len())..];
+    }
+    waits
+}
+
 /// A text of octets that may not be one. Half a surrogate, as UTF-8 would write it, has as many
 /// octets as the character that says that something is missing.
 pub(crate) fn text(octets: Cow<'_, [u8]>) -> String {
     let mut octets = octets.into_owned();
     for at in 2..octets.len() {
-        if octets[at - 2] == 0xed && octets[at - 1] >= 0xa0 {
+        if has_half(&octets[at - 2..at]) {
             octets[at - 2..=at].copy_from_slice("\u{fffd}".as_bytes());
         }
     }
@@ -134,6 +155,13 @@ pub(crate) fn text(octets: Cow<'_, [u8]>) -> String {
         Ok(text) => text,
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
     }
+}
+
+/// Whether octets have half a surrogate as UTF-8 would write it.
+pub(crate) fn has_half(octets: &[u8]) -> bool {
+    octets
+        .windows(2)
+        .any(|two| two[0] == 0xed && two[1] >= 0xa0)
 }
 
 /// Octets of a text: serde_json then lets half a surrogate pass.

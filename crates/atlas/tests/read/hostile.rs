@@ -168,6 +168,44 @@ fn times_and_failures() {
     assert!(told_first(&timeless).contains("neither its name nor its entries"));
 }
 
+#[test]
+fn names_with_a_day_that_there_is_not() {
+    let json = br#"{"k":{"name":"K","mtime":"2019-10-09 21:59:00"}}"#;
+    for name in [
+        "20191399-00.00.00-ffSummarizedDir.json",
+        "in.tar/20190230-00.00.00-ffSummarizedDir.json.gz",
+        "20190203-25.00.00-ffSummarizedDir.json",
+    ] {
+        let snapshot = snapshot(name, json, &freifunk());
+        assert_eq!(iso(snapshot.hour), "2019-10-09T21:00:00Z", "{name}");
+        let line = "file: its name has a time that there is not: as a name without one";
+        assert_eq!(told(&snapshot), [line], "{name}");
+    }
+    for name in ["some.json", "201910-ffSummarizedDir.json"] {
+        let snapshot = snapshot(name, json, &freifunk());
+        assert_eq!(told(&snapshot), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn half_a_surrogate_is_told() {
+    let (entry, told) = one(
+        r#"{"name":"K\ud83d","location":{"city":"\udca9\ud83d\udca9","country":"D\\ud800"},
+            "techDetails":{"routing":["olsr","a\ud800b"]}}"#,
+    );
+    assert_eq!(entry.profile.name, "K\u{fffd}");
+    assert_eq!(entry.profile.city.as_deref(), Some("\u{fffd}\u{1f4a9}"));
+    assert_eq!(entry.profile.country.as_deref(), Some("D\\ud800"));
+    let line =
+        |path| format!("k: {path} has half a surrogate: the text with \u{fffd} in its place");
+    let places = ["name", "location.city", "techDetails.routing"];
+    assert_eq!(told, places.map(line));
+
+    let keys = read(r#"{"a\udca9":{"name":"A"},"\ud83d\udca9":{"name":"B"}}"#);
+    let line = "a\u{fffd}: the key has half a surrogate: the text with \u{fffd} in its place";
+    assert_eq!(super::told(&keys), [line]);
+}
+
 fn told_first(snapshot: &atlas::snapshot::Snapshot) -> String {
     told(snapshot).first().cloned().unwrap_or_default()
 }

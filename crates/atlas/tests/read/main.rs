@@ -4,6 +4,7 @@ mod archives;
 mod follow;
 mod hostile;
 mod real;
+mod slow;
 mod table;
 
 use std::collections::HashSet;

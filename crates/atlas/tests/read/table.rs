@@ -5,7 +5,9 @@ use atlas::read::{BUILT_IN, Mapping, snapshot};
 use atlas::snapshot::Status;
 use atlas::time::iso;
 
-use super::told;
+use std::path::Path;
+
+use super::{Folder, told};
 
 const NAME: &str = "guifi-zones-20191017-0100.csv";
 const ZONES: &str = "\
@@ -121,6 +123,25 @@ fn lists_and_members_on_the_way() {
 
     let elsewhere = snapshot("1571270400.json", br#"{"data":[]}"#, &mapping);
     assert!(told(&elsewhere)[0].contains("the file has no data.net.works"));
+}
+
+#[test]
+fn files_that_are_no_mappings() {
+    let folder = Folder::new("mappings");
+    let large = folder.write("large.toml", &b"# \n".repeat(400_000));
+    let binary = folder.write("binary.toml", b"title = \"\xff\"");
+    for (name, why) in [
+        (Path::new("/dev/zero"), "no file"),
+        (&folder.0, "no file"),
+        (&large, "1 MiB"),
+        (&binary, "UTF-8"),
+    ] {
+        let error = Mapping::named(&name.to_string_lossy())
+            .unwrap_err()
+            .to_string();
+        assert!(error.starts_with(&*name.to_string_lossy()), "{error}");
+        assert!(error.contains(why), "{why}: {error}");
+    }
 }
 
 #[test]

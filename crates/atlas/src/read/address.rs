@@ -1,0 +1,230 @@
+//! Files at addresses.
+
+use std::cell::RefCell;
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use flate2::read::MultiGzDecoder;
+use ureq::http::{Response, header};
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Agent, Body, Timeout};
+
+use super::archive::{self, Limits, Visit};
+use crate::error::Error;
+
+/// What servers are told who asks.
+const AGENT: &str = concat!("weir-atlas/", env!("CARGO_PKG_VERSION"));
+/// Octets that an address may send.
+const SENT: u64 = 4 << 30;
+/// Names a file with the authorities whose certificates are believed, as other programs have it.
+const AUTHORITIES: &str = "SSL_CERT_FILE";
+/// Octets of that file.
+const FILE: u64 = 8 << 20;
+
+/// How slow a server may be.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Time until its answer begins.
+    pub answer: Duration,
+    /// Octets that come at least within each `window` in which they are waited for.
+    pub least: u64,
+    /// See `least`.
+    pub window: Duration,
+    /// Time until all of the answer is there.
+    pub whole: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            answer: Duration::from_secs(60),
+            // Slower than any line that a server has, and an archive would take days.
+            least: 30 << 10,
+            window: Duration::from_secs(30),
+            whole: Duration::from_secs(3600),
+        }
+    }
+}
+
+/// Whether a place is asked by HTTP.
+pub fn is_address(place: &str) -> bool {
+    place.starts_with("http://") || place.starts_with("https://")
+}
+
+/// Goes through what is at an address.
+pub fn fetch(
+    address: &str,
+    limits: &Limits,
+    pace: Pace,
+    visit: &mut Visit,
+) -> Result<ControlFlow<()>, Error> {
+    let failed = |why: String| Error::Other(format!("{}: {why}", told(address)));
+    let answer = agent(address, pace)?.get(address).call();
+    let answer = answer.map_err(|error| failed(plain(&error)))?;
+    if !answer.status().is_success() {
+        return Err(failed(format!("it answers {}", answer.status())));
+    }
+    let mut file = Sent::of(answer, pace, SENT);
+    let way = archive::open(name_of(address), &mut file, limits, visit)?;
+    match file.failed() {
+        Some(why) => Err(failed(why)),
+        None => Ok(way),
+    }
+}
+
+/// What asks an address.
+pub(crate) fn agent(address: &str, pace: Pace) -> Result<Agent, Error> {
+    let mut tls = TlsConfig::builder();
+    if address.starts_with("https://")
+        && let Some(authorities) = authorities()?
+    {
+        tls = tls.root_certs(authorities);
+    }
+    Ok(Agent::config_builder()
+        .user_agent(AGENT)
+        // It is unpacked here: ureq would wait for what comes of an octet a second.
+        .accept_encoding("gzip")
+        .tls_config(tls.build())
+        .timeout_global(Some(pace.whole))
+        .timeout_connect(Some(pace.answer))
+        .timeout_recv_response(Some(pace.answer))
+        .timeout_per_read(Some(pace.window))
+        .max_redirects(5)
+        .http_status_as_error(false)
+        .build()
+        .into())
+}
+
+/// Those that the environment names; `None`: those that come with the program.
+fn authorities() -> Result<Option<RootCerts>, Error> {
+    let Some(path) = std::env::var_os(AUTHORITIES).filter(|path| !path.is_empty()) else {
+        return Ok(None);
+    };
+    let name = path.to_string_lossy();
+    let wrong = |why: String| Error::Asked(format!("{AUTHORITIES}, {name}: {why}"));
+    let pem = super::whole_file(path.as_ref(), FILE)?;
+    let mut found: Vec<Certificate<'static>> = Vec::new();
+    for item in parse_pem(&pem) {
+        if let PemItem::Certificate(one) = item.map_err(|error| wrong(error.to_string()))? {
+            found.push(one);
+        }
+    }
+    match found.is_empty() {
+        true => Err(wrong("no -----BEGIN CERTIFICATE----- is in it".to_owned())),
+        false => Ok(Some(found.into())),
+    }
+}
+
+/// Why there is no answer.
+pub(crate) fn plain(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::Timeout(Timeout::Connect | Timeout::RecvResponse) => {
+            "it does not answer in time".to_owned()
+        }
+        other => {
+            let text = other.to_string();
+            match text.contains("UnknownIssuer") {
+                true => format!(
+                    "{text}; where it comes of an authority of your own, {AUTHORITIES} names its file"
+                ),
+                false => text,
+            }
+        }
+    }
+}
+
+/// The last part of an address's path, as a name of a file.
+pub(crate) fn name_of(address: &str) -> &str {
+    let path = address.split(['?', '#']).next().unwrap_or_default();
+    let path = path.split_once("://").map_or(path, |(_, rest)| rest);
+    match path.trim_end_matches('/').rsplit_once('/') {
+        Some((_, name)) => name,
+        None => "index",
+    }
+}
+
+/// An address without what may be a secret: who asks, and what stands behind `?`.
+fn told(address: &str) -> String {
+    let address = address.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, rest)) = address.split_once("://") else {
+        return address.to_owned();
+    };
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = host.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}{path}")
+}
+
+/// What an answer has, as it comes.
+pub(crate) struct Sent {
+    inner: Box<dyn Read>,
+    failed: Rc<RefCell<Option<String>>>,
+}
+
+impl Sent {
+    /// At most `most` octets are taken.
+    pub(crate) fn of(answer: Response<Body>, pace: Pace, most: u64) -> Self {
+        let packed = answer.headers().get(header::CONTENT_ENCODING);
+        let packed = packed.is_some_and(|how| how.as_bytes().eq_ignore_ascii_case(b"gzip"));
+        let failed = Rc::default();
+        let steady = Steady {
+            inner: answer.into_body().into_reader().take(most),
+            pace,
+            waited: Duration::ZERO,
+            came: 0,
+            failed: Rc::clone(&failed),
+        };
+        let inner: Box<dyn Read> = match packed {
+            true => Box::new(MultiGzDecoder::new(steady)),
+            false => Box::new(steady),
+        };
+        Self { inner, failed }
+    }
+
+    /// Why not all of it came.
+    pub(crate) fn failed(&self) -> Option<String> {
+        self.failed.borrow_mut().take()
+    }
+}
+
+impl Read for Sent {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(into)
+    }
+}
+
+/// Ends what comes too slowly. Only waiting counts, not what is done with what came.
+struct Steady<R> {
+    inner: R,
+    pace: Pace,
+    waited: Duration,
+    came: u64,
+    failed: Rc<RefCell<Option<String>>>,
+}
+
+impl<R: Read> Steady<R> {
+    fn fail(&self, why: String) -> io::Error {
+        *self.failed.borrow_mut() = Some(why.clone());
+        io::Error::other(why)
+    }
+}
+
+impl<R: Read> Read for Steady<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let begin = Instant::now();
+        let read = self.inner.read(into);
+        self.waited += begin.elapsed();
+        let read = read.map_err(|error| self.fail(format!("it breaks off: {error}")))?;
+        self.came += read as u64;
+        if read > 0 && self.waited >= self.pace.window {
+            if self.came < self.pace.least {
+                let (came, seconds) = (self.came, self.waited.as_secs_f64());
+                let what = format!("it is too slow: {came} octets in {seconds:.0} s");
+                return Err(self.fail(format!("{what}; try again later")));
+            }
+            (self.waited, self.came) = (Duration::ZERO, 0);
+        }
+        Ok(read)
+    }
+}
