@@ -16,6 +16,10 @@ use crate::error::Error;
 use crate::serve::{Server, Settings};
 use crate::store::Writer;
 
+/// Threads that wait for files and processors: each has memory of its own, and the pool's questions
+/// are eight at most.
+const BLOCKING: usize = 12;
+
 /// How long to wait after the store could not be written.
 const AGAIN: Duration = Duration::from_secs(300);
 
@@ -52,7 +56,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     public_metrics: bool,
     /// Megabytes of answers that are kept in memory
-    #[arg(long, value_name = "MEGABYTES", default_value_t = 64,
+    #[arg(long, value_name = "MEGABYTES", default_value_t = 32,
           value_parser = clap::value_parser!(u16).range(1..=4096))]
     cache: u16,
 }
@@ -74,6 +78,7 @@ pub(super) fn run(arguments: Arguments, output: &mut impl Write) -> Result<(), F
     output.flush()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
+        .max_blocking_threads(BLOCKING)
         .enable_all()
         .build()
         .map_err(|error| Error::Other(format!("threads cannot be started: {error}")))?;

@@ -28,13 +28,13 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// For strangers.
+    /// For strangers: two such processes and the server have room in 256 MB.
     pub const STRANGERS: Self = Self {
         seconds: 5,
         rows: 10_000,
         cells: 200_000,
         octets: 4_000_000,
-        memory: 120 * MIB,
+        memory: 64 * MIB,
     };
 
     /// For who sits at the machine.
@@ -45,6 +45,19 @@ impl Limits {
         octets: 100_000_000,
         memory: 1024 * MIB,
     };
+
+    /// As this engine needs them.
+    pub(super) fn of(self, engine: Engine) -> Self {
+        let least = match engine {
+            Engine::Sqlite => 0,
+            // With less it cannot give a few megabytes of texts.
+            Engine::Duckdb => 120 * MIB,
+        };
+        Self {
+            memory: self.memory.max(least),
+            ..self
+        }
+    }
 
     /// Octets of addresses that the whole process may have: program, stack and answer too.
     pub(super) fn addresses(&self) -> u64 {

@@ -47,7 +47,7 @@ impl Process {
     pub(super) fn start(settings: &Settings, engine: Engine) -> Result<Self, Error> {
         let mut command = Command::new(&settings.program);
         command
-            .args(worker::arguments(&settings.limits))
+            .args(worker::arguments(&settings.limits.of(engine)))
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::piped())

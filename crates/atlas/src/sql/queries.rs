@@ -54,7 +54,7 @@ impl Settings {
             waiting: 16,
             waiting_each: 4,
             patience: Duration::from_secs(10),
-            cache: 16 << 20,
+            cache: 8 << 20,
             every: Some(Duration::from_secs(300)),
         }
     }
@@ -231,7 +231,7 @@ impl Queries {
         }
         let _running = Held::new(&self.counts.running);
         let process = Process::start(settings, engine)?;
-        let answer = Arc::new(process.ask(query, &settings.limits).await?);
+        let answer = Arc::new(process.ask(query, &settings.limits.of(engine)).await?);
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.put(version, engine, query, &answer);
         Ok(answer)

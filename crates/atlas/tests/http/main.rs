@@ -1,6 +1,7 @@
 //! The server, asked over real sockets by a client that says every octet itself.
 
 mod clients;
+mod memory;
 mod running;
 #[path = "../served/mod.rs"]
 mod served;

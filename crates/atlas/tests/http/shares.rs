@@ -36,7 +36,7 @@ fn handed(address: &str) -> String {
 }
 
 /// Another address of this machine.
-fn connect_from(server: &Server, last: u8) -> TcpStream {
+pub fn connect_from(server: &Server, last: u8) -> TcpStream {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
