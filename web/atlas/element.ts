@@ -30,6 +30,11 @@ const REST = 150;
 const NARROW = 560;
 /** Pixels below which the tools have no room beside a title. */
 const NO_ROOM = 420;
+/** What a frame keeps for the slider, and below the tools, pixels. */
+const SLIDER = 52;
+const GAP = 4;
+/** What the atlas draws at least, pixels. */
+const LEAST = 160;
 /** How long it is seen that something was done, ms. */
 const TOLD = 6000;
 /** Views that one can go back to. */
@@ -81,6 +86,7 @@ export class WeirChart extends HTMLElement {
     const own = [...this.querySelectorAll<SVGSVGElement>("svg.weir-chart")].find(
       (svg) => svg.getClientRects().length > 0,
     );
+    const high = own?.getBoundingClientRect().height ?? 0;
     const language = languageOf(this.lang || this.closest("[lang]")?.getAttribute("lang"));
     const say = says(language);
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
@@ -91,6 +97,7 @@ export class WeirChart extends HTMLElement {
       whole: () => this.#whole(say),
       range: (range) => this.#zoomTo(range),
       back: () => this.#back(),
+      hint: () => this.#parts?.tell(say("ctrl")),
       month: (month, soon) => this.#month(month, soon),
     });
     root.append(this.#parts.frame, make("slot", { hidden: true }));
@@ -103,8 +110,10 @@ export class WeirChart extends HTMLElement {
       this.#address !== undefined &&
       (own?.dataset.theme === this.#theme || this.#theme === "light");
     const cleaned = own !== undefined && fits ? clean(own, `${base}/`) : undefined;
-    if (cleaned !== undefined) this.#show(new Picture(cleaned));
-    else {
+    if (cleaned !== undefined) {
+      this.#show(new Picture(cleaned));
+      if (high > this.#room) void this.#load();
+    } else {
       this.#slot(own !== undefined);
       void this.#load();
     }
@@ -123,11 +132,26 @@ export class WeirChart extends HTMLElement {
 
   /** The picture's address, as wide as the room there is. */
   #url(address: Address, width = this.#width): string {
-    const height = width < NARROW ? 420 : Math.min(Math.round(width / 2), 520);
+    const usual = width < NARROW ? 420 : Math.min(Math.round(width / 2), 520);
+    const room = Math.floor((this.#room * width) / (this.clientWidth || width));
+    const height = Math.max(Math.min(usual, room), LEAST);
     const more: Record<string, string> = { width: String(width), height: String(height) };
+    // A page of the atlas has them beside its chart.
+    if (this.hasAttribute("data-main")) more.notes = "0";
     if (!address.query.has("lang")) more.lang = this.#language;
     // A picture that decides by itself has a style sheet, which a strict policy forbids.
     return address.with({ theme: this.#theme }).file("svg", more);
+  }
+
+  /** Pixels that the picture may be high: where its frame is all there is, what that leaves. */
+  get #room(): number {
+    if (!this.hasAttribute("data-frame")) return Number.POSITIVE_INFINITY;
+    const beside = [...(this.parentElement?.children ?? [])].filter((one) => one !== this);
+    const parts = this.#parts;
+    const own = this.#picture?.overTime === false ? SLIDER : 0;
+    const tools = parts?.frame.classList.contains("narrow") ? parts.tools.offsetHeight + GAP : 0;
+    const high = (one: Element) => (one as HTMLElement).offsetHeight;
+    return beside.reduce((room, one) => room - high(one), innerHeight - own - tools);
   }
 
   get #width(): number {
@@ -285,6 +309,7 @@ interface Asked {
   whole(): Promise<Range>;
   range(range: Range | undefined): void;
   back(): boolean;
+  hint(): void;
   month(month: string, soon: boolean): Promise<void>;
 }
 
@@ -292,6 +317,7 @@ interface Asked {
 class Parts {
   readonly frame = make("div", { class: "frame" });
   readonly stage = make("div", { class: "stage" });
+  readonly tools: HTMLElement;
   readonly times: Times;
   readonly menu: Menu;
   readonly #reader: Reader;
@@ -311,6 +337,7 @@ class Parts {
       whole: asked.whole,
       go: asked.range,
       back: asked.back,
+      hint: asked.hint,
     });
     this.times = new Times(say, language, {
       go: (month) => asked.month(month, false),
@@ -324,14 +351,14 @@ class Parts {
       iconButton("wider", say("wider"), () => void this.#zoom.by(2)),
       iconButton("closer", say("closer"), () => void this.#zoom.by(0.5)),
     );
-    const tools = make(
+    this.tools = make(
       "div",
       { class: "tools", role: "group", "aria-label": say("tools") },
       this.#back,
       this.#zooms,
       this.menu.button,
     );
-    this.frame.append(tools, this.menu.panel, this.stage, this.times.row, this.#spoken);
+    this.frame.append(this.tools, this.menu.panel, this.stage, this.times.row, this.#spoken);
   }
 
   show(picture: Picture, old: Picture | undefined, canGoBack: boolean) {

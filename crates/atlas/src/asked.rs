@@ -31,12 +31,12 @@ const KEY_LETTERS: usize = 200;
 
 const NUMBERS: RangeInclusive<usize> = 1..=100;
 const WIDTHS: RangeInclusive<u32> = 240..=2400;
-const HEIGHTS: RangeInclusive<u32> = 160..=1600;
+pub(crate) const HEIGHTS: RangeInclusive<u32> = 160..=1600;
 
 /// All parameters, in the order in which they are written.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "from", "to", "by", "at", "n", "key", "group", "share", "only", "lang", "theme", "width",
-    "height",
+    "height", "notes",
 ];
 
 /// A span of time as people write it: `2019`, `2019-10`, `2019-10-17`, `2019-10-17T22`; also with
@@ -85,6 +85,9 @@ pub struct Look {
     pub height: u32,
     /// Colours.
     pub theme: Theme,
+    /// What a reader should know of the figure stands at its bottom: where it stands beside the
+    /// picture already, once is enough.
+    pub notes: bool,
 }
 
 /// Colours.
@@ -105,6 +108,7 @@ impl Default for Look {
             width: 960,
             height: 480,
             theme: Theme::Auto,
+            notes: true,
         }
     }
 }
@@ -183,7 +187,8 @@ impl Asked {
                 self.look.theme = word(name, value, &all.map(|one| (one.word(), one)))?;
             }
             "width" => self.look.width = number(name, value, WIDTHS)?,
-            _ => self.look.height = number(name, value, HEIGHTS)?,
+            "height" => self.look.height = number(name, value, HEIGHTS)?,
+            _ => self.look.notes = word(name, value, &[("1", true), ("0", false)])?,
         }
         Ok(())
     }
@@ -205,6 +210,7 @@ impl Asked {
             width,
             height,
             theme,
+            notes,
         } = self.look;
         let values = [
             self.from.map(|span| span.as_from().word()),
@@ -220,6 +226,7 @@ impl Asked {
             flag(theme != usual.look.theme, theme.word()),
             flag(width != usual.look.width, &width.to_string()),
             flag(height != usual.look.height, &height.to_string()),
+            flag(!notes, "0"),
         ];
         query::encode(NAMES.into_iter().zip(values))
     }

@@ -35,8 +35,9 @@ pub enum Plot {
     Map {
         /// Where.
         points: Vec<Point>,
-        /// As density, else as circles.
-        heat: bool,
+        /// As density, else as circles. Its steps follow what the largest place has at any time,
+        /// which this is, and not what is shown: so a colour means the same at all times.
+        heat: Option<f64>,
     },
 }
 
@@ -51,6 +52,19 @@ pub struct Lines {
     pub stacked: bool,
     /// What is counted: "nodes", "%".
     pub unit: String,
+    /// Numbers that nobody believes, in order of time: marks in a band of their own, on no scale.
+    pub odd: Vec<Odd>,
+}
+
+/// Numbers of one point that nobody believes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Odd {
+    /// Begin of the point: hours since 1970.
+    pub at: i64,
+    /// The first of them.
+    pub value: i64,
+    /// How many hours had one.
+    pub hours: i64,
 }
 
 /// One line, or one band.
@@ -85,9 +99,10 @@ pub enum Style {
 /// A bar, or a word.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar {
-    /// As [`Series::key`].
+    /// Names it in addresses, as [`Series::key`].
     pub key: String,
-    /// For readers.
+    /// For readers; gives it its colour, so that a metacommunity has that of the community which is
+    /// called the same.
     pub name: String,
     /// How large.
     pub value: f64,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use atlas::asked::{Look, Theme};
-use atlas::figure::{Bar, Figure, Lines, Plot, Point, Series, Style, Table};
+use atlas::figure::{Bar, Figure, Lines, Odd, Plot, Point, Series, Style, Table};
 use atlas::svg;
 use atlas::text::Language;
 use atlas::time::Unit;
@@ -158,17 +158,24 @@ fn lines() -> impl Strategy<Value = Lines> {
             .prop_map(|(from, by)| (0..40).map(|nth| from + nth * by).collect::<Vec<_>>()),
         prop::collection::vec(hour(), 0..40),
     ];
+    let odd = (hour(), any::<i64>(), any::<i64>()).prop_map(|(at, value, hours)| Odd {
+        at,
+        value,
+        hours,
+    });
     (
         at,
         prop::collection::vec(series, 0..40),
         any::<bool>(),
         text(),
+        prop::collection::vec(odd, 0..9),
     )
-        .prop_map(|(at, series, stacked, unit)| Lines {
+        .prop_map(|(at, series, stacked, unit, odd)| Lines {
             at,
             series,
             stacked,
             unit,
+            odd,
         })
 }
 
@@ -191,7 +198,7 @@ fn plot() -> impl Strategy<Value = Plot> {
         3 => lines().prop_map(Plot::Time),
         1 => bars().prop_map(Plot::Bars),
         1 => bars().prop_map(Plot::Words),
-        2 => (prop::collection::vec(point, 0..100), any::<bool>())
+        2 => (prop::collection::vec(point, 0..100), prop::option::of(value()))
             .prop_map(|(points, heat)| Plot::Map { points, heat }),
     ]
 }
@@ -215,10 +222,11 @@ fn figure() -> impl Strategy<Value = Figure> {
 fn look() -> impl Strategy<Value = Look> {
     let theme = prop::sample::select(vec![Theme::Auto, Theme::Light, Theme::Dark]);
     let size = || prop_oneof![3 => 160..2400u32, 1 => any::<u32>()];
-    (size(), size(), theme).prop_map(|(width, height, theme)| Look {
+    (size(), size(), theme, any::<bool>()).prop_map(|(width, height, theme, notes)| Look {
         width,
         height,
         theme,
+        notes,
     })
 }
 
@@ -259,6 +267,11 @@ fn noise(points: usize, series: usize, style: Style) -> Figure {
             style,
         })
         .collect();
+    let odd = |nth: i64| Odd {
+        at: 400_000 + nth,
+        value: if nth % 2 == 0 { -1 } else { 250_000 },
+        hours: 1,
+    };
     Figure {
         title: "Noise".into(),
         notes: Vec::new(),
@@ -270,6 +283,7 @@ fn noise(points: usize, series: usize, style: Style) -> Figure {
             series,
             stacked: style != Style::Line,
             unit: "nodes".into(),
+            odd: (0..points as i64).map(odd).collect(),
         }),
         table: Table::default(),
     }
@@ -285,6 +299,7 @@ fn large_figures_have_small_pictures() {
                     width,
                     height: 480,
                     theme: Theme::Auto,
+                    notes: true,
                 };
                 let picture = svg::draw(&figure, "noise", &look, Language::English, None);
                 assert_eq!(

@@ -1,10 +1,11 @@
 //! Pictures: as they should look (`tests/golden`; `WEIR_UPDATE_GOLDEN=1` writes them anew, and then
 //! look at them), and whatever the figure, well-formed and small.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use atlas::asked::{Look, Theme};
-use atlas::figure::{Bar, Figure, Lines, Plot, Point, Series, Style, Table};
+use atlas::figure::{Bar, Figure, Lines, Odd, Plot, Point, Series, Style, Table};
 use atlas::svg;
 use atlas::text::Language;
 use atlas::time::{Unit, hour_of};
@@ -52,6 +53,7 @@ fn look(width: u32, height: u32, theme: Theme) -> Look {
         width,
         height,
         theme,
+        notes: true,
     }
 }
 
@@ -89,6 +91,7 @@ fn growth() -> Figure {
         ],
         stacked: true,
         unit: "nodes".into(),
+        odd: Vec::new(),
     };
     let mut figure = figure(
         "Growth",
@@ -127,6 +130,7 @@ fn routing() -> Figure {
         series: names.iter().enumerate().map(line).collect(),
         stacked: false,
         unit: "Knoten".into(),
+        odd: Vec::new(),
     };
     let (from, to) = (month(first), month(first + 84));
     figure(
@@ -151,6 +155,7 @@ fn births() -> Figure {
         ],
         stacked: true,
         unit: "communities".into(),
+        odd: Vec::new(),
     };
     let (from, to) = (month(first), month(first + 48));
     figure(
@@ -173,6 +178,7 @@ fn hours() -> Figure {
         series: vec![series("Nodes", (0..72).map(value).collect(), Style::Area)],
         stacked: false,
         unit: "nodes".into(),
+        odd: Vec::new(),
     };
     figure(
         "Freifunk Hamburg",
@@ -181,6 +187,29 @@ fn hours() -> Figure {
         Unit::Hour,
         Plot::Time(lines),
     )
+}
+
+/// The same, and numbers that nobody believes.
+fn odd() -> Figure {
+    let mut figure = hours();
+    let Plot::Time(lines) = &mut figure.plot else {
+        return figure;
+    };
+    let begin = figure.from;
+    let odd = |(at, value): &(i64, i64)| Odd {
+        at: begin + at,
+        value: *value,
+        hours: 1,
+    };
+    let told = [
+        (5, 250_000),
+        (6, 250_000),
+        (30, -4),
+        (32, -4),
+        (60, 1 << 40),
+    ];
+    lines.odd = told.iter().map(odd).collect();
+    figure
 }
 
 fn top() -> Figure {
@@ -268,6 +297,7 @@ fn places(heat: bool) -> Figure {
     });
     let title = if heat { "Density" } else { "Map" };
     let (from, to) = (month(2019 * 12 + 9), month(2019 * 12 + 10));
+    let heat = heat.then_some(3270.0);
     figure(title, from, to, Unit::Month, Plot::Map { points, heat })
 }
 
@@ -279,6 +309,33 @@ fn catalonia() -> Figure {
             let (north, east) = (point.latitude - 51.0, point.longitude - 10.0);
             (point.latitude, point.longitude) = (41.7 + north / 4.0, 1.6 + east / 4.0);
         }
+    }
+    figure
+}
+
+/// In America and Asia, and one nowhere.
+fn world() -> Figure {
+    let mut figure = places(true);
+    let cities = [
+        ("Buenos Aires", -34.6, -58.4, 900.0),
+        ("Rosario", -32.95, -60.65, 120.0),
+        ("New York", 40.7, -74.0, 2100.0),
+        ("Portland", 45.5, -122.7, 300.0),
+        ("Taipei", 25.04, 121.56, 1400.0),
+        ("Tokyo", 35.68, 139.69, 800.0),
+        ("Wien", 48.2, 16.37, 600.0),
+        ("Nowhere", 91.0, 16.37, 600.0),
+    ];
+    if let Plot::Map { points, heat } = &mut figure.plot {
+        *heat = Some(2100.0);
+        let point = |(name, latitude, longitude, value): &(&str, f64, f64, f64)| Point {
+            key: name.to_lowercase(),
+            name: (*name).into(),
+            latitude: *latitude,
+            longitude: *longitude,
+            value: *value,
+        };
+        *points = cities.iter().map(point).collect();
     }
     figure
 }
@@ -303,6 +360,112 @@ fn cloud() -> Figure {
 }
 
 #[test]
+fn numbers_that_nobody_believes_are_drawn_beside_the_scale() {
+    let draw = |figure: &Figure, language| {
+        let look = look(960, 480, Theme::Light);
+        svg::draw(figure, "community", &look, language, None)
+    };
+    let most = |picture: &str| {
+        let value = picture.split("data-most=\"").nth(1);
+        value.and_then(|rest| rest.split('"').next().map(str::to_owned))
+    };
+    let (with, without) = (odd(), hours());
+    let picture = draw(&with, Language::English);
+    assert_eq!(
+        most(&picture),
+        most(&draw(&without, Language::English)),
+        "the scale is that of the others"
+    );
+    for says in [
+        "not believed: ▲ above 100,000, ▼ below 0",
+        // Marks that would lie upon each other are one.
+        "<title>17 Oct 2019, 05:00 UTC – 17 Oct 2019, 06:00 UTC: 250,000 (2 hours)</title>",
+        ": −4 (1 hour)</title>",
+    ] {
+        assert!(picture.contains(says), "{says}: {picture}");
+    }
+    // Where nothing else is known they are all there is.
+    let mut alone = with;
+    if let Plot::Time(lines) = &mut alone.plot {
+        for series in &mut lines.series {
+            series.values.fill(None);
+        }
+    }
+    let picture = draw(&alone, Language::German);
+    assert!(picture.contains("Keine glaubhafte Zahl hier"), "{picture}");
+    assert_eq!(picture.matches("<title>").count(), 4, "{picture}");
+}
+
+#[test]
+fn the_world_is_on_the_map() {
+    let look = look(960, 480, Theme::Light);
+    let figure = world();
+    let picture = svg::draw(&figure, "heat", &look, Language::English, None);
+    for city in ["buenos aires", "portland", "tokyo", "wien"] {
+        let item = format!("class=\"item\" data-key=\"{city}\"");
+        assert!(picture.contains(&item), "{city}: {picture}");
+    }
+    assert!(picture.contains("Not on the map: 1."), "{picture}");
+    // There is land, and more of it than where Europe ends.
+    let land = picture.split("class=\"ground\"").nth(1);
+    let land = land.and_then(|rest| rest.split(" d=\"").nth(1));
+    let land = land.and_then(|rest| rest.split('"').next());
+    let rings = land.map_or(0, |land| land.matches('M').count());
+    assert!(rings > 50, "{rings}");
+}
+
+#[test]
+fn a_colour_of_the_heat_map_means_the_same_at_all_times() {
+    let look = look(960, 480, Theme::Light);
+    let legend = |by: f64| {
+        let mut figure = places(true);
+        if let Plot::Map { points, .. } = &mut figure.plot {
+            for point in points {
+                point.value *= by;
+            }
+        }
+        let picture = svg::draw(&figure, "heat", &look, Language::English, None);
+        let legend = picture.split("class=\"legend\"").nth(1);
+        legend.map(str::to_owned).expect("a legend")
+    };
+    let large = legend(1.0);
+    assert!(large.contains("same steps at all times"), "{large}");
+    assert_eq!(legend(0.001), large);
+}
+
+/// Of each bar: its key, and what paints it.
+fn painted(figure: &Figure) -> BTreeMap<String, String> {
+    let look = look(960, 480, Theme::Light);
+    let picture = svg::draw(figure, "top", &look, Language::English, None);
+    let id = picture.split("aria-labelledby=\"").nth(1);
+    let id = id.and_then(|rest| rest.split("-t ").next()).expect("an id");
+    let plain = picture.replace(id, "");
+    let items = plain.split("<g class=\"item\" data-key=\"").skip(1);
+    let of = |item: &str| {
+        let key = item.split('"').next()?;
+        let fill = item.split("<rect ").nth(1)?.split(" fill=\"").nth(1)?;
+        Some((key.to_owned(), fill.split('"').next()?.to_owned()))
+    };
+    items.filter_map(of).collect()
+}
+
+#[test]
+fn no_two_bars_look_the_same_and_names_keep_their_colours() {
+    let figure = top();
+    let all = painted(&figure);
+    let fills: BTreeSet<&String> = all.values().collect();
+    assert_eq!((all.len(), fills.len()), (10, 10), "{all:?}");
+    // A metacommunity has a key of its own, and its colour by its name.
+    let mut named = figure.clone();
+    if let Plot::Bars(bars) = &mut named.plot {
+        for bar in bars {
+            bar.key = format!("key-of-{}", bar.key);
+        }
+    }
+    assert!(painted(&named).values().eq(all.values()));
+}
+
+#[test]
 fn pictures_are_as_they_were_looked_at() {
     let address = |keys: &[String]| format!("/chart/x?only={}", keys.join(","));
     for (theme, as_theme) in THEMES {
@@ -313,11 +476,13 @@ fn pictures_are_as_they_were_looked_at() {
                 ("routing", routing(), Language::German),
                 ("births", births(), Language::English),
                 ("hours", hours(), Language::English),
+                ("odd", odd(), Language::English),
                 ("top", top(), Language::English),
                 ("cloud", cloud(), Language::English),
                 ("map", places(false), Language::English),
                 ("heat", places(true), Language::German),
                 ("catalonia", catalonia(), Language::English),
+                ("world", world(), Language::English),
             ] {
                 let picture = svg::draw(&figure, name, &look, language, Some(&address));
                 golden(&format!("{name}-{size}-{theme}"), &picture);

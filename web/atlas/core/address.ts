@@ -4,7 +4,7 @@
 const PATH = /^(.*)\/(?:chart|embed)\/([a-z][a-z0-9-]*)(?:\.(?:svg|json|csv))?\/?$/;
 
 /** What a picture looks like, and not what it shows: the component decides on it. */
-const LOOKS = ["width", "height"];
+const LOOKS = ["width", "height", "notes"];
 
 export class Address {
   private constructor(
@@ -84,10 +84,14 @@ const escaped = (text: string) =>
 export function snippets(address: Address, title: string) {
   const page = escaped(address.page());
   const picture = escaped(address.file("svg"));
+  const narrow = escaped(address.file("svg", { width: "340", height: "400" }));
   const name = escaped(title);
+  const img = `<img src="${picture}" alt="${name}" width="100%">`;
   return {
-    component: `<script type="module" src="${escaped(address.root)}/weir-chart.js"></script>\n<weir-chart src="${page}"><a href="${page}"><img src="${picture}" alt="${name}"></a></weir-chart>`,
-    iframe: `<iframe src="${escaped(address.embed())}" title="${name}" width="960" height="560" loading="lazy"></iframe>`,
-    img: `<a href="${page}"><img src="${picture}" alt="${name}"></a>`,
+    component: `<script type="module" src="${escaped(address.root)}/weir-chart.js"></script>\n<weir-chart src="${page}"><a href="${page}">${img}</a></weir-chart>`,
+    iframe: `<iframe src="${escaped(address.embed())}" title="${name}" width="100%" height="520" loading="lazy" frameborder="0"></iframe>`,
+    // Shrunk to a telephone's width a wide picture could not be read. Without styles, which many
+    // policies forbid.
+    img: `<a href="${page}"><picture><source media="(max-width: 600px)" srcset="${narrow}">${img}</picture></a>`,
   };
 }

@@ -17,6 +17,8 @@ interface Asked {
   go(range: Range | undefined): void;
   /** The view before is to be shown; false where there is none. */
   back(): boolean;
+  /** Somebody turns the wheel over the chart, which alone does not zoom. */
+  hint(): void;
 }
 
 export class Zoom {
@@ -31,6 +33,7 @@ export class Zoom {
   #factor = 1;
   #hour = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #hinted = false;
 
   constructor(
     private readonly stage: HTMLElement,
@@ -154,7 +157,13 @@ export class Zoom {
 
   #wheel(event: WheelEvent) {
     // Pinching on a touch pad comes as a wheel with ctrl; without it, the page scrolls.
-    if (!event.ctrlKey || !this.#inPlot(event)) return;
+    if (!this.#inPlot(event)) return;
+    if (!event.ctrlKey) {
+      // Once: who scrolls past a chart wants nothing of it.
+      if (!this.#hinted) this.asked.hint();
+      this.#hinted = true;
+      return;
+    }
     event.preventDefault();
     const lines = event.deltaMode === 1 ? 16 : 1;
     const step = Math.exp(Math.min(Math.max(event.deltaY * lines, -60), 60) / 150);

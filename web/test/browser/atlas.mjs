@@ -345,6 +345,103 @@ for (const [size, viewport] of SIZES) {
   }
 }
 
+/** What there is to copy of a chart. */
+async function copied(path) {
+  const text = await fetch(`${base}${path}`).then((answer) => answer.text());
+  const plain = (html) =>
+    html
+      .replaceAll("&lt;", "<")
+      .replaceAll("&gt;", ">")
+      .replaceAll("&quot;", '"')
+      .replaceAll("&#39;", "'")
+      .replaceAll("&amp;", "&");
+  const of = (id) =>
+    plain(text.split(`id="snippet-${id}"`)[1].split(">")[1].split("</textarea")[0]);
+  return ["component", "frame", "image"].map(of);
+}
+
+for (const [size, viewport] of SIZES)
+  test(`what is copied fits a page, ${size}`, { timeout: 4 * PATIENCE }, async () => {
+    const path = "/chart/routing?from=2015&to=2019";
+    const [component, frame, image] = await copied(path);
+    const oembed = `${base}/oembed?url=${encodeURIComponent(base + path)}&maxwidth=320&maxheight=300`;
+    const { html } = await fetch(oembed).then((answer) => answer.json());
+    // The script stands in the page's head.
+    const body = [component.replace(/<script.*?<\/script>/, ""), frame, image, html];
+    const theirs = await stranger(base, body.map((one) => `<p>${one}</p>`).join("\n"));
+    const opened = await open(browser, theirs.url, { viewport });
+    try {
+      const { page } = opened;
+      await page.goto(theirs.url);
+      await drawn(page);
+      await page.waitForFunction(() => document.querySelector("p img").naturalWidth > 0);
+      await fits(page, `copied, ${size}`);
+      const boxes = page.locator("weir-chart, iframe, img");
+      assert.equal(await boxes.count(), 4);
+      for (const box of await boxes.all()) {
+        await box.scrollIntoViewIfNeeded();
+        const { width } = await box.boundingBox();
+        assert.ok(width <= viewport.width && width >= 300, `${width}`);
+      }
+      // Letters of a picture are as large as they were meant, also on a telephone.
+      const shown = await page.locator("img").evaluate((img) => [img.width, img.currentSrc]);
+      assert.equal(/width=340/.test(shown[1]), size === "narrow", `${shown}`);
+      // Nothing is cut off below.
+      for (const inner of page.frames().slice(1)) {
+        await drawn(inner);
+        const left = await inner.evaluate(
+          () => document.documentElement.scrollHeight - innerHeight,
+        );
+        assert.ok(left <= 0, `${inner.url()}: ${left} pixels below`);
+      }
+      await page.setViewportSize({ ...viewport, height: 2600 });
+      await shoot(page, `atlas-copied-${size}`);
+      opened.clean(new RegExp(`^asks elsewhere: ${base}/`));
+    } finally {
+      await opened.close();
+      await theirs.close();
+    }
+  });
+
+journey("notes stand once, and odd numbers are marked", {}, async (page) => {
+  await page.goto("/chart/growth?from=2019");
+  await drawn(page);
+  const says = "Each point is the mean of its month.";
+  await page.locator(".notes").getByText(says).waitFor();
+  const inPicture = page.locator(".stage svg text").filter({ hasText: says });
+  assert.equal(await inPicture.count(), 0);
+  // Also in the pictures that come later.
+  await page.locator(".stage .legend a").first().click();
+  await goesTo(page, /only=/);
+  await drawn(page);
+  assert.equal(await inPicture.count(), 0);
+  await page.goto("/embed/growth?from=2019");
+  await drawn(page);
+  await inPicture.first().waitFor();
+});
+
+journey("a table that goes on says so where bars are hidden", {}, async (page) => {
+  await page.goto("/chart/growth");
+  await drawn(page);
+  const table = page.locator("[data-part=table] .scroll");
+  const goesOn = await table.evaluate((one) => one.scrollHeight > one.clientHeight + 50);
+  assert.ok(goesOn);
+  // What lies over the shadows scrolls with the rows, the shadows do not.
+  const attached = await table.evaluate((one) => getComputedStyle(one).backgroundAttachment);
+  assert.equal(attached, "local, local, local, local, scroll, scroll, scroll, scroll");
+});
+
+journey("where nothing is the nearest snapshot is a link away", {}, async (page) => {
+  const { series } = await fetch(`${base}/chart/growth.json?by=day&from=2019&to=2019`).then(
+    (answer) => answer.json(),
+  );
+  const next = new Date(Date.parse(series[3].t) + 86_400_000).toISOString().slice(0, 10);
+  await page.goto(`/chart/growth?from=${next}&to=${next}`);
+  await page.locator("[data-part=nearest] a").click();
+  await drawn(page);
+  assert.ok((await page.locator("[data-part=table] tbody tr").count()) > 0);
+});
+
 journey("on paper", { colorScheme: "dark" }, async (page) => {
   await page.goto("/chart/growth");
   await drawn(page);

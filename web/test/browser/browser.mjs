@@ -47,6 +47,7 @@ export async function open(
     reducedMotion = "reduce",
     ignoreHTTPSErrors = true,
     javaScriptEnabled = true,
+    hasTouch = false,
   } = {},
 ) {
   const context = await browser.newContext({
@@ -57,6 +58,7 @@ export async function open(
     baseURL: base,
     ignoreHTTPSErrors,
     javaScriptEnabled,
+    hasTouch,
   });
   context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();

@@ -142,6 +142,8 @@ journey("one gesture chooses a range, and the way back", { body: growth }, async
   // With the wheel and ctrl, as touch pads pinch; without, the page scrolls.
   await page.mouse.move(...(await place(page, 0.5)));
   await page.mouse.wheel(0, -200);
+  await page.locator("weir-chart .spoken").getByText("Ctrl and the wheel zoom in.").waitFor();
+  await shoot(page, "chart-wheel");
   await page.keyboard.down("Control");
   await page.mouse.wheel(0, -120);
   await page.keyboard.up("Control");
@@ -156,33 +158,56 @@ journey("one gesture chooses a range, and the way back", { body: growth }, async
   await becomes(page, "/chart/growth");
 });
 
-journey("two fingers zoom", { body: growth }, async (page) => {
+/** What fingers do, as the browser hears it of a screen. */
+async function fingers(page) {
+  const session = await page.context().newCDPSession(page);
+  const send = (type, touchPoints) =>
+    session.send("Input.dispatchTouchEvent", { type, touchPoints });
+  const at = async (parts, down = 0) => {
+    const points = [];
+    for (const [id, part] of parts.entries()) {
+      const [x, y] = await place(page, part);
+      points.push({ id, x, y: y + down });
+    }
+    return points;
+  };
+  return {
+    down: async (...parts) => send("touchStart", await at(parts)),
+    move: async (parts, by) => send("touchMove", await at(parts, by)),
+    up: () => send("touchEnd", []),
+  };
+}
+
+const touched = { body: growth, hasTouch: true };
+journey("two fingers zoom", touched, async (page) => {
   await page.locator("weir-chart svg.weir-chart").waitFor();
-  await page.evaluate(async () => {
-    const stage = document.querySelector("weir-chart").shadowRoot.querySelector(".stage");
-    const { left, top, width, height } = stage.getBoundingClientRect();
-    const touch = (kind, pointerId, part) =>
-      stage.dispatchEvent(
-        new PointerEvent(`pointer${kind}`, {
-          pointerId,
-          pointerType: "touch",
-          clientX: left + width * part,
-          clientY: top + height * 0.6,
-          bubbles: true,
-          composed: true,
-        }),
-      );
-    stage.setPointerCapture = () => {};
-    touch("down", 11, 0.45);
-    touch("down", 12, 0.55);
-    touch("move", 11, 0.3);
-    touch("move", 12, 0.7);
-    touch("up", 12, 0.7);
-    touch("up", 11, 0.3);
-  });
+  const hand = await fingers(page);
+  await hand.down(0.45, 0.55);
+  for (const apart of [0.07, 0.1, 0.15, 0.2]) await hand.move([0.5 - apart, 0.5 + apart]);
+  await hand.up();
   await page.waitForFunction(() =>
     /from=2018-\d\d-\d\d&to=2019/.test(document.querySelector("weir-chart").getAttribute("src")),
   );
+});
+
+journey("one finger reads values, and scrolls the page", touched, async (page) => {
+  await page.locator("weir-chart svg.weir-chart").waitFor();
+  await page.evaluate(() => {
+    document.querySelector("main").style.minHeight = "3000px";
+  });
+  const hand = await fingers(page);
+  await hand.down(0.25);
+  await box(page).getByText("July 2018").waitFor();
+  for (const part of [0.3, 0.4, 0.51]) await hand.move([part]);
+  await box(page).getByText("January 2019").waitFor();
+  await hand.up();
+  // It stays, to be read once the finger is away, and nothing was zoomed.
+  assert.ok(await box(page).isVisible());
+  assert.ok((await src(page)).endsWith("/chart/growth"));
+  await hand.down(0.5);
+  for (const by of [-20, -60, -120, -200]) await hand.move([0.5], by);
+  await hand.up();
+  await page.waitForFunction(() => scrollY > 50);
 });
 
 journey(

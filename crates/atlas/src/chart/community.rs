@@ -2,13 +2,13 @@
 
 use rusqlite::Connection;
 
-use super::part::{column, lines, mean, nodes, odd, status, unknown};
+use super::part::{ELSEWHERE, column, elsewhere, lines, mean, nodes, odd, status, unknown};
 use super::range::{Range, Reads, label};
 use super::sums::{self, Community, Profiles, Sum};
 use super::{Chart, Parameter, rank};
 use crate::asked::Asked;
 use crate::error::Error;
-use crate::figure::{Cell, Figure, Plot, Series, Style, Table};
+use crate::figure::{Cell, Figure, Odd, Plot, Series, Style, Table};
 use crate::nearest::meant;
 use crate::snapshot::Profile;
 use crate::text::Language;
@@ -74,15 +74,21 @@ impl Chart for OfOne {
         });
         let numbers = sums.iter().map(|sum| sum.number).collect::<Vec<_>>();
         let series = series.collect();
-        figure.plot = Plot::Time(lines(
-            figure.by,
-            &numbers,
-            series,
-            true,
-            nodes(language),
-            asked,
-        ));
-        figure.table.rows = sums.iter().map(|sum| row(sum, figure.by)).collect();
+        let mut plot = lines(figure.by, &numbers, series, true, nodes(language), asked);
+        for sum in &sums {
+            let odd = match sum.odd {
+                0 => None,
+                _ => sums::odd_of(store, figure.by, sum.number, community.id)?,
+            };
+            let at = figure.by.begin(sum.number);
+            plot.odd.extend(odd.map(|value| Odd {
+                at,
+                value,
+                hours: sum.odd,
+            }));
+            figure.table.rows.push(row(sum, figure.by, odd));
+        }
+        figure.plot = Plot::Time(plot);
         notes.extend(unknown(asked, kinds.iter().map(|(key, ..)| *key)));
         figure.notes = notes;
         Ok(figure)
@@ -129,12 +135,11 @@ fn find(
 /// Series and their columns.
 fn kinds(language: Language) -> [(&'static str, &'static str, Style); 4] {
     let [live, stale, frozen] = status(language);
-    let elsewhere = language.of("counted with others", "bei anderen mitgezählt");
     [
         live,
         stale,
         frozen,
-        ("elsewhere", elsewhere, Style::Hatched),
+        (ELSEWHERE, elsewhere(language), Style::Hatched),
     ]
 }
 
@@ -144,7 +149,7 @@ fn parts(sum: &Sum) -> [i64; 4] {
     [live, stale, frozen, sum.nodes - sum.counted()].map(|part| mean(part, sum.hours))
 }
 
-fn row(sum: &Sum, by: Unit) -> Vec<Cell> {
+fn row(sum: &Sum, by: Unit, odd: Option<i64>) -> Vec<Cell> {
     let known = sum.hours > 0;
     let whole = |value: i64| {
         if known {
@@ -159,7 +164,7 @@ fn row(sum: &Sum, by: Unit) -> Vec<Cell> {
     ];
     row.extend(parts(sum).map(whole));
     row.extend([sum.least, sum.most].map(|end| end.map_or(Cell::Nothing, Cell::Whole)));
-    row.push(Cell::Whole(sum.odd));
+    row.extend([Cell::Whole(sum.odd), odd.map_or(Cell::Nothing, Cell::Whole)]);
     row
 }
 
@@ -172,7 +177,14 @@ fn empty(title: &str, range: Range, language: Language) -> Figure {
     columns.extend([
         column("least", language.of("least", "kleinste")),
         column("most", language.of("most", "größte")),
-        column("odd", language.of("not believed", "nicht glaubhaft")),
+        column(
+            "odd",
+            language.of("hours not believed", "nicht glaubhafte Stunden"),
+        ),
+        column(
+            "odd_nodes",
+            language.of("first number not believed", "erste nicht glaubhafte Zahl"),
+        ),
     ]);
     Figure {
         title: title.to_owned(),

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::part::{column, communities, lines, mean, nodes, odd, status, unknown};
+use super::part::{column, communities, lines, mean, means, nodes, odd, status, unknown};
 use super::range::{Range, Reads};
 use super::{Chart, sums};
 use crate::asked::Asked;
@@ -62,6 +62,7 @@ impl Chart for Growth {
         });
         let [live, stale, frozen] = parts.map(|(key, name, _)| column(key, name));
         let mut notes = range.notes.clone();
+        notes.extend(means(range.by, language));
         notes.extend(odd(totals.iter().map(|total| total.odd).sum(), language));
         notes.extend(unknown(asked, parts.iter().map(|(key, ..)| *key)));
         Ok(Figure {

@@ -39,7 +39,8 @@ impl Chart for Heat {
 
     fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
         let nodes = |one: &Ranked| one.counted.iter().sum();
-        figure(store, asked, self.title(asked.language), true, nodes)
+        let most = Some(most(store)?);
+        figure(store, asked, self.title(asked.language), most, nodes)
     }
 }
 
@@ -64,17 +65,24 @@ impl Chart for Map {
     }
 
     fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
-        figure(store, asked, self.title(asked.language), false, |one| {
+        figure(store, asked, self.title(asked.language), None, |one| {
             one.nodes
         })
     }
+}
+
+/// What a community counted in a month, at most.
+fn most(store: &Connection) -> Result<f64, Error> {
+    let sql = "SELECT ifnull(max(1.0 * (live + stale + frozen) / hours), 0) FROM months \
+               WHERE hours > 0";
+    Ok(store.query_row(sql, [], |row| row.get(0))?)
 }
 
 fn figure(
     store: &Connection,
     asked: &Asked,
     title: &str,
-    heat: bool,
+    heat: Option<f64>,
     nodes: impl Fn(&Ranked) -> i64,
 ) -> Result<Figure, Error> {
     let language = asked.language;

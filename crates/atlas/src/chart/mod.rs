@@ -81,6 +81,8 @@ pub enum Parameter {
     Share,
 }
 
+pub(crate) use range::nearest;
+
 /// The chart of a name.
 pub fn find(name: &str) -> Option<&'static dyn Chart> {
     ALL.iter().copied().find(|chart| chart.name() == name)

@@ -44,6 +44,13 @@ pub(super) fn communities(language: Language) -> &'static str {
     language.of("communities", "Gemeinschaften")
 }
 
+/// The key of nodes that other entries count.
+pub(super) const ELSEWHERE: &str = "elsewhere";
+
+pub(super) fn elsewhere(language: Language) -> &'static str {
+    language.of("counted with others", "bei anderen mitgezählt")
+}
+
 /// Nodes by how far they can be believed.
 pub(super) fn status(language: Language) -> [(&'static str, &'static str, Style); 3] {
     [
@@ -55,6 +62,22 @@ pub(super) fn status(language: Language) -> [(&'static str, &'static str, Style)
             Style::Hatched,
         ),
     ]
+}
+
+/// Says that a point is not what was told last.
+pub(super) fn means(by: Unit, language: Language) -> Option<String> {
+    let text = match by {
+        Unit::Hour => return None,
+        Unit::Day => language.of(
+            "Each point is the mean of its day.",
+            "Jeder Punkt ist das Mittel seines Tages.",
+        ),
+        Unit::Month => language.of(
+            "Each point is the mean of its month.",
+            "Jeder Punkt ist das Mittel seines Monats.",
+        ),
+    };
+    Some(text.to_owned())
 }
 
 /// Numbers that nobody believes.
@@ -141,5 +164,6 @@ pub(super) fn lines(
         series,
         stacked,
         unit: unit.to_owned(),
+        odd: Vec::new(),
     }
 }

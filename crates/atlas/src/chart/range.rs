@@ -29,6 +29,22 @@ pub(super) fn record(store: &Connection) -> Result<Option<(i64, i64)>, Error> {
     })
 }
 
+/// The hour of the snapshot that is nearest to a time which has none; `None`: it has one, or there is
+/// none at all.
+pub(crate) fn nearest(store: &Connection, from: i64, to: i64) -> Result<Option<i64>, Error> {
+    let sql = "SELECT (SELECT max(hour) FROM hour_totals WHERE hour < ?1),
+        (SELECT min(hour) FROM hour_totals WHERE hour >= ?1)";
+    let mut statement = store.prepare(sql)?;
+    let (before, after) = statement.query_row([from], |row| {
+        Ok((row.get::<_, Option<i64>>(0)?, row.get::<_, Option<i64>>(1)?))
+    })?;
+    Ok(match (before, after) {
+        (_, Some(after)) if after < to => None,
+        (Some(before), Some(after)) if after - to >= from - before => Some(before),
+        (before, after) => after.or(before),
+    })
+}
+
 /// What a chart reads for each point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reads {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use rusqlite::Connection;
 
-use super::part::{communities, mean, nodes, odd, status, unknown};
+use super::part::{ELSEWHERE, communities, elsewhere, mean, nodes, odd, status, unknown};
 use super::range::Period;
 use super::sums::{self, Profiles, Sum};
 use crate::asked::Asked;
@@ -136,6 +136,7 @@ pub(super) fn table(
         column("nodes", nodes(language)),
     ];
     all.extend(status(language).map(|(key, name, _)| column(key, name)));
+    all.push(column(ELSEWHERE, elsewhere(language)));
     all.extend(columns);
     let rows = shown.iter().map(|one| {
         let mut row = vec![
@@ -144,6 +145,8 @@ pub(super) fn table(
             Cell::Whole(one.nodes),
         ];
         row.extend(one.counted.map(Cell::Whole));
+        let own: i64 = one.counted.iter().sum();
+        row.push(Cell::Whole((one.nodes - own).max(0)));
         row.extend(cells(one));
         row
     });

@@ -35,8 +35,8 @@ impl Chart for Sizes {
 
     fn about(&self, language: Language) -> &'static str {
         language.of(
-            "How many communities have how many nodes",
-            "Wie viele Gemeinschaften wie viele Knoten haben",
+            "How many communities have how many nodes, of those that tell a number",
+            "Wie viele Gemeinschaften wie viele Knoten haben, von denen mit einer Zahl",
         )
     }
 

@@ -175,6 +175,22 @@ pub(super) fn of(
     Ok(rows.collect::<Result<Vec<_>, _>>()?)
 }
 
+/// The first number of a community that nobody believes, of those within a point.
+pub(super) fn odd_of(
+    store: &Connection,
+    by: Unit,
+    number: i64,
+    community: i64,
+) -> Result<Option<i64>, Error> {
+    let sql = "SELECT nodes FROM hour_totals t CROSS JOIN observations o
+        WHERE t.hour BETWEEN ?1 AND ?2 AND o.hour = t.hour AND o.community = ?3 AND o.status = 3
+        ORDER BY t.hour LIMIT 1";
+    let mut statement = store.prepare_cached(sql)?;
+    let ends = [by.begin(number), by.begin(number + 1) - 1, community];
+    let found = statement.query_row(ends, |row| row.get(0)).optional()?;
+    Ok(found.flatten())
+}
+
 /// Who was ever in the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Community {

@@ -23,8 +23,10 @@ impl Chart for Versions {
 
     fn about(&self, language: Language) -> &'static str {
         language.of(
-            "How many communities write which version of the API's format",
-            "Wie viele Gemeinschaften welche Version des API-Formats schreiben",
+            "How many communities write which version of the API's format, also those without a number \
+             of nodes",
+            "Wie viele Gemeinschaften welche Version des API-Formats schreiben, auch die ohne Zahl der \
+             Knoten",
         )
     }
 

@@ -7,15 +7,19 @@ use rusqlite::Connection;
 use super::form::form;
 use super::layout::{Page, head, lay, needs_key};
 use super::table::table;
-use super::{Reader, Shape, To, escape};
-use crate::asked::{Asked, Look};
-use crate::chart::Chart;
+use super::{Reader, Shape, To, escape, format};
+use crate::asked::{Asked, Look, Span};
+use crate::chart::{Chart, Parameter};
 use crate::error::Error;
 use crate::figure::Figure;
+use crate::time::Unit;
 use crate::{svg, time};
 
 /// What stands in narrow windows.
 const NARROW: (u32, u32) = (340, 400);
+
+/// How high the line with the source is, below a chart in a frame.
+pub(crate) const SOURCE: u32 = 40;
 
 /// A chart's page.
 pub(crate) fn page(
@@ -50,8 +54,11 @@ pub(crate) fn page_of(
         true => main.push_str(&form(reader, chart, asked)),
         false => years(reader, chart, store, &mut main),
     }
-    main.push_str(&drawn(reader, chart, figure, asked, " data-main"));
+    main.push_str(&drawn(reader, chart, figure, asked, Stands::Main));
     notes(figure, &mut main);
+    if reader.places.answers() {
+        nearest(reader, chart, store, asked, figure, &mut main);
+    }
     main.push_str("</section>\n");
     let _ = write!(
         main,
@@ -103,7 +110,7 @@ pub(crate) fn embed(
         html,
         "<body class=\"embed\">\n<main>\n{}<p class=\"source\"><a href=\"{}\" target=\"_blank\" \
          rel=\"noopener\">{} · atlas</a></p>\n</main>\n</body>\n</html>\n",
-        drawn(reader, chart, &figure, asked, ""),
+        drawn(reader, chart, &figure, asked, Stands::Frame),
         escape(
             &reader
                 .places
@@ -114,13 +121,24 @@ pub(crate) fn embed(
     Ok(html)
 }
 
+/// Where a chart stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stands {
+    /// In a page that is about it; [`notes`] stand below it.
+    Main,
+    /// In a frame, which is no higher for it.
+    Frame,
+    /// Beside others.
+    Among,
+}
+
 /// The picture, for wide windows and for narrow ones.
 pub(super) fn drawn(
     reader: &Reader,
     chart: &dyn Chart,
     figure: &Figure,
     asked: &Asked,
-    marks: &str,
+    stands: Stands,
 ) -> String {
     let link = |only: &[String]| {
         let asked = filtered(asked, only);
@@ -138,39 +156,80 @@ pub(super) fn drawn(
             links,
         ))
     };
+    let wide = Look {
+        notes: stands != Stands::Main,
+        ..asked.look
+    };
     let narrow = Look {
         width: NARROW.0,
-        height: NARROW.1,
-        ..asked.look
+        height: NARROW.1.min(asked.look.height),
+        ..wide
     };
     let pictures = format!(
         "<div class=\"drawn wide\">{}</div>\n<div class=\"drawn narrow\">{}</div>\n",
-        draw(&asked.look),
+        draw(&wide),
         draw(&narrow),
     );
     if !reader.places.answers() {
         return pictures;
     }
     format!(
-        "<weir-chart src=\"{}\"{marks}>\n{pictures}</weir-chart>\n",
+        "<weir-chart src=\"{}\"{}>\n{pictures}</weir-chart>\n",
         reader.href(&To::Chart(chart.name(), Shape::Page, asked)),
+        match stands {
+            Stands::Main => " data-main",
+            Stands::Frame => " data-frame",
+            Stands::Among => "",
+        },
     )
 }
 
 /// What a reader should know of the figure.
 pub(super) fn notes(figure: &Figure, html: &mut String) {
-    // The picture has room for so many letters of them.
-    let letters: usize = figure
-        .notes
-        .iter()
-        .map(|note| note.chars().count() + 3)
-        .sum();
-    let short = if letters < 130 { " short" } else { "" };
-    let _ = write!(html, "<ul class=\"notes{short}\" data-part=\"notes\">");
+    html.push_str("<ul class=\"notes\" data-part=\"notes\">");
     for note in &figure.notes {
         let _ = write!(html, "<li>{}</li>", escape(note));
     }
     html.push_str("</ul>\n");
+}
+
+/// Where there is nothing to see: leads to the nearest day with a snapshot.
+fn nearest(
+    reader: &Reader,
+    chart: &dyn Chart,
+    store: &Connection,
+    asked: &Asked,
+    figure: &Figure,
+    html: &mut String,
+) {
+    // The script takes it from the page of another state, so it is there, be it empty.
+    html.push_str("<p class=\"links\" data-part=\"nearest\">");
+    let empty = figure.table.rows.is_empty();
+    let found = empty.then(|| crate::chart::nearest(store, figure.from, figure.to));
+    let Some(Ok(Some(hour))) = found else {
+        html.push_str("</p>\n");
+        return;
+    };
+    let day = Some(Span::of(Unit::Day, Unit::Day.number(hour)));
+    let asked = match chart.parameters().contains(&Parameter::At) {
+        true => Asked {
+            at: day,
+            ..asked.clone()
+        },
+        false => Asked {
+            from: day,
+            to: day,
+            by: None,
+            ..asked.clone()
+        },
+    };
+    let _ = writeln!(
+        html,
+        "<a class=\"button\" href=\"{}\">{}: {}</a></p>",
+        reader.href(&To::Chart(chart.name(), Shape::Page, &asked)),
+        reader.say("The nearest snapshot", "Die nächste Aufnahme"),
+        format::time(Unit::Hour, hour),
+    );
 }
 
 /// Where there is nobody to ask: links to the years.
@@ -228,19 +287,29 @@ fn snippets(reader: &Reader, name: &str, figure: &Figure, asked: &Asked, html: &
         name,
         &figure.title,
         asked,
-        asked.look.width,
-        asked.look.height,
+        "100%",
+        asked.look.height + SOURCE,
     );
     let title = escape(&figure.title);
-    let (width, height) = (asked.look.width, asked.look.height);
+    let small = Asked {
+        look: Look {
+            width: NARROW.0,
+            height: NARROW.1,
+            ..asked.look
+        },
+        ..asked.clone()
+    };
+    let small = address(To::Chart(name, Shape::Svg, &small));
     let component = format!(
         "<script type=\"module\" src=\"{}\"></script>\n\
          <weir-chart src=\"{page}\"><a href=\"{page}\">{title}</a></weir-chart>",
         address(To::Asset("weir-chart.js")),
     );
+    // Shrunk to a telephone's width a wide picture could not be read. Without styles, which many
+    // policies forbid.
     let image = format!(
-        "<a href=\"{page}\"><img src=\"{picture}\" alt=\"{title}\" width=\"{width}\" \
-         height=\"{height}\"></a>"
+        "<a href=\"{page}\"><picture><source media=\"(max-width: 600px)\" srcset=\"{small}\">\
+         <img src=\"{picture}\" alt=\"{title}\" width=\"100%\"></picture></a>"
     );
     let _ = write!(
         html,
@@ -276,22 +345,20 @@ fn snippets(reader: &Reader, name: &str, figure: &Figure, asked: &Asked, html: &
     html.push_str("</section>\n");
 }
 
-/// A frame with a chart in it, for other pages.
+/// A frame with a chart in it, for other pages; `high`: with the line that has the source.
 pub(crate) fn frame(
     reader: &Reader,
     name: &str,
     title: &str,
     asked: &Asked,
-    width: u32,
-    height: u32,
+    width: &str,
+    high: u32,
 ) -> String {
     format!(
-        "<iframe src=\"{}\" title=\"{}\" width=\"{width}\" height=\"{}\" loading=\"lazy\" \
+        "<iframe src=\"{}\" title=\"{}\" width=\"{width}\" height=\"{high}\" loading=\"lazy\" \
          frameborder=\"0\"></iframe>",
         escape(&reader.places.absolute(reader, &To::Embed(name, asked))),
         escape(title),
-        // The line with the source.
-        height + 40,
     )
 }
 

@@ -54,6 +54,15 @@ pub(crate) fn page(reader: &Reader, store: &Connection, wanted: &Wanted) -> Resu
         "<button class=\"button primary\">{}</button></form>",
         reader.say("Search", "Suchen")
     );
+    let total = format::whole(reader.language, total(store, wanted)?);
+    let _ = writeln!(
+        main,
+        "<p class=\"muted\">{}: {total}</p>",
+        match wanted.search.trim() {
+            "" => reader.say("Lines", "Zeilen"),
+            _ => reader.say("Lines found", "Gefundene Zeilen"),
+        }
+    );
     let last = lines(reader, store, wanted, &mut main)?;
     let query = |after: Option<String>| {
         let search = Some(wanted.search.clone()).filter(|search| !search.is_empty());
@@ -96,6 +105,16 @@ pub(crate) fn page(reader: &Reader, store: &Connection, wanted: &Wanted) -> Resu
     ))
 }
 
+/// Which lines are wanted; `?1` is what is looked for, in small letters.
+const FOUND: &str = "(?1 = '' OR instr(lower(file), ?1) > 0 \
+                     OR instr(lower(coalesce(key, '')), ?1) > 0 OR instr(lower(what), ?1) > 0)";
+
+fn total(store: &Connection, wanted: &Wanted) -> Result<i64, Error> {
+    let search = wanted.search.trim().to_lowercase();
+    let sql = format!("SELECT count(*) FROM ledger WHERE {FOUND}");
+    Ok(store.query_row(&sql, [search], |row| row.get(0))?)
+}
+
 /// Writes the lines, and says which one was last where there are more.
 fn lines(
     reader: &Reader,
@@ -103,14 +122,12 @@ fn lines(
     wanted: &Wanted,
     html: &mut String,
 ) -> Result<Option<i64>, Error> {
-    let mut query = store.prepare_cached(
+    let mut query = store.prepare_cached(&format!(
         "SELECT id, file, hour, key, what, read_as FROM ledger \
-         WHERE id > ?1 AND (?2 = '' OR instr(lower(file), ?2) > 0 \
-               OR instr(lower(coalesce(key, '')), ?2) > 0 OR instr(lower(what), ?2) > 0) \
-         ORDER BY id LIMIT ?3",
-    )?;
+         WHERE id > ?2 AND {FOUND} ORDER BY id LIMIT ?3",
+    ))?;
     let search = wanted.search.trim().to_lowercase();
-    let mut rows = query.query(rusqlite::params![wanted.after, search, LINES + 1])?;
+    let mut rows = query.query(rusqlite::params![search, wanted.after, LINES + 1])?;
     let _ = write!(
         html,
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\

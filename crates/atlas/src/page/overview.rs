@@ -9,7 +9,7 @@ use super::{Reader, Shape, To, chart, escape, format};
 use crate::asked::{Asked, Look};
 use crate::chart::Chart;
 use crate::error::Error;
-use crate::time::{self, Unit};
+use crate::time::Unit;
 
 /// The charts on it, and how many twelfths of its width they take. The others have links.
 const SHOWN: &[(&str, u32)] = &[
@@ -94,13 +94,19 @@ fn figures(reader: &Reader, store: &Connection, html: &mut String) -> Result<(),
     html.push_str("<section class=\"card span-12\"><dl class=\"figures\">");
     let whole = |number| format::whole(reader.language, number);
     for (name, value) in [
-        (reader.say("Nodes", "Knoten"), whole(nodes)),
-        (reader.say("Communities", "Gemeinschaften"), whole(listed)),
+        (reader.say("Nodes now", "Knoten jetzt"), whole(nodes)),
+        (
+            reader.say("Communities now", "Gemeinschaften jetzt"),
+            whole(listed),
+        ),
         (
             reader.say("Since", "Seit"),
             format::time(Unit::Month, first),
         ),
-        (reader.say("Latest", "Zuletzt"), time::day(hour).to_string()),
+        (
+            reader.say("Now is", "Jetzt ist"),
+            format::time(Unit::Hour, hour),
+        ),
     ] {
         let _ = write!(html, "<div><dt>{name}</dt><dd>{value}</dd></div>");
     }
@@ -121,18 +127,19 @@ fn card(
             width,
             height,
             theme: reader.theme,
+            notes: true,
         },
         ..reader.asks()
     };
     let figure = chart.figure(store, &asked)?;
+    let title = escape(chart.title(reader.language));
     let _ = write!(
         html,
-        "<section class=\"card span-{span}\"><div class=\"card-head\"><h2 class=\"hidden\">{}</h2>\
-         <a href=\"{}\">{}</a></div>\n{}</section>\n",
-        escape(chart.title(reader.language)),
+        "<section class=\"card span-{span}\"><div class=\"card-head\"><h2 class=\"hidden\">{title}</h2>\
+         <a href=\"{}\">{}<span class=\"hidden\">: {title}</span></a></div>\n{}</section>\n",
         reader.href(&To::Chart(chart.name(), Shape::Page, &reader.asks())),
         reader.say("More", "Mehr"),
-        chart::drawn(reader, chart, &figure, &asked, ""),
+        chart::drawn(reader, chart, &figure, &asked, chart::Stands::Among),
     );
     Ok(())
 }

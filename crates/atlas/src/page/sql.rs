@@ -150,6 +150,7 @@ fn result(reader: &Reader, asked: &Asked<'_>, answer: &Answer, path: &str, html:
                 width,
                 height,
                 theme: reader.theme,
+                notes: true,
             };
             svg::without_sheet(&svg::draw(&figure, "sql", &look, reader.language, None))
         };
@@ -262,6 +263,7 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
                 series,
                 stacked: false,
                 unit: String::new(),
+                odd: Vec::new(),
             };
             (from, to, by, Plot::Time(lines))
         }

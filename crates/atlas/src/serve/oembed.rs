@@ -3,8 +3,8 @@
 use hyper::StatusCode;
 
 use super::route::{self, Route};
-use crate::asked::Asked;
-use crate::page::chart::frame;
+use crate::asked::{Asked, HEIGHTS};
+use crate::page::chart::{SOURCE, frame};
 use crate::page::{Places, Reader, Shape, escape};
 
 /// Answers in the asked format, as media type and text.
@@ -38,15 +38,27 @@ pub(crate) fn answer(
         return Err((StatusCode::NOT_FOUND, text.into()));
     };
     let asked = asked.map_err(|error| wrong(&error.to_string()))?;
-    let width = most_width.map_or(asked.look.width, |most| most.min(asked.look.width));
-    let height = most_height.map_or(asked.look.height, |most| most.min(asked.look.height));
+    let mut asked = asked;
+    let at_most = |size: u32, most: Option<u32>| most.map_or(size, |most| most.min(size));
+    let width = at_most(asked.look.width, most_width);
+    let height = at_most(asked.look.height + SOURCE, most_height);
+    // The picture is no higher than its frame leaves it.
+    let picture = height.saturating_sub(SOURCE).max(*HEIGHTS.start());
+    asked.look.height = asked.look.height.min(picture);
     let title = chart.title(asked.language);
-    let html = frame(reader, chart.name(), title, &asked, width, height);
+    let html = frame(
+        reader,
+        chart.name(),
+        title,
+        &asked,
+        &width.to_string(),
+        height,
+    );
     let provider = match &*reader.places {
         Places::Server { base, .. } => base.as_str(),
         Places::Files { .. } => "",
     };
-    let (width, height) = (width.to_string(), (height + 40).to_string());
+    let (width, height) = (width.to_string(), height.to_string());
     let members: [(&str, &str); 9] = [
         ("version", "1.0"),
         ("type", "rich"),
@@ -151,11 +163,24 @@ mod tests {
         let (_, text) = ask(url).expect("answered");
         let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(value["width"], 400);
+        assert_eq!(value["height"], 300);
         assert_eq!(value["type"], "rich");
         let html = value["html"].as_str().expect("markup");
         assert!(
-            html.starts_with("<iframe src=\"https://example.org/atlas/embed/growth\""),
+            html.starts_with("<iframe src=\"https://example.org/atlas/embed/growth?height=260\""),
             "{html}"
+        );
+        assert!(html.contains(" width=\"400\" height=\"300\""), "{html}");
+        // What is lower than any picture scrolls.
+        let low = "url=https://example.org/atlas/chart/growth&maxheight=90";
+        let (_, text) = ask(low).expect("answered");
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(value["height"], 90);
+        let (_, text) = ask("url=https://example.org/atlas/chart/growth").expect("answered");
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(
+            (&value["width"], &value["height"]),
+            (&960.into(), &520.into())
         );
         let (media, text) = ask(&format!("{url}&format=xml")).expect("answered");
         assert!(

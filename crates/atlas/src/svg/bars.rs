@@ -3,14 +3,17 @@
 use super::ink::length;
 use super::letters::{fit, width};
 use super::number::{number, sane};
-use super::{Anchor, Area, Canvas, Drawn, Paint, colour, frame, named};
-use crate::figure::Bar;
+use super::{Anchor, Area, Canvas, Drawn, Paint, colour, frame, manner, named};
+use crate::figure::{Bar, Style};
 use crate::text::Language;
 
 /// Rows that are drawn.
 const ROWS: usize = 100;
 /// Between the letters and what is beside them.
 const GAP: f64 = 8.0;
+
+/// A colour, and its hatch where the colour is there already.
+type Look = (colour::Slot, Option<usize>);
 
 /// How rows look.
 struct Rows {
@@ -65,6 +68,15 @@ pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
         }
     };
 
+    let names: Vec<String> = (shown.iter())
+        .map(|(bar, _)| colour::of_name(&bar.name, &bar.key))
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let looks: Vec<Look> = (colour::slots(&names).into_iter())
+        .map(|slot| (slot, manner::hatch(Style::Columns, slot, &mut 0)))
+        .collect();
+    manner::hatches(canvas, looks.iter().copied());
+
     let texts: Vec<String> = shown
         .iter()
         .map(|bar| number(bar.1, canvas.language))
@@ -97,6 +109,7 @@ pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
             &rows,
             (outer.left, names, top),
             (bar, *value),
+            looks[at],
             text,
             (x(0.0), x(*value)),
         );
@@ -116,6 +129,7 @@ fn row(
     rows: &Rows,
     place: (f64, f64, f64),
     (bar, value): (&Bar, f64),
+    (slot, hatch): Look,
     number: &str,
     ends: (f64, f64),
 ) {
@@ -138,9 +152,12 @@ fn row(
         canvas.text(at, rows.size, Anchor::End, Paint::Text, &text);
     }
     let (zero, end) = ends;
-    let fill = canvas.fill("", colour::slot(&bar.key).paint);
+    let inside = match hatch {
+        Some(hatch) => manner::hatched(slot, hatch) + &canvas.stroke("", slot.paint),
+        None => canvas.fill("", slot.paint),
+    };
     canvas.ink.put(format_args!(
-        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2\"{fill}/>",
+        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2\"{inside}/>",
         length(zero.min(end)),
         length(middle - rows.thick / 2.0),
         // What is not nothing is seen.

@@ -158,7 +158,10 @@ fn spots(area: Area, turn: f64) -> impl Iterator<Item = (f64, f64)> {
 
 fn draw_word(canvas: &mut Canvas, word: &Word) {
     canvas.item(&word.bar.key, &word.bar.name, word.value);
-    let fill = canvas.fill("", colour::slot(&word.bar.key).paint);
+    let fill = canvas.fill(
+        "",
+        colour::slot(&colour::of_name(&word.bar.name, &word.bar.key)).paint,
+    );
     // The length makes it as wide as was reckoned, whatever letters the reader has.
     canvas.ink.put(format_args!(
         "<text x=\"{}\" y=\"{}\" font-size=\"{}\" textLength=\"{}\" \

@@ -177,26 +177,45 @@ pub(super) fn slot(key: &str) -> Slot {
     }
 }
 
+/// What gives a bar or a word its colour: its name, so that a community and a metacommunity of one
+/// name have the same; its key where it has none.
+pub(super) fn of_name(name: &str, key: &str) -> String {
+    super::named(name, key).to_lowercase()
+}
+
 /// The colours of keys that stand in one picture. Each gets its own; where two want the same, the
-/// one that comes first in the alphabet gets it, and the other the next that is free. Which series
-/// are shown does not matter, so that nothing changes its colour when others are hidden.
+/// one that comes first in the alphabet gets it, and the other, once all have theirs, the next that
+/// is free. So whoever comes or goes changes the colours of those alone who want the same. Which
+/// series are shown does not matter: nothing changes its colour when others are hidden. Where there
+/// are more keys than colours, a colour that is there again has another `round`, and with it
+/// another hatch or dash.
 pub(super) fn slots(keys: &[&str]) -> Vec<Slot> {
     let mut order: Vec<usize> = (0..keys.len()).collect();
     order.sort_by_key(|at| (known(keys[*at]).is_none(), keys[*at]));
     let mut slots = vec![slot(""); keys.len()];
     let mut taken = [0usize; PARTS + 1];
+    let mut later = Vec::new();
     for at in order {
-        let mut slot = slot(keys[at]);
-        let wanted = slot.mark;
-        if wanted < PARTS {
-            let nearest = |by: &usize| taken[(wanted + by) % PARTS];
-            let part = (wanted + (0..PARTS).min_by_key(nearest).unwrap_or(0)) % PARTS;
-            slot.mark = part;
-            slot.paint = Paint::Part(part);
+        let slot = slot(keys[at]);
+        if slot.mark < PARTS && taken[slot.mark] > 0 {
+            later.push((at, slot));
+            continue;
         }
-        slot.round = taken[slot.mark];
+        slots[at] = Slot {
+            round: taken[slot.mark],
+            ..slot
+        };
         taken[slot.mark] += 1;
-        slots[at] = slot;
+    }
+    for (at, slot) in later {
+        let nearest = |by: &usize| taken[(slot.mark + by) % PARTS];
+        let part = (slot.mark + (0..PARTS).min_by_key(nearest).unwrap_or(0)) % PARTS;
+        slots[at] = Slot {
+            paint: Paint::Part(part),
+            mark: part,
+            round: taken[part],
+        };
+        taken[part] += 1;
     }
     slots
 }
@@ -327,6 +346,17 @@ mod tests {
             parts(&[other, one]),
             [parts(&[one, other])[1], slot(one).mark]
         );
+        // Whoever comes changes those alone who want the same.
+        let few = ["aachen", "bremen", "halle", "ulm"];
+        let alone = slots(&few);
+        for newcomer in ["aaa", "berlin", "key42", "zwickau"] {
+            let more = [&few[..], &[newcomer]].concat();
+            let together = slots(&more);
+            for (key, (before, now)) in few.iter().zip(alone.iter().zip(&together)) {
+                let free = slot(key) == *before && slot(key).paint != slot(newcomer).paint;
+                assert!(!free || before == now, "{key} beside {newcomer}");
+            }
+        }
         let many: Vec<String> = (0..20).map(|at| format!("key{at}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         let many = slots(&many);

@@ -75,7 +75,9 @@ fn notes(canvas: &mut Canvas, left: f64, room: f64) -> f64 {
         height if height < 400.0 => 2,
         _ => 3,
     };
-    let text = canvas.all_notes().collect::<Vec<_>>().join(" · ");
+    let all = canvas.figure.notes.iter().filter(|_| canvas.with_notes);
+    let all = all.chain(&canvas.notes).map(String::as_str);
+    let text = all.collect::<Vec<_>>().join(" · ");
     let text: String = text.chars().take(1000).collect();
     let lines = wrap(&text, 11.5, room, most);
     let high = lines.len() as f64 * 15.0;

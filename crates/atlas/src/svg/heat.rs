@@ -26,10 +26,16 @@ struct Grid {
 }
 
 /// Draws it. Its legend stands above `corner`: left, bottom.
-pub(super) fn draw(canvas: &mut Canvas, view: &View, places: &[Place], corner: (f64, f64)) {
+/// `largest`: what a place has at most, at any time.
+pub(super) fn draw(
+    canvas: &mut Canvas,
+    view: &View,
+    places: &[Place],
+    corner: (f64, f64),
+    largest: f64,
+) {
     let grid = Grid::of(view, places);
-    let most = grid.values.iter().copied().fold(0.0, f64::max);
-    let levels = levels(most);
+    let levels = levels(largest, spread(view) / view.scale);
     for (nth, level) in levels.iter().enumerate() {
         let path = grid.contour(*level, view);
         if path.is_empty() {
@@ -53,10 +59,12 @@ pub(super) fn draw(canvas: &mut Canvas, view: &View, places: &[Place], corner: (
     legend(canvas, corner, &levels);
 }
 
-/// What the colours begin at: for one thousand square kilometres. The same for as many figures as
-/// can be, so that months can be compared; another power of ten where there would be nothing to
-/// see.
-fn levels(most: f64) -> [f64; LEVELS] {
+/// What the colours begin at: for one thousand square kilometres. The same for as many directories
+/// as can be, so that they can be compared; another power of ten where there would be nothing to
+/// see. `spread`: kilometres.
+fn levels(largest: f64, spread: f64) -> [f64; LEVELS] {
+    // At the middle of its bell.
+    let most = largest * 1e3 / (2.0 * std::f64::consts::PI * spread * spread);
     let mut by = 1.0;
     while most < 50.0 * by && by > 1e-9 {
         by /= 10.0;
@@ -67,6 +75,11 @@ fn levels(most: f64) -> [f64; LEVELS] {
     [3.0, 10.0, 30.0, 100.0, 300.0, 1000.0].map(|level| level * by)
 }
 
+/// How far a place spreads, in pixels: on a map of the world, far enough to be seen.
+fn spread(view: &View) -> f64 {
+    (SPREAD * view.scale).clamp(5.0, 30.0)
+}
+
 impl Grid {
     fn of(view: &View, places: &[Place]) -> Self {
         let area = view.area;
@@ -74,7 +87,7 @@ impl Grid {
         let wide = (area.width() / cell) as usize + 3;
         let high = (area.height() / cell) as usize + 3;
         let mut values = vec![0.0; wide * high];
-        let spread = (SPREAD * view.scale).clamp(5.0, 30.0);
+        let spread = spread(view);
         let reach = (3.5 * spread / cell).ceil() as i64;
         // So that the sum over all square kilometres is what there is, for each thousand of them.
         let peak = view.scale * view.scale / (2.0 * std::f64::consts::PI * spread * spread) * 1e3;
@@ -188,9 +201,10 @@ impl Grid {
 /// Which colour is what.
 fn legend(canvas: &mut Canvas, (left, bottom): (f64, f64), levels: &[f64; LEVELS]) {
     const WIDE: f64 = 38.0;
-    let says = canvas
-        .language
-        .of("nodes per 1,000 km²", "Knoten je 1.000 km²");
+    let says = canvas.language.of(
+        "nodes per 1,000 km², same steps at all times",
+        "Knoten je 1.000 km², Stufen immer gleich",
+    );
     let wide = (WIDE * LEVELS as f64).max(width(says, 12.0)) + 16.0;
     let ground = canvas.fill("", Paint::Ground);
     canvas.ink.put(format_args!(
@@ -267,7 +281,11 @@ mod tests {
 
     #[test]
     fn levels_are_the_same_for_like_figures() {
-        assert_eq!(levels(300.0), levels(2000.0));
-        assert!(levels(1.0)[0] < 1.0 && levels(1e6)[0] > 3.0);
+        assert_eq!(levels(300.0, SPREAD), levels(2000.0, SPREAD));
+        assert_eq!(
+            levels(3270.0, SPREAD),
+            [3.0, 10.0, 30.0, 100.0, 300.0, 1000.0]
+        );
+        assert!(levels(1.0, SPREAD)[0] < 1.0 && levels(1e6, SPREAD)[0] > 3.0);
     }
 }

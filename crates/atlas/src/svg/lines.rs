@@ -5,7 +5,7 @@ use super::legend::{self, Entry};
 use super::manner::{dash, hatch, hatches, inside, mark};
 use super::number::{Scale, sane, scale, with_unit};
 use super::thin::{follow, thin};
-use super::{Area, Canvas, Drawn, LETTERS, Paint, axis, calendar, colour, frame, named};
+use super::{Area, Canvas, Drawn, LETTERS, Paint, axis, calendar, colour, frame, named, odd};
 use crate::figure::{Lines, Style};
 use crate::text::Language;
 
@@ -44,7 +44,7 @@ pub(super) fn draw(canvas: &mut Canvas, lines: &Lines) -> Drawn {
         most = most.min(100.0);
     }
 
-    hatches(canvas, &entries);
+    hatches(canvas, shown.iter().map(|entry| (entry.slot, entry.hatch)));
     let one = entries.len() == 1 && entries[0].shown;
     let outer = frame::draw(canvas, if one { &[] } else { &entries });
     let scale = scale(
@@ -52,7 +52,7 @@ pub(super) fn draw(canvas: &mut Canvas, lines: &Lines) -> Drawn {
         most,
         (outer.height() / 60.0).clamp(2.0, 8.0) as usize,
     );
-    let area = axis::inside(canvas, outer, &scale, &lines.unit);
+    let area = axis::inside(canvas, odd::room(outer, &lines.odd), &scale, &lines.unit);
     axis::values(canvas, area, &scale, &lines.unit);
 
     let places = places(canvas, lines, area);
@@ -63,10 +63,17 @@ pub(super) fn draw(canvas: &mut Canvas, lines: &Lines) -> Drawn {
     }
     let zero = area.bottom - (0.0 - scale.least) / (scale.most - scale.least) * area.height();
     axis::times(canvas, area, zero);
-    let gist = if empty {
-        canvas.nothing(area)
-    } else {
-        gist(canvas, lines, &shown, &bands)
+    odd::draw(canvas, &lines.odd, outer.top, area);
+    let gist = match (empty, lines.odd.is_empty()) {
+        (false, _) => gist(canvas, lines, &shown, &bands),
+        (true, true) => canvas.nothing(area),
+        (true, false) => {
+            let text = canvas.language.of(
+                "No number here that can be believed",
+                "Keine glaubhafte Zahl hier",
+            );
+            canvas.instead(area, text)
+        }
     };
     Drawn {
         area,

@@ -35,40 +35,38 @@ pub(super) fn hatch(style: Style, slot: Slot, old: &mut usize) -> Option<usize> 
 /// The attributes of a band's inside.
 pub(super) fn inside(canvas: &Canvas, entry: &Entry) -> String {
     match entry.hatch {
-        Some(_) => format!(" fill=\"url(#{})\"", pattern(entry)),
+        Some(hatch) => hatched(entry.slot, hatch),
         None => canvas.fill("", entry.slot.paint) + " fill-opacity=\".5\"",
     }
 }
 
-/// The id of its hatch.
-fn pattern(entry: &Entry) -> String {
-    let (hatch, mark, round) = (
-        entry.hatch.unwrap_or_default(),
-        entry.slot.mark,
-        entry.slot.round,
-    );
-    format!("{ID}-h{hatch}-{mark}-{round}")
+/// The attribute of what is hatched.
+pub(super) fn hatched(slot: Slot, hatch: usize) -> String {
+    format!(" fill=\"url(#{})\"", pattern(slot, hatch))
 }
 
-/// Defines the hatches.
-pub(super) fn hatches(canvas: &mut Canvas, entries: &[Entry]) {
+/// The id of a hatch.
+fn pattern(slot: Slot, hatch: usize) -> String {
+    format!("{ID}-h{hatch}-{}-{}", slot.mark, slot.round)
+}
+
+/// Defines the hatches of what is painted so.
+pub(super) fn hatches(canvas: &mut Canvas, used: impl Iterator<Item = (Slot, Option<usize>)>) {
     let mut begun = false;
-    for entry in entries.iter().filter(|entry| entry.shown) {
-        let Some((apart, angle, path)) = entry.hatch.map(|nth| HATCHES[nth % HATCHES.len()]) else {
-            continue;
-        };
+    for (slot, hatch) in used {
+        let Some(hatch) = hatch else { continue };
+        let (apart, angle, path) = HATCHES[hatch % HATCHES.len()];
         if !begun {
             canvas.ink.0.push_str("<defs>");
             begun = true;
         }
-        let paint = entry.slot.paint;
-        let (fill, stroke) = (canvas.fill("", paint), canvas.stroke("", paint));
+        let (fill, stroke) = (canvas.fill("", slot.paint), canvas.stroke("", slot.paint));
         canvas.ink.put(format_args!(
             "<pattern id=\"{}\" width=\"{apart}\" height=\"{apart}\" \
              patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate({angle})\">\
              <rect width=\"{apart}\" height=\"{apart}\"{fill} fill-opacity=\".15\"/>\
              <path d=\"{path}\"{stroke} stroke-width=\"2.4\"/></pattern>",
-            pattern(entry)
+            pattern(slot, hatch)
         ));
     }
     if begun {

@@ -3,7 +3,7 @@
 use super::ink::{Path, length};
 use super::letters::{fit, width};
 use super::number::{number, sane};
-use super::outline::{EAST, Flat, NORTH, SOUTH, WEST, outline, project};
+use super::outline::{EAST, Flat, NORTH, Projection, SOUTH, WEST};
 use super::view::{View, view};
 use super::{Anchor, Area, Canvas, Drawn, Paint, colour, frame, heat, named};
 use crate::figure::Point;
@@ -11,6 +11,10 @@ use crate::text::Language;
 
 /// Places that are drawn: the largest.
 const PLACES: usize = 400;
+
+/// Latitude and longitude, WGS 84.
+pub(super) type Degrees = (f64, f64);
+
 /// A place that can be drawn.
 pub(super) struct Place<'a> {
     pub(super) point: &'a Point,
@@ -19,32 +23,34 @@ pub(super) struct Place<'a> {
 }
 
 /// Draws it.
-pub(super) fn draw(canvas: &mut Canvas, points: &[Point], heat: bool) -> Drawn {
+pub(super) fn draw(canvas: &mut Canvas, points: &[Point], most: Option<f64>) -> Drawn {
+    let heat = most.is_some();
+    let projection = projection(points);
+    let place = |point| place(point, projection);
     let mut places: Vec<Place> = points.iter().filter_map(place).collect();
     places.sort_by(|one, other| other.value.total_cmp(&one.value));
-    let (inner, area) = frame(canvas, &places, points.len(), heat);
-    let view = view(&places, area);
+    let (inner, area) = frame(canvas, &places, points.len(), heat, projection);
+    let view = view(&places, area, projection);
     places.retain(|place| view.shows(place.at));
     let corner = if area.left > 0.0 && heat {
         (area.left, area.bottom + heat::LEGEND)
     } else {
         (inner.left, inner.bottom)
     };
-    let most = places.first().map_or(0.0, |place| place.value);
+    let largest = places.first().map_or(0.0, |place| place.value);
     let gist = if places.is_empty() {
         canvas.nothing(area)
     } else {
-        if heat {
-            heat::draw(canvas, &view, &places, corner);
-        } else {
-            circles(canvas, &view, &places[..places.len().min(PLACES)], corner);
+        match most {
+            Some(most) => heat::draw(canvas, &view, &places, corner, most),
+            None => circles(canvas, &view, &places[..places.len().min(PLACES)], corner),
         }
         gist(canvas, &places)
     };
     Drawn {
         area,
         least: 0.0,
-        most,
+        most: largest,
         gist,
         ..Drawn::default()
     }
@@ -52,7 +58,14 @@ pub(super) fn draw(canvas: &mut Canvas, points: &[Point], heat: bool) -> Drawn {
 
 /// Draws land and what stands around it. A wide picture is all map, and the title stands upon it.
 /// Gives what is left by title and notes, and what the map has.
-fn frame(canvas: &mut Canvas, places: &[Place], count: usize, heat: bool) -> (Area, Area) {
+fn frame(
+    canvas: &mut Canvas,
+    places: &[Place],
+    count: usize,
+    heat: bool,
+    projection: Projection,
+) -> (Area, Area) {
+    let view = |area| view(places, area, projection);
     let whole = Area {
         left: 0.0,
         right: canvas.width,
@@ -75,17 +88,17 @@ fn frame(canvas: &mut Canvas, places: &[Place], count: usize, heat: bool) -> (Ar
     let tried = of(frame::draw(canvas, &[]));
     canvas.ink.0.truncate(before);
     canvas.notes.pop();
-    let tried = view(places, tried);
+    let tried = view(tried);
     let left = count - places.iter().filter(|place| tried.shows(place.at)).count();
     if left > 0 {
         canvas.notes.push(outside(canvas.language, left));
     }
     if wide {
-        ground(canvas, &view(places, whole));
+        ground(canvas, &view(whole));
         return (frame::draw(canvas, &[]), whole);
     }
     let inner = frame::draw(canvas, &[]);
-    ground(canvas, &view(places, of(inner)));
+    ground(canvas, &view(of(inner)));
     (inner, of(inner))
 }
 
@@ -96,22 +109,49 @@ fn outside(language: Language, count: usize) -> String {
     }
 }
 
-fn place(point: &Point) -> Option<Place<'_>> {
-    let (latitude, longitude) = (point.latitude, point.longitude);
-    let inside = (SOUTH..=NORTH).contains(&latitude) && (WEST..=EAST).contains(&longitude);
+fn place(point: &Point, projection: Projection) -> Option<Place<'_>> {
+    let inside = match projection {
+        Projection::Europe => in_europe(point),
+        Projection::World(_) => on_earth(point),
+    };
     let value = sane(point.value).filter(|value| *value >= 0.0)?;
     inside.then(|| Place {
         point,
         value,
-        at: project(latitude, longitude),
+        at: projection.flat((point.latitude, point.longitude)),
     })
+}
+
+fn in_europe(point: &Point) -> bool {
+    (SOUTH..=NORTH).contains(&point.latitude) && (WEST..=EAST).contains(&point.longitude)
+}
+
+fn on_earth(point: &Point) -> bool {
+    point.latitude.abs() <= 90.0 && point.longitude.abs() <= 180.0
+}
+
+/// Europe's, where all places are but one in twelve; else that of the world, in which shapes are as
+/// they are at about half of the places. In steps, so that it does not change from month to month.
+fn projection(points: &[Point]) -> Projection {
+    const STEP: f64 = 15.0;
+    let earth = || points.iter().filter(|point| on_earth(point));
+    if earth().filter(|point| in_europe(point)).count() * 12 >= earth().count() * 11 {
+        return Projection::Europe;
+    }
+    let mut north: Vec<f64> = earth().map(|point| point.latitude.abs()).collect();
+    north.sort_by(f64::total_cmp);
+    let middle = north.get(north.len() / 2).copied().unwrap_or(0.0);
+    Projection::World((middle / STEP).round().min(4.0) * STEP)
 }
 
 /// Land, and borders upon it.
 fn ground(canvas: &mut Canvas, view: &View) {
     let mut land = Path::default();
-    for ring in &outline().land {
-        let ring: Vec<_> = ring.iter().map(|at| view.at(*at)).collect();
+    let projection = view.projection;
+    for ring in &projection.outline().land {
+        let ring: Vec<_> = (ring.iter())
+            .map(|at| view.at(projection.flat(*at)))
+            .collect();
         let ring = sparse(&clip(&ring, &view.area));
         if ring.len() < 3 {
             continue;
@@ -126,8 +166,10 @@ fn ground(canvas: &mut Canvas, view: &View) {
         land.close();
     }
     let mut borders = Path::default();
-    for line in &outline().borders {
-        let line: Vec<_> = line.iter().map(|at| view.at(*at)).collect();
+    for line in &projection.outline().borders {
+        let line: Vec<_> = (line.iter())
+            .map(|at| view.at(projection.flat(*at)))
+            .collect();
         let line = sparse(&line);
         let mut on = false;
         for pair in line.windows(2) {

@@ -28,6 +28,7 @@ mod lines;
 mod manner;
 mod map;
 mod number;
+mod odd;
 mod outline;
 mod thin;
 mod view;
@@ -67,6 +68,7 @@ pub fn draw(
         width: f64::from(look.width.clamp(200, 4000)),
         height: f64::from(look.height.clamp(120, 4000)),
         notes: Vec::new(),
+        with_notes: look.notes,
         ink: Ink::default(),
     };
     let drawn = match &figure.plot {
@@ -130,6 +132,8 @@ struct Canvas<'a> {
     height: f64,
     /// Beside those of the figure.
     notes: Vec<String>,
+    /// Those of the figure are at the bottom, too.
+    with_notes: bool,
     ink: Ink,
 }
 
@@ -186,6 +190,11 @@ impl Canvas<'_> {
     /// Says that there is nothing to see.
     fn nothing(&mut self, area: Area) -> String {
         let text = self.language.of("No data here", "Hier sind keine Daten");
+        self.instead(area, text)
+    }
+
+    /// Says so where there would be something to see.
+    fn instead(&mut self, area: Area, text: &str) -> String {
         let at = (
             (area.left + area.right) / 2.0,
             (area.top + area.bottom) / 2.0 + 5.0,

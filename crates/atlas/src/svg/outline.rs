@@ -1,9 +1,12 @@
-//! Europe's coasts and borders, as a map needs them.
+//! Coasts and borders as a map needs them, and how the globe becomes flat: Europe finely, the world
+//! coarsely.
 //!
-//! `outline.txt` is made of Natural Earth's countries, 1:50m (naturalearthdata.com), which are in
-//! the public domain; it says itself how.
+//! `outline.txt` and `world.txt` are made of Natural Earth's countries (naturalearthdata.com), which
+//! are in the public domain; they say themselves how.
 
 use std::sync::LazyLock;
+
+use super::map::Degrees;
 
 /// Degrees: where the outline ends.
 pub(super) const WEST: f64 = -25.0;
@@ -11,38 +14,72 @@ pub(super) const EAST: f64 = 45.0;
 pub(super) const SOUTH: f64 = 33.5;
 pub(super) const NORTH: f64 = 71.5;
 
+/// Of the earth, kilometres.
+pub(super) const RADIUS: f64 = 6371.0;
+
 /// A place upon the earth as a place upon paper: kilometres, to the right and downwards.
 pub(super) type Flat = (f64, f64);
 
-/// Coasts and borders, projected.
+/// Coasts and borders.
 pub(super) struct Outline {
     /// Closed.
-    pub(super) land: Vec<Vec<Flat>>,
-    pub(super) borders: Vec<Vec<Flat>>,
+    pub(super) land: Vec<Vec<Degrees>>,
+    pub(super) borders: Vec<Vec<Degrees>>,
 }
 
-static OUTLINE: LazyLock<Outline> = LazyLock::new(|| {
+static EUROPE: LazyLock<Outline> = LazyLock::new(|| read(include_str!("outline.txt"), 100.0));
+static WORLD: LazyLock<Outline> = LazyLock::new(|| read(include_str!("world.txt"), 10.0));
+
+/// How the globe becomes flat. An area is as large on each map as on the earth, so that a density
+/// is what it says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Projection {
+    /// Of Europe: [`project`].
+    Europe,
+    /// Of all the world: a cylinder (Lambert's), in which shapes at this latitude, in degrees, are
+    /// as they are.
+    World(f64),
+}
+
+impl Projection {
+    pub(super) fn flat(self, (latitude, longitude): Degrees) -> Flat {
+        match self {
+            Self::Europe => project(latitude, longitude),
+            Self::World(upright) => {
+                let cos = upright.to_radians().cos();
+                let (north, east) = (latitude.to_radians(), longitude.to_radians());
+                (RADIUS * east * cos, -RADIUS * north.sin() / cos)
+            }
+        }
+    }
+
+    /// What there is of coasts and borders.
+    pub(super) fn outline(self) -> &'static Outline {
+        match self {
+            Self::Europe => &EUROPE,
+            Self::World(_) => &WORLD,
+        }
+    }
+}
+
+/// `by`: the parts of a degree that its numbers are.
+fn read(text: &str, by: f64) -> Outline {
     let mut outline = Outline {
         land: Vec::new(),
         borders: Vec::new(),
     };
-    for line in include_str!("outline.txt").lines() {
+    for line in text.lines() {
         match line.as_bytes().first() {
-            Some(b'L') => outline.land.push(places(&line[1..])),
-            Some(b'B') => outline.borders.push(places(&line[1..])),
+            Some(b'L') => outline.land.push(places(&line[1..], by)),
+            Some(b'B') => outline.borders.push(places(&line[1..], by)),
             _ => {}
         }
     }
     outline
-});
-
-/// All of it.
-pub(super) fn outline() -> &'static Outline {
-    &OUTLINE
 }
 
 /// Numbers stand behind a blank, or their own minus sign.
-fn places(line: &str) -> Vec<Flat> {
+fn places(line: &str, by: f64) -> Vec<Degrees> {
     let spaced = line.replace('-', " -");
     let mut numbers = spaced
         .split(' ')
@@ -51,19 +88,14 @@ fn places(line: &str) -> Vec<Flat> {
     let mut places = Vec::new();
     while let (Some(x), Some(y)) = (numbers.next(), numbers.next()) {
         (longitude, latitude) = (longitude + x, latitude + y);
-        places.push(project(
-            f64::from(latitude) / 100.0,
-            f64::from(longitude) / 100.0,
-        ));
+        places.push((f64::from(latitude) / by, f64::from(longitude) / by));
     }
     places
 }
 
 /// Lambert's azimuthal equal-area projection around 52° N, 10° E, as the European Union's offices
-/// use it (EPSG 3035), upon a sphere. An area on the map is as large as on the earth, so that a
-/// density is what it says.
+/// use it (EPSG 3035), upon a sphere.
 pub(super) fn project(latitude: f64, longitude: f64) -> Flat {
-    const RADIUS: f64 = 6371.0;
     let (north, east) = (latitude.to_radians(), (longitude - 10.0).to_radians());
     let (sin, cos) = 52f64.to_radians().sin_cos();
     let toward = 1.0 + sin * north.sin() + cos * north.cos() * east.cos();
@@ -86,9 +118,32 @@ mod tests {
         let (berlin, munich) = (project(52.52, 13.405), project(48.137, 11.575));
         let apart = (berlin.0 - munich.0).hypot(berlin.1 - munich.1);
         assert!((apart - 504.0).abs() < 3.0, "{apart}");
-        let outline = outline();
+        let outline = Projection::Europe.outline();
         assert!(outline.land.len() > 50 && outline.borders.len() > 40);
         let longest = outline.land.iter().map(Vec::len).max();
         assert!(longest > Some(1000), "{longest:?}");
+    }
+
+    #[test]
+    fn the_world_is_there_and_areas_are_what_they_are() {
+        let outline = Projection::World(0.0).outline();
+        assert!(outline.land.len() > 90 && outline.borders.len() > 200);
+        for upright in [0.0, 30.0, 60.0] {
+            let flat = |at| Projection::World(upright).flat(at);
+            let of = |ring: &Vec<Degrees>| {
+                let ring: Vec<Flat> = ring.iter().map(|at| flat(*at)).collect();
+                let parts = ring.iter().zip(ring.iter().cycle().skip(1));
+                let twice: f64 = parts.map(|(one, two)| one.0 * two.1 - two.0 * one.1).sum();
+                twice.abs() / 2.0
+            };
+            // Without Antarctica there are 135 million square kilometres of land. Lakes are not in it.
+            let land: f64 = outline.land.iter().map(of).sum();
+            assert!((land - 135e6).abs() < 4e6, "{upright}: {land}");
+        }
+        // From Taipei to Tokyo it is 2,100 km: as it is where the cylinder is upright.
+        let flat = |at| Projection::World(30.0).flat(at);
+        let (taipei, tokyo) = (flat((25.04, 121.56)), flat((35.68, 139.69)));
+        let apart = (taipei.0 - tokyo.0).hypot(taipei.1 - tokyo.1);
+        assert!((apart - 2100.0).abs() < 60.0, "{apart}");
     }
 }

@@ -1,12 +1,15 @@
-//! The part of Europe that a map shows.
+//! The part of the earth that a map shows.
 
 use super::Area;
 use super::map::Place;
-use super::outline::{Flat, project};
+use super::outline::{Flat, Projection, project};
 
 /// Views that stay as they are while time goes on, the nearest first: Germany; with its
 /// neighbours in the south. Degrees: south, north, west, east.
 const VIEWS: [(f64, f64, f64, f64); 2] = [(47.2, 55.1, 5.8, 15.1), (45.7, 55.1, 5.8, 17.2)];
+
+/// What has land that people live on.
+const WORLD: (f64, f64, f64, f64) = (-56.0, 75.0, -170.0, 180.0);
 
 /// From kilometres to pixels.
 pub(super) struct View {
@@ -14,6 +17,7 @@ pub(super) struct View {
     /// Pixels a kilometre.
     pub(super) scale: f64,
     pub(super) area: Area,
+    pub(super) projection: Projection,
 }
 
 impl View {
@@ -42,12 +46,14 @@ pub(super) fn sample(area: Area) -> View {
         middle: (0.0, 0.0),
         scale: 0.5,
         area,
+        projection: Projection::Europe,
     }
 }
 
-/// The part of Europe that is shown: one of [`VIEWS`], where nearly all places are in it, so that
-/// the map stands still from month to month; else where the places are.
-pub(super) fn view(places: &[Place], area: Area) -> View {
+/// The part that is shown: of Europe one of [`VIEWS`], where nearly all places are in it, so that
+/// the map stands still from month to month; the whole [`WORLD`], where places are far from each
+/// other; else where the places are.
+pub(super) fn view(places: &[Place], area: Area, projection: Projection) -> View {
     let inside = |(south, north, west, east): &(f64, f64, f64, f64)| {
         let inside = |place: &&Place| {
             (*south..=*north).contains(&place.point.latitude)
@@ -55,7 +61,8 @@ pub(super) fn view(places: &[Place], area: Area) -> View {
         };
         places.iter().filter(inside).count() * 100 >= places.len() * 92
     };
-    let (from, to) = match VIEWS.iter().find(|view| inside(view)) {
+    let view = VIEWS.iter().find(|view| inside(view));
+    let (from, to) = match view.filter(|_| projection == Projection::Europe) {
         Some((south, north, west, east)) => {
             let corners = [
                 project(*south, *west),
@@ -69,6 +76,13 @@ pub(super) fn view(places: &[Place], area: Area) -> View {
         // One in fifty may be anywhere.
         None => bounds(places.iter().map(|place| place.at), places.len() / 50),
     };
+    let (south, north, west, east) = WORLD;
+    let (whole, end) = (
+        projection.flat((north, west)),
+        projection.flat((south, east)),
+    );
+    let far = projection != Projection::Europe && (to.0 - from.0) * 3.0 > end.0 - whole.0;
+    let (from, to) = if far { (whole, end) } else { (from, to) };
     let middle = ((from.0 + to.0) / 2.0, (from.1 + to.1) / 2.0);
     let (wide, high) = ((to.0 - from.0).max(200.0), (to.1 - from.1).max(200.0));
     let scale = (area.width() / wide).min(area.height() / high) * 0.96;
@@ -76,6 +90,7 @@ pub(super) fn view(places: &[Place], area: Area) -> View {
         middle,
         scale,
         area,
+        projection,
     }
 }
 

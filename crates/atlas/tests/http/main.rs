@@ -105,6 +105,27 @@ fn pages() {
     );
     let ledger = server.get("/ledger").text().to_owned();
     assert!(ledger.contains("20190301-12.00.00"), "{ledger}");
+    // How many there are in all, and of what is looked for.
+    let lines = |page: &str, says: &str| {
+        let number = page.split(&format!("{says}: ")).nth(1);
+        let number = number.and_then(|rest| rest.split('<').next()?.parse::<usize>().ok());
+        let rows = page.matches("<tr><th scope=\"row\">").count();
+        assert_eq!(number, Some(rows), "{page}");
+        rows
+    };
+    let all = lines(&ledger, "Lines");
+    let found = server.get("/ledger?q=20190301").text().to_owned();
+    let found = lines(&found, "Lines found");
+    assert!(found > 0 && found < all, "{found} of {all}");
+    // Each link says where it leads, and figures of one hour say that they are.
+    let overview = server.get("/").text().to_owned();
+    for says in [
+        "More<span class=\"hidden\">: Growth</span>",
+        "<dt>Nodes now</dt>",
+    ] {
+        assert!(overview.contains(says), "{says}: {overview}");
+    }
+    assert_eq!(overview.matches(">More</a>").count(), 0);
     let german = server.ask("GET", "/", "Accept-Language: de-AT,en;q=0.5\r\n");
     assert!(german.text().contains("<html lang=\"de\">"));
     let english = server.ask("GET", "/?lang=en", "Accept-Language: de\r\n");
@@ -125,6 +146,63 @@ fn pages() {
     assert_eq!(server.get("/healthz").text(), "ok\n");
     assert_eq!(server.get("/robots.txt").status, 200);
     assert_eq!(server.get("/weir-chart.js").status, 200);
+}
+
+#[test]
+fn where_nothing_is_the_nearest_snapshot_is() {
+    let server = server();
+    for (asked, leads) in [
+        (
+            "growth?from=2019-01-20&amp;to=2019-01-25",
+            "from=2019-01-15&amp;to=2019-01-15\"",
+        ),
+        (
+            "growth?from=2019-02-14&amp;to=2019-02-14",
+            "from=2019-02-15&amp;to=2019-02-15\"",
+        ),
+        ("growth?from=2022", "from=2020-03-15&amp;to=2020-03-15\""),
+        ("heat?at=2019-06", "at=2019-02-15\""),
+        (
+            "community?key=jena&amp;to=2018",
+            "from=2019-01-15&amp;to=2019-01-15&amp;key=jena\"",
+        ),
+    ] {
+        let page = server.get(&format!("/chart/{}", asked.replace("&amp;", "&")));
+        let text = page.text();
+        let part = text.split("data-part=\"nearest\"").nth(1);
+        let part = part.and_then(|rest| rest.split("</p>").next());
+        let part = part.unwrap_or_default();
+        assert!(part.contains(leads), "{asked}: {part}");
+    }
+    let full = server.get("/chart/growth?from=2019").text().to_owned();
+    assert!(!full.contains("data-part=\"nearest\"><a"), "{full}");
+}
+
+#[test]
+fn what_is_said_beside_a_picture_is_said_once() {
+    let server = server();
+    // The note of a number that nobody believes.
+    let says = "not believed (below 0";
+    let page = server.get("/chart/community?key=odd").text().to_owned();
+    let (picture, list) = page.split_once("<ul class=\"notes\"").expect("a list");
+    assert!(list.contains(says), "{list}");
+    // Its description has it for those who do not see it; what is drawn has not.
+    let drawn = |text: &str| {
+        let texts = text.split("<text").skip(1);
+        let mut texts = texts.filter_map(|text| text.split("</text>").next());
+        texts.any(|text| text.contains(says))
+    };
+    assert!(!drawn(picture), "{picture}");
+    let alone = server.get("/chart/community.svg?key=odd").text().to_owned();
+    assert!(drawn(&alone), "{alone}");
+    let rows = server.get("/chart/community.json?key=odd&by=month").json();
+    let row = &rows["series"][0];
+    assert_eq!(
+        (&row["odd"], &row["odd_nodes"]),
+        (&1.into(), &(-1).into()),
+        "{row}"
+    );
+    assert!(picture.contains("class=\"odd"), "{picture}");
 }
 
 #[test]

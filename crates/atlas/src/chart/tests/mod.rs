@@ -6,7 +6,7 @@ use proptest::test_runner::TestRunner;
 use rusqlite::Connection;
 
 use super::*;
-use crate::figure::{Cell, Plot, Series, Style};
+use crate::figure::{Cell, Odd, Plot, Series, Style};
 use crate::snapshot::{Entry, Profile, Snapshot, Status};
 use crate::store::sample::{Folder, entry, sample, snapshot};
 use crate::time::Unit;

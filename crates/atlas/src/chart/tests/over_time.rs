@@ -251,9 +251,9 @@ fn one_community() {
     assert_eq!(
         rows(&a),
         [
-            "2018-10 11 11 0 0 0 10 11 0",
-            "2019-10 35 35 0 0 0 30 40 0",
-            "2019-11 41 41 0 0 0 41 41 0"
+            "2018-10 11 11 0 0 0 10 11 0 -",
+            "2019-10 35 35 0 0 0 30 40 0 -",
+            "2019-11 41 41 0 0 0 41 41 0 -"
         ]
     );
     for note in [
@@ -278,10 +278,30 @@ fn one_community() {
     assert_eq!(
         rows(&hours),
         [
-            "2019-10-01T00 - - - - - - - 1",
-            "2019-10-02T05 7 7 0 0 0 7 7 0"
+            "2019-10-01T00 - - - - - - - 1 -5",
+            "2019-10-02T05 7 7 0 0 0 7 7 0 -"
         ]
     );
+    let marked = |by: &str| {
+        let figure = figure(
+            &store,
+            "community",
+            &format!("key=e&from=2019-10&to=2019-10&by={by}"),
+        );
+        let Plot::Time(lines) = figure.plot else {
+            panic!("over time");
+        };
+        lines.odd
+    };
+    let odd = |at: i64| Odd {
+        at,
+        value: -5,
+        hours: 1,
+    };
+    let hour = hour_of(date(2019, 10, 1));
+    for by in ["hour", "day", "month"] {
+        assert_eq!(marked(by), [odd(hour)], "{by}");
+    }
     let gone = figure(&store, "community", "key=b&by=month");
     assert!(
         gone.notes

@@ -1,0 +1,121 @@
+//! Numbers that nobody believes: triangles in a band above the plot, on no scale, so that the scale
+//! is that of the others.
+
+use super::ink::{escape, length};
+use super::manner::mark;
+use super::number::number;
+use super::{Anchor, Area, Canvas, LETTERS, Paint, calendar};
+use crate::figure::Odd;
+use crate::text::Language;
+
+/// How high the band is.
+const BAND: f64 = 38.0;
+/// Marks that would be nearer to each other are one, and so many have room.
+const APART: f64 = 11.0;
+const MARKS: f64 = 60.0;
+/// Triangles of [`mark`].
+const UP: usize = 2;
+const DOWN: usize = 4;
+
+/// What one mark stands for.
+struct Mark {
+    x: f64,
+    first: Odd,
+    last: i64,
+    hours: i64,
+}
+
+/// Where there are some: takes the band off the top of what a plot has, and gives what is left.
+pub(super) fn room(area: Area, odd: &[Odd]) -> Area {
+    match odd.is_empty() {
+        true => area,
+        false => Area {
+            top: (area.top + BAND).min(area.bottom - 20.0),
+            ..area
+        },
+    }
+}
+
+/// Draws the band. `top`: where it begins; `area`: the plot, for what is from left to right.
+pub(super) fn draw(canvas: &mut Canvas, odd: &[Odd], top: f64, area: Area) {
+    let marks = marks(canvas, odd, area);
+    if marks.is_empty() {
+        return;
+    }
+    let says = canvas.language.of(
+        "not believed: ▲ above 100,000, ▼ below 0",
+        "nicht glaubhaft: ▲ über 100.000, ▼ unter 0",
+    );
+    let at = (area.left, top + 11.0);
+    canvas.text(at, 11.5, Anchor::Start, Paint::Muted, says);
+    let (stroke, fill) = (
+        canvas.stroke("", Paint::Grid),
+        canvas.fill("odd", Paint::Text),
+    );
+    canvas.ink.put(format_args!(
+        "<path d=\"M{} {}H{}\"{stroke}/><g{fill}>",
+        length(area.left),
+        length(top + 25.5),
+        length(area.right)
+    ));
+    for one in marks {
+        let (shape, y) = match one.first.value {
+            ..0 => (DOWN, top + 31.0),
+            0.. => (UP, top + 20.0),
+        };
+        let path = mark(shape, one.x, y);
+        let says = escape(&says_of(canvas, &one), LETTERS);
+        canvas.ink.put(format_args!(
+            "<path d=\"{path}\"><title>{says}</title></path>"
+        ));
+    }
+    canvas.ink.0.push_str("</g>");
+}
+
+fn marks(canvas: &Canvas, odd: &[Odd], area: Area) -> Vec<Mark> {
+    let (from, to, by) = (canvas.from, canvas.to, canvas.figure.by);
+    let x = |hour: i64| {
+        let hour = hour.clamp(from, to);
+        area.left + (hour - from) as f64 / (to - from) as f64 * area.width()
+    };
+    let apart = APART.max(area.width() / MARKS);
+    let mut marks: Vec<Mark> = Vec::new();
+    for one in odd {
+        let end = by.begin(by.number(one.at).saturating_add(1));
+        if one.at >= to || end <= from {
+            continue;
+        }
+        let x = (x(one.at) + x(end)) / 2.0;
+        let alike = |mark: &&mut Mark| (mark.first.value < 0) == (one.value < 0);
+        match marks.iter_mut().rev().find(alike) {
+            Some(last) if x - last.x < apart => {
+                last.last = one.at;
+                last.hours = last.hours.saturating_add(one.hours);
+            }
+            _ => marks.push(Mark {
+                x,
+                first: *one,
+                last: one.at,
+                hours: one.hours,
+            }),
+        }
+    }
+    marks
+}
+
+/// "October 2019: 250,000 (3 hours)".
+fn says_of(canvas: &Canvas, mark: &Mark) -> String {
+    let (by, language) = (canvas.figure.by, canvas.language);
+    let mut when = calendar::point(mark.first.at, by, language);
+    if mark.last != mark.first.at {
+        when = format!("{when} – {}", calendar::point(mark.last, by, language));
+    }
+    let value = number(mark.first.value as f64, language);
+    let hours = match (mark.hours, language) {
+        (1, Language::English) => "1 hour".to_owned(),
+        (hours, Language::English) => format!("{hours} hours"),
+        (1, Language::German) => "1 Stunde".to_owned(),
+        (hours, Language::German) => format!("{hours} Stunden"),
+    };
+    format!("{when}: {value} ({hours})")
+}
