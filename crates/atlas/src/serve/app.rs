@@ -70,7 +70,7 @@ impl App {
     pub async fn watch(self: Arc<Self>) {
         loop {
             tokio::time::sleep(LOOK).await;
-            if let Ok(version) = self.pool.ask(None, store::version).await {
+            if let Ok(version) = self.pool.version().await {
                 self.version.store(version, Ordering::Relaxed);
             }
         }
@@ -248,6 +248,7 @@ impl App {
         let state = State {
             connections: self.crowd.count(),
             queries: self.queries.counts(),
+            missing: !self.pool.in_place(),
             latest: latest.await.ok().flatten(),
             cached: self.cache.lock().map_or(0, |cache| cache.held()),
             version: self.version.load(Ordering::Relaxed),

@@ -14,6 +14,7 @@ api::metrics! {
     COMPUTED "weir_atlas_computed_total" Counter &[], "Answers that were computed.";
     SECONDS "weir_atlas_computed_seconds_total" Counter &[], "Time that computing answers took.";
     VERSION "weir_atlas_store_version" Gauge &[], "A number that each import changes.";
+    MISSING "weir_atlas_store_missing" Gauge &[], "1: the file is gone or none of ours, and what was open is shown.";
     LATEST "weir_atlas_latest_snapshot_timestamp_seconds" Gauge &[], "Time of the latest snapshot.";
     QUERIES "weir_atlas_queries_total" Counter &["result"], "Free queries, by how they ended.";
     RUNNING "weir_atlas_queries_running" Gauge &[], "Free queries that are being answered.";
@@ -36,6 +37,8 @@ pub(crate) struct State {
     pub connections: usize,
     pub cached: usize,
     pub version: i64,
+    /// Another file, or none, stands where the store was.
+    pub missing: bool,
     /// Hour of the latest snapshot.
     pub latest: Option<i64>,
     pub queries: crate::sql::Counts,
@@ -101,6 +104,7 @@ impl Counts {
         one(SECONDS, of(&self.microseconds) as f64 / 1e6);
         one(RUNNING, queries.running as f64);
         one(VERSION, state.version as f64);
+        one(MISSING, f64::from(u8::from(state.missing)));
         if let Some(hour) = state.latest {
             one(LATEST, hour as f64 * 3600.0);
         }

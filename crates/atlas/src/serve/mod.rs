@@ -2,7 +2,7 @@
 //!
 //! [`listen`] lets clients in and speaks HTTP with them, [`route`] says what an address means,
 //! [`app`] answers it: from its [`cache`], else as a [`question`] to the store, by one of the
-//! [`pool`]'s connections; a free [`query`] by a process of its own.
+//! [`pool`]'s connections to the file that is [`opened`]; a free [`query`] by a process of its own.
 
 mod app;
 pub(crate) mod asset;
@@ -10,6 +10,7 @@ mod cache;
 mod counts;
 mod listen;
 mod oembed;
+mod opened;
 mod pool;
 mod query;
 mod question;

@@ -1,11 +1,12 @@
 //! Connections to the store, for as many questions at once as there are processors.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use super::opened::Opened;
 use crate::client::Client;
 use crate::error::Error;
 use crate::line::{Line, Refused, Rules};
@@ -23,8 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Read-only connections.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    data: PathBuf,
-    idle: Mutex<Vec<Connection>>,
+    opened: Opened,
     line: Arc<Line>,
 }
 
@@ -40,8 +40,7 @@ impl Pool {
             patience: PATIENCE,
         });
         Ok(Self {
-            idle: Mutex::new(vec![store::open(data)?]),
-            data: data.to_owned(),
+            opened: Opened::new(data)?,
             line: Arc::new(line),
         })
     }
@@ -78,17 +77,29 @@ impl Pool {
         &self,
         question: impl FnOnce(&Connection) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let idle = self.idle.lock().ok().and_then(|mut idle| idle.pop());
-        let mut connection = match idle {
-            Some(connection) => connection,
-            None => store::open(&self.data)?,
-        };
-        let due = Instant::now() + LONGEST;
-        connection.progress_handler(LOOK, Some(move || Instant::now() > due))?;
-        let answer = question(&connection);
-        if let Ok(mut idle) = self.idle.lock() {
-            idle.push(connection);
-        }
-        answer
+        self.opened.ask(|connection| {
+            let due = Instant::now() + LONGEST;
+            connection.progress_handler(LOOK, Some(move || Instant::now() > due))?;
+            question(connection)
+        })
+    }
+
+    /// Looks whether another file has taken the store's place, and what its version is: each change
+    /// gives another number.
+    pub async fn version(self: &Arc<Self>) -> Result<i64, Error> {
+        let pool = Arc::clone(self);
+        let number = tokio::task::spawn_blocking(move || {
+            pool.opened.look();
+            pool.opened.number()
+        });
+        let number = number.await.unwrap_or_default();
+        let version = self.ask(None, store::version).await?;
+        // The store's own has some 51 bits.
+        Ok(version ^ i64::from_le_bytes(number.to_le_bytes()) << 52)
+    }
+
+    /// Whether the file that is asked is the one that stands there.
+    pub fn in_place(&self) -> bool {
+        self.opened.in_place()
     }
 }

@@ -12,8 +12,8 @@ use rusqlite::{Batch, Connection, ErrorCode, OpenFlags, Statement};
 
 use super::answer::{Answer, Said};
 use super::limits::{COLUMNS, Limits, QUERY, TEXT};
-use super::public::address;
 use crate::figure::Cell;
+use crate::store::address;
 
 /// Steps of SQLite's machine between two looks at the clock: some 0.1 ms.
 const STEPS: i32 = 5_000;

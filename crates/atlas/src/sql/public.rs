@@ -7,7 +7,7 @@ use nix::sys::statvfs::statvfs;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::Error;
-use crate::store;
+use crate::store::{self, address};
 
 /// The file's name in the data folder.
 pub(super) const FILE: &str = "public.db";
@@ -78,20 +78,6 @@ pub(super) fn make(data: &Path) -> Result<i64, Error> {
         .and_then(|()| fs::rename(&new, &old))
         .map_err(Error::file(&old))?;
     Ok(version)
-}
-
-/// A file as SQLite's address.
-pub(super) fn address(path: &Path, how: &str) -> String {
-    let mut text = String::from("file:");
-    for octet in path.as_os_str().as_encoded_bytes() {
-        match octet {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
-                text.push(char::from(*octet));
-            }
-            other => text.push_str(&format!("%{other:02x}")),
-        }
-    }
-    format!("{text}?{how}")
 }
 
 fn remove(path: &Path) -> Result<(), Error> {

@@ -1,7 +1,7 @@
 //! The file: made, recognised, opened.
 
 use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -36,9 +36,44 @@ pub fn open(data: &Path) -> Result<Connection, Error> {
     prepared.map(|()| store)
 }
 
+/// Which file stands at a path: its device and number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity(u64, u64);
+
+impl Identity {
+    pub fn of(path: &Path) -> std::io::Result<Self> {
+        let data = std::fs::metadata(path)?;
+        Ok(Self(data.dev(), data.ino()))
+    }
+}
+
+/// Whether a file is a store, without a look at what stands beside it.
+pub(crate) fn recognise(path: &Path) -> Result<(), Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let store = Connection::open_with_flags(address(path, "mode=ro&immutable=1"), flags)
+        .map_err(|error| plain(path, error))?;
+    is_ours(&store, path)
+}
+
+/// A file as SQLite's address.
+pub(crate) fn address(path: &Path, how: &str) -> String {
+    let mut text = String::from("file:");
+    for octet in path.as_os_str().as_encoded_bytes() {
+        match octet {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                text.push(char::from(*octet));
+            }
+            other => text.push_str(&format!("%{other:02x}")),
+        }
+    }
+    format!("{text}?{how}")
+}
+
 fn prepare_reading(store: &Connection, path: &Path) -> Result<(), Error> {
     store.busy_timeout(Duration::from_secs(5))?;
-    recognise(store, path)?;
+    is_ours(store, path)?;
     // What is mapped is the kernel's cache, which all connections share; each one's own is small.
     store.execute_batch(
         "PRAGMA query_only = ON; PRAGMA mmap_size = 4294967296; PRAGMA cache_size = -2048;
@@ -61,7 +96,7 @@ pub(super) fn open_for_writing(data: &Path) -> Result<Connection, Error> {
     if is_new(&store).map_err(|error| plain(&path, error))? {
         make(&store).map_err(|error| plain(&path, error))?;
     }
-    recognise(&store, &path)?;
+    is_ours(&store, &path)?;
     // A commit that a power cut takes back is imported again; nothing is ever half there.
     let prepared = store.execute_batch(
         "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = OFF;
@@ -114,7 +149,7 @@ fn make(store: &Connection) -> rusqlite::Result<()> {
     made
 }
 
-fn recognise(store: &Connection, path: &Path) -> Result<(), Error> {
+fn is_ours(store: &Connection, path: &Path) -> Result<(), Error> {
     let read = |pragma| number(store, pragma).map_err(|error| plain(path, error));
     let name = path.display();
     if read("application_id")? != APPLICATION {

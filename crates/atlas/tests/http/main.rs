@@ -2,6 +2,7 @@
 
 mod clients;
 mod memory;
+mod replaced;
 mod running;
 #[path = "../served/mod.rs"]
 mod served;
