@@ -13,6 +13,7 @@ mod layout;
 pub(crate) mod ledger;
 pub(crate) mod overview;
 mod places;
+pub(crate) mod snippets;
 pub(crate) mod sql;
 mod table;
 

@@ -4,7 +4,7 @@ use hyper::StatusCode;
 
 use super::route::{self, Route};
 use crate::asked::{Asked, HEIGHTS};
-use crate::page::chart::{SOURCE, frame};
+use crate::page::snippets::{SOURCE, frame};
 use crate::page::{Places, Reader, Shape, escape};
 
 /// Answers in the asked format, as media type and text.

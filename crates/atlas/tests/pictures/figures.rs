@@ -1,13 +1,6 @@
-//! Pictures: as they should look (`tests/golden`; `WEIR_UPDATE_GOLDEN=1` writes them anew, and then
-//! look at them), and whatever the figure, well-formed and small.
+//! Figures that are drawn.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-
-use atlas::asked::{Look, Theme};
 use atlas::figure::{Bar, Figure, Lines, Odd, Plot, Point, Series, Style, Table};
-use atlas::svg;
-use atlas::text::Language;
 use atlas::time::{Unit, hour_of};
 
 fn figure(title: &str, from: i64, to: i64, by: Unit, plot: Plot) -> Figure {
@@ -35,32 +28,8 @@ fn series(name: &str, values: Vec<Option<f64>>, style: Style) -> Series {
     }
 }
 
-/// A picture is as in its file.
-fn golden(name: &str, picture: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.svg"));
-    // A line for each element, so that a change can be read.
-    let text = picture.replace("><", ">\n<") + "\n";
-    if std::env::var_os("WEIR_UPDATE_GOLDEN").is_some() {
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        std::fs::write(&path, &text).expect("written");
-    }
-    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(wanted == text, "{name} is another: WEIR_UPDATE_GOLDEN=1");
-}
-
-fn look(width: u32, height: u32, theme: Theme) -> Look {
-    Look {
-        width,
-        height,
-        theme,
-        notes: true,
-    }
-}
-
-const THEMES: [(&str, Theme); 2] = [("light", Theme::Auto), ("dark", Theme::Dark)];
-
 /// Shaped like the real directory: growth, a peak, decline; part of it old.
-fn growth() -> Figure {
+pub fn growth() -> Figure {
     let (first, end) = (2013 * 12 + 6, 2026 * 12 + 8);
     let year = |month: i64| (month - first) as f64 / 12.0;
     let whole = |month: i64| {
@@ -104,7 +73,7 @@ fn growth() -> Figure {
     figure
 }
 
-fn routing() -> Figure {
+pub fn routing() -> Figure {
     let names = [
         "batman-adv",
         "OLSR",
@@ -142,7 +111,7 @@ fn routing() -> Figure {
     )
 }
 
-fn births() -> Figure {
+pub fn births() -> Figure {
     let first = 2015 * 12;
     let value = |x: i64, by: i64| Some(((x * by * 31 + 7) % 17) as f64);
     let born = (0..48).map(|x| value(x, 3)).collect();
@@ -167,7 +136,7 @@ fn births() -> Figure {
     )
 }
 
-fn hours() -> Figure {
+pub fn hours() -> Figure {
     let begin = hour_of(jiff::civil::date(2019, 10, 17));
     let value = |x: i32| {
         let value = 470.0 + (f64::from(x) / 4.0).sin() * 12.0;
@@ -190,7 +159,7 @@ fn hours() -> Figure {
 }
 
 /// The same, and numbers that nobody believes.
-fn odd() -> Figure {
+pub fn odd() -> Figure {
     let mut figure = hours();
     let Plot::Time(lines) = &mut figure.plot else {
         return figure;
@@ -212,7 +181,7 @@ fn odd() -> Figure {
     figure
 }
 
-fn top() -> Figure {
+pub fn top() -> Figure {
     let names = [
         ("Freifunk Münsterland", 3270.0),
         ("Freifunk Rhein-Neckar", 2480.0),
@@ -268,7 +237,7 @@ const CITIES: [(&str, f64, f64, f64); 24] = [
 ];
 
 /// Cities, and around each some smaller places.
-fn places(heat: bool) -> Figure {
+pub fn places(heat: bool) -> Figure {
     let mut points = Vec::new();
     for (nth, (city, latitude, longitude, value)) in CITIES.iter().enumerate() {
         for part in 0..6 {
@@ -302,7 +271,7 @@ fn places(heat: bool) -> Figure {
 }
 
 /// Somewhere else: the map goes there.
-fn catalonia() -> Figure {
+pub fn catalonia() -> Figure {
     let mut figure = places(false);
     if let Plot::Map { points, .. } = &mut figure.plot {
         for point in points {
@@ -314,7 +283,7 @@ fn catalonia() -> Figure {
 }
 
 /// In America and Asia, and one nowhere.
-fn world() -> Figure {
+pub fn world() -> Figure {
     let mut figure = places(true);
     let cities = [
         ("Buenos Aires", -34.6, -58.4, 900.0),
@@ -340,7 +309,7 @@ fn world() -> Figure {
     figure
 }
 
-fn cloud() -> Figure {
+pub fn cloud() -> Figure {
     let words = |place: &Figure| -> Vec<Bar> {
         let Plot::Map { points, .. } = &place.plot else {
             return Vec::new();
@@ -357,136 +326,4 @@ fn cloud() -> Figure {
     words.truncate(60);
     let (from, to) = (month(2019 * 12 + 9), month(2019 * 12 + 10));
     figure("Communities", from, to, Unit::Month, Plot::Words(words))
-}
-
-#[test]
-fn numbers_that_nobody_believes_are_drawn_beside_the_scale() {
-    let draw = |figure: &Figure, language| {
-        let look = look(960, 480, Theme::Light);
-        svg::draw(figure, "community", &look, language, None)
-    };
-    let most = |picture: &str| {
-        let value = picture.split("data-most=\"").nth(1);
-        value.and_then(|rest| rest.split('"').next().map(str::to_owned))
-    };
-    let (with, without) = (odd(), hours());
-    let picture = draw(&with, Language::English);
-    assert_eq!(
-        most(&picture),
-        most(&draw(&without, Language::English)),
-        "the scale is that of the others"
-    );
-    for says in [
-        "not believed: ▲ above 100,000, ▼ below 0",
-        // Marks that would lie upon each other are one.
-        "<title>17 Oct 2019, 05:00 UTC – 17 Oct 2019, 06:00 UTC: 250,000 (2 hours)</title>",
-        ": −4 (1 hour)</title>",
-    ] {
-        assert!(picture.contains(says), "{says}: {picture}");
-    }
-    // Where nothing else is known they are all there is.
-    let mut alone = with;
-    if let Plot::Time(lines) = &mut alone.plot {
-        for series in &mut lines.series {
-            series.values.fill(None);
-        }
-    }
-    let picture = draw(&alone, Language::German);
-    assert!(picture.contains("Keine glaubhafte Zahl hier"), "{picture}");
-    assert_eq!(picture.matches("<title>").count(), 4, "{picture}");
-}
-
-#[test]
-fn the_world_is_on_the_map() {
-    let look = look(960, 480, Theme::Light);
-    let figure = world();
-    let picture = svg::draw(&figure, "heat", &look, Language::English, None);
-    for city in ["buenos aires", "portland", "tokyo", "wien"] {
-        let item = format!("class=\"item\" data-key=\"{city}\"");
-        assert!(picture.contains(&item), "{city}: {picture}");
-    }
-    assert!(picture.contains("Not on the map: 1."), "{picture}");
-    // There is land, and more of it than where Europe ends.
-    let land = picture.split("class=\"ground\"").nth(1);
-    let land = land.and_then(|rest| rest.split(" d=\"").nth(1));
-    let land = land.and_then(|rest| rest.split('"').next());
-    let rings = land.map_or(0, |land| land.matches('M').count());
-    assert!(rings > 50, "{rings}");
-}
-
-#[test]
-fn a_colour_of_the_heat_map_means_the_same_at_all_times() {
-    let look = look(960, 480, Theme::Light);
-    let legend = |by: f64| {
-        let mut figure = places(true);
-        if let Plot::Map { points, .. } = &mut figure.plot {
-            for point in points {
-                point.value *= by;
-            }
-        }
-        let picture = svg::draw(&figure, "heat", &look, Language::English, None);
-        let legend = picture.split("class=\"legend\"").nth(1);
-        legend.map(str::to_owned).expect("a legend")
-    };
-    let large = legend(1.0);
-    assert!(large.contains("same steps at all times"), "{large}");
-    assert_eq!(legend(0.001), large);
-}
-
-/// Of each bar: its key, and what paints it.
-fn painted(figure: &Figure) -> BTreeMap<String, String> {
-    let look = look(960, 480, Theme::Light);
-    let picture = svg::draw(figure, "top", &look, Language::English, None);
-    let id = picture.split("aria-labelledby=\"").nth(1);
-    let id = id.and_then(|rest| rest.split("-t ").next()).expect("an id");
-    let plain = picture.replace(id, "");
-    let items = plain.split("<g class=\"item\" data-key=\"").skip(1);
-    let of = |item: &str| {
-        let key = item.split('"').next()?;
-        let fill = item.split("<rect ").nth(1)?.split(" fill=\"").nth(1)?;
-        Some((key.to_owned(), fill.split('"').next()?.to_owned()))
-    };
-    items.filter_map(of).collect()
-}
-
-#[test]
-fn no_two_bars_look_the_same_and_names_keep_their_colours() {
-    let figure = top();
-    let all = painted(&figure);
-    let fills: BTreeSet<&String> = all.values().collect();
-    assert_eq!((all.len(), fills.len()), (10, 10), "{all:?}");
-    // A metacommunity has a key of its own, and its colour by its name.
-    let mut named = figure.clone();
-    if let Plot::Bars(bars) = &mut named.plot {
-        for bar in bars {
-            bar.key = format!("key-of-{}", bar.key);
-        }
-    }
-    assert!(painted(&named).values().eq(all.values()));
-}
-
-#[test]
-fn pictures_are_as_they_were_looked_at() {
-    let address = |keys: &[String]| format!("/chart/x?only={}", keys.join(","));
-    for (theme, as_theme) in THEMES {
-        for (size, width, height) in [("wide", 960, 480), ("narrow", 360, 420)] {
-            let look = look(width, height, as_theme);
-            for (name, figure, language) in [
-                ("growth", growth(), Language::English),
-                ("routing", routing(), Language::German),
-                ("births", births(), Language::English),
-                ("hours", hours(), Language::English),
-                ("odd", odd(), Language::English),
-                ("top", top(), Language::English),
-                ("cloud", cloud(), Language::English),
-                ("map", places(false), Language::English),
-                ("heat", places(true), Language::German),
-                ("catalonia", catalonia(), Language::English),
-                ("world", world(), Language::English),
-            ] {
-                let picture = svg::draw(&figure, name, &look, language, Some(&address));
-                golden(&format!("{name}-{size}-{theme}"), &picture);
-            }
-        }
-    }
 }

@@ -1,0 +1,141 @@
+//! What other pages take of a chart: code to copy, and how programs find it (oembed.com).
+
+use std::fmt::Write as _;
+
+use super::chart::NARROW;
+use super::{Reader, Shape, To, escape};
+use crate::asked::{Asked, Look};
+use crate::figure::Figure;
+use crate::time;
+
+/// How high the line with the source is, below a chart in a frame.
+pub(crate) const SOURCE: u32 = 40;
+
+/// What to copy into other pages.
+pub(super) fn snippets(
+    reader: &Reader,
+    name: &str,
+    figure: &Figure,
+    asked: &Asked,
+    html: &mut String,
+) {
+    let address = |to: To<'_>| escape(&reader.places.absolute(reader, &to));
+    let page = address(To::Chart(name, Shape::Page, asked));
+    let picture = address(To::Chart(name, Shape::Svg, asked));
+    let frame = frame(
+        reader,
+        name,
+        &figure.title,
+        asked,
+        "100%",
+        asked.look.height + SOURCE,
+    );
+    let title = escape(&figure.title);
+    let small = Asked {
+        look: Look {
+            width: NARROW.0,
+            height: NARROW.1,
+            ..asked.look
+        },
+        ..asked.clone()
+    };
+    let small = address(To::Chart(name, Shape::Svg, &small));
+    let component = format!(
+        "<script type=\"module\" src=\"{}\"></script>\n\
+         <weir-chart src=\"{page}\"><a href=\"{page}\">{title}</a></weir-chart>",
+        address(To::Asset("weir-chart.js")),
+    );
+    // Shrunk to a telephone's width a wide picture could not be read. Without styles, which many
+    // policies forbid.
+    let image = format!(
+        "<a href=\"{page}\"><picture><source media=\"(max-width: 600px)\" srcset=\"{small}\">\
+         <img src=\"{picture}\" alt=\"{title}\" width=\"100%\"></picture></a>"
+    );
+    let _ = write!(
+        html,
+        "<section class=\"card\" data-part=\"embed\">\n<h2>{}</h2>\n",
+        reader.say("In other pages", "In anderen Seiten"),
+    );
+    for (id, label, text) in [
+        ("address", reader.say("Address", "Adresse"), page.as_str()),
+        (
+            "component",
+            reader.say("Lively, with a script", "Lebendig, mit Skript"),
+            &component,
+        ),
+        ("frame", reader.say("In a frame", "In einem Rahmen"), &frame),
+        (
+            "image",
+            reader.say("As a picture, without script", "Als Bild, ohne Skript"),
+            &image,
+        ),
+    ] {
+        // The address is text of the page; the others are markup that people copy.
+        let text = match id {
+            "address" => text.to_owned(),
+            _ => escape(text),
+        };
+        let _ = writeln!(
+            html,
+            "<div class=\"field\"><label for=\"snippet-{id}\">{label}</label>\
+             <textarea class=\"snippet\" id=\"snippet-{id}\" readonly rows=\"2\" \
+             spellcheck=\"false\">{text}</textarea></div>",
+        );
+    }
+    html.push_str("</section>\n");
+}
+
+/// A frame with a chart in it, for other pages; `high`: with the line that has the source.
+pub(crate) fn frame(
+    reader: &Reader,
+    name: &str,
+    title: &str,
+    asked: &Asked,
+    width: &str,
+    high: u32,
+) -> String {
+    format!(
+        "<iframe src=\"{}\" title=\"{}\" width=\"{width}\" height=\"{high}\" loading=\"lazy\" \
+         frameborder=\"0\"></iframe>",
+        escape(&reader.places.absolute(reader, &To::Embed(name, asked))),
+        escape(title),
+    )
+}
+
+/// Lines of the head by which other programs find what to embed (oembed.com, section 4).
+pub(super) fn discovery(reader: &Reader, name: &str, figure: &Figure, asked: &Asked) -> String {
+    if !reader.places.answers() {
+        return String::new();
+    }
+    let page = reader
+        .places
+        .absolute(reader, &To::Chart(name, Shape::Page, asked));
+    let title = escape(&figure.title);
+    let mut html = String::new();
+    for format in ["json", "xml"] {
+        let query = [
+            ("url", Some(page.clone())),
+            ("format", Some(format.to_owned())),
+        ];
+        let address = format!(
+            "{}?{}",
+            reader.places.absolute(reader, &To::Asset("oembed")),
+            api::query::encode(query)
+        );
+        let _ = writeln!(
+            html,
+            "<link rel=\"alternate\" type=\"application/{format}+oembed\" href=\"{}\" \
+             title=\"{title}\">",
+            escape(&address),
+        );
+    }
+    let _ = writeln!(
+        html,
+        "<link rel=\"canonical\" href=\"{}\">\n<meta property=\"og:title\" content=\"{title}\">\n\
+         <meta name=\"description\" content=\"{title}, {} – {}\">",
+        escape(&page),
+        time::day(figure.from),
+        time::day(figure.to - 1),
+    );
+    html
+}
