@@ -19,7 +19,7 @@ const HALVED: &str = "has half a surrogate";
 const HALF: &str = "the text with \u{fffd} in its place";
 
 /// An entry, before it is known of when the snapshot is.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Draft {
     pub(crate) key: String,
     pub(crate) nodes: Option<i64>,
@@ -136,10 +136,11 @@ impl Reading<'_, '_> {
                 return None;
             }
         };
-        let (nodes, exact) = match (number.parse::<i64>(), number.parse::<f64>()) {
-            (Ok(nodes), _) => (nodes, true),
+        let whole = number.parse::<i64>();
+        let (nodes, exact) = match whole.map_err(|_| number.parse::<f64>()) {
+            Ok(nodes) => (nodes, true),
             // What is too large becomes the largest number that there is, which nobody believes.
-            (Err(_), Ok(real)) if !real.is_nan() && (!text || real.fract() == 0.0) => {
+            Err(Ok(real)) if !real.is_nan() && (!text || real.fract() == 0.0) => {
                 (real.round() as i64, real.round() as i64 as f64 == real)
             }
             _ => {

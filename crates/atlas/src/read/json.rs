@@ -11,9 +11,10 @@ use serde_json::value::RawValue;
 use super::ENTRIES;
 use super::entry::{self, Draft, LEFT_OUT, Reading};
 use super::mapping::{Field, Mapping};
+use super::quick::{self, Unusual};
 use super::remarks::Remarks;
 use super::tree::{Node, Slots};
-use super::value::{Octets, Value, halved, has_half, text};
+use super::value::{Octets, Value, has_half, text};
 
 /// Reads the entries of a file; the error says why it cannot be read.
 pub(crate) fn read(
@@ -26,6 +27,13 @@ pub(crate) fn read(
         return Err("the file is empty".to_owned());
     }
     let mut first = Remarks::default();
+    if let Ok(text) = std::str::from_utf8(octets)
+        && let Some(drafts) = quick(text, mapping, &mut first)
+    {
+        *remarks = first;
+        return Ok(drafts);
+    }
+    first = Remarks::default();
     if let Ok(drafts) = walk(octets, mapping, &mut first, false) {
         *remarks = first;
         return Ok(drafts);
@@ -50,19 +58,24 @@ pub(crate) fn read(
     }
 }
 
-fn walk(
+/// By [`quick::walk`]; `None`: it is not for that.
+pub(super) fn quick(text: &str, mapping: &Mapping, remarks: &mut Remarks) -> Option<Vec<Draft>> {
+    // Entries on the way to which others lie are seldom.
+    if !mapping.entries.is_empty() {
+        return None;
+    }
+    let mut context = Context::new(mapping, remarks, false);
+    quick::walk(text, &mut context).ok()?;
+    Some(context.drafts)
+}
+
+pub(super) fn walk(
     octets: &[u8],
     mapping: &Mapping,
     remarks: &mut Remarks,
     patient: bool,
 ) -> serde_json::Result<Vec<Draft>> {
-    let mut context = Context {
-        mapping,
-        slots: mapping.tree.slots(),
-        drafts: Vec::new(),
-        remarks,
-        patient,
-    };
+    let mut context = Context::new(mapping, remarks, patient);
     let mut file = serde_json::Deserializer::from_slice(octets);
     let way = &mapping.entries;
     let found = Way {
@@ -107,7 +120,7 @@ fn repaired(octets: &[u8]) -> Cow<'_, [u8]> {
 }
 
 /// What is read into.
-struct Context<'c, 'de> {
+pub(super) struct Context<'c, 'de> {
     mapping: &'c Mapping,
     slots: Slots<'de>,
     drafts: Vec<Draft>,
@@ -116,7 +129,17 @@ struct Context<'c, 'de> {
     patient: bool,
 }
 
-impl<'de> Context<'_, 'de> {
+impl<'c, 'de> Context<'c, 'de> {
+    fn new(mapping: &'c Mapping, remarks: &'c mut Remarks, patient: bool) -> Self {
+        Self {
+            mapping,
+            slots: mapping.tree.slots(),
+            drafts: Vec::new(),
+            remarks,
+            patient,
+        }
+    }
+
     /// Reads the entry that comes, and makes a draft of it. `name`: as in [`Next`].
     fn entry<D: Deserializer<'de>>(
         &mut self,
@@ -138,6 +161,27 @@ impl<'de> Context<'_, 'de> {
         } else {
             Ok(Place { node: root, slots }.deserialize(from)?)
         };
+        self.keep(name, whole);
+        Ok(())
+    }
+
+    /// As [`Self::entry`]; `read` puts what is at a place into its slots.
+    pub(super) fn quick(
+        &mut self,
+        name: Option<&str>,
+        read: impl FnOnce(&Node, &mut Slots<'de>) -> Result<bool, Unusual>,
+    ) -> Result<(), Unusual> {
+        if self.drafts.len() >= ENTRIES {
+            return Err(Unusual);
+        }
+        self.slots.clear();
+        let whole = read(&self.mapping.tree.root, &mut self.slots)?;
+        self.keep(name.map(|name| (name, false)), Ok(whole));
+        Ok(())
+    }
+
+    /// Makes a draft of what was read. `whole`: whether that is anything, or what is wrong with it.
+    fn keep(&mut self, name: Option<(&str, bool)>, whole: Result<bool, String>) {
         let told = match name {
             Some((name, _)) => Some(Cow::Borrowed(name)),
             None => match self.mapping.tree.value(&self.slots, Field::Key) {
@@ -149,7 +193,7 @@ impl<'de> Context<'_, 'de> {
         let told = told.unwrap_or_default();
         let half = name.is_some_and(|(_, half)| half);
         let Some(key) = entry::key(self.mapping, &told, half, self.remarks) else {
-            return Ok(());
+            return;
         };
         match whole {
             Ok(true) => {
@@ -170,7 +214,6 @@ impl<'de> Context<'_, 'de> {
                 .remarks
                 .of(&key, format!("the entry: {error}"), LEFT_OUT),
         }
-        Ok(())
     }
 }
 
@@ -296,13 +339,7 @@ impl<'de> DeserializeSeed<'de> for Place<'_, '_, 'de> {
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<bool, D::Error> {
         if let Some(slot) = self.node.slot {
             let raw = <&RawValue as serde::Deserialize>::deserialize(from)?;
-            let value = Value::of_json(raw.get());
-            // Without escapes a text is borrowed.
-            let escaped = matches!(value, Value::Text(Cow::Owned(_)) | Value::List(_));
-            if escaped && halved(raw.get()) {
-                self.slots.halved.push(slot);
-            }
-            self.slots.put(slot, value);
+            self.slots.put_json(slot, raw.get());
             return Ok(true);
         }
         from.deserialize_any(self)

@@ -22,6 +22,7 @@ mod json;
 mod mapping;
 mod moment;
 mod pattern;
+mod quick;
 mod remarks;
 mod source;
 mod table;

@@ -1,8 +1,10 @@
 //! Where in an entry the wanted values are: paths like `location.geoCode.lat`, as a tree, so that
 //! an entry is walked once and everything else is passed over.
 
+use std::borrow::Cow;
+
 use super::mapping::Field;
-use super::value::Value;
+use super::value::{Value, halved};
 
 /// Where in an entry the wanted values are.
 #[derive(Clone, Debug)]
@@ -167,6 +169,17 @@ impl<'a> Slots<'a> {
             self.twice.push(slot);
         }
         self.values[slot] = value;
+    }
+
+    /// Puts a value of correct JSON.
+    pub(crate) fn put_json(&mut self, slot: usize, raw: &'a str) {
+        let value = Value::of_json(raw);
+        // Without escapes a text is borrowed.
+        let escaped = matches!(value, Value::Text(Cow::Owned(_)) | Value::List(_));
+        if escaped && halved(raw) {
+            self.halved.push(slot);
+        }
+        self.put(slot, value);
     }
 
     /// For the next entry.
