@@ -141,7 +141,7 @@ impl Opened {
             let (written, put) = (of(&journal)?, of(path)?);
             if (written.mtime(), written.mtime_nsec()) > (put.ctime(), put.ctime_nsec()) {
                 return Err(Error::Other(format!(
-                    "{} is of the file before, and was written since: end what writes, and remove it",
+                    "{} is of the file before, and was written since: end what writes, remove it",
                     journal.display()
                 )));
             }
