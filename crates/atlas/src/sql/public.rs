@@ -28,6 +28,7 @@ pub(super) fn path(data: &Path) -> PathBuf {
 
 /// The version of the store that the copy is of; `None`: there is none that can be used.
 pub(super) fn version(data: &Path) -> Option<i64> {
+    store::plain_file(&path(data)).ok()?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let copy = Connection::open_with_flags(path(data), flags).ok()?;
     let format = copy.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
@@ -43,6 +44,7 @@ impl Locked {
     /// Waits for others.
     pub(super) fn new(data: &Path) -> Result<Self, Error> {
         let path = data.join(LOCK);
+        store::plain_file(&path)?;
         let file = File::create(&path).map_err(Error::file(&path))?;
         file.lock().map_err(Error::file(&path))?;
         Ok(Self { _file: file })

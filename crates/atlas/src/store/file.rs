@@ -30,6 +30,7 @@ pub fn open(data: &Path) -> Result<Connection, Error> {
             data.display()
         )));
     }
+    plain_file(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let store = Connection::open_with_flags(&path, flags).map_err(|error| plain(&path, error))?;
     let prepared = prepare_reading(&store, &path);
@@ -47,8 +48,20 @@ impl Identity {
     }
 }
 
+/// Refuses what is there and is no file: who opens a pipe waits for one who writes, for good.
+pub(crate) fn plain_file(path: &Path) -> Result<(), Error> {
+    match std::fs::metadata(path) {
+        Ok(there) if !there.is_file() => Err(Error::Other(format!(
+            "{} is no file: move away what stands there",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Whether a file is a store, without a look at what stands beside it.
 pub(crate) fn recognise(path: &Path) -> Result<(), Error> {
+    plain_file(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
@@ -91,6 +104,7 @@ pub(super) fn open_for_writing(data: &Path) -> Result<Connection, Error> {
         folder.create(data).map_err(Error::file(data))?;
     }
     let path = data.join(FILE);
+    plain_file(&path)?;
     let store = Connection::open(&path).map_err(|error| plain(&path, error))?;
     store.busy_timeout(PATIENCE)?;
     if is_new(&store).map_err(|error| plain(&path, error))? {

@@ -15,7 +15,7 @@ mod tests;
 mod writer;
 
 pub use file::{FILE, open, version};
-pub(crate) use file::{Identity, address, recognise};
+pub(crate) use file::{Identity, address, plain_file, recognise};
 pub(crate) use intern::profile;
 pub use writer::{Digest, Writer};
 

@@ -249,6 +249,23 @@ fn files_of_others_are_left_alone() {
 }
 
 #[test]
+fn what_is_no_file_is_refused() {
+    let (pipe, under) = (Folder::new(), Folder::new());
+    nix::unistd::mkfifo(&pipe.path().join(FILE), nix::sys::stat::Mode::S_IRWXU).unwrap();
+    std::fs::create_dir(under.path().join(FILE)).unwrap();
+    for folder in [pipe, under] {
+        let opened = open(folder.path()).map(drop);
+        let written = Writer::open(folder.path()).map(drop);
+        for error in [opened, written].map(|opened| opened.unwrap_err().to_string()) {
+            assert!(
+                error.ends_with("atlas.db is no file: move away what stands there"),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
 fn one_writes_at_a_time() {
     let (folder, _) = sample(&[snapshot(5, vec![entry(5, "a", 1)])]);
     let other = Connection::open(folder.path().join(FILE)).unwrap();

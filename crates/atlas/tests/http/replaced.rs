@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use crate::served::{Folder, PROGRAM, Server};
 
+const SQL: &str = "/sql?q=SELECT+count(*)+FROM+hours&format=json";
+
 /// A data folder with one community, which has so many nodes in one hour.
 fn other(nodes: u32) -> Folder {
     let data = Folder::new();
@@ -148,6 +150,26 @@ fn a_file_that_is_gone_or_none_of_ours_is_said_and_the_one_before_goes_on() {
     fs::write(&path, "no database").expect("written");
     missing(&server, 1);
     assert_eq!(server.get("/chart/growth.json?from=1999").status, 200);
+    put(&other(7), &server);
+    shows(&server, 2, 7);
+    missing(&server, 0);
+}
+
+/// A pipe without an end that writes: who opens it waits for good.
+#[test]
+fn what_is_no_file_is_not_opened() {
+    let server = Server::start(&[]);
+    let path = server.data.path().join("atlas.db");
+    assert_eq!(server.get(SQL).status, 200);
+    let moved = server.data.path().join("moved.db");
+    fs::rename(&path, &moved).expect("moved");
+    nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    missing(&server, 1);
+    for year in 2000..2020 {
+        let answer = server.get(&format!("/chart/growth.json?from={year}"));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    fs::remove_file(&path).expect("removed");
     put(&other(7), &server);
     shows(&server, 2, 7);
     missing(&server, 0);
