@@ -41,7 +41,7 @@ pub enum Plot {
     },
 }
 
-/// Values over time.
+/// Values over time. Points that follow each other are joined, unless one of them has no value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lines {
     /// Begin of each point: hours since 1970, ascending.

@@ -18,6 +18,7 @@ pub mod figure;
 mod line;
 mod nearest;
 mod page;
+mod pause;
 pub mod read;
 pub mod serve;
 pub mod site;

@@ -120,8 +120,7 @@ pub(super) fn unknown<'a>(
         .collect()
 }
 
-/// Values over time, each as long as `numbers`. Where much more is missing than lies between its
-/// points usually there is a gap.
+/// Values over time, each as long as `numbers`.
 pub(super) fn lines(
     by: Unit,
     numbers: &[i64],
@@ -130,40 +129,17 @@ pub(super) fn lines(
     unit: &str,
     asked: &Asked,
 ) -> Lines {
-    let mut steps = numbers
-        .windows(2)
-        .map(|two| two[1] - two[0])
-        .collect::<Vec<_>>();
-    let middle = steps.len() / 2;
-    let usual = match steps.is_empty() {
-        true => 1,
-        false => *steps.select_nth_unstable(middle).1,
-    };
-    let mut at = Vec::with_capacity(numbers.len());
-    // Index of each value, `None`: a gap.
-    let mut from = Vec::with_capacity(numbers.len());
-    for (index, &number) in numbers.iter().enumerate() {
-        if let Some(before) = index.checked_sub(1).map(|before| numbers[before])
-            && number - before > usual * 2
-        {
-            at.push(by.begin(before + 1));
-            from.push(None);
-        }
-        at.push(by.begin(number));
-        from.push(Some(index));
-    }
     for one in &mut series {
-        let value = |index: &Option<usize>| one.values.get((*index)?).copied().flatten();
-        one.values = from.iter().map(value).collect();
         if !asked.only.is_empty() && !asked.only.contains(&one.key) {
             one.style = Style::Hidden;
         }
     }
-    Lines {
-        at,
+    let lines = Lines {
+        at: numbers.iter().map(|number| by.begin(*number)).collect(),
         series,
         stacked,
         unit: unit.to_owned(),
         odd: Vec::new(),
-    }
+    };
+    lines.with_pauses(by)
 }

@@ -265,7 +265,7 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
                 unit: String::new(),
                 odd: Vec::new(),
             };
-            (from, to, by, Plot::Time(lines))
+            (from, to, by, Plot::Time(lines.with_pauses(by)))
         }
         None => {
             let bars = answer.rows.iter().take(BARS).map(|row| {

@@ -22,8 +22,6 @@ struct Place {
     x: f64,
     begin: f64,
     end: f64,
-    /// Its number in its unit of time: one that does not follow the last is behind a gap.
-    number: i64,
     drawn: bool,
 }
 
@@ -145,15 +143,13 @@ fn places(canvas: &Canvas, lines: &Lines, area: Area) -> Vec<Place> {
     };
     let mut before = i64::MIN;
     let place = |at: &i64| {
-        let number = by.number(*at);
-        let (begin, end) = (*at, by.begin(number.saturating_add(1)));
+        let (begin, end) = (*at, by.begin(by.number(*at).saturating_add(1)));
         let ascends = *at > before;
         before = before.max(*at);
         Place {
             x: (x(begin) + x(end)) / 2.0,
             begin: x(begin),
             end: x(end),
-            number,
             drawn: ascends && begin < to && end > from,
         }
     };
@@ -273,21 +269,18 @@ impl Drawing<'_> {
         self.area.bottom - part * self.area.height()
     }
 
-    /// Points without a gap between them: place, and y of the base and of the value.
+    /// Points without one between them that nobody knows: place, and y of the base and of the value.
     fn runs(&self) -> Vec<Vec<(Place, f64, f64)>> {
-        let mut runs: Vec<Vec<(Place, f64, f64)>> = Vec::new();
-        let mut number = None;
+        let mut runs = vec![Vec::new()];
         for (place, band) in self.places.iter().zip(self.band) {
-            let (true, Some((from, to))) = (place.drawn, band) else {
-                continue;
-            };
-            let point = (*place, self.y(*from), self.y(*to));
-            match runs.last_mut() {
-                Some(run) if number == Some(place.number - 1) => run.push(point),
-                _ => runs.push(vec![point]),
+            match (place.drawn, band, runs.last_mut()) {
+                (true, Some((from, to)), Some(run)) => {
+                    run.push((*place, self.y(*from), self.y(*to)));
+                }
+                _ => runs.push(Vec::new()),
             }
-            number = Some(place.number);
         }
+        runs.retain(|run| !run.is_empty());
         runs
     }
 

@@ -136,6 +136,21 @@ pub fn births() -> Figure {
     )
 }
 
+/// A snapshot a week, and a pause after the tenth.
+pub fn weeks(style: Style) -> Figure {
+    let begin = hour_of(jiff::civil::date(2019, 1, 1));
+    let week = |week: i64| begin + week * 7 * 24;
+    let value = |at: i64| (at != 10).then_some(400.0 + (at * 37 % 11) as f64);
+    let lines = Lines {
+        at: (0..30).map(week).collect(),
+        series: vec![series("Nodes", (0..30).map(value).collect(), style)],
+        stacked: false,
+        unit: "nodes".into(),
+        odd: Vec::new(),
+    };
+    figure("A year", begin, week(30), Unit::Day, Plot::Time(lines))
+}
+
 pub fn hours() -> Figure {
     let begin = hour_of(jiff::civil::date(2019, 10, 17));
     let value = |x: i32| {

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use atlas::asked::{Look, Theme};
-use atlas::figure::{Figure, Plot};
+use atlas::figure::{Figure, Plot, Style};
 use atlas::svg;
 use atlas::text::Language;
 
 mod figures;
 
-use figures::{births, catalonia, cloud, growth, hours, odd, places, routing, top, world};
+use figures::{births, catalonia, cloud, growth, hours, odd, places, routing, top, weeks, world};
 
 /// A picture is as in its file.
 fn golden(name: &str, picture: &str) {
@@ -72,6 +72,21 @@ fn numbers_that_nobody_believes_are_drawn_beside_the_scale() {
     let picture = draw(&alone, Language::German);
     assert!(picture.contains("Keine glaubhafte Zahl hier"), "{picture}");
     assert_eq!(picture.matches("<title>").count(), 4, "{picture}");
+}
+
+#[test]
+fn points_are_joined_however_far_from_each_other_they_are() {
+    for style in [Style::Line, Style::Area] {
+        let look = look(960, 480, Theme::Light);
+        let picture = svg::draw(&weeks(style), "growth", &look, Language::English, None);
+        let series = picture.split("<g class=\"series\"").nth(1);
+        let series = series.and_then(|rest| rest.split("</g>").next());
+        let paths = series.expect("a series").split(" d=\"").skip(1);
+        let path = paths.last().and_then(|path| path.split('"').next());
+        // Before the pause, and behind it.
+        let parts = path.map(|path| path.matches(['M', 'm']).count());
+        assert_eq!(parts, Some(2), "{style:?}: {picture}");
+    }
 }
 
 #[test]

@@ -104,6 +104,31 @@ fn gaps_are_none() {
 }
 
 #[test]
+fn a_pause_is_longer_than_what_is_usual_at_its_time() {
+    // Day by day, then week by week with a pause of two months, then every 14 to 17 days.
+    let mut days = (0..60).collect::<Vec<_>>();
+    days.extend((1..=12).map(|week| 59 + week * 7));
+    days.extend((0..12).map(|week| 204 + week * 7));
+    days.extend((0..12).map(|nth| 296 + nth * 16 - nth % 2 * 2));
+    let begin = hour_of(date(2019, 1, 1));
+    let snapshots = days.iter().map(|day| {
+        let hour = begin + day * 24;
+        snapshot(hour, vec![entry(hour, "a", 5)])
+    });
+    let (_folder, store) = sample(&snapshots.collect::<Vec<_>>());
+    for chart in ["growth", "routing", "community"] {
+        let figure = figure(&store, chart, "by=day&key=a");
+        let Plot::Time(lines) = &figure.plot else {
+            panic!("over time");
+        };
+        let gaps = lines.at.iter().zip(&lines.series[0].values);
+        let gaps = gaps.filter(|(_, value)| value.is_none());
+        let gaps = gaps.map(|(at, _)| (at - begin) / 24).collect::<Vec<_>>();
+        assert_eq!(gaps, [59 + 12 * 7 + 1], "{chart}");
+    }
+}
+
+#[test]
 fn routing() {
     let (_folder, store) = store();
     let nodes = figure(&store, "routing", "by=month&to=2019-10");

@@ -1,0 +1,82 @@
+//! Pauses: where a line over time ends, and another begins.
+
+use crate::figure::Lines;
+use crate::time::Unit;
+
+/// Distances before one, and behind it, that tell what is usual at its time: records change, from
+/// a snapshot an hour to one a week.
+const AROUND: usize = 10;
+
+impl Lines {
+    /// Puts a point without a value into each pause: where more than twice as much lies between two
+    /// points as usually does at that time.
+    pub fn with_pauses(mut self, by: Unit) -> Self {
+        let numbers: Vec<i64> = self.at.iter().map(|at| by.number(*at)).collect();
+        let pauses = pauses(&numbers);
+        for before in pauses.into_iter().rev() {
+            let begin = by.begin(numbers[before] + 1);
+            self.at.insert(before + 1, begin);
+            for series in &mut self.series {
+                series.values.insert(before + 1, None);
+            }
+        }
+        self
+    }
+}
+
+/// Points behind which there is a pause.
+fn pauses(numbers: &[i64]) -> Vec<usize> {
+    let steps: Vec<i64> = numbers.windows(2).map(|two| two[1] - two[0]).collect();
+    let long = |at: &usize| {
+        // Between neighbours there is none.
+        steps[*at] > 1 && steps[*at] > usual(&steps, *at) * 2
+    };
+    (0..steps.len()).filter(long).collect()
+}
+
+/// The median of the distances around one; of two in the middle the shorter.
+fn usual(steps: &[i64], at: usize) -> i64 {
+    let around = at.saturating_sub(AROUND)..(at + AROUND + 1).min(steps.len());
+    let mut around = steps[around].to_vec();
+    let middle = (around.len() - 1) / 2;
+    *around.select_nth_unstable(middle).1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(steps: &[i64]) -> Vec<usize> {
+        let mut number = 0;
+        let numbers = steps.iter().map(|step| {
+            number += step;
+            number
+        });
+        let numbers: Vec<i64> = [0].into_iter().chain(numbers).collect();
+        pauses(&numbers)
+    }
+
+    #[test]
+    fn what_is_usual_is_no_pause() {
+        for steps in [
+            &[][..],
+            &[400],
+            &[7; 52],
+            &[14, 17, 14, 15, 17],
+            &[1, 2, 1, 2],
+        ] {
+            assert_eq!(after(steps), [0; 0], "{steps:?}");
+        }
+        // From day by day to week by week, and back.
+        let mixed = [[1; 12], [7; 12], [1; 12]].concat();
+        assert_eq!(after(&mixed), [0; 0]);
+    }
+
+    #[test]
+    fn what_is_much_more_is_one() {
+        assert_eq!(after(&[1, 100]), [1]);
+        assert_eq!(after(&[7, 7, 60, 7, 15, 7]), [2, 4]);
+        let mixed = [&[1; 12][..], &[3], &[1; 12], &[7; 12], &[60], &[7; 12]].concat();
+        assert_eq!(after(&mixed), [12, 37]);
+    }
+}
