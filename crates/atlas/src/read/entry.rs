@@ -75,8 +75,10 @@ impl Reading<'_, '_> {
             };
             self.remarks.of(&self.key, what, LEFT_OUT);
         }
-        for slot in &self.slots.twice {
-            let what = format!("{} comes twice", self.mapping.tree.path(*slot));
+        let values = self.slots.twice.iter();
+        let values = values.map(|slot| self.mapping.tree.path(*slot));
+        for path in values.chain(self.slots.again.iter().map(String::as_str)) {
+            let what = format!("{path} comes twice");
             self.remarks.of(&self.key, what, "the last one");
         }
         for slot in &self.slots.halved {

@@ -180,6 +180,17 @@ impl<'c, 'de> Context<'c, 'de> {
         Ok(())
     }
 
+    /// A member on the way to the entries comes again, with `rest` behind it: what the one before
+    /// had does not count.
+    fn again(&mut self, rest: &[String]) {
+        let way = &self.mapping.entries;
+        let path = way[..way.len() - rest.len()].join(".");
+        self.drafts.clear();
+        self.remarks.forget_entries();
+        self.remarks
+            .file(format!("{path} comes twice"), "the last one");
+    }
+
     /// Makes a draft of what was read. `whole`: whether that is anything, or what is wrong with it.
     fn keep(&mut self, name: Option<(&str, bool)>, whole: Result<bool, String>) {
         let told = match name {
@@ -271,16 +282,19 @@ impl<'de> Visitor<'de> for Way<'_, '_, 'de> {
             }
             return Ok(true);
         };
-        let mut found = false;
+        let mut found = None;
         while let Some(name) = map.next_key_seed(Name)? {
             if *name == *first.as_bytes() {
                 let context = &mut *self.context;
-                found |= map.next_value_seed(Way { way: rest, context })?;
+                if found.is_some() {
+                    context.again(rest);
+                }
+                found = Some(map.next_value_seed(Way { way: rest, context })?);
             } else {
                 map.next_value::<IgnoredAny>()?;
             }
         }
-        Ok(found)
+        Ok(found.unwrap_or(false))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<bool, A::Error> {
@@ -342,6 +356,7 @@ impl<'de> DeserializeSeed<'de> for Place<'_, '_, 'de> {
             self.slots.put_json(slot, raw.get());
             return Ok(true);
         }
+        self.slots.meet(self.node);
         from.deserialize_any(self)
     }
 }

@@ -50,6 +50,7 @@ impl<'de> Cursor<'de> {
             slots.put_json(slot, &self.text[begin..self.at]);
             return Ok(true);
         }
+        slots.meet(node);
         let kind = match self.next()? {
             b'{' => {
                 self.members(|file, name| match node.child(name.as_bytes()) {
@@ -367,7 +368,8 @@ mod tests {
                 let at = at.min(text.len());
                 let until = (at + much).min(text.len());
                 let new = ["", "{", "}", "[", "]", ",", ":", "\"", "\\", "0", "-", ".", "e", "null",
-                    " ", "\n", "\u{1f}", "\\u00e9", "é", "\"name\":", "\u{80}"];
+                    " ", "\n", "\u{1f}", "\\u00e9", "é", "\"name\":", "\u{80}",
+                    "\"state\":{\"nodes\":5},", "\"state\":null,", ",\"location\":{\"city\":\"C\"}"];
                 text.splice(at..until, what.get(&new).chars());
             }
             let text: String = text.into_iter().collect();

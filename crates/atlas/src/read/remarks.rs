@@ -35,6 +35,12 @@ impl Remarks {
         });
     }
 
+    /// Leaves those of the file: its entries so far do not count.
+    pub(crate) fn forget_entries(&mut self) {
+        self.kept.retain(|remark| remark.key.is_none());
+        self.more = 0;
+    }
+
     /// All of them, the number of those that were too many last.
     pub(crate) fn done(mut self) -> Vec<Remark> {
         if self.more > 0 {

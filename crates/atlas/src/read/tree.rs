@@ -14,6 +14,8 @@ pub(crate) struct Tree {
     paths: Vec<String>,
     /// The slots of each field, in the order in which they are tried.
     fields: [Vec<usize>; 14],
+    /// How many places there are.
+    places: usize,
 }
 
 /// A place.
@@ -23,6 +25,8 @@ pub(crate) struct Node {
     pub(crate) path: String,
     /// Its value is wanted.
     pub(crate) slot: Option<usize>,
+    /// Its number among the places.
+    place: usize,
     /// Something within is wanted.
     children: Vec<(Box<[u8]>, Node)>,
 }
@@ -35,6 +39,10 @@ pub(crate) struct Slots<'a> {
     pub(crate) wrong: Vec<(String, &'static str)>,
     /// Paths that are there twice.
     pub(crate) twice: Vec<usize>,
+    /// Paths of members with others in them that are there twice.
+    pub(crate) again: Vec<String>,
+    /// Whether something was at a place, by its number.
+    met: Vec<bool>,
     /// Paths whose texts have half a surrogate.
     pub(crate) halved: Vec<usize>,
 }
@@ -46,6 +54,7 @@ impl Tree {
             root: Node::default(),
             paths: Vec::new(),
             fields: Default::default(),
+            places: 0,
         };
         for (field, paths) in fields.iter().enumerate() {
             for path in *paths {
@@ -62,6 +71,7 @@ impl Tree {
                 tree.root.add(&way, slot, path)?;
             }
         }
+        tree.root.number(&mut tree.places);
         Ok(tree)
     }
 
@@ -71,6 +81,8 @@ impl Tree {
             values: vec![Value::Nothing; self.paths.len()],
             wrong: Vec::new(),
             twice: Vec::new(),
+            again: Vec::new(),
+            met: vec![false; self.places],
             halved: Vec::new(),
         }
     }
@@ -148,6 +160,14 @@ impl Node {
         self.children[at].1.add(rest, slot, path)
     }
 
+    fn number(&mut self, next: &mut usize) {
+        self.place = *next;
+        *next += 1;
+        for (_, child) in &mut self.children {
+            child.number(next);
+        }
+    }
+
     /// What is wanted of a member.
     pub(crate) fn child(&self, name: &[u8]) -> Option<&Self> {
         let mut children = self.children.iter();
@@ -171,6 +191,30 @@ impl<'a> Slots<'a> {
         self.values[slot] = value;
     }
 
+    /// Notes that something is at a place with others in it. What was there before goes: the last
+    /// of several counts as a whole.
+    pub(crate) fn meet(&mut self, node: &Node) {
+        if self.met[node.place] {
+            self.forget(node);
+            self.again.push(node.path.clone());
+        }
+        self.met[node.place] = true;
+    }
+
+    fn forget(&mut self, node: &Node) {
+        self.met[node.place] = false;
+        self.wrong.retain(|(path, _)| *path != node.path);
+        self.again.retain(|path| *path != node.path);
+        if let Some(slot) = node.slot {
+            self.values[slot] = Value::Nothing;
+            self.twice.retain(|twice| *twice != slot);
+            self.halved.retain(|halved| *halved != slot);
+        }
+        for (_, child) in &node.children {
+            self.forget(child);
+        }
+    }
+
     /// Puts a value of correct JSON.
     pub(crate) fn put_json(&mut self, slot: usize, raw: &'a str) {
         let value = Value::of_json(raw);
@@ -187,6 +231,8 @@ impl<'a> Slots<'a> {
         self.values.fill(Value::Nothing);
         self.wrong.clear();
         self.twice.clear();
+        self.again.clear();
+        self.met.fill(false);
         self.halved.clear();
     }
 }
