@@ -67,8 +67,12 @@ impl Server {
 
     /// `import` of its address, where `authorities` are believed.
     fn import(&self, authorities: Option<&PathBuf>) -> (Output, String) {
+        self.import_of(&self.address, authorities)
+    }
+
+    fn import_of(&self, address: &str, authorities: Option<&PathBuf>) -> (Output, String) {
         let mut command = Command::new(PROGRAM);
-        command.arg("import").arg(&self.address);
+        command.arg("import").arg(address);
         command.arg("--data").arg(self.folder.path().join("data"));
         command.env_remove("SSL_CERT_FILE");
         if let Some(file) = authorities {
@@ -82,11 +86,18 @@ impl Server {
 
 fn answer(stream: &mut (impl Read + Write)) -> std::io::Result<()> {
     let mut lines = BufReader::new(&mut *stream).lines();
+    let asked = lines.next().transpose()?.unwrap_or_default();
     while lines
         .next()
         .transpose()?
         .is_some_and(|line| !line.is_empty())
     {}
+    if let Some((_, to)) = asked.split_once("?to=") {
+        let to = to.split(' ').next().unwrap_or_default();
+        let head = "HTTP/1.1 302 Found\r\nconnection: close\r\ncontent-length: 0\r\n";
+        stream.write_all(format!("{head}location: {to}\r\n\r\n").as_bytes())?;
+        return stream.flush();
+    }
     let length = BODY.len();
     let head = format!("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n");
     stream.write_all(head.as_bytes())?;
@@ -142,7 +153,28 @@ fn authorities_that_are_none() {
         let (done, told) = server.import(Some(&file));
         assert!(!done.status.success());
         assert!(told.contains(&file.display().to_string()), "{told}");
+        assert!(told.contains("SSL_CERT_FILE"), "{told}");
     }
+}
+
+/// An answer that came by TLS is nobody's to change; the next would be anybody's.
+#[test]
+fn from_https_to_http_nobody_is_followed() {
+    let server = Server::start("localhost", 2199);
+    let other = TcpListener::bind("127.0.0.1:0").expect("a port");
+    other.set_nonblocking(true).expect("no waiting");
+    let to = format!("http://{}/dir.json", other.local_addr().expect("a port"));
+    let address = format!("{}?to={to}", server.address);
+    let (done, told) = server.import_of(&address, Some(&server.authority));
+    assert_eq!(done.status.code(), Some(1), "{told}");
+    let why = format!("{} sends on to {to}: from https to http", server.address);
+    assert!(told.contains(&why), "{told}");
+    let came = other.accept().map(|_| ()).map_err(|error| error.kind());
+    assert_eq!(came, Err(std::io::ErrorKind::WouldBlock));
+
+    let address = format!("{}?to={}", server.address, server.address);
+    let (done, told) = server.import_of(&address, Some(&server.authority));
+    assert!(done.status.success(), "{told}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, Timeout};
 
 use super::archive::{self, Limits, Visit};
+use super::onward;
 use crate::error::Error;
 
 /// What servers are told who asks.
@@ -36,6 +37,29 @@ pub struct Pace {
     pub whole: Duration,
 }
 
+impl Pace {
+    /// How long nothing at all may come.
+    fn silence(&self) -> Duration {
+        self.answer.max(self.window)
+    }
+
+    /// Why an answer does not come to its end.
+    fn broken(&self, error: &io::Error) -> String {
+        let within = error.get_ref().and_then(|inner| inner.downcast_ref());
+        match within {
+            Some(ureq::Error::Timeout(Timeout::PerRead)) => {
+                let seconds = self.silence().as_secs();
+                format!("it breaks off: timeout: nothing came for {seconds} s")
+            }
+            Some(ureq::Error::Timeout(Timeout::Global)) => {
+                let seconds = self.whole.as_secs();
+                format!("it breaks off: timeout: it takes longer than {seconds} s")
+            }
+            _ => format!("it breaks off: {error}"),
+        }
+    }
+}
+
 impl Default for Pace {
     fn default() -> Self {
         Self {
@@ -48,9 +72,36 @@ impl Default for Pace {
     }
 }
 
-/// Whether a place is asked by HTTP.
+/// Whether a place is asked by HTTP, or would have to be.
 pub fn is_address(place: &str) -> bool {
-    place.starts_with("http://") || place.starts_with("https://")
+    place.split_once("://").is_some_and(|(scheme, _)| {
+        scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+            && scheme.bytes().all(|octet| octet.is_ascii_alphanumeric())
+    })
+}
+
+/// An address as it is asked, its scheme in small letters; the error says what is wrong with it.
+pub(super) fn proper(address: &str) -> Result<String, String> {
+    let (scheme, rest) = address.split_once("://").unwrap_or_default();
+    let scheme = scheme.to_ascii_lowercase();
+    if !matches!(scheme.as_str(), "http" | "https") {
+        return Err("it is no address of the web: http://… or https://…".to_owned());
+    }
+    let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    // An address of IPv6 has colons of its own, in brackets.
+    let end = host.rfind(']').unwrap_or(0);
+    let (name, port) = match host[end..].find(':') {
+        Some(at) => (&host[..end + at], &host[end + at + 1..]),
+        None => (host, ""),
+    };
+    if name.is_empty() {
+        return Err("it names no host".to_owned());
+    }
+    if !port.is_empty() && !port.parse::<u16>().is_ok_and(|port| port > 0) {
+        return Err(format!("port {port}: they are 1 to 65535"));
+    }
+    Ok(format!("{scheme}://{rest}"))
 }
 
 /// Goes through what is at an address.
@@ -61,8 +112,8 @@ pub fn fetch(
     visit: &mut Visit,
 ) -> Result<ControlFlow<()>, Error> {
     let failed = |why: String| Error::Other(format!("{}: {why}", told(address)));
-    let answer = agent(address, pace)?.get(address).call();
-    let answer = answer.map_err(|error| failed(plain(&error)))?;
+    let agent = agent(address, pace)?;
+    let answer = onward::ask(&agent, address, &[], pace).map_err(failed)?;
     if !answer.status().is_success() {
         return Err(failed(format!("it answers {}", answer.status())));
     }
@@ -74,12 +125,11 @@ pub fn fetch(
     }
 }
 
-/// What asks an address.
+/// What asks an address, and where that sends on to.
 pub(crate) fn agent(address: &str, pace: Pace) -> Result<Agent, Error> {
+    proper(address).map_err(|why| Error::Asked(format!("{}: {why}", told(address))))?;
     let mut tls = TlsConfig::builder();
-    if address.starts_with("https://")
-        && let Some(authorities) = authorities()?
-    {
+    if let Some(authorities) = authorities()? {
         tls = tls.root_certs(authorities);
     }
     Ok(Agent::config_builder()
@@ -87,11 +137,12 @@ pub(crate) fn agent(address: &str, pace: Pace) -> Result<Agent, Error> {
         // It is unpacked here: ureq would wait for what comes of an octet a second.
         .accept_encoding("gzip")
         .tls_config(tls.build())
-        .timeout_global(Some(pace.whole))
         .timeout_connect(Some(pace.answer))
         .timeout_recv_response(Some(pace.answer))
-        .timeout_per_read(Some(pace.window))
-        .max_redirects(5)
+        // It counts before the answer begins, too.
+        .timeout_per_read(Some(pace.silence()))
+        .max_redirects(0)
+        .max_redirects_will_error(false)
         .http_status_as_error(false)
         .build()
         .into())
@@ -104,7 +155,8 @@ fn authorities() -> Result<Option<RootCerts>, Error> {
     };
     let name = path.to_string_lossy();
     let wrong = |why: String| Error::Asked(format!("{AUTHORITIES}, {name}: {why}"));
-    let pem = super::whole_file(path.as_ref(), FILE)?;
+    let pem = super::whole_file(path.as_ref(), FILE);
+    let pem = pem.map_err(|error| Error::Asked(format!("{AUTHORITIES}: {error}")))?;
     let mut found: Vec<Certificate<'static>> = Vec::new();
     for item in parse_pem(&pem) {
         if let PemItem::Certificate(one) = item.map_err(|error| wrong(error.to_string()))? {
@@ -146,7 +198,7 @@ pub(crate) fn name_of(address: &str) -> &str {
 }
 
 /// An address without what may be a secret: who asks, and what stands behind `?`.
-fn told(address: &str) -> String {
+pub(super) fn told(address: &str) -> String {
     let address = address.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = address.split_once("://") else {
         return address.to_owned();
@@ -215,7 +267,7 @@ impl<R: Read> Read for Steady<R> {
         let begin = Instant::now();
         let read = self.inner.read(into);
         self.waited += begin.elapsed();
-        let read = read.map_err(|error| self.fail(format!("it breaks off: {error}")))?;
+        let read = read.map_err(|error| self.fail(self.pace.broken(&error)))?;
         self.came += read as u64;
         if read > 0 && self.waited >= self.pace.window {
             if self.came < self.pace.least {

@@ -10,7 +10,7 @@ use super::address::{Pace, Sent};
 use super::archive::{self, Found, Limits};
 use super::import::{Sink, digest};
 use super::mapping::Mapping;
-use super::{address, snapshot_of};
+use super::{address, onward, snapshot_of};
 use crate::error::Error;
 
 /// How often a directory is asked, where nobody says otherwise.
@@ -119,14 +119,15 @@ impl Follower {
 
     /// `None`: nothing is new.
     fn fetch(&mut self) -> Result<Option<(Vec<u8>, HeaderMap)>, String> {
-        let mut question = self.agent.get(&self.address);
-        if let Some(etag) = &self.etag {
-            question = question.header(header::IF_NONE_MATCH, etag);
-        }
-        if let Some(modified) = &self.modified {
-            question = question.header(header::IF_MODIFIED_SINCE, modified);
-        }
-        let answer = question.call().map_err(|error| address::plain(&error))?;
+        let known = [
+            (header::IF_NONE_MATCH, self.etag.as_deref()),
+            (header::IF_MODIFIED_SINCE, self.modified.as_deref()),
+        ];
+        let known = known.into_iter();
+        let known: Vec<_> = known
+            .filter_map(|(name, text)| Some((name, text?)))
+            .collect();
+        let answer = onward::ask(&self.agent, &self.address, &known, PACE)?;
         let status = answer.status();
         if status == StatusCode::NOT_MODIFIED {
             return Ok(None);

@@ -21,6 +21,7 @@ mod import;
 mod json;
 mod mapping;
 mod moment;
+mod onward;
 mod pattern;
 mod quick;
 mod remarks;

@@ -155,3 +155,80 @@ fn import_of_an_address() {
     );
     asked.join().unwrap();
 }
+
+#[test]
+fn where_an_answer_sends_on_to() {
+    let to = |place: &str| answer("302 Found", &format!("location: {place}\r\n"), "");
+    let (address, asked) = server(vec![
+        to("../other/dir.json?x=1"),
+        to("/all/dir.json"),
+        answer("200 OK", "", BODY),
+        to("file:///etc/passwd"),
+        answer("302 Found", "", ""),
+        to("a"),
+        to("b"),
+        to("c"),
+        to("d"),
+        to("e"),
+        to("f"),
+    ]);
+    let mut kept = Kept::default();
+    let mut ask = || {
+        let mut on = |_: &_| ControlFlow::Continue(());
+        import(
+            std::slice::from_ref(&address),
+            &freifunk(),
+            &mut kept,
+            &mut on,
+        )
+    };
+    assert_eq!(ask().unwrap().files, 1);
+    for why in [
+        "sends on to file:///etc/passwd: it is no address of the web: http://… or https://…",
+        "it answers 302 Found, and does not say where to",
+        "it sends on more than 5 times",
+    ] {
+        let told = ask().unwrap_err().to_string();
+        assert!(told.starts_with(&address) && told.contains(why), "{told}");
+    }
+    let asked = asked.join().unwrap();
+    let places = asked.iter().map(|head| head.split(' ').nth(1).unwrap());
+    let places: Vec<&str> = places.take(3).collect();
+    assert_eq!(
+        places,
+        [
+            "/dir/ffSummarizedDir.json",
+            "/other/dir.json?x=1",
+            "/all/dir.json"
+        ]
+    );
+}
+
+#[test]
+fn addresses_as_people_write_them() {
+    let (address, asked) = server(vec![answer("200 OK", "", BODY)]);
+    let mut kept = Kept::default();
+    let mut ask = |address: String| {
+        let mut on = |_: &_| ControlFlow::Continue(());
+        import(&[address], &freifunk(), &mut kept, &mut on).map(|done| done.files)
+    };
+    assert_eq!(ask(address.replace("http", "HTTP")).unwrap(), 1);
+    asked.join().unwrap();
+    for (address, why) in [
+        (
+            "http://127.0.0.1:99999/dir.json",
+            "port 99999: they are 1 to 65535",
+        ),
+        ("https://[::1]:0/", "port 0: they are 1 to 65535"),
+        ("http://127.0.0.1:x", "port x: they are 1 to 65535"),
+        ("http:///dir.json", "it names no host"),
+    ] {
+        let told = ask(address.to_owned()).unwrap_err().to_string();
+        assert_eq!(told, format!("{address}: {why}"));
+        assert!(Follower::new(address, PERIOD).is_err(), "{address}");
+    }
+    for place in ["ftp://127.0.0.1/dir.json", "File:///etc/passwd"] {
+        let told = ask(place.to_owned()).unwrap_err().to_string();
+        assert!(told.contains("no address of the web"), "{told}");
+    }
+}

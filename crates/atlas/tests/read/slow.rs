@@ -98,6 +98,37 @@ fn a_head_without_an_end() {
     assert_eq!(why, "it does not answer in time");
 }
 
+/// Until it begins, an answer has longer than within.
+#[test]
+fn silence_before_the_answer() {
+    let pace = Pace {
+        answer: Duration::from_secs(4),
+        ..quick()
+    };
+    let (address, said) = server(|stream| {
+        std::thread::sleep(Duration::from_millis(1500));
+        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+    });
+    let mut count = 0;
+    let mut visit = |_: Found<'_>| {
+        count += 1;
+        Ok(ControlFlow::Continue(()))
+    };
+    let done = fetch(&address, &Limits::default(), pace, &mut visit);
+    assert_eq!(done.unwrap(), ControlFlow::Continue(()));
+    said.join().unwrap();
+    assert_eq!(count, 1);
+
+    let why = refused(
+        |_| {
+            std::thread::sleep(Duration::from_secs(3));
+            Ok(())
+        },
+        quick(),
+    );
+    assert_eq!(why, "it does not answer in time");
+}
+
 #[test]
 fn silence() {
     let why = refused(
@@ -110,6 +141,7 @@ fn silence() {
         quick(),
     );
     assert!(why.contains("it breaks off: timeout"), "{why}");
+    assert!(why.ends_with("nothing came for 2 s"), "{why}");
 }
 
 #[test]

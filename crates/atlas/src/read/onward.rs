@@ -1,0 +1,170 @@
+//! Where answers send on to. It is followed here and not by ureq, which goes from https to http,
+//! and takes `file:///…` for a path of the same server.
+
+use std::time::Instant;
+
+use ureq::http::{HeaderName, Response, StatusCode, header};
+use ureq::{Agent, Body};
+
+use super::address::{Pace, plain, proper, told};
+
+/// How often an answer may send on.
+const MOST: usize = 5;
+
+/// Asks an address, and where it sends on to.
+pub(super) fn ask(
+    agent: &Agent,
+    address: &str,
+    headers: &[(HeaderName, &str)],
+    pace: Pace,
+) -> Result<Response<Body>, String> {
+    let begin = Instant::now();
+    let mut at = proper(address)?;
+    for sent in 0..=MOST {
+        let mut question = agent.get(&at);
+        for (name, value) in headers {
+            question = question.header(name, *value);
+        }
+        let rest = pace.whole.saturating_sub(begin.elapsed());
+        let question = question.config().timeout_global(Some(rest)).build();
+        let answer = question.call().map_err(|error| match sent {
+            0 => plain(&error),
+            _ => format!("it sends on to {}: {}", told(&at), plain(&error)),
+        })?;
+        let status = answer.status();
+        match status {
+            StatusCode::MOVED_PERMANENTLY
+            | StatusCode::FOUND
+            | StatusCode::SEE_OTHER
+            | StatusCode::TEMPORARY_REDIRECT
+            | StatusCode::PERMANENT_REDIRECT => {}
+            _ => return Ok(answer),
+        }
+        let to = answer.headers().get(header::LOCATION);
+        let to = to.and_then(|to| to.to_str().ok());
+        let to = to.ok_or_else(|| format!("it answers {status}, and does not say where to"))?;
+        at = next(&at, to)?;
+    }
+    Err(format!("it sends on more than {MOST} times"))
+}
+
+/// Where `location` leads from an address; the error says why nobody goes there.
+fn next(from: &str, location: &str) -> Result<String, String> {
+    let location = location.split('#').next().unwrap_or_default();
+    let (scheme, rest) = from.split_once("://").unwrap_or_default();
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let to = if has_scheme(location) {
+        location.to_owned()
+    } else if location.starts_with("//") {
+        format!("{scheme}:{location}")
+    } else if location.starts_with('/') {
+        format!("{scheme}://{host}{location}")
+    } else if location.starts_with('?') || location.is_empty() {
+        format!("{scheme}://{host}{path}{location}")
+    } else {
+        let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        format!("{scheme}://{host}{}", without_dots(folder, location))
+    };
+    let refused = |why: &str| format!("{} sends on to {}: {why}", told(from), told(&to));
+    let to = proper(&to).map_err(|why| refused(&why))?;
+    match scheme == "https" && to.starts_with("http://") {
+        true => Err(refused("from https to http nobody is followed")),
+        false => Ok(to),
+    }
+}
+
+/// Whether it begins as `file:///…` does, and is no path.
+fn has_scheme(location: &str) -> bool {
+    let scheme = location.split(['/', '?', ':']).next().unwrap_or_default();
+    let letters = |octet: u8| octet.is_ascii_alphanumeric() || b"+-.".contains(&octet);
+    location[scheme.len()..].starts_with(':')
+        && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(letters)
+}
+
+/// A path within a folder, where `.` and `..` are gone.
+fn without_dots(folder: &str, path: &str) -> String {
+    let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
+    let mut parts: Vec<&str> = folder.split('/').skip(1).collect();
+    let mut last = "";
+    for part in path.split('/') {
+        last = part;
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    if matches!(last, "." | "..") {
+        parts.push("");
+    }
+    format!("/{}{query}", parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_to() {
+        let from = "https://a.example:8443/b/c.json?x=1";
+        for (location, to) in [
+            ("https://d.example/e", "https://d.example/e"),
+            ("HTTPS://d.example/e", "https://d.example/e"),
+            ("//d.example/e#f", "https://d.example/e"),
+            ("/e?f", "https://a.example:8443/e?f"),
+            ("e", "https://a.example:8443/b/e"),
+            ("e/../f?g=..", "https://a.example:8443/b/f?g=.."),
+            ("../../../e", "https://a.example:8443/e"),
+            ("./", "https://a.example:8443/b/"),
+            ("..", "https://a.example:8443/"),
+            ("?y", "https://a.example:8443/b/c.json?y"),
+            ("e:f/", "e:f/"),
+            ("a/e:f", "https://a.example:8443/b/a/e:f"),
+            ("http://d.example/e", "http"),
+        ] {
+            match next(from, location) {
+                Ok(found) => assert_eq!(found, to, "{location}"),
+                Err(why) => assert!(why.contains(to), "{location}: {why}"),
+            }
+        }
+        assert_eq!(
+            next("https://a.example", "e").as_deref(),
+            Ok("https://a.example/e")
+        );
+        assert_eq!(
+            next("http://a.example/", "http://b.example/").as_deref(),
+            Ok("http://b.example/")
+        );
+    }
+
+    #[test]
+    fn where_nobody_goes() {
+        for (from, location, why) in [
+            (
+                "https://a.example/b?secret",
+                "http://127.0.0.1/c?d",
+                "https://a.example/b sends on to http://127.0.0.1/c: from https to http",
+            ),
+            (
+                "http://a.example/b",
+                "file:///etc/passwd",
+                "http://a.example/b sends on to file:///etc/passwd: it is no address of the web",
+            ),
+            (
+                "http://a.example/b",
+                "FILE:/etc/passwd",
+                "no address of the web",
+            ),
+            (
+                "http://a.example/b",
+                "http://c.example:99999/",
+                "port 99999",
+            ),
+        ] {
+            let told = next(from, location).unwrap_err();
+            assert!(told.contains(why), "{told}");
+        }
+    }
+}
