@@ -35,6 +35,19 @@ impl Language {
         }
     }
 
+    /// A number as readers write it: `12,000`; `12.000`.
+    pub fn whole(self, number: i64) -> String {
+        let digits = number.unsigned_abs().to_string();
+        let mut text = String::from(if number < 0 { "−" } else { "" });
+        for (at, digit) in digits.char_indices() {
+            if at > 0 && (digits.len() - at).is_multiple_of(3) {
+                text.push_str(self.of(",", "."));
+            }
+            text.push(digit);
+        }
+        text
+    }
+
     /// The name of a month, 1 to 12.
     pub fn month(self, number: i8) -> &'static str {
         const ENGLISH: [&str; 12] = [
@@ -67,5 +80,19 @@ impl Language {
         ];
         let at = usize::try_from(number - 1).unwrap_or(0).min(11);
         self.of(ENGLISH[at], GERMAN[at])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Language::{English, German};
+
+    #[test]
+    fn numbers_are_as_readers_write_them() {
+        assert_eq!(English.whole(50_700), "50,700");
+        assert_eq!(German.whole(-1_234_567), "−1.234.567");
+        assert_eq!(German.whole(123), "123");
+        let least = "−9,223,372,036,854,775,808";
+        assert_eq!(English.whole(i64::MIN), least);
     }
 }

@@ -172,7 +172,10 @@ impl Groups {
         let style = if stacked { Style::Area } else { Style::Line };
         let named = |key: &str| asked.only.iter().any(|only| only == key);
         let largest = self.largest();
-        let drawn = |index: usize| largest[index] < DRAWN || named(&self.names[index].0);
+        let chosen = |index: usize| largest[index] < DRAWN || named(&self.names[index].0);
+        // Who would be left over alone is drawn like the others.
+        let alone = order.iter().filter(|index| !chosen(**index)).count() == 1;
+        let drawn = |index: usize| alone || chosen(index);
         let mut series = Vec::new();
         for &index in order.iter().filter(|index| drawn(**index)) {
             let (key, name) = &self.names[index];

@@ -71,11 +71,20 @@ impl Chart for Map {
     }
 }
 
-/// What a community counted in a month, at most.
+/// What a community that has a place counted in a month, at most.
 fn most(store: &Connection) -> Result<f64, Error> {
-    let sql = "SELECT ifnull(max(1.0 * (live + stale + frozen) / hours), 0) FROM months \
-               WHERE hours > 0";
-    Ok(store.query_row(sql, [], |row| row.get(0))?)
+    let sql = "SELECT latitude, longitude, most FROM profiles JOIN
+        (SELECT profile, max(1.0 * (live + stale + frozen) / hours) AS most FROM months
+         WHERE hours > 0 GROUP BY profile) ON profile = id";
+    let mut statement = store.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut most = 0.0_f64;
+    while let Some(row) = rows.next()? {
+        if place(row.get(0)?, row.get(1)?).is_some() {
+            most = most.max(row.get(2)?);
+        }
+    }
+    Ok(most)
 }
 
 fn figure(
@@ -96,10 +105,11 @@ fn figure(
     let mut shown = ranking.ranked;
     shown.retain(|one| nodes(one) > 0);
     let all = shown.iter().map(&nodes).sum::<i64>();
+    let place = |one: &Ranked| place(one.profile.latitude, one.profile.longitude);
     shown.retain(|one| place(one).is_some());
     let placed = shown.iter().map(&nodes).sum::<i64>();
     if placed < all {
-        let nodes = all - placed;
+        let nodes = language.whole(all - placed);
         ranking.notes.push(match language {
             Language::English => format!("{nodes} nodes are of communities without a position."),
             Language::German => format!("{nodes} Knoten sind von Gemeinschaften ohne Position."),
@@ -137,8 +147,8 @@ fn figure(
 }
 
 /// On the globe, and not at its origin, where those are who filled nothing in.
-fn place(one: &Ranked) -> Option<(f64, f64)> {
-    let (latitude, longitude) = (one.profile.latitude?, one.profile.longitude?);
+fn place(latitude: Option<f64>, longitude: Option<f64>) -> Option<(f64, f64)> {
+    let (latitude, longitude) = (latitude?, longitude?);
     let real = latitude.abs() <= 90.0 && longitude.abs() <= 180.0;
     (real && (latitude, longitude) != (0.0, 0.0)).then_some((latitude, longitude))
 }

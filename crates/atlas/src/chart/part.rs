@@ -82,13 +82,14 @@ pub(super) fn means(by: Unit, language: Language) -> Option<String> {
 
 /// Numbers that nobody believes.
 pub(super) fn odd(count: i64, language: Language) -> Option<String> {
+    let many = language.whole(count);
     let text = match (count, language) {
         (..=0, _) => return None,
         (1, Language::English) => "1 number was not believed (below 0, or above 100,000), and is \
                                    not counted."
             .to_owned(),
         (_, Language::English) => format!(
-            "{count} numbers were not believed (below 0, or above 100,000), and are not counted."
+            "{many} numbers were not believed (below 0, or above 100,000), and are not counted."
         ),
         (1, Language::German) => {
             "1 Zahl ist nicht glaubhaft (unter 0 oder über 100.000) und nicht \
@@ -96,7 +97,7 @@ pub(super) fn odd(count: i64, language: Language) -> Option<String> {
                 .to_owned()
         }
         (_, Language::German) => format!(
-            "{count} Zahlen sind nicht glaubhaft (unter 0 oder über 100.000) und nicht mitgezählt."
+            "{many} Zahlen sind nicht glaubhaft (unter 0 oder über 100.000) und nicht mitgezählt."
         ),
     };
     Some(text)

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use rusqlite::Connection;
 
-use super::part::{column, mean, nodes};
+use super::part::{column, mean, nodes, odd};
 use super::range::{Range, Reads};
 use super::sums::{self, Profiles};
 use super::{Chart, Parameter, rank};
@@ -64,7 +64,9 @@ impl Chart for Race {
             .map(|(place, one)| (one.id, place))
             .collect::<HashMap<_, _>>();
         let mut races = Vec::<(i64, Vec<Runner>)>::new();
+        let mut unbelieved = 0;
         sums::each(store, range.by, range.numbers(), |sum| {
+            unbelieved += sum.odd;
             let place = places.get(&sum.community).filter(|_| sum.hours > 0);
             let Some(&place) = place else { return Ok(()) };
             let runner = Runner {
@@ -124,6 +126,8 @@ impl Chart for Race {
                 }
             }
         }
+        let mut notes = range.notes.clone();
+        notes.extend(odd(unbelieved, language));
         let title = self.title(language);
         Ok(Figure {
             title: match at {
@@ -133,7 +137,7 @@ impl Chart for Race {
                 }
                 None => title.to_owned(),
             },
-            notes: range.notes.clone(),
+            notes,
             from: range.from(),
             to: range.to(),
             by: range.by,

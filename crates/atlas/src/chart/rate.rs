@@ -4,7 +4,7 @@ use jiff::ToSpan;
 use rusqlite::Connection;
 
 use super::Chart;
-use super::part::{column, hundredths, lines, mean, nodes};
+use super::part::{column, hundredths, lines, mean, nodes, odd};
 use super::range::{Range, Reads};
 use super::sums::{self, Total};
 use crate::asked::Asked;
@@ -75,6 +75,7 @@ impl Chart for Rate {
             style: Style::Line,
         };
         let mut notes = range.notes.clone();
+        notes.extend(odd(totals.iter().map(|total| total.odd).sum(), language));
         if points.iter().any(|(.., rate)| *rate > Some(MOST)) {
             let note = language.of(
                 "More than 300 % is in the table only",

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use rusqlite::Connection;
 
 use super::layout::{Page, lay};
-use super::{Reader, Shape, To, escape, format};
+use super::{Reader, Shape, To, escape};
 use crate::chart::{self, Parameter};
 use crate::error::Error;
 
@@ -63,7 +63,7 @@ pub(crate) fn page(reader: &Reader, store: &Connection) -> Result<String, Error>
 fn record(reader: &Reader, store: &Connection, html: &mut String) -> Result<(), Error> {
     let count = |query: &str| -> Result<String, Error> {
         let count: i64 = store.query_row(query, [], |row| row.get(0))?;
-        Ok(format::whole(reader.language, count))
+        Ok(reader.language.whole(count))
     };
     html.push_str("<dl class=\"figures\">");
     for (name, value) in [

@@ -48,7 +48,7 @@ pub(crate) fn page(
         "<p class=\"muted small\" role=\"status\">{} {}</p>\n\
          <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\
          <table class=\"table\"><thead><tr>",
-        format::whole(reader.language, lines.len() as i64),
+        reader.language.whole(lines.len() as i64),
         match lines.len() {
             1 => reader.say("community", "Gemeinschaft"),
             _ => reader.say("communities", "Gemeinschaften"),
@@ -71,9 +71,9 @@ pub(crate) fn page(
             .into_iter()
             .filter(|part| !part.is_empty())
             .collect();
-        let nodes = line.nodes.map_or("–".to_owned(), |nodes| {
-            format::whole(reader.language, nodes)
-        });
+        let nodes = line
+            .nodes
+            .map_or("–".to_owned(), |nodes| reader.language.whole(nodes));
         let _ = writeln!(
             main,
             "<tr><th scope=\"row\"><a href=\"{}\">{}</a></th><td>{}</td>\

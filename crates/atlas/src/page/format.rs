@@ -3,26 +3,13 @@
 use crate::text::Language;
 use crate::time::{self, Unit};
 
-/// `12,000`; `12.000`.
-pub(super) fn whole(language: Language, number: i64) -> String {
-    let digits = number.unsigned_abs().to_string();
-    let mut text = String::from(if number < 0 { "−" } else { "" });
-    for (at, digit) in digits.char_indices() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push_str(language.of(",", "."));
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// `0.5`; `0,5`.
 pub(super) fn real(language: Language, number: f64) -> String {
     if !number.is_finite() {
         return "–".to_owned();
     }
     if number.fract() == 0.0 && number.abs() < 1e15 {
-        return whole(language, number as i64);
+        return language.whole(number as i64);
     }
     let text = match number.abs() {
         small if small < 1.0 => format!("{number:.2}"),
@@ -47,13 +34,6 @@ mod tests {
 
     #[test]
     fn as_people_write_them() {
-        assert_eq!(whole(Language::English, 50_700), "50,700");
-        assert_eq!(whole(Language::German, -1_234_567), "−1.234.567");
-        assert_eq!(whole(Language::German, 123), "123");
-        assert_eq!(
-            whole(Language::English, i64::MIN).len(),
-            "−9,223,372,036,854,775,808".len()
-        );
         assert_eq!(real(Language::German, 0.126), "0,13");
         assert_eq!(real(Language::English, -12.26), "−12.3");
         assert_eq!(real(Language::English, f64::NAN), "–");

@@ -54,7 +54,7 @@ pub(crate) fn page(reader: &Reader, store: &Connection, wanted: &Wanted) -> Resu
         "<button class=\"button primary\">{}</button></form>",
         reader.say("Search", "Suchen")
     );
-    let total = format::whole(reader.language, total(store, wanted)?);
+    let total = reader.language.whole(total(store, wanted)?);
     let _ = writeln!(
         main,
         "<p class=\"muted\">{}: {total}</p>",

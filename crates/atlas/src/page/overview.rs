@@ -92,7 +92,7 @@ fn figures(reader: &Reader, store: &Connection, html: &mut String) -> Result<(),
     };
     let first: i64 = store.query_row("SELECT min(hour) FROM hour_totals", [], |row| row.get(0))?;
     html.push_str("<section class=\"card span-12\"><dl class=\"figures\">");
-    let whole = |number| format::whole(reader.language, number);
+    let whole = |number| reader.language.whole(number);
     for (name, value) in [
         (reader.say("Nodes now", "Knoten jetzt"), whole(nodes)),
         (

@@ -126,7 +126,7 @@ fn form(reader: &Reader, asked: &Asked<'_>, path: &str, html: &mut String) {
 
 fn result(reader: &Reader, asked: &Asked<'_>, answer: &Answer, path: &str, html: &mut String) {
     let title = reader.say("Answer", "Antwort");
-    let rows = format::whole(reader.language, answer.rows.len() as i64);
+    let rows = reader.language.whole(answer.rows.len() as i64);
     let _ = write!(
         html,
         "<section class=\"card\" data-part=\"answer\">\n<h2>{title}</h2>\n\
@@ -202,7 +202,7 @@ fn table(reader: &Reader, answer: &Answer, html: &mut String) {
     }
     html.push_str("</tbody></table></div>\n");
     if answer.rows.len() > ROWS {
-        let more = format::whole(reader.language, (answer.rows.len() - ROWS) as i64);
+        let more = reader.language.whole((answer.rows.len() - ROWS) as i64);
         let _ = writeln!(
             html,
             "<p class=\"muted small\">{more} {}</p>",

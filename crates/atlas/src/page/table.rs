@@ -67,7 +67,7 @@ pub(super) fn table(reader: &Reader, figure: &Figure) -> String {
         let _ = writeln!(
             html,
             "<p class=\"muted small\">{} {}</p>",
-            format::whole(reader.language, (table.rows.len() - ROWS) as i64),
+            reader.language.whole((table.rows.len() - ROWS) as i64),
             reader.say(
                 "more rows are in the CSV file.",
                 "weitere Zeilen stehen in der CSV-Datei."
@@ -86,7 +86,7 @@ pub(super) fn written(reader: &Reader, by: Unit, cell: &Cell) -> String {
     match cell {
         Cell::Nothing => "–".to_owned(),
         Cell::Text(text) => text.clone(),
-        Cell::Whole(number) => format::whole(reader.language, *number),
+        Cell::Whole(number) => reader.language.whole(*number),
         Cell::Real(number) => format::real(reader.language, *number),
         Cell::Time(hour) => format::time(by, *hour),
     }

@@ -87,8 +87,9 @@ fn heat_and_map() {
         let Plot::Map { points, heat } = &figure.plot else {
             panic!("a map");
         };
-        // What `d` had at most in a month, whatever is shown: steps are the same at all times.
-        assert_eq!(*heat, dense.then_some(600.0));
+        // What `a` had at most in a month, whatever is shown: steps are the same at all times. `d` had
+        // 600, and is on no map.
+        assert_eq!(*heat, dense.then_some(41.0));
         let points = points
             .iter()
             .map(|point| (point.key.as_str(), point.latitude, point.value));
@@ -100,6 +101,37 @@ fn heat_and_map() {
             figure.notes
         );
         assert_eq!(rows(&figure), ["a A new 35 35 0 0 0 50.1 8.6"]);
+    }
+}
+
+#[test]
+fn steps_of_the_heat_map_follow_places_that_can_be_drawn() {
+    let hour = hour_of(date(2020, 1, 1));
+    let at = |key: &str, nodes, latitude, longitude| {
+        let profile = Profile {
+            latitude,
+            longitude,
+            ..Profile::default()
+        };
+        of(hour, key, nodes, Status::Live, profile)
+    };
+    let entries = vec![
+        at("a", 7, Some(50.0), Some(-8.0)),
+        at("nowhere", 10_000, None, Some(8.0)),
+        at("origin", 10_000, Some(0.0), Some(0.0)),
+        at("beyond", 10_000, Some(50.0), Some(-180.5)),
+        at("above", 10_000, Some(90.5), Some(8.0)),
+    ];
+    let (_folder, store) = sample(&[snapshot(hour, entries)]);
+    let Plot::Map { points, heat } = figure(&store, "heat", "").plot else {
+        panic!("a map");
+    };
+    assert_eq!((points.len(), heat), (1, Some(7.0)));
+    for (lang, note) in [
+        ("en", "40,000 nodes are of communities without a position."),
+        ("de", "40.000 Knoten sind von Gemeinschaften ohne Position."),
+    ] {
+        assert_eq!(figure(&store, "map", &format!("lang={lang}")).notes, [note]);
     }
 }
 
@@ -126,6 +158,7 @@ fn race() {
         [501.0, 35.0]
     );
     assert_eq!(all.title, "Race, October 2019");
+    assert_eq!(all.notes, [ODD]);
 }
 
 #[test]

@@ -266,6 +266,61 @@ fn rate() {
         rows(&days),
         ["2019-10-01 1674.19 550 31", "2019-10-02 1732.26 568 31"]
     );
+    let above = "More than 300 % is in the table only";
+    assert_eq!(months.notes, [ODD, above]);
+}
+
+#[test]
+fn a_rate_beyond_what_can_be_looked_at_is_in_the_table_only() {
+    let snapshots = [(2018, 100), (2019, 400), (2020, 1_601)].map(|(year, nodes)| {
+        let hour = hour_of(date(year, 10, 1));
+        snapshot(hour, vec![entry(hour, "a", nodes)])
+    });
+    let (_folder, store) = sample(&snapshots);
+    let rate = figure(&store, "rate", "by=month");
+    assert_eq!(
+        rows(&rate),
+        [
+            "2018-10 - 100 -",
+            "2019-10 300 400 100",
+            "2020-10 300.25 1601 400"
+        ]
+    );
+    assert_eq!(series(&rate)[0].2, [None, Some(300.0), None]);
+}
+
+#[test]
+fn who_is_left_over_alone_is_drawn() {
+    let hour = hour_of(date(2020, 1, 1));
+    let store = |count| {
+        let entries = (0..count).map(|at| {
+            let profile = Profile {
+                country: Some(format!("C{at:02}")),
+                ..Profile::default()
+            };
+            of(hour, &format!("c{at}"), 100 - at, Status::Live, profile)
+        });
+        sample(&[snapshot(hour, entries.collect())])
+    };
+    let (_folder, eleven) = store(11);
+    let figure_of = |store, query| {
+        let figure = figure(store, "countries", query);
+        let last = series(&figure).last().map(|one| one.0.to_owned());
+        (series(&figure).len(), last, figure.notes)
+    };
+    let alone = (11, Some("c10".to_owned().to_uppercase()), Vec::new());
+    assert_eq!(figure_of(&eleven, ""), alone);
+    let (_folder, twelve) = store(12);
+    let (count, last, notes) = figure_of(&twelve, "");
+    assert_eq!((count, last.as_deref()), (11, Some("other")));
+    assert_eq!(
+        notes,
+        ["The 2 smallest are drawn as one; the table has each."]
+    );
+    // One of the two is asked for: the other is drawn, too, as `C11` and not as `other`.
+    let (count, last, notes) = figure_of(&twelve, "only=C10");
+    assert_eq!((count, last.as_deref()), (12, Some("C11")));
+    assert_eq!(notes, [""; 0]);
 }
 
 #[test]
