@@ -17,6 +17,9 @@ pub enum Error {
     /// Too much at once, or not ready yet: `503`, to be tried again.
     #[error("{0}")]
     Busy(String),
+    /// Data that cannot be read at this moment, and why, which is for the log: `503`.
+    #[error("{0}")]
+    Unready(String),
     /// More at once than one address may have: `429`, to be tried again.
     #[error("{0}")]
     Share(String),

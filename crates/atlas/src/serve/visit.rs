@@ -114,6 +114,14 @@ impl Refusal {
             Error::Beyond(_) => (StatusCode::BAD_REQUEST, "/sql lists sums that are quick"),
             Error::Missing(_) => (StatusCode::NOT_FOUND, "/communities lists all communities"),
             Error::Busy(_) => (StatusCode::SERVICE_UNAVAILABLE, "try again in some seconds"),
+            Error::Unready(why) => {
+                tracing::warn!(%why, "what queries read is not there");
+                return Self {
+                    status: StatusCode::SERVICE_UNAVAILABLE,
+                    error: "the data cannot be read at this moment".into(),
+                    hint: "try again in some seconds; the server's log says why".into(),
+                };
+            }
             Error::Share(_) => {
                 let hint = "try again when one of them is answered";
                 (StatusCode::TOO_MANY_REQUESTS, hint)

@@ -31,6 +31,8 @@ pub(super) enum Said {
     /// It took longer than it may; it needed more memory than it may.
     Long,
     Large,
+    /// The copy cannot be read.
+    Damaged(String),
     /// The server is at fault.
     Failed(String),
 }

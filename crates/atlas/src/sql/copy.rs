@@ -1,6 +1,8 @@
 //! When the public copy is made anew.
 
-use std::path::PathBuf;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,6 +15,7 @@ use super::limits::Engine;
 use super::queries::Settings;
 use super::{parquet, public};
 use crate::error::Error;
+use crate::store::{self, Identity};
 
 /// Between two looks at the store's version.
 const LOOK: Duration = Duration::from_secs(5);
@@ -20,6 +23,33 @@ const LOOK: Duration = Duration::from_secs(5);
 const SHARE: u32 = 20;
 /// How long a query waits for the first copy.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The copy that there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Copied {
+    /// Of the store that it is of.
+    pub version: i64,
+    stamp: Stamp,
+}
+
+/// Nobody writes into a copy that is made: what has another one was put there, or damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    file: Identity,
+    size: u64,
+    written: (i64, i64),
+}
+
+impl Stamp {
+    fn of(path: &Path) -> Option<Self> {
+        let data = fs::metadata(path).ok()?;
+        Some(Self {
+            file: Identity::from(&data),
+            size: data.size(),
+            written: (data.mtime(), data.mtime_nsec()),
+        })
+    }
+}
 
 /// Has the copy made when somebody asks and the store has changed: while nobody asks nothing is
 /// copied.
@@ -33,36 +63,70 @@ pub(super) struct Copies {
 struct Shared {
     data: PathBuf,
     engine: Engine,
+    /// There was a store at the start: where it is gone another one will come.
+    begun: bool,
     state: Mutex<State>,
     made: Notify,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Of the copy; `None`: there is none.
-    version: Option<i64>,
+    copied: Option<Copied>,
+    /// The last one that was made here.
+    own: Option<Copied>,
+    /// By who could not read it.
+    doubted: Option<Copied>,
     looked: Option<Instant>,
     /// When the last one was made, or tried, and how long that took.
     made: Option<(Instant, Duration)>,
     making: bool,
     failed: Option<String>,
+    /// Why the store is not read: what was copied of it before goes on.
+    wrong: Option<String>,
 }
 
 impl Shared {
-    fn make(&self) -> Result<i64, Error> {
-        match self.engine {
+    fn make(&self) -> Result<Copied, Error> {
+        let version = match self.engine {
             Engine::Sqlite => public::make(&self.data),
             Engine::Duckdb => parquet::make(&self.data),
+        }?;
+        let gone = || Error::Unready(format!("{} is gone again", self.path().display()));
+        let stamp = Stamp::of(&self.path()).ok_or_else(gone)?;
+        Ok(Copied { version, stamp })
+    }
+
+    /// The file that is there once a copy is whole.
+    fn path(&self) -> PathBuf {
+        match self.engine {
+            Engine::Sqlite => public::path(&self.data),
+            Engine::Duckdb => parquet::named(&self.data),
         }
     }
 
-    /// Of the store as it is, and of the copy.
-    fn versions(&self) -> Result<(i64, Option<i64>), Error> {
-        let there = match self.engine {
-            Engine::Sqlite => public::version(&self.data),
-            Engine::Duckdb => parquet::version(&self.data),
+    /// The copy that is there. One that is damaged is taken away.
+    fn copied(&self) -> Option<Copied> {
+        let path = self.path();
+        let stamp = Stamp::of(&path)?;
+        let (known, doubted) = {
+            let state = self.state();
+            (state.copied, state.doubted)
         };
-        Ok((public::wanted(&self.data)?, there))
+        let changed = known.is_some_and(|of| of.stamp.file == stamp.file && of.stamp != stamp);
+        let version = match changed || doubted.is_some_and(|of| of.stamp == stamp) {
+            true => None,
+            false => match self.engine {
+                Engine::Sqlite => public::version(&self.data),
+                Engine::Duckdb => parquet::version(&self.data),
+            },
+        };
+        if version.is_none() {
+            warn!("{} is damaged: it is made anew", path.display());
+            if let Err(error) = fs::remove_file(&path) {
+                warn!("{}: {error}", path.display());
+            }
+        }
+        version.map(|version| Copied { version, stamp })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -77,6 +141,7 @@ impl Copies {
             shared: Arc::new(Shared {
                 data: settings.data.clone(),
                 engine,
+                begun: settings.data.join(store::FILE).exists(),
                 state: Mutex::default(),
                 made: Notify::new(),
             }),
@@ -84,23 +149,31 @@ impl Copies {
         }
     }
 
-    /// The version of the store that the copy is of, once there is one.
-    pub(super) async fn version(&self) -> Result<i64, Error> {
+    /// The copy, once there is one.
+    pub(super) async fn ready(&self) -> Result<Copied, Error> {
+        let shared = self.shared.clone();
         let Some(every) = self.every else {
-            let shared = self.shared.clone();
-            return blocking(move || shared.make()).await;
+            return blocking(move || {
+                shared.copied();
+                shared.make()
+            })
+            .await;
         };
+        let stamp = Stamp::of(&shared.path());
         {
-            let state = self.shared.state();
+            let state = shared.state();
             let lately = state.looked.is_some_and(|at| at.elapsed() < LOOK);
-            if let (Some(version), true) = (state.version, lately) {
-                return Ok(version);
+            if let (Some(copied), true) = (state.copied, lately)
+                && stamp == Some(copied.stamp)
+                && state.doubted != Some(copied)
+            {
+                return Ok(copied);
             }
         }
-        let shared = self.shared.clone();
-        let (wanted, there) = blocking(move || shared.versions()).await?;
-        if let Some(version) = self.decide(wanted, there, every) {
-            return Ok(version);
+        let looked = blocking(move || Ok((public::wanted(&shared.data), shared.copied())));
+        let (wanted, there) = looked.await?;
+        if let Some(copied) = self.decide(wanted, there, every)? {
+            return Ok(copied);
         }
         let soon =
             "the copy of the data that queries read is being made: try again in some seconds";
@@ -108,25 +181,58 @@ impl Copies {
         timeout(PATIENCE, self.wait()).await.map_err(|_| busy())?
     }
 
-    /// Has a copy made where one is wanted. Gives the version of the one that there is.
-    fn decide(&self, wanted: i64, there: Option<i64>, every: Duration) -> Option<i64> {
+    /// Who could not read this copy says so: it is made anew, unless it was made just now, as what
+    /// a query does must not have copies made without end.
+    pub(super) fn doubt(&self, copied: Copied) {
+        let mut state = self.shared.state();
+        let lately = |(at, took): (Instant, Duration)| at.elapsed() < took * SHARE;
+        if state.own != Some(copied) || !state.made.is_some_and(lately) {
+            state.doubted = Some(copied);
+        }
+    }
+
+    /// Has a copy made where one is wanted. Gives the one that there is.
+    fn decide(
+        &self,
+        wanted: Result<i64, Error>,
+        there: Option<Copied>,
+        every: Duration,
+    ) -> Result<Option<Copied>, Error> {
         let mut state = self.shared.state();
         state.looked = Some(Instant::now());
-        state.version = there;
+        state.copied = there;
+        let wanted = match (wanted, there) {
+            (Ok(wanted), _) => {
+                state.wrong = None;
+                wanted
+            }
+            (Err(error), Some(copied)) => {
+                let why = error.to_string();
+                if state.wrong.as_ref() != Some(&why) {
+                    warn!("{why}; queries are answered from the copy of what was there before");
+                    state.wrong = Some(why);
+                }
+                return Ok(Some(copied));
+            }
+            (Err(error), None) if self.shared.begun => {
+                return Err(Error::Unready(error.to_string()));
+            }
+            (Err(error), None) => return Err(error),
+        };
         let soon = state
             .made
             .is_some_and(|(at, took)| at.elapsed() < every.max(took * SHARE));
-        let due = there.is_none() || (there != Some(wanted) && !soon);
+        let due = there.is_none_or(|there| there.version != wanted && !soon);
         if due && !state.making {
             state.making = true;
             state.failed = None;
             let shared = self.shared.clone();
             spawn_blocking(move || make(&shared));
         }
-        there
+        Ok(there)
     }
 
-    async fn wait(&self) -> Result<i64, Error> {
+    async fn wait(&self) -> Result<Copied, Error> {
         loop {
             let made = self.shared.made.notified();
             tokio::pin!(made);
@@ -134,9 +240,9 @@ impl Copies {
             made.as_mut().enable();
             {
                 let state = self.shared.state();
-                match (&state.failed, state.version) {
-                    (Some(why), _) => return Err(Error::Other(why.clone())),
-                    (None, Some(version)) if !state.making => return Ok(version),
+                match (&state.failed, state.copied) {
+                    (Some(why), _) => return Err(Error::Unready(why.clone())),
+                    (None, Some(copied)) if !state.making => return Ok(copied),
                     _ => {}
                 }
             }
@@ -153,9 +259,10 @@ fn make(shared: &Shared) {
     state.making = false;
     state.made = Some((Instant::now(), took));
     match made {
-        Ok(version) => {
+        Ok(copied) => {
             debug!(?took, "the copy that queries read is made");
-            state.version = Some(version);
+            state.copied = Some(copied);
+            state.own = Some(copied);
         }
         Err(error) => {
             warn!(%error, "the copy that queries read cannot be made");

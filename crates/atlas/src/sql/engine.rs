@@ -12,6 +12,7 @@ use rusqlite::{Batch, Connection, ErrorCode, OpenFlags, Statement};
 
 use super::answer::{Answer, Said};
 use super::limits::{COLUMNS, Limits, QUERY, TEXT};
+use super::public::FORMAT;
 use crate::figure::Cell;
 use crate::store::address;
 
@@ -65,6 +66,13 @@ pub(super) fn open(path: &Path, limits: &Limits) -> rusqlite::Result<Connection>
     // Whatever SQLite does once is done before there are no files: it takes numbers for `random()`
     // from the kernel.
     store.query_row("SELECT random()", [], |_| Ok(()))?;
+    // A file that is empty is a database, without a table.
+    let format = store.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))?;
+    if format != FORMAT {
+        let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_NOTADB);
+        let why = "no copy of a store".to_owned();
+        return Err(rusqlite::Error::SqliteFailure(code, Some(why)));
+    }
     let mut names = store.prepare("SELECT lower(name) FROM sqlite_schema")?;
     let tables: Vec<String> = names
         .query_map([], |row| row.get(0))?
@@ -266,6 +274,9 @@ fn said(error: &rusqlite::Error) -> Said {
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => Said::Long,
         Some(ErrorCode::OutOfMemory) => Said::Large,
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::SystemIoFailure) => {
+            Said::Damaged(cut(words))
+        }
         Some(ErrorCode::TooBig) => Said::Refused(format!(
             "a text, a blob or a row is longer than {} MB",
             TEXT >> 20

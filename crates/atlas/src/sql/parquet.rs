@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::public::{Locked, wanted};
 use crate::error::Error;
 use crate::export;
+use crate::store;
 
 /// In the data folder.
 const FOLDER: &str = "parquet";
@@ -20,9 +21,16 @@ pub(super) fn path(data: &Path) -> PathBuf {
     data.join(FOLDER)
 }
 
+/// The file that says of which store the others are.
+pub(super) fn named(data: &Path) -> PathBuf {
+    path(data).join(VERSION)
+}
+
 /// The version of the store that the files are of; `None`: there are none that can be used.
 pub(super) fn version(data: &Path) -> Option<i64> {
-    let text = fs::read_to_string(path(data).join(VERSION)).ok()?;
+    let named = named(data);
+    store::plain_file(&named).ok()?;
+    let text = fs::read_to_string(named).ok()?;
     text.trim().parse().ok()
 }
 

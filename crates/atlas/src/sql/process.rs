@@ -94,6 +94,7 @@ impl Process {
             Ok(Said::Refused(why)) => Err(Error::Asked(why)),
             Ok(Said::Long) => Err(limits.too_long()),
             Ok(Said::Large) => Err(limits.too_much_memory()),
+            Ok(Said::Damaged(why)) => Err(Error::Unready(why)),
             Ok(Said::Failed(why)) => Err(Error::Other(format!("queries do not work: {why}"))),
             Err(_) if self.engine == Engine::Duckdb && (ended.success() || said.cut) => {
                 let took = begun.elapsed().as_secs_f64() * 1e3;

@@ -19,7 +19,7 @@ pub(super) const VIEWS: &str = include_str!("public.sql");
 /// What is nobody's business: which files were read.
 pub(super) const PRIVATE: &str = "files";
 /// Changes with [`VIEWS`]: a copy of another one is made anew.
-const FORMAT: i64 = 1;
+pub(super) const FORMAT: i64 = 1;
 
 /// The copy of a data folder.
 pub(super) fn path(data: &Path) -> PathBuf {

@@ -208,8 +208,9 @@ impl Queries {
                 query.len()
             )));
         }
-        let version = self.copies[engine as usize].version().await?;
-        if let Some(kept) = self.kept(version, engine, query) {
+        let copies = &self.copies[engine as usize];
+        let copied = copies.ready().await?;
+        if let Some(kept) = self.kept(copied.version, engine, query) {
             return Ok(kept);
         }
         let _place = self
@@ -226,15 +227,26 @@ impl Queries {
                 ),
             })?;
         // Somebody who asked the same may have had it answered meanwhile.
-        if let Some(kept) = self.kept(version, engine, query) {
+        if let Some(kept) = self.kept(copied.version, engine, query) {
             return Ok(kept);
         }
         let _running = Held::new(&self.counts.running);
-        let process = Process::start(settings, engine)?;
-        let answer = Arc::new(process.ask(query, &settings.limits.of(engine)).await?);
+        let mut answered = self.run(query, engine).await;
+        let mut version = copied.version;
+        if matches!(answered, Err(Error::Unready(_))) {
+            copies.doubt(copied);
+            version = copies.ready().await?.version;
+            answered = self.run(query, engine).await;
+        }
+        let answer = Arc::new(answered?);
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         cache.put(version, engine, query, &answer);
         Ok(answer)
+    }
+
+    async fn run(&self, query: &str, engine: Engine) -> Result<Answer, Error> {
+        let process = Process::start(&self.settings, engine)?;
+        process.ask(query, &self.settings.limits.of(engine)).await
     }
 
     fn kept(&self, version: i64, engine: Engine, query: &str) -> Option<Arc<Answer>> {

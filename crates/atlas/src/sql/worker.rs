@@ -75,8 +75,10 @@ fn work(asked: &Worker) -> Result<Said, String> {
     let place = &asked.place;
     match asked.engine {
         Engine::Sqlite => {
-            let opened = engine::open(place, &limits);
-            let mut store = opened.map_err(|error| format!("{}: {error}", place.display()))?;
+            let mut store = match engine::open(place, &limits) {
+                Ok(store) => store,
+                Err(error) => return Ok(Said::Damaged(format!("{}: {error}", place.display()))),
+            };
             confine::confine(&limits)?;
             match query(&limits)? {
                 Ok(query) => Ok(engine::answer(&mut store, &query, &limits)),

@@ -1,6 +1,6 @@
 //! The file: made, recognised, opened.
 
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, Metadata};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -43,8 +43,13 @@ pub(crate) struct Identity(u64, u64);
 
 impl Identity {
     pub fn of(path: &Path) -> std::io::Result<Self> {
-        let data = std::fs::metadata(path)?;
-        Ok(Self(data.dev(), data.ino()))
+        Ok(Self::from(&std::fs::metadata(path)?))
+    }
+}
+
+impl From<&Metadata> for Identity {
+    fn from(data: &Metadata) -> Self {
+        Self(data.dev(), data.ino())
     }
 }
 

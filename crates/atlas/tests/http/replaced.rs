@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -173,4 +173,99 @@ fn what_is_no_file_is_not_opened() {
     put(&other(7), &server);
     shows(&server, 2, 7);
     missing(&server, 0);
+}
+
+fn asks_sql(server: &Server) {
+    // Each of its own, so that none is answered from memory.
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let answer =
+        server.get(&format!("{SQL}&lang=en").replace("hours", &format!("hours+h{number}")));
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert!(
+        answer.text().contains("\"rows\":[[3]]"),
+        "{}",
+        answer.text()
+    );
+}
+
+#[test]
+fn free_queries_go_on_with_the_copy_of_the_store_that_was_there() {
+    let server = Server::start(&[]);
+    let path = server.data.path().join("atlas.db");
+    asks_sql(&server);
+    let whole = fs::read(&path).expect("read");
+    let moved = server.data.path().join("moved.db");
+    fs::write(&moved, &whole[..whole.len() / 2]).expect("written");
+    fs::rename(&moved, &path).expect("moved");
+    missing(&server, 1);
+    // Longer than the store's version is believed without a look.
+    for _ in 0..14 {
+        asks_sql(&server);
+        thread::sleep(Duration::from_millis(500));
+    }
+    for copy in [false, true] {
+        if copy {
+            fs::remove_file(server.data.path().join("public.db")).expect("removed");
+        }
+        fs::remove_file(&path).expect("removed");
+        for there in [false, true] {
+            if there {
+                fs::create_dir(&path).expect("a folder");
+            }
+            missing(&server, 1);
+            if !copy {
+                asks_sql(&server);
+                continue;
+            }
+            for _ in 0..3 {
+                let answer = server.get(SQL);
+                assert_eq!(answer.status, 503, "{}", answer.text());
+                assert!(answer.header("retry-after").is_some());
+                assert!(!answer.text().contains("/tmp"), "{}", answer.text());
+            }
+        }
+        fs::remove_dir(&path).expect("removed");
+        fs::write(&path, "no database").expect("written");
+    }
+    put(&other(7), &server);
+    shows(&server, 2, 7);
+    let answer = server.get(SQL);
+    assert!(
+        answer.text().contains("\"rows\":[[1]]"),
+        "{}",
+        answer.text()
+    );
+}
+
+#[test]
+fn a_copy_that_is_gone_or_damaged_is_made_anew_at_once() {
+    let server = Server::start(&[]);
+    let copy = server.data.path().join("public.db");
+    asks_sql(&server);
+    let whole = fs::read(&copy).expect("read");
+    fs::remove_file(&copy).expect("removed");
+    asks_sql(&server);
+    let half = &whole[..whole.len() / 2];
+    let broken = [&whole[..4096], &vec![0x5a; whole.len() - 4096]].concat();
+    // Looks whole until more than the store's version is read.
+    let mut scratched = broken.clone();
+    let store = rusqlite::Connection::open(&copy).expect("opened");
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'meta'";
+    let root = store.query_row(root, [], |row| row.get::<_, u32>(0));
+    let meta = 4096 * (root.expect("a table") as usize - 1);
+    scratched[meta..meta + 4096].copy_from_slice(&whole[meta..meta + 4096]);
+    drop(store);
+    for damaged in [&b""[..], b"no database", half, &broken, &scratched] {
+        // In its place, and as another file.
+        fs::write(&copy, damaged).expect("written");
+        asks_sql(&server);
+        let new = server.data.path().join("new.db");
+        fs::write(&new, damaged).expect("written");
+        fs::rename(&new, &copy).expect("moved");
+        asks_sql(&server);
+    }
+    fs::remove_file(&copy).expect("removed");
+    nix::unistd::mkfifo(&copy, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+    asks_sql(&server);
 }
