@@ -10,7 +10,7 @@ use landlock::{
     Scope, path_beneath_rules,
 };
 use nix::sys::prctl;
-use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::resource::{Resource, rlim_t, setrlimit};
 
 use super::limits::Limits;
 use super::syscalls;
@@ -50,11 +50,17 @@ pub(super) fn bound(limits: &Limits, open: u64, addresses: u64) -> Result<(), St
         (Resource::RLIMIT_AS, addresses, addresses),
         (Resource::RLIMIT_CPU, seconds, seconds + 1),
     ] {
-        setrlimit(resource, soft, hard).map_err(|error| format!("{resource:?}: {error}"))?;
+        setrlimit(resource, of_kernel(soft), of_kernel(hard))
+            .map_err(|error| format!("{resource:?}: {error}"))?;
     }
     // No debugger, no file in /proc that another process of the same user could read.
     prctl::set_dumpable(false).map_err(|error| format!("dumpable: {error}"))?;
     prctl::set_no_new_privs().map_err(|error| format!("no new privileges: {error}"))
+}
+
+/// A bound as the kernel takes it: of 32 bits on some processors, where what is larger is no bound.
+fn of_kernel(bound: u64) -> rlim_t {
+    rlim_t::try_from(bound).unwrap_or(rlim_t::MAX)
 }
 
 /// Ends this process by a signal, whatever it does then.
