@@ -12,6 +12,8 @@ const TEXT: usize = 200;
 const URL: usize = 500;
 /// Protocols of a community.
 const PROTOCOLS: usize = 20;
+/// From here on numbers are not all exact in JSON, and tables and pictures would have others.
+const INEXACT: u64 = 1 << 53;
 /// What is wrong with a value that could not be used.
 pub(crate) const LEFT_OUT: &str = "left out";
 /// What is wrong with a text that has `\ud800` without its other half, and how it is read.
@@ -138,17 +140,17 @@ impl Reading<'_, '_> {
                 return None;
             }
         };
-        let whole = number.parse::<i64>();
-        let (nodes, exact) = match whole.map_err(|_| number.parse::<f64>()) {
-            Ok(nodes) => (nodes, true),
-            // What is too large becomes the largest number that there is, which nobody believes.
-            Err(Ok(real)) if !real.is_nan() && (!text || real.fract() == 0.0) => {
-                (real.round() as i64, real.round() as i64 as f64 == real)
+        let read = match number.parse::<i64>().map_err(|_| number.parse::<f64>()) {
+            Ok(nodes) => Some((nodes, true)),
+            Err(Ok(real)) if !text || real.fract() == 0.0 => {
+                let whole = half_up(real);
+                Some((whole as i64, whole == real))
             }
-            _ => {
-                told(LEFT_OUT.to_owned());
-                return None;
-            }
+            Err(_) => None,
+        };
+        let Some((nodes, exact)) = read.filter(|(nodes, _)| nodes.unsigned_abs() < INEXACT) else {
+            told(LEFT_OUT.to_owned());
+            return None;
         };
         let odd = super::odd(nodes);
         if text || !exact || odd {
@@ -286,6 +288,15 @@ impl Reading<'_, '_> {
         routing.dedup();
         routing.truncate(PROTOCOLS);
         routing
+    }
+}
+
+/// Rounded, a half up: -0.5 is 0.
+fn half_up(number: f64) -> f64 {
+    let below = number.floor();
+    match number - below >= 0.5 {
+        true => below + 1.0,
+        false => below,
     }
 }
 

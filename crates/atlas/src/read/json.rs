@@ -14,7 +14,7 @@ use super::mapping::{Field, Mapping};
 use super::quick::{self, Unusual};
 use super::remarks::Remarks;
 use super::tree::{Node, Slots};
-use super::value::{Octets, Value, has_half, text};
+use super::value::{Octets, Value, encoding, has_half, text};
 
 /// Reads the entries of a file; the error says why it cannot be read.
 pub(crate) fn read(
@@ -25,6 +25,10 @@ pub(crate) fn read(
     let octets = octets.strip_prefix(b"\xef\xbb\xbf").unwrap_or(octets);
     if octets.trim_ascii().is_empty() {
         return Err("the file is empty".to_owned());
+    }
+    if let Some(encoding) = encoding(octets) {
+        let what = format!("the file is no JSON: it is {encoding}, and has to be UTF-8");
+        return Err(what);
     }
     let mut first = Remarks::default();
     if let Ok(text) = std::str::from_utf8(octets)

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::entry::{self, Draft, Reading};
 use super::mapping::{Field, Mapping};
 use super::remarks::Remarks;
-use super::value::Value;
+use super::value::{Value, encoding};
 use super::{ENTRIES, TOO_MANY};
 
 /// Reads the lines of a file; the error says why it cannot be read.
@@ -18,6 +18,9 @@ pub(crate) fn read(
     let octets = octets.strip_prefix(b"\xef\xbb\xbf").unwrap_or(octets);
     if octets.trim_ascii().is_empty() {
         return Err("the file is empty".to_owned());
+    }
+    if let Some(encoding) = encoding(octets) {
+        return Err(format!("the file is {encoding}, and has to be UTF-8"));
     }
     let text = String::from_utf8_lossy(octets);
     if let Cow::Owned(_) = text {

@@ -65,6 +65,7 @@ fn tables_that_are_none() {
             "the file breaks off in its last line",
         ),
         ("id,zone_nodes\n", "it has no entries"),
+        ("i\0d\0,\0z\0o\0", "the file is UTF-16, and has to be UTF-8"),
     ] {
         let snapshot = snapshot(NAME, text.as_bytes(), &guifi());
         assert_eq!(snapshot.entries, []);
