@@ -178,6 +178,28 @@ fn from_https_to_http_nobody_is_followed() {
 }
 
 #[test]
+fn from_http_to_https_the_same_are_believed() {
+    let server = Server::start("localhost", 2199);
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let _ = answer(&mut stream.expect("a client"));
+        }
+    });
+    let address = format!("http://127.0.0.1:{port}/?to={}", server.address);
+    let (done, told) = server.import_of(&address, None);
+    assert_eq!(done.status.code(), Some(1), "{told}");
+    let why = format!("sends on to {}: ", server.address);
+    assert!(
+        told.contains(&why) && told.contains("UnknownIssuer"),
+        "{told}"
+    );
+    let (done, told) = server.import_of(&address, Some(&server.authority));
+    assert!(done.status.success(), "{told}");
+}
+
+#[test]
 fn a_directory_is_followed() {
     let server = Server::start("localhost", 2199);
     let mut child = Command::new(PROGRAM)

@@ -14,7 +14,8 @@ use super::mapping::{Field, Mapping};
 use super::quick::{self, Unusual};
 use super::remarks::Remarks;
 use super::tree::{Node, Slots};
-use super::value::{Octets, Value, encoding, has_half, text};
+use super::utf8::{encoding, repaired};
+use super::value::{Octets, Value, has_half, text};
 
 /// Reads the entries of a file; the error says why it cannot be read.
 pub(crate) fn read(
@@ -96,31 +97,6 @@ pub(super) fn walk(
         return Err(serde_json::Error::custom(what));
     }
     Ok(context.drafts)
-}
-
-/// UTF-8, and its texts without control characters, which JSON does not allow there.
-fn repaired(octets: &[u8]) -> Cow<'_, [u8]> {
-    let text = String::from_utf8_lossy(octets);
-    let mut changed = matches!(text, Cow::Owned(_));
-    let mut all = text.into_owned().into_bytes();
-    let (mut within, mut escaped) = (false, false);
-    for octet in &mut all {
-        match *octet {
-            0..0x20 if within => {
-                *octet = b' ';
-                changed = true;
-                escaped = false;
-            }
-            _ if escaped => escaped = false,
-            b'\\' => escaped = within,
-            b'"' => within = !within,
-            _ => {}
-        }
-    }
-    match changed {
-        true => Cow::Owned(all),
-        false => Cow::Borrowed(octets),
-    }
 }
 
 /// What is read into.

@@ -28,6 +28,7 @@ mod remarks;
 mod source;
 mod table;
 mod tree;
+mod utf8;
 mod value;
 
 pub use address::{Pace, fetch, is_address};

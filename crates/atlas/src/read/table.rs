@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use super::entry::{self, Draft, Reading};
 use super::mapping::{Field, Mapping};
 use super::remarks::Remarks;
-use super::value::{Value, encoding};
+use super::utf8::encoding;
+use super::value::Value;
 use super::{ENTRIES, TOO_MANY};
 
 /// Reads the lines of a file; the error says why it cannot be read.

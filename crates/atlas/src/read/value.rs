@@ -76,17 +76,6 @@ impl<'a> Value<'a> {
     }
 }
 
-/// What else than UTF-8 a file is, by its first octets: a mark, or the zeros beside those of ASCII.
-pub(crate) fn encoding(octets: &[u8]) -> Option<&'static str> {
-    match octets {
-        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => Some("UTF-32"),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Some("UTF-16"),
-        [0, 0, 0, 1..=255, ..] | [1..=255, 0, 0, 0, ..] => Some("UTF-32"),
-        [0, 1..=255, 0, 1..=255, ..] | [1..=255, 0, 1..=255, 0, ..] => Some("UTF-16"),
-        _ => None,
-    }
-}
-
 /// At most 60 characters, for the ledger.
 pub(crate) fn short(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(60) {

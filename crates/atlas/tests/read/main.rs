@@ -6,6 +6,7 @@ mod hostile;
 mod real;
 mod slow;
 mod table;
+mod twice;
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
