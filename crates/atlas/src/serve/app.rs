@@ -172,7 +172,7 @@ impl App {
     async fn query(self: &Arc<Self>, visit: Visit<'_>, client: Client) -> Reply {
         let asked = match Query::read(visit.query) {
             Ok(asked) => asked,
-            Err(error) => return visit.refuse(&error.into()),
+            Err(error) => return visit.refuse(&Refusal::of_query(&error)),
         };
         let answered = match asked.text.as_str() {
             "" => None,
@@ -186,7 +186,7 @@ impl App {
         let written = tokio::task::spawn_blocking(move || asked.write(&reader, answered));
         match written.await {
             Ok(Ok(reply)) => reply,
-            Ok(Err(error)) => visit.refuse(&error.into()),
+            Ok(Err(error)) => visit.refuse(&Refusal::of_query(&error)),
             Err(_) => visit.refuse(&Error::Other("a page could not be written".into()).into()),
         }
     }

@@ -145,6 +145,18 @@ impl Refusal {
             hint: hint.into(),
         }
     }
+
+    /// The same of a free query.
+    pub fn of_query(error: &Error) -> Self {
+        let refusal = Self::of(error);
+        match error {
+            Error::Asked(_) | Error::Missing(_) => Self {
+                hint: "/sql lists the tables, and examples".into(),
+                ..refusal
+            },
+            _ => refusal,
+        }
+    }
 }
 
 impl From<Error> for Refusal {

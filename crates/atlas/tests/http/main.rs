@@ -282,6 +282,13 @@ fn free_queries() {
     assert_eq!(csv.text(), "a,b\r\n1,<b>\r\n");
     let page = server.get(query);
     assert!(page.text().contains("&lt;b&gt;") && !page.text().contains("<td><b>"));
+    for wrong in ["SELECT+1+FROM+nodes", "DELETE+FROM+hours", "SELECT"] {
+        let told = server.get(&format!("/sql?q={wrong}&format=json")).json();
+        assert_eq!(
+            told["hint"], "/sql lists the tables, and examples",
+            "{told}"
+        );
+    }
     let refused = server.get("/sql?q=ATTACH+%27x%27+AS+y");
     assert_eq!(refused.status, 400);
     assert!(refused.text().contains("role=\"alert\""));
