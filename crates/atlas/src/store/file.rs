@@ -155,7 +155,9 @@ fn make(store: &Connection) -> rusqlite::Result<()> {
         if is_new(store)? {
             store.execute_batch(SCHEMA)?;
             // Not from 1: a file that is made anew has versions of its own.
-            store.execute_batch("INSERT INTO meta VALUES (unixepoch() << 20)")?;
+            store.execute_batch(
+                "INSERT INTO meta VALUES ((unixepoch() << 20) + (random() & 0xfffff))",
+            )?;
             store.execute_batch(&format!(
                 "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {TABLES};"
             ))?;

@@ -265,6 +265,25 @@ fn what_is_no_file_is_refused() {
     }
 }
 
+/// Two that go on from the same backup are told apart.
+#[test]
+fn versions_of_two_that_were_one_differ() {
+    let (one, _) = sample(&[snapshot(5, vec![entry(5, "a", 1)])]);
+    let other = Folder::new();
+    std::fs::copy(one.path().join(FILE), other.path().join(FILE)).unwrap();
+    let versions = [(&one, 2), (&other, 3)].map(|(folder, nodes)| {
+        let before = version(&open(folder.path()).unwrap()).unwrap();
+        let mut writer = Writer::open(folder.path()).unwrap();
+        let added = snapshot(6, vec![entry(6, "a", nodes)]);
+        writer.add(&added, &digest(&added)).unwrap();
+        writer.commit().unwrap();
+        let after = version(&open(folder.path()).unwrap()).unwrap();
+        assert!(after > before);
+        after
+    });
+    assert_ne!(versions[0], versions[1]);
+}
+
 #[test]
 fn one_writes_at_a_time() {
     let (folder, _) = sample(&[snapshot(5, vec![entry(5, "a", 1)])]);

@@ -152,8 +152,11 @@ impl Writer {
         self.write_seen(&seen)?;
         rollup::renew(&self.store, &hours)?;
         self.write_files()?;
-        self.store
-            .execute_batch("UPDATE meta SET version = version + 1; COMMIT")
+        // By chance, so that two stores that go on from the same backup are told apart.
+        self.store.execute_batch(
+            "UPDATE meta SET version = max(version, unixepoch() << 20) + 1 + (random() & 0xfffff);
+             COMMIT",
+        )
     }
 
     /// One hour: what is there already, and what was added.

@@ -212,6 +212,30 @@ fn for_who_is_no_server_the_copy_is_made_at_once() {
     }
 }
 
+/// As many commits after the backup as there were before it was put back.
+#[test]
+fn a_backup_that_is_put_back_and_goes_on_has_a_copy_of_its_own() {
+    let folder = sample(2);
+    let [store, backup] = ["atlas.db", "backup.db"].map(|name| folder.path().join(name));
+    std::fs::copy(&store, &backup).expect("copied");
+    let settings = Settings {
+        every: None,
+        ..settings_of(&folder, 5)
+    };
+    let count = || {
+        let sql = "SELECT count(*) FROM hours";
+        first(&atlas::sql::query(settings.clone(), sql, Engine::Sqlite))
+    };
+    add(&folder, 2..5);
+    assert_eq!(count(), "5");
+    for beside in ["atlas.db-wal", "atlas.db-shm"] {
+        let _ = std::fs::remove_file(folder.path().join(beside));
+    }
+    std::fs::rename(&backup, &store).expect("put back");
+    add(&folder, 2..3);
+    assert_eq!(count(), "3");
+}
+
 #[tokio::test]
 async fn without_a_store_or_room_for_a_copy_the_fix_is_said() {
     let folder = sample(1);
