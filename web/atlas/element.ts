@@ -138,6 +138,7 @@ export class WeirChart extends HTMLElement {
     const more: Record<string, string> = { width: String(width), height: String(height) };
     // A page of the atlas has them beside its chart.
     if (this.hasAttribute("data-main")) more.notes = "0";
+    if (this.hasAttribute("data-frame")) more.fit = "1";
     if (!address.query.has("lang")) more.lang = this.#language;
     // A picture that decides by itself has a style sheet, which a strict policy forbids.
     return address.with({ theme: this.#theme }).file("svg", more);

@@ -34,9 +34,9 @@ const WIDTHS: RangeInclusive<u32> = 240..=2400;
 pub(crate) const HEIGHTS: RangeInclusive<u32> = 160..=1600;
 
 /// All parameters, in the order in which they are written.
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "from", "to", "by", "at", "n", "key", "group", "share", "only", "lang", "theme", "width",
-    "height", "notes",
+    "height", "notes", "fit",
 ];
 
 /// A span of time as people write it: `2019`, `2019-10`, `2019-10-17`, `2019-10-17T22`; also with
@@ -88,6 +88,8 @@ pub struct Look {
     /// What a reader should know of the figure stands at its bottom: where it stands beside the
     /// picture already, once is enough.
     pub notes: bool,
+    /// Bars without room are left out, as in a frame, where the picture may not be higher.
+    pub fit: bool,
 }
 
 /// Colours.
@@ -109,6 +111,7 @@ impl Default for Look {
             height: 480,
             theme: Theme::Auto,
             notes: true,
+            fit: false,
         }
     }
 }
@@ -188,7 +191,8 @@ impl Asked {
             }
             "width" => self.look.width = number(name, value, WIDTHS)?,
             "height" => self.look.height = number(name, value, HEIGHTS)?,
-            _ => self.look.notes = word(name, value, &[("1", true), ("0", false)])?,
+            "notes" => self.look.notes = word(name, value, &[("1", true), ("0", false)])?,
+            _ => self.look.fit = word(name, value, &[("1", true), ("0", false)])?,
         }
         Ok(())
     }
@@ -211,6 +215,7 @@ impl Asked {
             height,
             theme,
             notes,
+            fit,
         } = self.look;
         let values = [
             self.from.map(|span| span.as_from().word()),
@@ -227,6 +232,7 @@ impl Asked {
             flag(width != usual.look.width, &width.to_string()),
             flag(height != usual.look.height, &height.to_string()),
             flag(!notes, "0"),
+            flag(fit, "1"),
         ];
         query::encode(NAMES.into_iter().zip(values))
     }

@@ -222,11 +222,13 @@ fn figure() -> impl Strategy<Value = Figure> {
 fn look() -> impl Strategy<Value = Look> {
     let theme = prop::sample::select(vec![Theme::Auto, Theme::Light, Theme::Dark]);
     let size = || prop_oneof![3 => 160..2400u32, 1 => any::<u32>()];
-    (size(), size(), theme, any::<bool>()).prop_map(|(width, height, theme, notes)| Look {
+    let look = (size(), size(), theme, any::<(bool, bool)>());
+    look.prop_map(|(width, height, theme, (notes, fit))| Look {
         width,
         height,
         theme,
         notes,
+        fit,
     })
 }
 
@@ -297,9 +299,7 @@ fn large_figures_have_small_pictures() {
             for width in [360, 960, 2400] {
                 let look = Look {
                     width,
-                    height: 480,
-                    theme: Theme::Auto,
-                    notes: true,
+                    ..Look::default()
                 };
                 let picture = svg::draw(&figure, "noise", &look, Language::English, None);
                 assert_eq!(

@@ -4,7 +4,7 @@
 const PATH = /^(.*)\/(?:chart|embed)\/([a-z][a-z0-9-]*)(?:\.(?:svg|json|csv))?\/?$/;
 
 /** What a picture looks like, and not what it shows: the component decides on it. */
-const LOOKS = ["width", "height", "notes"];
+const LOOKS = ["width", "height", "notes", "fit"];
 
 export class Address {
   private constructor(

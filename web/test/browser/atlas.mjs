@@ -403,6 +403,28 @@ for (const [size, viewport] of SIZES)
     }
   });
 
+for (const [width, height] of [
+  [360, 520],
+  [960, 300],
+])
+  journey(
+    `bars fit their frame, ${width} by ${height}`,
+    {
+      viewport: { width, height },
+    },
+    async (page) => {
+      for (const name of ["top", "race"]) {
+        await page.goto(`/embed/${name}?at=2019-10`);
+        const left = () => page.evaluate(() => document.documentElement.scrollHeight - innerHeight);
+        assert.ok((await page.locator(".drawn .item").count()) > 0);
+        await drawn(page);
+        await page.getByRole("slider", { name: "Time" }).waitFor();
+        assert.ok((await page.locator(".stage .item").count()) >= 5, name);
+        assert.ok((await left()) <= 0, `${name}: ${await left()} pixels below`);
+      }
+    },
+  );
+
 journey("notes stand once, and odd numbers are marked", {}, async (page) => {
   await page.goto("/chart/growth?from=2019");
   await drawn(page);

@@ -24,7 +24,7 @@ fn nothing_is_the_default() {
 #[test]
 fn every_parameter_is_read_and_written() {
     let query = "from=2019-01&to=2019-12&by=day&at=2019-10-17T22&n=7&key=gr%C3%A4fen&group=meta\
-                 &share=1&only=a%2Cb&lang=de&theme=dark&width=400&height=300&notes=0";
+                 &share=1&only=a%2Cb&lang=de&theme=dark&width=400&height=300&notes=0&fit=1";
     let asked = read(query);
     assert_eq!(asked.query(), query);
     assert_eq!(asked.by, Some(Unit::Day));
@@ -40,6 +40,7 @@ fn every_parameter_is_read_and_written() {
         height: 300,
         theme: Theme::Dark,
         notes: false,
+        fit: true,
     };
     assert_eq!(asked.look, look);
 }
@@ -127,9 +128,9 @@ proptest! {
         from in time(), to in time(), at in time(),
         n in proptest::option::of(NUMBERS), key in "\\PC{0,20}",
         only in proptest::collection::vec("\\PC{1,8}", 0..5),
-        flags in any::<[bool; 6]>(), width in WIDTHS, height in HEIGHTS,
+        flags in any::<[bool; 7]>(), width in WIDTHS, height in HEIGHTS,
     ) {
-        let [group, share, german, dark, day, notes] = flags;
+        let [group, share, german, dark, day, notes, fit] = flags;
         let trimmed = Some(key.trim().to_owned()).filter(|key| !key.is_empty());
         let mut only = only.iter().map(|key| key.trim().to_owned()).collect::<Vec<_>>();
         only.retain(|key| !key.is_empty());
@@ -141,7 +142,9 @@ proptest! {
             at, n, key: trimmed, group, share, only,
             by: day.then_some(Unit::Day),
             language: if german { Language::German } else { Language::English },
-            look: Look { width, height, theme: if dark { Theme::Dark } else { Theme::Auto }, notes },
+            look: Look {
+                width, height, theme: if dark { Theme::Dark } else { Theme::Auto }, notes, fit,
+            },
         };
         let query = asked.query();
         prop_assert!(query.is_ascii());

@@ -156,6 +156,7 @@ pub(super) fn drawn(
     };
     let wide = Look {
         notes: stands != Stands::Main,
+        fit: stands == Stands::Frame,
         ..asked.look
     };
     let narrow = Look {

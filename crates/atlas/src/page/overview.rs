@@ -127,7 +127,7 @@ fn card(
             width,
             height,
             theme: reader.theme,
-            notes: true,
+            ..Look::default()
         },
         ..reader.asks()
     };

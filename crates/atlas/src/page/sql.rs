@@ -150,7 +150,7 @@ fn result(reader: &Reader, asked: &Asked<'_>, answer: &Answer, path: &str, html:
                 width,
                 height,
                 theme: reader.theme,
-                notes: true,
+                ..Look::default()
             };
             svg::without_sheet(&svg::draw(&figure, "sql", &look, reader.language, None))
         };

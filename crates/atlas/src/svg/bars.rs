@@ -9,6 +9,9 @@ use crate::text::Language;
 
 /// Rows that are drawn.
 const ROWS: usize = 100;
+/// What title and notes take, pixels; and without notes, which a low picture has not.
+const AROUND: f64 = 150.0;
+const AROUND_LOW: f64 = 90.0;
 /// Between the letters and what is beside them.
 const GAP: f64 = 8.0;
 
@@ -25,23 +28,43 @@ struct Rows {
     above: bool,
 }
 
-/// Draws it. Where many rows have no room, the picture is higher than asked for.
+/// Whether names stand above their bars, how high a row is at least, and how many are drawn at most.
+fn room(canvas: &Canvas, rows: usize) -> (bool, f64, usize) {
+    let (high, low) = (34.0, 20.0);
+    if !canvas.fit {
+        let above = canvas.narrow();
+        return (above, if above { high } else { low }, ROWS);
+    }
+    let around = if canvas.height < 240.0 {
+        AROUND_LOW
+    } else {
+        AROUND
+    };
+    let room = canvas.height - around;
+    let above = canvas.narrow() && rows.min(ROWS) as f64 * high <= room;
+    // Names still have room.
+    let least = if above { high } else { low * 0.8 };
+    (above, least, ((room / least) as usize).clamp(1, ROWS))
+}
+
+/// Draws it. Where many rows have no room, the picture is higher than asked for; where it may not
+/// be, some are left out.
 pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
     let all: Vec<(&Bar, f64)> = (bars.iter())
         .filter_map(|bar| Some((bar, sane(bar.value)?)))
         .collect();
-    let left_out = bars.len() - all.len().min(ROWS);
+    let (above, least, most) = room(canvas, all.len());
+    let left_out = bars.len() - all.len().min(most);
     if left_out > 0 {
         canvas.notes.push(match canvas.language {
             Language::English => format!("{left_out} more are not drawn."),
             Language::German => format!("{left_out} weitere sind nicht gezeichnet."),
         });
     }
-    let shown = &all[..all.len().min(ROWS)];
-
-    let above = canvas.narrow();
-    let least = if above { 34.0 } else { 20.0 };
-    canvas.height = canvas.height.max(shown.len() as f64 * least + 150.0);
+    let shown = &all[..all.len().min(most)];
+    if !canvas.fit {
+        canvas.height = canvas.height.max(shown.len() as f64 * least + AROUND);
+    }
     let outer = frame::draw(canvas, &[]);
     if shown.is_empty() {
         let gist = canvas.nothing(outer);

@@ -69,6 +69,7 @@ pub fn draw(
         height: f64::from(look.height.clamp(120, 4000)),
         notes: Vec::new(),
         with_notes: look.notes,
+        fit: look.fit,
         ink: Ink::default(),
     };
     let drawn = match &figure.plot {
@@ -134,6 +135,8 @@ struct Canvas<'a> {
     notes: Vec<String>,
     /// Those of the figure are at the bottom, too.
     with_notes: bool,
+    /// It may not be higher than asked for.
+    fit: bool,
     ink: Ink,
 }
 

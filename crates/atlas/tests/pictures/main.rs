@@ -31,7 +31,7 @@ fn look(width: u32, height: u32, theme: Theme) -> Look {
         width,
         height,
         theme,
-        notes: true,
+        ..Look::default()
     }
 }
 
@@ -87,6 +87,27 @@ fn points_are_joined_however_far_from_each_other_they_are() {
         let parts = path.map(|path| path.matches(['M', 'm']).count());
         assert_eq!(parts, Some(2), "{style:?}: {picture}");
     }
+}
+
+#[test]
+fn bars_without_room_are_left_out_where_a_picture_has_to_fit() {
+    let drawn = |width, height, fit| {
+        let look = Look {
+            fit,
+            ..look(width, height, Theme::Light)
+        };
+        let picture = svg::draw(&top(), "top", &look, Language::English, None);
+        let high = picture.split(" height=\"").nth(1);
+        let high = high.and_then(|rest| rest.split('"').next()?.parse().ok());
+        let says = picture.contains("more are not drawn");
+        (high, picture.matches("class=\"item\"").count(), says)
+    };
+    // Beside its bar a name takes less room than above it.
+    assert_eq!(drawn(340, 400, true), (Some(400), 10, false));
+    assert_eq!(drawn(340, 300, true), (Some(300), 9, true));
+    assert_eq!(drawn(960, 200, true), (Some(200), 6, true));
+    // Elsewhere the picture grows.
+    assert_eq!(drawn(340, 400, false), (Some(490), 10, false));
 }
 
 #[test]
