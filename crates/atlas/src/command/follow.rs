@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,9 @@ use crate::store::Writer;
 
 /// How often a sleeper looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// In the data folder: what the server called its last answer.
+const REMEMBERED: &str = "follow.json";
 
 /// Ask a directory again and again, and keep what is new
 ///
@@ -47,14 +51,17 @@ pub(super) struct Every {
 }
 
 impl Every {
-    pub fn follower(&self, url: &str) -> Result<Follower, Error> {
-        Follower::new(url, Duration::from_secs(u64::from(self.every) * 60))
+    pub fn follower(&self, url: &str, data: &Path) -> Result<Follower, Error> {
+        let follower = Follower::new(url, Duration::from_secs(u64::from(self.every) * 60))?;
+        Ok(follower.remember(&data.join(REMEMBERED)))
     }
 }
 
 pub(super) fn run(arguments: &Arguments, _output: &mut impl Write) -> Result<(), Failure> {
     let mapping = arguments.mapping.read()?;
-    let follower = arguments.every.follower(&arguments.url)?;
+    let follower = arguments
+        .every
+        .follower(&arguments.url, &arguments.data.data)?;
     let mut store = Writer::open(&arguments.data.data)?;
     super::log();
     let ends = on_interrupt();

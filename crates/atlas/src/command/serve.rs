@@ -103,14 +103,15 @@ pub(super) fn run(arguments: Arguments, output: &mut impl Write) -> Result<(), F
 /// back by the store. Makes the store where it is not there.
 fn follow_beside(url: &str, arguments: &Arguments) -> Result<(), Error> {
     let mapping = arguments.mapping.read()?;
-    arguments.every.follower(url)?;
+    let data = arguments.data.data.clone();
+    arguments.every.follower(url, &data)?;
     let mut store = Writer::open(&arguments.data.data)?;
     let (url, every) = (url.to_owned(), arguments.every.clone());
     std::thread::spawn(move || {
         let never = AtomicBool::new(false);
         loop {
             let followed = every
-                .follower(&url)
+                .follower(&url, &data)
                 .and_then(|follower| follow(follower, &mapping, &mut store, &never));
             if let Err(error) = followed {
                 tracing::warn!(%error, "a snapshot could not be kept");

@@ -1,6 +1,7 @@
 //! A directory that goes on: it is asked again and again, and what is new goes into the store.
 
 use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ureq::Agent;
@@ -10,8 +11,10 @@ use super::address::{Pace, Sent};
 use super::archive::{self, Found, Limits};
 use super::import::{Sink, digest};
 use super::mapping::Mapping;
+use super::remembered::Remembered;
 use super::{address, onward, snapshot_of};
 use crate::error::Error;
+use crate::store::Digest;
 
 /// How often a directory is asked, where nobody says otherwise.
 pub const PERIOD: Duration = Duration::from_secs(3600);
@@ -40,6 +43,10 @@ pub struct Follower {
     /// What the server called its last answer.
     etag: Option<String>,
     modified: Option<String>,
+    /// Where that is kept.
+    file: Option<PathBuf>,
+    /// Of the last run, until the first question.
+    last: Option<Remembered>,
     /// Since the last answer.
     failures: u32,
     /// The server wants to be left alone.
@@ -79,20 +86,54 @@ impl Follower {
             agent: address::agent(address, PACE)?,
             etag: None,
             modified: None,
+            file: None,
+            last: None,
             failures: 0,
             pause: Duration::ZERO,
         })
     }
 
+    /// Keeps in this file what the server called its last answer, for the next start.
+    #[must_use]
+    pub fn remember(mut self, file: &Path) -> Self {
+        self.last = Remembered::read(file).filter(|last| last.address == self.address);
+        self.file = Some(file.to_owned());
+        self
+    }
+
+    /// Without it the answer is sent once more, after the next start.
+    fn write(&self, digest: Digest) {
+        let Some(file) = &self.file else {
+            return;
+        };
+        let last = Remembered {
+            address: self.address.clone(),
+            etag: self.etag.clone(),
+            modified: self.modified.clone(),
+            digest,
+        };
+        if let Err(error) = last.write(file) {
+            tracing::warn!(%error, "what the directory calls its answer cannot be kept");
+        }
+    }
+
     /// Asks once; `now`: seconds since 1970. The error is one of the store.
     pub fn ask(&mut self, mapping: &Mapping, now: i64, sink: &mut dyn Sink) -> Result<Told, Error> {
         self.pause = Duration::ZERO;
+        if let Some(last) = self.last.take()
+            && sink.knows(&last.digest)?
+        {
+            (self.etag, self.modified) = (last.etag, last.modified);
+        }
         let told = match self.fetch() {
             Ok(Some((octets, headers))) => {
-                let told = keep(&octets, &self.address, mapping, now, sink)?;
+                // Without the time: what is the same an hour later tells nothing.
+                let digest = digest(&octets, None);
+                let told = keep(&octets, &digest, &self.address, mapping, now, sink)?;
                 if !matches!(told, Told::Failed(_)) {
                     self.etag = text(&headers, header::ETAG);
                     self.modified = text(&headers, header::LAST_MODIFIED);
+                    self.write(digest);
                 }
                 told
             }
@@ -175,21 +216,20 @@ pub fn follow(
 /// Puts an answer into the store, under the name that the directory would give it now.
 fn keep(
     octets: &[u8],
+    digest: &Digest,
     place: &str,
     mapping: &Mapping,
     now: i64,
     sink: &mut dyn Sink,
 ) -> Result<Told, Error> {
-    // Without the time: what is the same an hour later tells nothing.
-    let digest = digest(octets, None);
-    if sink.knows(&digest)? {
+    if sink.knows(digest)? {
         return Ok(Told::Same);
     }
     let name = mapping
         .name_at(now)
         .unwrap_or_else(|| address::name_of(place).to_owned());
     let snapshot = snapshot_of(&name, Some(now), octets, mapping);
-    sink.add(&snapshot, &digest)?;
+    sink.add(&snapshot, digest)?;
     sink.commit()?;
     Ok(match snapshot.entries.len() {
         0 => {

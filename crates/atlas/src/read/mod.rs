@@ -25,6 +25,7 @@ mod onward;
 mod pattern;
 mod quick;
 mod remarks;
+mod remembered;
 mod source;
 mod table;
 mod tree;

@@ -114,6 +114,44 @@ fn new_same_and_failed() {
 }
 
 #[test]
+fn what_the_server_called_its_answer_is_known_at_the_next_start() {
+    let etag = "etag: \"e1\"\r\nlast-modified: Thu, 17 Oct 2019 21:31:00 GMT\r\n";
+    let mut answers = vec![answer("200 OK", etag, BODY)];
+    answers.resize(7, answer("304 Not Modified", "", ""));
+    let (address, asked) = server(answers);
+    let file = std::env::temp_dir().join(format!("weir-atlas-follow-{}", std::process::id()));
+    let mut kept = Kept::default();
+    let ask = |address: &str, kept: &mut Kept| {
+        let follower = Follower::new(address, PERIOD).unwrap();
+        let told = follower.remember(&file).ask(&freifunk(), NOW, kept);
+        told.unwrap()
+    };
+    let first = ask(&address, &mut kept);
+    assert!(matches!(first, Told::New { .. }), "{first:?}");
+    assert_eq!(ask(&address, &mut kept), Told::Same);
+    // Another directory, a store without the answer, and a file that is not whole.
+    ask(&format!("{address}?other"), &mut kept);
+    ask(&address, &mut Kept::default());
+    let text = std::fs::read_to_string(&file).unwrap();
+    for damaged in ["", &text[..text.len() / 2], &text.replace("e1", "e\\n1")] {
+        std::fs::write(&file, damaged).unwrap();
+        ask(&address, &mut kept);
+    }
+    std::fs::remove_file(&file).unwrap();
+
+    let asked = asked.join().unwrap();
+    assert!(asked[1].contains("if-none-match: \"e1\""), "{}", asked[1]);
+    assert!(
+        asked[1].contains("if-modified-since: Thu, 17 Oct"),
+        "{}",
+        asked[1]
+    );
+    for other in asked[..1].iter().chain(&asked[2..]) {
+        assert!(!other.contains("if-none-match"), "{other}");
+    }
+}
+
+#[test]
 fn what_is_not_there_is_no_end() {
     let mut questions = 0;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
