@@ -1,0 +1,126 @@
+//! What was tried, and why.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+use super::reading::Mac;
+
+/// Why a power was set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// Control began.
+    Begin,
+    /// There is nobody to send to.
+    Idle,
+    /// A station just came.
+    Newcomer,
+    /// A station that was sent to is not heard any more.
+    Silent,
+    /// A station's acknowledgements are too faint.
+    Edge,
+    /// Much less arrives than did: something came between.
+    Wall,
+    /// The greatest power is looked at, to compare with.
+    Reference,
+    /// A lower power is tried.
+    Trial,
+    /// What was tried is enough, and stays.
+    Kept,
+    /// What was tried is not enough.
+    Lost,
+    /// What was enough no longer is.
+    Worse,
+    /// Back to what is enough, after a look at the greatest power.
+    Return,
+    /// Control ended.
+    End,
+}
+
+impl Reason {
+    /// As it is told.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Begin => "begin",
+            Self::Idle => "idle",
+            Self::Newcomer => "newcomer",
+            Self::Silent => "silent",
+            Self::Edge => "edge",
+            Self::Wall => "wall",
+            Self::Reference => "reference",
+            Self::Trial => "trial",
+            Self::Kept => "kept",
+            Self::Lost => "lost",
+            Self::Worse => "worse",
+            Self::Return => "return",
+            Self::End => "end",
+        }
+    }
+}
+
+/// One step: a power was set, or an estimate was made at the one that is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entry {
+    /// When, ms.
+    pub at: u64,
+    /// The power from now on, dBm.
+    pub power: i32,
+    /// Why.
+    pub reason: Reason,
+    /// The station that decided it.
+    pub station: Option<Mac>,
+    /// What arrived there, kbit/s,
+    pub throughput: Option<f64>,
+    /// and at the power that it was compared with.
+    pub reference: Option<f64>,
+}
+
+/// The last steps.
+#[derive(Clone, Debug)]
+pub struct Log {
+    entries: VecDeque<Entry>,
+    most: usize,
+}
+
+impl Log {
+    /// Of so many steps at most.
+    pub fn new(most: usize) -> Self {
+        Self {
+            entries: VecDeque::new(),
+            most: most.max(1),
+        }
+    }
+
+    /// One more; the oldest goes where there are too many.
+    pub fn push(&mut self, entry: Entry) {
+        if self.entries.len() == self.most {
+            self.entries.pop_front();
+        }
+        self.entries.push_back(entry);
+    }
+
+    /// From the oldest.
+    pub fn entries(&self) -> impl ExactSizeIterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// As comma-separated values, with a line of names.
+    pub fn csv(&self) -> String {
+        let mut text =
+            String::from("at_ms,power_dbm,reason,station,expected_kbit,reference_kbit\n");
+        let number = |it: Option<f64>| it.map(|it| format!("{it:.0}")).unwrap_or_default();
+        for it in &self.entries {
+            let station = it.station.map(|mac| mac.to_string()).unwrap_or_default();
+            // A String takes all that is written.
+            let _ = writeln!(
+                text,
+                "{},{},{},{station},{},{}",
+                it.at,
+                it.power,
+                it.reason.word(),
+                number(it.throughput),
+                number(it.reference)
+            );
+        }
+        text
+    }
+}

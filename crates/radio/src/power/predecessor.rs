@@ -1,0 +1,117 @@
+//! The logic that was before this one, to be measured beside it.
+
+use super::ladder::{Ladder, NoLadder};
+
+/// The predecessor's search: it knows one number, what the driver expects to arrive, which follows
+/// a change of power only after a while. Its numbers are its own.
+///
+/// It begins with the greatest power, and goes down a level at a time. A level is kept where
+/// expected throughput is at least [`KEEP`](Self::KEEP) of what it was a level higher; else it goes
+/// back, and that is the optimum. Every tenth round it looks at the greatest power for 60 ms; where
+/// the optimum gives less than that share of it, it begins again from the second-highest.
+#[derive(Clone, Debug)]
+pub struct Predecessor {
+    ladder: Ladder,
+    /// What is set.
+    place: usize,
+    optimum: usize,
+    phase: Phase,
+    /// Expected throughput of the level above, or of the optimum before a look at the greatest.
+    before: f64,
+    rounds: u32,
+    until: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Top,
+    Down,
+    Hold,
+    Probe,
+}
+
+impl Predecessor {
+    /// Share of the throughput that has to stay.
+    pub const KEEP: f64 = 0.9;
+    /// Rounds from one look at the greatest power to the next.
+    pub const EVERY: u32 = 10;
+    /// How long that look takes, ms.
+    pub const PROBE: u64 = 60;
+    /// How long another level is watched, ms.
+    pub const WATCH: u64 = 140;
+
+    /// Of a radio with these powers, dBm.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn new(powers: Vec<i32>) -> Result<Self, NoLadder> {
+        let ladder = Ladder::new(powers)?;
+        Ok(Self {
+            place: ladder.top(),
+            optimum: ladder.top(),
+            ladder,
+            phase: Phase::Top,
+            before: 0.0,
+            rounds: 0,
+            until: 0,
+        })
+    }
+
+    /// The power that it wants now, where `expected` is what the driver expects to arrive, kbit/s.
+    pub fn step(&mut self, now: u64, expected: f64) -> i32 {
+        if self.until == 0 {
+            self.go(now, self.ladder.top(), Phase::Top);
+        } else if now >= self.until {
+            self.round(now, expected);
+        }
+        self.ladder.power(self.place)
+    }
+
+    fn round(&mut self, now: u64, expected: f64) {
+        let enough = expected >= Self::KEEP * self.before;
+        match self.phase {
+            Phase::Top => {
+                self.before = expected;
+                self.go(now, self.ladder.second(), Phase::Down);
+            }
+            Phase::Down if enough && self.place > 0 => {
+                self.before = expected;
+                self.optimum = self.place;
+                self.go(now, self.place - 1, Phase::Down);
+            }
+            Phase::Down => {
+                self.optimum = if enough {
+                    self.place
+                } else {
+                    (self.place + 1).min(self.ladder.top())
+                };
+                self.rounds = 0;
+                self.go(now, self.optimum, Phase::Hold);
+            }
+            Phase::Hold => {
+                self.rounds += 1;
+                if self.rounds >= Self::EVERY {
+                    self.rounds = 0;
+                    self.before = expected;
+                    self.go(now, self.ladder.top(), Phase::Probe);
+                } else {
+                    self.go(now, self.optimum, Phase::Hold);
+                }
+            }
+            Phase::Probe if self.before < Self::KEEP * expected => {
+                self.before = expected;
+                self.go(now, self.ladder.second(), Phase::Down);
+            }
+            Phase::Probe => self.go(now, self.optimum, Phase::Hold),
+        }
+    }
+
+    fn go(&mut self, now: u64, place: usize, phase: Phase) {
+        (self.place, self.phase) = (place, phase);
+        let time = match phase {
+            Phase::Probe => Self::PROBE,
+            _ => Self::WATCH,
+        };
+        self.until = now.saturating_add(time);
+    }
+}

@@ -1,0 +1,69 @@
+//! What the kernel counts of stations.
+
+use std::fmt;
+
+/// The address of a station.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Mac(pub [u8; 6]);
+
+impl fmt::Display for Mac {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c, d, e, f] = self.0;
+        write!(to, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+    }
+}
+
+/// What was sent to a station since it associated. The kernel's counters have 32 bits, and begin
+/// anew.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Frames that were sent, whether they arrived or not (`NL80211_STA_INFO_TX_PACKETS`).
+    pub frames: u32,
+    /// How often one was sent again (`_TX_RETRIES`).
+    pub retries: u32,
+    /// Those that were given up (`_TX_FAILED`).
+    pub failed: u32,
+}
+
+impl Counters {
+    /// What came after `before`. `None`: less was counted than is possible, so that this is
+    /// another association of the station.
+    pub fn since(self, before: Self) -> Option<Self> {
+        let later = |now: u32, then: u32| {
+            let more = now.wrapping_sub(then);
+            // Half of the range: nobody counts that many between two looks.
+            (more < 1 << 31).then_some(more)
+        };
+        Some(Self {
+            frames: later(self.frames, before.frames)?,
+            retries: later(self.retries, before.retries)?,
+            failed: later(self.failed, before.failed)?,
+        })
+    }
+}
+
+/// A station, as it is now.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Station {
+    /// Its address.
+    pub mac: Mac,
+    /// What was sent to it.
+    pub counters: Counters,
+    /// The rate that it is sent to at, kbit/s (`_TX_BITRATE`).
+    pub rate: Option<u32>,
+    /// What the driver expects to arrive, kbit/s (`_EXPECTED_THROUGHPUT`).
+    pub expected: Option<u32>,
+    /// How loud its last acknowledgement was, dBm (`_ACK_SIGNAL`).
+    pub ack_signal: Option<i8>,
+    /// Milliseconds since it was heard (`_INACTIVE_TIME`).
+    pub silent: u32,
+    /// Seconds since it associated (`_CONNECTED_TIME`).
+    pub connected: u32,
+}
+
+/// All stations of a radio at one moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// In any order.
+    pub stations: Vec<Station>,
+}

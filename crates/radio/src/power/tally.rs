@@ -1,0 +1,148 @@
+//! What one power did for one station in a while.
+
+use super::reading::{Counters, Station};
+
+/// Octets of the frame that throughput is told for, as minstrel does (`AVG_PKT_SIZE`,
+/// net/mac80211/rc80211_minstrel_ht.c).
+const FRAME: f64 = 1200.0;
+/// What a frame takes beside its octets, ms: contention, preamble, acknowledgement, at 11a's times
+/// (SIFS 16 µs, slot 9 µs, half of 15 slots, preambles of 20 µs, an acknowledgement of 28 µs).
+const BESIDE: f64 = 0.18;
+
+/// An estimate of what arrives, and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// kbit/s of a radio that sends to this station alone, all the time.
+    pub throughput: f64,
+    /// Its standard error, kbit/s.
+    pub error: f64,
+    /// Frames that it is of.
+    pub frames: u32,
+}
+
+/// Whether one estimate is as good as another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is.
+    Keeps,
+    /// It is not.
+    Loses,
+    /// More has to be seen.
+    Open,
+}
+
+impl Estimate {
+    /// The share of `reference` that this is; 1 where that is nothing.
+    pub fn share(&self, reference: &Self) -> f64 {
+        match reference.throughput > 0.0 {
+            true => self.throughput / reference.throughput,
+            false => 1.0,
+        }
+    }
+
+    /// Whether at least the share `keep` of `reference` is left, by `certainty` standard errors.
+    pub fn against(&self, reference: &Self, keep: f64, certainty: f64) -> Verdict {
+        let margin = self.throughput - keep * reference.throughput;
+        let error = self.error.hypot(keep * reference.error) * certainty;
+        if margin >= error {
+            Verdict::Keeps
+        } else if margin <= -error {
+            Verdict::Loses
+        } else {
+            Verdict::Open
+        }
+    }
+}
+
+/// Adds up what was sent between looks at a station. Only differences count, so that nothing of
+/// what was sent before is in it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    last: Option<Counters>,
+    sum: Counters,
+    /// Of each look: airtime, ms, and what arrived in it, frames.
+    looks: Vec<(f64, f64)>,
+}
+
+/// Looks that are held; more of them are two by two made one.
+const MOST_LOOKS: usize = 64;
+
+impl Tally {
+    /// A look: what was sent since the last is added. The first only marks the begin.
+    pub fn look(&mut self, station: &Station) {
+        let now = station.counters;
+        let more = self.last.replace(now).and_then(|last| now.since(last));
+        let Some(more) = more.filter(|more| more.frames > 0) else {
+            return;
+        };
+        self.sum.frames = self.sum.frames.saturating_add(more.frames);
+        self.sum.retries = self.sum.retries.saturating_add(more.retries);
+        self.sum.failed = self.sum.failed.saturating_add(more.failed);
+        let tries = f64::from(more.frames) + f64::from(more.retries);
+        let arrived = f64::from(more.frames.saturating_sub(more.failed));
+        let Some(rate) = station.rate.filter(|&rate| rate > 0) else {
+            return;
+        };
+        let airtime = tries * (BESIDE + FRAME * 8.0 / f64::from(rate));
+        if self.looks.len() == MOST_LOOKS {
+            let pairs = self.looks.chunks(2);
+            self.looks = pairs
+                .map(|pair| pair.iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1)))
+                .collect();
+        }
+        self.looks.push((airtime, arrived));
+    }
+
+    /// An empty one, from the last look on.
+    pub fn onward(&self) -> Self {
+        Self {
+            last: self.last,
+            ..Self::default()
+        }
+    }
+
+    /// What was sent in all.
+    pub fn sum(&self) -> Counters {
+        self.sum
+    }
+
+    /// Nobody heard any of it: frames, and how many were given up.
+    pub fn unheard(&self) -> bool {
+        self.sum.frames > 0 && self.sum.failed >= self.sum.frames
+    }
+
+    /// What arrives. `None`: no frame was sent, or the driver tells no rate.
+    ///
+    /// A ratio of sums, frames that arrived by airtime, so that long looks weigh more; its error is
+    /// of how much the looks differ from it, or of chance alone, whichever is more.
+    pub fn estimate(&self) -> Option<Estimate> {
+        let airtime: f64 = self.looks.iter().map(|look| look.0).sum();
+        let arrived: f64 = self.looks.iter().map(|look| look.1).sum();
+        if airtime <= 0.0 {
+            return None;
+        }
+        // Bits of a frame by ms are kbit/s.
+        let bits = FRAME * 8.0;
+        let ratio = arrived / airtime;
+        let tries = f64::from(self.sum.frames) + f64::from(self.sum.retries);
+        // A try arrives or does not: one more of each, so that all of few is not certainty.
+        let chance = (arrived + 1.0) / (tries + 2.0);
+        let by_chance = ratio.max(1.0 / airtime) * ((1.0 - chance) / (chance * tries)).sqrt();
+        let count = self.looks.len() as f64;
+        let by_looks = if self.looks.len() > 1 {
+            let spread: f64 = self
+                .looks
+                .iter()
+                .map(|look| (look.1 - ratio * look.0).powi(2))
+                .sum();
+            (spread * count / (count - 1.0)).sqrt() / airtime
+        } else {
+            0.0
+        };
+        Some(Estimate {
+            throughput: ratio * bits,
+            error: by_chance.max(by_looks) * bits,
+            frames: self.sum.frames,
+        })
+    }
+}

@@ -1,0 +1,7 @@
+//! The search, in air that is made up: a few lines of arithmetic. The real test is in a machine
+//! with hwsim.
+
+mod air;
+mod guards;
+mod search;
+mod shapes;

@@ -1,0 +1,176 @@
+//! Air that is made up: stations at a distance, which get what arrives.
+
+use crate::power::{Controller, Counters, Entry, Mac, Predecessor, Reading, Settings, Station};
+
+/// Rates of 11a, Mbit/s, and the SNR at which nine of ten frames of them arrive, dB.
+const RATES: [(u32, f64); 8] = [
+    (6, 5.0),
+    (9, 7.0),
+    (12, 9.0),
+    (18, 12.0),
+    (24, 15.0),
+    (36, 19.0),
+    (48, 23.0),
+    (54, 25.0),
+];
+/// Noise, dBm.
+const NOISE: f64 = -95.0;
+
+/// Milliseconds of a step.
+pub const STEP: u64 = 10;
+
+/// Somebody, behind so much loss, dB, who is sent so many frames a second.
+#[derive(Clone)]
+pub struct Somebody {
+    pub loss: f64,
+    pub frames: f64,
+    pub station: Station,
+    /// Frames that are due.
+    owed: f64,
+}
+
+pub struct Air {
+    pub now: u64,
+    pub power: i32,
+    pub all: Vec<Somebody>,
+    pub log: Vec<Entry>,
+    random: u64,
+    /// Power over time, mW by ms.
+    pub radiated: f64,
+    pub arrived: u64,
+}
+
+impl Air {
+    pub fn of(losses: &[f64]) -> Self {
+        let somebody = |(number, loss): (usize, &f64)| Somebody {
+            loss: *loss,
+            frames: 2000.0,
+            station: Station {
+                mac: Mac([2, 0, 0, 0, 0, number as u8]),
+                connected: 60,
+                ..Station::default()
+            },
+            owed: 0.0,
+        };
+        Self {
+            now: 1000,
+            power: 20,
+            all: losses.iter().enumerate().map(somebody).collect(),
+            log: Vec::new(),
+            random: 88_172_645_463_325_252,
+            radiated: 0.0,
+            arrived: 0,
+        }
+    }
+
+    fn chance(&mut self) -> f64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        (self.random >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// The share of tries that arrive: nine of ten at the rate's SNR, and steeper around it than
+    /// any card is.
+    fn arrives(snr: f64, wanted: f64) -> f64 {
+        1.0 / (1.0 + (-1.5 * (snr - wanted) - 2.2).exp())
+    }
+
+    /// The best of the rates, as minstrel finds it in the end.
+    pub fn rate(power: i32, loss: f64) -> (u32, f64) {
+        let snr = f64::from(power) - loss - NOISE;
+        let all = RATES.map(|(rate, wanted)| (rate, Self::arrives(snr, wanted)));
+        let worth = |(rate, share): (u32, f64)| f64::from(rate) * share;
+        all.into_iter().fold(
+            all[0],
+            |best, one| {
+                if worth(one) > worth(best) { one } else { best }
+            },
+        )
+    }
+
+    /// What arrives at a power, in the long run, as a share of what does at another.
+    pub fn share(power: i32, most: i32, loss: f64) -> f64 {
+        let worth = |power| {
+            let (rate, share) = Self::rate(power, loss);
+            share / (0.18 + 9600.0 / (f64::from(rate) * 1000.0))
+        };
+        worth(power) / worth(most)
+    }
+
+    fn step(&mut self) -> Reading {
+        self.now += STEP;
+        self.radiated += 10f64.powf(f64::from(self.power) / 10.0) * STEP as f64;
+        let power = self.power;
+        for number in 0..self.all.len() {
+            let (loss, frames) = (self.all[number].loss, self.all[number].frames);
+            let (rate, share) = Self::rate(power, loss);
+            let mut owed = self.all[number].owed + frames * STEP as f64 / 1000.0;
+            let mut counters = self.all[number].station.counters;
+            while owed >= 1.0 {
+                owed -= 1.0;
+                counters.frames = counters.frames.wrapping_add(1);
+                let mut tries = 0;
+                let mut here = false;
+                while tries < 8 && !here {
+                    tries += 1;
+                    here = self.chance() < share;
+                }
+                counters.retries = counters.retries.wrapping_add(tries - 1);
+                counters.failed = counters.failed.wrapping_add(u32::from(!here));
+                self.arrived += u64::from(here);
+            }
+            let one = &mut self.all[number];
+            (one.owed, one.station.counters) = (owed, counters);
+            one.station.rate = Some(rate * 1000);
+        }
+        Reading {
+            stations: self.all.iter().map(|one| one.station).collect(),
+        }
+    }
+
+    /// Time goes by under control.
+    pub fn run(&mut self, controller: &mut Controller, time: u64) {
+        let end = self.now + time;
+        while self.now < end {
+            let reading = self.step();
+            if let Some(entry) = controller.step(self.now, &reading) {
+                self.log.push(entry);
+            }
+            self.power = controller.power();
+        }
+    }
+
+    /// Time goes by under the predecessor's logic. The driver's own number follows what arrives,
+    /// a quarter of the way every 50 ms, as minstrel does.
+    pub fn run_predecessor(&mut self, control: &mut Predecessor, time: u64) {
+        let end = self.now + time;
+        let mut expected = 0.0;
+        while self.now < end {
+            self.step();
+            if self.now.is_multiple_of(50) {
+                let (rate, share) = Self::rate(self.power, self.all[0].loss);
+                let now = f64::from(rate * 1000) * share;
+                expected += 0.25 * (now - expected);
+            }
+            self.power = control.step(self.now, expected);
+        }
+    }
+
+    /// Where nobody loses more than the settings allow: the truth.
+    pub fn enough(&self, powers: &[i32]) -> i32 {
+        let most = *powers.last().unwrap();
+        let keep = Settings::default().keep;
+        let good = |power: &&i32| {
+            self.all
+                .iter()
+                .all(|one| Self::share(**power, most, one.loss) >= keep)
+        };
+        // From above: a level that is not enough ends the way down.
+        *powers.iter().rev().take_while(good).last().unwrap()
+    }
+
+    pub fn counters(&mut self, number: usize) -> &mut Counters {
+        &mut self.all[number].station.counters
+    }
+}

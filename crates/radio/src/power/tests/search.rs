@@ -1,0 +1,140 @@
+//! What is found.
+
+use super::air::Air;
+use crate::power::{Controller, Predecessor, Reason, Settings};
+
+const POWERS: [i32; 11] = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20];
+
+fn control() -> Controller {
+    Controller::new(Settings::default(), POWERS.to_vec()).unwrap()
+}
+
+/// Median of the power in `time`, sampled every 100 ms.
+fn median(air: &mut Air, control: &mut Controller, time: u64) -> i32 {
+    let mut all: Vec<i32> = (0..time / 100)
+        .map(|_| {
+            air.run(control, 100);
+            air.power
+        })
+        .collect();
+    all.sort_unstable();
+    all[all.len() / 2]
+}
+
+#[test]
+fn the_least_power_at_which_nobody_loses_is_found() {
+    for losses in [
+        &[60.0][..],
+        &[75.0],
+        &[83.0],
+        &[88.0],
+        &[95.0],
+        &[104.0],
+        &[70.0, 88.0],
+        &[60.0, 60.0, 86.0],
+    ] {
+        let (mut air, mut control) = (Air::of(losses), control());
+        air.run(&mut control, 10_000);
+        let found = median(&mut air, &mut control, 10_000);
+        let right = air.enough(&POWERS);
+        assert!(
+            (found - right).abs() <= 2,
+            "{losses:?}: {found} dBm, and {right} would be enough: {:#?}",
+            &air.log[air.log.len().saturating_sub(20)..]
+        );
+    }
+}
+
+#[test]
+fn what_arrives_is_what_does_at_all_of_the_power() {
+    for loss in [60.0, 75.0, 80.0, 85.0, 90.0, 95.0, 100.0] {
+        let (mut air, mut held) = (Air::of(&[loss]), control());
+        air.run(&mut held, 5000);
+        let mut worth = 0.0;
+        for _ in 0..3000 {
+            air.run(&mut held, 10);
+            worth += Air::share(air.power, 20, loss) / 3000.0;
+        }
+        assert!(worth >= 0.95, "{loss}: {worth}");
+    }
+}
+
+#[test]
+fn a_level_that_fails_is_tried_more_and_more_seldom() {
+    let (mut air, mut control) = (Air::of(&[83.0]), control());
+    air.run(&mut control, 120_000);
+    let lost: Vec<u64> = air
+        .log
+        .iter()
+        .filter(|entry| entry.reason == Reason::Lost)
+        .map(|entry| entry.at)
+        .collect();
+    assert!(lost.len() >= 3, "{lost:?}");
+    let gaps: Vec<u64> = lost.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let last = gaps.last().copied().unwrap_or_default();
+    assert!(last > 20_000, "{gaps:?}");
+}
+
+#[test]
+fn less_is_radiated_than_by_the_predecessor_and_no_less_arrives() {
+    for loss in [70.0, 83.0, 88.0] {
+        let (mut ours, mut control) = (Air::of(&[loss]), control());
+        ours.run(&mut control, 60_000);
+        let (mut theirs, mut before) =
+            (Air::of(&[loss]), Predecessor::new(POWERS.to_vec()).unwrap());
+        theirs.run_predecessor(&mut before, 60_000);
+        assert!(
+            ours.arrived as f64 >= 0.99 * theirs.arrived as f64,
+            "{loss}: {} and {}",
+            ours.arrived,
+            theirs.arrived
+        );
+        println!(
+            "{loss} dB: {:.2} mW, the predecessor {:.2} mW",
+            ours.radiated / 6e4,
+            theirs.radiated / 6e4
+        );
+    }
+}
+
+#[test]
+fn a_wall_is_answered_within_half_a_second() {
+    for wall in [8.0, 12.0, 20.0] {
+        let (mut air, mut control) = (Air::of(&[70.0]), control());
+        air.run(&mut control, 20_000);
+        assert!(air.power <= 10, "{}", air.power);
+        let held = air.power;
+        air.all[0].loss += wall;
+        let before = Air::rate(held, 70.0);
+        let behind = Air::rate(held, 70.0 + wall);
+        let begin = air.now;
+        while air.power == held && air.now < begin + 3000 {
+            air.run(&mut control, 10);
+        }
+        let took = air.now - begin;
+        let much = f64::from(behind.0) * behind.1 < 0.4 * f64::from(before.0) * before.1;
+        assert!(!much || took <= 500, "{wall} dB: {took} ms");
+    }
+}
+
+#[test]
+fn what_was_right_at_this_hour_is_where_it_begins() {
+    let (mut air, mut expecting) = (Air::of(&[70.0]), control());
+    expecting.expect(Some(6));
+    air.run(&mut expecting, 3000);
+    let trial = air.log.iter().find(|entry| entry.reason == Reason::Trial);
+    assert_eq!(trial.map(|entry| entry.power), Some(8));
+}
+
+#[test]
+fn where_somebody_goes_further_away_the_power_rises() {
+    let (mut air, mut control) = (Air::of(&[75.0]), control());
+    air.run(&mut control, 10_000);
+    let near = air.power;
+    for _ in 0..100 {
+        air.all[0].loss += 0.12;
+        air.run(&mut control, 200);
+    }
+    let far = median(&mut air, &mut control, 10_000);
+    assert!(far >= near + 8, "{near} dBm, then {far} dBm");
+}

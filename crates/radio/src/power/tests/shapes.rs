@@ -1,0 +1,159 @@
+//! What holds whatever is read.
+
+use proptest::prelude::*;
+
+use crate::power::{
+    Controller, Counters, Ladder, Log, Mac, NoLadder, Prior, Reading, Settings, Station, Tally,
+    Verdict, Wrong,
+};
+
+fn station() -> impl Strategy<Value = Station> {
+    let counters = (any::<u32>(), any::<u32>(), any::<u32>());
+    let rate = proptest::option::of(any::<u32>());
+    (
+        0u8..4,
+        counters,
+        rate,
+        any::<Option<i8>>(),
+        any::<u32>(),
+        any::<u32>(),
+    )
+        .prop_map(
+            |(number, (frames, retries, failed), rate, ack_signal, silent, connected)| Station {
+                mac: Mac([2, 0, 0, 0, 0, number]),
+                counters: Counters {
+                    frames: frames % 100_000,
+                    retries: retries % 100_000,
+                    failed: failed % 1000,
+                },
+                rate,
+                expected: None,
+                ack_signal,
+                silent: silent % 10_000,
+                connected,
+            },
+        )
+}
+
+proptest! {
+    #[test]
+    fn the_power_is_one_of_the_radios_and_all_of_it_where_nobody_is(
+        powers in proptest::collection::vec(-10i32..31, 1..12),
+        readings in proptest::collection::vec(
+            (0u64..5000, proptest::collection::vec(station(), 0..4)), 0..200),
+    ) {
+        let most = *powers.iter().max().unwrap();
+        let mut control = Controller::new(Settings::default(), powers.clone()).unwrap();
+        let mut now = 0;
+        for (time, stations) in readings {
+            now += time;
+            let nobody = stations.is_empty();
+            control.step(now, &Reading { stations });
+            prop_assert!(powers.contains(&control.power()));
+            prop_assert!(!nobody || control.power() == most);
+            prop_assert!(control.soon() > 0);
+        }
+    }
+}
+
+#[test]
+fn counters_go_round_and_begin_anew() {
+    let at = |frames| Counters {
+        frames,
+        ..Counters::default()
+    };
+    assert_eq!(at(5).since(at(u32::MAX)), Some(at(6)));
+    assert_eq!(at(5).since(at(6)), None);
+}
+
+#[test]
+fn ladders() {
+    assert_eq!(Ladder::new(vec![]), Err(NoLadder));
+    assert_eq!(Ladder::new(vec![9, 3, 9]).unwrap().powers(), [3, 9]);
+    assert_eq!(Ladder::between(0, 20, 6).powers(), [2, 8, 14, 20]);
+    assert_eq!(Ladder::between(30, 20, 0).powers(), [20]);
+    let ladder = Ladder::between(0, 20, 5);
+    assert_eq!(
+        (ladder.place(11), ladder.place(99), ladder.place(-9)),
+        (3, 4, 0)
+    );
+}
+
+#[test]
+fn estimates_are_as_sure_as_they_are_many() {
+    let tally = |frames: u32, retries, looks: u32| {
+        let mut tally = Tally::default();
+        for look in 0..=looks {
+            tally.look(&Station {
+                counters: Counters {
+                    frames: look * frames,
+                    retries: look * retries,
+                    failed: 0,
+                },
+                rate: Some(54_000),
+                ..Station::default()
+            });
+        }
+        tally.estimate().unwrap()
+    };
+    let (few, many) = (tally(5, 1, 2), tally(500, 100, 4));
+    assert!(few.error > 5.0 * many.error, "{few:?} {many:?}");
+    // 54 Mbit/s and 0.18 ms for a frame beside its 1200 octets.
+    let all = tally(1000, 0, 2).throughput;
+    assert!((all - 26_832.0).abs() < 1.0, "{all}");
+    let half = tally(1000, 1000, 2);
+    assert!((half.throughput * 2.0 - all).abs() < 1.0);
+    assert_eq!(half.against(&tally(1000, 0, 2), 0.9, 2.0), Verdict::Loses);
+    assert_eq!(half.against(&tally(1000, 0, 2), 0.4, 2.0), Verdict::Keeps);
+    assert_eq!(few.against(&few, 0.95, 2.0), Verdict::Open);
+    assert_eq!(Tally::default().estimate(), None);
+}
+
+#[test]
+fn hours_are_remembered() {
+    let mut prior = Prior::default();
+    assert_eq!(prior.at(8), None);
+    prior.learn(8, 10);
+    assert_eq!(
+        (prior.at(8), prior.at(9), prior.at(10)),
+        (Some(10), Some(10), None)
+    );
+    prior.learn(8, 20);
+    assert_eq!(prior.at(8), Some(13));
+    prior.learn(99, 1);
+    let mut kept = *prior.hours();
+    kept[3] = Some(f64::NAN);
+    kept[4] = Some(1e9);
+    assert_eq!(Prior::kept(kept), prior);
+}
+
+#[test]
+fn numbers_that_cannot_be_are_named() {
+    assert_eq!(Settings::default().check(), Ok(()));
+    let keep = Settings {
+        keep: f64::NAN,
+        ..Settings::default()
+    };
+    assert_eq!(keep.check().map_err(|Wrong { name, .. }| name), Err("keep"));
+    let longest = Settings {
+        longest: 100,
+        ..Settings::default()
+    };
+    assert_eq!(longest.check().map_err(|it| it.name), Err("longest"));
+}
+
+#[test]
+fn a_log_forgets_the_oldest() {
+    let mut log = Log::new(2);
+    let mut control = Controller::new(Settings::default(), vec![5, 20]).unwrap();
+    let entry = control.step(7, &Reading::default()).unwrap();
+    for at in [7, 8, 9] {
+        log.push(crate::power::Entry { at, ..entry });
+    }
+    let at: Vec<u64> = log.entries().map(|entry| entry.at).collect();
+    assert_eq!(at, [8, 9]);
+    assert_eq!(
+        log.csv(),
+        "at_ms,power_dbm,reason,station,expected_kbit,reference_kbit\n8,20,idle,,,\n9,20,idle,,,\n"
+    );
+}
