@@ -1,12 +1,15 @@
 //! The generic netlink family `nl80211` (`include/uapi/linux/nl80211.h`): which devices are radios,
 //! the stations that they talk to, and what radios can do.
 
+mod power;
 mod wiphy;
 
 use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::event::Mac;
 use crate::message::{Attribute, DecodeError, Message};
 
+pub use power::{Power, Setting};
+pub(crate) use power::{decode_power, get_power, set_power};
 pub use wiphy::{Band, Channel, Rules, Wiphy, decode_rules, decode_wiphy};
 pub(crate) use wiphy::{dump_rules, dump_wiphys};
 
@@ -23,6 +26,7 @@ const ATTR_STA_INFO: u16 = 21;
 const STA_INFO_INACTIVE_TIME: u16 = 1;
 const STA_INFO_SIGNAL: u16 = 7;
 const STA_INFO_TX_BITRATE: u16 = 8;
+const STA_INFO_TX_PACKETS: u16 = 10;
 const STA_INFO_TX_RETRIES: u16 = 11;
 const STA_INFO_TX_FAILED: u16 = 12;
 const STA_INFO_SIGNAL_AVG: u16 = 13;
@@ -30,6 +34,7 @@ const STA_INFO_RX_BITRATE: u16 = 14;
 const STA_INFO_CONNECTED_TIME: u16 = 16;
 const STA_INFO_EXPECTED_THROUGHPUT: u16 = 27;
 const STA_INFO_RX_DURATION: u16 = 32;
+const STA_INFO_ACK_SIGNAL: u16 = 34;
 const STA_INFO_TX_DURATION: u16 = 39;
 
 const RATE_INFO_BITRATE: u16 = 1;
@@ -93,7 +98,11 @@ pub struct Station {
     pub rate_to: Option<u64>,
     /// Rate of the last frame from it, bits a second.
     pub rate_from: Option<u64>,
-    /// Frames that had to be sent to it again.
+    /// Signal of its last acknowledgement, dBm.
+    pub ack_signal: Option<i8>,
+    /// Frames to it, those that were given up too.
+    pub frames: Option<u32>,
+    /// How often frames had to be sent to it again.
     pub retries: Option<u32>,
     /// Frames to it that were given up.
     pub failed: Option<u32>,
@@ -174,6 +183,8 @@ pub fn decode_station(message: &Message<'_>, family: u16) -> Result<Option<Stati
         signal_average: None,
         rate_to: None,
         rate_from: None,
+        ack_signal: None,
+        frames: None,
         retries: None,
         failed: None,
         airtime_to: None,
@@ -204,6 +215,8 @@ fn information(told: &Attribute<'_>, station: &mut Station) -> Result<(), Decode
             STA_INFO_RX_BITRATE => {
                 station.rate_from = rate(&attribute, "NL80211_STA_INFO_RX_BITRATE")?;
             }
+            STA_INFO_ACK_SIGNAL => station.ack_signal = dbm("NL80211_STA_INFO_ACK_SIGNAL")?,
+            STA_INFO_TX_PACKETS => station.frames = number("NL80211_STA_INFO_TX_PACKETS")?,
             STA_INFO_TX_RETRIES => station.retries = number("NL80211_STA_INFO_TX_RETRIES")?,
             STA_INFO_TX_FAILED => station.failed = number("NL80211_STA_INFO_TX_FAILED")?,
             STA_INFO_TX_DURATION => station.airtime_to = time("NL80211_STA_INFO_TX_DURATION")?,
@@ -301,6 +314,8 @@ mod tests {
             signal_average: Some(-30),
             rate_to: Some(54_000_000),
             rate_from: Some(54_000_000),
+            ack_signal: None,
+            frames: Some(23),
             retries: Some(0),
             failed: Some(0),
             airtime_to: Some(0),
@@ -358,7 +373,8 @@ mod tests {
         let found = station(|e| {
             e.attribute(STA_INFO_SIGNAL, &[0xc1]);
             e.attribute(STA_INFO_SIGNAL_AVG, &[0xc2]);
-            for (kind, value) in [(1, 1u32), (11, 11), (12, 12), (16, 16), (27, 27)] {
+            e.attribute(34, &[0xc0]);
+            for (kind, value) in [(1, 1u32), (10, 10), (11, 11), (12, 12), (16, 16), (27, 27)] {
                 e.attribute(kind, &value.to_ne_bytes());
             }
             for (kind, value) in [(32, 32u64), (39, u64::MAX)] {
@@ -375,6 +391,8 @@ mod tests {
             signal_average: Some(-62),
             rate_to: Some(800_000),
             rate_from: Some(1_400_000),
+            ack_signal: Some(-64),
+            frames: Some(10),
             retries: Some(11),
             failed: Some(12),
             airtime_to: Some(u64::MAX),

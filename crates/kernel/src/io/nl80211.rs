@@ -7,8 +7,9 @@ use nix::errno::Errno;
 use super::RequestError;
 use super::asked::Asker;
 use crate::nl80211::{
-    Station, Wiphy, Wireless, decode_interface, decode_rules, decode_station, decode_wiphy,
-    dump_interfaces, dump_rules, dump_stations, dump_wiphys,
+    Power, Setting, Station, Wiphy, Wireless, decode_interface, decode_power, decode_rules,
+    decode_station, decode_wiphy, dump_interfaces, dump_rules, dump_stations, dump_wiphys,
+    get_power, set_power,
 };
 
 /// There once the kernel can do Wi-Fi.
@@ -119,5 +120,29 @@ impl Nl80211 {
             }) => Ok(()),
             other => other.map(drop),
         }
+    }
+
+    /// What a device sends with.
+    ///
+    /// # Errors
+    /// The kernel refused (the device is gone, or no radio's), or its answer was not understood.
+    pub fn power(&mut self, link: u32) -> Result<Power, RequestError> {
+        let family = self.family;
+        self.requests.ask_one(
+            "the power of a device",
+            |sequence| get_power(family, link, sequence),
+            |message| decode_power(message, family),
+        )
+    }
+
+    /// Has a device send with another power. Needs `CAP_NET_ADMIN`.
+    ///
+    /// # Errors
+    /// The kernel or the driver refused.
+    pub fn set_power(&mut self, link: u32, setting: Setting) -> Result<(), RequestError> {
+        let family = self.family;
+        let question = |sequence| set_power(family, link, setting, sequence);
+        let request = "another power of a device";
+        self.requests.ask(request, question, |_| Ok(true)).map(drop)
     }
 }

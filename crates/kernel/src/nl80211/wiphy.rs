@@ -28,6 +28,7 @@ const FREQUENCY_ATTR_FREQ: u16 = 1;
 const FREQUENCY_ATTR_DISABLED: u16 = 2;
 const FREQUENCY_ATTR_NO_IR: u16 = 3;
 const FREQUENCY_ATTR_RADAR: u16 = 5;
+const FREQUENCY_ATTR_MAX_TX_POWER: u16 = 6;
 
 /// BIP-CMAC-128, 00-0f-ac:6, as the kernel writes it: without it management frames cannot be
 /// protected. mac80211 leaves it out where a driver does not say `MFP_CAPABLE`.
@@ -65,6 +66,8 @@ pub struct Channel {
     pub no_ir: bool,
     /// Who sends there has to look out for radar.
     pub radar: bool,
+    /// The greatest power there, hundredths of a dBm, by the rules in force and the radio.
+    pub most: Option<u32>,
 }
 
 impl Channel {
@@ -254,7 +257,7 @@ fn bands(told: &Attribute<'_>, channels: &mut Vec<Channel>) -> Result<(), Decode
 
 fn channel_of(band: Band, told: &Attribute<'_>) -> Result<Channel, DecodeError> {
     let mut frequency = None;
-    let (mut disabled, mut no_ir, mut radar) = (false, false, false);
+    let (mut disabled, mut no_ir, mut radar, mut most) = (false, false, false, None);
     for attribute in told.nested("NL80211_BAND_ATTR_FREQS") {
         let attribute = attribute?;
         match attribute.kind {
@@ -264,6 +267,9 @@ fn channel_of(band: Band, told: &Attribute<'_>) -> Result<Channel, DecodeError> 
             FREQUENCY_ATTR_DISABLED => disabled = true,
             FREQUENCY_ATTR_NO_IR => no_ir = true,
             FREQUENCY_ATTR_RADAR => radar = true,
+            FREQUENCY_ATTR_MAX_TX_POWER => {
+                most = Some(attribute.u32_native("NL80211_FREQUENCY_ATTR_MAX_TX_POWER")?);
+            }
             _ => {}
         }
     }
@@ -273,6 +279,7 @@ fn channel_of(band: Band, told: &Attribute<'_>) -> Result<Channel, DecodeError> 
         disabled,
         no_ir,
         radar,
+        most,
     })
 }
 

@@ -56,6 +56,11 @@ fn many_messages_are_one_radio() {
     assert_eq!(at(5260), (52, false, true, true));
     let (number, disabled, ..) = at(5955);
     assert_eq!((number, disabled), (1, true));
+    let most = |frequency| {
+        let mut all = radio.channels.iter();
+        all.find(|c| c.frequency == frequency).and_then(|c| c.most)
+    };
+    assert_eq!((most(2412), most(5955)), (Some(2000), Some(0)));
 }
 
 #[test]

@@ -209,6 +209,8 @@ mod tests {
         signal_average: Some(-60),
         rate_to: Some(54_000_000),
         rate_from: None,
+        ack_signal: None,
+        frames: Some(40),
         retries: Some(3),
         failed: Some(0),
         airtime_to: Some(0),

@@ -262,6 +262,7 @@ mod tests {
             disabled: false,
             no_ir: false,
             radar: false,
+            most: None,
         };
         let mut told = Wiphy {
             access_point: true,

@@ -1,0 +1,180 @@
+//! The transmit power of a device: what it is (`NL80211_CMD_GET_INTERFACE`), and another
+//! (`NL80211_CMD_SET_WIPHY`, which takes a device, too).
+
+use super::{ATTR_IFINDEX, CMD_GET_INTERFACE, CMD_NEW_INTERFACE};
+use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
+use crate::message::{DecodeError, Message};
+
+const CMD_SET_WIPHY: u8 = 2;
+
+const ATTR_WIPHY: u16 = 1;
+const ATTR_WIPHY_FREQ: u16 = 38;
+const ATTR_WIPHY_TX_POWER_SETTING: u16 = 97;
+const ATTR_WIPHY_TX_POWER_LEVEL: u16 = 98;
+
+/// `enum nl80211_tx_power_setting`.
+const AUTOMATIC: u32 = 0;
+const FIXED: u32 = 2;
+
+/// What a device sends with. What its driver does not tell is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Power {
+    /// Number of the radio.
+    pub radio: Option<u32>,
+    /// Hundredths of a dBm.
+    pub level: Option<i32>,
+    /// Its channel's centre, MHz.
+    pub frequency: Option<u32>,
+}
+
+/// What a device is to send with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Setting {
+    /// As much as rules and radio allow.
+    Automatic,
+    /// So much, hundredths of a dBm. The kernel cuts it to what rules and radio allow.
+    Fixed(i32),
+}
+
+/// Decodes the device that was asked for. `None`: another message.
+///
+/// # Errors
+/// Names the attribute that is cut short or of a wrong length.
+pub(crate) fn decode_power(
+    message: &Message<'_>,
+    family: u16,
+) -> Result<Option<Power>, DecodeError> {
+    if message.kind != family {
+        return Ok(None);
+    }
+    let (fixed, attributes) = message.split::<4>("genlmsghdr")?;
+    if fixed[0] != CMD_NEW_INTERFACE {
+        return Ok(None);
+    }
+    let mut power = Power::default();
+    for attribute in attributes {
+        let attribute = attribute?;
+        let number = |part| attribute.u32_native(part).map(Some);
+        match attribute.kind {
+            ATTR_WIPHY => power.radio = number("NL80211_ATTR_WIPHY")?,
+            ATTR_WIPHY_FREQ => power.frequency = number("NL80211_ATTR_WIPHY_FREQ")?,
+            ATTR_WIPHY_TX_POWER_LEVEL => {
+                let part = "NL80211_ATTR_WIPHY_TX_POWER_LEVEL";
+                power.level = attribute.array(part).map(i32::from_ne_bytes).map(Some)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(Some(power))
+}
+
+/// Asks for one device.
+pub(crate) fn get_power(family: u16, link: u32, sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    encoder.message(family, NLM_F_REQUEST, sequence, |e| {
+        e.fixed(&[CMD_GET_INTERFACE, 0, 0, 0]);
+        e.attribute(ATTR_IFINDEX, &link.to_ne_bytes());
+    });
+    encoder.finish()
+}
+
+/// Gives one device another power.
+pub(crate) fn set_power(family: u16, link: u32, setting: Setting, sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    encoder.message(family, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+        e.fixed(&[CMD_SET_WIPHY, 0, 0, 0]);
+        e.attribute(ATTR_IFINDEX, &link.to_ne_bytes());
+        let (kind, level) = match setting {
+            Setting::Automatic => (AUTOMATIC, None),
+            Setting::Fixed(level) => (FIXED, Some(level)),
+        };
+        e.attribute(ATTR_WIPHY_TX_POWER_SETTING, &kind.to_ne_bytes());
+        if let Some(level) = level {
+            e.attribute(ATTR_WIPHY_TX_POWER_LEVEL, &level.to_ne_bytes());
+        }
+    });
+    encoder.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Messages;
+
+    const FAMILY: u16 = 35;
+
+    fn decoded(bytes: &[u8]) -> Result<Option<Power>, DecodeError> {
+        let message = Messages::new(bytes).next().expect("a message");
+        decode_power(&message.expect("whole"), FAMILY)
+    }
+
+    fn answer(command: u8, body: impl FnOnce(&mut Encoder)) -> Vec<u8> {
+        let mut encoder = Encoder::default();
+        encoder.message(FAMILY, 0, 0, |e| {
+            e.fixed(&[command, 1, 0, 0]);
+            body(e);
+        });
+        encoder.finish()
+    }
+
+    #[test]
+    fn a_power_may_be_less_than_nothing() {
+        let found = decoded(&answer(CMD_NEW_INTERFACE, |e| {
+            e.attribute(ATTR_WIPHY, &3u32.to_ne_bytes());
+            e.attribute(ATTR_WIPHY_FREQ, &5180u32.to_ne_bytes());
+            e.attribute(ATTR_WIPHY_TX_POWER_LEVEL, &(-150i32).to_ne_bytes());
+        }));
+        let expected = Power {
+            radio: Some(3),
+            level: Some(-150),
+            frequency: Some(5180),
+        };
+        assert_eq!(found, Ok(Some(expected)));
+        assert_eq!(
+            decoded(&answer(CMD_NEW_INTERFACE, |_| {})),
+            Ok(Some(Power::default()))
+        );
+        assert_eq!(decoded(&answer(19, |_| {})), Ok(None));
+        let short = answer(CMD_NEW_INTERFACE, |e| {
+            e.attribute(ATTR_WIPHY_TX_POWER_LEVEL, &[1])
+        });
+        let error = decoded(&short).unwrap_err().to_string();
+        assert!(
+            error.contains("NL80211_ATTR_WIPHY_TX_POWER_LEVEL"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn what_is_asked_for() {
+        let bytes = set_power(FAMILY, 7, Setting::Fixed(1700), 1);
+        let words: Vec<u32> = bytes[16..]
+            .chunks_exact(4)
+            .map(|word| u32::from_ne_bytes(word.try_into().expect("four octets")))
+            .collect();
+        let attribute = |kind: u16| {
+            u32::from_ne_bytes({
+                let [a, b] = 8u16.to_ne_bytes();
+                let [c, d] = kind.to_ne_bytes();
+                [a, b, c, d]
+            })
+        };
+        let command = u32::from_ne_bytes([2, 0, 0, 0]);
+        let expected = [
+            command,
+            attribute(3),
+            7,
+            attribute(97),
+            2,
+            attribute(98),
+            1700,
+        ];
+        assert_eq!(words, expected);
+        // Without a level.
+        assert_eq!(
+            set_power(FAMILY, 7, Setting::Automatic, 1).len(),
+            bytes.len() - 8
+        );
+        assert_eq!(get_power(FAMILY, 7, 1).len(), 16 + 4 + 8);
+    }
+}
