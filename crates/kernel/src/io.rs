@@ -8,6 +8,7 @@
 //! - [`Netdev`]: what drivers can do with XDP.
 //! - [`Ethtool`]: which VLAN tags devices take off.
 //! - [`Nl80211`]: wireless devices, and their stations.
+//! - [`Peers`], [`Beacons`], [`Ear`]: access points that are peers of ours.
 //! - [`Mptcp`]: from which addresses the kernel makes MPTCP subflows.
 //! - [`Policy`]: policy rules and routes, written and removed too; which devices lead out.
 //! - [`Subflows`]: TCP connections and subflows of MPTCP, and how they fare.
@@ -22,6 +23,7 @@
 mod ask;
 mod asked;
 mod device;
+mod ear;
 mod elements;
 mod ethtool;
 mod events;
@@ -33,6 +35,7 @@ mod netdev;
 mod nexthops;
 mod nft;
 mod nl80211;
+mod peers;
 mod policy;
 mod requests;
 mod routes;
@@ -45,6 +48,7 @@ mod xfrm;
 
 pub use ask::ask_neighbours;
 pub use device::Device;
+pub use ear::Ear;
 pub use elements::change_elements;
 pub use ethtool::Ethtool;
 pub use events::Events;
@@ -56,6 +60,7 @@ pub use netdev::Netdev;
 pub use nexthops::read_bucket_idle;
 pub use nft::{load_rules, try_rules};
 pub use nl80211::Nl80211;
+pub use peers::{Beacons, PeerStation, Peers};
 pub use policy::Policy;
 pub use requests::Requests;
 pub use routes::{RoutesError, read_lifetimes, read_routes, read_shared_gateways};

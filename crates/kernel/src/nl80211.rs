@@ -1,6 +1,8 @@
 //! The generic netlink family `nl80211` (`include/uapi/linux/nl80211.h`): which devices are radios,
 //! the stations that they talk to, and what radios can do.
 
+mod beacon;
+mod peer;
 mod power;
 mod wiphy;
 
@@ -8,6 +10,12 @@ use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::event::Mac;
 use crate::message::{Attribute, DecodeError, Message};
 
+pub use beacon::{HeardBeacon, decode_beacon};
+pub use peer::{Abilities, NewDevice, PairwiseKey};
+pub(crate) use peer::{
+    authorize, get_station, move_station, new_device, new_key, new_station, register_beacons,
+    remove_device, remove_station, send_frame, set_abilities,
+};
 pub use power::{Power, Setting};
 pub(crate) use power::{decode_power, get_power, set_power};
 pub use wiphy::{Band, Channel, Rules, Wiphy, decode_rules, decode_wiphy};
@@ -17,6 +25,7 @@ const CMD_GET_INTERFACE: u8 = 5;
 const CMD_NEW_INTERFACE: u8 = 7;
 const CMD_GET_STATION: u8 = 17;
 const CMD_NEW_STATION: u8 = 19;
+const CMD_FRAME: u8 = 59;
 
 const ATTR_IFINDEX: u16 = 3;
 const ATTR_IFTYPE: u16 = 5;

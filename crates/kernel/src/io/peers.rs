@@ -1,0 +1,282 @@
+//! Access points that are peers of ours: devices, stations and keys for them, and what is said to
+//! them before they are.
+
+use std::io;
+
+use nix::errno::Errno;
+use nix::net::if_::if_nametoindex;
+
+use super::RequestError;
+use super::asked::Asker;
+use super::socket::{BUFFER, Netlink, Received, Socket};
+use crate::event::Mac;
+use crate::message::{Messages, NLMSG_ERROR, errno};
+use crate::nl80211::{
+    Abilities, HeardBeacon, NewDevice, PairwiseKey, Station, authorize, decode_beacon,
+    decode_station, get_station, move_station, new_device, new_key, new_station, register_beacons,
+    remove_device, remove_station, send_frame, set_abilities,
+};
+
+/// Makes and removes peers. Whatever it made goes when it is dropped: the kernel removes devices
+/// whose maker is gone, and with them their stations. Needs `CAP_NET_ADMIN`; nothing here waits.
+#[derive(Debug)]
+pub struct Peers {
+    family: u16,
+    requests: Asker,
+}
+
+/// A station behind a device of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerStation {
+    /// Index of the access point's device.
+    pub access_point: u32,
+    /// Index of the peer's device.
+    pub link: u32,
+    /// The peer's address.
+    pub mac: Mac,
+}
+
+impl Peers {
+    /// Opens the socket, in the network namespace of the calling thread. `None`: the kernel has no
+    /// Wi-Fi.
+    ///
+    /// # Errors
+    /// The socket cannot be opened, or the answer makes no sense.
+    pub fn open() -> Result<Option<Self>, RequestError> {
+        if !super::Nl80211::is_there() {
+            return Ok(None);
+        }
+        let found = Asker::of_family("nl80211", "family nl80211")?;
+        Ok(found.map(|(family, requests)| Self {
+            family: family.id,
+            requests,
+        }))
+    }
+
+    fn ask(
+        &mut self,
+        request: &'static str,
+        question: impl Fn(u16, u32) -> Vec<u8>,
+    ) -> Result<(), RequestError> {
+        let family = self.family;
+        let question = |sequence| question(family, sequence);
+        self.requests.ask(request, question, |_| Ok(true)).map(drop)
+    }
+
+    /// Makes a device, and gives its index. It is down.
+    ///
+    /// # Errors
+    /// The kernel or the driver refused: EEXIST, the name is taken; EOPNOTSUPP, the driver has no
+    /// devices for single stations; ENODEV, the access point is gone.
+    pub fn make(&mut self, device: NewDevice<'_>) -> Result<u32, RequestError> {
+        let (request, name) = match device {
+            NewDevice::Peer { name, .. } => ("a peer's device (NEW_INTERFACE)", name),
+            NewDevice::Monitor { name, .. } => ("a device that listens (NEW_INTERFACE)", name),
+        };
+        self.ask(request, |family, at| new_device(family, device, at))?;
+        if_nametoindex(name).map_err(|errno| RequestError::Refused {
+            request: "the index of a new device",
+            errno,
+        })
+    }
+
+    /// Removes a device, and the stations behind it.
+    ///
+    /// # Errors
+    /// The kernel refused: ENODEV, it is gone.
+    pub fn remove(&mut self, link: u32) -> Result<(), RequestError> {
+        let request = "the end of a device (DEL_INTERFACE)";
+        self.ask(request, |family, at| remove_device(family, link, at))
+    }
+
+    /// Puts a station behind its device, which is up: authorised only once it has its key. A
+    /// station of the same address that was there before is removed.
+    ///
+    /// # Errors
+    /// The kernel or the driver refused one of the steps, which is named; the station is then
+    /// removed again.
+    pub fn join(
+        &mut self,
+        station: PeerStation,
+        aid: u16,
+        abilities: &Abilities,
+        key: &PairwiseKey,
+    ) -> Result<(), RequestError> {
+        let PeerStation {
+            access_point: link,
+            mac,
+            ..
+        } = station;
+        match self.part(station) {
+            // None was there, as it should be.
+            Ok(())
+            | Err(RequestError::Refused {
+                errno: Errno::ENOENT,
+                ..
+            }) => {}
+            Err(error) => return Err(error),
+        }
+        self.ask("a peer's station (NEW_STATION)", |family, at| {
+            new_station(family, link, mac, aid, abilities, at)
+        })?;
+        let joined = self.equip(station, abilities, key);
+        if joined.is_err() {
+            // What is told is why it could not join.
+            let _ = self.part(station);
+        }
+        joined
+    }
+
+    fn equip(
+        &mut self,
+        station: PeerStation,
+        abilities: &Abilities,
+        key: &PairwiseKey,
+    ) -> Result<(), RequestError> {
+        let (link, mac) = (station.access_point, station.mac);
+        self.ask(
+            "what a peer's station can do (SET_STATION)",
+            |family, at| set_abilities(family, link, mac, abilities, at),
+        )?;
+        self.ask("a peer's key (NEW_KEY)", |family, at| {
+            new_key(family, link, mac, key, at)
+        })?;
+        self.ask("a peer's authorisation (SET_STATION)", |family, at| {
+            authorize(family, link, mac, at)
+        })?;
+        self.ask("a peer's place (STA_VLAN)", |family, at| {
+            move_station(family, link, mac, station.link, at)
+        })
+    }
+
+    /// Gives a station another key: what is under way with the former one is lost.
+    ///
+    /// # Errors
+    /// The kernel or the driver refused: ENOENT, the station is gone.
+    pub fn rekey(&mut self, station: PeerStation, key: &PairwiseKey) -> Result<(), RequestError> {
+        self.ask("a peer's next key (NEW_KEY)", |family, at| {
+            new_key(family, station.link, station.mac, key, at)
+        })
+    }
+
+    /// Removes a station; its device stays.
+    ///
+    /// # Errors
+    /// The kernel refused: ENOENT, there is none.
+    pub fn part(&mut self, station: PeerStation) -> Result<(), RequestError> {
+        self.ask("the end of a peer (DEL_STATION)", |family, at| {
+            remove_station(family, station.access_point, station.mac, at)
+        })
+    }
+
+    /// What the kernel counts of a station. `None`: it is gone, or its device is.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn station(&mut self, station: PeerStation) -> Result<Option<Station>, RequestError> {
+        let family = self.family;
+        let answer = self.requests.ask_one(
+            "a peer's counters (GET_STATION)",
+            |at| get_station(family, station.link, station.mac, at),
+            |message| decode_station(message, family),
+        );
+        match answer {
+            Ok(found) => Ok(Some(found)),
+            Err(RequestError::Refused {
+                errno: Errno::ENODEV | Errno::ENOENT | Errno::ENETDOWN,
+                ..
+            }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends a management frame by an access point, when the radio can.
+    ///
+    /// # Errors
+    /// The kernel or the driver refused: EINVAL, the frame is not the access point's; ENODEV, it
+    /// is gone.
+    pub fn send(&mut self, link: u32, frame: &[u8]) -> Result<(), RequestError> {
+        self.ask("a frame (FRAME)", |family, at| {
+            send_frame(family, link, frame, at)
+        })
+    }
+}
+
+/// Beacons read by one [`Beacons::recv`], so that a flood leaves time for other work.
+const MOST: usize = 64;
+/// Room for the beacons of a busy channel, bytes: some 500 of them.
+const ROOM: usize = 512 * 1024;
+
+/// Beacons that a radio hears while it is an access point. Several sockets may ask for those of one
+/// radio.
+#[derive(Debug)]
+pub struct Beacons {
+    family: u16,
+    socket: Socket,
+    buffer: Vec<u8>,
+}
+
+impl Beacons {
+    /// Asks for those of a radio, in the network namespace of the calling thread. `None`: the
+    /// kernel has no Wi-Fi. Needs `CAP_NET_ADMIN`.
+    ///
+    /// # Errors
+    /// The kernel or the driver refused: EOPNOTSUPP, the driver does not tell of beacons.
+    pub fn open(radio: u32) -> Result<Option<Self>, RequestError> {
+        let request = "beacons (REGISTER_BEACONS)";
+        let failed = |source| RequestError::Socket { request, source };
+        let Some((family, _)) = Asker::of_family("nl80211", "family nl80211")? else {
+            return Ok(None);
+        };
+        let socket = Socket::open(Netlink::Generic, 0, ROOM).map_err(failed)?;
+        socket
+            .send(&register_beacons(family.id, radio, 1))
+            .map_err(failed)?;
+        let mut beacons = Self {
+            family: family.id,
+            socket,
+            buffer: vec![0; BUFFER],
+        };
+        loop {
+            // Beacons may come before the answer.
+            let length = match beacons.socket.receive(&mut beacons.buffer) {
+                Ok(Received::Datagram(length)) => length,
+                Ok(Received::Empty) => return Err(RequestError::NoAnswer { request }),
+                Ok(Received::TooLong | Received::Lost) => continue,
+                Err(error) => return Err(failed(error)),
+            };
+            for message in Messages::new(&beacons.buffer[..length]) {
+                let answer = |source| RequestError::Answer { request, source };
+                let message = message.map_err(answer)?;
+                if message.kind != NLMSG_ERROR {
+                    continue;
+                }
+                return match errno(&message).map_err(answer)? {
+                    0 => Ok(Some(beacons)),
+                    code => Err(RequestError::Refused {
+                        request,
+                        errno: Errno::from_raw(code),
+                    }),
+                };
+            }
+        }
+    }
+
+    /// Waits for beacons and appends them. What was lost in a flood comes again, ten times a
+    /// second. Cancelling loses nothing.
+    ///
+    /// # Errors
+    /// The socket failed.
+    pub async fn recv(&mut self, out: &mut Vec<HeardBeacon>) -> io::Result<()> {
+        let family = self.family;
+        self.socket
+            .drain(&mut self.buffer, MOST, |_, datagram| {
+                for message in Messages::new(datagram) {
+                    let beacon = message.and_then(|message| decode_beacon(&message, family));
+                    out.extend(beacon.ok().flatten());
+                }
+                true
+            })
+            .await
+    }
+}
