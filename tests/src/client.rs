@@ -4,7 +4,7 @@ use std::path::Path;
 
 use answers::{
     Bridged, Cables, Devices, Drops, Explanation, Flow, FlowList, FlowQuery, History, HistoryQuery,
-    Paths, Port, Probes, Reloaded, Status, Talks, TalksQuery,
+    Paths, Port, Probes, RadioLog, Radios, Reloaded, Status, Talks, TalksQuery,
 };
 use api::{ClientError, with_query};
 
@@ -67,6 +67,16 @@ impl Client {
     /// What ports are for.
     pub fn cables(&self) -> Answer<Cables> {
         self.0.get("/v1/cables")
+    }
+
+    /// What access points send with.
+    pub fn radios(&self) -> Answer<Radios> {
+        self.0.get("/v1/radio")
+    }
+
+    /// What was tried with them.
+    pub fn radio_log(&self) -> Answer<RadioLog> {
+        self.0.get("/v1/radio/log")
     }
 
     /// What is recorded of the network stack.

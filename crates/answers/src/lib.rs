@@ -40,6 +40,8 @@
 //! | `GET /v1/cables` | [`Cables`]: what ports are for |
 //! | `POST /v1/cables/{device}/set` | [`Cable`] that has a [`CableRole`] from now on |
 //! | `POST /v1/cables/{device}/auto` | [`Cable`] that is found out again |
+//! | `GET /v1/radio` | [`Radios`]: transmit power, and what arrives by it |
+//! | `GET /v1/radio/log` | [`RadioLog`]: what was tried |
 //! | `POST /v1/capture?…` | pcapng, for as long as a [`CaptureQuery`] says, and a [`CaptureSummary`] as a trailer |
 //! | `POST /v1/capture/stop` | [`CaptureSummary`] of the capture that runs, which ends |
 //! | `GET /v1/config` | [`Config`] |
@@ -61,6 +63,7 @@ mod multipath;
 pub mod offload;
 mod page;
 mod portal;
+mod radio;
 mod settings;
 mod setup;
 mod setup_detect;
@@ -92,6 +95,7 @@ pub use portal::{
     PortalNotes, PortalPage, PortalPicture, PortalState, PortalVoucher, PortalVouchers, Preview,
     PreviewNumber, QrPicture, VoucherDevice, VoucherName,
 };
+pub use radio::{Radio, RadioLog, RadioStation, RadioStep, RadioSteps, Radios};
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use setup::{
     SetupChange, SetupChoices, SetupClient, SetupConfirm, SetupDifference, SetupDocument,

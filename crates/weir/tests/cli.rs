@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use support::{Daemon, Directory, golden, ran, run, weir};
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 27] = [
     "run",
     "status",
     "flows",
@@ -30,6 +30,7 @@ const COMMANDS: [&str; 26] = [
     "setup",
     "uci",
     "cables",
+    "radio",
     "check",
     "config",
     "reload",

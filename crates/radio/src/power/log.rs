@@ -1,7 +1,6 @@
 //! What was tried, and why.
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 
 use super::reading::Mac;
 
@@ -99,28 +98,7 @@ impl Log {
     }
 
     /// From the oldest.
-    pub fn entries(&self) -> impl ExactSizeIterator<Item = &Entry> {
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.entries.iter()
-    }
-
-    /// As comma-separated values, with a line of names.
-    pub fn csv(&self) -> String {
-        let mut text =
-            String::from("at_ms,power_dbm,reason,station,expected_kbit,reference_kbit\n");
-        let number = |it: Option<f64>| it.map(|it| format!("{it:.0}")).unwrap_or_default();
-        for it in &self.entries {
-            let station = it.station.map(|mac| mac.to_string()).unwrap_or_default();
-            // A String takes all that is written.
-            let _ = writeln!(
-                text,
-                "{},{},{},{station},{},{}",
-                it.at,
-                it.power,
-                it.reason.word(),
-                number(it.throughput),
-                number(it.reference)
-            );
-        }
-        text
     }
 }

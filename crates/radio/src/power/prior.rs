@@ -28,16 +28,4 @@ impl Prior {
         // Rounded up: too loud is the lesser mistake.
         found.map(|power| power.ceil() as i32)
     }
-
-    /// As it is kept: a number for each hour, or a gap.
-    pub fn hours(&self) -> &[Option<f64>; HOURS] {
-        &self.hours
-    }
-
-    /// As it was kept; what is no power is left out.
-    pub fn kept(hours: [Option<f64>; HOURS]) -> Self {
-        Self {
-            hours: hours.map(|hour| hour.filter(|power| (-50.0..=50.0).contains(power))),
-        }
-    }
 }

@@ -72,6 +72,17 @@ pub(super) fn parse_recoverable(
     (effective, errors)
 }
 
+/// Whether sections are within this name.
+fn is_around(name: &str, sections: &[Section]) -> bool {
+    let within = |section: &Section| {
+        section
+            .name
+            .strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with('.'))
+    };
+    sections.iter().any(within)
+}
+
 pub(super) struct Reader<'a> {
     lines: Lines<'a>,
     filename: &'a str,
@@ -99,6 +110,9 @@ impl Reader<'_> {
             let word: &str = name.get_ref();
             match sections.iter().position(|section| section.name == word) {
                 Some(at) => self.section(at, &sections, value, effective),
+                None if is_around(word, &sections) => {
+                    self.around(word, &sections, value, effective);
+                }
                 None => self.unknown_section(word, &name.span(), effective),
             }
         }
@@ -124,6 +138,26 @@ impl Reader<'_> {
             let dotted = format!("{name}.{}", inner.get_ref());
             if let Some(at) = sections.iter().position(|section| section.name == dotted) {
                 self.section(at, sections, value, effective);
+            }
+        }
+    }
+
+    /// Reads what is within a name that is no section itself: `[radio.power]`.
+    fn around(
+        &mut self,
+        name: &str,
+        sections: &[Section],
+        value: &Spanned<DeValue<'_>>,
+        effective: &mut Effective,
+    ) {
+        let Some(table) = self.table(name, value) else {
+            return;
+        };
+        for (inner, value) in table {
+            let dotted = format!("{name}.{}", inner.get_ref());
+            match sections.iter().position(|section| section.name == dotted) {
+                Some(at) => self.section(at, sections, value, effective),
+                None => self.unknown_section(&dotted, &inner.span(), effective),
             }
         }
     }

@@ -9,6 +9,7 @@ pub mod multipath;
 pub mod offload;
 pub mod page;
 pub mod portal;
+pub mod radio;
 pub mod setup;
 
 use crate::registry::Registry;
@@ -27,6 +28,7 @@ pub fn all() -> Registry {
             portal::ENTRY,
             setup::ENTRY,
             cables::ENTRY,
+            radio::ENTRY,
             page::ENTRY,
         ],
     }

@@ -18,6 +18,7 @@ use super::monitor::config::{Collector, Ipfix, MeterRoom, Monitor};
 use super::multipath::config::{Fallback, Multipath, PathSettings};
 use super::page::config::{MetricsFor, Web, WebTls};
 use super::portal::config::{Portal, Radius};
+use super::radio::config::Power;
 use crate::config::{
     Api, ConfigError, DeviceName, Effective, Log, LogLevel, Octets, Origin, When, help,
 };
@@ -58,6 +59,18 @@ fn nothing_is_the_default() {
             "{text:?}"
         );
     }
+}
+
+#[test]
+fn a_section_within_a_name_that_is_none() {
+    assert_eq!(errors("[radio]\nmode = \"watch\"\n").len(), 1);
+    assert_eq!(
+        errors("[radio.pover]\nmode = \"watch\"\n"),
+        ["weir.toml:1:8: radio.pover: unknown section; did you mean [radio.power]?"]
+    );
+    assert!(parse("[radio.power]\nmode = \"watch\"\n", "weir.toml").is_ok());
+    let number = errors("radio = 7\n");
+    assert!(number[0].contains("has to be a section"), "{number:?}");
 }
 
 #[test]
@@ -122,7 +135,7 @@ fn sections_and_devices_are_looked_at() {
             "zzz = true",
             "weir.toml:1:1: zzz: unknown section; there are [offload], [ports], [drops], \
                 [monitor], [monitor.ipfix], [history], [quotas], [multipath], [multipath.paths], \
-                [portal], [portal.radius], [setup], [cables], [web], [api], [log]",
+                [portal], [portal.radius], [setup], [cables], [radio.power], [web], [api], [log]",
         ),
         (
             "offload = 1",

@@ -110,6 +110,22 @@ ports = ["eth1"]
 servers = "shut"
 choices = "/tmp/cables"
 mesh = "/tmp/mesh"
+[radio.power]
+mode = "watch"
+devices = ["wlan0"]
+keep = 90
+least = 3
+step = 1
+settle = "60ms"
+watch = "200ms"
+longest = "2s"
+reference = "80ms"
+every = 20
+frames = 40
+back_off = "10s"
+newcomer = "5s"
+silent = "3s"
+floor = 75
 [web]
 enabled = false
 listen = ["192.168.1.1:443", "[::1]:9347"]
@@ -242,6 +258,17 @@ action = "cut"
     );
     let cables = read.of::<Cables>();
     assert_eq!((*cables.mode, cables.ports.len()), (Mode::Suggest, 1));
+    let power = read.of::<Power>();
+    let radio = power.settings();
+    assert_eq!((power.mode.word(), power.devices.len()), ("watch", 1));
+    assert_eq!((*power.least, *power.step), (3, 1));
+    assert_eq!((radio.keep, radio.frames, radio.every), (0.9, 40, 20));
+    assert_eq!((radio.settle, radio.watch, radio.longest), (60, 200, 2000));
+    assert_eq!((radio.reference, radio.back_off), (80, 10_000));
+    assert_eq!(
+        (radio.newcomer, radio.silent, radio.floor),
+        (5000, 3000, -75)
+    );
     assert_eq!(*read.of::<Monitor>().size, MeterRoom::Cache);
     assert_eq!(*read.of::<Monitor>().probes, [::monitor::probes::PROBES[0]]);
     assert_eq!(
@@ -279,9 +306,9 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 92);
+    assert_eq!(help.len(), 107);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 83, "no device has settings of its own");
+    assert_eq!(entries.len(), 98, "no device has settings of its own");
     assert!(
         entries
             .iter()

@@ -1,0 +1,37 @@
+//! What Prometheus scrapes of radios.
+
+use answers::Radio;
+use api::metrics::{Text, harmless};
+
+api::metrics! {
+    POWER "weir_radio_power_dbm" Gauge &["device"], "What an access point sends with, dBm.";
+    MOST "weir_radio_most_dbm" Gauge &["device"], "The most that weir lets it send with, dBm.";
+    ARRIVES "weir_radio_arrives_bits_per_second" Gauge &["device", "mac"], "What arrives at a \
+        station if the radio sends to it alone, all the time, by what was sent in the last second.";
+}
+
+/// Of access points that are looked at.
+pub fn write(text: &mut Text, radios: &[Radio]) {
+    if radios.is_empty() {
+        return;
+    }
+    text.family(POWER);
+    for radio in radios {
+        if let Some(power) = radio.power_dbm {
+            text.sample(POWER, &[&harmless(&radio.device)], f64::from(power));
+        }
+    }
+    text.family(MOST);
+    for radio in radios {
+        text.sample(MOST, &[&harmless(&radio.device)], f64::from(radio.most_dbm));
+    }
+    text.family(ARRIVES);
+    for radio in radios {
+        for station in &radio.stations {
+            if let Some(arrives) = station.arrives_mbit {
+                let labels: [&str; 2] = [&harmless(&radio.device), &station.mac];
+                text.sample(ARRIVES, &labels, arrives * 1e6);
+            }
+        }
+    }
+}

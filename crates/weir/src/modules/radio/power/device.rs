@@ -1,0 +1,116 @@
+//! An access point as the search sees it: its radio, its stations, its power.
+
+use kernel::io::{Nl80211, RequestError};
+use kernel::nl80211::{Power, Setting, Station, WirelessKind};
+
+/// Hundredths of a dBm in one.
+pub const HUNDREDTHS: i32 = 100;
+
+/// An access point.
+pub struct Device {
+    nl80211: Nl80211,
+    link: u32,
+    /// It, and the devices of its radio that have stations of it: VLANs.
+    links: Vec<u32>,
+}
+
+/// What a device had before weir.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Former {
+    /// Its power, dBm.
+    pub power: i32,
+    /// What gives it back.
+    pub setting: Setting,
+}
+
+impl Device {
+    /// Opens it. `None`: it is no access point.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn open(link: u32) -> Result<Option<Self>, RequestError> {
+        let Some(nl80211) = Nl80211::open()? else {
+            return Ok(None);
+        };
+        let mut device = Self {
+            nl80211,
+            link,
+            links: vec![link],
+        };
+        Ok(device.is_access_point()?.then_some(device))
+    }
+
+    /// Whether it is still one; its VLANs are found anew.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn is_access_point(&mut self) -> Result<bool, RequestError> {
+        let devices = self.nl80211.devices()?;
+        let own = devices.iter().find(|device| device.link == self.link);
+        if own.is_none_or(|device| device.kind != WirelessKind::AccessPoint) {
+            return Ok(false);
+        }
+        let radio = self.nl80211.power(self.link)?.radio;
+        self.links = vec![self.link];
+        for device in devices {
+            if device.kind == WirelessKind::AccessPointVlan
+                && self.nl80211.power(device.link)?.radio == radio
+            {
+                self.links.push(device.link);
+            }
+        }
+        Ok(true)
+    }
+
+    /// All stations of it.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn stations(&mut self) -> Result<Vec<Station>, RequestError> {
+        let mut all = Vec::new();
+        for link in self.links.clone() {
+            self.nl80211.stations(link, &mut all)?;
+        }
+        Ok(all)
+    }
+
+    /// What it sends with.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn power(&mut self) -> Result<Power, RequestError> {
+        self.nl80211.power(self.link)
+    }
+
+    /// What it has now, and what gives that back: where it is all that its channel allows, all that
+    /// the next one allows, too.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn former(&mut self) -> Result<Option<Former>, RequestError> {
+        let now = self.power()?;
+        let Some(level) = now.level else {
+            return Ok(None);
+        };
+        let radios = self.nl80211.radios()?;
+        let radio = radios.iter().find(|radio| Some(radio.index) == now.radio);
+        let channels = radio.into_iter().flat_map(|radio| &radio.channels);
+        let mut same = channels.filter(|channel| Some(channel.frequency) == now.frequency);
+        let most = same.next().and_then(|channel| channel.most);
+        let most = most.and_then(|most| i32::try_from(most).ok());
+        let setting = match most.is_some_and(|most| level >= most) {
+            true => Setting::Automatic,
+            false => Setting::Fixed(level),
+        };
+        let power = level.div_euclid(HUNDREDTHS);
+        Ok(Some(Former { power, setting }))
+    }
+
+    /// Has it send with another power.
+    ///
+    /// # Errors
+    /// The kernel or the driver refused.
+    pub fn set(&mut self, setting: Setting) -> Result<(), RequestError> {
+        self.nl80211.set_power(self.link, setting)
+    }
+}

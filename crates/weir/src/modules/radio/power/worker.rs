@@ -1,0 +1,297 @@
+//! The thread of one access point.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::park_timeout;
+use std::time::{Duration, Instant};
+
+use kernel::io::RequestError;
+use kernel::nl80211::{Setting, Station};
+use radio::power::{
+    Controller, Counters, Entry, Ladder, Log, Mac, Prior, Reading, Reason, Settings, Tally,
+};
+use tokio::runtime::Handle;
+use tracing::{debug, info, warn};
+
+use super::device::{Device, Former, HUNDREDTHS};
+use super::{Heard, Known, STEPS, Shared, WayBack, lock};
+use crate::daemon::unix_seconds;
+
+/// How often it is looked whether the device is still an access point, and what its power is.
+const LOOKS: Duration = Duration::from_secs(2);
+/// How often stations are read where nothing is changed.
+const WATCHES: Duration = Duration::from_secs(1);
+/// Refusals in a row after which a driver is let alone.
+const REFUSALS: u32 = 5;
+
+/// What a thread has.
+pub struct Worker {
+    /// The kernel's answers are awaited by its event loop.
+    pub runtime: Handle,
+    pub link: u32,
+    pub name: String,
+    /// Whether power is changed.
+    pub control: bool,
+    pub settings: Settings,
+    pub least: i32,
+    pub step: u32,
+    pub shared: Shared,
+    pub back: Arc<Mutex<WayBack>>,
+    pub ends: Arc<AtomicBool>,
+}
+
+/// How a device's time ended.
+enum End {
+    /// Weir ends.
+    Asked,
+    /// Somebody else set a power, dBm: the search begins anew below that.
+    Other,
+    /// It is gone, or an access point no more.
+    Gone,
+}
+
+impl Worker {
+    /// Until the end, or until there is no such access point.
+    pub fn run(self) {
+        let _inside = self.runtime.enter();
+        loop {
+            match self.device() {
+                Ok(End::Other) => {}
+                Ok(End::Asked | End::Gone) => break,
+                Err(error) => {
+                    warn!(%error, device = self.name, "its power is left alone");
+                    if let Some(known) = lock(&self.shared).get_mut(&self.name) {
+                        known.trouble = Some(format!("its power is left alone: {error}"));
+                    }
+                    return;
+                }
+            }
+        }
+        lock(&self.shared).remove(&self.name);
+    }
+
+    fn device(&self) -> Result<End, RequestError> {
+        let Some(mut device) = Device::open(self.link)? else {
+            return Ok(End::Gone);
+        };
+        let Some(former) = device.former()? else {
+            debug!(device = self.name, "its driver tells no power");
+            return Ok(End::Gone);
+        };
+        self.told(&former);
+        let end = match self.control {
+            true => self.control(&mut device, &former),
+            false => self.watch(&mut device),
+        };
+        if self.control {
+            let kept = matches!(end, Ok(End::Other));
+            self.give_back(&mut device, &former, kept);
+        }
+        end
+    }
+
+    /// It is known from now on.
+    fn told(&self, former: &Former) {
+        let mut shared = lock(&self.shared);
+        let log = match shared.remove(&self.name) {
+            Some(known) => known.log,
+            None => Log::new(STEPS),
+        };
+        let known = Known {
+            power: Some(former.power),
+            most: former.power,
+            enough: None,
+            reason: Reason::Begin,
+            stations: Vec::new(),
+            log,
+            trouble: None,
+        };
+        shared.insert(self.name.clone(), known);
+    }
+
+    fn note(&self, note: impl FnOnce(&mut Known)) {
+        if let Some(known) = lock(&self.shared).get_mut(&self.name) {
+            note(known);
+        }
+    }
+
+    /// The device has again what it had, unless somebody set something else.
+    fn give_back(&self, device: &mut Device, former: &Former, kept: bool) {
+        if !kept && let Err(error) = device.set(former.setting) {
+            // It may be gone.
+            debug!(%error, device = self.name, "its power is not given back");
+        }
+        self.back_of(|back| back.forget(self.link));
+    }
+
+    fn back_of(&self, what: impl FnOnce(&mut WayBack)) {
+        what(
+            &mut self
+                .back
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner),
+        );
+    }
+
+    fn ends(&self) -> bool {
+        self.ends.load(Ordering::Acquire)
+    }
+
+    fn watch(&self, device: &mut Device) -> Result<End, RequestError> {
+        let mut tallies = Tallies::default();
+        loop {
+            if self.ends() {
+                return Ok(End::Asked);
+            }
+            if !device.is_access_point()? {
+                return Ok(End::Gone);
+            }
+            let power = device.power()?.level;
+            let heard = tallies.heard(device.stations()?);
+            self.note(|known| {
+                known.power = power.map(|level| level.div_euclid(HUNDREDTHS));
+                known.stations = heard;
+            });
+            park_timeout(WATCHES);
+        }
+    }
+
+    fn control(&self, device: &mut Device, former: &Former) -> Result<End, RequestError> {
+        let ladder = Ladder::between(self.least, former.power, self.step);
+        let powers = ladder.powers().to_vec();
+        let Ok(mut controller) = Controller::new(self.settings.clone(), powers) else {
+            return Ok(End::Gone);
+        };
+        // Whoever ends weir hard does not end this.
+        self.back_of(|back| back.remember(self.link, former.setting));
+        info!(
+            device = self.name,
+            most = former.power,
+            "power follows throughput"
+        );
+        let begin = Instant::now();
+        let mut tallies = Tallies::default();
+        let mut prior = Prior::default();
+        let mut looked = Instant::now();
+        let (mut set, mut refused) = (former.power, 0);
+        // What the kernel told after that. Of drivers without channel contexts it tells what was
+        // set with the channel, whatever came after (net/mac80211/cfg.c, ieee80211_get_tx_power).
+        let mut told = device.power()?.level;
+        loop {
+            if self.ends() {
+                return Ok(End::Asked);
+            }
+            if looked.elapsed() >= LOOKS {
+                looked = Instant::now();
+                let hour = hour();
+                if let Some(enough) = controller.enough() {
+                    prior.learn(hour, enough);
+                }
+                controller.expect(prior.at(hour));
+                if !device.is_access_point()? {
+                    return Ok(End::Gone);
+                }
+                let level = device.power()?.level;
+                let other = changed(told, level);
+                if other {
+                    info!(device = self.name, ?level, "somebody else set its power");
+                    return Ok(End::Other);
+                }
+            }
+            let stations = device.stations()?;
+            let reading = reading(&stations);
+            let now = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let entry = controller.step(now, &reading);
+            if controller.power() != set {
+                match device.set(Setting::Fixed(controller.power() * HUNDREDTHS)) {
+                    Ok(()) => {
+                        (set, refused) = (controller.power(), 0);
+                        told = device.power()?.level;
+                    }
+                    Err(error) if refused + 1 >= REFUSALS => return Err(error),
+                    Err(error) => {
+                        refused += 1;
+                        debug!(%error, device = self.name, "another power is refused");
+                    }
+                }
+            }
+            let heard = tallies.heard(stations);
+            self.note(|known| {
+                known.power = Some(set);
+                known.enough = controller.enough();
+                known.stations = heard;
+                if let Some(entry) = entry {
+                    step(known, entry);
+                }
+            });
+            park_timeout(Duration::from_millis(controller.soon()));
+        }
+    }
+}
+
+/// The hour of the day, of UTC: only the same hour is to have the same number.
+fn hour() -> u8 {
+    u8::try_from(unix_seconds() / 3600 % 24).unwrap_or_default()
+}
+
+/// Whether another power is told. A driver may round; whole dBm are something else.
+fn changed(before: Option<i32>, now: Option<i32>) -> bool {
+    let pair = before.zip(now);
+    pair.is_some_and(|(before, now)| (before - now).abs() >= HUNDREDTHS)
+}
+
+fn step(known: &mut Known, entry: Entry) {
+    known.reason = entry.reason;
+    known.log.push(entry);
+}
+
+/// What the search wants to know of stations. One whose driver counts nothing is not in it: it
+/// gets what others need, and all of the power where it is alone.
+fn reading(stations: &[Station]) -> Reading {
+    let kilobits = |rate: u64| u32::try_from(rate / 1000).unwrap_or(u32::MAX);
+    let told = stations.iter().map(|it| radio::power::Station {
+        mac: Mac(it.mac),
+        counters: Counters {
+            frames: it.frames.unwrap_or(0),
+            retries: it.retries.unwrap_or(0),
+            failed: it.failed.unwrap_or(0),
+        },
+        rate: it.rate_to.map(kilobits),
+        expected: it.expected.map(kilobits),
+        ack_signal: it.ack_signal,
+        silent: it.inactive.unwrap_or(0),
+        connected: it.connected.unwrap_or(0),
+    });
+    Reading {
+        stations: told.collect(),
+    }
+}
+
+/// What arrives at each station, second by second, for those who look.
+#[derive(Default)]
+struct Tallies {
+    all: std::collections::BTreeMap<Mac, (Tally, Instant, Option<f64>)>,
+}
+
+impl Tallies {
+    fn heard(&mut self, stations: Vec<Station>) -> Vec<Heard> {
+        let read = reading(&stations).stations;
+        self.all
+            .retain(|mac, _| read.iter().any(|it| it.mac == *mac));
+        let each = stations.into_iter().zip(read);
+        each.map(|(station, read)| {
+            let fresh = || (Tally::default(), Instant::now(), None);
+            let (tally, since, last) = self.all.entry(read.mac).or_insert_with(fresh);
+            tally.look(&read);
+            if since.elapsed() >= WATCHES {
+                *last = tally.estimate().map(|it| it.throughput);
+                (*tally, *since) = (tally.onward(), Instant::now());
+            }
+            Heard {
+                station,
+                throughput: *last,
+            }
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,70 @@
+//! What is known, as it is told.
+
+use answers::{Radio, RadioStation, RadioStep, RadioSteps};
+use radio::power::{Entry, Mac};
+
+use super::power::{Heard, Known, Powers};
+
+/// Access points in the order of their names.
+pub fn all(powers: &Powers) -> Vec<Radio> {
+    let known = powers.known();
+    known.iter().map(|(name, known)| one(name, known)).collect()
+}
+
+/// What was tried with each.
+pub fn logs(powers: &Powers) -> Vec<RadioSteps> {
+    let known = powers.known();
+    let each = known.iter().map(|(name, known)| RadioSteps {
+        device: name.clone(),
+        steps: known.log.entries().map(step).collect(),
+    });
+    each.collect()
+}
+
+fn one(name: &str, known: &Known) -> Radio {
+    let mut stations: Vec<_> = known.stations.iter().map(|it| station(it, known)).collect();
+    stations.sort_by(|a, b| a.mac.cmp(&b.mac));
+    Radio {
+        device: name.to_owned(),
+        power_dbm: known.power,
+        most_dbm: known.most,
+        enough_dbm: known.enough,
+        reason: known.reason.word().to_owned(),
+        trouble: known.trouble.clone(),
+        stations,
+    }
+}
+
+fn station(heard: &Heard, known: &Known) -> RadioStation {
+    let it = &heard.station;
+    let mac = Mac(it.mac);
+    // The last thing that was decided for its sake.
+    let mut steps = known.log.entries().rev();
+    let decision = steps.find(|entry| entry.station == Some(mac));
+    RadioStation {
+        mac: mac.to_string(),
+        arrives_mbit: heard.throughput.map(megabits),
+        expected_mbit: it.expected.map(|bits| megabits(bits as f64 / 1000.0)),
+        power_dbm: known.power,
+        decision: decision.map(|entry| entry.reason.word().to_owned()),
+        signal: it.signal.map(i32::from),
+        ack_signal: it.ack_signal.map(i32::from).filter(|&signal| signal != 0),
+        silent_ms: it.inactive,
+    }
+}
+
+/// Of kbit/s, to a tenth of a hundredth.
+fn megabits(kilobits: f64) -> f64 {
+    kilobits.round() / 1000.0
+}
+
+fn step(entry: &Entry) -> RadioStep {
+    RadioStep {
+        at_ms: entry.at,
+        power_dbm: entry.power,
+        reason: entry.reason.word().to_owned(),
+        station: entry.station.map(|mac| mac.to_string()),
+        arrives_mbit: entry.throughput.map(megabits),
+        reference_mbit: entry.reference.map(megabits),
+    }
+}

@@ -1,0 +1,183 @@
+//! Transmit power that follows throughput, on radios of mac80211_hwsim. Without a medium, which
+//! knows distances, everything arrives at any power, so that the least is enough.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use answers::{Radio, RadioLog};
+use lab::namespace::{Process, wait_until};
+use lab::transfer::{Datagrams, Echo};
+use lab::{Error, Lab};
+use nix::sys::signal::Signal;
+use weir_tests::radios::{RADIO, radios};
+use weir_tests::{LIMIT, Weir};
+
+const STATION: &str = "192.0.2.2";
+const ECHO: u16 = 7;
+/// What hwsim's radios may.
+const MOST: i32 = 20;
+
+fn unexpected(text: impl Into<String>) -> Error {
+    Error::Unexpected(text.into())
+}
+
+/// A router with an access point, a station, and weir.
+struct Scene {
+    // In the order in which they end.
+    weir: Option<Weir>,
+    _hostapd: Process,
+    _echo: Echo,
+    lab: Lab,
+    folder: PathBuf,
+}
+
+impl Scene {
+    fn begin(config: &str) -> Result<Self, Error> {
+        let mut lab = Lab::new();
+        lab.router("router")?;
+        lab.host("station")?;
+        let (router, station) = (lab.node("router")?, lab.node("station")?);
+        radios(&[router, station])?;
+        for node in [router, station] {
+            node.sysctl("net.ipv6.conf.all.disable_ipv6", 1)?;
+        }
+        let weir = Weir::start(router, config, &["--only", "radio"])?;
+        let folder = std::env::temp_dir().join(format!("weir-radio-{}", std::process::id()));
+        let hostapd = access_point(&lab, &folder)?;
+        router.ip(&format!("address add 192.0.2.1/24 dev {RADIO}\n"))?;
+        station.ip(&format!(
+            "link set {RADIO} up\naddress add {STATION}/24 dev {RADIO}\n"
+        ))?;
+        wait_until("the station joins", LIMIT, || {
+            let joined = station.run(&format!("iw dev {RADIO} connect -w weir-test"));
+            Ok(joined.is_ok_and(|told| told.contains("connected to")))
+        })?;
+        let at = format!("{STATION}:{ECHO}").parse();
+        let at = at.map_err(|error| unexpected(format!("{error}")))?;
+        let echo = Echo::serve(station, at)?;
+        Ok(Self {
+            weir: Some(weir),
+            _hostapd: hostapd,
+            _echo: echo,
+            lab,
+            folder,
+        })
+    }
+
+    fn weir(&self) -> Result<&Weir, Error> {
+        self.weir
+            .as_ref()
+            .ok_or_else(|| unexpected("weir was ended"))
+    }
+
+    fn radio(&self) -> Result<Option<Radio>, Error> {
+        let told = self.weir()?.client()?.radios();
+        let told = told.map_err(|error| unexpected(error.to_string()))?;
+        Ok(told.radios.into_iter().next())
+    }
+
+    fn log(&self) -> Result<RadioLog, Error> {
+        let told = self.weir()?.client()?.radio_log();
+        told.map_err(|error| unexpected(error.to_string()))
+    }
+
+    /// What the access point sends with, dBm, by how loud its beacons are at the station: hwsim's
+    /// radios are 50 dB apart. The kernel tells what hwsim had with the channel.
+    fn power(&self) -> Result<i32, Error> {
+        let text = self
+            .lab
+            .node("station")?
+            .run(&format!("iw dev {RADIO} link"))?;
+        let line = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("signal: "));
+        let number = line.and_then(|line| line.split_whitespace().next()?.parse::<i32>().ok());
+        number
+            .map(|signal| signal + 50)
+            .ok_or_else(|| unexpected(text))
+    }
+
+    /// Something is sent to the station, all the time, until `done`.
+    fn speak_until(&self, what: &str, done: impl Fn() -> Result<bool, Error>) -> Result<(), Error> {
+        let to = format!("{STATION}:{ECHO}").parse();
+        let to = to.map_err(|error| unexpected(format!("{error}")))?;
+        let datagrams = Datagrams::open(self.lab.node("router")?, to)?;
+        wait_until(what, LIMIT, || {
+            for _ in 0..50 {
+                datagrams.ask(&[b'w'; 1000], LIMIT)?;
+            }
+            done()
+        })
+        .map_err(|error| {
+            let log = self.weir().map(Weir::log).unwrap_or_default();
+            unexpected(format!("{error}: {:#?}; {log}", self.radio()))
+        })
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn access_point(lab: &Lab, folder: &Path) -> Result<Process, Error> {
+    let settings = format!("interface={RADIO}\nssid=weir-test\nhw_mode=g\nchannel=1\n");
+    let file = folder.join("hostapd.conf");
+    std::fs::create_dir_all(folder).map_err(Error::system("make a folder"))?;
+    std::fs::write(&file, settings).map_err(Error::system("write hostapd.conf"))?;
+    let mut hostapd = Command::new("hostapd");
+    let hostapd = hostapd
+        .arg(&file)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    lab.node("router")?.start(hostapd)
+}
+
+/// It goes down to the least as somebody is sent to, up again when nobody is, and is given back at
+/// the end, whichever it is.
+#[test]
+#[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
+fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
+    for end in [Signal::SIGTERM, Signal::SIGKILL] {
+        let mut scene = Scene::begin("[radio.power]\nmode = \"control\"\nleast = 4\nstep = 4\n")?;
+        assert_eq!(scene.power()?, MOST);
+        scene.speak_until("the least power", || {
+            Ok(scene
+                .radio()?
+                .is_some_and(|radio| radio.enough_dbm == Some(4)))
+        })?;
+        let radio = scene.radio()?.ok_or_else(|| unexpected("no radio"))?;
+        println!("{radio:#?}");
+        assert_eq!((radio.most_dbm, radio.stations.len()), (MOST, 1));
+        assert!(radio.stations[0].arrives_mbit > Some(0.5), "{radio:#?}");
+        let log = scene.log()?;
+        let words: Vec<&str> = log.logs[0].steps.iter().map(|step| &*step.reason).collect();
+        for word in ["newcomer", "reference", "trial", "kept"] {
+            assert!(words.contains(&word), "{words:?}");
+        }
+        // Somebody is spoken to, so that it is not for nobody that it goes up.
+        scene.speak_until("a low power", || Ok(scene.power()? <= 12))?;
+        let weir = scene.weir.take().ok_or_else(|| unexpected("no weir"))?;
+        weir.end(end)?;
+        wait_until("the former power", LIMIT, || Ok(scene.power()? == MOST))?;
+    }
+    Ok(())
+}
+
+/// With "watch" nothing is changed, and all is told.
+#[test]
+#[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
+fn who_watches_changes_nothing() -> Result<(), Error> {
+    let scene = Scene::begin("[radio.power]\nmode = \"watch\"\n")?;
+    scene
+        .lab
+        .node("router")?
+        .run(&format!("iw dev {RADIO} set txpower fixed 1300"))?;
+    scene.speak_until("what arrives", || {
+        let radio = scene.radio()?;
+        let arrives = radio.and_then(|radio| radio.stations.first()?.arrives_mbit);
+        Ok(arrives.is_some() && scene.power()? == 13)
+    })?;
+    Ok(())
+}
