@@ -1,8 +1,9 @@
-//! Transmit power that follows throughput.
+//! Transmit power that follows throughput ([`power`]), and access points that find each other, prove
+//! a secret and have a key for each two of them ([`peering`]).
 //!
-//! Pure: what the kernel counts of stations and the time go in; a power, and why, come out. It
-//! opens no socket and reads no clock. Times are milliseconds of a clock that never goes back;
-//! powers are dBm.
+//! Pure: what the kernel counts of stations, what a radio hears and the time go in; a power, or
+//! what is to be done with peers, comes out. It opens no socket and reads no clock. Times are
+//! milliseconds of a clock that never goes back; powers are dBm.
 //!
 //! ```
 //! use radio::power::{Controller, Reading, Settings};
@@ -14,4 +15,5 @@
 //! # Ok::<(), radio::power::NoLadder>(())
 //! ```
 
+pub mod peering;
 pub mod power;

@@ -1,0 +1,95 @@
+//! What a node says of itself in its beacon: an element of ours (IEEE 802.11, 9.4.2.25).
+
+use kernel::Mac;
+
+use super::secret::Secret;
+use super::{VENDOR, VERSION};
+
+/// The number of a vendor's element.
+pub(super) const VENDOR_ELEMENT: u8 = 221;
+/// Which of our elements it is.
+const KIND: u8 = 1;
+/// Octets behind the element's length.
+const LENGTH: usize = 3 + 1 + 1 + 8 + 32 + 16;
+
+/// One start of a node at one device, by a random number: whoever has another one has forgotten
+/// all keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Instance(pub [u8; 8]);
+
+/// What the element says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// Which start of the node this is.
+    pub instance: Instance,
+    /// The node's public key.
+    pub public: [u8; 32],
+    tag: [u8; 16],
+}
+
+impl Element {
+    /// Of a node with this key, for the network with this name, by an access point's address.
+    pub fn new(
+        secret: &Secret,
+        public: [u8; 32],
+        instance: Instance,
+        mac: Mac,
+        ssid: &[u8],
+    ) -> Self {
+        let tag = secret.tag(&parts(&mac, &instance.0, &public, ssid));
+        Self {
+            instance,
+            public,
+            tag,
+        }
+    }
+
+    /// Whether somebody made it who knows the secret, for this address and this name. It may be
+    /// said again by anybody, but for no other address.
+    pub fn is_proven(&self, secret: &Secret, mac: Mac, ssid: &[u8]) -> bool {
+        let parts = parts(&mac, &self.instance.0, &self.public, ssid);
+        secret.proves(&self.tag, &parts)
+    }
+
+    /// The whole element.
+    pub fn octets(&self) -> Vec<u8> {
+        let head = [VENDOR_ELEMENT, LENGTH as u8];
+        let Self {
+            instance,
+            public,
+            tag,
+        } = self;
+        [
+            &head[..],
+            &VENDOR,
+            &[KIND, VERSION],
+            &instance.0,
+            public,
+            tag,
+        ]
+        .concat()
+    }
+
+    /// Reads what is in a vendor's element. `None`: it is another one, or of another version.
+    pub fn read(body: &[u8]) -> Option<Self> {
+        let rest = body.strip_prefix(&VENDOR)?.strip_prefix(&[KIND, VERSION])?;
+        let (instance, rest) = rest.split_first_chunk()?;
+        let (public, rest) = rest.split_first_chunk()?;
+        // What a later version adds is behind this.
+        let (tag, _) = rest.split_first_chunk()?;
+        Some(Self {
+            instance: Instance(*instance),
+            public: *public,
+            tag: *tag,
+        })
+    }
+}
+
+fn parts<'a>(
+    mac: &'a Mac,
+    instance: &'a [u8; 8],
+    public: &'a [u8; 32],
+    ssid: &'a [u8],
+) -> [&'a [u8]; 6] {
+    [b"beacon", &[VERSION], mac, instance, public, ssid]
+}

@@ -1,0 +1,238 @@
+//! How two nodes prove to each other that they know the network's secret and have the keys that
+//! their beacons name: Noise IKpsk1 (The Noise Protocol Framework, revision 34), then one sealed
+//! frame from each.
+//!
+//! IK, for the one who calls knows the other's key from its beacon, so that a stranger who does not
+//! has nothing to begin with; psk1, for the secret is then proven by the first message, and no
+//! stranger is ever answered. Both give a key for this once, so who learns the secret later cannot
+//! read what was said before. What both have to see alike (addresses, channel, instances, name) is
+//! the prologue: a message that is carried to another place or time is none. Before anything is
+//! computed, a hello has to have a tag, which costs its receiver one hash.
+//!
+//! A hello that is said again costs an answer, and leads to nothing: who said it cannot read that.
+
+use kernel::nl80211::PairwiseKey;
+use ring::hmac;
+use snow::{Builder, HandshakeState, StatelessTransportState};
+
+use super::element::Instance;
+use super::secret::{NodeKey, Secret};
+use super::{VERSION, frame};
+
+const PATTERN: &str = "Noise_IKpsk1_25519_ChaChaPoly_SHA256";
+/// Octets of a tag of ChaCha20-Poly1305.
+const TAG: usize = 16;
+/// A key for this once, the caller's own key sealed, nothing sealed.
+const FIRST: usize = 32 + 32 + TAG + TAG;
+/// A key for this once, nothing sealed.
+const SECOND: usize = 32 + TAG;
+/// Octets of a hello's body.
+pub const HELLO: usize = TAG + FIRST;
+
+/// Why there is no key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HandshakeError {
+    /// It is cut short.
+    #[error("a message of {0} octets is too short")]
+    Short(usize),
+    /// Not made with the secret and the key, or for another place and time.
+    #[error("it proves nothing")]
+    Proof,
+    /// The system has no random numbers.
+    #[error("the system gives no random numbers")]
+    Random,
+}
+
+impl From<snow::Error> for HandshakeError {
+    fn from(error: snow::Error) -> Self {
+        match error {
+            snow::Error::Rng => Self::Random,
+            _ => Self::Proof,
+        }
+    }
+}
+
+/// One of the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Party {
+    /// Its address.
+    pub mac: kernel::Mac,
+    /// Which start of it this is.
+    pub instance: Instance,
+    /// Its public key.
+    pub public: [u8; 32],
+}
+
+/// What both see alike.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Who says hello.
+    pub caller: Party,
+    /// Who answers.
+    pub called: Party,
+    /// The channel's centre, MHz.
+    pub frequency: u32,
+    /// The network's name.
+    pub ssid: &'a [u8],
+}
+
+impl Place<'_> {
+    fn octets(&self) -> Vec<u8> {
+        let party = |party: &Party| [&party.mac[..], &party.instance.0, &party.public].concat();
+        [
+            &b"weir peering"[..],
+            &[VERSION],
+            &party(&self.caller),
+            &party(&self.called),
+            &self.frequency.to_be_bytes(),
+            self.ssid,
+        ]
+        .concat()
+    }
+}
+
+/// What two who are through with it have.
+pub struct Session {
+    sealed: StatelessTransportState,
+    key: PairwiseKey,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Session(..)")
+    }
+}
+
+impl Session {
+    fn new(mut state: HandshakeState) -> Result<Self, HandshakeError> {
+        let (first, second) = state.dangerously_get_raw_split();
+        let split = hmac::Key::new(hmac::HMAC_SHA256, &[first, second].concat());
+        let mut context = hmac::Context::with_key(&split);
+        context.update(b"weir peering pairwise");
+        context.update(state.get_handshake_hash());
+        let tag = context.sign();
+        let octets = tag.as_ref();
+        Ok(Self {
+            key: PairwiseKey(std::array::from_fn(|at| octets[at])),
+            sealed: state.into_stateless_transport_mode()?,
+        })
+    }
+
+    /// The key for what the two say from now on. It is new each time.
+    pub fn key(&self) -> PairwiseKey {
+        self.key
+    }
+
+    /// That this side is through. Each side has one such frame, and it is always the same.
+    ///
+    /// # Errors
+    /// None that a frame's room can cause.
+    pub fn seal(&self, kind: frame::Kind) -> Result<Vec<u8>, HandshakeError> {
+        let mut body = [0; 1 + TAG];
+        let length = self.sealed.write_message(0, &[kind as u8], &mut body)?;
+        Ok(body[..length].to_vec())
+    }
+
+    /// Whether the other side is through.
+    pub fn proves(&self, kind: frame::Kind, body: &[u8]) -> bool {
+        let mut inside = [0; 1 + TAG];
+        let body = body.get(..1 + TAG).unwrap_or_default();
+        let length = self.sealed.read_message(0, body, &mut inside);
+        length.is_ok_and(|length| inside[..length] == [kind as u8])
+    }
+}
+
+/// A node that said hello.
+pub struct Caller(HandshakeState);
+
+impl std::fmt::Debug for Caller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Caller(..)")
+    }
+}
+
+impl Caller {
+    /// Begins, and gives the hello's body.
+    ///
+    /// # Errors
+    /// There are no random numbers, or the other's key is none.
+    pub fn begin(
+        secret: &Secret,
+        node: &NodeKey,
+        place: &Place<'_>,
+    ) -> Result<(Self, Vec<u8>), HandshakeError> {
+        let prologue = place.octets();
+        let mut state = builder(secret, node, &prologue)?
+            .remote_public_key(&place.called.public)?
+            .build_initiator()?;
+        let mut message = [0; FIRST];
+        let length = state.write_message(&[], &mut message)?;
+        let message = &message[..length];
+        let tag: [u8; TAG] = secret.tag(&[b"hello", &prologue, message]);
+        Ok((Self(state), [&tag[..], message].concat()))
+    }
+
+    /// Reads the answer. One that proves nothing leaves it as it was: anybody can send one.
+    ///
+    /// # Errors
+    /// The answer proves nothing.
+    pub fn end(&mut self, body: &[u8]) -> Result<Heard, HandshakeError> {
+        let message = body
+            .get(..SECOND)
+            .ok_or(HandshakeError::Short(body.len()))?;
+        self.0.read_message(message, &mut [0; SECOND])?;
+        Ok(Heard(()))
+    }
+
+    /// The session, once an answer was read.
+    ///
+    /// # Errors
+    /// None was.
+    pub fn session(self, _: Heard) -> Result<Session, HandshakeError> {
+        Session::new(self.0)
+    }
+}
+
+/// That an answer was read.
+#[derive(Debug)]
+pub struct Heard(());
+
+/// Answers a hello: the session, and the answer's body. Whoever does not know the secret is not
+/// answered.
+///
+/// # Errors
+/// The hello is cut short or proves nothing.
+pub fn answer(
+    secret: &Secret,
+    node: &NodeKey,
+    place: &Place<'_>,
+    body: &[u8],
+) -> Result<(Session, Vec<u8>), HandshakeError> {
+    let short = HandshakeError::Short(body.len());
+    let (tag, rest) = body.split_first_chunk::<TAG>().ok_or(short)?;
+    let message = rest.get(..FIRST).ok_or(short)?;
+    let prologue = place.octets();
+    if !secret.proves(tag, &[b"hello", &prologue, message]) {
+        return Err(HandshakeError::Proof);
+    }
+    let mut state = builder(secret, node, &prologue)?.build_responder()?;
+    state.read_message(message, &mut [0; FIRST])?;
+    // Whoever knows the secret could say hello in another's name.
+    if state.get_remote_static() != Some(&place.caller.public[..]) {
+        return Err(HandshakeError::Proof);
+    }
+    let mut answer = [0; SECOND];
+    let length = state.write_message(&[], &mut answer)?;
+    Ok((Session::new(state)?, answer[..length].to_vec()))
+}
+
+fn builder<'a>(
+    secret: &'a Secret,
+    node: &'a NodeKey,
+    prologue: &'a [u8],
+) -> Result<Builder<'a>, snow::Error> {
+    Builder::new(PATTERN.parse()?)
+        .psk(1, secret.shared())?
+        .local_private_key(node.secret())?
+        .prologue(prologue)
+}

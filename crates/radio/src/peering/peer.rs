@@ -1,0 +1,137 @@
+//! One that may become a peer, and what is known of it.
+
+use kernel::nl80211::Abilities;
+
+use super::element::{Element, Instance};
+use super::handshake::{Caller, Session};
+
+/// How often hello is said again at first, and how seldom it becomes, milliseconds.
+pub const AGAIN: [u64; 2] = [200, 5_000];
+/// How often an end of a handshake is said again, and until when, milliseconds.
+pub const CONFIRM: [u64; 2] = [100, 1_000];
+/// A hello is answered no more often than this, milliseconds: one that is recorded and said again
+/// does not disturb a handshake that is under way.
+pub const PAUSE: u64 = 150;
+/// Answers to one hello that are looked at: each costs two multiplications, and anybody can send
+/// some.
+pub const WRONG: u32 = 8;
+/// New values weigh one part in so many, in the mean of signals.
+const WEIGHT: i32 = 8;
+
+/// A node whose beacon proves the secret.
+#[derive(Debug)]
+pub struct Peer {
+    /// What its last beacon said.
+    pub element: Element,
+    /// What it can do.
+    pub abilities: Abilities,
+    /// Its number at the access point.
+    pub aid: u16,
+    /// Its mean signal, in 256ths of a dBm.
+    signal: Option<i32>,
+    /// When its last beacon was heard.
+    pub seen: u64,
+    /// The name of its device.
+    pub name: String,
+    /// The handshake that is under way.
+    pub call: Call,
+    /// When hello may be said again, and how long after that.
+    pub again: (u64, u64),
+    /// When its last hello was answered.
+    pub answered: Option<u64>,
+    /// What there is of it in the kernel.
+    pub link: Option<Link>,
+}
+
+/// A handshake that is under way.
+#[derive(Debug, Default)]
+pub enum Call {
+    /// None is.
+    #[default]
+    None,
+    /// Hello was said to this start of the other, and so many answers were looked at.
+    Called(Box<Caller>, Instance, u32),
+    /// A hello was answered.
+    Answered(Session, Instance),
+    /// It is being put into the kernel. `caller`: this side said hello.
+    Installing {
+        /// What both have.
+        session: Session,
+        /// Which start of the other.
+        instance: Instance,
+        /// Whether this side said hello.
+        caller: bool,
+    },
+}
+
+/// A peer that is in the kernel.
+#[derive(Debug)]
+pub struct Link {
+    /// What both have.
+    pub session: Session,
+    /// Which start of the other.
+    pub instance: Instance,
+    /// This side said hello.
+    pub caller: bool,
+    /// Since when.
+    pub since: u64,
+    /// The other side's key is in use, too. `None`: until then; when that was asked for last.
+    pub confirmed: Option<u64>,
+    /// When the other side was told last that this one is through.
+    pub told: u64,
+    /// Frames that it did not acknowledge, at the last look.
+    pub failed: Option<u32>,
+}
+
+impl Peer {
+    /// One that was heard first.
+    pub fn new(element: Element, abilities: Abilities, name: String, aid: u16, now: u64) -> Self {
+        Self {
+            element,
+            abilities,
+            aid,
+            signal: None,
+            seen: now,
+            name,
+            call: Call::None,
+            again: (now, AGAIN[0]),
+            answered: None,
+            link: None,
+        }
+    }
+
+    /// Its mean signal, dBm, where it is known.
+    pub fn signal(&self) -> Option<i32> {
+        self.signal.map(|signal| signal.div_euclid(256))
+    }
+
+    /// It was heard so loud.
+    pub fn heard(&mut self, signal: Option<i32>, now: u64) {
+        self.seen = now;
+        // A driver that knows nothing else tells nonsense.
+        let Some(new) = signal.filter(|signal| (-128..=0).contains(signal)) else {
+            return;
+        };
+        let new = new * 256;
+        let old = self.signal.unwrap_or(new);
+        self.signal = Some(old + (new - old) / WEIGHT);
+    }
+
+    /// Whether it is in the kernel, as it is now: it did not begin anew since.
+    pub fn is_current(&self) -> bool {
+        let current = |link: &Link| link.instance == self.element.instance;
+        self.link.as_ref().is_some_and(current)
+    }
+
+    /// Hello may be said again later, and later each time.
+    pub fn postpone(&mut self, now: u64) {
+        let [_, most] = AGAIN;
+        let (_, pause) = self.again;
+        self.again = (now + pause, (pause * 2).min(most));
+    }
+
+    /// Hello may be said at once: something is new.
+    pub fn hasten(&mut self, now: u64) {
+        self.again = (now, AGAIN[0]);
+    }
+}

@@ -1,0 +1,124 @@
+//! What all nodes of a network know, and what one of them is.
+
+use ring::hmac;
+use snow::params::DHChoice;
+use snow::resolvers::{CryptoResolver, DefaultResolver};
+
+/// The shortest secret, octets.
+pub const SHORTEST: usize = 16;
+
+/// A secret that is too short to be one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a secret of {0} octets is too short: it takes {SHORTEST}")]
+pub struct Weak(pub usize);
+
+/// The secret of a network, as the two keys that are derived from it. It is never printed.
+#[derive(Clone)]
+pub struct Secret {
+    shared: [u8; 32],
+    tags: hmac::Key,
+}
+
+impl Secret {
+    /// From what somebody wrote.
+    ///
+    /// # Errors
+    /// It has fewer than 16 octets.
+    pub fn new(octets: &[u8]) -> Result<Self, Weak> {
+        if octets.len() < SHORTEST {
+            return Err(Weak(octets.len()));
+        }
+        let secret = hmac::Key::new(hmac::HMAC_SHA256, octets);
+        let derived = |label: &[u8]| key(&hmac::sign(&secret, label));
+        Ok(Self {
+            shared: derived(b"weir peering handshake"),
+            tags: hmac::Key::new(hmac::HMAC_SHA256, &derived(b"weir peering tag")),
+        })
+    }
+
+    /// The key that goes into handshakes.
+    pub(super) fn shared(&self) -> &[u8; 32] {
+        &self.shared
+    }
+
+    /// A tag over these parts, of which each has a fixed length but the last one.
+    pub(super) fn tag<const N: usize>(&self, parts: &[&[u8]]) -> [u8; N] {
+        let mut context = hmac::Context::with_key(&self.tags);
+        parts.iter().for_each(|part| context.update(part));
+        let full = key(&context.sign());
+        std::array::from_fn(|at| full[at])
+    }
+
+    /// Whether a tag is over these parts, in a time that tells nothing of it.
+    pub(super) fn proves<const N: usize>(&self, tag: &[u8; N], parts: &[&[u8]]) -> bool {
+        let expected = self.tag::<N>(parts);
+        expected
+            .iter()
+            .zip(tag)
+            .fold(0, |all, (a, b)| all | (a ^ b))
+            == 0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+fn key(tag: &hmac::Tag) -> [u8; 32] {
+    let octets = tag.as_ref();
+    std::array::from_fn(|at| octets.get(at).copied().unwrap_or_default())
+}
+
+/// A node's key of its own (X25519, RFC 7748): the same at all its radios, and after each start.
+/// Its secret part is never printed.
+#[derive(Clone)]
+pub struct NodeKey {
+    secret: [u8; 32],
+    public: [u8; 32],
+}
+
+impl NodeKey {
+    /// The key that is made from 32 random octets.
+    pub fn from_seed(seed: [u8; 32]) -> Self {
+        let mut public = [0; 32];
+        // It is built with this curve (`use-curve25519`).
+        if let Some(mut curve) = DefaultResolver.resolve_dh(&DHChoice::Curve25519) {
+            curve.set(&seed);
+            public.copy_from_slice(curve.pubkey());
+        }
+        Self {
+            secret: seed,
+            public,
+        }
+    }
+
+    /// What others know it by.
+    pub fn public(&self) -> [u8; 32] {
+        self.public
+    }
+
+    pub(super) fn secret(&self) -> &[u8; 32] {
+        &self.secret
+    }
+}
+
+impl std::fmt::Debug for NodeKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("NodeKey(..)")
+    }
+}
+
+/// The name of the device for a peer: the same for one node at one device, 15 octets.
+pub(super) fn device_name(device: &str, public: &[u8; 32]) -> String {
+    let mut context = ring::digest::Context::new(&ring::digest::SHA256);
+    context.update(device.as_bytes());
+    context.update(&[0]);
+    context.update(public);
+    let digest = context.finish();
+    let digits = digest.as_ref().iter().take(5);
+    digits.fold("peer-".to_owned(), |name, octet| {
+        format!("{name}{octet:02x}")
+    })
+}

@@ -1,0 +1,59 @@
+//! What a machine is told when it begins.
+
+use kernel::Mac;
+
+/// How peers are chosen and kept. Times are milliseconds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The access point's device, of which peers' devices have their names.
+    pub device: String,
+    /// The access point's address.
+    pub own: Mac,
+    /// The network's name: only who has the same is heard.
+    pub ssid: Vec<u8>,
+    /// The channel's centre, MHz.
+    pub frequency: u32,
+    /// Peers at most.
+    pub most: usize,
+    /// Who is heard at least so loud becomes a peer, dBm.
+    pub admit: i32,
+    /// Who is heard less loud than this, in the mean, is one no longer, dBm.
+    pub release: i32,
+    /// Without a beacon for so long, a peer is gone.
+    pub silent: u64,
+    /// Without a frame from it for so long, too: each says something every second.
+    pub inactive: u64,
+    /// Frames that it did not acknowledge between two looks, and it was not heard either: gone.
+    pub failed: u32,
+    /// A key is in use for so long.
+    pub rekey: u64,
+    /// Only these may be peers; none: all who prove the secret.
+    pub allow: Vec<Mac>,
+    /// These may not.
+    pub deny: Vec<Mac>,
+}
+
+impl Settings {
+    /// The usual ones.
+    pub fn new(device: &str, own: Mac, ssid: &[u8], frequency: u32) -> Self {
+        Self {
+            device: device.to_owned(),
+            own,
+            ssid: ssid.to_owned(),
+            frequency,
+            most: 8,
+            admit: -75,
+            release: -85,
+            silent: 5_000,
+            inactive: 4_000,
+            failed: 20,
+            rekey: 3_600_000,
+            allow: Vec::new(),
+            deny: Vec::new(),
+        }
+    }
+
+    pub(super) fn may_be_peer(&self, mac: &Mac) -> bool {
+        !self.deny.contains(mac) && (self.allow.is_empty() || self.allow.contains(mac))
+    }
+}

@@ -1,0 +1,4 @@
+mod air;
+mod handshakes;
+mod parsers;
+mod peers;

@@ -1,0 +1,115 @@
+//! What a machine is told, and what it tells.
+
+use kernel::Mac;
+use kernel::nl80211::{Abilities, PairwiseKey};
+
+use super::beacon::Beacon;
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// A beacon was heard, so loud (dBm).
+    Beacon(&'a Beacon, Option<i32>),
+    /// An action frame was heard.
+    Frame(&'a [u8]),
+    /// What was to be installed is. `false`: the kernel or the driver refused.
+    Installed(Mac, bool),
+    /// A peer was looked at: how long nothing was heard of it (milliseconds), and frames that it
+    /// did not acknowledge. `None`: its station is gone.
+    Counted(Mac, Option<(u64, u32)>),
+    /// The access point is on another channel.
+    Channel(u32),
+    /// Nothing else did.
+    Tick,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Send this management frame.
+    Send(Vec<u8>),
+    /// Make the device, if it is not there, and put the station behind it, in place of one that
+    /// was. What came of it is an event.
+    Install {
+        /// The peer.
+        mac: Mac,
+        /// Its device.
+        name: String,
+        /// Its number at the access point.
+        aid: u16,
+        /// What it can do.
+        abilities: Abilities,
+        /// Its key.
+        key: PairwiseKey,
+    },
+    /// Give the station another key. What came of it is an event.
+    Rekey(Mac, PairwiseKey),
+    /// Remove the device, and the station behind it.
+    Remove(Mac, String, Why),
+    /// Hear action frames, or do so no longer.
+    Listen(bool),
+    /// All keys are forgotten: say so in the beacon, by another instance.
+    Renew,
+}
+
+/// Why a peer is one no longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Its beacons are not heard.
+    Silent,
+    /// Nothing else is heard of it.
+    Inactive,
+    /// It acknowledges nothing.
+    Failing,
+    /// It is not loud enough.
+    Weak,
+    /// It did not say that it is through with the handshake.
+    Unconfirmed,
+    /// The kernel refused it.
+    Refused,
+    /// The kernel lost it: the access point began anew.
+    Lost,
+    /// The access point is on another channel.
+    Channel,
+}
+
+/// How far a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Its beacon was heard, and is proven.
+    Seen,
+    /// It is not loud enough, or may not, or there are peers enough.
+    Waiting,
+    /// A handshake is under way.
+    Handshake,
+    /// It has its key; whether the other side does is not known yet.
+    Installed,
+    /// Both have.
+    Alive,
+}
+
+/// What is told of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Its address.
+    pub mac: Mac,
+    /// Its device, or what that will be called.
+    pub name: String,
+    /// How far it is.
+    pub state: State,
+    /// Its mean signal, dBm.
+    pub signal: Option<i32>,
+}
+
+/// What was heard and led to nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refused {
+    /// Beacons that claim our own address or key.
+    pub own: u64,
+    /// Beacons of our network with an element that proves nothing.
+    pub unproven: u64,
+    /// Frames that prove nothing.
+    pub frames: u64,
+    /// Nodes that were not remembered, as too many are.
+    pub crowded: u64,
+}
