@@ -5,7 +5,7 @@
 
 use kernel::message::Messages;
 use kernel::{
-    conntrack, firewall, mptcp, netdev, nexthops, nl80211, policy, route, subflows, tables,
+    conntrack, firewall, hwsim, mptcp, netdev, nexthops, nl80211, policy, route, subflows, tables,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -49,6 +49,7 @@ fuzz_target!(|data: &[u8]| {
                 let _ = nl80211::decode_wiphy(&message, message.kind, &mut radios);
                 let _ =
                     nl80211::decode_rules(&message, message.kind).map(|rules| format!("{rules:?}"));
+                let _ = hwsim::decode_sent(&message, message.kind).map(|sent| format!("{sent:?}"));
                 let _ = mptcp::decode_endpoint(&message, message.kind)
                     .map(|endpoint| format!("{endpoint:?}"));
                 let _ = mptcp::decode_limits(&message, message.kind)

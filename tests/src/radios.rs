@@ -1,4 +1,4 @@
-//! Radios of mac80211_hwsim, which hear each other at -30 dBm.
+//! Radios of mac80211_hwsim, which hear each other at -30 dBm where there is no `lab::medium`.
 
 use std::process::Command;
 
@@ -35,9 +35,27 @@ pub fn outside(line: &str) -> Result<(), Error> {
 /// # Errors
 /// The kernel has no mac80211_hwsim.
 pub fn radios(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
+    load(nodes.len())?;
+    place(nodes)
+}
+
+/// The same, as `lab::medium` needs them. Access points may use channels of 5 GHz.
+///
+/// # Errors
+/// The kernel has no mac80211_hwsim.
+pub fn radios_of_medium(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
+    load(0)?;
+    lab::medium::add_radios(nodes.len())?;
+    place(nodes)
+}
+
+fn load(count: usize) -> Result<(), Error> {
     // Those of a test before this.
     let _ = outside("modprobe -r mac80211_hwsim");
-    outside(&format!("modprobe mac80211_hwsim radios={}", nodes.len()))?;
+    outside(&format!("modprobe mac80211_hwsim radios={count}"))
+}
+
+fn place(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
     let classes = std::fs::read_dir("/sys/class/net").map_err(Error::system("list devices"))?;
     for device in classes.flatten() {

@@ -17,6 +17,7 @@ pub mod facts;
 pub mod firewall;
 #[cfg(test)]
 mod fixture;
+pub mod hwsim;
 pub mod io;
 pub mod kept;
 pub mod members;

@@ -13,6 +13,7 @@ pub mod frame;
 pub mod gateway;
 pub mod generate;
 pub mod goodput;
+pub mod medium;
 pub mod namespace;
 pub mod opennds;
 pub mod oracle;

@@ -1,0 +1,346 @@
+//! The medium at work: one thread between the kernel's radios and the model.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use kernel::Mac;
+use kernel::hwsim::Sent;
+use kernel::io::{Hwsim, HwsimCounts, Nl80211};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::{Action, Air, Counts, Place, Scene, Wall};
+use crate::{Error, Namespace};
+
+/// How old a reading of a radio's power may be when it sends, and when it does not.
+const FRESH: Duration = Duration::from_millis(20);
+const STALE: Duration = Duration::from_millis(200);
+/// The kernel takes answers of some 200 KB at once.
+const DATAGRAM: usize = 64 * 1024;
+
+type Order = Box<dyn FnOnce(&mut Engine) + Send>;
+
+/// What the medium saw.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    /// Since it began.
+    pub time: Duration,
+    /// What each radio did, by name.
+    pub radios: BTreeMap<String, Counts>,
+    /// What the socket saw.
+    pub socket: HwsimCounts,
+    /// Readings of a power that failed: the last one is gone on with.
+    pub unread: u64,
+}
+
+impl Report {
+    /// What a radio radiated on average since another report, mW.
+    pub fn mean_power(&self, radio: &str, since: &Self) -> f64 {
+        let energy = |report: &Self| report.radios.get(radio).map_or(0.0, |of| of.energy);
+        let time = self.time.saturating_sub(since.time).as_secs_f64();
+        (energy(self) - energy(since)) / time.max(f64::MIN_POSITIVE)
+    }
+}
+
+/// A medium between radios. When it is dropped the kernel's own is back: everybody hears everybody.
+#[derive(Debug)]
+pub struct Medium {
+    orders: Option<UnboundedSender<Order>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Medium {
+    /// Begins, in the network namespace of the calling thread, which has to be the one that the
+    /// radios were made in. `radios`: name in the scene, namespace and device of each; all others
+    /// hear nothing. The same seed gives the same chances. Needs root.
+    ///
+    /// # Errors
+    /// There is no mac80211_hwsim, or a medium already; a device is no radio of it.
+    pub fn start(
+        radios: &[(&str, &Namespace, &str)],
+        scene: Scene,
+        seed: u64,
+    ) -> Result<Self, Error> {
+        let runtime = runtime()?;
+        let entered = runtime.enter();
+        let hwsim = Hwsim::register().map_err(refused)?;
+        let hwsim = hwsim.ok_or_else(|| Error::Unexpected("no mac80211_hwsim is loaded".into()))?;
+        let mut air = Air::new(scene, seed);
+        let mut found = Vec::new();
+        for (name, node, device) in radios {
+            let radio = Radio::find(node, device, runtime.handle())?;
+            air.join(name, radio.mac);
+            found.push(radio);
+        }
+        drop(entered);
+        let mut engine = Engine {
+            air,
+            hwsim,
+            radios: found,
+            begun: Instant::now(),
+            unread: 0,
+        };
+        let (orders, received) = unbounded_channel();
+        let thread = std::thread::Builder::new().name("medium".into());
+        let thread = thread
+            .spawn(move || runtime.block_on(engine.run(received)))
+            .map_err(Error::system("start the medium"))?;
+        Ok(Self {
+            orders: Some(orders),
+            thread: Some(thread),
+        })
+    }
+
+    /// Puts a radio elsewhere, from now on; metres.
+    ///
+    /// # Errors
+    /// The medium has ended.
+    pub fn place(&self, radio: &str, x: f64, y: f64) -> Result<(), Error> {
+        let radio = radio.to_owned();
+        self.change(move |scene| {
+            scene.places.insert(radio, Place::new(x, y));
+        })
+    }
+
+    /// Puts a wall there, or takes the one of this name away.
+    ///
+    /// # Errors
+    /// The medium has ended.
+    pub fn wall(&self, name: &str, wall: Option<Wall>) -> Result<(), Error> {
+        let name = name.to_owned();
+        self.change(move |scene| {
+            scene.walls.remove(&name);
+            scene.walls.extend(wall.map(|wall| (name, wall)));
+        })
+    }
+
+    /// Changes anything in the scene, and waits until it is so.
+    ///
+    /// # Errors
+    /// The medium has ended.
+    pub fn change(&self, change: impl FnOnce(&mut Scene) + Send + 'static) -> Result<(), Error> {
+        self.order(|engine| engine.air.change(change))
+    }
+
+    /// What it saw so far.
+    ///
+    /// # Errors
+    /// The medium has ended.
+    pub fn told(&self) -> Result<Report, Error> {
+        self.order(|engine| engine.report())
+    }
+
+    fn order<T: Send + 'static>(
+        &self,
+        order: impl FnOnce(&mut Engine) -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        let (answer, answered) = mpsc::sync_channel(1);
+        let order: Order = Box::new(move |engine| drop(answer.send(order(engine))));
+        let sent = self
+            .orders
+            .as_ref()
+            .is_some_and(|orders| orders.send(order).is_ok());
+        let ended = || Error::Unexpected("the medium has ended".into());
+        match sent {
+            true => answered.recv().map_err(|_| ended()),
+            false => Err(ended()),
+        }
+    }
+}
+
+impl Drop for Medium {
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Makes radios that a medium can have, in the network namespace of the calling thread: those that
+/// come with the module tell no power. The module has to be loaded. They stay until it is unloaded.
+///
+/// # Errors
+/// The kernel refused. Needs root.
+pub fn add_radios(count: usize) -> Result<(), Error> {
+    let runtime = runtime()?;
+    let _entered = runtime.enter();
+    (0..count).try_for_each(|_| Hwsim::add_radio().map_err(refused))
+}
+
+fn runtime() -> Result<Runtime, Error> {
+    let mut builder = Builder::new_current_thread();
+    let built = builder.enable_all().build();
+    built.map_err(Error::system("start the medium"))
+}
+
+fn refused(error: impl std::fmt::Display) -> Error {
+    Error::Unexpected(error.to_string())
+}
+
+/// A radio of the kernel.
+#[derive(Debug)]
+struct Radio {
+    /// Of its device.
+    mac: Mac,
+    /// By which the medium knows it: the second one that mac80211_hwsim gives to a radio.
+    address: Mac,
+    link: u32,
+    told: Nl80211,
+    read: Option<Instant>,
+}
+
+impl Radio {
+    fn find(node: &Namespace, device: &str, runtime: &Handle) -> Result<Self, Error> {
+        let line = format!("ip -json link show {device}");
+        let text = node.run(&line)?;
+        let unexpected = || Error::Unexpected(format!("{line}: {text}"));
+        let shown: serde_json::Value = serde_json::from_str(&text).map_err(|_| unexpected())?;
+        let octets = |text: &str| -> Option<Mac> {
+            let octets = text.split(':').map(|octet| u8::from_str_radix(octet, 16));
+            octets.collect::<Result<Vec<_>, _>>().ok()?.try_into().ok()
+        };
+        let address = |key: &str| shown[0][key].as_str().and_then(octets);
+        let mac = address("address").ok_or_else(unexpected)?;
+        let mut second = address("permaddr").unwrap_or(mac);
+        second[0] |= 0x40;
+        let link = shown[0]["ifindex"]
+            .as_u64()
+            .and_then(|link| u32::try_from(link).ok());
+        let told = node.enter(|| {
+            let _entered = runtime.enter();
+            Nl80211::open()
+        })?;
+        Ok(Self {
+            mac,
+            address: second,
+            link: link.ok_or_else(unexpected)?,
+            told: told.map_err(refused)?.ok_or_else(unexpected)?,
+            read: None,
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Engine {
+    air: Air,
+    hwsim: Hwsim,
+    radios: Vec<Radio>,
+    begun: Instant,
+    unread: u64,
+}
+
+impl Engine {
+    /// Until nobody has orders any more.
+    async fn run(&mut self, mut orders: UnboundedReceiver<Order>) {
+        let (mut sent, mut actions) = (Vec::new(), Vec::new());
+        loop {
+            let wakes = self.air.next().map(Duration::from_nanos);
+            let wakes = wakes.and_then(|next| self.begun.checked_add(next));
+            // Where nothing goes on, powers are looked at.
+            let wakes = wakes.unwrap_or_else(|| Instant::now() + STALE);
+            tokio::select! {
+                order = orders.recv() => match order {
+                    Some(order) => {
+                        self.air.advance(self.now(), &mut actions);
+                        order(self);
+                    }
+                    None => return,
+                },
+                received = self.hwsim.receive(&mut sent) => if received.is_err() { return },
+                () = tokio::time::sleep_until(wakes.into()) => {}
+            }
+            self.take(&mut sent, &mut actions);
+            self.air.advance(self.now(), &mut actions);
+            if self.say(&mut actions).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// ns since it began.
+    fn now(&self) -> u64 {
+        self.begun.elapsed().as_nanos() as u64
+    }
+
+    /// Frames that radios send. Those of radios that are not in the scene go nowhere.
+    fn take(&mut self, sent: &mut Vec<Sent>, actions: &mut Vec<Action>) {
+        for sent in sent.drain(..) {
+            let found = self
+                .radios
+                .iter()
+                .position(|radio| radio.address == sent.radio);
+            if let Some(radio) = found {
+                self.read(radio, FRESH);
+                let now = self.now();
+                self.air.send(radio, sent, now, actions);
+            }
+        }
+        for radio in 0..self.radios.len() {
+            self.read(radio, STALE);
+        }
+    }
+
+    /// Reads what a radio sends with, if the last reading is older than this.
+    fn read(&mut self, radio: usize, age: Duration) {
+        let this = &mut self.radios[radio];
+        if this.read.is_some_and(|read| read.elapsed() < age) {
+            return;
+        }
+        this.read = Some(Instant::now());
+        match this.told.power(this.link).map(|power| power.level) {
+            Ok(Some(level)) => self.air.set_power(radio, f64::from(level) / 100.0),
+            // A device that is down does not tell.
+            Ok(None) => {}
+            Err(_) => self.unread += 1,
+        }
+    }
+
+    fn say(&mut self, actions: &mut Vec<Action>) -> std::io::Result<()> {
+        let mut answers = self.hwsim.answers();
+        for action in actions.drain(..) {
+            match action {
+                Action::Told {
+                    radio,
+                    cookie,
+                    flags,
+                    rates,
+                    signal,
+                } => answers.told(&self.radios[radio].address, cookie, flags, &rates, signal),
+                Action::Heard {
+                    hearers,
+                    frame,
+                    rate,
+                    frequency,
+                } => {
+                    for (radio, signal) in hearers {
+                        let address = &self.radios[radio].address;
+                        answers.heard(address, &frame, rate, signal, frequency);
+                    }
+                }
+            }
+            if answers.len() > DATAGRAM {
+                let full = std::mem::replace(&mut answers, self.hwsim.answers());
+                self.hwsim.say(full)?;
+            }
+        }
+        match answers.is_empty() {
+            true => Ok(()),
+            false => self.hwsim.say(answers),
+        }
+    }
+
+    fn report(&self) -> Report {
+        let counts = self.air.counts();
+        Report {
+            time: self.begun.elapsed(),
+            radios: counts
+                .map(|(name, counts)| (name.to_owned(), counts))
+                .collect(),
+            socket: self.hwsim.counts(),
+            unread: self.unread,
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Frames that wait for the air, of one radio and access category.
+
+use std::collections::VecDeque;
+
+use kernel::Mac;
+use kernel::hwsim::{self, NO_ACK, RATES, Sent};
+
+use super::Action;
+
+/// Octets of an A-MPDU (IEEE 802.11-2020, 9.4.2.55.3: exponent 3), its frames (a block
+/// acknowledgement's, 9.3.1.8), and its time on the air, ns, as ath9k has it.
+const AGGREGATE_OCTETS: usize = 65_535;
+const AGGREGATE_FRAMES: usize = 64;
+const AGGREGATE_TIME: u64 = 4_000_000;
+/// What precedes each of them (9.7.1).
+const DELIMITER: usize = 4;
+
+/// An access category. Those that come first go first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Category {
+    /// Slots to wait before the first of contention.
+    pub space: u64,
+    /// Least and greatest contention window, slots.
+    pub window: (u32, u32),
+}
+
+/// Voice, video, best effort, background: IEEE 802.11-2020, table 9-155.
+pub(super) const CATEGORIES: [Category; 4] = [
+    Category {
+        space: 2,
+        window: (3, 7),
+    },
+    Category {
+        space: 2,
+        window: (7, 15),
+    },
+    Category {
+        space: 3,
+        window: (15, 1023),
+    },
+    Category {
+        space: 7,
+        window: (15, 1023),
+    },
+];
+/// The first of them.
+const VOICE: usize = 0;
+/// The third.
+const BEST_EFFORT: usize = 2;
+
+/// One frame.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub sent: Sent,
+    /// Which rate is the turn of, and how often each was tried.
+    pub step: usize,
+    pub tries: [u8; RATES],
+    /// Who understood it, with which signal, dBm; and with which rate, by its index.
+    pub heard: Vec<(usize, i32)>,
+    pub shown: u32,
+    /// Whether it was told what became of it.
+    pub done: bool,
+    /// When it came, ns.
+    pub since: u64,
+}
+
+impl Waiting {
+    pub fn new(mut sent: Sent, since: u64) -> Self {
+        refuse_block_ack(&mut sent.frame);
+        Self {
+            sent,
+            step: 0,
+            tries: [0; RATES],
+            heard: Vec::new(),
+            shown: 0,
+            done: false,
+            since,
+        }
+    }
+
+    /// Whom it is for.
+    pub fn to(&self) -> Mac {
+        address(&self.sent.frame, 4)
+    }
+
+    /// Whether somebody has to acknowledge it.
+    pub fn is_acknowledged(&self) -> bool {
+        self.sent.frame[4] & 1 == 0 && self.sent.flags & NO_ACK == 0
+    }
+
+    /// The rate whose turn it is.
+    pub fn rate(&self) -> &hwsim::Rate {
+        &self.sent.rates[self.step]
+    }
+
+    /// Its octets on the air.
+    pub fn octets(&self) -> usize {
+        self.sent.frame.len() + super::rate::CHECK_SUM
+    }
+
+    /// Which category it is of: data by the user priority (10.2.3.2); beacons and all else that is
+    /// not data as voice.
+    pub fn category(&self) -> usize {
+        let frame = &self.sent.frame;
+        match (frame[0] >> 2 & 3, self.priority()) {
+            (2, Some(priority)) => match priority {
+                1 | 2 => 3,
+                4 | 5 => 1,
+                6 | 7 => VOICE,
+                _ => BEST_EFFORT,
+            },
+            (2, None) => BEST_EFFORT,
+            _ => VOICE,
+        }
+    }
+
+    /// The user priority of QoS data. Four addresses make the header longer.
+    fn priority(&self) -> Option<u8> {
+        let frame = &self.sent.frame;
+        let is_qos = frame[0] & 0x8c == 0x88;
+        let at = if frame[1] & 3 == 3 { 30 } else { 24 };
+        frame.get(at).filter(|_| is_qos).map(|octet| octet & 7)
+    }
+
+    /// One more try: whether it was the last.
+    pub fn tried(&mut self) -> bool {
+        self.tries[self.step] = self.tries[self.step].saturating_add(1);
+        if self.tries[self.step] < self.sent.rates[self.step].count.max(1) {
+            return false;
+        }
+        match self.sent.rates.get(self.step + 1) {
+            Some(next) if next.index >= 0 => {
+                self.step += 1;
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Says what became of it.
+    pub fn tell(&mut self, radio: usize, acknowledged: Option<i32>, out: &mut Vec<Action>) {
+        self.done = true;
+        let mut rates = self.sent.rates;
+        for (rate, tries) in rates.iter_mut().zip(self.tries) {
+            rate.count = tries;
+            if tries == 0 {
+                rate.index = -1;
+            }
+        }
+        out.push(Action::Told {
+            radio,
+            cookie: self.sent.cookie,
+            flags: match acknowledged {
+                Some(_) => self.sent.flags | hwsim::ACKNOWLEDGED,
+                None => self.sent.flags,
+            },
+            rates,
+            signal: acknowledged.unwrap_or(0),
+        });
+    }
+}
+
+/// The address of a frame that begins at this octet.
+pub(super) fn address(frame: &[u8], at: usize) -> Mac {
+    let octets = frame.get(at..at + 6);
+    octets
+        .and_then(|octets| octets.try_into().ok())
+        .unwrap_or_default()
+}
+
+/// Where the frames are that go as one, the first of them the next in turn: those behind it for
+/// the same receiver and category, with the same rate. Of voice there is one, as Linux does it.
+pub(super) fn together(
+    queue: &VecDeque<Waiting>,
+    category: usize,
+    rate: &super::rate::Rate,
+    aggregate: bool,
+) -> Vec<usize> {
+    let mut waiting = queue.iter().enumerate().filter(|(_, frame)| !frame.done);
+    let Some((at, first)) = waiting.next() else {
+        return Vec::new();
+    };
+    let mut found = vec![at];
+    let fits = aggregate && rate.aggregates && category != VOICE;
+    if !fits || !first.is_acknowledged() || first.priority().is_none() {
+        return found;
+    }
+    let mut octets = subframe(first);
+    for (at, frame) in waiting {
+        if found.len() == AGGREGATE_FRAMES {
+            break;
+        }
+        let same = frame.to() == first.to()
+            && frame.priority() == first.priority()
+            && frame.sent.frequency == first.sent.frequency
+            && (frame.rate().index, frame.rate().flags) == (first.rate().index, first.rate().flags);
+        let with = octets + subframe(frame);
+        if !same || with > AGGREGATE_OCTETS || rate.airtime(with) > AGGREGATE_TIME {
+            // What is behind it must not overtake it.
+            break;
+        }
+        octets = with;
+        found.push(at);
+    }
+    found
+}
+
+/// Octets of a frame in an A-MPDU.
+pub(super) fn subframe(frame: &Waiting) -> usize {
+    (DELIMITER + frame.octets()).next_multiple_of(4)
+}
+
+/// Gives receivers what they understood, and forgets it: not before what was sent to the same
+/// receiver earlier is done, as a receiver of A-MPDU puts frames in order (10.25.4), without which
+/// CCMP takes them for replays.
+pub(super) fn release(queue: &mut VecDeque<Waiting>, out: &mut Vec<Action>) {
+    let mut held: Vec<Mac> = Vec::new();
+    queue.retain_mut(|frame| {
+        if !frame.done {
+            held.push(frame.to());
+            return true;
+        }
+        if held.contains(&frame.to()) {
+            return true;
+        }
+        if frame
+            .tries
+            .iter()
+            .map(|tries| u32::from(*tries))
+            .sum::<u32>()
+            > 1
+        {
+            // Sent again: the bit is not protected (12.5.3.3.3).
+            frame.sent.frame[1] |= 0x08;
+        }
+        let bytes = std::mem::take(&mut frame.sent.frame);
+        let hearers = std::mem::take(&mut frame.heard);
+        if !hearers.is_empty() {
+            out.push(Action::Heard {
+                hearers,
+                frame: bytes,
+                rate: frame.shown,
+                frequency: frame.sent.frequency,
+            });
+        }
+        false
+    });
+}
+
+/// Makes a request for a block acknowledgement session one for a delayed session, which no receiver
+/// of mac80211 grants. mac80211_hwsim marks what it sends in a session as part of an A-MPDU, and
+/// never says that of an answer (`IEEE80211_TX_STAT_AMPDU`), so that rate control learns nothing.
+/// That frames go together is up to this medium. Nothing can be done where the request is
+/// encrypted (protected management frames).
+fn refuse_block_ack(frame: &mut [u8]) {
+    const ACTION: u8 = 0xd0;
+    const PROTECTED: u8 = 0x40;
+    // 9.6.4.2: category, action, token, parameters, of which the second bit is the policy.
+    let is_request = frame[0] == ACTION && frame[1] & PROTECTED == 0;
+    match frame.get_mut(24..28) {
+        Some([3, 0, _, parameters]) if is_request => *parameters &= !2,
+        _ => {}
+    }
+}
