@@ -11,6 +11,7 @@
 mod controller;
 mod ladder;
 mod log;
+mod plot;
 mod predecessor;
 mod prior;
 mod reading;
@@ -23,6 +24,7 @@ mod tests;
 pub use controller::Controller;
 pub use ladder::{Ladder, NoLadder};
 pub use log::{Entry, Log, Reason};
+pub use plot::plot;
 pub use predecessor::Predecessor;
 pub use prior::Prior;
 pub use reading::{Counters, Mac, Reading, Station};

@@ -36,6 +36,28 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// All of them.
+    pub const ALL: [Self; 13] = [
+        Self::Begin,
+        Self::Idle,
+        Self::Newcomer,
+        Self::Silent,
+        Self::Edge,
+        Self::Wall,
+        Self::Reference,
+        Self::Trial,
+        Self::Kept,
+        Self::Lost,
+        Self::Worse,
+        Self::Return,
+        Self::End,
+    ];
+
+    /// The one that is told by this word.
+    pub fn told(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.word() == word)
+    }
+
     /// As it is told.
     pub fn word(self) -> &'static str {
         match self {

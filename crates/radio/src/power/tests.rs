@@ -3,5 +3,6 @@
 
 mod air;
 mod guards;
+mod picture;
 mod search;
 mod shapes;

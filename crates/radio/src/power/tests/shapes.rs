@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use crate::power::{
-    Controller, Counters, Ladder, Log, Mac, NoLadder, Prior, Reading, Settings, Station, Tally,
-    Verdict, Wrong,
+    Controller, Counters, Ladder, Log, Mac, NoLadder, Prior, Reading, Reason, Settings, Station,
+    Tally, Verdict, Wrong,
 };
 
 fn station() -> impl Strategy<Value = Station> {
@@ -141,6 +141,14 @@ fn numbers_that_cannot_be_are_named() {
         ..Settings::default()
     };
     assert_eq!(longest.check().map_err(|it| it.name), Err("longest"));
+}
+
+#[test]
+fn reasons_are_words() {
+    for reason in Reason::ALL {
+        assert_eq!(Reason::told(reason.word()), Some(reason));
+    }
+    assert_eq!(Reason::told("loud"), None);
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! `weir radio`.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 use answers::{RadioLog, Radios};
 use clap::{Args, Subcommand};
+use radio::power::{Entry, Reason, plot};
 
 use crate::Error;
 use crate::command::{Connection, Format, client};
@@ -26,7 +28,8 @@ Examples:
   weir radio status
   weir radio status --json | jq '.radios[] | {device, power_dbm}'
   weir radio log
-  weir radio log --csv > steps.csv"
+  weir radio log --csv > steps.csv
+  weir radio log wlan0 --plot power.svg"
 )]
 pub struct RadioArgs {
     #[command(subcommand)]
@@ -54,6 +57,9 @@ struct LogArgs {
     /// As comma-separated values
     #[arg(long, conflicts_with = "json")]
     csv: bool,
+    /// As a picture (SVG), into this file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "csv"])]
+    plot: Option<PathBuf>,
 }
 
 /// Shows it.
@@ -70,6 +76,9 @@ pub fn run(args: &RadioArgs, output: &mut Output<'_>) -> Result<(), Error> {
                 let what = format!("no access point is called {}", harmless(device));
                 return Err(Error::new(what, "`weir radio power` has all of them"));
             }
+        }
+        if let Some(file) = &log.plot {
+            return picture(&told, file);
         }
         match (args.format.json, log.csv) {
             (true, _) => output.json(&told)?,
@@ -190,6 +199,37 @@ fn steps(told: &RadioLog, output: &mut Output<'_>) -> io::Result<()> {
         }
     }
     table.finish(output)
+}
+
+/// Draws the log of one access point.
+fn picture(told: &RadioLog, file: &Path) -> Result<(), Error> {
+    let [log] = &told.logs[..] else {
+        let names: Vec<_> = told.logs.iter().map(|log| harmless(&log.device)).collect();
+        let (what, hint) = match names.is_empty() {
+            true => ("there is no log", "`weir radio status` says why".to_owned()),
+            false => (
+                "a picture has one access point",
+                format!("name one: {}", names.join(", ")),
+            ),
+        };
+        return Err(Error::new(what, hint));
+    };
+    let kilobits = |rate: Option<f64>| rate.map(|rate| rate * 1000.0);
+    let steps = log.steps.iter().filter_map(|step| {
+        Some(Entry {
+            at: step.at_ms,
+            power: step.power_dbm,
+            reason: Reason::told(&step.reason)?,
+            station: None,
+            throughput: kilobits(step.arrives_mbit),
+            reference: kilobits(step.reference_mbit),
+        })
+    });
+    let steps: Vec<_> = steps.collect();
+    std::fs::write(file, plot(&log.device, &steps)).map_err(|error| {
+        let what = format!("{} cannot be written", file.display());
+        Error::because(&what, &error, "name a file in a folder that is there")
+    })
 }
 
 fn csv(told: &RadioLog, output: &mut Output<'_>) -> io::Result<()> {

@@ -1,0 +1,212 @@
+//! The log as a picture: power, and what arrives, over time.
+
+use std::fmt::Write as _;
+
+use super::log::{Entry, Reason};
+
+/// Sizes, px.
+const WIDTH: f64 = 960.0;
+const PANEL: f64 = 180.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 16.0;
+const TOP: f64 = 40.0;
+const GAP: f64 = 44.0;
+const HEIGHT: f64 = TOP + 2.0 * PANEL + 2.0 * GAP;
+
+/// Colours that people tell apart who see fewer of them (Okabe and Ito, 2008), on white.
+const POWER: &str = "#0072b2";
+const ARRIVES: &str = "#d55e00";
+const REFERENCE: &str = "#767676";
+
+/// An SVG of these steps, in the order of their times. `title` may be anything.
+pub fn plot(title: &str, steps: &[Entry]) -> String {
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" \
+         font-family=\"sans-serif\" font-size=\"12\">\n<title>{0}</title>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n\
+         <text x=\"{LEFT}\" y=\"20\" font-size=\"15\" font-weight=\"bold\">{0}</text>\n",
+        escaped(title)
+    );
+    let begin = steps.first().map_or(0, |step| step.at);
+    let end = steps.last().map_or(1, |step| step.at).max(begin + 1);
+    let across = Scale {
+        low: begin as f64 / 1000.0,
+        high: end as f64 / 1000.0,
+        from: LEFT,
+        to: WIDTH - RIGHT,
+    };
+    power(&mut svg, steps, &across);
+    arrives(&mut svg, steps, &across);
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// From numbers to px.
+struct Scale {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+impl Scale {
+    fn at(&self, number: f64) -> f64 {
+        self.from + (number - self.low) / (self.high - self.low) * (self.to - self.from)
+    }
+
+    /// Round numbers between both ends, some five.
+    fn ticks(&self) -> Vec<f64> {
+        let rough = (self.high - self.low) / 5.0;
+        let ten = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 5.0, 10.0].map(|times| times * ten);
+        let step = step.into_iter().find(|step| *step >= rough).unwrap_or(ten);
+        let first = (self.low / step).ceil() as i64;
+        let last = (self.high / step).floor() as i64;
+        (first..=last).map(|number| number as f64 * step).collect()
+    }
+}
+
+/// Text goes into a String, which takes all.
+macro_rules! draw {
+    ($to:expr, $($what:tt)*) => {{ let _ = writeln!($to, $($what)*); }};
+}
+
+fn axes(svg: &mut String, what: &str, across: &Scale, up: &Scale) {
+    draw!(
+        svg,
+        "<text x=\"{LEFT}\" y=\"{:.1}\" fill=\"#333\">{what}</text>",
+        up.to - 8.0
+    );
+    for tick in up.ticks() {
+        let y = up.at(tick);
+        draw!(
+            svg,
+            "<path d=\"M{LEFT} {y:.1}H{:.1}\" stroke=\"#ddd\"/><text x=\"{:.1}\" y=\"{:.1}\" \
+             text-anchor=\"end\" fill=\"#333\">{}</text>",
+            across.to,
+            LEFT - 6.0,
+            y + 4.0,
+            shortest(tick)
+        );
+    }
+    for tick in across.ticks() {
+        draw!(
+            svg,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#333\">{} s</text>",
+            across.at(tick),
+            up.from + 16.0,
+            shortest(tick)
+        );
+    }
+}
+
+fn power(svg: &mut String, steps: &[Entry], across: &Scale) {
+    let powers = || steps.iter().map(|step| f64::from(step.power));
+    let up = Scale {
+        low: powers().fold(0.0, f64::min),
+        high: powers().fold(1.0, f64::max),
+        from: TOP + GAP / 2.0 + PANEL,
+        to: TOP + GAP / 2.0,
+    };
+    axes(svg, "power, dBm", across, &up);
+    let mut path = String::new();
+    for step in steps {
+        let (x, y) = (
+            across.at(step.at as f64 / 1000.0),
+            up.at(f64::from(step.power)),
+        );
+        match path.is_empty() {
+            true => path = format!("M{x:.1} {y:.1}"),
+            // A power holds until the next.
+            false => draw!(path, "H{x:.1}V{y:.1}"),
+        }
+    }
+    if !path.is_empty() {
+        draw!(path, "H{:.1}", across.to);
+        draw!(
+            svg,
+            "<path d=\"{path}\" fill=\"none\" stroke=\"{POWER}\" stroke-width=\"2\"/>"
+        );
+    }
+    for step in steps.iter().filter(|step| tells(step.reason)) {
+        draw!(
+            svg,
+            "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"{ARRIVES}\"><title>{}</title></circle>",
+            across.at(step.at as f64 / 1000.0),
+            up.at(f64::from(step.power)),
+            step.reason.word()
+        );
+    }
+}
+
+/// What is worth a mark: what was not looked for.
+fn tells(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Lost
+            | Reason::Worse
+            | Reason::Wall
+            | Reason::Silent
+            | Reason::Edge
+            | Reason::Newcomer
+    )
+}
+
+fn arrives(svg: &mut String, steps: &[Entry], across: &Scale) {
+    let megabits = |it: Option<f64>| it.map(|kilobits| kilobits / 1000.0);
+    let most = steps
+        .iter()
+        .flat_map(|it| [megabits(it.throughput), megabits(it.reference)]);
+    let up = Scale {
+        low: 0.0,
+        high: most.flatten().fold(1.0, f64::max),
+        from: TOP + GAP * 1.5 + 2.0 * PANEL,
+        to: TOP + GAP * 1.5 + PANEL,
+    };
+    axes(
+        svg,
+        "what arrives at the station that loses most, Mbit/s (grey: at the greatest power)",
+        across,
+        &up,
+    );
+    for step in steps {
+        let x = across.at(step.at as f64 / 1000.0);
+        if let Some(was) = megabits(step.reference) {
+            let y = up.at(was);
+            draw!(
+                svg,
+                "<path d=\"M{:.1} {y:.1}h8\" stroke=\"{REFERENCE}\" stroke-width=\"2\"/>",
+                x - 4.0
+            );
+        }
+        if let Some(now) = megabits(step.throughput) {
+            draw!(
+                svg,
+                "<circle cx=\"{x:.1}\" cy=\"{:.1}\" r=\"3\" fill=\"{ARRIVES}\"><title>{} Mbit/s at {} \
+                 dBm: {}</title></circle>",
+                up.at(now),
+                shortest(now),
+                step.power,
+                step.reason.word()
+            );
+        }
+    }
+}
+
+fn shortest(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for letter in text.chars().filter(|letter| !letter.is_control()) {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            _ => out.push(letter),
+        }
+    }
+    out
+}
