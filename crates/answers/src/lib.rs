@@ -42,6 +42,7 @@
 //! | `POST /v1/cables/{device}/auto` | [`Cable`] that is found out again |
 //! | `GET /v1/radio` | [`Radios`]: transmit power, and what arrives by it |
 //! | `GET /v1/radio/log` | [`RadioLog`]: what was tried |
+//! | `GET /v1/radio/peers` | [`RadioPeers`]: access points that are peers |
 //! | `POST /v1/capture?…` | pcapng, for as long as a [`CaptureQuery`] says, and a [`CaptureSummary`] as a trailer |
 //! | `POST /v1/capture/stop` | [`CaptureSummary`] of the capture that runs, which ends |
 //! | `GET /v1/config` | [`Config`] |
@@ -95,7 +96,9 @@ pub use portal::{
     PortalNotes, PortalPage, PortalPicture, PortalState, PortalVoucher, PortalVouchers, Preview,
     PreviewNumber, QrPicture, VoucherDevice, VoucherName,
 };
-pub use radio::{Radio, RadioLog, RadioStation, RadioStep, RadioSteps, Radios};
+pub use radio::{
+    Radio, RadioLog, RadioPeer, RadioPeers, RadioStation, RadioStep, RadioSteps, Radios,
+};
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use setup::{
     SetupChange, SetupChoices, SetupClient, SetupConfirm, SetupDifference, SetupDocument,

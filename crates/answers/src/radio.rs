@@ -1,4 +1,4 @@
-//! Transmit power of access points, and what arrives by it.
+//! Transmit power of access points, and what arrives by it; and access points that are peers.
 
 use serde::{Deserialize, Serialize};
 
@@ -85,4 +85,32 @@ pub struct RadioStep {
     pub arrives_mbit: Option<f64>,
     /// and at the greatest power.
     pub reference_mbit: Option<f64>,
+}
+
+/// Access points that are, or may become, peers of ours.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RadioPeers {
+    /// The device whose access point it is about; empty: `[radio.peering]` names none.
+    pub device: String,
+    /// All whose beacons prove the secret, by address.
+    pub peers: Vec<RadioPeer>,
+    /// Why there are none, or fewer than there could be, in sentences.
+    pub notices: Vec<String>,
+}
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RadioPeer {
+    /// Its hardware address.
+    pub address: String,
+    /// Its device, or what that will be called.
+    pub interface: String,
+    /// How far it is: `seen`, `waiting`, `handshake`, `installed`, `alive`.
+    pub state: String,
+    /// Whether what it and we say has a key of the two.
+    pub encrypted: bool,
+    /// Mean signal of its beacons, dBm.
+    pub signal: Option<i32>,
+    /// What the driver expects to get through to it, Mbit/s.
+    pub expected_mbit: Option<f64>,
 }

@@ -1,6 +1,7 @@
 //! The generic netlink family `nl80211` (`include/uapi/linux/nl80211.h`): which devices are radios,
 //! the stations that they talk to, and what radios can do.
 
+mod access_point;
 mod beacon;
 mod peer;
 mod power;
@@ -10,6 +11,8 @@ use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::event::Mac;
 use crate::message::{Attribute, DecodeError, Message};
 
+pub use access_point::AccessPoint;
+pub(crate) use access_point::decode_access_point;
 pub use beacon::{HeardBeacon, decode_beacon};
 pub use peer::{Abilities, NewDevice, PairwiseKey};
 pub(crate) use peer::{

@@ -12,9 +12,10 @@ use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::event::Mac;
 use crate::message::{Messages, NLMSG_ERROR, errno};
 use crate::nl80211::{
-    Abilities, HeardBeacon, NewDevice, PairwiseKey, Station, authorize, decode_beacon,
-    decode_station, get_station, move_station, new_device, new_key, new_station, register_beacons,
-    remove_device, remove_station, send_frame, set_abilities,
+    Abilities, AccessPoint, HeardBeacon, NewDevice, PairwiseKey, Station, authorize,
+    decode_access_point, decode_beacon, decode_station, get_power, get_station, move_station,
+    new_device, new_key, new_station, register_beacons, remove_device, remove_station, send_frame,
+    set_abilities,
 };
 
 /// Makes and removes peers. Whatever it made goes when it is dropped: the kernel removes devices
@@ -61,6 +62,27 @@ impl Peers {
         let family = self.family;
         let question = |sequence| question(family, sequence);
         self.requests.ask(request, question, |_| Ok(true)).map(drop)
+    }
+
+    /// What a device's access point is. `None`: it is none, or does not run; or there is no such
+    /// device.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn access_point(&mut self, link: u32) -> Result<Option<AccessPoint>, RequestError> {
+        let family = self.family;
+        let answer = self.requests.ask_one(
+            "an access point (GET_INTERFACE)",
+            |at| get_power(family, link, at),
+            |message| decode_access_point(message, family),
+        );
+        match answer {
+            Err(RequestError::Refused {
+                errno: Errno::ENODEV | Errno::ENOENT,
+                ..
+            }) => Ok(None),
+            other => other,
+        }
     }
 
     /// Makes a device, and gives its index. It is down.

@@ -14,8 +14,8 @@ pub enum Event<'a> {
     Frame(&'a [u8]),
     /// What was to be installed is. `false`: the kernel or the driver refused.
     Installed(Mac, bool),
-    /// A peer was looked at: how long nothing was heard of it (milliseconds), and frames that it
-    /// did not acknowledge. `None`: its station is gone.
+    /// A peer was looked at: how long nothing came of it that had the key of the two (milliseconds),
+    /// and frames that it did not acknowledge. `None`: its station is gone.
     Counted(Mac, Option<(u64, u32)>),
     /// The access point is on another channel.
     Channel(u32),

@@ -341,6 +341,22 @@ impl FileValue for Vec<DeviceName> {
     }
 }
 
+impl FileValue for Option<DeviceName> {
+    const ALLOWED: &'static str = "the name of a device, in quotes, or \"\" for none";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        match value.as_str() {
+            Some("") => Ok(None),
+            Some(text) if DeviceName::fits(text) => Ok(Some(DeviceName(text.to_owned()))),
+            _ => Err(None),
+        }
+    }
+
+    fn show(&self) -> Value {
+        self.as_ref().map_or("", |device| &device.0).into()
+    }
+}
+
 impl FileValue for Vec<PathBuf> {
     const ALLOWED: &'static str =
         "a list of absolute paths, each in quotes, such as [\"/tmp/dhcp.leases\"]";

@@ -19,6 +19,7 @@ use super::multipath::config::{Fallback, Multipath, PathSettings};
 use super::page::config::{MetricsFor, Web, WebTls};
 use super::portal::config::{Portal, Radius};
 use super::radio::config::Power;
+use super::radio::peering::config::Peering;
 use crate::config::{
     Api, ConfigError, DeviceName, Effective, Log, LogLevel, Octets, Origin, When, help,
 };
@@ -135,7 +136,7 @@ fn sections_and_devices_are_looked_at() {
             "zzz = true",
             "weir.toml:1:1: zzz: unknown section; there are [offload], [ports], [drops], \
                 [monitor], [monitor.ipfix], [history], [quotas], [multipath], [multipath.paths], \
-                [portal], [portal.radius], [setup], [cables], [radio.power], [web], [api], [log]",
+                [portal], [portal.radius], [setup], [cables], [radio.power], [radio.peering], [web], [api], [log]",
         ),
         (
             "offload = 1",

@@ -4,14 +4,15 @@ use kernel::io::{Nl80211, RequestError};
 use kernel::nl80211::WirelessKind;
 
 use super::config::{Mode, Power};
+use super::peering::config::Peering;
 use crate::Error;
 use crate::check::Feature;
 use crate::config::Effective;
 
 /// Whether there is Wi-Fi, and an access point.
 pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>, Error> {
-    let power = config.of::<Power>();
-    if *power.mode == Mode::Off {
+    let off = *config.of::<Power>().mode == Mode::Off;
+    if off && config.of::<Peering>().device.is_none() {
         return Ok(Vec::new());
     }
     Ok(vec![match access_points() {
@@ -40,7 +41,8 @@ fn wifi(present: bool, detail: Option<String>, hint: Option<String>) -> Feature 
         min_version: Some("2.6.24".into()),
         present,
         required: false,
-        why_needed: "Tells what stations get, and sets transmit power.".into(),
+        why_needed: "Tells what stations get, sets transmit power, and has peers of access points."
+            .into(),
         detail,
         hint,
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use answers::{RadioLog, Radios};
+use answers::{RadioLog, RadioPeers, Radios};
 use clap::{Args, Subcommand};
 use radio::power::{Entry, Reason, plot};
 
@@ -48,6 +48,11 @@ enum What {
     Power,
     /// What was tried, and why
     Log(LogArgs),
+    /// Access points that are, or may become, peers of this one
+    ///
+    /// STATE is seen (its beacon proves the secret), waiting (it is too faint, or there are peers
+    /// enough), handshake, installed (it has a key here), or alive (at both ends).
+    Peers,
 }
 
 #[derive(Args, Debug)]
@@ -68,6 +73,13 @@ struct LogArgs {
 /// The daemon does not answer, or the line is not understood.
 pub fn run(args: &RadioArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let client = client(&args.connection)?;
+    if let Some(What::Peers) = &args.what {
+        let told: RadioPeers = client.get("/v1/radio/peers")?;
+        return match args.format.json {
+            true => Ok(output.json(&told)?),
+            false => Ok(super::peering::show::print(&told, output)?),
+        };
+    }
     if let Some(What::Log(log)) = &args.what {
         let mut told: RadioLog = client.get("/v1/radio/log")?;
         if let Some(device) = &log.device {

@@ -1,11 +1,15 @@
-//! `[radio.power]`.
+//! `[radio.power]`; `[radio.peering]` stands with what it is for.
 
 use std::time::Duration;
 
+use super::peering::config::Peering;
 use crate::config::{DeviceName, Section, table, words};
 
 /// What this module has in the file.
-pub const SECTIONS: [Section; 1] = [Section::of::<Power>("radio.power")];
+pub const SECTIONS: [Section; 2] = [
+    Section::of::<Power>("radio.power"),
+    Section::of::<Peering>("radio.peering"),
+];
 
 const fn milliseconds(number: u64) -> Duration {
     Duration::from_millis(number)

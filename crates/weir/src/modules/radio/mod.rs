@@ -1,9 +1,10 @@
-//! Radios: transmit power that follows throughput.
+//! Radios: transmit power that follows throughput, and access points that are each other's peers.
 
 mod check;
 mod command;
 pub mod config;
 pub mod metrics;
+pub mod peering;
 mod power;
 mod show;
 
@@ -14,17 +15,20 @@ use std::rc::Rc;
 use answers::Status;
 use api::metrics::Text;
 use api::{Route, Who};
+use caps::Capability;
 use kernel::Event;
 
 use crate::Error;
-use crate::daemon::{Face, Module, Router, Setup, Work};
+use crate::daemon::{Face, Module, Needs, Router, Setup, Work};
 use crate::registry::{Command, Entry};
 use config::Mode;
+use peering::Peered;
+use peering::config::Peering;
 use power::{Powers, WayBack};
 
 /// Radios.
 pub const ENTRY: Entry = Entry {
-    choice: Some("Transmit power that follows throughput"),
+    choice: Some("Transmit power that follows throughput; access points that are peers"),
     sections: &config::SECTIONS,
     commands: || {
         vec![
@@ -43,12 +47,13 @@ struct Running {
     powers: Option<RefCell<Powers>>,
     /// Devices that came or changed since the last second.
     changed: RefCell<BTreeSet<u32>>,
+    peered: Option<Rc<Peered>>,
 }
 
 /// Makes it: no power is changed yet.
 ///
 /// # Errors
-/// None.
+/// The secret of peers cannot be read, or is none; or the node's key cannot be read or made.
 pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
     let config = setup.effective.of::<config::Power>();
     let mode = match setup.wanted {
@@ -61,10 +66,17 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     };
     let powers = (mode != Mode::Off).then(|| RefCell::new(Powers::new(config, back())));
     let changed = RefCell::new(setup.links.iter().copied().collect());
+    let peering = setup.effective.of::<Peering>();
+    let device = peering.device.as_ref().filter(|_| setup.wanted);
+    let peered = match device {
+        Some(device) => Some(Rc::new(Peered::open(&device.0, peering)?)),
+        None => None,
+    };
     Ok(Rc::new(Running {
         mode,
         powers,
         changed,
+        peered,
     }))
 }
 
@@ -92,12 +104,31 @@ impl Running {
 }
 
 impl Module for Running {
+    fn needs(&self) -> Needs {
+        let mut needs = Needs::default();
+        // What is said to an access point by those it does not know comes by a packet socket.
+        if self.peered.is_some() {
+            needs.capabilities.push(Capability::CAP_NET_RAW);
+        }
+        needs
+    }
+
     fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
-        let log = Rc::clone(&self);
+        let (log, peers) = (Rc::clone(&self), Rc::clone(&self));
+        let peers = move |()| {
+            let shown = peers.peered.as_ref().map(|peered| peered.shown());
+            Ok(shown.unwrap_or_default())
+        };
         vec![
             Route::get("/v1/radio", Who::User, move |()| Ok(self.shown())),
             Route::get("/v1/radio/log", Who::User, move |()| Ok(log.log())),
+            Route::get("/v1/radio/peers", Who::User, peers),
         ]
+    }
+
+    fn work(self: Rc<Self>) -> Option<Work> {
+        let peered = Rc::clone(self.peered.as_ref()?);
+        Some(Box::pin(async move { peered.run().await }))
     }
 
     fn heard(&self, event: &Event, _: &mut Router) {
@@ -125,7 +156,7 @@ impl Module for Running {
     }
 
     fn status(&self, _: &mut Router, status: &mut Status) {
-        if self.powers.is_some() {
+        if self.powers.is_some() || self.peered.is_some() {
             status.modules.push("radio".to_owned());
         }
     }
@@ -133,6 +164,9 @@ impl Module for Running {
     fn stop(&self, _: &mut Router) -> Option<Work> {
         if let Some(powers) = &self.powers {
             powers.borrow_mut().stop();
+        }
+        if let Some(peered) = &self.peered {
+            peered.stop();
         }
         None
     }

@@ -110,6 +110,12 @@ ports = ["eth1"]
 servers = "shut"
 choices = "/tmp/cables"
 mesh = "/tmp/mesh"
+[radio.peering]
+device = "wlan0"
+mesh = "babel"
+secret = "/etc/weir/mesh.secret"
+hostapd = "/run/hostapd"
+key = "/tmp/radio.key"
 [radio.power]
 mode = "watch"
 devices = ["wlan0"]
@@ -259,6 +265,10 @@ action = "cut"
     let cables = read.of::<Cables>();
     assert_eq!((*cables.mode, cables.ports.len()), (Mode::Suggest, 1));
     let power = read.of::<Power>();
+    assert_eq!(
+        *read.of::<Peering>().mesh,
+        ::radio::peering::attach::Mesh::Babel
+    );
     let radio = power.settings();
     assert_eq!((power.mode.word(), power.devices.len()), ("watch", 1));
     assert_eq!((*power.least, *power.step), (3, 1));
@@ -306,9 +316,9 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 107);
+    assert_eq!(help.len(), 112);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 98, "no device has settings of its own");
+    assert_eq!(entries.len(), 103, "no device has settings of its own");
     assert!(
         entries
             .iter()

@@ -1,0 +1,313 @@
+//! One access point, from when it is there until it is gone.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::time::{Duration, Instant};
+
+use ::radio::peering::{Action, Beacon, Event, Machine, Settings, Shown, State};
+use answers::{RadioPeer, RadioPeers};
+use kernel::Mac;
+use kernel::io::{Beacons, Ear, Peers};
+use kernel::nl80211::AccessPoint;
+use tracing::{debug, info, warn};
+
+use super::hostapd::Hostapd;
+use super::kept::Kept;
+use super::{Peered, instance};
+
+/// The machine's clock.
+const TICK: Duration = Duration::from_millis(50);
+/// Peers are counted, and told that we are there.
+const LOOK: Duration = Duration::from_secs(1);
+/// hostapd is told again what its beacon has to say: one that read its file anew forgot it.
+const SAY: Duration = Duration::from_secs(10);
+
+/// One access point with its peers.
+pub struct Session {
+    machine: Machine,
+    settings: Settings,
+    access_point: AccessPoint,
+    link: u32,
+    kept: Kept,
+    beacons: Beacons,
+    ear: Option<Ear>,
+    hostapd: Hostapd,
+    notices: Vec<String>,
+    expected: BTreeMap<Mac, Option<u64>>,
+    begun: Instant,
+    looked: Instant,
+    said: Instant,
+}
+
+/// What is yet to be told to the machine.
+type Results = VecDeque<(Mac, bool)>;
+
+impl Session {
+    /// Begins where there is an access point.
+    ///
+    /// # Errors
+    /// There is none, hostapd does not answer, or the kernel refused something.
+    pub fn open(peered: &Peered) -> io::Result<Self> {
+        let device = &peered.device;
+        let none = || io::Error::other(format!("{device} is no access point that runs"));
+        let wifi = || io::Error::other("this kernel has no Wi-Fi");
+        let link = nix::net::if_::if_nametoindex(device.as_str()).map_err(|_| none())?;
+        let mut kernel = Peers::open().map_err(io::Error::other)?.ok_or_else(wifi)?;
+        let access_point = kernel
+            .access_point(link)
+            .map_err(io::Error::other)?
+            .ok_or_else(none)?;
+        let radio = access_point.radio;
+        let beacons = Beacons::open(radio)
+            .map_err(io::Error::other)?
+            .ok_or_else(wifi)?;
+        let AccessPoint {
+            mac,
+            ssid,
+            frequency,
+            ..
+        } = &access_point;
+        let mut settings = Settings::new(device, *mac, ssid, *frequency);
+        let (most, notice) = peered.most();
+        settings.most = most;
+        let (secret, node) = (peered.secret.clone(), peered.node.clone());
+        let machine = Machine::new(settings.clone(), secret, node, instance()?);
+        let hostapd = peered.hostapd();
+        let element = machine.element().octets();
+        hostapd.say(&element).map_err(|error| {
+            let text = format!("hostapd's control socket for {device} does not do it: {error}");
+            io::Error::other(text)
+        })?;
+        let now = Instant::now();
+        Ok(Self {
+            kept: Kept::new(kernel, link, *mac),
+            machine,
+            settings,
+            link,
+            beacons,
+            ear: None,
+            hostapd,
+            notices: notice.map(str::to_owned).into_iter().collect(),
+            expected: BTreeMap::new(),
+            access_point,
+            begun: now,
+            looked: now,
+            said: now,
+        })
+    }
+
+    /// Goes on until the access point is gone: gives why.
+    pub async fn run(&mut self, shown: &RefCell<RadioPeers>, stopped: &Cell<bool>) -> io::Error {
+        let mut clock = tokio::time::interval(TICK);
+        clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let (mut heard, mut frames) = (Vec::new(), Vec::new());
+        while !stopped.get() {
+            let ear = async {
+                match &mut self.ear {
+                    Some(ear) => ear.recv(&mut frames).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let done = tokio::select! {
+                done = self.beacons.recv(&mut heard) => done,
+                done = ear => {
+                    if let Err(error) = done {
+                        debug!(%error, "its ear is gone");
+                        self.ear = None;
+                        self.hear(true);
+                    }
+                    Ok(())
+                }
+                _ = clock.tick() => Ok(()),
+            };
+            if let Err(error) = done {
+                return error;
+            }
+            for one in heard.drain(..) {
+                if one.radio == self.access_point.radio
+                    && let Some(beacon) = Beacon::read(&one.frame)
+                {
+                    self.happen(Event::Beacon(&beacon, one.signal));
+                }
+            }
+            for frame in frames.drain(..) {
+                self.happen(Event::Frame(&frame));
+            }
+            self.happen(Event::Tick);
+            if self.looked.elapsed() >= LOOK {
+                self.looked = Instant::now();
+                if let Err(error) = self.look() {
+                    return error;
+                }
+            }
+            shown.replace(self.shown());
+        }
+        io::Error::other("weir ends")
+    }
+
+    fn happen(&mut self, event: Event<'_>) {
+        let now = self.begun.elapsed().as_millis() as u64;
+        let mut results = Results::new();
+        let actions = self.machine.handle(now, event);
+        self.act(actions, &mut results);
+        while let Some((mac, done)) = results.pop_front() {
+            let now = self.begun.elapsed().as_millis() as u64;
+            let actions = self.machine.handle(now, Event::Installed(mac, done));
+            self.act(actions, &mut results);
+        }
+    }
+
+    fn act(&mut self, actions: Vec<Action>, results: &mut Results) {
+        for action in actions {
+            match action {
+                Action::Send(frame) => {
+                    if let Err(error) = self.kept.kernel().send(self.link, &frame) {
+                        debug!(%error, "a frame is not sent");
+                    }
+                }
+                Action::Install {
+                    mac,
+                    name,
+                    aid,
+                    abilities,
+                    key,
+                } => {
+                    let done = self.kept.install(mac, &name, aid, &abilities, &key);
+                    match &done {
+                        Ok(()) => info!(peer = text(mac), device = name, "a peer"),
+                        Err(error) => warn!(peer = text(mac), %error, "no peer"),
+                    }
+                    results.push_back((mac, done.is_ok()));
+                }
+                Action::Rekey(mac, key) => {
+                    let done = self.kept.rekey(mac, &key);
+                    if let Err(error) = &done {
+                        warn!(peer = text(mac), %error, "its key stays as it was");
+                    }
+                    results.push_back((mac, done.is_ok()));
+                }
+                Action::Remove(mac, name, why) => {
+                    info!(peer = text(mac), device = name, ?why, "a peer no longer");
+                    self.expected.remove(&mac);
+                    if let Err(error) = self.kept.remove(mac) {
+                        debug!(%error, "its device was gone");
+                    }
+                }
+                Action::Listen(listens) => self.hear(listens),
+                Action::Renew => {
+                    if let Ok(instance) = instance() {
+                        self.machine.renew(instance);
+                        self.say();
+                    }
+                }
+            }
+        }
+    }
+
+    fn hear(&mut self, listens: bool) {
+        self.ear = None;
+        if !listens {
+            return self.kept.deafen();
+        }
+        match self.kept.listen() {
+            Ok(ear) => self.ear = Some(ear),
+            Err(error) => {
+                self.kept.deafen();
+                warn!(%error, "what is said to this access point cannot be heard");
+            }
+        }
+    }
+
+    fn say(&mut self) {
+        self.said = Instant::now();
+        let element = self.machine.element().octets();
+        if let Err(error) = self.hostapd.say(&element) {
+            debug!(%error, "hostapd does not say who we are");
+        }
+    }
+
+    /// Once a second: whether all is as it was.
+    fn look(&mut self) -> io::Result<()> {
+        let now = self
+            .kept
+            .kernel()
+            .access_point(self.link)
+            .map_err(io::Error::other)?;
+        let Some(now) = now else {
+            return Err(io::Error::other("the access point is gone"));
+        };
+        if (now.mac, &now.ssid, now.radio)
+            != (
+                self.access_point.mac,
+                &self.access_point.ssid,
+                self.access_point.radio,
+            )
+        {
+            return Err(io::Error::other("the access point is another one"));
+        }
+        if now.frequency != self.settings.frequency {
+            self.settings.frequency = now.frequency;
+            self.happen(Event::Channel(now.frequency));
+        }
+        self.kept.speak();
+        for (mac, silence) in self.kept.silences() {
+            match self.kept.counted(mac) {
+                Ok(told) => {
+                    let expected = told.as_ref().and_then(|station| station.expected);
+                    self.expected.insert(mac, expected);
+                    let told = told.map(|station| {
+                        let idle = silence.as_millis() as u64;
+                        (idle, station.failed.unwrap_or_default())
+                    });
+                    self.happen(Event::Counted(mac, told));
+                }
+                Err(error) => debug!(%error, "a peer is not counted"),
+            }
+        }
+        if self.said.elapsed() >= SAY {
+            self.say();
+        }
+        Ok(())
+    }
+
+    fn shown(&self) -> RadioPeers {
+        let peers = self.machine.shown().map(|shown| {
+            let Shown {
+                mac,
+                name,
+                state,
+                signal,
+            } = shown;
+            let expected = self.expected.get(&mac).copied().flatten();
+            RadioPeer {
+                address: text(mac),
+                interface: name,
+                state: word(state).to_owned(),
+                encrypted: matches!(state, State::Installed | State::Alive),
+                signal,
+                expected_mbit: expected.map(|bits| bits as f64 / 1e6),
+            }
+        });
+        RadioPeers {
+            device: String::new(),
+            peers: peers.collect(),
+            notices: self.notices.clone(),
+        }
+    }
+}
+
+fn word(state: State) -> &'static str {
+    match state {
+        State::Seen => "seen",
+        State::Waiting => "waiting",
+        State::Handshake => "handshake",
+        State::Installed => "installed",
+        State::Alive => "alive",
+    }
+}
+
+fn text(mac: Mac) -> String {
+    let octets = mac.map(|octet| format!("{octet:02x}"));
+    octets.join(":")
+}

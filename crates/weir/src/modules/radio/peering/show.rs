@@ -1,0 +1,48 @@
+//! What is known of peers, as `weir radio peers` shows it.
+
+use std::io;
+
+use answers::RadioPeers;
+
+use crate::output::{Align, Cell, Output, Table, Tone, harmless};
+
+/// Prints what is known of peers.
+///
+/// # Errors
+/// Nobody reads it any more.
+pub fn print(told: &RadioPeers, output: &mut Output<'_>) -> io::Result<()> {
+    if told.device.is_empty() {
+        return output.line(
+            "no access point has peers: `device` under [radio.peering] of the configuration names one",
+        );
+    }
+    let mut table = Table::new([
+        ("ADDRESS", Align::Left),
+        ("INTERFACE", Align::Left),
+        ("STATE", Align::Left),
+        ("KEY", Align::Left),
+        ("SIGNAL", Align::Right),
+        ("MBIT/S", Align::Right),
+    ]);
+    for peer in &told.peers {
+        let tone = match &*peer.state {
+            "alive" => Tone::Good,
+            "installed" | "handshake" => Tone::Warn,
+            _ => Tone::Dim,
+        };
+        let row = [
+            Cell::from(peer.address.as_str()),
+            Cell::from(peer.interface.as_str()),
+            Cell::toned(&peer.state, tone),
+            Cell::from(if peer.encrypted { "yes" } else { "-" }),
+            Cell::or_dash(peer.signal.map(|dbm| dbm.to_string()).as_ref()),
+            Cell::or_dash(peer.expected_mbit.map(|rate| format!("{rate:.1}")).as_ref()),
+        ];
+        table.row(row, output)?;
+    }
+    table.finish(output)?;
+    for notice in &told.notices {
+        output.line(&output.toned(Tone::Warn, &harmless(notice)))?;
+    }
+    Ok(())
+}
