@@ -46,8 +46,8 @@ impl Peered {
     /// # Errors
     /// One of them cannot be read or made, or is none.
     pub fn open(device: &str, config: &Peering) -> Result<Self, Error> {
-        let hint = "write 16 octets or more into the first line of a file, the same at every access \
-            point, and name that as `secret` under [radio.peering]";
+        let hint = "write 16 octets or more into the first line of a file, the same at every \
+            access point, and name that as `secret` under [radio.peering]";
         let Some(file) = config.secret.0.as_deref() else {
             let what = "access points that peer without a secret would let anybody in";
             return Err(Error::new(what, hint));

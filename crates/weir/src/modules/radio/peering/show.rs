@@ -13,7 +13,7 @@ use crate::output::{Align, Cell, Output, Table, Tone, harmless};
 pub fn print(told: &RadioPeers, output: &mut Output<'_>) -> io::Result<()> {
     if told.device.is_empty() {
         return output.line(
-            "no access point has peers: `device` under [radio.peering] of the configuration names one",
+            "no access point has peers: `device` under [radio.peering] in the file names one",
         );
     }
     let mut table = Table::new([
