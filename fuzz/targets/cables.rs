@@ -96,6 +96,7 @@ fuzz_target!(|octets: &[u8]| {
         former: former[usize::from(first & 3)],
         administrator: first & 0x1c == 0x1c,
         own_dhcp: first & 0x20 != 0,
+        secret: first & 0x40 != 0,
         held: Role::ALL.get(usize::from(second)).copied(),
     };
     let mut cable = Cable::new(port.clone());
