@@ -77,7 +77,7 @@ pub struct RadioStep {
     /// The power from then on, dBm.
     pub power_dbm: i32,
     /// Why: `begin`, `idle`, `newcomer`, `silent`, `edge`, `wall`, `reference`, `trial`, `kept`,
-    /// `lost`, `worse`, `return` or `end`.
+    /// `lost`, `worse` or `return`.
     pub reason: String,
     /// The station that decided it.
     pub station: Option<String>,

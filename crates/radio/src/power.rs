@@ -28,5 +28,5 @@ pub use plot::plot;
 pub use predecessor::Predecessor;
 pub use prior::Prior;
 pub use reading::{Counters, Mac, Reading, Station};
-pub use settings::{Settings, Wrong};
+pub use settings::Settings;
 pub use tally::{Estimate, Tally, Verdict};

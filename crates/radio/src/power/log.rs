@@ -31,13 +31,11 @@ pub enum Reason {
     Worse,
     /// Back to what is enough, after a look at the greatest power.
     Return,
-    /// Control ended.
-    End,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 12] = [
         Self::Begin,
         Self::Idle,
         Self::Newcomer,
@@ -50,7 +48,6 @@ impl Reason {
         Self::Lost,
         Self::Worse,
         Self::Return,
-        Self::End,
     ];
 
     /// The one that is told by this word.
@@ -73,7 +70,6 @@ impl Reason {
             Self::Lost => "lost",
             Self::Worse => "worse",
             Self::Return => "return",
-            Self::End => "end",
         }
     }
 }

@@ -51,8 +51,6 @@ pub struct Station {
     pub counters: Counters,
     /// The rate that it is sent to at, kbit/s (`_TX_BITRATE`).
     pub rate: Option<u32>,
-    /// What the driver expects to arrive, kbit/s (`_EXPECTED_THROUGHPUT`).
-    pub expected: Option<u32>,
     /// How loud its last acknowledgement was, dBm (`_ACK_SIGNAL`).
     pub ack_signal: Option<i8>,
     /// Milliseconds since it was heard (`_INACTIVE_TIME`).

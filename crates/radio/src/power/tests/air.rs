@@ -38,6 +38,9 @@ pub struct Air {
     /// Power over time, mW by ms.
     pub radiated: f64,
     pub arrived: u64,
+    /// For so long after another power was set nothing arrives, ms: the worst that a queue can do.
+    pub deaf: u64,
+    set: u64,
 }
 
 impl Air {
@@ -60,6 +63,8 @@ impl Air {
             random: 88_172_645_463_325_252,
             radiated: 0.0,
             arrived: 0,
+            deaf: 0,
+            set: 0,
         }
     }
 
@@ -104,7 +109,10 @@ impl Air {
         let power = self.power;
         for number in 0..self.all.len() {
             let (loss, frames) = (self.all[number].loss, self.all[number].frames);
-            let (rate, share) = Self::rate(power, loss);
+            let (rate, mut share) = Self::rate(power, loss);
+            if self.now.saturating_sub(self.set) <= self.deaf {
+                share = 0.0;
+            }
             let mut owed = self.all[number].owed + frames * STEP as f64 / 1000.0;
             let mut counters = self.all[number].station.counters;
             while owed >= 1.0 {
@@ -137,7 +145,9 @@ impl Air {
             if let Some(entry) = controller.step(self.now, &reading) {
                 self.log.push(entry);
             }
-            self.power = controller.power();
+            if self.power != controller.power() {
+                (self.power, self.set) = (controller.power(), self.now);
+            }
         }
     }
 

@@ -117,6 +117,40 @@ fn a_wall_is_answered_within_half_a_second() {
     }
 }
 
+/// Too few frames for a watch tell nothing of a little less; that nothing arrives they do.
+#[test]
+fn a_wall_is_seen_by_few_frames() {
+    let (mut air, mut control) = (Air::of(&[60.0]), control());
+    air.all[0].frames = 100.0;
+    air.run(&mut control, 60_000);
+    assert!(air.power <= 10, "{}", air.power);
+    air.all[0].loss += 60.0;
+    let steps = air.log.len();
+    air.run(&mut control, 500);
+    assert!(
+        air.log[steps..]
+            .iter()
+            .any(|entry| entry.reason == Reason::Wall),
+        "{:?}",
+        &air.log[steps..]
+    );
+}
+
+#[test]
+fn what_was_queued_at_another_power_does_not_count() {
+    let (mut air, mut control) = (Air::of(&[70.0]), control());
+    air.deaf = Settings::default().settle - 10;
+    air.run(&mut control, 20_000);
+    let right = air.enough(&POWERS);
+    assert!(
+        (air.power - right).abs() <= 2,
+        "{} dBm, not {right}",
+        air.power
+    );
+    let wall = air.log.iter().find(|entry| entry.reason == Reason::Wall);
+    assert_eq!(wall, None);
+}
+
 #[test]
 fn what_was_right_at_this_hour_is_where_it_begins() {
     let (mut air, mut expecting) = (Air::of(&[70.0]), control());

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use crate::power::{
     Controller, Counters, Ladder, Log, Mac, NoLadder, Prior, Reading, Reason, Settings, Station,
-    Tally, Verdict, Wrong,
+    Tally, Verdict,
 };
 
 fn station() -> impl Strategy<Value = Station> {
@@ -27,7 +27,6 @@ fn station() -> impl Strategy<Value = Station> {
                     failed: failed % 1000,
                 },
                 rate,
-                expected: None,
                 ack_signal,
                 silent: silent % 10_000,
                 connected,
@@ -126,21 +125,6 @@ fn hours_are_remembered() {
         (Some(13), None),
         "there is no such hour"
     );
-}
-
-#[test]
-fn numbers_that_cannot_be_are_named() {
-    assert_eq!(Settings::default().check(), Ok(()));
-    let keep = Settings {
-        keep: f64::NAN,
-        ..Settings::default()
-    };
-    assert_eq!(keep.check().map_err(|Wrong { name, .. }| name), Err("keep"));
-    let longest = Settings {
-        longest: 100,
-        ..Settings::default()
-    };
-    assert_eq!(longest.check().map_err(|it| it.name), Err("longest"));
 }
 
 #[test]

@@ -257,7 +257,6 @@ fn reading(stations: &[Station]) -> Reading {
             failed: it.failed.unwrap_or(0),
         },
         rate: it.rate_to.map(kilobits),
-        expected: it.expected.map(kilobits),
         ack_signal: it.ack_signal,
         silent: it.inactive.unwrap_or(0),
         connected: it.connected.unwrap_or(0),
