@@ -120,10 +120,15 @@ impl Follower {
     /// Asks once; `now`: seconds since 1970. The error is one of the store.
     pub fn ask(&mut self, mapping: &Mapping, now: i64, sink: &mut dyn Sink) -> Result<Told, Error> {
         self.pause = Duration::ZERO;
+        let renewed = sink.renew()?;
         if let Some(last) = self.last.take()
             && sink.knows(&last.digest)?
         {
             (self.etag, self.modified) = (last.etag, last.modified);
+        }
+        if renewed {
+            // That was of what is in the store before.
+            (self.etag, self.modified) = (None, None);
         }
         let told = match self.fetch() {
             Ok(Some((octets, headers))) => {
@@ -222,6 +227,8 @@ fn keep(
     now: i64,
     sink: &mut dyn Sink,
 ) -> Result<Told, Error> {
+    // It may have taken a while to come.
+    sink.renew()?;
     if sink.knows(digest)? {
         return Ok(Told::Same);
     }

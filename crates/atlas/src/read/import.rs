@@ -21,6 +21,10 @@ pub trait Sink {
     fn add(&mut self, snapshot: &Snapshot, digest: &Digest) -> Result<(), Error>;
     /// Writes what was taken.
     fn commit(&mut self) -> Result<(), Error>;
+    /// Goes on with what has taken the place of that which it writes to; says whether something has.
+    fn renew(&mut self) -> Result<bool, Error> {
+        Ok(false)
+    }
 }
 
 impl Sink for Writer {
@@ -34,6 +38,10 @@ impl Sink for Writer {
 
     fn commit(&mut self) -> Result<(), Error> {
         Self::commit(self)
+    }
+
+    fn renew(&mut self) -> Result<bool, Error> {
+        Self::renew(self)
     }
 }
 

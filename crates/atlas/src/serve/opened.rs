@@ -1,8 +1,6 @@
 //! The store's file, open as often as it is asked at once; where another file takes its place, that
 //! one is asked from then on.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +8,7 @@ use rusqlite::Connection;
 use tracing::{info, warn};
 
 use crate::error::Error;
-use crate::store::{self, Identity};
+use crate::store::{self, Standing};
 
 /// Read-only connections to one file. One at least stays open, so that it can be asked when its
 /// name is gone.
@@ -24,9 +22,7 @@ pub(super) struct Opened {
 #[derive(Debug)]
 struct State {
     idle: Vec<Connection>,
-    file: Identity,
-    /// SQLite's journal beside it, as long as the file was there.
-    journal: Option<Identity>,
+    standing: Standing,
     /// Goes up with each file.
     number: u64,
     /// Why what stands at the file's name is not asked.
@@ -37,12 +33,9 @@ impl Opened {
     /// Of this folder, which is looked at once.
     pub fn new(data: &Path) -> Result<Self, Error> {
         let connection = store::open(data)?;
-        let path = data.join(store::FILE);
-        let file = Identity::of(&path).map_err(Error::file(&path))?;
         let state = State {
             idle: vec![connection],
-            file,
-            journal: Identity::of(&beside(&path, "-wal")).ok(),
+            standing: Standing::of(&data.join(store::FILE))?,
             number: 0,
             wrong: None,
         };
@@ -102,21 +95,12 @@ impl Opened {
 
     fn compare(&self, state: &mut State) {
         let path = self.data.join(store::FILE);
-        let wrong = match Identity::of(&path) {
-            Ok(there) if there == state.file => {
-                state.journal = Identity::of(&beside(&path, "-wal")).ok();
-                None
-            }
-            Ok(there) => match self.replace(state, &path) {
-                Ok(connection) => {
-                    info!(
-                        "{} is another file: it is asked from now on",
-                        path.display()
-                    );
-                    state.idle = vec![connection];
-                    state.file = there;
-                    state.journal = Identity::of(&beside(&path, "-wal")).ok();
-                    state.number += 1;
+        let wrong = match state.standing.look() {
+            Ok(true) => None,
+            Ok(false) => match self.replace(state, &path) {
+                Ok(()) => {
+                    let name = path.display();
+                    info!("{name} is another file: it is asked from now on");
                     self.returned.notify_all();
                     None
                 }
@@ -132,39 +116,18 @@ impl Opened {
         state.wrong = wrong;
     }
 
-    /// Opens what has taken the place. The journal of the file before would be taken for its own.
-    fn replace(&self, state: &State, path: &Path) -> Result<Connection, Error> {
+    /// Opens what has taken the place.
+    fn replace(&self, state: &mut State, path: &Path) -> Result<(), Error> {
         store::recognise(path)?;
-        let journal = beside(path, "-wal");
-        if state.journal.is_some() && Identity::of(&journal).ok() == state.journal {
-            let of = |path: &Path| fs::metadata(path).map_err(Error::file(path));
-            let (written, put) = (of(&journal)?, of(path)?);
-            if (written.mtime(), written.mtime_nsec()) > (put.ctime(), put.ctime_nsec()) {
-                return Err(Error::Other(format!(
-                    "{} is of the file before, and was written since: end what writes, remove it",
-                    journal.display()
-                )));
-            }
-            for stale in [journal, beside(path, "-shm")] {
-                match fs::remove_file(&stale) {
-                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                        return Err(Error::file(&stale)(error));
-                    }
-                    _ => {}
-                }
-            }
-        }
-        store::open(&self.data)
+        state.standing.leave()?;
+        let connection = store::open(&self.data)?;
+        state.standing = Standing::of(path)?;
+        state.idle = vec![connection];
+        state.number += 1;
+        Ok(())
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// SQLite's own files stand beside.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
 }

@@ -1,7 +1,7 @@
 //! The file: made, recognised, opened.
 
-use std::fs::{DirBuilder, Metadata};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -35,22 +35,6 @@ pub fn open(data: &Path) -> Result<Connection, Error> {
     let store = Connection::open_with_flags(&path, flags).map_err(|error| plain(&path, error))?;
     let prepared = prepare_reading(&store, &path);
     prepared.map(|()| store)
-}
-
-/// Which file stands at a path: its device and number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity(u64, u64);
-
-impl Identity {
-    pub fn of(path: &Path) -> std::io::Result<Self> {
-        Ok(Self::from(&std::fs::metadata(path)?))
-    }
-}
-
-impl From<&Metadata> for Identity {
-    fn from(data: &Metadata) -> Self {
-        Self(data.dev(), data.ino())
-    }
 }
 
 /// Refuses what is there and is no file: who opens a pipe waits for one who writes, for good.

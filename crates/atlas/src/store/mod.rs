@@ -10,13 +10,15 @@ mod intern;
 mod rollup;
 #[cfg(test)]
 pub(crate) mod sample;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 pub use file::{FILE, open, version};
-pub(crate) use file::{Identity, address, plain_file, recognise};
+pub(crate) use file::{address, plain_file, recognise};
 pub(crate) use intern::profile;
+pub(crate) use standing::{Identity, Standing};
 pub use writer::{Digest, Writer};
 
 /// The tables.

@@ -2,12 +2,14 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 
 use super::counted::{Candidate, counted};
 use super::intern::Intern;
+use super::standing::Standing;
 use super::{file, rollup};
 use crate::error::Error;
 use crate::snapshot::{Remark, Snapshot, Status};
@@ -23,6 +25,7 @@ pub type Digest = [u8; 32];
 pub struct Writer {
     store: Connection,
     path: PathBuf,
+    standing: Standing,
     intern: Intern,
     rows: Vec<Row>,
     files: BTreeMap<Digest, File>,
@@ -56,12 +59,44 @@ struct Seen {
 impl Writer {
     /// Opens the store of a data folder; both are made where they are not there.
     pub fn open(data: &Path) -> Result<Self, Error> {
+        let (store, path) = (file::open_for_writing(data)?, file::path(data));
         Ok(Self {
-            store: file::open_for_writing(data)?,
-            path: file::path(data),
+            store,
+            standing: Standing::of(&path)?,
+            path,
             intern: Intern::default(),
             rows: Vec::new(),
             files: BTreeMap::new(),
+        })
+    }
+
+    /// Goes on with the file that has taken the place of the one that is open; says whether one has.
+    pub fn renew(&mut self) -> Result<bool, Error> {
+        if self.is_in_place()? {
+            return Ok(false);
+        }
+        // What is empty would be made a store of.
+        file::recognise(&self.path)?;
+        self.standing.leave()?;
+        let data = self.path.parent().unwrap_or(Path::new("."));
+        self.store = file::open_for_writing(data)?;
+        self.standing = Standing::of(&self.path)?;
+        self.intern.rolled_back();
+        let name = self.path.display();
+        tracing::info!("{name} is another file: it is written from now on");
+        Ok(true)
+    }
+
+    /// Whether the file that is open stands at its name.
+    fn is_in_place(&mut self) -> Result<bool, Error> {
+        self.standing.look().map_err(|error| {
+            let name = self.path.display();
+            Error::Other(match error.kind() {
+                ErrorKind::NotFound => {
+                    format!("{name} is gone: nothing is written until a store is put there")
+                }
+                _ => format!("{name}: {error}"),
+            })
         })
     }
 
@@ -115,6 +150,13 @@ impl Writer {
         if self.files.is_empty() {
             return Ok(());
         }
+        if !self.is_in_place()? {
+            return Err(Error::Other(format!(
+                "{} is another file since this was begun, and what was written went into the one \
+                 before: the same command begins again",
+                self.path.display()
+            )));
+        }
         let written = self.write();
         if written.is_err() {
             let _ = self.store.execute_batch("ROLLBACK");
@@ -128,6 +170,8 @@ impl Writer {
             let _ = self
                 .store
                 .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            // Its journal is there from the first commit on.
+            let _ = self.standing.look();
         }
         written.map_err(|error| file::plain(&self.path, error))
     }

@@ -12,11 +12,11 @@ use atlas::time::iso;
 use super::{Kept, freifunk, told};
 
 /// 2019-10-17 22:00:07 UTC.
-const NOW: i64 = 1_571_349_607;
-const BODY: &str = r#"{"a":{"name":"A","state":{"nodes":1},"mtime":"2019-10-17 21:30:00"}}"#;
+pub const NOW: i64 = 1_571_349_607;
+pub const BODY: &str = r#"{"a":{"name":"A","state":{"nodes":1},"mtime":"2019-10-17 21:30:00"}}"#;
 
 /// Gives each answer to one connection, and what was asked.
-fn server(answers: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
+pub fn server(answers: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!(
         "http://{}/dir/ffSummarizedDir.json",
@@ -40,7 +40,7 @@ fn server(answers: Vec<String>) -> (String, JoinHandle<Vec<String>>) {
     (address, asked)
 }
 
-fn answer(status: &str, headers: &str, body: &str) -> String {
+pub fn answer(status: &str, headers: &str, body: &str) -> String {
     let length = body.len();
     format!(
         "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"

@@ -4,6 +4,7 @@ mod archives;
 mod follow;
 mod hostile;
 mod real;
+mod replaced;
 mod slow;
 mod table;
 mod twice;

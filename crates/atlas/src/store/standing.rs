@@ -1,0 +1,97 @@
+//! Which file stands at the store's name, and the journal beside it: another file may take the
+//! place, and SQLite would take the journal of the one before for its own.
+
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// Which file stands at a path: its device and number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity(u64, u64);
+
+impl Identity {
+    pub fn of(path: &Path) -> io::Result<Self> {
+        Ok(Self::from(&fs::metadata(path)?))
+    }
+}
+
+impl From<&Metadata> for Identity {
+    fn from(data: &Metadata) -> Self {
+        Self(data.dev(), data.ino())
+    }
+}
+
+/// A file that is open, and its journal, as they were last seen at their names.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    path: PathBuf,
+    file: Identity,
+    /// None before something is read or written.
+    journal: Option<Identity>,
+}
+
+impl Standing {
+    /// Of the file that is open.
+    pub fn of(path: &Path) -> Result<Self, Error> {
+        Ok(Self {
+            path: path.to_owned(),
+            file: Identity::of(path).map_err(Error::file(path))?,
+            journal: journal(path),
+        })
+    }
+
+    /// Looks whether it still stands there.
+    pub fn look(&mut self) -> io::Result<bool> {
+        let same = Identity::of(&self.path)? == self.file;
+        if same {
+            self.journal = journal(&self.path);
+        }
+        Ok(same)
+    }
+
+    /// Removes the journal of this file, whose place another one has taken.
+    pub fn leave(&self) -> Result<(), Error> {
+        if self.journal.is_none() {
+            return Ok(());
+        }
+        let path = beside(&self.path, "-wal");
+        // Of two who do so at once the second would remove what the first has begun.
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let locked = File::open(folder).and_then(|folder| folder.lock().map(|()| folder));
+        let _locked = locked.map_err(Error::file(folder))?;
+        if journal(&self.path) != self.journal {
+            return Ok(());
+        }
+        let of = |path: &Path| fs::metadata(path).map_err(Error::file(path));
+        let (written, put) = (of(&path)?, of(&self.path)?);
+        if (written.mtime(), written.mtime_nsec()) > (put.ctime(), put.ctime_nsec()) {
+            return Err(Error::Other(format!(
+                "{} is of the file before, and was written since: end what writes, remove it",
+                path.display()
+            )));
+        }
+        for stale in [path, beside(&self.path, "-shm")] {
+            match fs::remove_file(&stale) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Error::file(&stale)(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn journal(path: &Path) -> Option<Identity> {
+    Identity::of(&beside(path, "-wal")).ok()
+}
+
+/// SQLite's own files stand beside.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}

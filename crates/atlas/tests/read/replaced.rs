@@ -1,0 +1,118 @@
+//! A store that another file takes the place of while it is written.
+
+use std::path::Path;
+
+use atlas::Error;
+use atlas::read::{Follower, PERIOD, Told, snapshot};
+use atlas::store::{Writer, open};
+
+use super::follow::{BODY, NOW, answer, server};
+use super::{Folder, NAME, freifunk};
+
+/// What other files are called.
+const OTHER: &str = "20190301-12.00.00-ffSummarizedDir.json";
+
+fn add(store: &mut Writer, name: &str, digest: u8) -> Result<(), Error> {
+    let body = BODY.replace("\"a\":", "\"other\":");
+    let read = snapshot(name, body.as_bytes(), &freifunk());
+    store.add(&read, &[digest; 32])?;
+    store.commit()
+}
+
+/// Puts a store with a community `other` in the place of the one in a folder.
+fn put(folder: &Path) {
+    let from = Folder::new("put");
+    add(&mut Writer::open(&from.0).unwrap(), OTHER, 1).unwrap();
+    std::fs::rename(from.0.join("atlas.db"), folder.join("atlas.db")).unwrap();
+}
+
+fn keys(folder: &Path) -> Vec<String> {
+    let store = open(folder).unwrap();
+    let check = store.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
+    assert_eq!(check.as_deref(), Ok("ok"));
+    let mut keys = store
+        .prepare("SELECT key FROM communities ORDER BY key")
+        .unwrap();
+    let keys = keys.query_map([], |row| row.get(0)).unwrap();
+    keys.map(Result::unwrap).collect()
+}
+
+#[test]
+fn who_follows_goes_on_with_the_file_that_is_there() {
+    let etag = "etag: \"e1\"\r\n";
+    let (address, asked) = server(vec![
+        answer("200 OK", etag, BODY),
+        answer("200 OK", etag, BODY),
+    ]);
+    let folder = Folder::new("followed");
+    let mut store = Writer::open(&folder.0).unwrap();
+    let mut follower = Follower::new(&address, PERIOD).unwrap();
+    let new = Told::New {
+        entries: 1,
+        remarks: 0,
+    };
+    let told = follower.ask(&freifunk(), NOW, &mut store).unwrap();
+    assert_eq!(told, new);
+    put(&folder.0);
+    assert_eq!(keys(&folder.0), ["other"]);
+    let told = follower.ask(&freifunk(), NOW, &mut store).unwrap();
+    assert_eq!(told, new);
+    assert_eq!(keys(&folder.0), ["a", "other"]);
+    // What the directory called its answer was of what is in the file before.
+    let asked = asked.join().unwrap();
+    assert!(!asked[1].contains("if-none-match"), "{}", asked[1]);
+}
+
+/// SQLite would take the journal for that of the new file.
+#[test]
+fn the_journal_of_the_file_before_is_not_taken_over() {
+    let folder = Folder::new("journal");
+    let mut store = Writer::open(&folder.0).unwrap();
+    // Who reads keeps the journal from being emptied.
+    let reader = open(&folder.0).unwrap();
+    reader.execute_batch("BEGIN; SELECT * FROM meta").unwrap();
+    let version = "SELECT version FROM meta";
+    let read = reader.query_row(version, [], |row| row.get::<_, i64>(0));
+    read.unwrap();
+    add(&mut store, NAME, 2).unwrap();
+    let journal = folder.0.join("atlas.db-wal");
+    assert!(std::fs::metadata(journal).unwrap().len() > 0);
+    put(&folder.0);
+    assert!(store.renew().unwrap());
+    assert_eq!(keys(&folder.0), ["other"]);
+    assert!(!store.renew().unwrap());
+}
+
+#[test]
+fn who_follows_makes_no_store_in_the_place_of_one_that_is_gone() {
+    let folder = Folder::new("gone");
+    let path = folder.0.join("atlas.db");
+    let mut store = Writer::open(&folder.0).unwrap();
+    let mut follower = Follower::new("http://127.0.0.1:9/", PERIOD).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let mut fails = |says: &str| {
+        let asked = follower.ask(&freifunk(), NOW, &mut store);
+        let why = asked.unwrap_err().to_string();
+        assert!(why.contains("atlas.db") && why.contains(says), "{why}");
+    };
+    fails("is gone");
+    assert!(!path.exists());
+    for other in ["", "no database"] {
+        std::fs::write(&path, other).unwrap();
+        fails("choose another folder");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), other);
+    }
+}
+
+#[test]
+fn an_import_ends_where_another_file_takes_the_place() {
+    let folder = Folder::new("imported");
+    let mut store = Writer::open(&folder.0).unwrap();
+    add(&mut store, NAME, 2).unwrap();
+    put(&folder.0);
+    let why = add(&mut store, "20191011-00.00.00-ffSummarizedDir.json", 3);
+    let why = why.unwrap_err().to_string();
+    assert!(why.contains("atlas.db is another file"), "{why}");
+    assert!(why.contains("the same command"), "{why}");
+    assert_eq!(keys(&folder.0), ["other"]);
+}
