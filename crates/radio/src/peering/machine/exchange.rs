@@ -1,0 +1,218 @@
+//! What is said to one that may become a peer, and what it says.
+
+use kernel::Mac;
+
+use super::super::element::Instance;
+use super::super::frame::{Frame, Kind};
+use super::super::handshake::{Caller, HELLO, Party, Place, Session, answer};
+use super::super::peer::{CONFIRM, Call, Link, PAUSE, WRONG};
+use super::super::settings::Settings;
+use super::super::told::{Action, Why};
+use super::Machine;
+
+impl Machine {
+    fn place(settings: &Settings, own: Party, other: Party, caller: bool) -> Place<'_> {
+        let (caller, called) = if caller { (own, other) } else { (other, own) };
+        Place {
+            caller,
+            called,
+            frequency: settings.frequency,
+            ssid: &settings.ssid,
+        }
+    }
+
+    fn own(&self) -> Party {
+        Party {
+            mac: self.settings.own,
+            instance: self.instance,
+            public: self.node.public(),
+        }
+    }
+
+    /// `None`: it proves nothing.
+    pub(super) fn frame(
+        &mut self,
+        now: u64,
+        frame: Frame<'_>,
+        out: &mut Vec<Action>,
+    ) -> Option<()> {
+        let own = self.own();
+        let peer = self.peers.get(&frame.from)?;
+        if peer.link.is_none() && !self.is_admitted(&frame.from, peer) {
+            return None;
+        }
+        let peer = self.peers.get_mut(&frame.from)?;
+        let party = Party {
+            mac: frame.from,
+            instance: peer.element.instance,
+            public: peer.element.public,
+        };
+        match frame.kind {
+            // The lower address calls.
+            Kind::Hello => {
+                let soon = peer.answered.is_some_and(|at| now < at + PAUSE);
+                let busy = matches!(peer.call, Call::Installing { .. });
+                if frame.from > own.mac || soon || busy {
+                    return None;
+                }
+                let place = Self::place(&self.settings, own, party, false);
+                let body = frame.body.get(..HELLO)?;
+                let (session, body) = answer(&self.secret, &self.node, &place, body).ok()?;
+                peer.answered = Some(now);
+                peer.call = Call::Answered(session, party.instance);
+                out.push(send(own.mac, frame.from, Kind::Answer, &body));
+            }
+            Kind::Answer => {
+                let Call::Called(caller, instance, wrong) = &mut peer.call else {
+                    return None;
+                };
+                if *wrong >= WRONG {
+                    return None;
+                }
+                *wrong += 1;
+                let heard = caller.end(frame.body).ok()?;
+                let instance = *instance;
+                let Call::Called(caller, ..) = std::mem::take(&mut peer.call) else {
+                    return None;
+                };
+                let session = caller.session(heard).ok()?;
+                self.install(now, frame.from, session, instance, true, out);
+            }
+            Kind::Confirm => {
+                let said = |session: &Session| session.proves(Kind::Confirm, frame.body);
+                if let Call::Answered(session, _) = &peer.call
+                    && said(session)
+                    && let Call::Answered(session, instance) = std::mem::take(&mut peer.call)
+                {
+                    self.install(now, frame.from, session, instance, false, out);
+                } else {
+                    // It did not hear that this side is through.
+                    let link = peer.link.as_mut().filter(|link| !link.caller)?;
+                    if !said(&link.session) || now < link.told + CONFIRM[0] / 2 {
+                        return None;
+                    }
+                    link.told = now;
+                    let body = link.session.seal(Kind::Done).ok()?;
+                    out.push(send(own.mac, frame.from, Kind::Done, &body));
+                }
+            }
+            Kind::Done => {
+                let link = peer.link.as_mut().filter(|link| link.caller)?;
+                if !link.session.proves(Kind::Done, frame.body) {
+                    return None;
+                }
+                link.confirmed = None;
+                peer.hasten(now);
+            }
+        }
+        Some(())
+    }
+
+    fn install(
+        &mut self,
+        now: u64,
+        mac: Mac,
+        session: Session,
+        instance: Instance,
+        caller: bool,
+        out: &mut Vec<Action>,
+    ) {
+        let rekey = self.settings.rekey;
+        let Some(peer) = self.peers.get_mut(&mac) else {
+            return;
+        };
+        let key = session.key();
+        // One that comes again before its key is old has forgotten the former one.
+        let old = |link: &Link| link.instance == instance && now >= link.since + rekey * 9 / 10;
+        out.push(match peer.link.as_ref().is_some_and(old) {
+            true => Action::Rekey(mac, key),
+            false => Action::Install {
+                mac,
+                name: peer.name.clone(),
+                aid: peer.aid,
+                abilities: peer.abilities.clone(),
+                key,
+            },
+        });
+        peer.call = Call::Installing {
+            session,
+            instance,
+            caller,
+        };
+    }
+
+    pub(super) fn installed(&mut self, now: u64, mac: Mac, done: bool, out: &mut Vec<Action>) {
+        let own = self.settings.own;
+        let Some(peer) = self.peers.get_mut(&mac) else {
+            return;
+        };
+        let Call::Installing {
+            session,
+            instance,
+            caller,
+        } = std::mem::take(&mut peer.call)
+        else {
+            return;
+        };
+        if !done {
+            peer.postpone(now);
+            return self.end(&mac, Why::Refused, out);
+        }
+        let kind = if caller { Kind::Confirm } else { Kind::Done };
+        let body = session.seal(kind).ok();
+        out.extend(body.map(|body| send(own, mac, kind, &body)));
+        peer.link = Some(Link {
+            session,
+            instance,
+            caller,
+            since: now,
+            confirmed: caller.then_some(now),
+            told: now,
+            failed: None,
+        });
+    }
+
+    pub(super) fn call(&mut self, now: u64, mac: Mac, out: &mut Vec<Action>) {
+        let own = self.own();
+        let Some(peer) = self.peers.get_mut(&mac) else {
+            return;
+        };
+        peer.postpone(now);
+        let party = Party {
+            mac,
+            instance: peer.element.instance,
+            public: peer.element.public,
+        };
+        let place = Self::place(&self.settings, own, party, true);
+        if let Ok((caller, body)) = Caller::begin(&self.secret, &self.node, &place) {
+            peer.call = Call::Called(Box::new(caller), party.instance, 0);
+            out.push(send(own.mac, mac, Kind::Hello, &body));
+        }
+    }
+
+    /// Says again that this side is through, until the other says so, too.
+    pub(super) fn confirm(&mut self, now: u64, out: &mut Vec<Action>) {
+        let own = self.settings.own;
+        for (mac, peer) in &mut self.peers {
+            let Some(link) = &mut peer.link else { continue };
+            let Some(asked) = &mut link.confirmed else {
+                continue;
+            };
+            if now >= *asked + CONFIRM[0] {
+                *asked = now;
+                let body = link.session.seal(Kind::Confirm).ok();
+                out.extend(body.map(|body| send(own, *mac, Kind::Confirm, &body)));
+            }
+        }
+    }
+}
+
+fn send(from: Mac, to: Mac, kind: Kind, body: &[u8]) -> Action {
+    let frame = Frame {
+        to,
+        from,
+        kind,
+        body,
+    };
+    Action::Send(frame.octets())
+}
