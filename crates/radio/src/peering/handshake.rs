@@ -20,8 +20,8 @@ use super::secret::{NodeKey, Secret};
 use super::{VERSION, frame};
 
 const PATTERN: &str = "Noise_IKpsk1_25519_ChaChaPoly_SHA256";
-/// Octets of a tag of ChaCha20-Poly1305.
-const TAG: usize = 16;
+/// Octets of a tag, a hello's or that of ChaCha20-Poly1305.
+pub const TAG: usize = 16;
 /// A key for this once, the caller's own key sealed, nothing sealed.
 const FIRST: usize = 32 + 32 + TAG + TAG;
 /// A key for this once, nothing sealed.

@@ -57,6 +57,12 @@ impl Machine {
     /// All keys were forgotten ([`Action::Renew`]): others learn it by this.
     pub fn renew(&mut self, instance: Instance) {
         self.instance = instance;
+        // A hello of the former start proves nothing now.
+        for peer in self.peers.values_mut() {
+            if matches!(peer.call, Call::Called(_)) {
+                peer.call = Call::None;
+            }
+        }
     }
 
     /// All that are known, by address.

@@ -3,9 +3,10 @@
 use kernel::nl80211::Abilities;
 
 use super::element::{Element, Instance};
-use super::handshake::{Caller, Session};
+use super::handshake::{Caller, Session, TAG};
 
-/// How often hello is said again at first, and how seldom it becomes, milliseconds.
+/// How often hello is said again at first, and how seldom it becomes, milliseconds: half as long
+/// again each time.
 pub const AGAIN: [u64; 2] = [200, 5_000];
 /// How often an end of a handshake is said again, and until when, milliseconds.
 pub const CONFIRM: [u64; 2] = [100, 1_000];
@@ -37,8 +38,8 @@ pub struct Peer {
     pub call: Call,
     /// When hello may be said again, and how long after that.
     pub again: (u64, u64),
-    /// When its last hello was answered.
-    pub answered: Option<u64>,
+    /// Its last hello that was answered.
+    pub answered: Option<Answered>,
     /// What there is of it in the kernel.
     pub link: Option<Link>,
 }
@@ -49,8 +50,8 @@ pub enum Call {
     /// None is.
     #[default]
     None,
-    /// Hello was said to this start of the other, and so many answers were looked at.
-    Called(Box<Caller>, Instance, u32),
+    /// Hello was said.
+    Called(Box<Called>),
     /// A hello was answered.
     Answered(Session, Instance),
     /// It is being put into the kernel. `caller`: this side said hello.
@@ -62,6 +63,30 @@ pub enum Call {
         /// Whether this side said hello.
         caller: bool,
     },
+}
+
+/// A hello that was said, and is said again as it is: an answer to the first is one to all.
+#[derive(Debug)]
+pub struct Called {
+    /// This side of the handshake.
+    pub caller: Caller,
+    /// To which start of the other.
+    pub instance: Instance,
+    /// Answers that were looked at.
+    pub wrong: u32,
+    /// What was said.
+    pub hello: Vec<u8>,
+}
+
+/// A hello that was answered.
+#[derive(Debug)]
+pub struct Answered {
+    /// When.
+    pub at: u64,
+    /// Its tag: no other hello has it.
+    pub tag: [u8; TAG],
+    /// What was answered.
+    pub answer: Vec<u8>,
 }
 
 /// A peer that is in the kernel.
@@ -127,7 +152,7 @@ impl Peer {
     pub fn postpone(&mut self, now: u64) {
         let [_, most] = AGAIN;
         let (_, pause) = self.again;
-        self.again = (now + pause, (pause * 2).min(most));
+        self.again = (now + pause, (pause * 3 / 2).min(most));
     }
 
     /// Hello may be said at once: something is new.

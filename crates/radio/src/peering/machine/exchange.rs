@@ -4,8 +4,8 @@ use kernel::Mac;
 
 use super::super::element::Instance;
 use super::super::frame::{Frame, Kind};
-use super::super::handshake::{Caller, HELLO, Party, Place, Session, answer};
-use super::super::peer::{CONFIRM, Call, Link, PAUSE, WRONG};
+use super::super::handshake::{Caller, HELLO, Party, Place, Session, TAG, answer};
+use super::super::peer::{AGAIN, Answered, CONFIRM, Call, Called, Link, PAUSE, WRONG};
 use super::super::settings::Settings;
 use super::super::told::{Action, Why};
 use super::Machine;
@@ -50,31 +50,47 @@ impl Machine {
         match frame.kind {
             // The lower address calls.
             Kind::Hello => {
-                let soon = peer.answered.is_some_and(|at| now < at + PAUSE);
+                let soon = |last: &Answered| now < last.at + PAUSE;
                 let busy = matches!(peer.call, Call::Installing { .. });
-                if frame.from > own.mac || soon || busy {
+                if frame.from > own.mac || peer.answered.as_ref().is_some_and(soon) || busy {
                     return None;
+                }
+                let body = frame.body.get(..HELLO)?;
+                let tag = *body.first_chunk::<TAG>()?;
+                if let Some(last) = peer.answered.as_mut().filter(|last| last.tag == tag) {
+                    // Answered as before, or it led to a key long ago.
+                    if !matches!(peer.call, Call::Answered(..)) {
+                        return None;
+                    }
+                    last.at = now;
+                    out.push(send(own.mac, frame.from, Kind::Answer, &last.answer));
+                    return Some(());
                 }
                 let place = Self::place(&self.settings, own, party, false);
-                let body = frame.body.get(..HELLO)?;
-                let (session, body) = answer(&self.secret, &self.node, &place, body).ok()?;
-                peer.answered = Some(now);
+                let (session, answer) = answer(&self.secret, &self.node, &place, body).ok()?;
                 peer.call = Call::Answered(session, party.instance);
-                out.push(send(own.mac, frame.from, Kind::Answer, &body));
+                out.push(send(own.mac, frame.from, Kind::Answer, &answer));
+                peer.answered = Some(Answered {
+                    at: now,
+                    tag,
+                    answer,
+                });
             }
             Kind::Answer => {
-                let Call::Called(caller, instance, wrong) = &mut peer.call else {
+                let Call::Called(called) = &mut peer.call else {
                     return None;
                 };
-                if *wrong >= WRONG {
+                if called.wrong >= WRONG {
                     return None;
                 }
-                *wrong += 1;
-                let heard = caller.end(frame.body).ok()?;
-                let instance = *instance;
-                let Call::Called(caller, ..) = std::mem::take(&mut peer.call) else {
+                called.wrong += 1;
+                let heard = called.caller.end(frame.body).ok()?;
+                let Call::Called(called) = std::mem::take(&mut peer.call) else {
                     return None;
                 };
+                let Called {
+                    caller, instance, ..
+                } = *called;
                 let session = caller.session(heard).ok()?;
                 self.install(now, frame.from, session, instance, true, out);
             }
@@ -178,15 +194,31 @@ impl Machine {
             return;
         };
         peer.postpone(now);
+        let (_, pause) = peer.again;
+        // The same again, so that an answer may take its time; another one where that led to
+        // nothing.
+        if let Call::Called(called) = &peer.call
+            && called.instance == peer.element.instance
+            && called.wrong < WRONG
+            && pause < AGAIN[1]
+        {
+            out.push(send(own.mac, mac, Kind::Hello, &called.hello));
+            return;
+        }
         let party = Party {
             mac,
             instance: peer.element.instance,
             public: peer.element.public,
         };
         let place = Self::place(&self.settings, own, party, true);
-        if let Ok((caller, body)) = Caller::begin(&self.secret, &self.node, &place) {
-            peer.call = Call::Called(Box::new(caller), party.instance, 0);
-            out.push(send(own.mac, mac, Kind::Hello, &body));
+        if let Ok((caller, hello)) = Caller::begin(&self.secret, &self.node, &place) {
+            out.push(send(own.mac, mac, Kind::Hello, &hello));
+            peer.call = Call::Called(Box::new(Called {
+                caller,
+                instance: party.instance,
+                wrong: 0,
+                hello,
+            }));
         }
     }
 

@@ -65,6 +65,10 @@ pub struct Air {
     pub frames: Vec<Vec<u8>>,
     /// Of a hundred frames so many are lost.
     pub loses: u32,
+    /// So long after it was to be sent, a frame is heard: nodes that have much to do.
+    pub takes: u64,
+    /// What is on its way: when it is heard, and by whom.
+    under_way: Vec<(u64, usize, Vec<u8>)>,
     dice: u32,
 }
 
@@ -105,6 +109,8 @@ impl Air {
             signal: -50,
             frames: Vec::new(),
             loses: 0,
+            takes: 0,
+            under_way: Vec::new(),
             dice: 1,
         }
     }
@@ -143,7 +149,10 @@ impl Air {
                     if let Some(to) = self.nodes.iter().position(there)
                         && !lost
                     {
-                        self.happen(to, Event::Frame(&frame));
+                        match self.takes {
+                            0 => self.happen(to, Event::Frame(&frame)),
+                            takes => self.under_way.push((self.now + takes, to, frame)),
+                        }
                     }
                 }
                 Action::Install { mac, name, key, .. } => {
@@ -188,6 +197,14 @@ impl Air {
         let end = self.now + time;
         while self.now < end {
             self.now += STEP;
+            let now = self.now;
+            for (_, to, frame) in self
+                .under_way
+                .extract_if(.., |one| one.0 <= now)
+                .collect::<Vec<_>>()
+            {
+                self.happen(to, Event::Frame(&frame));
+            }
             for at in 0..self.nodes.len() {
                 // Beacons of several are not at the same time.
                 if self.now % BEACON == (at as u64 * STEP) % BEACON && !self.nodes[at].off {

@@ -45,6 +45,31 @@ fn frames_are_lost_and_it_takes_a_little_longer() {
     }
 }
 
+/// A hello that is said again is the same one, so an answer to the first of them is not too late.
+#[test]
+fn answers_that_take_long_are_answers() {
+    let mut air = Air::usual(2);
+    air.takes = 450;
+    air.run(2100);
+    assert!(air.is_whole());
+    // What was still under way leads to nothing.
+    air.run(3000);
+    assert!(air.is_whole() && air.nodes.iter().all(|node| node.keys.len() == 1));
+    assert!(air.nodes.iter().all(|node| !node.listens));
+}
+
+#[test]
+fn a_hello_that_is_said_again_later_does_not_keep_the_ear_open() {
+    let mut air = Air::usual(2);
+    air.run(3000);
+    let hello = air.frames[1].clone();
+    let before = air.frames.len();
+    air.happen(1, Event::Frame(&hello));
+    air.run(1000);
+    assert_eq!(air.frames.len(), before, "nobody is answered");
+    assert!(air.nodes.iter().all(|node| !node.listens));
+}
+
 #[test]
 fn a_name_stays_when_either_side_begins_anew_and_the_gap_is_short() {
     for which in [0, 1] {
