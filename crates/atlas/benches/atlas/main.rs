@@ -6,6 +6,7 @@
 //! Nothing here is part of the program.
 
 mod engines;
+mod load;
 mod made;
 mod report;
 mod timed;
@@ -110,6 +111,8 @@ fn run(options: &Options) -> Result<Report> {
     }
     report.memory()?;
     report.cases = cases;
+    let year = |hour| time::day(hour).year() as u64;
+    report.loads = load::run(&data, year(maker.begin())..year(maker.end() - 1) + 1)?;
     report.span = format!(
         "{} to {}",
         time::iso(maker.begin()),

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::Result;
+use crate::load::Load;
 use crate::timed::{Case, Kind};
 
 const BEGIN: &str = "<!-- atlas: made by `make atlas-bench` -->\n";
@@ -14,6 +15,8 @@ const END: &str = "<!-- atlas: end -->";
 pub struct Report {
     facts: Vec<Fact>,
     pub cases: Vec<Case>,
+    /// What the server bore.
+    pub loads: Vec<Load>,
     /// Of the other engines.
     pub table: String,
     /// What the data covers.
@@ -132,7 +135,27 @@ impl Report {
                 ms(&busy)
             )?;
         }
-        writeln!(out, "\nMemory after all charts: {}.", self.memory)
+        writeln!(out, "\nMemory after all charts: {}.\n", self.memory)?;
+        writeln!(
+            out,
+            "| answers | a second | ms: median | 99 of 100 within | µs of a processor | octets | failed | own memory, MB |"
+        )?;
+        writeln!(out, "|---|---:|---:|---:|---:|---:|---:|---:|")?;
+        for load in &self.loads {
+            writeln!(
+                out,
+                "| {} | {:.0} | {} | {} | {} | {} | {} | {} |",
+                load.what,
+                load.rate(),
+                ms(&load.within(50)),
+                ms(&load.within(99)),
+                load.busy.as_micros(),
+                load.octets,
+                load.failed,
+                load.memory / 1_000_000
+            )?;
+        }
+        Ok(())
     }
 
     /// Puts it between the marks of `file`.
