@@ -15,6 +15,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use super::cache::Cache;
 use super::counts::{Counts, State};
 use super::listen::Crowd;
+use super::opened::Health;
 use super::pool::Pool;
 use super::query::Query;
 use super::question::Question;
@@ -70,9 +71,8 @@ impl App {
     pub async fn watch(self: Arc<Self>) {
         loop {
             tokio::time::sleep(LOOK).await;
-            if let Ok(version) = self.pool.version().await {
-                self.version.store(version, Ordering::Relaxed);
-            }
+            let version = self.pool.version().await;
+            self.version.store(version, Ordering::Relaxed);
         }
     }
 
@@ -124,7 +124,7 @@ impl App {
         };
         match route {
             Route::Asset(name) => asset::find(name, visit.query),
-            Route::Health => Arc::new(Reply::plain(StatusCode::OK, "ok\n")),
+            Route::Health => Arc::new(self.health()),
             Route::Robots => Arc::new(robots()),
             Route::Metrics => Arc::new(self.metrics(headers, from).await),
             Route::Community(key) => Arc::new(visit.community(key)),
@@ -232,6 +232,21 @@ impl App {
         fits.then(|| Places::server(&format!("http://{host}")))
     }
 
+    /// What a balancer asks: how the store was at the last look, as nobody is to have it read more.
+    fn health(&self) -> Reply {
+        match self.pool.health() {
+            Health::Good => Reply::plain(StatusCode::OK, "ok\n"),
+            Health::Before(why) => {
+                let text = format!("ok, with the store that was there before: {why}\n");
+                Reply::plain(StatusCode::OK, text)
+            }
+            Health::Bad(why) => {
+                let text = format!("the store cannot be read: {why}\n");
+                Reply::plain(StatusCode::SERVICE_UNAVAILABLE, text)
+            }
+        }
+    }
+
     /// For this machine alone, unless the settings say otherwise. A proxy is on this machine too,
     /// but says for whom it asks.
     async fn metrics(self: &Arc<Self>, headers: &HeaderMap, from: IpAddr) -> Reply {
@@ -248,7 +263,7 @@ impl App {
         let state = State {
             connections: self.crowd.count(),
             queries: self.queries.counts(),
-            missing: !self.pool.in_place(),
+            health: self.pool.health(),
             latest: latest.await.ok().flatten(),
             cached: self.cache.lock().map_or(0, |cache| cache.held()),
             version: self.version.load(Ordering::Relaxed),

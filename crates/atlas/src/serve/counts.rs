@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use api::metrics::Text;
 use hyper::StatusCode;
 
+use super::opened::Health;
+
 api::metrics! {
     REQUESTS "weir_atlas_requests_total" Counter &["status"], "Requests, by the class of their status.";
     HITS "weir_atlas_cache_hits_total" Counter &[], "Requests that were answered from memory.";
@@ -15,6 +17,7 @@ api::metrics! {
     SECONDS "weir_atlas_computed_seconds_total" Counter &[], "Time that computing answers took.";
     VERSION "weir_atlas_store_version" Gauge &[], "A number that each import changes.";
     MISSING "weir_atlas_store_missing" Gauge &[], "1: the file is gone or none of ours, and what was open is shown.";
+    DAMAGED "weir_atlas_store_damaged" Gauge &[], "1: the store cannot be read, and /healthz is 503.";
     LATEST "weir_atlas_latest_snapshot_timestamp_seconds" Gauge &[], "Time of the latest snapshot.";
     QUERIES "weir_atlas_queries_total" Counter &["result"], "Free queries, by how they ended.";
     RUNNING "weir_atlas_queries_running" Gauge &[], "Free queries that are being answered.";
@@ -37,8 +40,7 @@ pub(crate) struct State {
     pub connections: usize,
     pub cached: usize,
     pub version: i64,
-    /// Another file, or none, stands where the store was.
-    pub missing: bool,
+    pub health: Health,
     /// Hour of the latest snapshot.
     pub latest: Option<i64>,
     pub queries: crate::sql::Counts,
@@ -104,7 +106,9 @@ impl Counts {
         one(SECONDS, of(&self.microseconds) as f64 / 1e6);
         one(RUNNING, queries.running as f64);
         one(VERSION, state.version as f64);
-        one(MISSING, f64::from(u8::from(state.missing)));
+        let is = |so: bool| f64::from(u8::from(so));
+        one(MISSING, is(matches!(state.health, Health::Before(_))));
+        one(DAMAGED, is(matches!(state.health, Health::Bad(_))));
         if let Some(hour) = state.latest {
             one(LATEST, hour as f64 * 3600.0);
         }

@@ -1,20 +1,25 @@
 //! The store's file, open as often as it is asked at once; where another file takes its place, that
-//! one is asked from then on.
+//! one is asked from then on. What is damaged is told of until it is whole again.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tracing::{info, warn};
 
 use crate::error::Error;
-use crate::store::{self, Standing};
+use crate::store::{self, Stamp, Standing};
 
-/// Read-only connections to one file. One at least stays open, so that it can be asked when its
-/// name is gone.
+/// How long ago the last look may be.
+const LATELY: Duration = Duration::from_secs(30);
+
+/// Read-only connections to one file. One at least stays open as long as it can be read, so that it
+/// can be asked when its name is gone.
 #[derive(Debug)]
 pub(super) struct Opened {
     data: PathBuf,
+    path: PathBuf,
     state: Mutex<State>,
     returned: Condvar,
 }
@@ -23,24 +28,51 @@ pub(super) struct Opened {
 struct State {
     idle: Vec<Connection>,
     standing: Standing,
-    /// Goes up with each file.
+    /// Goes up where all connections are given up for new ones.
     number: u64,
+    /// What the file was like when that happened.
+    stamp: Option<Stamp>,
+    version: i64,
+    looked: Instant,
     /// Why what stands at the file's name is not asked.
     wrong: Option<String>,
+    /// One that was found damaged before it was asked, until it is written to.
+    refused: Option<(Stamp, String)>,
+    /// Why nothing can be read: nothing is asked until a look finds that it can.
+    unreadable: Option<String>,
+    /// What an answer met, until the file is written to.
+    damaged: Option<(Stamp, String)>,
+}
+
+/// How the store is, and why it is not better.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Health {
+    Good,
+    /// Another one is shown than stands there.
+    Before(String),
+    Bad(String),
 }
 
 impl Opened {
     /// Of this folder, which is looked at once.
     pub fn new(data: &Path) -> Result<Self, Error> {
         let connection = store::open(data)?;
+        let path = data.join(store::FILE);
         let state = State {
+            version: store::version(&connection)?,
             idle: vec![connection],
-            standing: Standing::of(&data.join(store::FILE))?,
+            standing: Standing::of(&path)?,
             number: 0,
+            stamp: Stamp::of(&path),
+            looked: Instant::now(),
             wrong: None,
+            refused: None,
+            unreadable: None,
+            damaged: None,
         };
         Ok(Self {
             data: data.to_owned(),
+            path,
             state: Mutex::new(state),
             returned: Condvar::new(),
         })
@@ -54,23 +86,33 @@ impl Opened {
         let (mut connection, number) = self.lend()?;
         let answer = question(&mut connection);
         let mut state = self.state();
-        if state.number == number {
-            state.idle.push(connection);
-            self.returned.notify_one();
+        if state.number != number {
+            return answer;
         }
-        answer
+        match answer {
+            Err(error) if store::is_damage(&error) => {
+                let why = format!("{} is damaged ({error})", self.path.display());
+                self.doubt(&mut state, &why);
+                Err(Error::Unready(why))
+            }
+            answer => {
+                state.idle.push(connection);
+                self.returned.notify_one();
+                answer
+            }
+        }
     }
 
     fn lend(&self) -> Result<(Connection, u64), Error> {
         let mut state = self.state();
         loop {
-            if state.idle.is_empty() {
-                self.compare(&mut state);
+            if let Some(why) = &state.unreadable {
+                return Err(Error::Unready(why.clone()));
             }
             if let Some(connection) = state.idle.pop() {
                 return Ok((connection, state.number));
             }
-            if state.wrong.is_none() {
+            if matches!(state.standing.look(), Ok(true)) {
                 return Ok((store::open(&self.data)?, state.number));
             }
             let waited = self.returned.wait(state);
@@ -78,53 +120,142 @@ impl Opened {
         }
     }
 
-    /// Looks whether another file has taken the place.
-    pub fn look(&self) {
-        self.compare(&mut self.state());
-    }
-
-    /// Goes up with each file: two may have the same version.
-    pub fn number(&self) -> u64 {
-        self.state().number
-    }
-
-    /// Whether the file that is asked is the one that stands there.
-    pub fn in_place(&self) -> bool {
-        self.state().wrong.is_none()
-    }
-
-    fn compare(&self, state: &mut State) {
-        let path = self.data.join(store::FILE);
-        let wrong = match state.standing.look() {
-            Ok(true) => None,
-            Ok(false) => match self.replace(state, &path) {
-                Ok(()) => {
-                    let name = path.display();
-                    info!("{name} is another file: it is asked from now on");
-                    self.returned.notify_all();
-                    None
-                }
-                Err(error) => Some(error.to_string()),
-            },
-            Err(error) => Some(format!("{}: {error}", path.display())),
+    /// An answer met damage. Connections that are older than what was written are wrong by
+    /// themselves; where they are not, the file is.
+    fn doubt(&self, state: &mut State, why: &str) {
+        let there = matches!(state.standing.look(), Ok(true));
+        let Some(stamp) = Stamp::of(&self.path).filter(|_| there) else {
+            // It cannot be opened again: of what is open there is no better one.
+            state.unreadable = Some(why.to_owned());
+            return self.renew(state, Vec::new());
         };
+        if state.stamp == Some(stamp) {
+            warn!("{why}: move a whole one there");
+            state.damaged = Some((stamp, why.to_owned()));
+        }
+        let fresh = store::open(&self.data);
+        if let Err(error) = &fresh {
+            state.unreadable = Some(error.to_string());
+        }
+        self.renew(state, fresh.into_iter().collect());
+    }
+
+    fn renew(&self, state: &mut State, idle: Vec<Connection>) {
+        state.idle = idle;
+        state.number += 1;
+        state.stamp = Stamp::of(&self.path);
+        self.returned.notify_all();
+    }
+
+    /// Looks whether another file has taken the place, and whether the one that is open can be read.
+    pub fn look(&self) {
+        let looked = self.state().standing.look();
+        let wrong = match looked {
+            Ok(true) => {
+                self.read();
+                None
+            }
+            Ok(false) => self.consider().err(),
+            Err(error) => Some(format!("{}: {error}", self.path.display())),
+        };
+        let mut state = self.state();
         if let Some(why) = &wrong
             && state.wrong.as_ref() != Some(why)
         {
             warn!("{why}; what was there before is still shown, until a store is put there");
         }
         state.wrong = wrong;
+        state.looked = Instant::now();
     }
 
-    /// Opens what has taken the place.
-    fn replace(&self, state: &mut State, path: &Path) -> Result<(), Error> {
-        store::recognise(path)?;
-        state.standing.leave()?;
-        let connection = store::open(&self.data)?;
-        state.standing = Standing::of(path)?;
-        state.idle = vec![connection];
-        state.number += 1;
+    /// Reads a little by a new connection: one that was open before may know of a file that was
+    /// written over only what was there before.
+    fn read(&self) {
+        let fresh = store::open(&self.data).and_then(|store| {
+            let version = store::probe(&store)?;
+            Ok((store, version))
+        });
+        let mut state = self.state();
+        if !matches!(state.standing.look(), Ok(true)) {
+            return;
+        }
+        match fresh {
+            Ok((store, version)) => {
+                let before = state.unreadable.take();
+                if before.is_some() {
+                    info!("{} can be read again", self.path.display());
+                }
+                if before.is_some() || version != state.version {
+                    state.version = version;
+                    self.renew(&mut state, vec![store]);
+                }
+                let stamp = Stamp::of(&self.path);
+                state.damaged.take_if(|(of, _)| Some(*of) != stamp);
+            }
+            Err(error) => {
+                let why = format!("{}: {error}", self.path.display());
+                if state.unreadable.as_ref() != Some(&why) {
+                    warn!("the store cannot be read: {why}: move a whole one there");
+                }
+                state.unreadable = Some(why);
+                // SQLite forgets what it knew of the file when nobody has it open.
+                self.renew(&mut state, Vec::new());
+            }
+        }
+    }
+
+    /// Takes what has come in the place, if it is a store and whole.
+    fn consider(&self) -> Result<(), String> {
+        let stamp = Stamp::of(&self.path);
+        if let Some((of, why)) = &self.state().refused
+            && Some(*of) == stamp
+        {
+            return Err(why.clone());
+        }
+        let text = |error: Error| error.to_string();
+        store::recognise(&self.path).map_err(text)?;
+        // Nobody waits for this.
+        let whole = store::whole(&self.path).map_err(text);
+        let mut state = self.state();
+        if let Err(why) = whole {
+            state.refused = stamp.map(|stamp| (stamp, why.clone()));
+            return Err(why);
+        }
+        state.standing.leave().map_err(text)?;
+        let store = store::open(&self.data).map_err(text)?;
+        let version = store::version(&store).map_err(text)?;
+        state.standing = Standing::of(&self.path).map_err(text)?;
+        state.version = version;
+        (state.unreadable, state.damaged) = (None, None);
+        self.renew(&mut state, vec![store]);
+        let name = self.path.display();
+        info!("{name} is another file: it is asked from now on");
         Ok(())
+    }
+
+    /// The store's own version, and what goes up with each file: two may have the same version.
+    pub fn version(&self) -> (i64, u64) {
+        let state = self.state();
+        (state.version, state.number)
+    }
+
+    /// How it was at the last look.
+    pub fn health(&self) -> Health {
+        let state = self.state();
+        // Who asks has no need of the folder.
+        let folder = format!("{}/", self.data.display());
+        let plain = |why: &str| why.replace(&folder, "");
+        let damaged = state.damaged.as_ref().map(|(_, why)| why);
+        if let Some(why) = state.unreadable.as_ref().or(damaged) {
+            return Health::Bad(plain(why));
+        }
+        if state.looked.elapsed() > LATELY {
+            return Health::Bad("the store does not answer: the disk is slow, or gone".into());
+        }
+        match &state.wrong {
+            Some(why) => Health::Before(plain(why)),
+            None => Health::Good,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

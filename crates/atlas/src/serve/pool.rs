@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::opened::Opened;
+use super::opened::{Health, Opened};
 use crate::client::Client;
 use crate::error::Error;
 use crate::line::{Line, Refused, Rules};
-use crate::store;
 
 /// Longest time that a question takes.
 const LONGEST: Duration = Duration::from_secs(5);
@@ -86,20 +85,19 @@ impl Pool {
 
     /// Looks whether another file has taken the store's place, and what its version is: each change
     /// gives another number.
-    pub async fn version(self: &Arc<Self>) -> Result<i64, Error> {
+    pub async fn version(self: &Arc<Self>) -> i64 {
         let pool = Arc::clone(self);
-        let number = tokio::task::spawn_blocking(move || {
-            pool.opened.look();
-            pool.opened.number()
-        });
-        let number = number.await.unwrap_or_default();
-        let version = self.ask(None, store::version).await?;
+        let looked = tokio::task::spawn_blocking(move || pool.opened.look()).await;
+        if looked.is_err() {
+            tracing::warn!("the store could not be looked at");
+        }
+        let (version, number) = self.opened.version();
         // The store's own has some 51 bits.
-        Ok(version ^ i64::from_le_bytes(number.to_le_bytes()) << 52)
+        version ^ i64::from_le_bytes(number.to_le_bytes()) << 52
     }
 
-    /// Whether the file that is asked is the one that stands there.
-    pub fn in_place(&self) -> bool {
-        self.opened.in_place()
+    /// How the store was at the last look.
+    pub fn health(&self) -> Health {
+        self.opened.health()
     }
 }

@@ -115,7 +115,7 @@ impl Refusal {
             Error::Missing(_) => (StatusCode::NOT_FOUND, "/communities lists all communities"),
             Error::Busy(_) => (StatusCode::SERVICE_UNAVAILABLE, "try again in some seconds"),
             Error::Unready(why) => {
-                tracing::warn!(%why, "what queries read is not there");
+                tracing::warn!(%why, "what is asked cannot be read");
                 return Self {
                     status: StatusCode::SERVICE_UNAVAILABLE,
                     error: "the data cannot be read at this moment".into(),

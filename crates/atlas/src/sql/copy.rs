@@ -1,8 +1,7 @@
 //! When the public copy is made anew.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,7 +14,7 @@ use super::limits::Engine;
 use super::queries::Settings;
 use super::{parquet, public};
 use crate::error::Error;
-use crate::store::{self, Identity};
+use crate::store::{self, Stamp};
 
 /// Between two looks at the store's version.
 const LOOK: Duration = Duration::from_secs(5);
@@ -29,26 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) struct Copied {
     /// Of the store that it is of.
     pub version: i64,
+    /// Nobody writes into a copy that is made: what has another one was put there, or damaged.
     stamp: Stamp,
-}
-
-/// Nobody writes into a copy that is made: what has another one was put there, or damaged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stamp {
-    file: Identity,
-    size: u64,
-    written: (i64, i64),
-}
-
-impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let data = fs::metadata(path).ok()?;
-        Some(Self {
-            file: Identity::from(&data),
-            size: data.size(),
-            written: (data.mtime(), data.mtime_nsec()),
-        })
-    }
 }
 
 /// Has the copy made when somebody asks and the store has changed: while nobody asks nothing is

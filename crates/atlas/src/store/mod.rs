@@ -13,12 +13,14 @@ pub(crate) mod sample;
 mod standing;
 #[cfg(test)]
 mod tests;
+mod whole;
 mod writer;
 
 pub use file::{FILE, open, version};
 pub(crate) use file::{address, plain_file, recognise};
 pub(crate) use intern::profile;
-pub(crate) use standing::{Identity, Standing};
+pub(crate) use standing::{Stamp, Standing};
+pub(crate) use whole::{is_damage, probe, whole};
 pub use writer::{Digest, Writer};
 
 /// The tables.

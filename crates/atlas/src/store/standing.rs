@@ -24,6 +24,26 @@ impl From<&Metadata> for Identity {
     }
 }
 
+/// What changes with each write to a file, or where another one takes its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    pub file: Identity,
+    size: u64,
+    written: (i64, i64),
+}
+
+impl Stamp {
+    /// `None`: there is no file.
+    pub fn of(path: &Path) -> Option<Self> {
+        let data = fs::metadata(path).ok()?;
+        Some(Self {
+            file: Identity::from(&data),
+            size: data.size(),
+            written: (data.mtime(), data.mtime_nsec()),
+        })
+    }
+}
+
 /// A file that is open, and its journal, as they were last seen at their names.
 #[derive(Debug)]
 pub(crate) struct Standing {

@@ -10,6 +10,7 @@ use rusqlite::{Connection, params};
 use super::counted::{Candidate, counted};
 use super::intern::Intern;
 use super::standing::Standing;
+use super::whole::whole;
 use super::{file, rollup};
 use crate::error::Error;
 use crate::snapshot::{Remark, Snapshot, Status};
@@ -77,6 +78,7 @@ impl Writer {
         }
         // What is empty would be made a store of.
         file::recognise(&self.path)?;
+        whole(&self.path)?;
         self.standing.leave()?;
         let data = self.path.parent().unwrap_or(Path::new("."));
         self.store = file::open_for_writing(data)?;

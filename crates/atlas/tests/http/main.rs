@@ -1,6 +1,7 @@
 //! The server, asked over real sockets by a client that says every octet itself.
 
 mod clients;
+mod health;
 mod memory;
 mod replaced;
 mod running;

@@ -12,13 +12,13 @@ use crate::served::{Folder, PROGRAM, Server};
 const SQL: &str = "/sql?q=SELECT+count(*)+FROM+hours&format=json";
 
 /// A data folder with one community, which has so many nodes in one hour.
-fn other(nodes: u32) -> Folder {
+pub fn other(nodes: u32) -> Folder {
     let data = Folder::new();
     add(data.path(), 2, nodes);
     data
 }
 
-fn add(data: &Path, day: u32, nodes: u32) {
+pub fn add(data: &Path, day: u32, nodes: u32) {
     let from = Folder::new();
     let text = format!(
         "{{\"new\":{{\"name\":\"New\",\"state\":{{\"nodes\":{nodes}}},\
@@ -35,12 +35,12 @@ fn add(data: &Path, day: u32, nodes: u32) {
     assert!(import.output().expect("the program").status.success());
 }
 
-fn put(from: &Folder, server: &Server) {
+pub fn put(from: &Folder, server: &Server) {
     let to = server.data.path().join("atlas.db");
     fs::rename(from.path().join("atlas.db"), to).expect("moved");
 }
 
-fn shows(server: &Server, day: u32, nodes: u32) {
+pub fn shows(server: &Server, day: u32, nodes: u32) {
     let path = "/chart/growth.json?from=2020-04&to=2020-04&by=day";
     let row = format!("\"t\":\"2020-04-0{day}T00:00:00Z\",\"nodes\":{nodes}");
     let mut seen = String::new();
@@ -56,11 +56,15 @@ fn shows(server: &Server, day: u32, nodes: u32) {
     panic!("not {row}: {seen}");
 }
 
-fn missing(server: &Server, count: u32) {
-    let line = format!("weir_atlas_store_missing {count}\n");
+pub fn missing(server: &Server, count: u32) {
+    told(server, &format!("weir_atlas_store_missing {count}\n"));
+}
+
+/// Waits for a line of the figures.
+pub fn told(server: &Server, line: &str) {
     for _ in 0..100 {
         let figures = server.get("/metrics");
-        if figures.text().contains(&line) {
+        if figures.text().contains(line) {
             return;
         }
         thread::sleep(Duration::from_millis(50));
@@ -250,12 +254,8 @@ fn a_copy_that_is_gone_or_damaged_is_made_anew_at_once() {
     let broken = [&whole[..4096], &vec![0x5a; whole.len() - 4096]].concat();
     // Looks whole until more than the store's version is read.
     let mut scratched = broken.clone();
-    let store = rusqlite::Connection::open(&copy).expect("opened");
-    let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'meta'";
-    let root = store.query_row(root, [], |row| row.get::<_, u32>(0));
-    let meta = 4096 * (root.expect("a table") as usize - 1);
+    let meta = root_of(&copy, "meta");
     scratched[meta..meta + 4096].copy_from_slice(&whole[meta..meta + 4096]);
-    drop(store);
     for damaged in [&b""[..], b"no database", half, &broken, &scratched] {
         // In its place, and as another file.
         fs::write(&copy, damaged).expect("written");
@@ -268,4 +268,12 @@ fn a_copy_that_is_gone_or_damaged_is_made_anew_at_once() {
     fs::remove_file(&copy).expect("removed");
     nix::unistd::mkfifo(&copy, nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
     asks_sql(&server);
+}
+
+/// Where a table begins.
+pub fn root_of(path: &Path, table: &str) -> usize {
+    let store = rusqlite::Connection::open(path).expect("opened");
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
+    let root = store.query_row(root, [table], |row| row.get::<_, u32>(0));
+    4096 * (root.expect("a table") as usize - 1)
 }

@@ -102,6 +102,12 @@ fn who_follows_makes_no_store_in_the_place_of_one_that_is_gone() {
         fails("choose another folder");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), other);
     }
+    put(&folder.0);
+    let mut damaged = std::fs::read(&path).unwrap();
+    damaged[4096..].fill(0x5a);
+    std::fs::write(&path, &damaged).unwrap();
+    fails("is damaged");
+    assert!(std::fs::read(&path).unwrap() == damaged);
 }
 
 #[test]

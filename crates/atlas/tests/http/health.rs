@@ -1,0 +1,132 @@
+//! A store that is damaged while it is served: what is told of it, and what goes on.
+
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Duration;
+use std::{fs, thread};
+
+use crate::replaced::{add, missing, other, put, root_of, shows, told};
+use crate::served::Server;
+
+fn damaged(server: &Server, count: u32) {
+    told(server, &format!("weir_atlas_store_damaged {count}\n"));
+}
+
+/// Asks until it says so, and what it says is told with a status.
+fn healthy(server: &Server, status: u16, says: &str) {
+    let mut seen = String::new();
+    for _ in 0..100 {
+        let answer = server.get("/healthz");
+        seen = format!("{} {}", answer.status, answer.text());
+        if answer.status == status && answer.text().contains(says) {
+            assert!(!seen.contains("/tmp"), "{seen}");
+            return;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    panic!("not {status} {says}: {seen}");
+}
+
+/// As long as it was at least: who reads has it mapped, and the kernel ends who reads behind the end.
+fn write_over(path: &Path, octets: &[u8]) {
+    let file = fs::OpenOptions::new().write(true).open(path);
+    let file = file.expect("opened");
+    file.write_all_at(octets, 0).expect("written");
+}
+
+/// All but the first page is something else.
+fn scratched(whole: &[u8]) -> Vec<u8> {
+    [&whole[..4096], &vec![0x5a; whole.len() - 4096]].concat()
+}
+
+#[test]
+fn a_store_that_is_written_over_is_told_until_it_is_whole_again() {
+    let server = Server::start(&[]);
+    let path = server.data.path().join("atlas.db");
+    assert_eq!(server.get("/healthz").text(), "ok\n");
+    // What is written is longer than what SQLite knows of, as there was a commit.
+    add(server.data.path(), 3, 9);
+    shows(&server, 3, 9);
+    let (whole, longer) = (fs::read(&path).expect("read"), other(7));
+    for day in 3..=9 {
+        add(longer.path(), day, 8);
+    }
+    let store = rusqlite::Connection::open(longer.path().join("atlas.db")).expect("opened");
+    let more = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 9999)
+                INSERT INTO ledger (file, what, read_as) SELECT x, 'what', 'how' FROM n;
+                PRAGMA journal_mode = WAL; PRAGMA wal_checkpoint(TRUNCATE)";
+    store.execute_batch(more).expect("written");
+    drop(store);
+    let longer = fs::read(longer.path().join("atlas.db")).expect("read");
+    assert!(longer.len() > whole.len());
+    write_over(&path, &scratched(&whole));
+    healthy(&server, 503, "atlas.db");
+    for year in 2000..2003 {
+        let answer = server.get(&format!("/chart/growth.json?from={year}"));
+        assert_eq!(answer.status, 503, "{}", answer.text());
+        assert!(answer.header("retry-after").is_some());
+    }
+    damaged(&server, 1);
+    write_over(&path, &longer);
+    healthy(&server, 200, "ok\n");
+    damaged(&server, 0);
+    shows(&server, 3, 8);
+    write_over(&path, &[0x5a; 4096]);
+    healthy(&server, 503, "atlas.db");
+    write_over(&path, &whole);
+    healthy(&server, 200, "ok\n");
+    shows(&server, 3, 9);
+    assert_eq!(server.get("/healthz").text(), "ok\n");
+}
+
+/// What only some charts read.
+#[test]
+fn a_chart_that_meets_damage_tells_the_health_of_it() {
+    let server = Server::start(&[]);
+    let path = server.data.path().join("atlas.db");
+    let whole = fs::read(&path).expect("read");
+    let mut broken = whole.clone();
+    let root = root_of(&path, "ledger");
+    broken[root..root + 4096].fill(0x5a);
+    write_over(&path, &broken);
+    thread::sleep(Duration::from_millis(700));
+    for _ in 0..2 {
+        let answer = server.get("/ledger?q=x");
+        assert_eq!(answer.status, 503, "{}", answer.text());
+    }
+    healthy(&server, 503, "atlas.db");
+    assert_eq!(server.get("/chart/growth.json?from=2001").status, 200);
+    healthy(&server, 503, "atlas.db");
+    write_over(&path, &whole);
+    healthy(&server, 200, "ok\n");
+    assert_eq!(server.get("/ledger?q=y").status, 200);
+}
+
+#[test]
+fn a_damaged_store_does_not_take_the_place_of_a_whole_one() {
+    let server = Server::start(&[]);
+    let path = server.data.path().join("atlas.db");
+    let whole = fs::read(other(7).path().join("atlas.db")).expect("read");
+    let mut sums = whole.clone();
+    let from = other(7);
+    let root = root_of(&from.path().join("atlas.db"), "month_totals");
+    sums[root..root + 4096].fill(0);
+    let mut rows = whole.clone();
+    let root = root_of(&from.path().join("atlas.db"), "observations");
+    rows[root..root + 4096].fill(0x5a);
+    for damaged in [scratched(&whole), sums, rows] {
+        let new = server.data.path().join("new.db");
+        fs::write(&new, damaged).expect("written");
+        fs::rename(&new, &path).expect("moved");
+        missing(&server, 1);
+        for year in 2000..2010 {
+            let answer = server.get(&format!("/chart/growth.json?from={year}"));
+            assert_eq!(answer.status, 200, "{}", answer.text());
+        }
+        healthy(&server, 200, "atlas.db is damaged");
+        put(&other(8), &server);
+        shows(&server, 2, 8);
+        missing(&server, 0);
+        healthy(&server, 200, "ok\n");
+    }
+}
