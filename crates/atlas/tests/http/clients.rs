@@ -3,8 +3,8 @@
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
+use crate::common::server;
 use crate::served::{Answer, Server};
-use crate::server;
 
 #[test]
 fn hosts_that_are_none() {

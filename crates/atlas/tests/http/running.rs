@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::process::Command;
 use std::time::Duration;
 
+use crate::common::server;
 use crate::served::{self, PROGRAM, Server};
-use crate::server;
 
 #[test]
 fn metrics_are_for_this_machine() {
