@@ -30,6 +30,8 @@ pub(super) struct Copied {
     pub version: i64,
     /// Nobody writes into a copy that is made: what has another one was put there, or damaged.
     stamp: Stamp,
+    /// Of the files that it is made of beside.
+    parts: u64,
 }
 
 /// Has the copy made when somebody asks and the store has changed: while nobody asks nothing is
@@ -64,6 +66,8 @@ struct State {
     failed: Option<String>,
     /// Why the store is not read: what was copied of it before goes on.
     wrong: Option<String>,
+    /// What the copy was taken away for.
+    fault: Option<String>,
 }
 
 impl Shared {
@@ -73,8 +77,21 @@ impl Shared {
             Engine::Duckdb => parquet::make(&self.data),
         }?;
         let gone = || Error::Unready(format!("{} is gone again", self.path().display()));
-        let stamp = Stamp::of(&self.path()).ok_or_else(gone)?;
-        Ok(Copied { version, stamp })
+        let (stamp, parts) = self.stamp().ok_or_else(gone)?;
+        Ok(Copied {
+            version,
+            stamp,
+            parts,
+        })
+    }
+
+    fn stamp(&self) -> Option<(Stamp, u64)> {
+        let stamp = Stamp::of(&self.path())?;
+        let parts = match self.engine {
+            Engine::Sqlite => 0,
+            Engine::Duckdb => parquet::stamps(&self.data),
+        };
+        Some((stamp, parts))
     }
 
     /// The file that is there once a copy is whole.
@@ -88,12 +105,13 @@ impl Shared {
     /// The copy that is there. One that is damaged is taken away.
     fn copied(&self) -> Option<Copied> {
         let path = self.path();
-        let stamp = Stamp::of(&path)?;
+        let (stamp, parts) = self.stamp()?;
         let (known, doubted) = {
             let state = self.state();
             (state.copied, state.doubted)
         };
-        let changed = known.is_some_and(|of| of.stamp.file == stamp.file && of.stamp != stamp);
+        let changed = known
+            .is_some_and(|of| of.stamp.is_of(&stamp) && (of.stamp, of.parts) != (stamp, parts));
         let version = match changed || doubted.is_some_and(|of| of.stamp == stamp) {
             true => None,
             false => match self.engine {
@@ -102,12 +120,24 @@ impl Shared {
             },
         };
         if version.is_none() {
-            warn!("{} is damaged: it is made anew", path.display());
+            let fault = match self.engine {
+                Engine::Sqlite => None,
+                Engine::Duckdb => parquet::fault(&self.data),
+            };
+            match &fault {
+                Some(fault) => warn!("{fault} now"),
+                None => warn!("{} is damaged: it is made anew", path.display()),
+            }
+            self.state().fault = fault;
             if let Err(error) = fs::remove_file(&path) {
                 warn!("{}: {error}", path.display());
             }
         }
-        version.map(|version| Copied { version, stamp })
+        version.map(|version| Copied {
+            version,
+            stamp,
+            parts,
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -140,12 +170,12 @@ impl Copies {
             })
             .await;
         };
-        let stamp = Stamp::of(&shared.path());
+        let stamp = shared.stamp();
         {
             let state = shared.state();
             let lately = state.looked.is_some_and(|at| at.elapsed() < LOOK);
             if let (Some(copied), true) = (state.copied, lately)
-                && stamp == Some(copied.stamp)
+                && stamp == Some((copied.stamp, copied.parts))
                 && state.doubted != Some(copied)
             {
                 return Ok(copied);
@@ -196,7 +226,9 @@ impl Copies {
                 return Ok(Some(copied));
             }
             (Err(error), None) if self.shared.begun => {
-                return Err(Error::Unready(error.to_string()));
+                let fault = state.fault.iter().map(|fault| format!("{fault}; but "));
+                let fault: String = fault.collect();
+                return Err(Error::Unready(format!("{fault}{error}")));
             }
             (Err(error), None) => return Err(error),
         };

@@ -190,6 +190,16 @@ pub(super) fn refused(said: &[u8], limits: &Limits) -> Option<Error> {
     (!words.is_empty()).then_some(Error::Asked(words))
 }
 
+/// Whether the query is at fault for certain: these it finds before it reads a file.
+pub(super) fn is_of_the_query(error: &Error) -> bool {
+    let Error::Asked(words) = error else {
+        return false;
+    };
+    ["Parser Error", "Binder Error", "Catalog Error"]
+        .iter()
+        .any(|kind| words.starts_with(kind))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,19 +1,21 @@
 //! The Parquet files that DuckDB reads.
 
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::public::{Locked, wanted};
 use crate::error::Error;
-use crate::export;
-use crate::store;
+use crate::export::{self, Written};
+use crate::store::{self, Stamp};
 
 /// In the data folder.
 const FOLDER: &str = "parquet";
 /// While it is being made, and what was there before. What was left of them is removed.
 const UNFINISHED: &str = "parquet.new";
 const BEFORE: &str = "parquet.old";
-/// In it: the version of the store that the files are of.
+/// In it: the version of the store that the files are of, and what they are.
 const VERSION: &str = "version";
 
 /// The folder of a data folder.
@@ -28,10 +30,97 @@ pub(super) fn named(data: &Path) -> PathBuf {
 
 /// The version of the store that the files are of; `None`: there are none that can be used.
 pub(super) fn version(data: &Path) -> Option<i64> {
+    let (version, files) = read(data).ok()?;
+    let there = |file: &Listed| {
+        let there = fs::metadata(path(data).join(&file.name));
+        there.is_ok_and(|there| there.is_file() && there.len() == file.octets)
+    };
+    files.iter().all(there).then_some(version)
+}
+
+/// What changes where one of the files is written to, or goes.
+pub(super) fn stamps(data: &Path) -> u64 {
+    let mut all = DefaultHasher::new();
+    let files = read(data).map(|(_, files)| files).unwrap_or_default();
+    for file in files {
+        Stamp::of(&path(data).join(file.name)).hash(&mut all);
+    }
+    all.finish()
+}
+
+/// What is wrong with the files, by a look at all octets of them.
+pub(super) fn fault(data: &Path) -> Option<String> {
+    let fix = format!("remove the folder {FOLDER}, it is made anew");
+    let wrong = |name: &str, what: String| Some(format!("{FOLDER}/{name} {what}: {fix}"));
+    let files = match read(data) {
+        Ok((_, files)) => files,
+        Err(what) => return wrong(VERSION, what),
+    };
+    for file in files {
+        match digest(&path(data).join(&file.name)) {
+            Ok(digest) if digest == file.digest => {}
+            Ok(_) => return wrong(&file.name, "is damaged".into()),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return wrong(&file.name, "is missing".into());
+            }
+            Err(error) => return wrong(&file.name, format!("cannot be read ({error})")),
+        }
+    }
+    None
+}
+
+/// A file, as it was written.
+struct Listed {
+    name: String,
+    octets: u64,
+    digest: String,
+}
+
+fn digest(path: &Path) -> io::Result<String> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut hasher = blake3::Hasher::new();
+    hasher.update_reader(fs::File::open(path)?)?;
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
+/// Which files there are, of which store.
+fn read(data: &Path) -> Result<(i64, Vec<Listed>), String> {
     let named = named(data);
-    store::plain_file(&named).ok()?;
-    let text = fs::read_to_string(named).ok()?;
-    text.trim().parse().ok()
+    store::plain_file(&named).map_err(|_| "is no file")?;
+    let text = fs::read_to_string(named).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => "is missing".to_owned(),
+        _ => format!("cannot be read ({error})"),
+    })?;
+    parsed(&text).ok_or_else(|| "is damaged".into())
+}
+
+fn parsed(text: &str) -> Option<(i64, Vec<Listed>)> {
+    let mut lines = text.lines();
+    let version = lines.next()?.parse().ok()?;
+    let files = lines.map(|line| {
+        let mut words = line.split(' ');
+        let [digest, octets, name] = [words.next()?, words.next()?, words.next()?];
+        Some(Listed {
+            name: name.to_owned(),
+            octets: octets.parse().ok()?,
+            digest: digest.to_owned(),
+        })
+    });
+    let files = files.collect::<Option<Vec<_>>>()?;
+    (!files.is_empty()).then_some((version, files))
+}
+
+/// As [`parsed`] reads it.
+fn listed(version: i64, folder: &Path, written: &[Written]) -> Result<String, Error> {
+    let mut text = format!("{version}\n");
+    for file in written {
+        let path = folder.join(&file.file);
+        let digest = digest(&path).map_err(Error::file(&path))?;
+        text.push_str(&format!("{digest} {} {}\n", file.octets, file.file));
+    }
+    Ok(text)
 }
 
 /// Writes the files where there are none of the store as it is, in the place of older ones.
@@ -46,10 +135,11 @@ pub(super) fn make(data: &Path) -> Result<i64, Error> {
     let (new, now, before) = (data.join(UNFINISHED), path(data), data.join(BEFORE));
     remove(&new)?;
     remove(&before)?;
-    let made = export::parquet(data, &new).and_then(|_| {
+    let made = export::parquet(data, &new).and_then(|written| {
         let named = new.join(VERSION);
         // Of the store at the begin: where it changed meanwhile the files are made again.
-        fs::write(&named, before_it.to_string()).map_err(Error::file(&named))
+        let text = listed(before_it, &new, &written)?;
+        fs::write(&named, text).map_err(Error::file(&named))
     });
     if let Err(error) = made {
         let _ = remove(&new);
@@ -65,9 +155,7 @@ pub(super) fn make(data: &Path) -> Result<i64, Error> {
 
 fn remove(folder: &Path) -> Result<(), Error> {
     match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::file(folder)(error))
-        }
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::file(folder)(error)),
         _ => Ok(()),
     }
 }

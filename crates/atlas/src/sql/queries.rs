@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::task::spawn_blocking;
+
 use super::answer::Answer;
 use super::cache::Cache;
 use super::copy::Copies;
-use super::duckdb;
 use super::limits::{Engine, Limits, QUERY};
 use super::process::Process;
+use super::{duckdb, parquet};
 use crate::client::Client;
 use crate::error::Error;
 use crate::line::{Line, Refused, Rules};
@@ -208,6 +210,24 @@ impl Queries {
                 query.len()
             )));
         }
+        let answered = self.answer_by(client, query, engine).await;
+        match (engine, answered) {
+            (Engine::Duckdb, Err(Error::Unready(why))) => {
+                tracing::warn!(%why, "SQLite answers in the place of DuckDB");
+                let answered = self.answer_by(client, query, Engine::Sqlite).await;
+                // What only DuckDB understands is no fault of the query.
+                answered.map_err(|_| Error::Unready(why))
+            }
+            (_, answered) => answered,
+        }
+    }
+
+    async fn answer_by(
+        &self,
+        client: Option<Client>,
+        query: &str,
+        engine: Engine,
+    ) -> Result<Arc<Answer>, Error> {
         let copies = &self.copies[engine as usize];
         let copied = copies.ready().await?;
         if let Some(kept) = self.kept(copied.version, engine, query) {
@@ -246,7 +266,20 @@ impl Queries {
 
     async fn run(&self, query: &str, engine: Engine) -> Result<Answer, Error> {
         let process = Process::start(&self.settings, engine)?;
-        process.ask(query, &self.settings.limits.of(engine)).await
+        let answered = process.ask(query, &self.settings.limits.of(engine)).await;
+        let Err(error) = &answered else {
+            return answered;
+        };
+        // Its own words do not tell a query that is wrong from a file that is.
+        if engine == Engine::Sqlite || duckdb::is_of_the_query(error) {
+            return answered;
+        }
+        let data = self.settings.data.clone();
+        let fault = spawn_blocking(move || parquet::fault(&data)).await;
+        match fault {
+            Ok(Some(fault)) => Err(Error::Unready(fault)),
+            _ => answered,
+        }
     }
 
     fn kept(&self, version: i64, engine: Engine, query: &str) -> Option<Arc<Answer>> {

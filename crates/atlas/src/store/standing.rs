@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 
 /// Which file stands at a path: its device and number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Identity(u64, u64);
 
 impl Identity {
@@ -25,9 +25,9 @@ impl From<&Metadata> for Identity {
 }
 
 /// What changes with each write to a file, or where another one takes its place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Stamp {
-    pub file: Identity,
+    file: Identity,
     size: u64,
     written: (i64, i64),
 }
@@ -41,6 +41,11 @@ impl Stamp {
             size: data.size(),
             written: (data.mtime(), data.mtime_nsec()),
         })
+    }
+
+    /// Whether both are of one file, at whatever time.
+    pub fn is_of(&self, other: &Self) -> bool {
+        self.file == other.file
     }
 }
 

@@ -30,7 +30,7 @@ fn program() -> PathBuf {
         .unwrap_or_else(|error| panic!("{}: {error}: scripts/setup installs it", program.display()))
 }
 
-fn settings(folder: &Folder, seconds: u32) -> Settings {
+pub fn settings(folder: &Folder, seconds: u32) -> Settings {
     Settings {
         duckdb: Some(program()),
         ..settings_of(folder, seconds)

@@ -4,3 +4,4 @@ mod answers;
 mod attacks;
 mod common;
 mod duckdb;
+mod parquet;
