@@ -1,10 +1,11 @@
 //! Places that few may have at once, and the line of those who wait for one. Who asks much waits
 //! behind who asks little: each next turn of a client is one later than its last (as in start-time
-//! fair queueing, Goyal, Vin and Cheng 1996).
+//! fair queueing, Goyal, Vin and Cheng 1996), and all of it is behind those who have used less time
+//! of places lately.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -44,8 +45,14 @@ pub(crate) struct Place {
     ticket: Ticket,
 }
 
-/// In the order in which they are called: the turn, and a number that nobody else has.
-type Ticket = (u64, u64);
+/// In the order in which they are called: by what was used before, the turn, and a number that
+/// nobody else has.
+type Ticket = (u64, u64, u64);
+
+/// What was used is half as much after so long.
+const HALF: Duration = Duration::from_secs(60);
+/// Clients beyond which what was used before by those who are gone is forgotten.
+const CLIENTS: usize = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Who {
@@ -60,8 +67,9 @@ struct State {
     /// The turn that was called last.
     now: u64,
     waiting: BTreeMap<Ticket, (Who, Call)>,
-    holding: HashSet<Ticket>,
-    /// Of those who hold a place or wait.
+    /// Since when.
+    holding: HashMap<Ticket, Instant>,
+    /// Of those who hold a place or wait, or have used much.
     clients: HashMap<Who, Own>,
 }
 
@@ -73,6 +81,20 @@ struct Own {
     waits: usize,
     /// The last of its turns.
     turn: u64,
+    /// Time of places, and when that was summed up.
+    used: Duration,
+    summed: Option<Instant>,
+}
+
+impl Own {
+    /// What was used up to now, in whole seconds.
+    fn used(&mut self, more: Duration, now: Instant) -> u64 {
+        let since = self.summed.map_or(Duration::ZERO, |at| now - at);
+        let halves = since.as_secs_f64() / HALF.as_secs_f64();
+        self.used = self.used.mul_f64((-halves).exp2()) + more;
+        self.summed = Some(now);
+        self.used.as_secs()
+    }
 }
 
 impl Line {
@@ -103,13 +125,14 @@ impl Line {
         let number = state.tickets;
         let who = client.map_or(Who::Nobody(number), Who::Client);
         let now = state.now;
+        state.bound();
         let own = state.clients.entry(who).or_default();
         if own.waits >= self.rules.waiting_each {
             return Err(Refused::Share);
         }
         own.turn = own.turn.max(now) + 1;
         own.waits += 1;
-        let ticket = (own.turn, number);
+        let ticket = (own.used(Duration::ZERO, Instant::now()), own.turn, number);
         let (call, called) = oneshot::channel();
         state.waiting.insert(ticket, (who, call));
         let line = Arc::clone(self);
@@ -152,8 +175,8 @@ impl State {
                 own.waits -= 1;
                 own.holds += 1;
             }
-            self.holding.insert(ticket);
-            self.now = self.now.max(ticket.0);
+            self.holding.insert(ticket, Instant::now());
+            self.now = self.now.max(ticket.1);
             // Where it has gone meanwhile, its place is given back by itself.
             let _ = call.send(Ok(()));
         }
@@ -166,7 +189,7 @@ impl State {
         };
         let why = self.why(who);
         if let Some(own) = self.clients.get_mut(&who) {
-            own.turn = own.turn.min(ticket.0 - 1);
+            own.turn = own.turn.min(ticket.1 - 1);
         }
         self.waits_no_more(who);
         let _ = call.send(Err(why));
@@ -188,10 +211,18 @@ impl State {
     }
 
     fn forget(&mut self, who: Who) {
-        if let Some(own) = self.clients.get(&who)
+        if let Some(own) = self.clients.get_mut(&who)
             && own.holds + own.waits == 0
+            && (own.used(Duration::ZERO, Instant::now()) == 0 || matches!(who, Who::Nobody(_)))
         {
             self.clients.remove(&who);
+        }
+    }
+
+    /// Who is gone is remembered for a while.
+    fn bound(&mut self) {
+        if self.clients.len() > CLIENTS {
+            self.clients.retain(|_, own| own.holds + own.waits > 0);
         }
     }
 }
@@ -201,9 +232,11 @@ impl Drop for Place {
         let mut state = self.line.state();
         if state.waiting.remove(&self.ticket).is_some() {
             state.waits_no_more(self.who);
-        } else if state.holding.remove(&self.ticket) {
+        } else if let Some(since) = state.holding.remove(&self.ticket) {
             if let Some(own) = state.clients.get_mut(&self.who) {
                 own.holds -= 1;
+                let now = Instant::now();
+                own.used(now - since, now);
             }
             state.forget(self.who);
             state.call(&self.line.rules);
@@ -297,6 +330,55 @@ mod tests {
         assert_eq!(told(&mut last), Some(Err(Refused::Full)));
         assert!(others.iter_mut().all(|other| told(other).is_none()));
         assert_eq!(line.waiting(), 6);
+    }
+
+    /// Eighteen with a query each that takes all its time, again and again.
+    #[test]
+    fn who_has_used_much_waits_behind_who_has_not() {
+        let rules = Rules {
+            waiting: 16,
+            ..RULES
+        };
+        let line = Arc::new(Line::new(rules));
+        let mut slow: Vec<Come> = (1..=18).map(|number| come(&line, number)).collect();
+        let ends = |come: Come| {
+            let (place, _) = come.expect("a place");
+            let mut state = line.state();
+            let since = state.holding.get_mut(&place.ticket).expect("held");
+            *since -= Duration::from_secs(5);
+            drop(state);
+        };
+        // All have had theirs once, and ask again at once.
+        for number in 1..=18 {
+            assert_eq!(told(&mut slow[0]), Some(Ok(())), "{number}");
+            ends(slow.remove(0));
+            slow.push(come(&line, number));
+        }
+        let mut other = come(&line, 100);
+        assert_eq!(told(&mut other), None, "waits, though the line is full");
+        assert_eq!(line.waiting(), 16);
+        assert_eq!(told(&mut slow[17]), Some(Err(Refused::Full)));
+        ends(slow.remove(0));
+        assert_eq!(told(&mut other), Some(Ok(())), "before all others");
+        drop((other, slow));
+        assert_eq!(line.state().clients.len(), 18, "are remembered");
+    }
+
+    #[test]
+    fn what_was_used_is_forgotten() {
+        let (mut own, begin) = (Own::default(), Instant::now());
+        assert_eq!(own.used(Duration::from_millis(900), begin), 0);
+        assert_eq!(own.used(Duration::from_secs(8), begin), 8);
+        assert_eq!(own.used(Duration::ZERO, begin + HALF), 4);
+        assert_eq!(own.used(Duration::ZERO, begin + HALF * 4), 0);
+        let mut state = State::default();
+        for number in 0..=CLIENTS as u64 {
+            state.clients.entry(Who::Nobody(number)).or_default();
+        }
+        let first = state.clients.get_mut(&Who::Nobody(0)).expect("there");
+        first.waits = 1;
+        state.bound();
+        assert_eq!(state.clients.len(), 1);
     }
 
     #[test]
