@@ -21,10 +21,12 @@ use super::query::Query;
 use super::question::Question;
 use super::reply::{Frame, Kept, Reply, takes_gzip};
 use super::route::{self, Route};
+use super::sending::Sending;
 use super::visit::{Refusal, Visit, nothing, preferred};
 use super::{Settings, asset};
 use crate::client::Client;
 use crate::error::Error;
+use crate::line::Refused;
 use crate::page::Places;
 use crate::sql::{self, Queries};
 use crate::store;
@@ -44,6 +46,7 @@ pub(crate) struct App {
     pool: Arc<Pool>,
     queries: Queries,
     cache: Mutex<Cache>,
+    sending: Arc<Sending>,
     /// Of the store, as it was last seen.
     version: AtomicI64,
     /// That a proxy is not trusted is said once.
@@ -61,6 +64,7 @@ impl App {
             cache: Mutex::new(Cache::new(settings.cache)),
             settings,
             counts: Counts::new(),
+            sending: Arc::default(),
             pool: Arc::new(pool),
             version: AtomicI64::new(version),
             warned: AtomicBool::new(false),
@@ -84,9 +88,24 @@ impl App {
     ) -> Response<Full<Bytes>> {
         let headers = request.headers();
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-        let reply = self.reply(request, from).await;
         let gzip = takes_gzip(text(ACCEPT_ENCODING).unwrap_or_default());
-        let mut response = reply.respond(gzip, text(IF_NONE_MATCH));
+        let client = self.client(headers, from);
+        let response = match self.visit(request) {
+            Some(visit) => {
+                let reply = self.reply(request, &visit, from, client).await;
+                let response = reply.respond(gzip, text(IF_NONE_MATCH));
+                let (head, octets) = response.into_parts();
+                match self.sending.count(client, octets) {
+                    Ok(octets) => Response::from_parts(head, octets),
+                    Err(refused) => visit.refuse(&too_much(refused)).respond(gzip, None),
+                }
+            }
+            None => {
+                let text = "the header Host names no host\n";
+                Reply::plain(StatusCode::BAD_REQUEST, text).respond(gzip, None)
+            }
+        };
+        let mut response = response.map(Full::new);
         if response.status() == StatusCode::METHOD_NOT_ALLOWED {
             let allowed = HeaderValue::from_static("GET, HEAD");
             response.headers_mut().insert(ALLOW, allowed);
@@ -95,22 +114,27 @@ impl App {
         response
     }
 
-    async fn reply(self: &Arc<Self>, request: &Request<Incoming>, from: IpAddr) -> Arc<Reply> {
+    /// What is asked; `None`: of nobody.
+    fn visit<'a>(&self, request: &'a Request<Incoming>) -> Option<Visit<'a>> {
         let headers = request.headers();
-        let Some(places) = self.places(headers) else {
-            let text = "the header Host names no host\n";
-            return Arc::new(Reply::plain(StatusCode::BAD_REQUEST, text));
-        };
         let prefers = headers
             .get(ACCEPT_LANGUAGE)
             .and_then(|value| value.to_str().ok());
-        let visit = Visit {
+        Some(Visit {
             path: request.uri().path(),
             query: request.uri().query().unwrap_or_default(),
-            places: Arc::new(places),
+            places: Arc::new(self.places(headers)?),
             prefers: preferred(prefers.unwrap_or_default()),
-        };
-        let client = self.client(headers, from);
+        })
+    }
+
+    async fn reply(
+        self: &Arc<Self>,
+        request: &Request<Incoming>,
+        visit: &Visit<'_>,
+        from: IpAddr,
+        client: Client,
+    ) -> Arc<Reply> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             let refusal = Refusal {
                 status: StatusCode::METHOD_NOT_ALLOWED,
@@ -126,11 +150,11 @@ impl App {
             Route::Asset(name) => asset::find(name, visit.query),
             Route::Health => Arc::new(self.health()),
             Route::Robots => Arc::new(robots()),
-            Route::Metrics => Arc::new(self.metrics(headers, from).await),
+            Route::Metrics => Arc::new(self.metrics(request.headers(), from).await),
             Route::Community(key) => Arc::new(visit.community(key)),
             Route::Oembed => Arc::new(visit.oembed()),
             Route::Sql => Arc::new(self.query(visit, client).await),
-            other => self.computed(&visit, client, other).await,
+            other => self.computed(visit, client, other).await,
         }
     }
 
@@ -169,7 +193,7 @@ impl App {
     }
 
     /// A free query, or the page where one writes it. Queries keep their own answers.
-    async fn query(self: &Arc<Self>, visit: Visit<'_>, client: Client) -> Reply {
+    async fn query(self: &Arc<Self>, visit: &Visit<'_>, client: Client) -> Reply {
         let asked = match Query::read(visit.query) {
             Ok(asked) => asked,
             Err(error) => return visit.refuse(&Refusal::of_query(&error)),
@@ -262,6 +286,7 @@ impl App {
         });
         let state = State {
             connections: self.crowd.count(),
+            sending: self.sending.octets(),
             queries: self.queries.counts(),
             health: self.pool.health(),
             latest: latest.await.ok().flatten(),
@@ -271,6 +296,15 @@ impl App {
         let text = self.counts.tell(&state).end();
         Reply::new(api::metrics::CONTENT_TYPE, text, Kept::No, Frame::Page)
     }
+}
+
+/// Said where an answer is large, and others are on their way.
+fn too_much(refused: Refused) -> Refusal {
+    let error = match refused {
+        Refused::Full => Error::Busy("too many large answers are on their way to others".into()),
+        Refused::Share => Error::Share("large answers are on their way to your address".into()),
+    };
+    error.into()
 }
 
 /// Pages may be found; answers to free questions are without number.

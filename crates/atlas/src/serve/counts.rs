@@ -13,6 +13,7 @@ api::metrics! {
     HITS "weir_atlas_cache_hits_total" Counter &[], "Requests that were answered from memory.";
     CONNECTIONS "weir_atlas_connections" Gauge &[], "Connections now.";
     CACHE "weir_atlas_cache_bytes" Gauge &[], "Answers in memory.";
+    SENDING "weir_atlas_sending_bytes" Gauge &[], "Large answers on their way to clients that have not taken them yet.";
     COMPUTED "weir_atlas_computed_total" Counter &[], "Answers that were computed.";
     SECONDS "weir_atlas_computed_seconds_total" Counter &[], "Time that computing answers took.";
     VERSION "weir_atlas_store_version" Gauge &[], "A number that each import changes.";
@@ -39,6 +40,7 @@ pub(crate) struct Counts {
 pub(crate) struct State {
     pub connections: usize,
     pub cached: usize,
+    pub sending: usize,
     pub version: i64,
     pub health: Health,
     /// Hour of the latest snapshot.
@@ -102,6 +104,7 @@ impl Counts {
         one(HITS, of(&self.hits) as f64);
         one(CONNECTIONS, state.connections as f64);
         one(CACHE, state.cached as f64);
+        one(SENDING, state.sending as f64);
         one(COMPUTED, of(&self.computed) as f64);
         one(SECONDS, of(&self.microseconds) as f64 / 1e6);
         one(RUNNING, queries.running as f64);

@@ -32,6 +32,12 @@ const HEAD: usize = 32 * 1024;
 const REQUEST_TIME: Duration = Duration::from_secs(10);
 /// How long a client may take nothing of its answer.
 const STALL_TIME: Duration = Duration::from_secs(20);
+/// Octets a second that it has to take, so that little at a time does not last either.
+const LEAST: u32 = 8 << 10;
+/// Octets that the kernel keeps of an answer, for each connection: it would keep megabytes.
+pub(super) const SENT: usize = 128 << 10;
+/// How long those who wait for nothing, or are half through a request, may stay when it is crowded.
+const CROWDED: Duration = Duration::from_secs(1);
 /// How long a connection may last, so that the slow ones end too.
 const LIFE: Duration = Duration::from_secs(300);
 /// How long answers may still be sent after the end was asked for.
@@ -152,7 +158,9 @@ async fn speak(
 ) {
     // Answers are written whole: to wait for more would only delay them.
     let _ = stream.set_nodelay(true);
-    let busy = AtomicBool::new(false);
+    let stream = Impatient::new(stream, STALL_TIME, LEAST);
+    let (busy, unsent) = (AtomicBool::new(false), stream.unsent());
+    let at_rest = || !busy.load(Ordering::Relaxed) && !unsent.load(Ordering::Relaxed);
     let service = service_fn(|request: Request<Incoming>| {
         busy.store(true, Ordering::Relaxed);
         let (app, busy) = (Arc::clone(app), &busy);
@@ -170,10 +178,10 @@ async fn speak(
         // A client that goes takes its query with it. One that only ends its own side cannot be told
         // from it, and goes without an answer.
         .half_close(false)
-        .serve_connection(TokioIo::new(Impatient::new(stream, STALL_TIME)), service);
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     let mut life = pin!(tokio::time::sleep(LIFE));
-    let mut leaving = false;
+    let (mut leaving, mut last) = (false, false);
     loop {
         tokio::select! {
             ended = connection.as_mut() => {
@@ -183,9 +191,11 @@ async fn speak(
                 return;
             }
             () = life.as_mut() => {
-                if leaving {
+                // Of those who were to go, one may have said the rest of its request.
+                if leaving && (last || at_rest()) {
                     return;
                 }
+                last = leaving;
                 leaving = true;
                 connection.as_mut().graceful_shutdown();
                 life.as_mut().reset(tokio::time::Instant::now() + STALL_TIME);
@@ -196,9 +206,10 @@ async fn speak(
                 life.as_mut().reset(tokio::time::Instant::now() + FAREWELL);
             }
             () = guest.0.crowded.notified(), if !leaving => {
-                if !busy.load(Ordering::Relaxed) {
+                if at_rest() {
                     leaving = true;
                     connection.as_mut().graceful_shutdown();
+                    life.as_mut().reset(tokio::time::Instant::now() + CROWDED);
                 }
             }
         }

@@ -16,6 +16,7 @@ mod query;
 mod question;
 mod reply;
 mod route;
+mod sending;
 mod stalled;
 mod visit;
 
@@ -23,6 +24,8 @@ use std::future::Future;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+use socket2::SockRef;
 
 use crate::client::Proxies;
 use crate::error::Error;
@@ -54,6 +57,7 @@ impl Server {
         let app = Arc::new(app::App::new(settings)?);
         let bound = TcpListener::bind(listen).and_then(|listener| {
             listener.set_nonblocking(true)?;
+            SockRef::from(&listener).set_send_buffer_size(listen::SENT)?;
             Ok(listener)
         });
         let listener = bound.map_err(|error| {

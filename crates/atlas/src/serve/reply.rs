@@ -4,7 +4,6 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY,
@@ -122,7 +121,7 @@ impl Reply {
     }
 
     /// As a response to who takes gzip or does not, and has `known` already.
-    pub fn respond(&self, takes_gzip: bool, known: Option<&str>) -> Response<Full<Bytes>> {
+    pub fn respond(&self, takes_gzip: bool, known: Option<&str>) -> Response<Bytes> {
         let packed = self.gzip.as_ref().filter(|_| takes_gzip);
         let tag = match packed {
             Some(_) => format!("\"{}-gz\"", self.tag),
@@ -135,7 +134,7 @@ impl Reply {
             (false, Some(packed)) => packed.clone(),
             (false, None) => self.body.clone(),
         };
-        let mut response = Response::new(Full::new(octets));
+        let mut response = Response::new(octets);
         *response.status_mut() = match same {
             true => StatusCode::NOT_MODIFIED,
             false => self.status,

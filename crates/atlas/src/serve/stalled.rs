@@ -1,42 +1,66 @@
-//! Ends connections that take nothing of what is written to them.
+//! Ends connections that take nothing, or too little, of what is written to them.
 
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream whose writes fail when its peer takes nothing for so long.
+/// A stream whose writes fail when its peer takes nothing for so long, or less than it has to.
 pub(crate) struct Impatient<S> {
     stream: S,
     patience: Duration,
-    /// Runs while a write waits.
-    waits: Option<Pin<Box<Sleep>>>,
+    /// Octets a second.
+    least: u32,
+    /// How long it may still be waited for: what is taken adds to it, up to the patience.
+    left: Duration,
+    /// Runs while a write waits, since then.
+    waits: Option<(Instant, Pin<Box<Sleep>>)>,
+    unsent: Arc<AtomicBool>,
 }
 
 impl<S> Impatient<S> {
-    pub fn new(stream: S, patience: Duration) -> Self {
+    pub fn new(stream: S, patience: Duration, least: u32) -> Self {
         Self {
             stream,
             patience,
+            least,
+            left: patience,
             waits: None,
+            unsent: Arc::default(),
         }
     }
 
-    fn watch<T>(
+    /// Whether it is in the middle of an answer.
+    pub fn unsent(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.unsent)
+    }
+
+    fn watch(
         &mut self,
-        polled: Poll<io::Result<T>>,
+        polled: Poll<io::Result<usize>>,
         context: &mut Context<'_>,
-    ) -> Poll<io::Result<T>> {
+    ) -> Poll<io::Result<usize>> {
+        self.unsent.store(true, Ordering::Relaxed);
+        if let Poll::Ready(Ok(taken)) = polled {
+            if let Some((since, _)) = self.waits.take() {
+                self.left = self.left.saturating_sub(since.elapsed());
+            }
+            let taken = u32::try_from(taken).unwrap_or(u32::MAX);
+            let earned = Duration::from_secs(1) * taken / self.least;
+            self.left = (self.left + earned).min(self.patience);
+        }
         if polled.is_ready() {
-            self.waits = None;
             return polled;
         }
-        let patience = self.patience;
-        let waits = self.waits.get_or_insert_with(|| Box::pin(sleep(patience)));
+        let left = self.left;
+        let begin = || (Instant::now(), Box::pin(sleep(left)));
+        let (_, waits) = self.waits.get_or_insert_with(begin);
         match waits.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Poll::Pending => Poll::Pending,
@@ -78,8 +102,10 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Impatient<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let polled = Pin::new(&mut self.stream).poll_flush(context);
-        self.watch(polled, context)
+        // All was taken, as far as it can be seen: the next answer begins anew.
+        self.left = self.patience;
+        self.unsent.store(false, Ordering::Relaxed);
+        Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -104,8 +130,34 @@ mod tests {
     fn one_who_takes_nothing_is_left() {
         run(async {
             let (own, _other) = duplex(1000);
-            let mut stream = Impatient::new(own, Duration::from_millis(20));
+            let mut stream = Impatient::new(own, Duration::from_millis(20), 1000);
             let written = stream.write_all(&[0; 5000]).await;
+            assert_eq!(
+                written.map_err(|error| error.kind()),
+                Err(io::ErrorKind::TimedOut)
+            );
+        });
+    }
+
+    #[test]
+    fn one_who_takes_less_than_it_has_to_is_left() {
+        run(async {
+            let (own, mut other) = duplex(1000);
+            let mut stream = Impatient::new(own, Duration::from_millis(500), 100_000);
+            let reading = async {
+                // Never nothing for as long as the patience is.
+                while other.read_u8().await.is_ok() {
+                    sleep(Duration::from_millis(5)).await;
+                }
+            };
+            let (written, ()) = tokio::join!(
+                async {
+                    let written = stream.write_all(&[0; 5000]).await;
+                    drop(stream);
+                    written
+                },
+                reading
+            );
             assert_eq!(
                 written.map_err(|error| error.kind()),
                 Err(io::ErrorKind::TimedOut)
@@ -117,7 +169,7 @@ mod tests {
     fn one_who_takes_a_little_at_a_time_is_served() {
         run(async {
             let (own, mut other) = duplex(1000);
-            let mut stream = Impatient::new(own, Duration::from_secs(2));
+            let mut stream = Impatient::new(own, Duration::from_secs(2), 100);
             let reading = async {
                 let mut all = 0;
                 let mut buffer = [0; 700];

@@ -12,3 +12,4 @@ mod running;
 #[path = "../served/mod.rs"]
 mod served;
 mod shares;
+mod slow;

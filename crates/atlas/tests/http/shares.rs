@@ -19,19 +19,19 @@ fn quick(number: usize) -> String {
 }
 
 /// Asks, and does not wait for the answer.
-fn asked(mut stream: TcpStream, path: &str, headers: &str) -> TcpStream {
+pub fn asked(mut stream: TcpStream, path: &str, headers: &str) -> TcpStream {
     let request = format!("GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{headers}\r\n");
     stream.write_all(request.as_bytes()).expect("asked");
     stream
 }
 
-fn answer(mut stream: TcpStream) -> Answer {
+pub fn answer(mut stream: TcpStream) -> Answer {
     let mut octets = Vec::new();
     stream.read_to_end(&mut octets).expect("an answer");
     Answer::of(&octets)
 }
 
-fn handed(address: &str) -> String {
+pub fn handed(address: &str) -> String {
     format!("X-Forwarded-For: {address}\r\n")
 }
 
