@@ -211,7 +211,9 @@ pub fn follow(
 ) -> Result<(), Error> {
     loop {
         let now = jiff::Timestamp::now().as_second();
-        let told = follower.ask(mapping, now, sink)?;
+        let told = follower.ask(mapping, now, sink);
+        sink.rest()?;
+        let told = told?;
         if wait(&told, follower.wait()).is_break() {
             return Ok(());
         }

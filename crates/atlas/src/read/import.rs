@@ -25,6 +25,10 @@ pub trait Sink {
     fn renew(&mut self) -> Result<bool, Error> {
         Ok(false)
     }
+    /// Nothing is written until [`Sink::renew`].
+    fn rest(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
 }
 
 impl Sink for Writer {
@@ -42,6 +46,10 @@ impl Sink for Writer {
 
     fn renew(&mut self) -> Result<bool, Error> {
         Self::renew(self)
+    }
+
+    fn rest(&mut self) -> Result<(), Error> {
+        Self::rest(self)
     }
 }
 

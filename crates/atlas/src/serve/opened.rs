@@ -193,9 +193,15 @@ impl Opened {
                 state.damaged.take_if(|(of, _)| Some(*of) != stamp);
             }
             Err(error) => {
-                let why = format!("{}: {error}", self.path.display());
+                let why = match error {
+                    Error::Store(error) => {
+                        let name = self.path.display();
+                        format!("{name} is damaged: move a whole one there ({error})")
+                    }
+                    other => other.to_string(),
+                };
                 if state.unreadable.as_ref() != Some(&why) {
-                    warn!("the store cannot be read: {why}: move a whole one there");
+                    warn!("the store cannot be read: {why}");
                 }
                 state.unreadable = Some(why);
                 // SQLite forgets what it knew of the file when nobody has it open.

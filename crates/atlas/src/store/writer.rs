@@ -71,22 +71,32 @@ impl Writer {
         })
     }
 
-    /// Goes on with the file that has taken the place of the one that is open; says whether one has.
+    /// Opens anew what stands at the name, which may be written over or be another file; says whether
+    /// it is another one.
     pub fn renew(&mut self) -> Result<bool, Error> {
-        if self.is_in_place()? {
-            return Ok(false);
-        }
+        let same = self.is_in_place()?;
         // What is empty would be made a store of.
         file::recognise(&self.path)?;
-        whole(&self.path)?;
-        self.standing.leave()?;
+        if !same {
+            whole(&self.path)?;
+            self.standing.leave()?;
+        }
         let data = self.path.parent().unwrap_or(Path::new("."));
         self.store = file::open_for_writing(data)?;
         self.standing = Standing::of(&self.path)?;
         self.intern.rolled_back();
-        let name = self.path.display();
-        tracing::info!("{name} is another file: it is written from now on");
-        Ok(true)
+        if !same {
+            let name = self.path.display();
+            tracing::info!("{name} is another file: it is written from now on");
+        }
+        Ok(!same)
+    }
+
+    /// Closes the file until [`Self::renew`]. SQLite goes on with what it knew of a file as long as
+    /// anybody has it open, also where it is written over.
+    pub fn rest(&mut self) -> Result<(), Error> {
+        self.store = Connection::open_in_memory()?;
+        Ok(())
     }
 
     /// Whether the file that is open stands at its name.

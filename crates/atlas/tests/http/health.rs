@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 use std::{fs, thread};
 
+use crate::common::{directory, shows_what_is_followed};
 use crate::replaced::{add, missing, other, put, root_of, shows, told};
 use crate::served::Server;
 
@@ -39,6 +40,22 @@ fn scratched(whole: &[u8]) -> Vec<u8> {
     [&whole[..4096], &vec![0x5a; whole.len() - 4096]].concat()
 }
 
+/// A store with 8 nodes from day 3 on, and much else.
+fn longer() -> Vec<u8> {
+    let longer = other(7);
+    for day in 3..=9 {
+        add(longer.path(), day, 8);
+    }
+    let path = longer.path().join("atlas.db");
+    let store = rusqlite::Connection::open(&path).expect("opened");
+    let more = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 9999)
+                INSERT INTO ledger (file, what, read_as) SELECT x, 'what', 'how' FROM n;
+                PRAGMA journal_mode = WAL; PRAGMA wal_checkpoint(TRUNCATE)";
+    store.execute_batch(more).expect("written");
+    drop(store);
+    fs::read(path).expect("read")
+}
+
 #[test]
 fn a_store_that_is_written_over_is_told_until_it_is_whole_again() {
     let server = Server::start(&[]);
@@ -47,17 +64,7 @@ fn a_store_that_is_written_over_is_told_until_it_is_whole_again() {
     // What is written is longer than what SQLite knows of, as there was a commit.
     add(server.data.path(), 3, 9);
     shows(&server, 3, 9);
-    let (whole, longer) = (fs::read(&path).expect("read"), other(7));
-    for day in 3..=9 {
-        add(longer.path(), day, 8);
-    }
-    let store = rusqlite::Connection::open(longer.path().join("atlas.db")).expect("opened");
-    let more = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 9999)
-                INSERT INTO ledger (file, what, read_as) SELECT x, 'what', 'how' FROM n;
-                PRAGMA journal_mode = WAL; PRAGMA wal_checkpoint(TRUNCATE)";
-    store.execute_batch(more).expect("written");
-    drop(store);
-    let longer = fs::read(longer.path().join("atlas.db")).expect("read");
+    let (whole, longer) = (fs::read(&path).expect("read"), longer());
     assert!(longer.len() > whole.len());
     write_over(&path, &scratched(&whole));
     healthy(&server, 503, "atlas.db");
@@ -77,6 +84,22 @@ fn a_store_that_is_written_over_is_told_until_it_is_whole_again() {
     healthy(&server, 200, "ok\n");
     shows(&server, 3, 9);
     assert_eq!(server.get("/healthz").text(), "ok\n");
+}
+
+/// Who follows has it open only while it writes: SQLite goes on with what it knew of a file that
+/// anybody has open.
+#[test]
+fn a_store_that_is_written_over_is_read_again_beside_who_follows() {
+    let server = Server::start(&["--follow", &directory()]);
+    shows_what_is_followed(&server);
+    let path = server.data.path().join("atlas.db");
+    let longer = longer();
+    assert!(longer.len() > fs::read(&path).expect("read").len());
+    write_over(&path, &longer);
+    // It is looked at by then.
+    thread::sleep(Duration::from_millis(1500));
+    healthy(&server, 200, "ok\n");
+    shows(&server, 3, 8);
 }
 
 /// What only some charts read.

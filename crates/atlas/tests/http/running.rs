@@ -1,10 +1,9 @@
 //! A server as somebody runs it: its options, its metrics, and what comes in meanwhile.
 
-use std::io::{Read, Write};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::common::server;
+use crate::common::{directory, server, shows_what_is_followed};
 use crate::served::{self, PROGRAM, Server};
 
 #[test]
@@ -85,28 +84,7 @@ fn no_data_is_said_at_once() {
 /// Nothing was imported: the directory is asked, and what it says is shown.
 #[test]
 fn a_directory_is_followed_beside_serving() {
-    let directory = std::net::TcpListener::bind("127.0.0.1:0").expect("bound");
-    let url = format!(
-        "http://{}/directory.json",
-        directory.local_addr().expect("an address")
-    );
-    std::thread::spawn(move || {
-        for stream in directory.incoming().map_while(Result::ok) {
-            let mut stream = stream;
-            let _ = stream.read(&mut [0; 4096]);
-            let text = "{\"new\":{\"name\":\"New\",\"state\":{\"nodes\":7}}}";
-            let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", text.len());
-            let _ = stream.write_all(format!("{head}{text}").as_bytes());
-        }
-    });
-    let server = Server::of(served::Folder::new(), &["--follow", &url]);
-    for _ in 0..200 {
-        let communities = server.get("/communities");
-        if communities.text().contains("key=new") {
-            assert!(server.end());
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    panic!("nothing of it is shown");
+    let server = Server::of(served::Folder::new(), &["--follow", &directory()]);
+    shows_what_is_followed(&server);
+    assert!(server.end());
 }
