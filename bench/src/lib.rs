@@ -23,6 +23,7 @@ pub mod path;
 pub mod paths;
 pub mod portal;
 pub mod programs;
+pub mod radio;
 pub mod record;
 pub mod redirects;
 pub mod report;

@@ -265,6 +265,9 @@ fn what_makes_no_sense_is_told() {
         (&["bench", "lab", "--length", "59"], "imix"),
         (&["bench", "lab", "--flows", "1000001"], "1000000"),
         (&["bench", "lab", "--wires", "ring"], "pppoe-over-vlan"),
+        (&["bench", "radio", "--scenario", "moon"], "near, far"),
+        (&["bench", "radio", "--driver", "nobody"], "predecessor"),
+        (&["bench", "radio", "--seconds", "0"], "3600"),
         (
             &["bench", "compare", "/nowhere", "/nowhere"],
             "/nowhere cannot be read",
@@ -281,15 +284,32 @@ fn what_makes_no_sense_is_told() {
             "{arguments:?}: {text}"
         );
     }
-    let ran = Command::new("setpriv")
-        .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
-        .arg(binary())
-        .args(["bench", "lab"])
+    for what in ["lab", "radio"] {
+        let ran = Command::new("setpriv")
+            .args(["--reuid", "65534", "--regid", "65534", "--clear-groups"])
+            .arg(binary())
+            .args(["bench", what])
+            .output();
+        let ran = ran.expect("setpriv runs");
+        let text = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(
+            ran.status.code() == Some(1) && text.contains("takes root"),
+            "{what}: {text}"
+        );
+    }
+}
+
+/// Without modprobe there is no mac80211_hwsim; where it is loaded already, that is told.
+#[test]
+fn where_there_are_no_radios_it_is_told() {
+    let ran = Command::new(binary())
+        .args(["bench", "radio", "--seconds", "1"])
+        .env("PATH", "/nowhere")
         .output();
-    let ran = ran.expect("setpriv runs");
+    let ran = ran.expect("weir runs");
     let text = String::from_utf8_lossy(&ran.stderr).into_owned();
     assert!(
-        ran.status.code() == Some(1) && text.contains("takes root"),
+        ran.status.code() == Some(1) && text.contains("mac80211_hwsim") && ran.stdout.is_empty(),
         "{text}"
     );
 }

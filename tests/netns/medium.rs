@@ -1,18 +1,15 @@
 //! The laboratory's medium between real radios: hostapd and stations of mac80211, which learn from
 //! it how far they are from each other.
 
-use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use kernel::io::Nl80211;
 use kernel::nl80211::Station;
-use lab::goodput::{Demand, Goodput, Transport};
-use lab::medium::{Counts, Medium, Place, Report, Scene, Wall};
-use lab::namespace::{Process, wait_until};
-use lab::{Error, Lab, Namespace};
+use lab::Error;
+use lab::goodput::Goodput;
+use lab::medium::{Cells, Counts, Place, Report, Scene, Wall};
+use lab::namespace::wait_until;
 use weir_tests::LIMIT;
-use weir_tests::radios::{RADIO, radios_of_medium};
 
 /// Channel 36, MHz.
 const CHANNEL: u32 = 5180;
@@ -23,133 +20,37 @@ fn unexpected(text: impl Into<String>) -> Error {
     Error::Unexpected(text.into())
 }
 
-/// Access points, each with a station, and the air between them.
-struct World {
-    // In the order in which they end.
-    medium: Medium,
-    _hostapds: Vec<Process>,
-    lab: Lab,
-    folder: PathBuf,
+/// Whom a node talks to, as the kernel sees it.
+fn peer(cells: &Cells, role: &str) -> Result<Station, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = { runtime }.enable_all().build();
+    let runtime = runtime.map_err(Error::system("start a runtime"))?;
+    cells.node(role)?.enter(|| {
+        let _entered = runtime.enter();
+        let told = Nl80211::open().map_err(|error| unexpected(error.to_string()))?;
+        let mut told = told.ok_or_else(|| unexpected("no Wi-Fi"))?;
+        let mut stations = Vec::new();
+        let devices = told
+            .devices()
+            .map_err(|error| unexpected(error.to_string()))?;
+        for device in devices {
+            let listed = told.stations(device.link, &mut stations);
+            listed.map_err(|error| unexpected(error.to_string()))?;
+        }
+        stations.pop().ok_or_else(|| unexpected("no station"))
+    })?
 }
 
-impl World {
-    /// Each pair of names: an access point and its station. `settings` go to every hostapd, which
-    /// works on this frequency, MHz. All send with 20 dBm.
-    fn begin(
-        pairs: &[[&str; 2]],
-        scene: Scene,
-        frequency: u32,
-        settings: &str,
-    ) -> Result<Self, Error> {
-        let mut lab = Lab::new();
-        for role in pairs.iter().flatten() {
-            lab.host(role)?;
-        }
-        let nodes = pairs.iter().flatten().map(|role| lab.node(role));
-        let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
-        radios_of_medium(&nodes)?;
-        let radios: Vec<_> = (pairs.iter().flatten().zip(&nodes))
-            .map(|(role, node)| (*role, *node, RADIO))
-            .collect();
-        let medium = Medium::start(&radios, scene, 1)?;
-        let folder =
-            std::env::temp_dir().join(format!("weir-medium-{}-{frequency}", std::process::id()));
-        std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
-        let mut hostapds = Vec::new();
-        for (number, [access_point, _]) in pairs.iter().enumerate() {
-            let node = lab.node(access_point)?;
-            let file = folder.join(access_point);
-            let text =
-                format!("interface={RADIO}\nssid={access_point}\ndisassoc_low_ack=0\n{settings}\n");
-            std::fs::write(&file, text).map_err(Error::system("write a file of hostapd"))?;
-            let mut hostapd = Command::new("hostapd");
-            let hostapd = hostapd
-                .arg(&file)
-                .stdin(Stdio::null())
-                .stdout(Stdio::null());
-            hostapds.push(node.start(hostapd)?);
-            node.ip(&format!("address add 192.0.2.1/24 dev {RADIO}\n"))?;
-            let client = lab.node(pairs[number][1])?;
-            client.ip(&format!(
-                "link set {RADIO} up\naddress add 192.0.2.2/24 dev {RADIO}\n"
-            ))?;
-            wait_until("the station joins", LIMIT, || {
-                let line = format!("iw dev {RADIO} connect -w {access_point} {frequency}");
-                let joined = client.run(&line);
-                Ok(joined.is_ok_and(|told| told.contains("connected to")))
-            })?;
-        }
-        let world = Self {
-            medium,
-            _hostapds: hostapds,
-            lab,
-            folder,
-        };
-        for role in pairs.iter().flatten() {
-            world.set_power(role, 20)?;
-        }
-        Ok(world)
-    }
-
-    fn node(&self, role: &str) -> Result<&Namespace, Error> {
-        self.lab.node(role)
-    }
-
-    /// Datagrams from an access point to its station, at most so many bit/s.
-    fn load(&self, [access_point, station]: [&str; 2], rate: u64) -> Result<Goodput, Error> {
-        let to = "192.0.2.1:5000"
-            .parse()
-            .map_err(|_| unexpected("an address"))?;
-        let demand = Demand {
-            length: 1400,
-            ..Demand::down(Transport::Udp, to).with_rate(rate)
-        };
-        Goodput::start(self.node(station)?, self.node(access_point)?, &demand)
-    }
-
-    fn set_power(&self, role: &str, dbm: u32) -> Result<(), Error> {
-        let line = format!("iw dev {RADIO} set txpower fixed {dbm}00");
-        self.node(role)?.run(&line).map(drop)
-    }
-
-    /// Whom a node talks to, as the kernel sees it.
-    fn peer(&self, role: &str) -> Result<Station, Error> {
-        let runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = { runtime }.enable_all().build();
-        let runtime = runtime.map_err(Error::system("start a runtime"))?;
-        self.node(role)?.enter(|| {
-            let _entered = runtime.enter();
-            let told = Nl80211::open().map_err(|error| unexpected(error.to_string()))?;
-            let mut told = told.ok_or_else(|| unexpected("no Wi-Fi"))?;
-            let mut stations = Vec::new();
-            let devices = told
-                .devices()
-                .map_err(|error| unexpected(error.to_string()))?;
-            for device in devices {
-                let listed = told.stations(device.link, &mut stations);
-                listed.map_err(|error| unexpected(error.to_string()))?;
-            }
-            stations.pop().ok_or_else(|| unexpected("no station"))
-        })?
-    }
-
-    /// Waits until a node hears the other with this signal, dBm. Gives how long it took.
-    fn hears(&self, role: &str, signal: f64) -> Result<Duration, Error> {
-        let begun = Instant::now();
-        let mut seen = None;
-        wait_until("the signal is as far as it is", LIMIT, || {
-            seen = self.peer(role)?.signal;
-            Ok(seen == Some(signal.round() as i8))
-        })
-        .map_err(|error| unexpected(format!("{error}: {signal} dBm, but {seen:?}")))?;
-        Ok(begun.elapsed())
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
+/// Waits until a node hears the other with this signal, dBm. Gives how long it took.
+fn hears(cells: &Cells, role: &str, signal: f64) -> Result<Duration, Error> {
+    let begun = Instant::now();
+    let mut seen = None;
+    wait_until("the signal is as far as it is", LIMIT, || {
+        seen = peer(cells, role)?.signal;
+        Ok(seen == Some(signal.round() as i8))
+    })
+    .map_err(|error| unexpected(format!("{error}: {signal} dBm, but {seen:?}")))?;
+    Ok(begun.elapsed())
 }
 
 fn expected(station: &Station) -> f64 {
@@ -173,17 +74,17 @@ fn print(report: &Report) {
 fn rate_control_follows_power_and_walls() -> Result<(), Error> {
     let scene = Scene::default().with("ap", 0.0, 0.0).with("sta", 20.0, 0.0);
     let loss = scene.loss(Place::new(0.0, 0.0), Place::new(20.0, 0.0), CHANNEL);
-    let world = World::begin(&[["ap", "sta"]], scene, CHANNEL, ONLY_OFDM)?;
-    world.hears("sta", 20.0 - loss)?;
-    world.hears("ap", 20.0 - loss)?;
+    let world = Cells::begin(&[["ap", "sta"]], scene, 1, CHANNEL, ONLY_OFDM)?;
+    hears(&world, "sta", 20.0 - loss)?;
+    hears(&world, "ap", 20.0 - loss)?;
     let load = world.load(["ap", "sta"], 2_000_000)?;
     let mut found = Vec::new();
     for power in [20, 11, 5, 20] {
         world.set_power("ap", power)?;
-        let before = world.medium.told()?;
-        let took = world.hears("sta", f64::from(power) - loss)?;
+        let before = world.medium().told()?;
+        let took = hears(&world, "sta", f64::from(power) - loss)?;
         std::thread::sleep(Duration::from_secs(3));
-        let (told, peer) = (world.medium.told()?, world.peer("ap")?);
+        let (told, peer) = (world.medium().told()?, peer(&world, "ap")?);
         let mean = told.mean_power("ap", &before);
         println!(
             "{power} dBm: heard so after {took:?}, {:.1} Mbit/s expected, rate {:?}, {mean:.2} mW",
@@ -196,14 +97,14 @@ fn rate_control_follows_power_and_walls() -> Result<(), Error> {
         ends: [Place::new(10.0, -5.0), Place::new(10.0, 5.0)],
         loss: 12.0,
     };
-    world.medium.wall("new", Some(wall))?;
-    let took = world.hears("sta", 20.0 - loss - 12.0)?;
+    world.medium().wall("new", Some(wall))?;
+    let took = hears(&world, "sta", 20.0 - loss - 12.0)?;
     std::thread::sleep(Duration::from_secs(3));
-    let behind = expected(&world.peer("ap")?);
+    let behind = expected(&peer(&world, "ap")?);
     println!("behind a wall: heard so after {took:?}, {behind:.1} Mbit/s expected");
-    world.medium.wall("new", None)?;
-    world.hears("sta", 20.0 - loss)?;
-    print(&world.medium.told()?);
+    world.medium().wall("new", None)?;
+    hears(&world, "sta", 20.0 - loss)?;
+    print(&world.medium().told()?);
     let got = load.stop()?;
     println!("{} octets arrived", got.total());
     let [full, less, least, again] = found[..] else {
@@ -233,7 +134,7 @@ fn access_points_take_turns_or_send_at_once() -> Result<(), Error> {
         .with("client", 60.0, 5.0);
     // 1 Mbit/s: an emulated machine does not fill the air with more.
     let settings = "hw_mode=b\nchannel=1\nsupported_rates=10\nbasic_rates=10";
-    let world = World::begin(&pairs, scene, 2412, settings)?;
+    let world = Cells::begin(&pairs, scene, 1, 2412, settings)?;
     let loads = [
         world.load(pairs[0], 850_000)?,
         world.load(pairs[1], 850_000)?,
@@ -245,9 +146,9 @@ fn access_points_take_turns_or_send_at_once() -> Result<(), Error> {
         }
         std::thread::sleep(Duration::from_secs(1));
         let from = loads.each_ref().map(Goodput::now);
-        let before = world.medium.told()?;
+        let before = world.medium().told()?;
         std::thread::sleep(Duration::from_secs(4));
-        let told = world.medium.told()?;
+        let told = world.medium().told()?;
         let time = (told.time - before.time).as_secs_f64();
         let rates = [0, 1].map(|load: usize| {
             let until = loads[load].now();
@@ -265,7 +166,7 @@ fn access_points_take_turns_or_send_at_once() -> Result<(), Error> {
         );
         found.push((rates[0] + rates[1], over / airtime));
     }
-    print(&world.medium.told()?);
+    print(&world.medium().told()?);
     let ratio = found[1].0 / found[0].0;
     println!("{ratio:.2} times as much where they do not hear each other");
     // Within a slot they cannot know; and 20 dBm are heard 60 m away, 8 are not.
@@ -279,17 +180,52 @@ fn access_points_take_turns_or_send_at_once() -> Result<(), Error> {
 fn rates_of_ht_climb_for_best_effort() -> Result<(), Error> {
     let scene = Scene::default().with("ap", 0.0, 0.0).with("sta", 8.0, 0.0);
     let settings = format!("{ONLY_OFDM}\nieee80211n=1\nwmm_enabled=1");
-    let world = World::begin(&[["ap", "sta"]], scene, CHANNEL, &settings)?;
+    let world = Cells::begin(&[["ap", "sta"]], scene, 1, CHANNEL, &settings)?;
     let load = world.load(["ap", "sta"], 2_000_000)?;
     let mut seen = None;
     let climbed = wait_until("the rate climbs", LIMIT, || {
-        let peer = world.peer("ap")?;
+        let peer = peer(&world, "ap")?;
         seen = Some((peer.rate_to, peer.expected, peer.frames, peer.retries));
         std::thread::sleep(Duration::from_millis(200));
         Ok(peer.rate_to >= Some(52_000_000) && peer.expected >= Some(20_000_000))
     });
     println!("{seen:?}");
-    print(&world.medium.told()?);
+    print(&world.medium().told()?);
     println!("{} octets arrived", load.stop()?.total());
     climbed
+}
+
+/// `weir bench radio` measures what it is asked for, and leaves no radio behind.
+#[test]
+#[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
+fn the_bench_compares_who_decides_on_power() -> Result<(), Error> {
+    // What a test before this left.
+    let _ = lab::radios::unload();
+    let ran = std::process::Command::new(weir_tests::binary())
+        .args(["bench", "radio", "--json", "--scenario", "near,walls"])
+        .args(["--driver", "weir,maximum", "--seconds", "8"])
+        .output()
+        .map_err(Error::system("run weir"))?;
+    let text = String::from_utf8_lossy(&ran.stderr);
+    let told: serde_json::Value = serde_json::from_slice(&ran.stdout)
+        .map_err(|error| unexpected(format!("{error}: {text}")))?;
+    println!("{told:#}");
+    assert_eq!(told["schema"], "weir-bench-radio/1");
+    assert_eq!(told["complete"], true);
+    let run = |scenario: usize, driver: usize, what: &str| {
+        let found = &told["scenarios"][scenario]["runs"][driver][what];
+        found
+            .as_f64()
+            .ok_or_else(|| unexpected(format!("{what}: {found}")))
+    };
+    for scenario in [0, 1] {
+        assert_eq!(run(scenario, 1, "on_air_mw")?.round(), 100.0);
+        assert!(run(scenario, 0, "on_air_mw")? < 100.0);
+        for driver in [0, 1] {
+            assert!(run(scenario, driver, "arrived_mbit")? > 0.5);
+            assert!(run(scenario, driver, "carries_mbit")? > 1.0);
+        }
+    }
+    assert!(!lab::radios::are_there(), "the radios are gone");
+    Ok(())
 }

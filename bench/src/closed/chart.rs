@@ -15,7 +15,7 @@ const STEP: f64 = 34.0;
 const BAR: f64 = 18.0;
 
 /// Colours by name, on light and on dark.
-pub(super) const STYLE: &str = "\
+pub(crate) const STYLE: &str = "\
 .card{fill:#fff;stroke:#c9ced6}.ink{fill:#1d2530}.grey{fill:#5b6470}\
 .weir{fill:#0b6e4f}.kernel{fill:#8a94a3}.bound{fill:#3b6fb6}.floor{fill:#c3c9d2}\
 .dot{fill:#fff;stroke:#1d2530;stroke-width:1.2}.grid{stroke:#5b6470;stroke-opacity:.25;fill:none}\

@@ -18,6 +18,7 @@ pub mod namespace;
 pub mod opennds;
 pub mod oracle;
 pub mod peer;
+pub mod radios;
 pub mod random;
 pub mod relay;
 pub mod series;

@@ -3,6 +3,7 @@
 //! model, pure; [`Medium`] has it work between radios of the kernel, in real time.
 
 mod air;
+mod cells;
 mod counts;
 mod exchange;
 mod hearing;
@@ -16,6 +17,7 @@ mod scene;
 mod tests;
 
 pub use air::{Action, Air};
+pub use cells::Cells;
 pub use counts::Counts;
 pub use live::{Medium, Report, add_radios};
 pub use rate::{Code, Modulation, Rate};

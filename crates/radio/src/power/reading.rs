@@ -65,3 +65,31 @@ pub struct Reading {
     /// In any order.
     pub stations: Vec<Station>,
 }
+
+/// One whose driver counts nothing gets what others need, and all of the power where it is alone.
+impl From<&kernel::nl80211::Station> for Station {
+    fn from(told: &kernel::nl80211::Station) -> Self {
+        let kilobits = |rate: u64| u32::try_from(rate / 1000).unwrap_or(u32::MAX);
+        Self {
+            mac: Mac(told.mac),
+            counters: Counters {
+                frames: told.frames.unwrap_or(0),
+                retries: told.retries.unwrap_or(0),
+                failed: told.failed.unwrap_or(0),
+            },
+            rate: told.rate_to.map(kilobits),
+            ack_signal: told.ack_signal,
+            silent: told.inactive.unwrap_or(0),
+            connected: told.connected.unwrap_or(0),
+        }
+    }
+}
+
+impl Reading {
+    /// What the kernel told of these.
+    pub fn of(stations: &[kernel::nl80211::Station]) -> Self {
+        Self {
+            stations: stations.iter().map(Station::from).collect(),
+        }
+    }
+}

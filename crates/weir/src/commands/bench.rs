@@ -3,6 +3,7 @@
 mod bar;
 mod compare;
 mod lab;
+mod radio;
 mod receive;
 mod send;
 
@@ -24,6 +25,7 @@ pub struct BenchArgs {
 enum What {
     Lab(lab::LabArgs),
     Compare(compare::CompareArgs),
+    Radio(radio::RadioArgs),
     Send(send::SendArgs),
     Receive(receive::ReceiveArgs),
 }
@@ -32,6 +34,7 @@ pub fn run(args: &BenchArgs, output: &mut Output<'_>) -> Result<(), Error> {
     match &args.what {
         What::Lab(args) => lab::run(args, output),
         What::Compare(args) => compare::run(args, output),
+        What::Radio(args) => radio::run(args, output),
         What::Send(args) => send::run(args, output),
         What::Receive(args) => receive::run(args, output),
     }

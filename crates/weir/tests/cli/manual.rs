@@ -57,7 +57,7 @@ fn help_is_as_written() {
     let help = run(&["setup", "detect", "--help"]);
     assert_eq!((help.code, help.err.as_str()), (Some(0), ""));
     golden("help-setup-detect.txt", &help.out);
-    for what in ["lab", "compare", "send", "receive"] {
+    for what in ["lab", "compare", "radio", "send", "receive"] {
         let help = run(&["bench", what, "--help"]);
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{what}");
         golden(&format!("help-bench-{what}.txt"), &help.out);
@@ -109,6 +109,9 @@ fn usage_errors_exit_with_2() {
         &["bench", "send", "pc", "--flows", "4097"],
         &["bench", "send", "pc", "--length", "59"],
         &["bench", "receive", "--listen", "here"],
+        &["bench", "radio", "--seconds", "0"],
+        &["bench", "radio", "--scenario", "moon"],
+        &["bench", "radio", "--driver", "nobody"],
         &["run", "--only", "tetris"],
         &["run", "-v", "-q"],
     ] {

@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 
 use kernel::io::RequestError;
 use kernel::nl80211::{Setting, Station};
-use radio::power::{
-    Controller, Counters, Entry, Ladder, Log, Mac, Prior, Reading, Reason, Settings, Tally,
-};
+use radio::power::{Controller, Entry, Ladder, Log, Mac, Prior, Reading, Reason, Settings, Tally};
 use tokio::runtime::Handle;
 use tracing::{debug, info, warn};
 
@@ -199,7 +197,7 @@ impl Worker {
                 }
             }
             let stations = device.stations()?;
-            let reading = reading(&stations);
+            let reading = Reading::of(&stations);
             let now = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
             let entry = controller.step(now, &reading);
             if controller.power() != set {
@@ -245,27 +243,6 @@ fn step(known: &mut Known, entry: Entry) {
     known.log.push(entry);
 }
 
-/// What the search wants to know of stations. One whose driver counts nothing is not in it: it
-/// gets what others need, and all of the power where it is alone.
-fn reading(stations: &[Station]) -> Reading {
-    let kilobits = |rate: u64| u32::try_from(rate / 1000).unwrap_or(u32::MAX);
-    let told = stations.iter().map(|it| radio::power::Station {
-        mac: Mac(it.mac),
-        counters: Counters {
-            frames: it.frames.unwrap_or(0),
-            retries: it.retries.unwrap_or(0),
-            failed: it.failed.unwrap_or(0),
-        },
-        rate: it.rate_to.map(kilobits),
-        ack_signal: it.ack_signal,
-        silent: it.inactive.unwrap_or(0),
-        connected: it.connected.unwrap_or(0),
-    });
-    Reading {
-        stations: told.collect(),
-    }
-}
-
 /// What arrives at each station, second by second, for those who look.
 #[derive(Default)]
 struct Tallies {
@@ -274,7 +251,7 @@ struct Tallies {
 
 impl Tallies {
     fn heard(&mut self, stations: Vec<Station>) -> Vec<Heard> {
-        let read = reading(&stations).stations;
+        let read = Reading::of(&stations).stations;
         self.all
             .retain(|mac, _| read.iter().any(|it| it.mac == *mac));
         let each = stations.into_iter().zip(read);

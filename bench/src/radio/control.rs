@@ -1,0 +1,132 @@
+//! One who decides on the power of an access point, at work.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, sleep};
+use std::time::{Duration, Instant};
+
+use kernel::io::Nl80211;
+use kernel::nl80211::{Setting, WirelessKind};
+use lab::Namespace;
+use radio::power::{Controller, Ladder, Predecessor, Reading, Settings};
+
+use super::scenario::Driver;
+use crate::Error;
+
+/// What radios of mac80211_hwsim may, and what weir goes down to unless it is told otherwise; dBm.
+const MOST: i32 = 20;
+const LEAST: i32 = 1;
+/// From one power to the next, dB.
+const STEP: u32 = 2;
+/// Hundredths of a dBm in one.
+const HUNDREDTHS: i32 = 100;
+/// How often the predecessor is asked. Its rounds are longer.
+const OFTEN: u64 = 20;
+
+type Steps = Vec<(Instant, i32)>;
+
+/// A thread that decides.
+pub(super) struct Control {
+    thread: Option<JoinHandle<Result<Result<Steps, Error>, lab::Error>>>,
+    ends: Arc<AtomicBool>,
+}
+
+impl Control {
+    /// Begins, for the access point in this namespace.
+    pub(super) fn begin(driver: Driver, node: &Namespace) -> Result<Self, Error> {
+        let ends = Arc::<AtomicBool>::default();
+        let asked = Arc::clone(&ends);
+        let thread = node.background(move || decide(driver, &asked))?;
+        let thread = Some(thread);
+        Ok(Self { thread, ends })
+    }
+
+    /// Ends it. Gives the powers that were set, and when.
+    pub(super) fn end(mut self) -> Result<Steps, Error> {
+        self.ends.store(true, Ordering::Release);
+        let Some(thread) = self.thread.take() else {
+            return Ok(Steps::new());
+        };
+        let ended = thread.join();
+        ended.map_err(|_| Error::Wrong("who decides on power panicked".into()))??
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Release);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A search that is asked again and again.
+enum Search {
+    Weir(Controller),
+    Before(Predecessor),
+    Fixed,
+}
+
+impl Search {
+    fn of(driver: Driver) -> Result<Self, Error> {
+        let powers = Ladder::between(LEAST, MOST, STEP).powers().to_vec();
+        let none = |error: radio::power::NoLadder| Error::Wrong(error.to_string());
+        Ok(match driver {
+            Driver::Weir => Self::Weir(Controller::new(Settings::default(), powers).map_err(none)?),
+            Driver::Predecessor => Self::Before(Predecessor::new(powers).map_err(none)?),
+            Driver::Maximum | Driver::Slow => Self::Fixed,
+        })
+    }
+
+    /// The power from now on, and milliseconds until the next question.
+    fn step(&mut self, now: u64, stations: &[kernel::nl80211::Station]) -> (i32, u64) {
+        match self {
+            Self::Weir(controller) => {
+                controller.step(now, &Reading::of(stations));
+                (controller.power(), controller.soon())
+            }
+            Self::Before(predecessor) => {
+                // It knows one number: that of the only station.
+                let told = stations.first().and_then(|station| station.expected);
+                let expected = told.unwrap_or_default() as f64 / 1000.0;
+                (predecessor.step(now, expected), OFTEN)
+            }
+            Self::Fixed => (MOST, OFTEN),
+        }
+    }
+}
+
+fn decide(driver: Driver, ends: &AtomicBool) -> Result<Steps, Error> {
+    let wrong = |error: kernel::io::RequestError| Error::Wrong(error.to_string());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Error::system("ask the kernel"))?;
+    let _entered = runtime.enter();
+    let opened = Nl80211::open().map_err(wrong)?;
+    let mut told = opened.ok_or_else(|| Error::Wrong("the kernel has no Wi-Fi".into()))?;
+    let devices = told.devices().map_err(wrong)?;
+    let mut all = devices.iter();
+    let device = all.find(|device| device.kind == WirelessKind::AccessPoint);
+    let device = device.ok_or_else(|| Error::Wrong("there is no access point".into()))?;
+    let mut search = Search::of(driver)?;
+    let begun = Instant::now();
+    let mut steps = vec![(begun, MOST)];
+    let mut set = MOST;
+    let mut stations = Vec::new();
+    while !ends.load(Ordering::Acquire) {
+        stations.clear();
+        told.stations(device.link, &mut stations).map_err(wrong)?;
+        let now = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let (power, soon) = search.step(now, &stations);
+        if power != set {
+            let setting = Setting::Fixed(power * HUNDREDTHS);
+            told.set_power(device.link, setting).map_err(wrong)?;
+            set = power;
+            steps.push((Instant::now(), power));
+        }
+        sleep(Duration::from_millis(soon));
+    }
+    Ok(steps)
+}

@@ -1,0 +1,202 @@
+//! `weir bench radio`: who sends with which power, in the laboratory's own air, and what arrives.
+
+pub mod chart;
+mod control;
+pub mod report;
+pub mod scenario;
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use lab::goodput::Goodput;
+use lab::medium::{Cells, Counts};
+use lab::radios::{RADIO, are_there, can_be_had, unload};
+
+use crate::Error;
+use crate::closed::Progress;
+use crate::machine::Machine;
+use control::Control;
+pub use report::{Measured, Report, Run, Step};
+use report::{SCHEMA, reaction};
+pub use scenario::{Driver, Scenario};
+
+/// Rate control and searches have so long to get going.
+const WARM: Duration = Duration::from_secs(3);
+/// How long radios and stations take to be there, about.
+const BUILD: Duration = Duration::from_secs(10);
+/// How often the scene follows the time.
+const MOVES: Duration = Duration::from_millis(50);
+/// What comes before each exchange and is no radio's airtime, s: DIFS, half of 15 slots, SIFS
+/// (IEEE 802.11-2020, 17.4.4 and 10.3.2.3).
+const BESIDE: f64 = 117.5e-6;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// In this order.
+    pub scenarios: Vec<Scenario>,
+    /// In this order, each in all scenarios.
+    pub drivers: Vec<Driver>,
+    /// How long each of them is measured.
+    pub time: Duration,
+    /// Chances of the medium come from it.
+    pub seed: u64,
+}
+
+/// Why nothing can be measured here, and what helps.
+pub fn lacks() -> Option<(&'static str, &'static str)> {
+    if are_there() {
+        return Some((
+            "radios of mac80211_hwsim are there already, and would be taken away",
+            "modprobe -r mac80211_hwsim, if nobody needs them",
+        ));
+    }
+    let lacks = !can_be_had();
+    lacks.then_some((
+        "this kernel has no mac80211_hwsim, the radios that are measured",
+        "Debian's kernel has it (linux-image-amd64): scripts/vm starts one in a machine",
+    ))
+}
+
+/// Measures. `stop` is asked before each piece; what was measured by then is what is reported.
+///
+/// # Errors
+/// The kernel refuses, or there are no such radios.
+pub fn run(
+    settings: &Settings,
+    told: &mut dyn FnMut(&Progress),
+    stop: &dyn Fn() -> bool,
+) -> Result<Report, Error> {
+    let _gone = Gone;
+    let each = BUILD + WARM + settings.time;
+    let all = (settings.scenarios.len() * settings.drivers.len()) as u32;
+    let mut done = 0;
+    let mut report = Report {
+        schema: SCHEMA.into(),
+        machine: Machine::this(),
+        seconds: settings.time.as_secs_f64(),
+        seed: settings.seed,
+        complete: true,
+        scenarios: Vec::new(),
+    };
+    for scenario in &settings.scenarios {
+        let mut runs = Vec::new();
+        for driver in &settings.drivers {
+            if stop() {
+                report.complete = false;
+                break;
+            }
+            told(&Progress {
+                doing: format!("{}: {}", scenario.name(), driver.name()),
+                done: f64::from(done) / f64::from(all.max(1)),
+                left: each * (all - done),
+            });
+            runs.push(measure(*scenario, *driver, settings)?);
+            done += 1;
+        }
+        if !runs.is_empty() {
+            report.scenarios.push(Measured {
+                name: scenario.name().into(),
+                text: scenario.text().into(),
+                runs,
+            });
+        }
+    }
+    Ok(report)
+}
+
+/// At the end the module goes that was not there before.
+struct Gone;
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        let _ = unload();
+    }
+}
+
+fn measure(scenario: Scenario, driver: Driver, settings: &Settings) -> Result<Run, Error> {
+    let pairs = scenario.pairs();
+    let (frequency, hostapd) = scenario.channel();
+    let cells = Cells::begin(
+        pairs,
+        scenario.scene(0.0),
+        settings.seed,
+        frequency,
+        hostapd,
+    )?;
+    let mut controls = Vec::new();
+    for [access_point, _] in pairs {
+        let node = cells.node(access_point)?;
+        if driver == Driver::Slow {
+            let band = if frequency < 4000 { "2.4 1" } else { "5 6" };
+            node.run(&format!("iw dev {RADIO} set bitrates legacy-{band}"))?;
+        }
+        controls.push(Control::begin(driver, node)?);
+    }
+    let loads = pairs.iter().map(|pair| cells.load(*pair, scenario.rate()));
+    let loads = loads.collect::<Result<Vec<_>, _>>()?;
+    sleep(WARM);
+    let begun = Instant::now();
+    let from: Vec<Duration> = loads.iter().map(Goodput::now).collect();
+    let before = cells.medium().told()?;
+    let mut wall = None;
+    while begun.elapsed() < settings.time {
+        if scenario.changes() {
+            let share = begun.elapsed().as_secs_f64() / settings.time.as_secs_f64();
+            let scene = scenario.scene(share);
+            if wall.is_none() && scenario.wall().is_some_and(|begin| share >= begin) {
+                wall = Some(begun.elapsed().as_secs_f64() * 1000.0);
+            }
+            cells.medium().change(move |now| *now = scene)?;
+        }
+        sleep(MOVES.min(settings.time.saturating_sub(begun.elapsed())));
+    }
+    let after = cells.medium().told()?;
+    let rates = loads.iter().zip(&from).map(|(load, from)| {
+        let until = load.now();
+        load.series().rate(*from..until)
+    });
+    let arrived: f64 = rates.sum();
+    for load in loads {
+        load.stop()?;
+    }
+    let mut steps = Vec::new();
+    for control in controls {
+        steps.push(control.end()?);
+    }
+    let since = |at: Instant| match at.checked_duration_since(begun) {
+        Some(later) => later.as_secs_f64() * 1000.0,
+        None => -(begun - at).as_secs_f64() * 1000.0,
+    };
+    let steps: Vec<Step> = steps
+        .first()
+        .into_iter()
+        .flatten()
+        .map(|(at, power)| Step {
+            at_ms: since(*at),
+            power_dbm: *power,
+        })
+        .collect();
+    let more = |role: &str, of: fn(&Counts) -> f64| {
+        let of = |report: &lab::medium::Report| report.radios.get(role).map_or(0.0, of);
+        of(&after) - of(&before)
+    };
+    let airtime = |counts: &Counts| counts.airtime as f64 / 1e9;
+    let sum = |roles: &[&str], of: fn(&Counts) -> f64| -> f64 {
+        roles.iter().map(|role| more(role, of)).sum()
+    };
+    let senders: Vec<&str> = pairs.iter().map(|pair| pair[0]).collect();
+    let all = pairs.as_flattened();
+    let time = (after.time - before.time).as_secs_f64();
+    let taken = sum(all, airtime) + BESIDE * sum(all, |counts| counts.exchanges as f64);
+    let energy = sum(&senders, |counts| counts.energy);
+    Ok(Run {
+        driver: driver.name().into(),
+        arrived_mbit: arrived / 1e6,
+        carries_mbit: arrived * time / 1e6 / taken.max(f64::MIN_POSITIVE),
+        on_air_mw: energy / sum(&senders, airtime).max(f64::MIN_POSITIVE),
+        radiated_mw: energy / time,
+        reaction_ms: wall.and_then(|wall| reaction(&steps, wall)),
+        steps,
+    })
+}

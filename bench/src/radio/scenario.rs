@@ -1,0 +1,161 @@
+//! Where the radios are, what is between them, and who decides on power.
+
+use lab::medium::{Interferer, Place, Scene, Wall};
+
+/// Where radios are, and what happens meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scenario {
+    /// A station some steps away.
+    Near,
+    /// One that gets some of the rates only.
+    Far,
+    /// A wall comes between after half of the time.
+    Walls,
+    /// Something else is on the air.
+    Interferer,
+    /// A station walks away, and comes back.
+    Moving,
+    /// Two access points that hear each other.
+    Two,
+}
+
+impl Scenario {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Near,
+        Self::Far,
+        Self::Walls,
+        Self::Interferer,
+        Self::Moving,
+        Self::Two,
+    ];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Near => "near",
+            Self::Far => "far",
+            Self::Walls => "walls",
+            Self::Interferer => "interferer",
+            Self::Moving => "moving",
+            Self::Two => "two",
+        }
+    }
+
+    /// The same in words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Near => "a station 5 m away",
+            Self::Far => "a station 35 m away",
+            Self::Walls => "a station 12 m away, from half of the time on behind 15 dB of wall",
+            Self::Interferer => {
+                "a station 12 m away, another sender on the air a fifth of the time"
+            }
+            Self::Moving => "a station that goes from 5 to 40 m, and back",
+            Self::Two => "two access points 60 m apart, each with a station 5 m away",
+        }
+    }
+
+    /// Access points, each with its station.
+    pub fn pairs(self) -> &'static [[&'static str; 2]] {
+        match self {
+            Self::Two => &[["ap", "sta"], ["other", "client"]],
+            _ => &[["ap", "sta"]],
+        }
+    }
+
+    /// Channel, MHz, and what hostapd is told.
+    pub fn channel(self) -> (u32, &'static str) {
+        match self {
+            // 1 Mbit/s: an emulated machine does not fill the air with more.
+            Self::Two => (
+                2412,
+                "hw_mode=b\nchannel=1\nsupported_rates=10\nbasic_rates=10",
+            ),
+            _ => (5180, "hw_mode=a\nchannel=36"),
+        }
+    }
+
+    /// What is sent to each station, bit/s.
+    pub fn rate(self) -> u64 {
+        match self {
+            Self::Two => 850_000,
+            _ => 2_000_000,
+        }
+    }
+
+    /// When something comes between, as a share of the time.
+    pub fn wall(self) -> Option<f64> {
+        (self == Self::Walls).then_some(0.5)
+    }
+
+    /// How it is after this share of the time.
+    pub fn scene(self, share: f64) -> Scene {
+        let at = |metres: f64| {
+            let scene = Scene::default().with("ap", 0.0, 0.0);
+            scene.with("sta", metres, 0.0)
+        };
+        match self {
+            Self::Near => at(5.0),
+            Self::Far => at(35.0),
+            Self::Walls => {
+                let mut scene = at(12.0);
+                if self.wall().is_some_and(|begin| share >= begin) {
+                    let ends = [Place::new(6.0, -5.0), Place::new(6.0, 5.0)];
+                    let wall = Wall { ends, loss: 15.0 };
+                    scene.walls.insert("wall".into(), wall);
+                }
+                scene
+            }
+            Self::Interferer => {
+                let mut scene = at(12.0);
+                // Faint enough for the access point to send meanwhile.
+                scene.interferers.push(Interferer {
+                    at: Place::new(30.0, 0.0),
+                    power: 5.0,
+                    duty: 0.2,
+                    period: 20.0,
+                });
+                scene
+            }
+            Self::Moving => at(5.0 + 35.0 * (1.0 - (2.0 * share - 1.0).abs())),
+            Self::Two => at(0.0)
+                .with("sta", 0.0, 5.0)
+                .with("other", 60.0, 0.0)
+                .with("client", 60.0, 5.0),
+        }
+    }
+
+    /// Whether it is another scene as time goes by.
+    pub fn changes(self) -> bool {
+        matches!(self, Self::Walls | Self::Moving)
+    }
+}
+
+/// Who decides on power and rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Driver {
+    /// Weir's search.
+    Weir,
+    /// The logic that was before it.
+    Predecessor,
+    /// The greatest power, and the kernel's rate control.
+    Maximum,
+    /// The greatest power, and the slowest rate.
+    Slow,
+}
+
+impl Driver {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Weir, Self::Predecessor, Self::Maximum, Self::Slow];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Weir => "weir",
+            Self::Predecessor => "predecessor",
+            Self::Maximum => "maximum",
+            Self::Slow => "slow",
+        }
+    }
+}

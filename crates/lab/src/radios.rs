@@ -1,0 +1,100 @@
+//! Radios of mac80211_hwsim, which hear each other at -30 dBm where there is no [`crate::medium`].
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::{Error, Namespace};
+
+/// Every radio has this name in its namespace.
+pub const RADIO: &str = "wlan0";
+
+fn unexpected(text: impl Into<String>) -> Error {
+    Error::Unexpected(text.into())
+}
+
+/// Runs a command line outside of all namespaces.
+///
+/// # Errors
+/// What it said.
+pub fn outside(line: &str) -> Result<(), Error> {
+    let mut words = line.split_whitespace();
+    let output = Command::new(words.next().unwrap_or_default())
+        .args(words)
+        .output()
+        .map_err(Error::system(line.to_owned()))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(unexpected(format!(
+            "{line}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        ))),
+    }
+}
+
+/// A radio for each of these, moved there. Gives their names as the kernel has them.
+///
+/// # Errors
+/// The kernel has no mac80211_hwsim.
+pub fn radios(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
+    load(nodes.len())?;
+    place(nodes)
+}
+
+/// The same, as [`crate::medium`] needs them. Access points may use channels of 5 GHz.
+///
+/// # Errors
+/// The kernel has no mac80211_hwsim.
+pub fn radios_of_medium(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
+    load(0)?;
+    crate::medium::add_radios(nodes.len())?;
+    place(nodes)
+}
+
+/// Whether the module is loaded: its radios may be in use.
+pub fn are_there() -> bool {
+    Path::new("/sys/module/mac80211_hwsim").exists()
+}
+
+/// Whether the kernel has the module, loaded or not.
+pub fn can_be_had() -> bool {
+    are_there() || outside("modprobe --dry-run mac80211_hwsim").is_ok()
+}
+
+/// All of them go, with the module.
+///
+/// # Errors
+/// One is in use.
+pub fn unload() -> Result<(), Error> {
+    outside("modprobe -r mac80211_hwsim")
+}
+
+fn load(count: usize) -> Result<(), Error> {
+    // Those of a test before this.
+    let _ = unload();
+    outside(&format!("modprobe mac80211_hwsim radios={count}"))
+}
+
+fn place(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
+    let mut found = Vec::new();
+    let classes = std::fs::read_dir("/sys/class/net").map_err(Error::system("list devices"))?;
+    for device in classes.flatten() {
+        // A real card of this machine is not moved.
+        let driver = std::fs::read_link(device.path().join("device/driver"));
+        if !driver.is_ok_and(|driver| driver.ends_with("mac80211_hwsim")) {
+            continue;
+        }
+        if let Ok(radio) = std::fs::read_to_string(device.path().join("phy80211/name")) {
+            let name = device.file_name().to_string_lossy().into_owned();
+            found.push((radio.trim().to_owned(), name));
+        }
+    }
+    found.sort();
+    if found.len() != nodes.len() {
+        return Err(unexpected(format!("radios: {found:?}")));
+    }
+    for ((radio, device), node) in found.iter().zip(nodes) {
+        outside(&format!("iw phy {radio} set netns name {}", node.name()))?;
+        node.run(&format!("ip link set {device} name {RADIO}"))?;
+    }
+    Ok(found.into_iter().map(|(radio, _)| radio).collect())
+}
