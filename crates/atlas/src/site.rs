@@ -1,6 +1,8 @@
 //! The whole atlas as files, for any web space: pages with relative links, pictures, JSON and CSV of
 //! each chart, of all time and of each year, and a page for each community. No script is needed.
 
+mod owned;
+
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
@@ -17,6 +19,8 @@ use crate::page::{self, Places, Reader, Shape, of_year, recorded_years, stem};
 use crate::store;
 use crate::text::Language;
 
+use owned::Owned;
+
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
@@ -24,6 +28,8 @@ pub struct Written {
     pub files: u64,
     /// In all of them.
     pub octets: u64,
+    /// Files of an earlier one that this one has no more.
+    pub removed: u64,
 }
 
 /// A chart's state, and the file's name it has without its ending.
@@ -33,12 +39,10 @@ struct State {
     stem: String,
 }
 
-/// Lies in a folder that was made here: what is in it may be written over.
-const MARK: &str = ".weir-atlas-site";
-
 /// Writes everything into `out`, which is made where it is not there: in the first language, and in
-/// the others in a folder of their own each. Files that are there are written over, others are left
-/// alone; but a folder with files from elsewhere is refused, unless `force`.
+/// the others in a folder of their own each. Files that are there are written over, those of an
+/// earlier one that are no longer written are removed, others are left alone; but a folder with
+/// files from elsewhere is refused, unless `force`.
 pub fn write(
     data: &Path,
     out: &Path,
@@ -47,13 +51,15 @@ pub fn write(
     mut progress: impl FnMut(&str),
 ) -> Result<Written, Error> {
     let store = store::open(data)?;
-    claim(out, force)?;
+    let mut owned = Owned::claim(out, force)?;
     let mut written = Written::default();
     for (number, language) in languages.iter().enumerate() {
         let folder = folder(number, *language);
         let back = if number == 0 { "" } else { "../" };
         let mut to = Output {
-            root: &out.join(&folder),
+            root: out,
+            folder: &folder,
+            owned: &mut owned,
             written: &mut written,
         };
         let tongues = languages.iter().enumerate().map(|(number, other)| {
@@ -66,6 +72,7 @@ pub fn write(
         let progress = |stem: &str| progress(&format!("{folder}{stem}"));
         tongue(&store, *language, tongues.collect(), &mut to, progress)?;
     }
+    written.removed = owned.tidy()?;
     Ok(written)
 }
 
@@ -75,20 +82,6 @@ fn folder(number: usize, language: Language) -> String {
         0 => String::new(),
         _ => format!("{}/", language.word()),
     }
-}
-
-/// Makes the folder, and makes sure that nothing of others is written over.
-fn claim(out: &Path, force: bool) -> Result<(), Error> {
-    fs::create_dir_all(out).map_err(Error::file(out))?;
-    let mark = out.join(MARK);
-    let mut there = fs::read_dir(out).map_err(Error::file(out))?;
-    if !force && !mark.exists() && there.next().is_some() {
-        let what = "the folder has files that `weir-atlas site` did not write; \
-                    give an empty one, or --force to write over what has the same names";
-        return Err(Error::Asked(format!("{}: {what}", out.display())));
-    }
-    let text = "This folder is written by `weir-atlas site`.\n";
-    fs::write(&mark, text).map_err(Error::file(&mark))
 }
 
 /// Everything in one language.
@@ -190,12 +183,17 @@ fn chart(
 /// Where files go.
 struct Output<'a> {
     root: &'a Path,
+    /// Of the language, with a `/` behind it; the first one's has no name.
+    folder: &'a str,
+    owned: &'a mut Owned,
     written: &'a mut Written,
 }
 
 impl Output<'_> {
     fn put(&mut self, name: &str, octets: &[u8]) -> Result<(), Error> {
-        let path = self.root.join(name);
+        let name = format!("{}{name}", self.folder);
+        self.owned.note(&name, octets)?;
+        let path = self.root.join(&name);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(Error::file(folder))?;
         }

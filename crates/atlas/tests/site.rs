@@ -164,3 +164,68 @@ fn what_others_wrote_stays() {
     // Now it is one of this program's.
     assert!(site(&[]).status.success());
 }
+
+#[test]
+fn what_is_no_longer_written_goes_and_nothing_else() {
+    let out = Folder::new();
+    write(out.path(), &[]);
+    let own = out.path().join("de/about.html");
+    let (changed, foreign) = ("de/index.html", "de/chart/mine.html");
+    for name in [changed, foreign] {
+        fs::write(out.path().join(name), "My page").expect("written");
+    }
+    // A list that names what is outside, or a folder, removes neither.
+    let outside = Folder::new();
+    let kept = outside.path().join("kept");
+    fs::write(&kept, "My page").expect("written");
+    let list = out.path().join(".weir-atlas-site");
+    let mut text = fs::read_to_string(&list).expect("a list");
+    let tag = blake3::hash(b"My page").to_hex().to_string();
+    let name = outside.path().file_name().expect("a name");
+    for path in [
+        format!("../{}/kept", name.display()),
+        kept.display().to_string(),
+        "de/chart".to_owned(),
+        String::new(),
+    ] {
+        text.push_str(&format!("{} {path}\n", &tag[..16]));
+    }
+    fs::write(&list, text).expect("written");
+
+    let told = write(out.path(), &["--lang", "en"]);
+    assert!(told.contains("removed"), "{told}");
+    assert!(!own.exists(), "{} was left behind", own.display());
+    let left: BTreeSet<String> = files(&out.path().join("de"))
+        .iter()
+        .map(|path| path.strip_prefix(out.path()).expect("within"))
+        .map(|path| path.display().to_string())
+        .collect();
+    assert_eq!(left, [foreign, changed].map(String::from).into());
+    assert!(!out.path().join("de/community").exists(), "an empty folder");
+    assert!(kept.exists());
+    // Nothing more to remove: nothing is said of it.
+    let again = write(out.path(), &["--lang", "en"]);
+    assert!(!again.contains("removed"), "{again}");
+    assert!(out.path().join("index.html").exists());
+}
+
+#[test]
+fn what_an_interrupted_one_wrote_goes_too() {
+    let out = Folder::new();
+    write(out.path(), &["--lang", "en"]);
+    let list = out.path().join(".weir-atlas-site");
+    // As far as one came that was to write German too: its page is in the list before it is there.
+    let page = out.path().join("de/index.html");
+    fs::create_dir_all(page.parent().expect("a folder")).expect("made");
+    fs::write(&page, "A page").expect("written");
+    let tag = blake3::hash(b"A page").to_hex().to_string();
+    let mut text = fs::read_to_string(&list).expect("a list");
+    for name in ["de/index.html", "de/about.html"] {
+        text.push_str(&format!("{} {name}\n", &tag[..16]));
+    }
+    text.push_str(&tag[..9]);
+    fs::write(&list, text).expect("written");
+    write(out.path(), &["--lang", "en"]);
+    assert!(!page.exists());
+    assert!(!page.parent().expect("a folder").exists());
+}

@@ -12,8 +12,9 @@ use crate::text::Language;
 /// Write everything as files, for any web space
 ///
 /// Pages, pictures, CSV and JSON of each chart, of all time and of each year, and a page for each
-/// community. Links are relative: the folder may stand anywhere. A folder with files from elsewhere
-/// is not touched without --force.
+/// community. Links are relative: the folder may stand anywhere. What an earlier one wrote into it
+/// and is no longer written is removed. A folder with files from elsewhere is not touched without
+/// --force.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example:
   weir-atlas site public_html/atlas --lang de,en")]
@@ -50,5 +51,9 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
     let (files, kilobytes) = (written.files, written.octets / 1000);
     let name = arguments.out.display();
     writeln!(output, "{files} files, {kilobytes} kB: {name}/index.html")?;
+    if written.removed > 0 {
+        let removed = written.removed;
+        writeln!(output, "removed, as no longer written: {removed}")?;
+    }
     Ok(())
 }
