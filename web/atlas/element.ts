@@ -280,7 +280,8 @@ export class WeirChart extends HTMLElement {
   #shown(language: string): Shown | undefined {
     const [address, picture] = [this.#address, this.#picture];
     if (address === undefined || picture === undefined) return undefined;
-    const { width, height, name: title } = picture;
+    const { width, height } = picture;
+    const title = address.goesOn ? picture.lasting : picture.name;
     return { address, title, width, height, theme: this.#theme, language };
   }
 

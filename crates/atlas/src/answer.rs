@@ -147,7 +147,9 @@ mod tests {
         });
         Figure {
             title: "A \"title\"".into(),
+            name: "A \"title\"".into(),
             notes: vec!["one".into()],
+            odd: 0,
             from: 0,
             to: 24,
             by: Unit::Hour,

@@ -197,6 +197,11 @@ impl Asked {
         Ok(())
     }
 
+    /// Whether its end is that of the data, whenever it is asked.
+    pub fn goes_on(&self) -> bool {
+        self.at.is_none() && self.to.is_none()
+    }
+
     /// The same question as an address, in one order, without what is as it would be anyway: two
     /// questions that mean the same have the same.
     pub fn query(&self) -> String {

@@ -8,8 +8,12 @@ use crate::time::Unit;
 pub struct Figure {
     /// In the reader's language, as all texts here.
     pub title: String,
+    /// The same without the time that it is of: for whoever keeps it, while time goes on.
+    pub name: String,
     /// What a reader should know of it: "2 numbers were not believed, and are not counted".
     pub notes: Vec<String>,
+    /// Numbers in it that nobody believes; one of `notes` tells of them.
+    pub odd: i64,
     /// What it covers: the first hour, since 1970.
     pub from: i64,
     /// The first hour after it.
@@ -61,10 +65,10 @@ pub struct Lines {
 pub struct Odd {
     /// Begin of the point: hours since 1970.
     pub at: i64,
-    /// The first of them.
-    pub value: i64,
-    /// How many hours had one.
-    pub hours: i64,
+    /// The first of them; `None`: they are of several, whose sum lacks them there.
+    pub value: Option<i64>,
+    /// How many there are: one for each hour of each.
+    pub count: i64,
 }
 
 /// One line, or one band.

@@ -15,6 +15,7 @@ mod command;
 pub mod error;
 pub mod export;
 pub mod figure;
+mod german;
 mod line;
 mod nearest;
 mod page;

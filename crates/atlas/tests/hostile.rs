@@ -158,11 +158,8 @@ fn lines() -> impl Strategy<Value = Lines> {
             .prop_map(|(from, by)| (0..40).map(|nth| from + nth * by).collect::<Vec<_>>()),
         prop::collection::vec(hour(), 0..40),
     ];
-    let odd = (hour(), any::<i64>(), any::<i64>()).prop_map(|(at, value, hours)| Odd {
-        at,
-        value,
-        hours,
-    });
+    let odd = (hour(), any::<Option<i64>>(), any::<i64>());
+    let odd = odd.prop_map(|(at, value, count)| Odd { at, value, count });
     (
         at,
         prop::collection::vec(series, 0..40),
@@ -208,7 +205,9 @@ fn figure() -> impl Strategy<Value = Figure> {
     let notes = prop::collection::vec(text(), 0..4);
     (text(), notes, hour(), hour(), by, plot()).prop_map(|(title, notes, from, to, by, plot)| {
         Figure {
+            name: title.clone(),
             title,
+            odd: notes.len() as i64,
             notes,
             from,
             to,
@@ -271,12 +270,14 @@ fn noise(points: usize, series: usize, style: Style) -> Figure {
         .collect();
     let odd = |nth: i64| Odd {
         at: 400_000 + nth,
-        value: if nth % 2 == 0 { -1 } else { 250_000 },
-        hours: 1,
+        value: Some(if nth % 2 == 0 { -1 } else { 250_000 }),
+        count: 1,
     };
     Figure {
         title: "Noise".into(),
+        name: "Noise".into(),
         notes: Vec::new(),
+        odd: 0,
         from: 400_000,
         to: 400_000 + points as i64,
         by: Unit::Hour,

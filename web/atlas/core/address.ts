@@ -57,6 +57,11 @@ export class Address {
     return this.#at(`chart/${this.name}.${kind}`, more);
   }
 
+  /** Whether its end is that of the data, whenever it is asked. */
+  get goesOn(): boolean {
+    return !this.query.get("at") && !this.query.get("to");
+  }
+
   /** A name for a file that is saved: `growth-2019-01-2019-12`. */
   stem(): string {
     const parts = ["from", "to", "at", "key"].flatMap((key) => this.query.get(key) ?? []);

@@ -11,6 +11,8 @@ const UNITS: readonly string[] = ["hour", "day", "month"];
 
 export class Picture {
   readonly name: string;
+  /** The same without the time in it. */
+  readonly lasting: string;
   /** Over time, so that one can zoom in it; else it shows one time. */
   readonly overTime: boolean;
   readonly range: Range | undefined;
@@ -37,6 +39,7 @@ export class Picture {
     [this.width, this.height] = [width || 960, height || 480];
     const own = svg.querySelector(":scope > title");
     this.name = own?.textContent ?? "";
+    this.lasting = svg.dataset.name ?? this.name;
     this.overTime = svg.dataset.plot === "time";
     const [from, to] = [number("from"), number("to")];
     this.range = from !== undefined && to !== undefined && to > from ? { from, to } : undefined;

@@ -58,6 +58,17 @@ test("parameters are changed, and files named", () => {
   assert.equal(read("/chart/routing?only=olsr,babel")?.page().split("?")[1], "only=olsr,babel");
 });
 
+test("an address without an end goes on with time", () => {
+  for (const [query, goesOn] of [
+    ["", true],
+    ["?from=2015", true],
+    ["?at=&to=", true],
+    ["?at=2019-10", false],
+    ["?from=2015&to=2019", false],
+  ] as const)
+    assert.equal(read(`/chart/top${query}`)?.goesOn, goesOn, query);
+});
+
 test("snippets hold whatever stands in an address or title", () => {
   const address = read('/chart/community?key="><script>&lang=de');
   assert.ok(address);

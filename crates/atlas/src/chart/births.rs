@@ -100,7 +100,9 @@ impl Chart for Births {
         columns.extend(kinds.map(|(key, name)| column(key, name)));
         Ok(Figure {
             title: self.title(language).into(),
+            name: self.title(language).into(),
             notes,
+            odd: 0,
             from: range.from(),
             to: range.to(),
             by: range.by,

@@ -44,7 +44,9 @@ impl Chart for Cloud {
         shown.truncate(asked.n.unwrap_or(USUAL));
         Ok(Figure {
             title: period.titled(self.title(language), language),
+            name: self.title(language).into(),
             notes: ranking.notes,
+            odd: ranking.odd,
             from: period.range.from(),
             to: period.range.to(),
             by: period.range.by,

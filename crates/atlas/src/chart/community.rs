@@ -56,7 +56,8 @@ impl Chart for OfOne {
         let mut notes = range.notes.clone();
         notes.extend(facts(&community, &profile, &range, language));
         notes.extend(changes(store, &community, &mut profiles, language)?);
-        notes.extend(odd(sums.iter().map(|sum| sum.odd).sum(), language));
+        let unbelieved = sums.iter().map(|sum| sum.odd).sum();
+        notes.extend(odd(unbelieved, language));
         let mut figure = empty(&rank::named(&profile, &community.key), range, language);
         let told = sums.iter().filter(|sum| sum.hours > 0).collect::<Vec<_>>();
         let elsewhere = told.iter().any(|sum| sum.counted() < sum.nodes);
@@ -83,14 +84,15 @@ impl Chart for OfOne {
             let at = figure.by.begin(sum.number);
             plot.odd.extend(odd.map(|value| Odd {
                 at,
-                value,
-                hours: sum.odd,
+                value: Some(value),
+                count: sum.odd,
             }));
             figure.table.rows.push(row(sum, figure.by, odd));
         }
         figure.plot = Plot::Time(plot);
         notes.extend(unknown(asked, kinds.iter().map(|(key, ..)| *key)));
         figure.notes = notes;
+        figure.odd = unbelieved;
         Ok(figure)
     }
 }
@@ -188,6 +190,7 @@ fn empty(title: &str, range: Range, language: Language) -> Figure {
     ]);
     Figure {
         title: title.to_owned(),
+        name: title.to_owned(),
         from: range.from(),
         to: range.to(),
         by: range.by,
@@ -200,6 +203,7 @@ fn empty(title: &str, range: Range, language: Language) -> Figure {
             &Asked::default(),
         )),
         notes: range.notes,
+        odd: 0,
         table: Table {
             name: "series",
             columns,

@@ -226,10 +226,8 @@ impl Groups {
                 style,
             });
         }
-        notes.extend(odd(
-            self.totals.iter().map(|total| total.odd).sum(),
-            language,
-        ));
+        let unbelieved = self.totals.iter().map(|total| total.odd).sum();
+        notes.extend(odd(unbelieved, language));
         let keys = self
             .names
             .iter()
@@ -281,7 +279,9 @@ impl Groups {
         let plot = lines(self.range.by, &numbers, series, stacked, unit, asked);
         Figure {
             title: shape.title.to_owned(),
+            name: shape.title.to_owned(),
             notes,
+            odd: unbelieved,
             from: self.range.from(),
             to: self.range.to(),
             by: self.range.by,

@@ -7,7 +7,7 @@ use super::range::{Range, Reads};
 use super::{Chart, sums};
 use crate::asked::Asked;
 use crate::error::Error;
-use crate::figure::{Cell, Figure, Plot, Series, Table};
+use crate::figure::{Cell, Figure, Odd, Plot, Series, Table};
 use crate::text::Language;
 
 /// See the module.
@@ -49,7 +49,17 @@ impl Chart for Growth {
         });
         let numbers = totals.iter().map(|total| total.number).collect::<Vec<_>>();
         let series = series.collect();
-        let plot = lines(range.by, &numbers, series, true, nodes(language), asked);
+        let mut plot = lines(range.by, &numbers, series, true, nodes(language), asked);
+        let unbelieved = totals.iter().map(|total| total.odd).sum();
+        // There the sum lacks what was told.
+        let odd_at = totals.iter().filter(|total| total.odd > 0);
+        plot.odd = odd_at
+            .map(|total| Odd {
+                at: range.by.begin(total.number),
+                value: None,
+                count: total.odd,
+            })
+            .collect();
         let rows = totals.iter().map(|total| {
             let sums = [total.nodes()].into_iter().chain(total.counted);
             [Cell::Time(range.by.begin(total.number))]
@@ -58,16 +68,19 @@ impl Chart for Growth {
                     sums.chain([total.listed])
                         .map(|sum| Cell::Whole(mean(sum, total.hours))),
                 )
+                .chain((unbelieved > 0).then_some(Cell::Whole(total.odd)))
                 .collect()
         });
         let [live, stale, frozen] = parts.map(|(key, name, _)| column(key, name));
         let mut notes = range.notes.clone();
         notes.extend(means(range.by, language));
-        notes.extend(odd(totals.iter().map(|total| total.odd).sum(), language));
+        notes.extend(odd(unbelieved, language));
         notes.extend(unknown(asked, parts.iter().map(|(key, ..)| *key)));
         Ok(Figure {
             title: self.title(language).into(),
+            name: self.title(language).into(),
             notes,
+            odd: unbelieved,
             from: range.from(),
             to: range.to(),
             by: range.by,
@@ -81,7 +94,13 @@ impl Chart for Growth {
                     stale,
                     frozen,
                     column("communities", communities(language)),
-                ],
+                ]
+                .into_iter()
+                .chain((unbelieved > 0).then(|| {
+                    let title = language.of("numbers not believed", "nicht glaubhafte Zahlen");
+                    column("odd", title)
+                }))
+                .collect(),
                 rows: rows.collect(),
             },
         })

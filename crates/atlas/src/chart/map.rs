@@ -109,8 +109,15 @@ fn figure(
     shown.retain(|one| place(one).is_some());
     let placed = shown.iter().map(&nodes).sum::<i64>();
     if placed < all {
-        let nodes = language.whole(all - placed);
+        let left = all - placed;
+        let nodes = language.whole(left);
         ranking.notes.push(match language {
+            Language::English if left == 1 => {
+                "1 node is of communities without a position.".to_owned()
+            }
+            Language::German if left == 1 => {
+                "1 Knoten ist von Gemeinschaften ohne Position.".to_owned()
+            }
             Language::English => format!("{nodes} nodes are of communities without a position."),
             Language::German => format!("{nodes} Knoten sind von Gemeinschaften ohne Position."),
         });
@@ -131,7 +138,9 @@ fn figure(
     ];
     Ok(Figure {
         title: period.titled(title, language),
+        name: title.into(),
         notes: ranking.notes,
+        odd: ranking.odd,
         from: period.range.from(),
         to: period.range.to(),
         by: period.range.by,

@@ -81,6 +81,7 @@ pub enum Parameter {
     Share,
 }
 
+pub(crate) use part::odd as unbelieved;
 pub(crate) use range::nearest;
 
 /// The chart of a name.

@@ -81,7 +81,7 @@ pub(super) fn means(by: Unit, language: Language) -> Option<String> {
 }
 
 /// Numbers that nobody believes.
-pub(super) fn odd(count: i64, language: Language) -> Option<String> {
+pub(crate) fn odd(count: i64, language: Language) -> Option<String> {
     let many = language.whole(count);
     let text = match (count, language) {
         (..=0, _) => return None,

@@ -137,7 +137,9 @@ impl Chart for Race {
                 }
                 None => title.to_owned(),
             },
+            name: title.to_owned(),
             notes,
+            odd: unbelieved,
             from: range.from(),
             to: range.to(),
             by: range.by,

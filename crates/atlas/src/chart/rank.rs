@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use rusqlite::Connection;
 
-use super::part::{ELSEWHERE, communities, elsewhere, mean, nodes, odd, status, unknown};
+use super::part::{ELSEWHERE, elsewhere, mean, nodes, odd, status, unknown};
 use super::range::Period;
 use super::sums::{self, Profiles, Sum};
 use crate::asked::Asked;
@@ -30,6 +30,8 @@ pub(super) struct Ranked {
 pub(super) struct Ranking {
     pub ranked: Vec<Ranked>,
     pub notes: Vec<String>,
+    /// Numbers that nobody believes.
+    pub odd: i64,
 }
 
 /// Of all communities, or of those that `only` names; by metacommunity, where that is asked for.
@@ -45,7 +47,8 @@ pub(super) fn of(store: &Connection, asked: &Asked, period: &Period) -> Result<R
         Ok(())
     })?;
     let mut notes = range.notes.clone();
-    notes.extend(odd(sums.values().map(|sum| sum.odd).sum(), asked.language));
+    let unbelieved = sums.values().map(|sum| sum.odd).sum();
+    notes.extend(odd(unbelieved, asked.language));
     let mut profiles = Profiles::new(store);
     let mut ranked = Vec::new();
     for community in sums::communities(store)? {
@@ -75,7 +78,11 @@ pub(super) fn of(store: &Connection, asked: &Asked, period: &Period) -> Result<R
     if !asked.only.is_empty() {
         ranked.retain(|one| asked.only.contains(&one.key));
     }
-    Ok(Ranking { ranked, notes })
+    Ok(Ranking {
+        ranked,
+        notes,
+        odd: unbelieved,
+    })
 }
 
 /// A metacommunity has the nodes of its members, each counted once. Its key is its name in small
@@ -161,16 +168,25 @@ pub(super) fn table(
 pub(super) fn within_others(shown: &[Ranked], language: Language) -> Option<String> {
     let within = |one: &&Ranked| one.nodes > 0 && one.counted == [0; 3];
     let count = shown.iter().filter(within).count();
-    match (count, language) {
-        (0, _) => None,
-        (_, Language::English) => Some(format!(
-            "{count} of these {} are counted with others, as of the same name or metacommunity.",
-            communities(language)
-        )),
-        (_, Language::German) => Some(format!(
-            "{count} dieser {} zählen bei anderen mit, gleichen Namens oder gleicher \
-             Metagemeinschaft.",
-            communities(language)
-        )),
-    }
+    let text = match (count, language) {
+        (0, _) => return None,
+        (1, Language::English) => {
+            "1 of these communities is counted with others, as of the same name or metacommunity."
+                .to_owned()
+        }
+        (_, Language::English) => format!(
+            "{count} of these communities are counted with others, as of the same name or \
+             metacommunity."
+        ),
+        (1, Language::German) => {
+            "1 dieser Gemeinschaften zählt bei anderen mit, gleichen Namens oder gleicher \
+             Metagemeinschaft."
+                .to_owned()
+        }
+        (_, Language::German) => format!(
+            "{count} dieser Gemeinschaften zählen bei anderen mit, gleichen Namens oder gleicher \
+             Metagemeinschaft."
+        ),
+    };
+    Some(text)
 }

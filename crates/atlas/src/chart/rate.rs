@@ -75,7 +75,8 @@ impl Chart for Rate {
             style: Style::Line,
         };
         let mut notes = range.notes.clone();
-        notes.extend(odd(totals.iter().map(|total| total.odd).sum(), language));
+        let unbelieved = totals.iter().map(|total| total.odd).sum();
+        notes.extend(odd(unbelieved, language));
         if points.iter().any(|(.., rate)| *rate > Some(MOST)) {
             let note = language.of(
                 "More than 300 % is in the table only",
@@ -94,7 +95,9 @@ impl Chart for Rate {
         });
         Ok(Figure {
             title: self.title(language).into(),
+            name: self.title(language).into(),
             notes,
+            odd: unbelieved,
             from: range.from(),
             to: range.to(),
             by,

@@ -48,7 +48,9 @@ impl Chart for Top {
         );
         Ok(Figure {
             title: period.titled(self.title(language), language),
+            name: self.title(language).into(),
             notes: ranking.notes,
+            odd: ranking.odd,
             from: period.range.from(),
             to: period.range.to(),
             by: period.range.by,

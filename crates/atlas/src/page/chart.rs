@@ -8,7 +8,7 @@ use super::form::form;
 use super::layout::{Page, head, lay, needs_key};
 use super::snippets::{discovery, snippets};
 use super::table::table;
-use super::{Reader, Shape, To, escape, format};
+use super::{Reader, Shape, To, escape, format, ledger};
 use crate::asked::{Asked, Look, Span};
 use crate::chart::{Chart, Parameter};
 use crate::error::Error;
@@ -53,7 +53,7 @@ pub(crate) fn page_of(
         false => years(reader, chart, store, &mut main),
     }
     main.push_str(&drawn(reader, chart, figure, asked, Stands::Main));
-    notes(figure, &mut main);
+    notes(reader, figure, asked, &mut main);
     if reader.places.answers() {
         nearest(reader, chart, store, asked, figure, &mut main);
     }
@@ -184,10 +184,20 @@ pub(super) fn drawn(
 }
 
 /// What a reader should know of the figure.
-pub(super) fn notes(figure: &Figure, html: &mut String) {
+fn notes(reader: &Reader, figure: &Figure, asked: &Asked, html: &mut String) {
     html.push_str("<ul class=\"notes\" data-part=\"notes\">");
+    let unbelieved = crate::chart::unbelieved(figure.odd, reader.language);
     for note in &figure.notes {
-        let _ = write!(html, "<li>{}</li>", escape(note));
+        let _ = write!(html, "<li>{}", escape(note));
+        if reader.places.answers() && unbelieved.as_ref() == Some(note) {
+            let key = asked.key.as_deref().unwrap_or_default();
+            let _ = write!(
+                html,
+                " {}",
+                ledger::doubts(reader, key, ledger::seen(reader))
+            );
+        }
+        html.push_str("</li>");
     }
     html.push_str("</ul>\n");
 }

@@ -19,6 +19,8 @@ struct Line {
     city: String,
     country: String,
     nodes: Option<i64>,
+    /// What it told last of all, where nobody believes it.
+    odd: Option<i64>,
     first: i64,
     last: i64,
 }
@@ -71,9 +73,7 @@ pub(crate) fn page(
             .into_iter()
             .filter(|part| !part.is_empty())
             .collect();
-        let nodes = line
-            .nodes
-            .map_or("–".to_owned(), |nodes| reader.language.whole(nodes));
+        let nodes = told(reader, line);
         let _ = writeln!(
             main,
             "<tr><th scope=\"row\"><a href=\"{}\">{}</a></th><td>{}</td>\
@@ -105,6 +105,32 @@ pub(crate) fn page(
             main,
         },
     ))
+}
+
+/// A community's nodes, and why there are none, or others than it told last.
+fn told(reader: &Reader, line: &Line) -> String {
+    let whole = |nodes| reader.language.whole(nodes);
+    let nodes = line.nodes.map(whole);
+    let why = match line.odd {
+        Some(odd) => {
+            let why = reader.say("not believed", "nicht glaubhaft");
+            let why = format!("{why}: {}", whole(odd));
+            match reader.places.answers() {
+                true => super::ledger::doubts(reader, &line.key, &why),
+                false => why,
+            }
+        }
+        None if nodes.is_none() => {
+            let why = reader.say("no number was told", "keine Zahl gemeldet");
+            why.to_owned()
+        }
+        None => String::new(),
+    };
+    let nodes = nodes.as_deref().unwrap_or("–");
+    match why.is_empty() {
+        true => nodes.to_owned(),
+        false => format!("{nodes}<br><span class=\"muted small\">{why}</span>"),
+    }
 }
 
 /// Keys of all, the largest first.
@@ -142,13 +168,16 @@ fn form(reader: &Reader, search: &str, html: &mut String) {
     );
 }
 
-/// The nodes are those of the last day on which there were any.
+/// The nodes are those of the last day on which there were any; a number that nobody believes is
+/// that of the last hour of all.
 fn read(store: &Connection, search: &str) -> Result<Vec<Line>, Error> {
     let mut query = store.prepare_cached(
         "SELECT c.key, p.name, p.city, p.country, \
                 (SELECT (d.nodes + d.hours / 2) / d.hours FROM days d \
                  WHERE d.community = c.id AND d.hours > 0 ORDER BY d.day DESC LIMIT 1) AS told, \
-                c.first_hour, c.last_hour \
+                c.first_hour, c.last_hour, \
+                (SELECT o.nodes FROM observations o \
+                 WHERE o.hour = c.last_hour AND o.community = c.id AND o.status = 3) \
          FROM communities c LEFT JOIN profiles p ON p.id = c.profile \
          WHERE c.last_hour IS NOT NULL AND (?1 = '' OR instr(lower(c.key), ?1) > 0 \
                OR instr(lower(p.name), ?1) > 0 OR instr(lower(p.city), ?1) > 0 \
@@ -170,6 +199,7 @@ fn read(store: &Connection, search: &str) -> Result<Vec<Line>, Error> {
                 nodes: row.get(4)?,
                 first: row.get::<_, Option<i64>>(5)?.unwrap_or_default(),
                 last: row.get::<_, Option<i64>>(6)?.unwrap_or_default(),
+                odd: row.get(7)?,
             })
         },
     )?;

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::layout::{Page, lay};
-use super::{Reader, To, escape};
+use super::{Reader, To};
+use crate::german::Book;
 
 /// The page: what is wrong, and where to go on.
 pub(crate) fn page(reader: &Reader, status: u16, error: &str, hint: &str) -> String {
@@ -16,10 +17,10 @@ pub(crate) fn page(reader: &Reader, status: u16, error: &str, hint: &str) -> Str
     let mut main = format!(
         "<div class=\"title\"><h1>{title}</h1></div>\n<section class=\"card\">\n\
          <p class=\"notice bad\" role=\"alert\">{}</p>\n",
-        escape(error)
+        reader.prose(Book::Errors, error)
     );
     if !hint.is_empty() {
-        let _ = writeln!(main, "<p>{}</p>", escape(hint));
+        let _ = writeln!(main, "<p>{}</p>", reader.prose(Book::Errors, hint));
     }
     let _ = writeln!(
         main,

@@ -67,11 +67,11 @@ pub(super) fn lay(reader: &Reader, page: &Page<'_>) -> String {
             reader.say("Communities", "Gemeinschaften"),
         ),
         ("sql", To::Sql, reader.say("Free queries", "Freie Abfragen")),
-        ("ledger", To::Ledger, reader.say("Ledger", "Fehlerbuch")),
+        ("ledger", To::Ledger(""), reader.say("Ledger", "Fehlerbuch")),
         ("about", To::About, reader.say("About", "Über")),
     ] {
         // Files answer no questions.
-        if reader.places.answers() || !matches!(to, To::Sql | To::Ledger) {
+        if reader.places.answers() || !matches!(to, To::Sql | To::Ledger(_)) {
             link(reader, &to, title, page.current == name, &mut html);
         }
     }

@@ -2,21 +2,42 @@
 
 use std::fmt::Write as _;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, params_from_iter};
 
 use super::layout::{Page, lay};
 use super::places::own;
 use super::{Reader, To, escape, format};
 use crate::error::Error;
+use crate::german::Book;
+use crate::text::Language;
 use crate::time;
 
 /// Lines of a page.
 const LINES: i64 = 100;
 
+/// Words that are looked for.
+const WORDS: usize = 8;
+
+/// A link to its lines of numbers that nobody believes; of all communities where `key` is empty.
+pub(super) fn doubts(reader: &Reader, key: &str, text: &str) -> String {
+    let words = reader.say("not counted", "nicht mitgezählt");
+    let words = format!("{key} {words}");
+    format!(
+        "<a href=\"{}\">{}</a>",
+        reader.href(&To::Ledger(words.trim())),
+        escape(text),
+    )
+}
+
+/// What such a link says behind a note.
+pub(super) fn seen(reader: &Reader) -> &'static str {
+    reader.say("In the ledger", "Im Fehlerbuch")
+}
+
 /// What of the ledger is wanted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
-    /// Part of a file's name, a key, or what was wrong.
+    /// Parts of a file's name, a key, what was wrong, or how it was read.
     pub search: String,
     /// The line that the last page ended with.
     pub after: i64,
@@ -24,7 +45,7 @@ pub(crate) struct Wanted {
 
 /// A page of it.
 pub(crate) fn page(reader: &Reader, store: &Connection, wanted: &Wanted) -> Result<String, Error> {
-    let here = reader.places.address(reader, &To::Ledger);
+    let here = reader.places.address(reader, &To::Ledger(""));
     let path = here.split('?').next().unwrap_or_default().to_owned();
     let mut main = format!(
         "<div class=\"title\"><h1>{}</h1><p class=\"muted lead\">{}</p></div>\n\
@@ -54,16 +75,21 @@ pub(crate) fn page(reader: &Reader, store: &Connection, wanted: &Wanted) -> Resu
         "<button class=\"button primary\">{}</button></form>",
         reader.say("Search", "Suchen")
     );
-    let total = reader.language.whole(total(store, wanted)?);
+    let found = Found::of(reader, &wanted.search);
+    let total = reader.language.whole(total(store, &found)?);
     let _ = writeln!(
         main,
-        "<p class=\"muted\">{}: {total}</p>",
+        "<p class=\"muted\">{}: {total}</p>\n<p class=\"muted small\">{}</p>",
         match wanted.search.trim() {
             "" => reader.say("Lines", "Zeilen"),
             _ => reader.say("Lines found", "Gefundene Zeilen"),
-        }
+        },
+        reader.say(
+            "The newest first; before them what has no time.",
+            "Das Neueste zuerst; davor, was keine Zeit hat.",
+        ),
     );
-    let last = lines(reader, store, wanted, &mut main)?;
+    let last = lines(reader, store, &found, wanted.after, &mut main)?;
     let query = |after: Option<String>| {
         let search = Some(wanted.search.clone()).filter(|search| !search.is_empty());
         let pairs = [("q", search), ("after", after)];
@@ -105,29 +131,72 @@ pub(crate) fn page(reader: &Reader, store: &Connection, wanted: &Wanted) -> Resu
     ))
 }
 
-/// Which lines are wanted; `?1` is what is looked for, in small letters.
-const FOUND: &str = "(?1 = '' OR instr(lower(file), ?1) > 0 \
-                     OR instr(lower(coalesce(key, '')), ?1) > 0 OR instr(lower(what), ?1) > 0)";
+/// Which lines are wanted: those that have each word, or the English of it, somewhere.
+struct Found {
+    table: &'static str,
+    sql: String,
+    /// What its question marks stand for.
+    words: Vec<String>,
+}
 
-fn total(store: &Connection, wanted: &Wanted) -> Result<i64, Error> {
-    let search = wanted.search.trim().to_lowercase();
-    let sql = format!("SELECT count(*) FROM ledger WHERE {FOUND}");
-    Ok(store.query_row(&sql, [search], |row| row.get(0))?)
+impl Found {
+    fn of(reader: &Reader, search: &str) -> Self {
+        let (mut all, mut words) = (Vec::new(), Vec::new());
+        for word in search.to_lowercase().split_whitespace().take(WORDS) {
+            // Who reads German looks for what is kept in English.
+            let kept = match reader.language {
+                Language::German => Book::Ledger.english_of(word),
+                Language::English => Vec::new(),
+            };
+            let kept = kept.into_iter().map(str::to_lowercase);
+            let one = [word.to_owned()].into_iter().chain(kept).map(|word| {
+                words.push(word);
+                format!("instr(line, ?{}) > 0", words.len())
+            });
+            all.push(format!("({})", one.collect::<Vec<_>>().join(" OR ")));
+        }
+        let (table, sql) = match all.is_empty() {
+            true => ("ledger", "1".to_owned()),
+            // By its limit each text is made once, and not for each word.
+            false => (
+                "(SELECT *, lower(file || ' ' || ifnull(key, '') || ' ' || what || ' ' || read_as) \
+                  AS line FROM ledger LIMIT -1)",
+                all.join(" AND "),
+            ),
+        };
+        Self { table, sql, words }
+    }
+}
+
+/// Its lines in order: what has no hour, then the newest.
+const ORDER: &str = "-ifnull(hour, 9e15), id";
+
+fn total(store: &Connection, found: &Found) -> Result<i64, Error> {
+    let sql = format!("SELECT count(*) FROM {} WHERE {}", found.table, found.sql);
+    let words = params_from_iter(&found.words);
+    Ok(store.query_row(&sql, words, |row| row.get(0))?)
 }
 
 /// Writes the lines, and says which one was last where there are more.
 fn lines(
     reader: &Reader,
     store: &Connection,
-    wanted: &Wanted,
+    found: &Found,
+    after: i64,
     html: &mut String,
 ) -> Result<Option<i64>, Error> {
-    let mut query = store.prepare_cached(&format!(
-        "SELECT id, file, hour, key, what, read_as FROM ledger \
-         WHERE id > ?2 AND {FOUND} ORDER BY id LIMIT ?3",
+    let behind = match after {
+        0 => String::new(),
+        _ => format!("AND ({ORDER}) > (SELECT {ORDER} FROM ledger WHERE id = {after})"),
+    };
+    let mut query = store.prepare(&format!(
+        "SELECT id, file, hour, key, what, read_as FROM {} \
+         WHERE {} {behind} ORDER BY {ORDER} LIMIT {}",
+        found.table,
+        found.sql,
+        LINES + 1
     ))?;
-    let search = wanted.search.trim().to_lowercase();
-    let mut rows = query.query(rusqlite::params![search, wanted.after, LINES + 1])?;
+    let mut rows = query.query(params_from_iter(&found.words))?;
     let _ = write!(
         html,
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\
@@ -155,6 +224,8 @@ fn lines(
         let hour: Option<i64> = row.get(2)?;
         let key: Option<String> = row.get(3)?;
         let text = |at| row.get::<_, String>(at).map(|text| escape(&text));
+        let prose = |text: String| reader.prose(Book::Ledger, &text);
+        let said = |at| row.get::<_, String>(at).map(prose);
         let _ = writeln!(
             html,
             "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
@@ -164,8 +235,8 @@ fn lines(
                 hour
             )),
             escape(&key.unwrap_or_else(|| "–".to_owned())),
-            text(4)?,
-            text(5)?,
+            said(4)?,
+            said(5)?,
         );
     }
     html.push_str("</tbody></table></div>\n");

@@ -27,6 +27,7 @@ use rusqlite::Connection;
 use crate::asked::{Asked, Span, Theme};
 use crate::chart::{Chart, Parameter};
 use crate::error::Error;
+use crate::german::{Book, Piece};
 use crate::text::Language;
 
 /// For whom a page is written.
@@ -43,6 +44,20 @@ impl Reader {
     /// One of two texts.
     pub fn say(&self, english: &'static str, german: &'static str) -> &'static str {
         self.language.of(english, german)
+    }
+
+    /// What the program says in English alone, for an element: what is in no book is marked as
+    /// English.
+    pub fn prose(&self, book: Book, text: &str) -> String {
+        if self.language == Language::English {
+            return escape(text);
+        }
+        let pieces = book.german(text).into_iter().map(|piece| match piece {
+            Piece::German(text) => escape(text),
+            Piece::Value(text) => escape(text),
+            Piece::English(text) => format!("<span lang=\"en\">{}</span>", escape(text)),
+        });
+        pieces.collect()
     }
 
     /// Nothing in particular, in this reader's language and colours.

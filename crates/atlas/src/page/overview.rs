@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::layout::{Page, lay};
-use super::{Reader, Shape, To, chart, escape, format};
+use super::{Reader, Shape, To, chart, escape, format, ledger};
 use crate::asked::{Asked, Look};
 use crate::chart::Chart;
 use crate::error::Error;
@@ -74,12 +74,11 @@ pub(crate) fn page(reader: &Reader, store: &Connection) -> Result<String, Error>
 
 /// The last hour in figures.
 fn figures(reader: &Reader, store: &Connection, html: &mut String) -> Result<(), Error> {
-    let last = "SELECT hour, live + stale + frozen, listed FROM hour_totals \
+    let last = "SELECT hour, live + stale + frozen, listed, odd FROM hour_totals \
                 ORDER BY hour DESC LIMIT 1";
-    let last: Option<(i64, i64, i64)> = store
-        .query_row(last, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    let Some((hour, nodes, listed)) = last else {
+    let of = |row: &rusqlite::Row<'_>| <(i64, i64, i64, i64)>::try_from(row);
+    let last = store.query_row(last, [], of).optional()?;
+    let Some((hour, nodes, listed, odd)) = last else {
         let _ = writeln!(
             html,
             "<p class=\"notice warn span-12\">{} <code>weir-atlas import</code></p>",
@@ -110,7 +109,19 @@ fn figures(reader: &Reader, store: &Connection, html: &mut String) -> Result<(),
     ] {
         let _ = write!(html, "<div><dt>{name}</dt><dd>{value}</dd></div>");
     }
-    html.push_str("</dl></section>\n");
+    html.push_str("</dl>");
+    if let Some(note) = crate::chart::unbelieved(odd, reader.language) {
+        let _ = write!(html, "<p class=\"muted small\">{}", escape(&note));
+        if reader.places.answers() {
+            let _ = write!(
+                html,
+                " {}",
+                ledger::doubts(reader, "", ledger::seen(reader))
+            );
+        }
+        html.push_str("</p>");
+    }
+    html.push_str("</section>\n");
     Ok(())
 }
 

@@ -40,7 +40,8 @@ pub(crate) enum To<'a> {
     Community(&'a str),
     Communities,
     Sql,
-    Ledger,
+    /// Its lines that have these words; none: all of them.
+    Ledger(&'a str),
     About,
     Asset(&'a str),
 }
@@ -129,7 +130,11 @@ fn on_server(reader: &Reader, to: &To<'_>) -> String {
         To::Overview => with(reader, "/"),
         To::Communities => with(reader, "/communities"),
         To::Sql => with(reader, "/sql"),
-        To::Ledger => with(reader, "/ledger"),
+        To::Ledger(words) => {
+            let words = Some((*words).to_owned()).filter(|words| !words.is_empty());
+            let pairs = [("q", words)].into_iter().chain(own(reader));
+            asked_at("/ledger", pairs)
+        }
         To::About => with(reader, "/about"),
     }
 }
@@ -148,7 +153,11 @@ fn asked_of(reader: &Reader, path: String, asked: &Asked) -> String {
 }
 
 fn with(reader: &Reader, path: &str) -> String {
-    let query = api::query::encode(own(reader));
+    asked_at(path, own(reader).into_iter())
+}
+
+fn asked_at(path: &str, pairs: impl Iterator<Item = (&'static str, Option<String>)>) -> String {
+    let query = api::query::encode(pairs);
     match query.is_empty() {
         true => path.to_owned(),
         false => format!("{path}?{query}"),
@@ -177,7 +186,7 @@ fn in_folder(files: &HashSet<String>, to: &To<'_>) -> String {
     let (stem, ending, fallback) = match to {
         To::Overview => return "index.html".into(),
         To::Communities => return "communities.html".into(),
-        To::About | To::Sql | To::Ledger => return "about.html".into(),
+        To::About | To::Sql | To::Ledger(_) => return "about.html".into(),
         To::Asset(name) => return (*name).into(),
         To::Community(key) => (community(key), ".html", "communities.html".to_owned()),
         To::Chart(name, shape, asked) => {

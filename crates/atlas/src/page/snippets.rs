@@ -22,15 +22,16 @@ pub(super) fn snippets(
     let address = |to: To<'_>| escape(&reader.places.absolute(reader, &to));
     let page = address(To::Chart(name, Shape::Page, asked));
     let picture = address(To::Chart(name, Shape::Svg, asked));
+    let title = lasting(figure, asked);
     let frame = frame(
         reader,
         name,
-        &figure.title,
+        title,
         asked,
         "100%",
         asked.look.height + SOURCE,
     );
-    let title = escape(&figure.title);
+    let title = escape(title);
     let small = Asked {
         look: Look {
             width: NARROW.0,
@@ -83,6 +84,15 @@ pub(super) fn snippets(
         );
     }
     html.push_str("</section>\n");
+}
+
+/// What a chart is called where its address goes on with time: the title that it has now would soon
+/// be another's.
+fn lasting<'a>(figure: &'a Figure, asked: &Asked) -> &'a str {
+    match asked.goes_on() {
+        true => &figure.name,
+        false => &figure.title,
+    }
 }
 
 /// A frame with a chart in it, for other pages; `high`: with the line that has the source.

@@ -8,6 +8,7 @@ use super::table::written;
 use super::{Reader, To, escape, format};
 use crate::asked::{Look, Span};
 use crate::figure::{Bar, Cell, Figure, Lines, Plot, Series, Style, Table};
+use crate::german::Book;
 use crate::sql::{self, Answer, Engine};
 use crate::svg;
 use crate::time::Unit;
@@ -52,7 +53,7 @@ pub(crate) fn page(reader: &Reader, asked: &Asked<'_>) -> String {
             let _ = writeln!(
                 main,
                 "<p class=\"notice bad\" role=\"alert\">{}</p>\n</section>",
-                escape(error)
+                reader.prose(Book::Errors, error)
             );
         }
         None => main.push_str("</section>\n"),
@@ -131,7 +132,10 @@ fn result(reader: &Reader, asked: &Asked<'_>, answer: &Answer, path: &str, html:
         html,
         "<section class=\"card\" data-part=\"answer\">\n<h2>{title}</h2>\n\
          <p class=\"muted small\" role=\"status\">{rows} {}, {} ms</p>\n",
-        reader.say("rows", "Zeilen"),
+        match answer.rows.len() {
+            1 => reader.say("row", "Zeile"),
+            _ => reader.say("rows", "Zeilen"),
+        },
         format::real(reader.language, answer.took_ms),
     );
     if answer.truncated {
@@ -206,10 +210,16 @@ fn table(reader: &Reader, answer: &Answer, html: &mut String) {
         let _ = writeln!(
             html,
             "<p class=\"muted small\">{more} {}</p>",
-            reader.say(
-                "more rows are in the files.",
-                "weitere Zeilen stehen in den Dateien."
-            )
+            match answer.rows.len() - ROWS {
+                1 => reader.say(
+                    "more row is in the files.",
+                    "weitere Zeile steht in den Dateien.",
+                ),
+                _ => reader.say(
+                    "more rows are in the files.",
+                    "weitere Zeilen stehen in den Dateien.",
+                ),
+            }
         );
     }
 }
@@ -287,7 +297,9 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
     };
     Some(Figure {
         title: title.to_owned(),
+        name: title.to_owned(),
         notes: Vec::new(),
+        odd: 0,
         from,
         to,
         by,
@@ -348,13 +360,13 @@ fn schema(reader: &Reader, html: &mut String) {
             html,
             "<dt>{}</dt><dd>{}<details><summary>{}</summary><ul>",
             escape(&table.name),
-            escape(&table.about),
+            reader.prose(Book::Schema, &table.about),
             reader.say("Columns", "Spalten"),
         );
         for column in &table.columns {
             let _ = write!(html, "<li><code>{}</code>", escape(&column.name));
             if !column.about.is_empty() {
-                let _ = write!(html, " {}", escape(&column.about));
+                let _ = write!(html, " {}", reader.prose(Book::Schema, &column.about));
             }
             html.push_str("</li>");
         }

@@ -68,10 +68,16 @@ pub(super) fn table(reader: &Reader, figure: &Figure) -> String {
             html,
             "<p class=\"muted small\">{} {}</p>",
             reader.language.whole((table.rows.len() - ROWS) as i64),
-            reader.say(
-                "more rows are in the CSV file.",
-                "weitere Zeilen stehen in der CSV-Datei."
-            )
+            match table.rows.len() - ROWS {
+                1 => reader.say(
+                    "more row is in the CSV file.",
+                    "weitere Zeile steht in der CSV-Datei.",
+                ),
+                _ => reader.say(
+                    "more rows are in the CSV file.",
+                    "weitere Zeilen stehen in der CSV-Datei.",
+                ),
+            }
         );
     }
     html

@@ -4,7 +4,8 @@
 //! What a script may rely upon, to make it livelier:
 //!
 //! - the root: `class="weir-chart"`, `data-chart` (its name), `data-plot` (`time`, `bars`,
-//!   `words`, `map`), `data-from`, `data-to` (hours since 1970), `data-by`;
+//!   `words`, `map`), `data-from`, `data-to` (hours since 1970), `data-by`; where its title has a
+//!   time in it, `data-name` is the title without;
 //! - the plot's rectangle, in the picture's own units: `data-left`, `data-right`, `data-top`,
 //!   `data-bottom`; the values at its bottom and top: `data-least`, `data-most`;
 //! - over time, `data-points`: where each point of the table is from left to right, in the order
@@ -250,6 +251,10 @@ impl Canvas<'_> {
         if !drawn.points.is_empty() {
             let points: Vec<String> = drawn.points.iter().map(|at| length(*at)).collect();
             out.put(format_args!(" data-points=\"{}\"", points.join(" ")));
+        }
+        if self.figure.name != self.figure.title {
+            let name = escape(&self.figure.name, LETTERS);
+            out.put(format_args!(" data-name=\"{name}\""));
         }
         let notes: Vec<&str> = self.all_notes().collect();
         out.put(format_args!(

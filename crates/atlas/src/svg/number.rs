@@ -55,7 +55,17 @@ pub(super) fn with_unit(value: f64, unit: &str, language: Language) -> String {
     match (unit, language) {
         ("", _) => text,
         ("%", Language::English) => text + "%",
-        (unit, _) => format!("{text}\u{a0}{unit}"),
+        (unit, _) => format!("{text}\u{a0}{}", one_or_many(unit, value == 1.0)),
+    }
+}
+
+/// What is counted, where it is one.
+fn one_or_many(unit: &str, one: bool) -> &str {
+    match (one, unit) {
+        (true, "nodes") => "node",
+        (true, "communities") => "community",
+        (true, "Gemeinschaften") => "Gemeinschaft",
+        _ => unit,
     }
 }
 
@@ -121,6 +131,16 @@ mod tests {
         }
         assert_eq!(with_unit(4.5, "%", English), "4.5%");
         assert_eq!(with_unit(4.5, "%", German), "4,5\u{a0}%");
+        for (value, unit, language, text) in [
+            (1.0, "nodes", English, "1\u{a0}node"),
+            (2.0, "nodes", English, "2\u{a0}nodes"),
+            (1.0, "communities", English, "1\u{a0}community"),
+            (1.0, "Knoten", German, "1\u{a0}Knoten"),
+            (1.0, "Gemeinschaften", German, "1\u{a0}Gemeinschaft"),
+            (0.0, "Gemeinschaften", German, "0\u{a0}Gemeinschaften"),
+        ] {
+            assert_eq!(with_unit(value, unit, language), text);
+        }
         assert_eq!(short(1_500_000.0, German), "1,5\u{a0}Mio.");
     }
 

@@ -1,5 +1,6 @@
-//! Numbers that nobody believes: triangles in a band above the plot, on no scale, so that the scale
-//! is that of the others.
+//! Numbers that nobody believes: marks in a band above the plot, on no scale, so that the scale is
+//! that of the others. Triangles tell which way a number is odd; where they are of several, diamonds
+//! stand where the sum lacks them.
 
 use super::ink::{escape, length};
 use super::manner::mark;
@@ -13,16 +14,17 @@ const BAND: f64 = 38.0;
 /// Marks that would be nearer to each other are one, and so many have room.
 const APART: f64 = 11.0;
 const MARKS: f64 = 60.0;
-/// Triangles of [`mark`].
+/// Triangles of [`mark`], and a diamond.
 const UP: usize = 2;
 const DOWN: usize = 4;
+const OF_SEVERAL: usize = 3;
 
 /// What one mark stands for.
 struct Mark {
     x: f64,
     first: Odd,
     last: i64,
-    hours: i64,
+    count: i64,
 }
 
 /// Where there are some: takes the band off the top of what a plot has, and gives what is left.
@@ -42,10 +44,17 @@ pub(super) fn draw(canvas: &mut Canvas, odd: &[Odd], top: f64, area: Area) {
     if marks.is_empty() {
         return;
     }
-    let says = canvas.language.of(
-        "not believed: ▲ above 100,000, ▼ below 0",
-        "nicht glaubhaft: ▲ über 100.000, ▼ unter 0",
-    );
+    let language = canvas.language;
+    let says = match marks[0].first.value {
+        Some(_) => language.of(
+            "not believed: ▲ above 100,000, ▼ below 0",
+            "nicht glaubhaft: ▲ über 100.000, ▼ unter 0",
+        ),
+        None => language.of(
+            "◆ not believed, and not in the sum",
+            "◆ nicht glaubhaft, nicht in der Summe",
+        ),
+    };
     let at = (area.left, top + 11.0);
     canvas.text(at, 11.5, Anchor::Start, Paint::Muted, says);
     let (stroke, fill) = (
@@ -60,8 +69,9 @@ pub(super) fn draw(canvas: &mut Canvas, odd: &[Odd], top: f64, area: Area) {
     ));
     for one in marks {
         let (shape, y) = match one.first.value {
-            ..0 => (DOWN, top + 31.0),
-            0.. => (UP, top + 20.0),
+            Some(..0) => (DOWN, top + 31.0),
+            Some(0..) => (UP, top + 20.0),
+            None => (OF_SEVERAL, top + 25.5),
         };
         let path = mark(shape, one.x, y);
         let says = escape(&says_of(canvas, &one), LETTERS);
@@ -86,17 +96,18 @@ fn marks(canvas: &Canvas, odd: &[Odd], area: Area) -> Vec<Mark> {
             continue;
         }
         let x = (x(one.at) + x(end)) / 2.0;
-        let alike = |mark: &&mut Mark| (mark.first.value < 0) == (one.value < 0);
+        let below = |one: &Odd| one.value.is_some_and(|value| value < 0);
+        let alike = |mark: &&mut Mark| below(&mark.first) == below(one);
         match marks.iter_mut().rev().find(alike) {
             Some(last) if x - last.x < apart => {
                 last.last = one.at;
-                last.hours = last.hours.saturating_add(one.hours);
+                last.count = last.count.saturating_add(one.count);
             }
             _ => marks.push(Mark {
                 x,
                 first: *one,
                 last: one.at,
-                hours: one.hours,
+                count: one.count,
             }),
         }
     }
@@ -110,12 +121,21 @@ fn says_of(canvas: &Canvas, mark: &Mark) -> String {
     if mark.last != mark.first.at {
         when = format!("{when} – {}", calendar::point(mark.last, by, language));
     }
-    let value = number(mark.first.value as f64, language);
-    let hours = match (mark.hours, language) {
+    let count = language.whole(mark.count);
+    let Some(value) = mark.first.value else {
+        return match (mark.count, language) {
+            (1, Language::English) => format!("{when}: 1 number is not in the sum"),
+            (_, Language::English) => format!("{when}: {count} numbers are not in the sum"),
+            (1, Language::German) => format!("{when}: 1 Zahl ist nicht in der Summe"),
+            (_, Language::German) => format!("{when}: {count} Zahlen sind nicht in der Summe"),
+        };
+    };
+    let value = number(value as f64, language);
+    let hours = match (mark.count, language) {
         (1, Language::English) => "1 hour".to_owned(),
-        (hours, Language::English) => format!("{hours} hours"),
+        (_, Language::English) => format!("{count} hours"),
         (1, Language::German) => "1 Stunde".to_owned(),
-        (hours, Language::German) => format!("{hours} Stunden"),
+        (_, Language::German) => format!("{count} Stunden"),
     };
     format!("{when}: {value} ({hours})")
 }

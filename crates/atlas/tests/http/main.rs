@@ -9,6 +9,7 @@ mod pages;
 mod protocol;
 mod replaced;
 mod running;
+mod said;
 #[path = "../served/mod.rs"]
 mod served;
 mod shares;

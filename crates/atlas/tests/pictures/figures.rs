@@ -6,7 +6,9 @@ use atlas::time::{Unit, hour_of};
 fn figure(title: &str, from: i64, to: i64, by: Unit, plot: Plot) -> Figure {
     Figure {
         title: title.into(),
+        name: title.into(),
         notes: Vec::new(),
+        odd: 0,
         from,
         to,
         by,
@@ -182,8 +184,8 @@ pub fn odd() -> Figure {
     let begin = figure.from;
     let odd = |(at, value): &(i64, i64)| Odd {
         at: begin + at,
-        value: *value,
-        hours: 1,
+        value: Some(*value),
+        count: 1,
     };
     let told = [
         (5, 250_000),

@@ -195,3 +195,35 @@ fn what_others_count_is_not_live_again() {
         ["2020-01 100 100 0 0 3"]
     );
 }
+
+#[test]
+fn one_is_one() {
+    let hour = hour_of(date(2020, 1, 1));
+    let entry = |key: &str, nodes, parent: Option<&str>| {
+        let profile = Profile {
+            name: key.into(),
+            metacommunity: parent.map(str::to_owned),
+            ..Profile::default()
+        };
+        of(hour, key, nodes, Status::Live, profile)
+    };
+    let entries = vec![entry("net", 1, None), entry("x", 1, Some("net"))];
+    let (_folder, store) = sample(&[snapshot(hour, entries)]);
+    for (lang, within, without) in [
+        (
+            "en",
+            "1 of these communities is counted with others",
+            "1 node is of communities without a position.",
+        ),
+        (
+            "de",
+            "1 dieser Gemeinschaften zählt bei anderen mit",
+            "1 Knoten ist von Gemeinschaften ohne Position.",
+        ),
+    ] {
+        let lang = format!("lang={lang}");
+        let top = figure(&store, "top", &lang);
+        assert!(top.notes[0].starts_with(within), "{:?}", top.notes);
+        assert_eq!(figure(&store, "heat", &lang).notes, [without]);
+    }
+}

@@ -9,9 +9,9 @@ fn growth() {
     assert_eq!(
         rows(&months),
         [
-            "2018-10 31 11 20 0 3",
-            "2019-10 559 539 0 20 4",
-            "2019-11 648 648 0 0 3"
+            "2018-10 31 11 20 0 3 0",
+            "2019-10 559 539 0 20 4 1",
+            "2019-11 648 648 0 0 3 0"
         ]
     );
     assert!(
@@ -45,8 +45,8 @@ fn growth() {
     assert_eq!(
         rows(&hours),
         [
-            "2019-10-01T00 550 530 0 20 4",
-            "2019-10-02T05 568 548 0 20 4"
+            "2019-10-01T00 550 530 0 20 4 1",
+            "2019-10-02T05 568 548 0 20 4 0"
         ]
     );
     let days = figure(&store, "growth", "to=2018-10-10");
@@ -62,7 +62,7 @@ fn growth() {
     );
     // What the range has of a month is the month.
     let part = figure(&store, "growth", "from=2019-10-02&to=2019-10-02&by=month");
-    assert_eq!(rows(&part), ["2019-10 559 539 0 20 4"]);
+    assert_eq!(rows(&part), ["2019-10 559 539 0 20 4 1"]);
 }
 
 #[test]
@@ -375,8 +375,8 @@ fn one_community() {
     };
     let odd = |at: i64| Odd {
         at,
-        value: -5,
-        hours: 1,
+        value: Some(-5),
+        count: 1,
     };
     let hour = hour_of(date(2019, 10, 1));
     for by in ["hour", "day", "month"] {

@@ -1,0 +1,145 @@
+//! What was wrong in files, and how it was read: as `read` says it.
+
+use super::Phrases;
+
+/// Whole lines. What is said of a file or a key comes before what may be said of any value.
+pub(super) const PHRASES: Phrases = &[
+    // How it was read.
+    ("left out", "weggelassen"),
+    ("the last one", "das letzte"),
+    (
+        "the text with \u{fffd} in its place",
+        "der Text mit \u{fffd} an seiner Stelle",
+    ),
+    ("its key", "sein Schlüssel"),
+    ("its first", "das erste davon"),
+    ("its beginning", "der Anfang"),
+    (
+        "the text without control characters",
+        "der Text ohne Steuerzeichen",
+    ),
+    (
+        "the number {}, shown but not counted",
+        "die Zahl {0}, gezeigt, aber nicht mitgezählt",
+    ),
+    ("the number {}", "die Zahl {0}"),
+    (
+        "the file with others in their place",
+        "die Datei mit anderen an ihrer Stelle",
+    ),
+    ("the columns that it has", "die Spalten, die sie hat"),
+    ("the whole file is left out", "die ganze Datei weggelassen"),
+    ("the time of the snapshot", "die Zeit der Aufnahme"),
+    ("not listed", "nicht aufgeführt"),
+    // Of the file.
+    ("an entry has no key", "ein Eintrag hat keinen Schlüssel"),
+    ("it has no entries", "sie hat keine Einträge"),
+    (
+        "neither its name nor its entries say of when it is",
+        "weder ihr Name noch ihre Einträge sagen, von wann sie ist",
+    ),
+    (
+        "its name has a time that there is not",
+        "ihr Name hat eine Zeit, die es nicht gibt",
+    ),
+    ("it is not UTF-8", "sie ist kein UTF-8"),
+    (
+        "it is not UTF-8, or has control characters in its texts",
+        "sie ist kein UTF-8 oder hat Steuerzeichen in ihren Texten",
+    ),
+    ("the file is empty", "die Datei ist leer"),
+    (
+        "the file breaks off in its last line",
+        "die Datei bricht in ihrer letzten Zeile ab",
+    ),
+    ("the file breaks off: {}", "die Datei bricht ab: {0!}"),
+    (
+        "the file is no JSON: it is {}, and has to be UTF-8",
+        "die Datei ist kein JSON: sie ist {0} und muss UTF-8 sein",
+    ),
+    ("the file is no JSON: {}", "die Datei ist kein JSON: {0!}"),
+    (
+        "the file is {}, and has to be UTF-8",
+        "die Datei ist {0} und muss UTF-8 sein",
+    ),
+    (
+        "the file has no {}, or it is no list",
+        "die Datei hat kein {0}, oder es ist keine Liste",
+    ),
+    (
+        "the file has more than 50,000 entries: that is no directory of communities",
+        "die Datei hat mehr als 50.000 Einträge: das ist kein Verzeichnis von Gemeinschaften",
+    ),
+    (
+        "the table has no column {}",
+        "die Tabelle hat keine Spalte {0}",
+    ),
+    ("it has more than {} MiB", "sie hat mehr als {0} MiB"),
+    ("it has more than {} files", "es hat mehr als {0} Dateien"),
+    (
+        "it breaks off, or is no archive: {}",
+        "es bricht ab oder ist kein Archiv: {0!}",
+    ),
+    ("it breaks off: {}", "es bricht ab: {0!}"),
+    ("its time is {}", "ihre Zeit ist {0}"),
+    (
+        "and {} more that is wrong with it",
+        "und {0} weiteres, was daran falsch ist",
+    ),
+    ("and {} more", "und {0} weitere"),
+    // Of an entry.
+    ("the key comes twice", "der Schlüssel kommt zweimal vor"),
+    (
+        "the key is long, or has control characters",
+        "der Schlüssel ist lang oder hat Steuerzeichen",
+    ),
+    (
+        "the key has half a surrogate",
+        "der Schlüssel hat ein halbes Surrogat",
+    ),
+    ("the entry is {}", "der Eintrag ist {0!}"),
+    ("the entry: {}", "der Eintrag: {0!}"),
+    ("it has no name", "er hat keinen Namen"),
+    (
+        "it was fetched {} days after the snapshot",
+        "er wurde {0} Tage nach der Aufnahme geholt",
+    ),
+    (
+        "its line has {} cells, not {}",
+        "seine Zeile hat {0} Zellen, nicht {1}",
+    ),
+    (
+        "the address {} is not of the web",
+        "die Adresse {0} ist nicht aus dem Web",
+    ),
+    (
+        "the position {}, {} is no place of a community",
+        "die Position {0}, {1} ist kein Ort einer Gemeinschaft",
+    ),
+    // Of a value.
+    ("{} comes twice", "{0} kommt zweimal vor"),
+    ("{} has half a surrogate", "{0} hat ein halbes Surrogat"),
+    (
+        "{} is {}, which is no time",
+        "{0} ist {1!}, und das ist keine Zeit",
+    ),
+    (
+        "{} is {}, too long or with control characters",
+        "{0} ist {1!}, zu lang oder mit Steuerzeichen",
+    ),
+    ("{} is {}", "{0} ist {1!}"),
+    ("{} has {}", "{0} hat {1!}"),
+];
+
+/// Kinds of values.
+pub(super) const PARTS: Phrases = &[
+    ("nothing", "nichts"),
+    ("true", "wahr"),
+    ("false", "falsch"),
+    ("the number {}", "die Zahl {0}"),
+    ("the text {}", "der Text {0}"),
+    ("a list", "eine Liste"),
+    ("an object", "ein Objekt"),
+    ("a text", "ein Text"),
+    ("a number", "eine Zahl"),
+];
