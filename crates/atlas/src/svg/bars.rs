@@ -15,7 +15,7 @@ const AROUND_LOW: f64 = 90.0;
 /// Between the letters and what is beside them.
 const GAP: f64 = 8.0;
 
-/// A colour, and its hatch where the colour is there already.
+/// A colour, and its hatch.
 type Look = (colour::Slot, Option<usize>);
 
 /// How rows look.
@@ -91,12 +91,9 @@ pub(super) fn draw(canvas: &mut Canvas, bars: &[Bar]) -> Drawn {
         }
     };
 
-    let names: Vec<String> = (shown.iter())
-        .map(|(bar, _)| colour::of_name(&bar.name, &bar.key))
-        .collect();
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let looks: Vec<Look> = (colour::slots(&names).into_iter())
-        .map(|slot| (slot, manner::hatch(Style::Columns, slot, &mut 0)))
+    let looks: Vec<Look> = (shown.iter())
+        .map(|(bar, _)| colour::slot(&colour::of_name(&bar.name, &bar.key)))
+        .map(|slot| (slot, manner::hatch(Style::Columns, slot)))
         .collect();
     manner::hatches(canvas, looks.iter().copied());
 

@@ -69,7 +69,7 @@ impl Paint {
     }
 
     /// Its class is `f-NAME` where it fills, `s-NAME` where it is a line.
-    fn name(self) -> String {
+    pub(super) fn name(self) -> String {
         match self {
             Self::Ground => "ground".into(),
             Self::Text => "text".into(),
@@ -154,27 +154,35 @@ pub(super) fn element() -> String {
     format!("<style>{}</style>", sheet())
 }
 
-/// How a series looks for ever.
+/// How a name looks for ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub(super) paint: Paint,
     /// Which mark is upon it.
     pub(super) mark: usize,
-    /// How often its colour is there already.
+    /// Which hatch or dash it has: 0 none, and less than [`ROUNDS`].
     pub(super) round: usize,
 }
 
-/// The colour of a key by itself: the same in each picture, in each year, whoever is beside it.
+/// How many hatches and dashes tell names of one colour apart.
+pub(super) const ROUNDS: usize = 10;
+
+/// The look of a key by itself: the same in each picture, in each year, whoever is beside it. So two
+/// may look alike that nobody thought of; those that are known to stand beside each other do not.
 pub(super) fn slot(key: &str) -> Slot {
-    let (paint, mark) = match known(key).unwrap_or_else(|| hash(key) as usize % PARTS) {
-        PARTS => (Paint::Rest, PARTS),
-        part => (Paint::Part(part), part),
+    let hash = hash(key);
+    // Other digits for each.
+    let nth = |from: u32, of: usize| (hash >> from & 0xff_ffff) as usize % of;
+    let marks = PARTS + 1;
+    let (part, round, mark) = match known(key).or_else(|| listed(key)) {
+        Some((part, round)) => (part, round, (part + round) % marks),
+        None => (nth(0, PARTS), nth(8, ROUNDS), nth(16, marks)),
     };
-    Slot {
-        paint,
-        mark,
-        round: 0,
-    }
+    let paint = match part {
+        PARTS => Paint::Rest,
+        part => Paint::Part(part),
+    };
+    Slot { paint, mark, round }
 }
 
 /// What gives a bar or a word its colour: its name, so that a community and a metacommunity of one
@@ -183,64 +191,51 @@ pub(super) fn of_name(name: &str, key: &str) -> String {
     super::named(name, key).to_lowercase()
 }
 
-/// The colours of keys that stand in one picture. Each gets its own; where two want the same, the
-/// one that comes first in the alphabet gets it, and the other, once all have theirs, the next that
-/// is free. So whoever comes or goes changes the colours of those alone who want the same. Which
-/// series are shown does not matter: nothing changes its colour when others are hidden. Where there
-/// are more keys than colours, a colour that is there again has another `round`, and with it
-/// another hatch or dash.
-pub(super) fn slots(keys: &[&str]) -> Vec<Slot> {
-    let mut order: Vec<usize> = (0..keys.len()).collect();
-    order.sort_by_key(|at| (known(keys[*at]).is_none(), keys[*at]));
-    let mut slots = vec![slot(""); keys.len()];
-    let mut taken = [0usize; PARTS + 1];
-    let mut later = Vec::new();
-    for at in order {
-        let slot = slot(keys[at]);
-        if slot.mark < PARTS && taken[slot.mark] > 0 {
-            later.push((at, slot));
-            continue;
-        }
-        slots[at] = Slot {
-            round: taken[slot.mark],
-            ..slot
-        };
-        taken[slot.mark] += 1;
-    }
-    for (at, slot) in later {
-        let nearest = |by: &usize| taken[(slot.mark + by) % PARTS];
-        let part = (slot.mark + (0..PARTS).min_by_key(nearest).unwrap_or(0)) % PARTS;
-        slots[at] = Slot {
-            paint: Paint::Part(part),
-            mark: part,
-            round: taken[part],
-        };
-        taken[part] += 1;
-    }
-    slots
-}
-
-/// Those that are in many pictures have colours that are far from each other there. `PARTS`: grey.
-fn known(key: &str) -> Option<usize> {
+/// Those that are in many pictures have colours that are far from each other there, and their hatch
+/// or dash. `PARTS`: grey.
+fn known(key: &str) -> Option<(usize, usize)> {
     Some(match key.to_ascii_lowercase().as_str() {
-        "live" | "nodes" | "rate" | "appeared" | "batman-adv" => 0,
-        "stale" | "olsr" => 6,
-        "frozen" | "begin" | "rest" | "other" | "none" | "unknown" => PARTS,
-        "olsrv2" => 1,
-        "babel" => 4,
-        "802.11s" => 2,
-        "bmx6" => 3,
-        "bmxd" | "elsewhere" => 5,
-        "cjdns" | "gone" => 7,
+        "live" | "nodes" | "rate" | "appeared" | "batman-adv" => (0, 0),
+        "stale" | "olsr" => (6, 0),
+        "begin" | "rest" | "other" => (PARTS, 0),
+        "frozen" | "unknown" => (PARTS, 1),
+        "none" => (PARTS, 2),
+        "olsrv2" => (1, 0),
+        "babel" => (4, 0),
+        "802.11s" => (2, 0),
+        "bmx6" => (3, 0),
+        "bmxd" => (5, 0),
+        "elsewhere" => (5, 2),
+        "cjdns" | "gone" => (7, 0),
         // Classes of size: the larger, the darker.
-        "0" => PARTS,
-        "1-9" => 6,
-        "10-49" => 1,
-        "50-99" => 4,
-        "100-499" => 2,
-        "500+" => 7,
+        "0" => (PARTS, 0),
+        "1-9" => (6, 0),
+        "10-49" => (1, 0),
+        "50-99" => (4, 0),
+        "100-499" => (2, 0),
+        "500+" => (7, 0),
         _ => return None,
     })
+}
+
+/// Names that stand in one chart together, and are too many for a colour each; those first that are
+/// seen most. New ones go to the end: a place in it is a look.
+const LISTS: [&[&str]; 2] = [
+    &[
+        "DE", "AT", "CH", "IT", "FR", "NL", "BE", "ES", "DK", "PL", "CZ", "GB", "LU", "SE", "NO",
+        "FI", "US", "CA", "GR", "PT", "HU", "SI", "HR", "AR", "BR", "AU", "IN", "ZA",
+    ],
+    &[
+        "0.4.14", "0.5.2", "0.4.1", "0.4.13", "0.4.8", "0.4.4", "0.5.3", "0.5.0", "0.4.16",
+        "0.4.11", "0.1", "0.2.1", "0.3.0", "0.4.3", "0.4.5", "0.4.6", "0.4.9", "0.4.10", "0.4.12",
+        "0.2.0", "0.4.0", "0.4.2", "0.4.7", "0.4.15", "0.4.17", "0.5.1", "0.5.4", "0.5.5",
+    ],
+];
+
+fn listed(key: &str) -> Option<(usize, usize)> {
+    let place = |list: &[&str]| list.iter().position(|one| *one == key);
+    let place = LISTS.iter().find_map(|list| place(list))?;
+    Some((place % PARTS, place / PARTS % ROUNDS))
 }
 
 /// FNV-1a: stays what it is, whatever the library's own becomes.
@@ -334,34 +329,27 @@ mod tests {
     }
 
     #[test]
-    fn colours_belong_to_keys() {
-        // Written down: a colour that changes with the next version is what nobody wants.
-        let parts = |keys: &[&str]| slots(keys).iter().map(|slot| slot.mark).collect::<Vec<_>>();
-        assert_eq!(parts(&["live", "stale", "frozen"]), [0, 6, PARTS]);
-        // These two want the same colour: who gets it is not for their order to say.
-        let (one, other) = ("halle", "key42");
-        assert_eq!(slot(one), slot(other));
-        assert_eq!(parts(&[one, other])[0], slot(one).mark);
-        assert_eq!(
-            parts(&[other, one]),
-            [parts(&[one, other])[1], slot(one).mark]
-        );
-        // Whoever comes changes those alone who want the same.
-        let few = ["aachen", "bremen", "halle", "ulm"];
-        let alone = slots(&few);
-        for newcomer in ["aaa", "berlin", "key42", "zwickau"] {
-            let more = [&few[..], &[newcomer]].concat();
-            let together = slots(&more);
-            for (key, (before, now)) in few.iter().zip(alone.iter().zip(&together)) {
-                let free = slot(key) == *before && slot(key).paint != slot(newcomer).paint;
-                assert!(!free || before == now, "{key} beside {newcomer}");
+    fn looks_belong_to_keys() {
+        // Written down: a look that changes with the next version is what nobody wants.
+        let parts = |keys: &[&str]| {
+            let slots = keys.iter().map(|key| slot(key));
+            slots.map(|slot| slot.paint).collect::<Vec<_>>()
+        };
+        let ages = [Paint::Part(0), Paint::Part(6), Paint::Rest];
+        assert_eq!(parts(&["live", "stale", "frozen"]), ages);
+        assert_eq!(parts(&["DE", "0.4.11"]), [Paint::Part(0), Paint::Part(1)]);
+        let halle = Slot {
+            paint: Paint::Part(4),
+            mark: 8,
+            round: 8,
+        };
+        assert_eq!(slot("halle"), halle);
+        for list in LISTS {
+            assert!(list.len() <= PARTS * ROUNDS);
+            for (at, key) in list.iter().enumerate() {
+                assert!(known(key).is_none() && !list[..at].contains(key), "{key}");
             }
         }
-        let many: Vec<String> = (0..20).map(|at| format!("key{at}")).collect();
-        let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        let many = slots(&many);
-        let rounds = |round| many.iter().filter(|slot| slot.round == round).count();
-        assert_eq!((rounds(0), rounds(1), rounds(2)), (8, 8, 4));
     }
 
     #[test]

@@ -1,20 +1,20 @@
 //! Values over time: lines, bands one upon the other, columns.
 
-use super::ink::{Path, escape};
+mod series;
+
 use super::legend::{self, Entry};
-use super::manner::{dash, hatch, hatches, inside, mark};
+use super::manner::{hatch, hatches};
 use super::number::{Scale, sane, scale, with_unit};
-use super::thin::{follow, thin};
-use super::{Area, Canvas, Drawn, LETTERS, Paint, axis, calendar, colour, frame, named, odd};
-use crate::figure::{Lines, Style};
+use super::{Area, Canvas, Drawn, axis, calendar, colour, frame, odd};
+use crate::figure::Lines;
 use crate::text::Language;
+
+use series::Drawing;
 
 /// Series that are drawn, and as many that are named as hidden: more nobody can tell apart.
 const SERIES: usize = 24;
 /// What the series of a picture may take, in octets.
 const OCTETS: usize = 90_000;
-/// How far marks on a line are from each other.
-const MARKS: f64 = 120.0;
 
 /// A point's place: its middle, and where what it covers begins and ends.
 #[derive(Clone, Copy)]
@@ -106,6 +106,8 @@ fn keep(canvas: &mut Canvas, lines: &Lines) -> Vec<usize> {
     }
     if left > 0 {
         canvas.notes.push(match canvas.language {
+            Language::English if left == 1 => "1 smaller series is not drawn.".to_owned(),
+            Language::German if left == 1 => "1 kleinere Reihe ist nicht gezeichnet.".to_owned(),
             Language::English => format!("{left} smaller series are not drawn."),
             Language::German => format!("{left} kleinere Reihen sind nicht gezeichnet."),
         });
@@ -115,20 +117,15 @@ fn keep(canvas: &mut Canvas, lines: &Lines) -> Vec<usize> {
 }
 
 fn entries<'a>(lines: &'a Lines, kept: &[usize]) -> Vec<Entry<'a>> {
-    let keys: Vec<&str> = kept
-        .iter()
-        .map(|at| lines.series[*at].key.as_str())
-        .collect();
-    let mut old = 0;
     kept.iter()
-        .zip(colour::slots(&keys))
-        .map(|(at, slot)| {
+        .map(|at| {
             let series = &lines.series[*at];
+            let slot = colour::slot(&series.key);
             Entry {
                 series,
                 slot,
                 shown: !legend::is_hidden(series),
-                hatch: hatch(series.style, slot, &mut old),
+                hatch: hatch(series.style, slot),
             }
         })
         .collect()
@@ -219,180 +216,6 @@ fn fitting(
         }
     }
     text
-}
-
-/// One series.
-struct Drawing<'a> {
-    canvas: &'a Canvas<'a>,
-    places: &'a [Place],
-    band: &'a Band,
-    area: Area,
-    scale: &'a Scale,
-    /// 0: every point, else the least and the most of each so many pixels (a power of two).
-    coarse: u32,
-}
-
-impl Drawing<'_> {
-    /// `among`: which of how many it is, where there are several.
-    fn series(&self, entry: &Entry, among: Option<(usize, usize)>) -> String {
-        let series = entry.series;
-        let name = escape(named(&series.name, &series.key), LETTERS);
-        let mut text = format!(
-            "<g class=\"series\" data-key=\"{}\" data-name=\"{name}\"><title>{name}</title>",
-            escape(&series.key, LETTERS)
-        );
-        match series.style {
-            Style::Line => {
-                self.line(&mut text, entry);
-                if let Some(among) = among {
-                    self.marks(&mut text, entry, among);
-                }
-            }
-            Style::Columns if self.coarse == 0 && self.pitch() >= 0.8 => {
-                self.columns(&mut text, entry)
-            }
-            _ => self.band(&mut text, entry),
-        }
-        text.push_str("</g>");
-        text
-    }
-
-    /// How wide what a point covers is.
-    fn pitch(&self) -> f64 {
-        let drawn = self.places.iter().filter(|place| place.drawn);
-        let widths = drawn.map(|place| place.end - place.begin);
-        widths.fold(f64::INFINITY, f64::min)
-    }
-
-    fn y(&self, value: f64) -> f64 {
-        let part = (value - self.scale.least) / (self.scale.most - self.scale.least);
-        self.area.bottom - part * self.area.height()
-    }
-
-    /// Points without one between them that nobody knows: place, and y of the base and of the value.
-    fn runs(&self) -> Vec<Vec<(Place, f64, f64)>> {
-        let mut runs = vec![Vec::new()];
-        for (place, band) in self.places.iter().zip(self.band) {
-            match (place.drawn, band, runs.last_mut()) {
-                (true, Some((from, to)), Some(run)) => {
-                    run.push((*place, self.y(*from), self.y(*to)));
-                }
-                _ => runs.push(Vec::new()),
-            }
-        }
-        runs.retain(|run| !run.is_empty());
-        runs
-    }
-
-    fn line(&self, text: &mut String, entry: &Entry) {
-        let (mut path, mut dots) = (Path::default(), String::new());
-        for run in self.runs() {
-            if let [(place, _, y)] = run[..] {
-                dots.push_str(&mark(0, place.x, y));
-                continue;
-            }
-            let points: Vec<_> = run.iter().map(|(place, _, y)| (place.x, *y)).collect();
-            follow(&mut path, &thin(&points, self.coarse), true);
-        }
-        let stroke = self.canvas.stroke("", entry.slot.paint);
-        if !path.is_empty() {
-            text.push_str(&format!(
-                "<path d=\"{}\" fill=\"none\"{stroke} stroke-width=\"2\" \
-                 stroke-linejoin=\"round\"{}/>",
-                path.text(),
-                dash(entry)
-            ));
-        }
-        if !dots.is_empty() {
-            let fill = self.canvas.fill("", entry.slot.paint);
-            text.push_str(&format!("<path d=\"{dots}\"{fill}/>"));
-        }
-    }
-
-    /// Marks tell a line from others without its colour.
-    fn marks(&self, text: &mut String, entry: &Entry, (nth, count): (usize, usize)) {
-        let mut marks = String::new();
-        for run in self.runs() {
-            let mut next = self.area.left + MARKS * (nth as f64 + 0.5) / count as f64;
-            for (place, _, y) in &run {
-                if place.x < next {
-                    continue;
-                }
-                marks.push_str(&mark(entry.slot.mark, place.x, *y));
-                next += ((place.x - next) / MARKS).floor().max(0.0) * MARKS + MARKS;
-            }
-        }
-        if !marks.is_empty() {
-            let colours = colour::paint(
-                self.canvas.theme,
-                "",
-                Some(entry.slot.paint),
-                Some(Paint::Ground),
-            );
-            text.push_str(&format!("<path d=\"{marks}\"{colours}/>"));
-        }
-    }
-
-    fn columns(&self, text: &mut String, entry: &Entry) {
-        let mut path = Path::default();
-        for (place, base, y) in self.runs().into_iter().flatten() {
-            if (base - y).abs() < 0.05 {
-                continue;
-            }
-            let gap = match place.end - place.begin {
-                wide if wide > 4.0 => 1.0,
-                wide if wide > 2.0 => 0.3,
-                _ => 0.0,
-            };
-            let (left, right) = (place.begin + gap / 2.0, place.end - gap / 2.0);
-            path.begin(left, base);
-            path.line(left, y);
-            path.line(right, y);
-            path.line(right, base);
-            path.close();
-        }
-        let inside = match entry.hatch {
-            Some(_) => inside(self.canvas, entry),
-            None => self.canvas.fill("", entry.slot.paint),
-        };
-        text.push_str(&format!("<path d=\"{}\"{inside}/>", path.text()));
-    }
-
-    fn band(&self, text: &mut String, entry: &Entry) {
-        let (mut inner, mut edge) = (Path::default(), Path::default());
-        for run in self.runs() {
-            let (mut base, mut top): (Vec<_>, Vec<_>) = (run.iter())
-                .map(|(place, base, y)| ((place.x, *base), (place.x, *y)))
-                .unzip();
-            if let [(place, low, high)] = run[..] {
-                base = vec![(place.begin, low), (place.end, low)];
-                top = vec![(place.begin, high), (place.end, high)];
-            }
-            let (base, top) = (thin(&base, self.coarse), thin(&top, self.coarse));
-            follow(&mut inner, &top, true);
-            let back: Vec<_> = base.into_iter().rev().collect();
-            follow(&mut inner, &back, false);
-            inner.close();
-            // Where a band has no height it has no edge.
-            let high = run.iter().any(|(_, base, y)| (base - y).abs() > 0.05);
-            if high {
-                follow(&mut edge, &top, true);
-            }
-        }
-        let stroke = self.canvas.stroke("", entry.slot.paint);
-        text.push_str(&format!(
-            "<path d=\"{}\"{}/>",
-            inner.text(),
-            inside(self.canvas, entry)
-        ));
-        if !edge.is_empty() {
-            text.push_str(&format!(
-                "<path d=\"{}\" fill=\"none\"{stroke} stroke-width=\"1.5\" \
-                 stroke-linejoin=\"round\"/>",
-                edge.text()
-            ));
-        }
-    }
 }
 
 /// First, last and most: of the whole where it is one, else of the first few series.

@@ -1,15 +1,15 @@
 //! How a series looks: its hatch, its dash, its marks, and a sample of it in the legend.
 
-use super::colour::{self, Slot};
+use super::colour::{self, ROUNDS, Slot};
 use super::ink::length;
 use super::legend::Entry;
 use super::{Canvas, ID, Paint};
 use crate::figure::Style;
 
-/// Hatches for what is old: each leans another way, and they get closer. Then those for colours that
-/// are there before: dots, lines that lie, lines that stand. Each: how far apart, its angle, and the
-/// path of one.
-const HATCHES: [(u32, i32, &str); 7] = [
+/// Hatches for what is old: each leans another way, and they get closer. Then those that tell names
+/// of one colour apart: dots, lines that lie, that stand, that cross, that are broken, that lean. Each: how far
+/// apart, its angle, and the path of one.
+const HATCHES: [(u32, i32, &str); OLD + ROUNDS - 1] = [
     (6, 45, "M0 0V6"),
     (4, -45, "M0 0V4"),
     (5, 20, "M0 0V5"),
@@ -17,18 +17,21 @@ const HATCHES: [(u32, i32, &str); 7] = [
     (5, 0, "M1 2.5h3"),
     (6, 90, "M0 0V6"),
     (6, 0, "M0 0V6"),
+    (8, 0, "M0 4H8M4 0V8"),
+    (8, 45, "M0 2h5M4 6h5"),
+    (7, 35, "M0 0V7"),
+    (7, -35, "M0 0V7"),
+    (9, 65, "M0 0V9"),
+    (5, -65, "M0 0V5"),
 ];
 /// How many of them are for what is old.
 const OLD: usize = 4;
 
-pub(super) fn hatch(style: Style, slot: Slot, old: &mut usize) -> Option<usize> {
+pub(super) fn hatch(style: Style, slot: Slot) -> Option<usize> {
     match (style, slot.round) {
-        (Style::Hatched, _) => {
-            *old += 1;
-            Some((*old - 1) % OLD)
-        }
+        (Style::Hatched, round) => Some(round % OLD),
         (Style::Line | Style::Hidden, _) | (_, 0) => None,
-        (_, round) => Some(OLD + (round - 1) % (HATCHES.len() - OLD)),
+        (_, round) => Some(OLD + (round - 1) % (ROUNDS - 1)),
     }
 }
 
@@ -47,27 +50,35 @@ pub(super) fn hatched(slot: Slot, hatch: usize) -> String {
 
 /// The id of a hatch.
 fn pattern(slot: Slot, hatch: usize) -> String {
-    format!("{ID}-h{hatch}-{}-{}", slot.mark, slot.round)
+    format!("{ID}-h{hatch}-{}", slot.paint.name())
 }
 
 /// Defines the hatches of what is painted so.
 pub(super) fn hatches(canvas: &mut Canvas, used: impl Iterator<Item = (Slot, Option<usize>)>) {
     let mut begun = false;
+    let mut defined = Vec::new();
     for (slot, hatch) in used {
         let Some(hatch) = hatch else { continue };
+        let name = pattern(slot, hatch);
+        if defined.contains(&name) {
+            continue;
+        }
         let (apart, angle, path) = HATCHES[hatch % HATCHES.len()];
         if !begun {
             canvas.ink.0.push_str("<defs>");
             begun = true;
         }
+        // What is old is pale.
+        let opacity = if hatch < OLD { ".15" } else { ".5" };
         let (fill, stroke) = (canvas.fill("", slot.paint), canvas.stroke("", slot.paint));
         canvas.ink.put(format_args!(
             "<pattern id=\"{}\" width=\"{apart}\" height=\"{apart}\" \
              patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate({angle})\">\
-             <rect width=\"{apart}\" height=\"{apart}\"{fill} fill-opacity=\".15\"/>\
+             <rect width=\"{apart}\" height=\"{apart}\"{fill} fill-opacity=\"{opacity}\"/>\
              <path d=\"{path}\"{stroke} stroke-width=\"2.4\"/></pattern>",
-            pattern(slot, hatch)
+            name
         ));
+        defined.push(name);
     }
     if begun {
         canvas.ink.0.push_str("</defs>");
@@ -103,13 +114,21 @@ pub(super) fn sample(canvas: &mut Canvas, entry: &Entry, (x, y): (f64, f64)) {
     ));
 }
 
-/// A colour that is there for the second time is dashed.
+/// Dashes tell names of one colour apart.
 pub(super) fn dash(entry: &Entry) -> &'static str {
-    match entry.slot.round {
-        0 => "",
-        1 => " stroke-dasharray=\"7 3\"",
-        _ => " stroke-dasharray=\"2 3\"",
-    }
+    const DASHES: [&str; ROUNDS] = [
+        "",
+        " stroke-dasharray=\"7 3\"",
+        " stroke-dasharray=\"2 3\"",
+        " stroke-dasharray=\"9 3 2 3\"",
+        " stroke-dasharray=\"14 4\"",
+        " stroke-dasharray=\"9 3 2 3 2 3\"",
+        " stroke-dasharray=\"4 4\"",
+        " stroke-dasharray=\"20 3 2 3\"",
+        " stroke-dasharray=\"5 2 1 2\"",
+        " stroke-dasharray=\"14 3 5 3\"",
+    ];
+    DASHES[entry.slot.round % ROUNDS]
 }
 
 /// A mark: of each shape one, all as large to the eye.
