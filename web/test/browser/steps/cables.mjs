@@ -1,0 +1,31 @@
+// The cables: a port and what it is kept as.
+import { visit } from "./views.mjs";
+
+/** A port is kept as somebody says, is found out again, and is kept once more. */
+export async function port(page) {
+  await visit(page, "cables");
+  // As many are shown as kept apart as the router says.
+  const apart = await page.evaluate(async () => {
+    const { cables } = await (await fetch("/api/v1/cables")).json();
+    return cables.filter(({ shut }) => shut).length;
+  });
+  await page.waitForFunction(
+    (many) => document.querySelectorAll(".socket .socket-bar").length === many,
+    apart,
+  );
+  await page.locator(".happened li").first().waitFor();
+  const socket = page.locator(".socket:has(.socket-plug) input").first();
+  const first = await socket.inputValue();
+  await socket.check();
+  await page.locator(".card.port h2", { hasText: first }).waitFor();
+  const keep = async () => {
+    await page.locator("#port-role").selectOption("radio");
+    await page.locator(".port-keep [type=submit]").click();
+    await page.locator(".card.port.role-radio .tag.own").waitFor();
+  };
+  await keep();
+  await page.locator(".port-auto").click();
+  await page.locator(".card.port .tag.own").waitFor({ state: "detached" });
+  await keep();
+  return { apart, first };
+}

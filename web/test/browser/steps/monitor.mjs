@@ -1,0 +1,103 @@
+// What the network does: rates, devices, conversations, history, paths.
+import assert from "node:assert/strict";
+import { visit } from "./views.mjs";
+
+/** The rates of now are shown, and move. */
+export async function dashboard(page) {
+  await visit(page, "");
+  const value = page.locator(".now-value").first();
+  const first = await value.innerText();
+  assert.match(first, /bit\/s$/);
+  await page.locator(".bars li").first().waitFor();
+  await page.waitForFunction(
+    (before) => document.querySelector(".now-value")?.textContent !== before,
+    await value.evaluate((element) => element.textContent),
+  );
+}
+
+/** The table of devices can be ordered and searched; a device's own page opens. */
+export async function device(page) {
+  await visit(page, "devices");
+  const total = page.locator("thead th", { hasText: /^Total/ });
+  await total.locator("button").click();
+  assert.equal(await total.getAttribute("aria-sort"), "descending");
+  await total.locator("button").click();
+  assert.equal(await total.getAttribute("aria-sort"), "ascending");
+  const rows = await page.locator("tbody tr").count();
+  await page.locator("#find").fill("no such device anywhere");
+  await page.locator("main .nothing").waitFor();
+  await page.locator("#find").fill("");
+  await page.locator("tbody tr").first().waitFor();
+  assert.equal(await page.locator("tbody tr").count(), rows);
+  await visit(page, "device");
+  assert.equal(await page.evaluate(() => document.activeElement?.tagName), "H1");
+}
+
+/** A conversation shows its path from the device to the far end. */
+export async function talk(page) {
+  await visit(page, "talk");
+  assert.equal(await page.locator(".path li").count(), 3);
+  await page.goBack();
+  await page.locator("tbody tr").first().waitFor();
+}
+
+/** Bars of days, and of hours; a period chosen by the keyboard shows its own figures. */
+export async function history(page) {
+  await visit(page, "history");
+  for (const [unit, bars] of [
+    ["hour", 48],
+    ["month", 12],
+    ["day", 31],
+  ]) {
+    await page.locator(`input[name=unit][value=${unit}]`).check();
+    await page.waitForFunction((many) => document.querySelectorAll(".stack").length === many, bars);
+  }
+  const heading = page.locator(".history-parts :is(h2, h3)");
+  const whole = await heading.innerText();
+  await page.locator(".stacks").focus();
+  await page.keyboard.press("End");
+  await page.locator(".stack.chosen").waitFor();
+  assert.notEqual(await heading.innerText(), whole);
+  await page.keyboard.press("Escape");
+  assert.equal(await heading.innerText(), whole);
+  await page.locator("input[name=by][value=application]").check();
+  await page.locator(".history-parts tbody tr, .nothing").first().waitFor();
+}
+
+/**
+ * What each path carries is shown, the other way too; arrow keys read it. Without a partner there
+ * is no such view in the navigation.
+ */
+export async function paths(page) {
+  await page.locator('nav a[href="#/paths"]').click();
+  await page.locator(".path-card").first().waitFor();
+  await page.locator(".notice.good").waitFor();
+  const sum = page.locator("main .large").first();
+  await page.waitForFunction(() =>
+    /[1-9].*\s[kMG]?bit\/s/.test(document.querySelector("main .large")?.textContent ?? ""),
+  );
+  assert.match(
+    await page.locator(".chart-room").getAttribute("aria-label"),
+    /^What each path carries, Download, now: /,
+  );
+  const cards = await page.locator(".path-card").count();
+  assert.equal(await page.locator(".legend li").count(), cards);
+  const down = await sum.innerText();
+  await page.locator("input[name=way][value=up]").check();
+  await page.waitForURL(/#\/paths\?way=up$/);
+  assert.notEqual(await sum.innerText(), down);
+  await page.locator(".chart-room").focus();
+  await page.keyboard.press("ArrowLeft");
+  await page.waitForFunction(() =>
+    /^\d\d:\d\d:\d\d: .*bit\/s/.test(
+      document.querySelector(".chart [aria-live]")?.textContent ?? "",
+    ),
+  );
+  await page.locator("input[name=way][value=down]").check();
+}
+
+/** Shares of the paths, in hundredths. */
+export const shares = (page) =>
+  page
+    .locator(".path-share")
+    .evaluateAll((all) => all.map((one) => Number.parseInt(one.textContent ?? "", 10)));
