@@ -2,6 +2,9 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::served::{Answer, Server};
@@ -11,11 +14,35 @@ use crate::shares::{answer, asked, connect_from, handed};
 const LARGE: &str = "/sql?format=json&q=WITH+RECURSIVE+n(x)+AS+(SELECT+1+UNION+ALL+SELECT+x%2B1+FROM+n+WHERE+x%3C3900)+\
                      SELECT+printf(%27%25.*c%27,1000,char(65))+AS+t+FROM+n";
 
-/// Takes the begin of an answer, and no more.
-fn begin(mut stream: TcpStream) -> (String, TcpStream) {
-    let mut begin = [0; 12];
-    stream.read_exact(&mut begin).expect("answered");
-    (String::from_utf8_lossy(&begin).into_owned(), stream)
+/// Takes a little of its answer at a time, but not as little as ends it.
+struct Slow {
+    ends: Arc<AtomicBool>,
+    takes: JoinHandle<TcpStream>,
+}
+
+impl Slow {
+    /// With the first octets of the answer.
+    fn begin(mut stream: TcpStream) -> (String, Self) {
+        let mut begin = [0; 12];
+        stream.read_exact(&mut begin).expect("answered");
+        let ends = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&ends);
+        let takes = thread::spawn(move || {
+            let mut some = [0; 8 << 10];
+            while !told.load(Ordering::Relaxed) {
+                let _ = stream.read(&mut some);
+                thread::sleep(Duration::from_millis(200));
+            }
+            stream
+        });
+        let begin = String::from_utf8_lossy(&begin).into_owned();
+        (begin, Self { ends, takes })
+    }
+
+    fn end(self) -> TcpStream {
+        self.ends.store(true, Ordering::Relaxed);
+        self.takes.join().expect("no panic")
+    }
 }
 
 #[test]
@@ -24,7 +51,7 @@ fn answers_on_their_way_are_bounded_together() {
     let large = |last| asked(connect_from(&server, last), LARGE, "");
     let mut slow = Vec::new();
     for last in [1, 1, 2, 2, 3, 3] {
-        let (said, stream) = begin(large(last));
+        let (said, stream) = Slow::begin(large(last));
         assert_eq!(said, "HTTP/1.1 200", "{last}");
         slow.push(stream);
     }
@@ -46,17 +73,18 @@ fn answers_on_their_way_are_bounded_together() {
     assert!(figure.is_some_and(|octets| octets > 20 << 20), "{figures}");
     // Who takes all of it, or goes, makes room.
     let mut rest = Vec::new();
-    let mut first = slow.remove(0);
+    let mut first = slow.remove(0).end();
     first.read_to_end(&mut rest).expect("the rest");
-    assert!(rest.len() > 3_000_000, "{}", rest.len());
-    drop(slow.pop());
+    assert!(rest.len() > 100_000, "{}", rest.len());
+    drop(slow.pop().map(Slow::end));
     for _ in 0..100 {
         let answer = answer(large(4));
         if answer.status == 200 {
             assert!(answer.body.len() > 3_000_000);
+            slow.into_iter().for_each(|slow| drop(slow.end()));
             return;
         }
-        std::thread::sleep(Duration::from_millis(100));
+        thread::sleep(Duration::from_millis(100));
     }
     panic!("no room: {}", server.get("/metrics").text());
 }
