@@ -16,6 +16,7 @@ mod predecessor;
 mod prior;
 mod reading;
 mod settings;
+mod stations;
 mod tally;
 
 #[cfg(test)]

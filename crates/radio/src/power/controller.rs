@@ -1,25 +1,28 @@
 //! Weir's own search.
 
-use std::collections::BTreeMap;
-
 use super::ladder::{Ladder, NoLadder};
 use super::log::{Entry, Reason};
-use super::reading::{Counters, Mac, Reading, Station};
+use super::reading::{Mac, Reading};
 use super::settings::Settings;
-use super::tally::{Estimate, Tally, Verdict};
+use super::stations::{Known, Stations};
+use super::tally::Verdict;
 
-/// A wall is looked for in pieces of so long, ms,
-const PIECE: u64 = 100;
-/// of so many frames,
-const PIECE_FRAMES: u32 = 8;
-/// and is one where less than this share of the reference arrives.
-const WALL: f64 = 0.5;
 /// More than this share of the former reference: things are better, and what failed may not.
 const BETTER: f64 = 1.2;
+/// Rate control takes so long to find its rates after power rose or something came between, ms: its
+/// windows have 50 ms (net/mac80211/rc80211_minstrel_ht.c), and it tries others now and then.
+const CLIMB: u64 = 1000;
+/// Levels that a trial goes down at once, at most: while nothing fails they double.
+const FARTHEST: usize = 4;
+/// Where a trial loses next to nothing, so many standard errors are enough: if that
+/// was chance, it is seen while it is held.
+const LIKELY: f64 = 0.7;
+/// What is held is judged by so many watches.
+const LONG: u32 = 10;
 /// Back-offs double this often at most.
 const DOUBLE: u32 = 20;
 /// Looks at the greatest power that find nothing become rarer: doubled this often at most.
-const CALM: u32 = 3;
+const CALM: u32 = 5;
 
 /// What is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,24 +44,6 @@ struct Memory {
     until: u64,
 }
 
-/// What is known of a station.
-#[derive(Clone, Debug)]
-struct Known {
-    /// When it came.
-    since: u64,
-    counters: Counters,
-    /// When something was sent to it last.
-    sent: Option<u64>,
-    /// At the power that is set, since what was queued before has gone.
-    tally: Tally,
-    /// The last piece of that.
-    piece: Tally,
-    /// What arrives at the greatest power.
-    reference: Option<Estimate>,
-    /// What arrived at the power that is held, when it was watched last.
-    held: Option<Estimate>,
-}
-
 /// Finds the least power at which nobody loses. Times are milliseconds of one clock.
 #[derive(Clone, Debug)]
 pub struct Controller {
@@ -69,15 +54,18 @@ pub struct Controller {
     since: u64,
     /// What is enough.
     optimum: usize,
+    /// Levels from one trial down to the next.
+    stride: usize,
     phase: Phase,
     /// Watches since the greatest power was looked at.
     watches: u32,
     /// Looks there, one after the other, that found nothing.
     calm: u32,
     watched: u64,
-    piece: u64,
+    /// Until then, rate control looks for its rates.
+    climbs: u64,
     memory: Vec<Memory>,
-    stations: BTreeMap<Mac, Known>,
+    stations: Stations,
     /// Where to begin, by what was right before.
     prior: Option<usize>,
     begun: bool,
@@ -95,13 +83,14 @@ impl Controller {
             place: ladder.top(),
             since: 0,
             optimum: ladder.top(),
+            stride: 1,
             phase: Phase::Full(Reason::Begin),
             watches: 0,
             calm: 0,
             watched: 0,
-            piece: 0,
+            climbs: 0,
             memory: vec![Memory::default(); ladder.powers().len()],
-            stations: BTreeMap::new(),
+            stations: Stations::default(),
             prior: None,
             begun: false,
             ladder,
@@ -135,8 +124,8 @@ impl Controller {
 
     /// A look at all stations. Gives what was decided; the power is to be set where it is another.
     pub fn step(&mut self, now: u64, reading: &Reading) -> Option<Entry> {
-        self.know(now, reading);
-        if let Some((reason, mac)) = self.guard(now, reading) {
+        self.stations.know(now, reading, self.begun);
+        if let Some((reason, mac)) = self.stations.guard(now, reading, &self.settings) {
             let same = self.phase == Phase::Full(reason) && self.begun;
             self.begun = true;
             self.optimum = self.ladder.top();
@@ -150,22 +139,17 @@ impl Controller {
         if now < self.since.saturating_add(self.settings.settle) {
             return None;
         }
-        for station in &reading.stations {
-            if let Some(known) = self.stations.get_mut(&station.mac) {
-                known.tally.look(station);
-                known.piece.look(station);
-            }
-        }
-        if let Some(mac) = self.wall(now) {
-            for known in self.stations.values_mut() {
-                known.reference = None;
-            }
+        self.stations.look(reading);
+        let lower = self.place < self.ladder.top();
+        let wall = self.stations.wall(now, lower, self.settings.certainty);
+        if let Some(mac) = wall {
             self.failed(now, self.place);
-            self.optimum = self.ladder.top();
-            self.calm = 0;
-            let mut entry = self.look_at_top(now, Reason::Wall);
-            entry.station = Some(mac);
-            return Some(entry);
+            if self.phase == Phase::Trial && self.optimum < self.ladder.top() {
+                // What was tried is not enough; a wall is seen again by what is held.
+                self.give_up_trial(now);
+                return Some(self.entry(now, Reason::Lost, Some(mac)));
+            }
+            return Some(self.came_between(now, mac));
         }
         match self.phase {
             Phase::Reference => self.reference(now),
@@ -175,100 +159,17 @@ impl Controller {
         }
     }
 
-    /// Who is there, and who is new.
-    fn know(&mut self, now: u64, reading: &Reading) {
-        self.stations
-            .retain(|mac, _| reading.stations.iter().any(|station| station.mac == *mac));
-        for station in &reading.stations {
-            let counters = station.counters;
-            let known = self.stations.get_mut(&station.mac);
-            let more = known.as_ref().and_then(|it| counters.since(it.counters));
-            if let (Some(known), Some(more)) = (known, more) {
-                known.counters = counters;
-                if more.frames > 0 {
-                    known.sent = Some(now);
-                }
-                continue;
-            }
-            // Those that were there before weir are nobody new.
-            let ago = match self.begun {
-                true => 0,
-                false => u64::from(station.connected).saturating_mul(1000),
-            };
-            let known = Known {
-                since: now.saturating_sub(ago),
-                counters,
-                sent: None,
-                tally: Tally::default(),
-                piece: Tally::default(),
-                reference: None,
-                held: None,
-            };
-            self.stations.insert(station.mac, known);
+    /// Much less arrives than did: all of the power, and nothing that was known is true any more.
+    fn came_between(&mut self, now: u64, mac: Mac) -> Entry {
+        for known in self.stations.each_mut() {
+            known.reference = None;
         }
-    }
-
-    /// Why all of the power is needed, and whose sake it is.
-    fn guard(&self, now: u64, reading: &Reading) -> Option<(Reason, Option<Mac>)> {
-        let settings = &self.settings;
-        let new = |station: &&Station| {
-            let known = self.stations.get(&station.mac);
-            known.is_some_and(|it| now.saturating_sub(it.since) < settings.newcomer)
-        };
-        if let Some(station) = reading.stations.iter().find(new) {
-            return Some((Reason::Newcomer, Some(station.mac)));
-        }
-        let active = |mac: &Mac| self.active(now, mac);
-        let lost = |station: &&Station| {
-            active(&station.mac) && u64::from(station.silent) >= settings.silent
-        };
-        if let Some(station) = reading.stations.iter().find(lost) {
-            return Some((Reason::Silent, Some(station.mac)));
-        }
-        let edge = |station: &&Station| {
-            // 0 is what drivers say that do not know.
-            let faint = station.ack_signal.filter(|&signal| signal != 0);
-            active(&station.mac) && faint.is_some_and(|signal| signal < settings.floor)
-        };
-        if let Some(station) = reading.stations.iter().find(edge) {
-            return Some((Reason::Edge, Some(station.mac)));
-        }
-        let idle = !self.stations.keys().any(active);
-        idle.then_some((Reason::Idle, None))
-    }
-
-    /// Something was sent to it of late.
-    fn active(&self, now: u64, mac: &Mac) -> bool {
-        let sent = self.stations.get(mac).and_then(|known| known.sent);
-        sent.is_some_and(|sent| now.saturating_sub(sent) < self.settings.silent)
-    }
-
-    /// Somebody to whom much less arrives than did, at a power that was enough.
-    fn wall(&mut self, now: u64) -> Option<Mac> {
-        if now.saturating_sub(self.piece) < PIECE {
-            return None;
-        }
-        self.piece = now;
-        let lower = self.place < self.ladder.top();
-        let certainty = self.settings.certainty;
-        let mut found = None;
-        for (mac, known) in &mut self.stations {
-            let piece = std::mem::take(&mut known.piece);
-            known.piece = piece.onward();
-            if !lower || piece.sum().frames < PIECE_FRAMES {
-                continue;
-            }
-            let fell = piece
-                .estimate()
-                .zip(known.reference)
-                .is_some_and(|(now, was)| {
-                    now.throughput + certainty * now.error < WALL * was.throughput
-                });
-            if piece.unheard() || fell {
-                found = found.or(Some(*mac));
-            }
-        }
-        found
+        self.optimum = self.ladder.top();
+        self.calm = 0;
+        self.climbs = now.saturating_add(CLIMB);
+        let mut entry = self.look_at_top(now, Reason::Wall);
+        entry.station = Some(mac);
+        entry
     }
 
     fn look_at_top(&mut self, now: u64, reason: Reason) -> Entry {
@@ -287,33 +188,42 @@ impl Controller {
     }
 
     fn reference(&mut self, now: u64) -> Option<Entry> {
+        if now < self.climbs {
+            self.stations.begin(now);
+            self.watched = now;
+            return None;
+        }
         let (over, must) = self.watched(now, self.settings.reference);
         let frames = self.settings.frames;
         let few = |known: &Known| {
             let count = known.tally.sum().frames;
             count > 0 && count < frames
         };
-        if !over || (self.stations.values().any(few) && !must) {
+        if !over || (self.stations.each().any(few) && !must) {
             return None;
         }
         let mut better = false;
-        for known in self.stations.values_mut() {
+        let certainty = self.settings.certainty;
+        let settled = self.optimum == self.ladder.top() || self.climbs >= self.since;
+        for known in self.stations.each_mut() {
             let Some(found) = known.tally.estimate().filter(|it| it.frames >= frames) else {
                 continue;
             };
             better |= known
                 .reference
                 .is_some_and(|was| found.share(&was) > BETTER);
-            known.reference = Some(found);
+            // A short look at it does not tell that it became worse: rates have to climb first.
+            let worse = !settled && known.reference.is_some_and(|was| found.share(&was) < 1.0);
+            let same = known.reference.and_then(|was| was.with(&found, certainty));
+            known.reference = match same {
+                None if worse => known.reference,
+                same => Some(same.unwrap_or(found)),
+            };
         }
-        if self
-            .stations
-            .values()
-            .all(|known| known.reference.is_none())
-        {
+        if self.stations.each().all(|known| known.reference.is_none()) {
             // Too little is sent to tell anything: all of the power, and nobody loses.
             self.watched = now;
-            for known in self.stations.values_mut() {
+            for known in self.stations.each_mut() {
                 known.tally = known.tally.onward();
             }
             return None;
@@ -329,7 +239,7 @@ impl Controller {
             return Some(self.down(now, place));
         }
         // What was held last, beside what it could be.
-        let lost = self.worst(|known| known.held);
+        let lost = self.stations.worst(&self.settings, |known| known.held);
         if let Some((mac, held, was, Verdict::Loses)) = lost {
             self.failed(now, self.optimum);
             self.optimum = self.ladder.top();
@@ -354,6 +264,7 @@ impl Controller {
             self.set(now, top, Phase::Hold);
             return self.entry(now, Reason::Kept, None);
         }
+        self.stride = 1;
         self.set(now, place, Phase::Trial);
         self.entry(now, Reason::Trial, None)
     }
@@ -363,7 +274,18 @@ impl Controller {
         if !over {
             return None;
         }
-        let found = self.worst(|known| known.tally.estimate());
+        let found = self
+            .stations
+            .worst(&self.settings, |known| known.tally.estimate());
+        let found = found.map(|(mac, now, was, verdict)| {
+            let keep = self.settings.keep;
+            let likely = now.share(&was) >= 1.0 - (1.0 - keep) / 5.0
+                && now.against(&was, keep, LIKELY) == Verdict::Keeps;
+            match verdict {
+                Verdict::Open if likely => (mac, now, was, Verdict::Keeps),
+                verdict => (mac, now, was, verdict),
+            }
+        });
         let (verdict, told) = match found {
             Some((mac, now, was, Verdict::Open)) if must => {
                 let enough = now.share(&was) >= self.settings.keep;
@@ -384,12 +306,12 @@ impl Controller {
             Verdict::Keeps => {
                 self.optimum = self.place;
                 self.memory[self.place] = Memory::default();
-                for known in self.stations.values_mut() {
+                for known in self.stations.each_mut() {
                     known.held = known.tally.estimate();
                 }
-                let below = self.place.checked_sub(1);
-                let may = below.filter(|&place| self.memory[place].until <= now);
-                match may {
+                let next = self.below(now);
+                self.stride = (self.stride * 2).min(FARTHEST);
+                match next {
                     Some(place) => self.set(now, place, Phase::Trial),
                     None => self.set(now, self.optimum, Phase::Hold),
                 }
@@ -397,7 +319,7 @@ impl Controller {
             }
             Verdict::Loses => {
                 self.failed(now, self.place);
-                self.set(now, self.optimum, Phase::Hold);
+                self.give_up_trial(now);
                 Reason::Lost
             }
             Verdict::Open => {
@@ -411,6 +333,24 @@ impl Controller {
         Some(entry)
     }
 
+    /// The level that is tried after this one was enough: a stride below, and above what failed.
+    fn below(&self, now: u64) -> Option<usize> {
+        let may = |place: &usize| self.memory[*place].until <= now;
+        let all = (0..self.place).rev().take(self.stride);
+        all.take_while(may).last()
+    }
+
+    /// What was tried is not enough: what is between it and what is, is tried, if something is.
+    fn give_up_trial(&mut self, now: u64) {
+        self.stride = 1;
+        let between = self.place + (self.optimum - self.place) / 2;
+        let may = between > self.place && self.memory[between].until <= now;
+        match may && self.optimum < self.ladder.top() {
+            true => self.set(now, between, Phase::Trial),
+            false => self.set(now, self.optimum, Phase::Hold),
+        }
+    }
+
     fn hold(&mut self, now: u64) -> Option<Entry> {
         if !self.watched(now, self.settings.watch).0 {
             return None;
@@ -418,48 +358,32 @@ impl Controller {
         self.watched = now;
         self.watches += 1;
         let frames = self.settings.frames;
-        for known in self.stations.values_mut() {
-            // Few frames are added to what follows them.
+        for known in self.stations.each_mut() {
             if known.tally.sum().frames >= frames {
                 known.held = known.tally.estimate();
+            }
+            // What was long ago is forgotten, few frames are added to what follows them.
+            if self.watches.is_multiple_of(LONG) && known.tally.sum().frames >= frames {
                 known.tally = known.tally.onward();
             }
         }
-        let lost = self.worst(|known| known.held);
-        let lost = lost.is_some_and(|it| it.3 == Verdict::Loses) && self.place < self.ladder.top();
-        if lost || self.watches >= self.settings.every.saturating_mul(1 << self.calm) {
+        let worst = self.stations.worst(&self.settings, |known| known.held);
+        let lower = self.place < self.ladder.top();
+        let lost = worst.filter(|it| it.3 == Verdict::Loses && lower);
+        if let Some((mac, ..)) = lost {
+            if self.stations.gave_up(&mac) {
+                self.failed(now, self.place);
+                return Some(self.came_between(now, mac));
+            }
+            self.climbs = now.saturating_add(CLIMB);
+        }
+        if lost.is_some() || self.watches >= self.settings.every.saturating_mul(1 << self.calm) {
             return Some(self.look_at_top(now, Reason::Reference));
         }
-        let below = self.place.checked_sub(1)?;
-        let may = self.memory[below].until <= now;
-        may.then(|| {
-            self.set(now, below, Phase::Trial);
-            self.entry(now, Reason::Trial, None)
-        })
-    }
-
-    /// The station that loses most, with what arrives there and its reference: of those that were
-    /// sent enough to tell. `Open` where others cannot be told of yet.
-    fn worst(
-        &self,
-        of: impl Fn(&Known) -> Option<Estimate>,
-    ) -> Option<(Mac, Estimate, Estimate, Verdict)> {
-        let settings = &self.settings;
-        let told = self.stations.iter().filter_map(|(mac, known)| {
-            let found = of(known).filter(|it| it.frames >= settings.frames)?;
-            let was = known.reference?;
-            let verdict = found.against(&was, settings.keep, settings.certainty);
-            Some((*mac, found, was, verdict))
-        });
-        told.min_by(|a, b| {
-            let rank = |verdict| match verdict {
-                Verdict::Loses => 0,
-                Verdict::Open => 1,
-                Verdict::Keeps => 2,
-            };
-            let share = a.1.share(&a.2).total_cmp(&b.1.share(&b.2));
-            rank(a.3).cmp(&rank(b.3)).then(share)
-        })
+        self.stride = 1;
+        let below = self.below(now)?;
+        self.set(now, below, Phase::Trial);
+        Some(self.entry(now, Reason::Trial, None))
     }
 
     /// A level failed: the longer before it is tried again, the more often it did.
@@ -473,10 +397,8 @@ impl Controller {
 
     fn set(&mut self, now: u64, place: usize, phase: Phase) {
         if place != self.place || phase != self.phase {
-            for known in self.stations.values_mut() {
-                (known.tally, known.piece) = (Tally::default(), Tally::default());
-            }
-            (self.since, self.watched, self.piece) = (now, now, now);
+            self.stations.begin(now);
+            (self.since, self.watched) = (now, now);
         }
         (self.place, self.phase) = (place, phase);
     }

@@ -9,6 +9,9 @@ const FRAME: f64 = 1200.0;
 /// (SIFS 16 µs, slot 9 µs, half of 15 slots, preambles of 20 µs, an acknowledgement of 28 µs).
 const BESIDE: f64 = 0.18;
 
+/// What was seen before counts so many times what was seen now, at most.
+const FORMER: u32 = 8;
+
 /// An estimate of what arrives, and how sure it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
@@ -38,6 +41,23 @@ impl Estimate {
             true => self.throughput / reference.throughput,
             false => 1.0,
         }
+    }
+
+    /// Both as one, where they differ by no more than `certainty` standard errors: weighed by frames,
+    /// of which the former has no more than [`FORMER`] times those of the latter.
+    pub fn with(&self, later: &Self, certainty: f64) -> Option<Self> {
+        let differ = (self.throughput - later.throughput).abs();
+        if differ > certainty * self.error.hypot(later.error) {
+            return None;
+        }
+        let frames = self.frames.min(later.frames.saturating_mul(FORMER));
+        let all = f64::from(frames) + f64::from(later.frames);
+        let share = f64::from(frames) / all.max(1.0);
+        Some(Self {
+            throughput: share * self.throughput + (1.0 - share) * later.throughput,
+            error: (share * self.error).hypot((1.0 - share) * later.error),
+            frames: frames.saturating_add(later.frames),
+        })
     }
 
     /// Whether at least the share `keep` of `reference` is left, by `certainty` standard errors.

@@ -2,6 +2,7 @@
 //! with hwsim.
 
 mod air;
+mod compare;
 mod guards;
 mod picture;
 mod search;

@@ -27,6 +27,8 @@ pub struct Somebody {
     pub station: Station,
     /// Frames that are due.
     owed: f64,
+    /// The SNR that rate control believes in, dB, where it lags.
+    believed: Option<f64>,
 }
 
 pub struct Air {
@@ -38,8 +40,16 @@ pub struct Air {
     /// Power over time, mW by ms.
     pub radiated: f64,
     pub arrived: u64,
+    /// What would be carried to the first station, and what with 20 dBm, bits.
+    pub carried: f64,
+    pub could: f64,
+    /// What the driver says of that, kbit/s.
+    expected: f64,
+    expects: f64,
     /// For so long after another power was set nothing arrives, ms: the worst that a queue can do.
     pub deaf: u64,
+    /// Whether rate control takes its time: falls a fifth of the way each 50 ms, and climbs a tenth.
+    pub lags: bool,
     set: u64,
 }
 
@@ -54,16 +64,23 @@ impl Air {
                 ..Station::default()
             },
             owed: 0.0,
+            believed: None,
         };
         Self {
-            now: 1000,
+            // So that nobody who is there came of late.
+            now: 100_000,
             power: 20,
             all: losses.iter().enumerate().map(somebody).collect(),
             log: Vec::new(),
             random: 88_172_645_463_325_252,
             radiated: 0.0,
             arrived: 0,
+            carried: 0.0,
+            could: 0.0,
+            expected: 0.0,
+            expects: 0.0,
             deaf: 0,
+            lags: false,
             set: 0,
         }
     }
@@ -83,7 +100,10 @@ impl Air {
 
     /// The best of the rates, as minstrel finds it in the end.
     pub fn rate(power: i32, loss: f64) -> (u32, f64) {
-        let snr = f64::from(power) - loss - NOISE;
+        Self::best(f64::from(power) - loss - NOISE)
+    }
+
+    fn best(snr: f64) -> (u32, f64) {
         let all = RATES.map(|(rate, wanted)| (rate, Self::arrives(snr, wanted)));
         let worth = |(rate, share): (u32, f64)| f64::from(rate) * share;
         all.into_iter().fold(
@@ -96,20 +116,45 @@ impl Air {
 
     /// What arrives at a power, in the long run, as a share of what does at another.
     pub fn share(power: i32, most: i32, loss: f64) -> f64 {
-        let worth = |power| {
-            let (rate, share) = Self::rate(power, loss);
-            share / (0.18 + 9600.0 / (f64::from(rate) * 1000.0))
-        };
-        worth(power) / worth(most)
+        Self::carries(power, loss) / Self::carries(most, loss)
+    }
+
+    /// What would arrive if it were sent all the time, bits by ms.
+    fn carries(power: i32, loss: f64) -> f64 {
+        Self::carried(Self::rate(power, loss))
+    }
+
+    fn carried((rate, share): (u32, f64)) -> f64 {
+        9600.0 * share / (0.18 + 9600.0 / (f64::from(rate) * 1000.0))
+    }
+
+    /// The rate that is used for somebody, and the share of tries that arrive.
+    fn used(&mut self, number: usize) -> (u32, f64) {
+        let snr = f64::from(self.power) - self.all[number].loss - NOISE;
+        if !self.lags {
+            return Self::best(snr);
+        }
+        let believed = self.all[number].believed.get_or_insert(snr);
+        if self.now.is_multiple_of(50) {
+            let way = if snr < *believed { 0.2 } else { 0.1 };
+            *believed += way * (snr - *believed);
+        }
+        let (rate, _) = Self::best(*believed);
+        let wanted = RATES.iter().find(|it| it.0 == rate).map_or(0.0, |it| it.1);
+        (rate, Self::arrives(snr, wanted))
     }
 
     fn step(&mut self) -> Reading {
         self.now += STEP;
         self.radiated += 10f64.powf(f64::from(self.power) / 10.0) * STEP as f64;
-        let power = self.power;
+        self.could += Self::carries(20, self.all[0].loss) * STEP as f64;
         for number in 0..self.all.len() {
-            let (loss, frames) = (self.all[number].loss, self.all[number].frames);
-            let (rate, mut share) = Self::rate(power, loss);
+            let frames = self.all[number].frames;
+            let (rate, mut share) = self.used(number);
+            if number == 0 {
+                self.carried += Self::carried((rate, share)) * STEP as f64;
+                self.expects = f64::from(rate * 1000) * share;
+            }
             if self.now.saturating_sub(self.set) <= self.deaf {
                 share = 0.0;
             }
@@ -155,15 +200,12 @@ impl Air {
     /// a quarter of the way every 50 ms, as minstrel does.
     pub fn run_predecessor(&mut self, control: &mut Predecessor, time: u64) {
         let end = self.now + time;
-        let mut expected = 0.0;
         while self.now < end {
             self.step();
             if self.now.is_multiple_of(50) {
-                let (rate, share) = Self::rate(self.power, self.all[0].loss);
-                let now = f64::from(rate * 1000) * share;
-                expected += 0.25 * (now - expected);
+                self.expected += 0.25 * (self.expects - self.expected);
             }
-            self.power = control.step(self.now, expected);
+            self.power = control.step(self.now, self.expected);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What is found.
 
 use super::air::Air;
-use crate::power::{Controller, Predecessor, Reason, Settings};
+use crate::power::{Controller, Estimate, Predecessor, Reason, Settings};
 
 const POWERS: [i32; 11] = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20];
 
@@ -171,4 +171,50 @@ fn where_somebody_goes_further_away_the_power_rises() {
     }
     let far = median(&mut air, &mut control, 10_000);
     assert!(far >= near + 8, "{near} dBm, then {far} dBm");
+}
+
+/// What arrives before rate control has found its rates is no reference.
+#[test]
+fn after_a_wall_rates_are_waited_for() {
+    let (mut air, mut control) = (Air::of(&[70.0]), control());
+    air.run(&mut control, 20_000);
+    air.all[0].loss += 20.0;
+    air.run(&mut control, 5000);
+    let at = |reason| {
+        let mut log = air.log.iter().rev();
+        log.find(|entry| entry.reason == reason).map(|it| it.at)
+    };
+    let wall = at(Reason::Wall).unwrap();
+    let mut after = air.log.iter().filter(|entry| entry.at > wall);
+    let next = after.next().unwrap();
+    assert!(next.at >= wall + 1000, "{wall}: {next:?}");
+}
+
+/// A trial of far too little is no wall: what was enough still is.
+#[test]
+fn a_trial_that_fails_goes_back_to_what_is_enough() {
+    let mut air = Air::of(&[83.0]);
+    let mut control = Controller::new(Settings::default(), vec![0, 16, 20]).unwrap();
+    air.run(&mut control, 20_000);
+    let lost: Vec<_> = air.log.iter().filter(|it| it.power == 16).collect();
+    assert!(lost.iter().any(|it| it.reason == Reason::Lost), "{lost:?}");
+    let wall = air.log.iter().find(|entry| entry.reason == Reason::Wall);
+    assert_eq!(wall, None);
+}
+
+#[test]
+fn looks_that_do_not_differ_are_one() {
+    let look = |throughput, error, frames| Estimate {
+        throughput,
+        error,
+        frames,
+    };
+    let (first, then) = (look(100.0, 3.0, 20), look(104.0, 3.0, 20));
+    let both = first.with(&then, 1.6).unwrap();
+    assert_eq!((both.throughput, both.frames), (102.0, 40));
+    assert!(both.error < first.error, "{both:?}");
+    assert_eq!(first.with(&look(110.0, 3.0, 20), 1.6), None);
+    // What was long ago does not outweigh what is now.
+    let long = look(100.0, 3.0, 100_000).with(&then, 1.6).unwrap();
+    assert!(long.throughput > 100.4, "{long:?}");
 }

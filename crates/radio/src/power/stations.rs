@@ -1,0 +1,198 @@
+//! The stations of a radio: who is there, what arrives, and who needs all of the power.
+
+use std::collections::BTreeMap;
+
+use super::log::Reason;
+use super::reading::{Counters, Mac, Reading, Station};
+use super::settings::Settings;
+use super::tally::{Estimate, Tally, Verdict};
+
+/// A wall is looked for in pieces of so long, ms,
+const PIECE: u64 = 100;
+/// of so many frames,
+const PIECE_FRAMES: u32 = 8;
+/// and is one where less than this share of the reference arrives.
+const WALL: f64 = 0.5;
+/// What is known of a station.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    /// When it came.
+    since: u64,
+    counters: Counters,
+    /// When something was sent to it last.
+    sent: Option<u64>,
+    /// At the power that is set, since what was queued before has gone.
+    pub tally: Tally,
+    /// The last piece of that.
+    piece: Tally,
+    /// What arrives at the greatest power.
+    pub reference: Option<Estimate>,
+    /// What arrived at the power that is held, when it was watched last.
+    pub held: Option<Estimate>,
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stations {
+    all: BTreeMap<Mac, Known>,
+    /// Since when the last pieces are.
+    piece: u64,
+}
+
+impl Stations {
+    /// What is known of each.
+    pub fn each(&self) -> impl Iterator<Item = &Known> {
+        self.all.values()
+    }
+
+    /// The same, to be changed.
+    pub fn each_mut(&mut self) -> impl Iterator<Item = &mut Known> {
+        self.all.values_mut()
+    }
+
+    /// Another power is set, or something else is begun: nothing was sent yet.
+    pub fn begin(&mut self, now: u64) {
+        for known in self.all.values_mut() {
+            (known.tally, known.piece) = (Tally::default(), Tally::default());
+        }
+        self.piece = now;
+    }
+
+    /// What was sent at the power that is set.
+    pub fn look(&mut self, reading: &Reading) {
+        for station in &reading.stations {
+            if let Some(known) = self.all.get_mut(&station.mac) {
+                known.tally.look(station);
+                known.piece.look(station);
+            }
+        }
+    }
+
+    /// Who is there, and who is new.
+    pub fn know(&mut self, now: u64, reading: &Reading, begun: bool) {
+        self.all
+            .retain(|mac, _| reading.stations.iter().any(|station| station.mac == *mac));
+        for station in &reading.stations {
+            let counters = station.counters;
+            let known = self.all.get_mut(&station.mac);
+            let more = known.as_ref().and_then(|it| counters.since(it.counters));
+            if let (Some(known), Some(more)) = (known, more) {
+                known.counters = counters;
+                if more.frames > 0 {
+                    known.sent = Some(now);
+                }
+                continue;
+            }
+            // Those that were there before weir are nobody new.
+            let ago = match begun {
+                true => 0,
+                false => u64::from(station.connected).saturating_mul(1000),
+            };
+            let known = Known {
+                since: now.saturating_sub(ago),
+                counters,
+                sent: None,
+                tally: Tally::default(),
+                piece: Tally::default(),
+                reference: None,
+                held: None,
+            };
+            self.all.insert(station.mac, known);
+        }
+    }
+
+    /// Why all of the power is needed, and whose sake it is.
+    pub fn guard(
+        &self,
+        now: u64,
+        reading: &Reading,
+        settings: &Settings,
+    ) -> Option<(Reason, Option<Mac>)> {
+        let new = |station: &&Station| {
+            let known = self.all.get(&station.mac);
+            known.is_some_and(|it| now.saturating_sub(it.since) < settings.newcomer)
+        };
+        if let Some(station) = reading.stations.iter().find(new) {
+            return Some((Reason::Newcomer, Some(station.mac)));
+        }
+        let active = |mac: &Mac| self.active(now, mac, settings);
+        let lost = |station: &&Station| {
+            active(&station.mac) && u64::from(station.silent) >= settings.silent
+        };
+        if let Some(station) = reading.stations.iter().find(lost) {
+            return Some((Reason::Silent, Some(station.mac)));
+        }
+        let edge = |station: &&Station| {
+            // 0 is what drivers say that do not know.
+            let faint = station.ack_signal.filter(|&signal| signal != 0);
+            active(&station.mac) && faint.is_some_and(|signal| signal < settings.floor)
+        };
+        if let Some(station) = reading.stations.iter().find(edge) {
+            return Some((Reason::Edge, Some(station.mac)));
+        }
+        let idle = !self.all.keys().any(active);
+        idle.then_some((Reason::Idle, None))
+    }
+
+    /// Frames to it were given up of late.
+    pub fn gave_up(&self, mac: &Mac) -> bool {
+        let known = self.all.get(mac);
+        known.is_some_and(|known| known.piece.sum().failed > 0)
+    }
+
+    /// Something was sent to it of late.
+    fn active(&self, now: u64, mac: &Mac, settings: &Settings) -> bool {
+        let sent = self.all.get(mac).and_then(|known| known.sent);
+        sent.is_some_and(|sent| now.saturating_sub(sent) < settings.silent)
+    }
+
+    /// Somebody to whom much less arrives than did, where the power is lower than it was then.
+    pub fn wall(&mut self, now: u64, lower: bool, certainty: f64) -> Option<Mac> {
+        if now.saturating_sub(self.piece) < PIECE {
+            return None;
+        }
+        self.piece = now;
+        let mut found = None;
+        for (mac, known) in &mut self.all {
+            let piece = std::mem::take(&mut known.piece);
+            known.piece = piece.onward();
+            if !lower || piece.sum().frames < PIECE_FRAMES {
+                continue;
+            }
+            let fell = piece
+                .estimate()
+                .zip(known.reference)
+                .is_some_and(|(now, was)| {
+                    now.throughput + certainty * now.error < WALL * was.throughput
+                });
+            if piece.unheard() || fell {
+                found = found.or(Some(*mac));
+            }
+        }
+        found
+    }
+
+    /// The station that loses most, with what arrives there and its reference: of those that were
+    /// sent enough to tell. `Open` where others cannot be told of yet.
+    pub fn worst(
+        &self,
+        settings: &Settings,
+        of: impl Fn(&Known) -> Option<Estimate>,
+    ) -> Option<(Mac, Estimate, Estimate, Verdict)> {
+        let told = self.all.iter().filter_map(|(mac, known)| {
+            let found = of(known).filter(|it| it.frames >= settings.frames)?;
+            let was = known.reference?;
+            let verdict = found.against(&was, settings.keep, settings.certainty);
+            Some((*mac, found, was, verdict))
+        });
+        told.min_by(|a, b| {
+            let rank = |verdict| match verdict {
+                Verdict::Loses => 0,
+                Verdict::Open => 1,
+                Verdict::Keeps => 2,
+            };
+            let share = a.1.share(&a.2).total_cmp(&b.1.share(&b.2));
+            rank(a.3).cmp(&rank(b.3)).then(share)
+        })
+    }
+}
