@@ -149,6 +149,14 @@ pub(super) const PHRASES: Phrases = &[
         "zu viele Fragen von Ihrer Adresse warten auf Antwort",
     ),
     (
+        "too many large answers are on their way to others",
+        "zu viele große Antworten sind unterwegs zu anderen",
+    ),
+    (
+        "large answers are on their way to your address",
+        "große Antworten sind unterwegs zu Ihrer Adresse",
+    ),
+    (
         "this server answers GET and HEAD alone",
         "dieser Server beantwortet nur GET und HEAD",
     ),

@@ -161,6 +161,16 @@ mod tests {
                 "`week` is not a value of `by` (give hour or day or month)",
                 "`week` ist kein Wert von `by` (möglich: hour oder day oder month)",
             ),
+            (
+                Book::Errors,
+                "large answers are on their way to your address",
+                "große Antworten sind unterwegs zu Ihrer Adresse",
+            ),
+            (
+                Book::Errors,
+                "too many large answers are on their way to others",
+                "zu viele große Antworten sind unterwegs zu anderen",
+            ),
             (Book::Errors, "no such table: x", "[en: no such table: x]"),
             (Book::Errors, "", ""),
         ] {

@@ -16,7 +16,7 @@ pub(crate) fn page(reader: &Reader, status: u16, error: &str, hint: &str) -> Str
     };
     let mut main = format!(
         "<div class=\"title\"><h1>{title}</h1></div>\n<section class=\"card\">\n\
-         <p class=\"notice bad\" role=\"alert\">{}</p>\n",
+         <p class=\"notice bad\" role=\"alert\"><span>{}</span></p>\n",
         reader.prose(Book::Errors, error)
     );
     if !hint.is_empty() {

@@ -52,7 +52,7 @@ pub(crate) fn page(reader: &Reader, asked: &Asked<'_>) -> String {
         Some(Err(error)) => {
             let _ = writeln!(
                 main,
-                "<p class=\"notice bad\" role=\"alert\">{}</p>\n</section>",
+                "<p class=\"notice bad\" role=\"alert\"><span>{}</span></p>\n</section>",
                 reader.prose(Book::Errors, error)
             );
         }

@@ -185,6 +185,8 @@ fn a_german_page_is_german_or_says_that_it_is_not() {
     // What an engine says stays as it is.
     let failed = server.get("/sql?lang=de&q=SELECT+x").text().to_owned();
     assert_eq!(english(&failed), ["no such column: x"], "{failed}");
+    // A notice has its parts beside each other: they are one.
+    assert!(failed.contains("role=\"alert\"><span>"), "{failed}");
     // What there is to ask.
     let schema = server.get("/sql?lang=de").text().to_owned();
     assert!(schema.contains("Wie es damals war."), "{schema}");
