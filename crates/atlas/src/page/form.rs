@@ -127,3 +127,38 @@ fn action(reader: &Reader, chart: &dyn Chart) -> String {
     let to = reader.href(&To::Chart(chart.name(), Shape::Page, &Asked::default()));
     to.split('?').next().unwrap_or_default().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_has_what_was_asked() {
+        let reader = Reader::of_server("https://example.org");
+        let html = |chart: &str, query: &str| {
+            let asked = Asked::read(query).expect(query);
+            form(&reader, crate::chart::find(chart).expect(chart), &asked)
+        };
+        let growth = html("growth", "from=2019-10&by=day&only=live");
+        assert_eq!(growth.matches(" selected").count(), 1);
+        assert!(
+            growth.contains("<option value=\"day\" selected>"),
+            "{growth}"
+        );
+        assert!(
+            growth.contains("name=\"from\" value=\"2019-10\""),
+            "{growth}"
+        );
+        let kept = "<input type=\"hidden\" name=\"only\" value=\"live\">";
+        assert!(growth.contains(kept), "{growth}");
+        // Fields that nobody asked for are not kept, and who has no use for one has none.
+        let plain = html("routing", "");
+        assert!(
+            !plain.contains("hidden") && !plain.contains(" selected"),
+            "{plain}"
+        );
+        assert!(!plain.contains("name=\"at\"") && plain.contains("value=\"1\"><label"));
+        let share = html("routing", "share=1");
+        assert!(share.contains("value=\"1\" checked>"), "{share}");
+    }
+}

@@ -37,5 +37,14 @@ mod tests {
         assert_eq!(real(Language::German, 0.126), "0,13");
         assert_eq!(real(Language::English, -12.26), "−12.3");
         assert_eq!(real(Language::English, f64::NAN), "–");
+        assert_eq!(
+            real(Language::English, -1200.0),
+            Language::English.whole(-1200)
+        );
+        assert_eq!(real(Language::German, 1.0), "1");
+        let hour = time::hour_of(jiff::civil::date(1969, 10, 7)) + 23;
+        assert_eq!(time(Unit::Hour, hour), "1969-10-07 23:00");
+        assert_eq!(time(Unit::Day, hour), "1969-10-07");
+        assert_eq!(time(Unit::Month, hour), "1969-10");
     }
 }

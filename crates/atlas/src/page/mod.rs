@@ -76,6 +76,19 @@ impl Reader {
     }
 }
 
+#[cfg(test)]
+impl Reader {
+    /// One who asks a server of this address, in English, for nothing in particular.
+    pub(crate) fn of_server(base: &str) -> Self {
+        Self {
+            places: Arc::new(Places::server(base)),
+            language: Language::English,
+            told: false,
+            theme: Theme::Auto,
+        }
+    }
+}
+
 /// The years that the store knows something of.
 pub(crate) fn recorded_years(store: &Connection) -> Result<Vec<i16>, Error> {
     let ends = "SELECT min(hour), max(hour) FROM hour_totals";

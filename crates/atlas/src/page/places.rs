@@ -251,6 +251,15 @@ mod tests {
                 places.address(&reader, &To::About),
                 format!("{root}/about?lang=en&theme=dark")
             );
+            // English is said where it was asked for, though it is the usual one.
+            let chart = To::Chart("growth", Shape::Csv, &Asked::default());
+            assert_eq!(
+                places.address(&reader, &chart),
+                format!("{root}/chart/growth.csv?lang=en")
+            );
+            let page = places.address(&reader, &To::Asset("page.js"));
+            let (path, version) = page.split_once("?v=").expect("a version");
+            assert_eq!((path, version.len()), (&*format!("{root}/page.js"), 16));
             assert_eq!(
                 places.absolute(&reader, &To::Asset("weir-chart.js")),
                 format!("https://example.org{root}/weir-chart.js")
@@ -263,5 +272,16 @@ mod tests {
         assert_eq!(community("jena"), "community/jena");
         assert_eq!(community("../a b"), "community/_2e_2e_2fa_20b");
         assert_ne!(community("a_20"), community("a "));
+        let long = community(&"x".repeat(200));
+        assert_eq!(long, format!("community/{}", "x".repeat(80)));
+        for (query, file) in [
+            ("", "chart/top"),
+            ("at=2019-10", "chart/top-2019"),
+            ("from=2018&to=2018", "chart/top-2018"),
+            ("key=Jena&at=2019", "community/_4aena"),
+        ] {
+            let asked = Asked::read(query).expect(query);
+            assert_eq!(stem("top", &asked), file, "{query}");
+        }
     }
 }

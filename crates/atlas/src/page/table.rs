@@ -97,3 +97,54 @@ pub(super) fn written(reader: &Reader, by: Unit, cell: &Cell) -> String {
         Cell::Time(hour) => format::time(by, *hour),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figure::{Column, Plot, Table};
+
+    #[test]
+    fn a_page_has_no_more_rows_than_can_be_read() {
+        let reader = Reader::of_server("https://example.org");
+        for (rows, shown, more) in [(400, 400, None), (1600, 400, Some("1,200 more rows"))] {
+            let column = |key| Column {
+                key,
+                title: key.into(),
+            };
+            let row = |nth: i64| match nth {
+                0 => vec![
+                    Cell::Text("k".into()),
+                    Cell::Text("<n>".into()),
+                    Cell::Nothing,
+                ],
+                _ => vec![Cell::Text("k".into()), Cell::Nothing, Cell::Whole(nth)],
+            };
+            let figure = Figure {
+                title: "Table".into(),
+                name: "Table".into(),
+                odd: 0,
+                notes: Vec::new(),
+                from: 0,
+                to: 1,
+                by: Unit::Month,
+                plot: Plot::Bars(Vec::new()),
+                table: Table {
+                    name: "communities",
+                    columns: ["key", "name", "nodes"].map(column).into(),
+                    rows: (0..rows).map(row).collect(),
+                },
+            };
+            let html = table(&reader, &figure);
+            assert_eq!(html.matches("<th scope=\"row\">").count(), shown);
+            assert_eq!(
+                html.contains("more rows are in the CSV file"),
+                more.is_some()
+            );
+            assert!(html.contains(more.unwrap_or_default()), "{rows}");
+            // Numbers, though the first row has none; a name leads to whose it is.
+            assert!(html.contains("<th scope=\"col\" class=\"number\">nodes</th>"));
+            assert!(html.contains("<td><a href=\"/chart/community?key=k\">&lt;n&gt;</a></td>"));
+            assert!(html.contains("<td class=\"number\">–</td>"));
+        }
+    }
+}

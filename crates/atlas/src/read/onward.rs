@@ -120,6 +120,12 @@ mod tests {
             ("./", "https://a.example:8443/b/"),
             ("..", "https://a.example:8443/"),
             ("?y", "https://a.example:8443/b/c.json?y"),
+            ("", "https://a.example:8443/b/c.json"),
+            ("#x", "https://a.example:8443/b/c.json"),
+            ("d/..", "https://a.example:8443/b/"),
+            // No schemes: these begin with a letter, and have no `_`.
+            ("1:e", "https://a.example:8443/b/1:e"),
+            ("a_b:e", "https://a.example:8443/b/a_b:e"),
             ("e:f/", "e:f/"),
             ("a/e:f", "https://a.example:8443/b/a/e:f"),
             ("http://d.example/e", "http"),

@@ -316,6 +316,41 @@ mod tests {
     }
 
     #[test]
+    fn a_list_may_end_where_something_is_wanted() {
+        let mapping = r#"title = "T"
+            format = "json"
+            fields = { name = ["name"], nodes = ["at.1"] }"#;
+        let mapping = Mapping::parse(mapping, "a test").unwrap();
+        for value in [
+            "[]",
+            "[1]",
+            "[1,2]",
+            "[1,2,3]",
+            "[[1],[2]]",
+            "{}",
+            "7",
+            "\"x\"",
+            "null",
+        ] {
+            let text = format!("{{\"k\":{{\"name\":\"K\",\"at\":{value}}}}}");
+            let (quick, slow) = both(&text, &mapping);
+            assert!(quick.is_some(), "{text}");
+            assert_eq!(quick, slow, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_deep_is_left_to_the_other() {
+        let mapping = Mapping::named("freifunk").unwrap();
+        for (depth, here) in [(64, true), (65, false)] {
+            let (begin, end) = ("[".repeat(depth), "]".repeat(depth));
+            let text = format!("{{\"k\":{{\"x\":{begin}{end},\"name\":\"K\"}}}}");
+            let (quick, slow) = both(&text, &mapping);
+            assert_eq!((quick.is_some(), slow.is_some()), (here, true), "{depth}");
+        }
+    }
+
+    #[test]
     fn what_is_no_json_is_not() {
         let mapping = Mapping::named("freifunk").unwrap();
         for value in [

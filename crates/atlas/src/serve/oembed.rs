@@ -44,7 +44,7 @@ pub(crate) fn answer(
     let height = at_most(asked.look.height + SOURCE, most_height);
     // The picture is no higher than its frame leaves it.
     let picture = height.saturating_sub(SOURCE).max(*HEIGHTS.start());
-    asked.look.height = asked.look.height.min(picture);
+    asked.look.height = picture;
     let title = chart.title(asked.language);
     let html = frame(
         reader,
@@ -118,20 +118,10 @@ fn own(places: &Places, url: &str) -> Option<Own> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::asked::Theme;
-    use crate::text::Language;
 
     fn ask(query: &str) -> Result<(&'static str, String), (StatusCode, String)> {
-        let reader = Reader {
-            places: Arc::new(Places::server("https://example.org/atlas")),
-            language: Language::English,
-            told: false,
-            theme: Theme::Auto,
-        };
-        answer(&reader, query)
+        answer(&Reader::of_server("https://example.org/atlas"), query)
     }
 
     #[test]
@@ -158,6 +148,16 @@ mod tests {
     }
 
     #[test]
+    fn a_community_is_its_chart() {
+        let url = "url=https://example.org/atlas/community/k%25C3%25B6ln";
+        let (_, text) = ask(url).expect("answered");
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let html = value["html"].as_str().expect("markup");
+        let embed = "<iframe src=\"https://example.org/atlas/embed/community?key=k%C3%B6ln\"";
+        assert!(html.starts_with(embed), "{html}");
+    }
+
+    #[test]
     fn fits_where_it_is_to_stand() {
         let url = "url=https://example.org/atlas/chart/growth&maxwidth=400&maxheight=300";
         let (_, text) = ask(url).expect("answered");
@@ -176,12 +176,22 @@ mod tests {
         let (_, text) = ask(low).expect("answered");
         let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(value["height"], 90);
+        let html = value["html"].as_str().expect("markup");
+        assert!(html.contains("/embed/growth?height=160\""), "{html}");
         let (_, text) = ask("url=https://example.org/atlas/chart/growth").expect("answered");
         let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(
             (&value["width"], &value["height"]),
             (&960.into(), &520.into())
         );
+        assert_eq!(value["cache_age"], "3600");
+        // What is lower than usual stays so.
+        let own = "url=https://example.org/atlas/chart/growth%3Fheight%3D200&maxheight=300";
+        let (_, text) = ask(own).expect("answered");
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(value["height"], 240);
+        let html = value["html"].as_str().expect("markup");
+        assert!(html.contains("/embed/growth?height=200\""), "{html}");
         let (media, text) = ask(&format!("{url}&format=xml")).expect("answered");
         assert!(
             media.starts_with("text/xml") && text.contains("&lt;iframe"),

@@ -106,3 +106,16 @@ impl Engine {
             .find(|engine| engine.word() == word)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn duckdb_has_what_it_needs_and_owners_have_more() {
+        let memory = |limits: Limits, engine| limits.of(engine).memory / MIB;
+        assert_eq!(memory(Limits::STRANGERS, Engine::Sqlite), 64);
+        assert_eq!(memory(Limits::STRANGERS, Engine::Duckdb), 120);
+        assert_eq!(memory(Limits::OWNER, Engine::Duckdb), 1024);
+    }
+}

@@ -44,6 +44,10 @@ mod filter {
         SeccompRule,
     };
 
+    /// What calls of the other numbers of x86-64 have beside.
+    #[cfg(target_arch = "x86_64")]
+    const X32: i64 = 0x4000_0000;
+
     type Rules = BTreeMap<i64, Vec<SeccompRule>>;
     type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -166,29 +170,26 @@ mod filter {
         if landlock == RulesetStatus::NotEnforced {
             return Err("this engine needs a kernel with landlock: Linux 5.13 or newer".into());
         }
-        let refuse = || -> Result<()> {
-            // Nobody can look into what it is asked for: who is told that there is no such thing
-            // takes `clone`.
-            let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
-            apply(program(
-                always(&[libc::SYS_clone3]),
-                SeccompAction::Allow,
-                unknown,
-            )?)?;
-            let mut rules = always(NEVER);
-            rules.insert(libc::SYS_clone, vec![masked(0, libc::CLONE_THREAD as u64)?]);
-            #[cfg(target_arch = "x86_64")]
-            {
-                // The same by other numbers, where the kernel has that at all.
-                const X32: i64 = 0x4000_0000;
-                let others = rules.iter().map(|(call, rule)| (call | X32, rule.clone()));
-                rules.extend(others.collect::<Vec<_>>());
-                rules.insert(libc::SYS_clone3 | X32, Vec::new());
-            }
-            let errno = SeccompAction::Errno(libc::EPERM as u32);
-            apply(program(rules, SeccompAction::Allow, errno)?)
-        };
+        let refuse = || threads()?.into_iter().try_for_each(apply);
         refuse().map_err(|error| format!("system calls cannot be filtered: {error}"))
+    }
+
+    fn threads() -> Result<[BpfProgram; 2]> {
+        // Nobody can look into what it is asked for: who is told that there is no such thing
+        // takes `clone`.
+        let unknown = SeccompAction::Errno(libc::ENOSYS as u32);
+        let first = program(always(&[libc::SYS_clone3]), SeccompAction::Allow, unknown)?;
+        let mut rules = always(NEVER);
+        rules.insert(libc::SYS_clone, vec![masked(0, libc::CLONE_THREAD as u64)?]);
+        #[cfg(target_arch = "x86_64")]
+        {
+            // The same by other numbers, where the kernel has that at all.
+            let others = rules.iter().map(|(call, rule)| (call | X32, rule.clone()));
+            rules.extend(others.collect::<Vec<_>>());
+            rules.insert(libc::SYS_clone3 | X32, Vec::new());
+        }
+        let errno = SeccompAction::Errno(libc::EPERM as u32);
+        Ok([first, program(rules, SeccompAction::Allow, errno)?])
     }
 
     fn refusing() -> Result<BpfProgram> {
@@ -231,5 +232,130 @@ mod filter {
 
     fn apply(program: BpfProgram) -> Result<()> {
         Ok(seccompiler::apply_filter(&program)?)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        const ALLOWED: u32 = 0x7fff_0000;
+        const ENDED: u32 = 0x8000_0000;
+
+        /// What a program answers to a call with these arguments: as the kernel runs it
+        /// (linux/filter.h), as far as the crate writes it.
+        fn run(program: &BpfProgram, call: i64, arguments: &[(usize, u64)]) -> u32 {
+            let arch = match std::env::consts::ARCH {
+                "x86_64" => 0xc000_003e,
+                "aarch64" => 0xc000_00b7,
+                _ => 0xc000_00f3,
+            };
+            let mut data = [0_u32; 16];
+            (data[0], data[1]) = (call as u32, arch);
+            for (at, value) in arguments {
+                data[4 + at * 2] = *value as u32;
+                data[5 + at * 2] = (*value >> 32) as u32;
+            }
+            let (mut at, mut value) = (0, 0);
+            loop {
+                let step = &program[at];
+                at += 1;
+                let mut jump = |yes: bool| at += usize::from(if yes { step.jt } else { step.jf });
+                match step.code {
+                    0x20 => value = data[step.k as usize / 4],
+                    0x54 => value &= step.k,
+                    0x05 => at += step.k as usize,
+                    0x15 => jump(value == step.k),
+                    0x25 => jump(value > step.k),
+                    0x35 => jump(value >= step.k),
+                    0x06 => return step.k,
+                    other => panic!("{other:#x}"),
+                }
+            }
+        }
+
+        /// Of all that were set, the strictest counts.
+        fn all(programs: &[BpfProgram], call: i64, arguments: &[(usize, u64)]) -> u32 {
+            let answers = programs.iter().map(|one| run(one, call, arguments));
+            let rank = |answer: &u32| (*answer != ENDED, *answer >= ALLOWED);
+            answers.min_by_key(rank).expect("a program")
+        }
+
+        fn refusal(errno: i32) -> u32 {
+            0x0005_0000 | errno as u32
+        }
+
+        #[test]
+        fn sqlite_is_left_what_it_needs() {
+            let programs = [refusing().unwrap(), ending().unwrap()];
+            let answer = |call, arguments: &[(usize, u64)]| all(&programs, call, arguments);
+            let allowed = (0..1024).filter(|call| answer(*call, &[]) == ALLOWED);
+            let mut known: Vec<i64> = NEEDED.to_vec();
+            known.extend([libc::SYS_newfstatat, libc::SYS_mmap, libc::SYS_mprotect]);
+            #[cfg(target_arch = "x86_64")]
+            known.push(libc::SYS_alarm);
+            // Without `AT_EMPTY_PATH` it looks for a file.
+            known.retain(|call| *call != libc::SYS_newfstatat);
+            known.sort_unstable();
+            assert_eq!(allowed.collect::<Vec<_>>(), known);
+            assert_eq!(NEEDED.len(), 26, "docs/atlas-sql.md says how many");
+            let nothing = [libc::SYS_socket, libc::SYS_clone, libc::SYS_execve];
+            for call in nothing
+                .into_iter()
+                .chain([libc::SYS_kill, libc::SYS_ptrace])
+            {
+                assert_eq!(answer(call, &[]), ENDED, "{call}");
+            }
+            let refused = refusal(libc::EACCES);
+            assert_eq!(answer(libc::SYS_openat, &[]), refused);
+            let empty = (3, libc::AT_EMPTY_PATH as u64);
+            assert_eq!(answer(libc::SYS_newfstatat, &[]), refused);
+            assert_eq!(answer(libc::SYS_newfstatat, &[empty]), ALLOWED);
+            let bits = |bits: i32| [(2, bits as u64)];
+            let data = libc::PROT_READ | libc::PROT_WRITE;
+            for call in [libc::SYS_mmap, libc::SYS_mprotect] {
+                assert_eq!(answer(call, &bits(data)), ALLOWED);
+                assert_eq!(answer(call, &bits(data | libc::PROT_EXEC)), ENDED);
+            }
+        }
+
+        #[test]
+        fn a_program_of_others_has_threads_and_no_process() {
+            let programs = threads().unwrap();
+            let answer = |call, flags: i32| all(&programs, call, &[(0, flags as u64)]);
+            let refused = refusal(libc::EPERM);
+            for call in [
+                libc::SYS_socket,
+                libc::SYS_connect,
+                libc::SYS_kill,
+                libc::SYS_tkill,
+                libc::SYS_ptrace,
+                libc::SYS_process_vm_writev,
+                libc::SYS_io_uring_setup,
+                libc::SYS_bpf,
+                libc::SYS_unshare,
+                libc::SYS_mount,
+                libc::SYS_memfd_create,
+                libc::SYS_ftruncate,
+            ] {
+                assert_eq!(answer(call, 0), refused, "{call}");
+                #[cfg(target_arch = "x86_64")]
+                assert_eq!(answer(call | X32, 0), refused, "{call}");
+            }
+            for call in [libc::SYS_read, libc::SYS_openat, libc::SYS_execve] {
+                assert_eq!(answer(call, 0), ALLOWED, "{call}");
+            }
+            let thread = libc::CLONE_THREAD | libc::CLONE_VM;
+            assert_eq!(answer(libc::SYS_clone, thread), ALLOWED);
+            assert_eq!(answer(libc::SYS_clone, libc::CLONE_VM), refused);
+            assert_eq!(answer(libc::SYS_clone3, 0), refusal(libc::ENOSYS));
+            #[cfg(target_arch = "x86_64")]
+            assert_eq!(answer(libc::SYS_clone3 | X32, 0), refused);
+        }
+
+        #[test]
+        fn a_program_of_others_needs_landlock() {
+            let told = only_threads(RulesetStatus::NotEnforced).unwrap_err();
+            assert!(told.contains("Linux 5.13 or newer"), "{told}");
+        }
     }
 }

@@ -244,12 +244,71 @@ fn digest(profile: &Profile) -> [u8; 16] {
 mod tests {
     use super::*;
 
-    #[test]
-    fn profiles_that_differ_have_digests_that_differ() {
-        let named = |name: &str| Profile {
+    fn named(name: &str) -> Profile {
+        Profile {
             name: name.into(),
             ..Profile::default()
-        };
+        }
+    }
+
+    #[test]
+    fn what_is_the_same_has_one_number() {
+        let mut intern = Intern::default();
+        let (a, b) = (intern.community("a"), intern.community("b"));
+        assert_eq!((intern.community("a"), intern.key(b)), (a, "b"));
+        let first = intern.profile(a, &named(" X"));
+        let other = intern.profile(a, &named("y"));
+        assert_eq!(intern.communities[a as usize].last, Some(other));
+        for community in [a, b, a] {
+            assert_eq!(intern.profile(community, &named(" X")), first);
+        }
+        assert_eq!(intern.profiles.len(), 2);
+        assert_eq!(intern.interned(first).name, "x");
+    }
+
+    #[test]
+    fn what_the_database_took_back_is_put_again() {
+        let store = Connection::open_in_memory().expect("memory");
+        store.execute_batch(crate::store::SCHEMA).expect("tables");
+        let mut intern = Intern::default();
+        let community = intern.community("a");
+        let profile = intern.profile(community, &named("a"));
+        for end in ["ROLLBACK", "COMMIT", "COMMIT"] {
+            store.execute_batch("BEGIN").expect("begun");
+            let put = (
+                intern.community_id(&store, community).expect("put"),
+                intern.profile_id(&store, profile).expect("put"),
+            );
+            assert_eq!(put, (1, 1), "{end}");
+            let known = (&intern.communities[0], &intern.profiles[0]);
+            assert_eq!((known.0.id, known.1.id), (Some(1), Some(1)));
+            store.execute_batch(end).expect("ended");
+            if end == "ROLLBACK" {
+                intern.rolled_back();
+            }
+        }
+        for table in ["communities", "profiles"] {
+            let sql = format!("SELECT count(*) FROM {table}");
+            let count = store.query_row(&sql, [], |row| row.get::<_, i64>(0));
+            assert_eq!(count.expect("a number"), 1, "{table}");
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let mut intern = Intern::default();
+        for nth in 0..MOST {
+            intern.community(&nth.to_string());
+        }
+        intern.bound();
+        assert_eq!(intern.communities.len(), MOST);
+        intern.community("one more");
+        intern.bound();
+        assert!(intern.communities.is_empty() && intern.by_key.is_empty());
+    }
+
+    #[test]
+    fn profiles_that_differ_have_digests_that_differ() {
         let profiles = [
             named("ab"),
             named("a"),
@@ -279,6 +338,15 @@ mod tests {
             },
             Profile {
                 routing: vec!["xy".into()],
+                ..named("a")
+            },
+            // As two protocols would look if their lengths were no part of it.
+            Profile {
+                routing: vec!["x\u{1}\0\0\0\0\0\0\0y".into()],
+                ..named("a")
+            },
+            Profile {
+                latitude: Some(1.5),
                 ..named("a")
             },
         ];

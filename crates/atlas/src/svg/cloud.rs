@@ -177,35 +177,123 @@ fn draw_word(canvas: &mut Canvas, word: &Word) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::asked::Look;
+    use crate::figure::{Figure, Plot, Table};
+    use crate::time::Unit;
+
+    fn bar(key: &str, name: &str, value: f64) -> Bar {
+        Bar {
+            key: key.into(),
+            name: name.into(),
+            value,
+        }
+    }
+
+    fn bars() -> Vec<Bar> {
+        (1..=40)
+            .map(|nth: i32| {
+                let name = format!("Freifunk {}", "x".repeat(nth as usize % 9));
+                bar(&format!("key{nth}"), &name, 2000.0 / f64::from(nth))
+            })
+            .chain([bar("least", "Freifunk", 0.01)])
+            .collect()
+    }
+
+    fn placed(bars: &[Bar], wide: f64, high: f64) -> Vec<Word<'_>> {
+        let area = Area {
+            left: 10.0,
+            right: 10.0 + wide,
+            top: 50.0,
+            bottom: 50.0 + high,
+        };
+        let all: Vec<(&Bar, f64)> = bars.iter().map(|bar| (bar, bar.value)).collect();
+        let words = place(&all, area);
+        for (at, word) in words.iter().enumerate() {
+            let here = word.area;
+            // As much as its letters take, a blank at each side, and a line's height.
+            let letters = width(&word.text, word.size) + 0.3 * word.size;
+            assert!((here.width() - letters).abs() < 1e-6, "{}", word.text);
+            assert!((here.height() - 1.12 * word.size).abs() < 1e-6);
+            assert!(word.size >= LEAST);
+            assert!(here.left >= area.left && here.right <= area.right);
+            assert!(here.top >= area.top && here.bottom <= area.bottom);
+            let upon = |other: &Word| overlap(&here, &other.area);
+            assert!(!words[..at].iter().any(upon), "{}", word.text);
+        }
+        words
+    }
 
     #[test]
     fn words_have_room_and_none_is_upon_another() {
-        let bars: Vec<Bar> = (1..=40)
-            .map(|nth| Bar {
-                key: format!("key{nth}"),
-                name: format!("Freifunk {}", "x".repeat(nth % 9)),
-                value: 2000.0 / nth as f64,
-            })
-            .collect();
-        let all: Vec<(&Bar, f64)> = bars.iter().map(|bar| (bar, bar.value)).collect();
-        let area = Area {
-            left: 10.0,
-            right: 600.0,
-            top: 50.0,
-            bottom: 400.0,
-        };
-        let words = place(&all, area);
-        assert_eq!(words.len(), 40);
-        for (at, word) in words.iter().enumerate() {
-            assert!(word.area.left >= area.left && word.area.right <= area.right);
-            assert!(word.area.top >= area.top && word.area.bottom <= area.bottom);
-            assert!(
-                words[..at]
-                    .iter()
-                    .all(|other| !overlap(&word.area, &other.area))
-            );
-        }
-        // Four times the value is twice the size.
+        let bars = bars();
+        let words = placed(&bars, 590.0, 350.0);
+        assert_eq!(words.len(), 41);
+        assert!(words.iter().all(|word| word.text == word.bar.name.trim()));
+        // Four times the value is twice the size, and nothing is too small to be read.
         assert!((words[0].size / words[3].size - 2.0).abs() < 0.01);
+        assert!((words[40].size - LEAST).abs() < 1e-9);
+        // The largest is in the middle.
+        let middle = words[0].area;
+        assert!(((middle.left + middle.right) / 2.0 - 305.0).abs() < 1e-6);
+        assert!(((middle.top + middle.bottom) / 2.0 - 225.0).abs() < 1e-6);
+        // Where not all have room, some have.
+        for wide in [90.0, 150.0, 300.0] {
+            for high in [60.0, 120.0, 150.0, 500.0] {
+                let some = placed(&bars, wide, high).len();
+                assert!(some > 2, "{wide} × {high}: {some}");
+            }
+        }
+        let long = [bar("long", &"x".repeat(300), 1.0)];
+        let words = placed(&long, 590.0, 350.0);
+        let wide = width(&words[0].text, words[0].size);
+        assert!(words[0].text.ends_with('…') || wide > 380.0, "{wide}");
+    }
+
+    fn drawing(bars: Vec<Bar>) -> String {
+        let figure = Figure {
+            title: "Words".into(),
+            name: "Words".into(),
+            odd: 0,
+            notes: Vec::new(),
+            from: 0,
+            to: 744,
+            by: Unit::Month,
+            plot: Plot::Words(bars),
+            table: Table {
+                name: "communities",
+                columns: Vec::new(),
+                rows: Vec::new(),
+            },
+        };
+        let look = Look {
+            width: 400,
+            height: 300,
+            ..Look::default()
+        };
+        crate::svg::draw(&figure, "cloud", &look, Language::English, None)
+    }
+
+    #[test]
+    fn the_largest_are_drawn_and_the_others_counted() {
+        let drawn = |picture: &str| picture.matches("class=\"item\"").count();
+        // In any order, and nothing of who has nothing.
+        let few = vec![bar("a", "", 1.0), bar("b", "", 0.0), bar("c", "", 9.0)];
+        let few = drawing(few);
+        assert_eq!(drawn(&few), 2);
+        assert!(
+            few.contains("<desc id=\"") && few.contains(">c: 9, a: 1. "),
+            "{few}"
+        );
+        assert!(few.contains("Without room here: 1."), "{few}");
+        let all = drawing(vec![bar("a", "", 1.0), bar("c", "", 9.0)]);
+        assert!(!all.contains("Without room"), "{all}");
+        // For each word there are 2800 pixels.
+        let many = drawing(
+            (1..=400)
+                .map(|nth| bar(&nth.to_string(), "", 5.0))
+                .collect(),
+        );
+        assert_eq!(drawn(&many), 368 * 196 / 2800);
+        assert!(many.contains("Without room here: 375."), "{many}");
     }
 }

@@ -76,6 +76,20 @@ mod tests {
         let cut = fit("Freifunk Überlandnetz", 12.0, 80.0);
         assert!(cut.ends_with('…') && width(&cut, 12.0) <= 80.0, "{cut}");
         assert_eq!(fit("wide", 12.0, 1.0), "…");
+        // Each of these letters is 0.64 of the size wide; the sign at the cut may take all of it.
+        assert_eq!(fit("aaaaa", 10.0, 32.1), "aaaaa");
+        assert_eq!(fit("aaaaa", 10.0, 31.9), "aaa…");
+        assert_eq!(fit("üüüüü", 10.0, 31.9), "üüü…");
+        // No blank before it.
+        assert_eq!(fit("aaa aaaa", 10.0, 34.0), "aaa…");
+    }
+
+    #[test]
+    fn a_line_takes_what_has_room() {
+        // Two of these words and a blank are 41.7 wide.
+        let lines = |room| wrap("aaa aaa aaa", 10.0, room, 9);
+        assert_eq!(lines(42.0), ["aaa aaa", "aaa"]);
+        assert_eq!(lines(41.5), ["aaa", "aaa", "aaa"]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::time::Unit;
 use crate::time::{hour_of, iso};
 
 mod at_a_time;
+mod edges;
 mod over_time;
 
 /// 2018-10-01T00, and so on.
