@@ -17,6 +17,11 @@ pub const FILE: &str = "atlas.db";
 const APPLICATION: i64 = 0x5741_746c;
 /// Of the tables. A file of another one is refused: importing again is quick.
 const TABLES: i64 = 1;
+/// Octets that each reader maps at most. Of 32 bits there are 4 GB of addresses for all of them.
+const MAPPED: u64 = match cfg!(target_pointer_width = "32") {
+    true => 64 << 20,
+    false => 4 << 30,
+};
 /// How long one who writes waits for another.
 const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 30_000 });
 
@@ -77,10 +82,10 @@ fn prepare_reading(store: &Connection, path: &Path) -> Result<(), Error> {
     store.busy_timeout(Duration::from_secs(5))?;
     is_ours(store, path)?;
     // What is mapped is the kernel's cache, which all connections share; each one's own is small.
-    store.execute_batch(
-        "PRAGMA query_only = ON; PRAGMA mmap_size = 4294967296; PRAGMA cache_size = -2048;
-         PRAGMA temp_store = MEMORY;",
-    )?;
+    store.execute_batch(&format!(
+        "PRAGMA query_only = ON; PRAGMA mmap_size = {MAPPED}; PRAGMA cache_size = -2048;
+         PRAGMA temp_store = MEMORY;"
+    ))?;
     store.set_prepared_statement_cache_capacity(64);
     Ok(())
 }

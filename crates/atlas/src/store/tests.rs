@@ -321,6 +321,14 @@ fn readers_read_while_one_writes_and_write_nothing() {
     );
 }
 
+#[test]
+fn what_readers_map_has_room() {
+    let (_folder, store) = sample(&[snapshot(5, vec![entry(5, "a", 1)])]);
+    let mapped = store.query_row("PRAGMA mmap_size", [], |row| row.get::<_, i64>(0));
+    // For each of a dozen readers, in half of the addresses that there are.
+    assert!(mapped.unwrap() as u64 <= usize::MAX as u64 / 2 / 12);
+}
+
 prop_compose! {
     fn some_entry()(
         key in 0usize..6,
