@@ -139,7 +139,8 @@ pub(super) fn make(data: &Path) -> Result<i64, Error> {
         let named = new.join(VERSION);
         // Of the store at the begin: where it changed meanwhile the files are made again.
         let text = listed(before_it, &new, &written)?;
-        fs::write(&named, text).map_err(Error::file(&named))
+        fs::write(&named, text).map_err(Error::file(&named))?;
+        give_to_owner(&new, data)
     });
     if let Err(error) = made {
         let _ = remove(&new);
@@ -151,6 +152,14 @@ pub(super) fn make(data: &Path) -> Result<i64, Error> {
     fs::rename(&new, &now).map_err(Error::file(&now))?;
     remove(&before)?;
     Ok(before_it)
+}
+
+fn give_to_owner(folder: &Path, data: &Path) -> Result<(), Error> {
+    for entry in fs::read_dir(folder).map_err(Error::file(folder))? {
+        let file = entry.map_err(Error::file(folder))?.path();
+        store::give_to_owner(&file, data)?;
+    }
+    store::give_to_owner(folder, data)
 }
 
 fn remove(folder: &Path) -> Result<(), Error> {

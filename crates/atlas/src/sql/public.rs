@@ -46,6 +46,7 @@ impl Locked {
         let path = data.join(LOCK);
         store::plain_file(&path)?;
         let file = File::create(&path).map_err(Error::file(&path))?;
+        store::give_to_owner(&path, data)?;
         file.lock().map_err(Error::file(&path))?;
         Ok(Self { _file: file })
     }
@@ -74,6 +75,7 @@ pub(super) fn make(data: &Path) -> Result<i64, Error> {
     let version = copied.inspect_err(|_| {
         let _ = remove(&new);
     })?;
+    store::give_to_owner(&new, data)?;
     // What is on the disk under that name is whole, also after a power cut.
     File::open(&new)
         .and_then(|file| file.sync_all())

@@ -1,10 +1,11 @@
 //! The file: made, recognised, opened.
 
 use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, lchown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use nix::unistd::geteuid;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::SCHEMA;
@@ -51,6 +52,17 @@ pub(crate) fn plain_file(path: &Path) -> Result<(), Error> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Gives a file or folder that stands beside the store to whom the store belongs, as SQLite does with
+/// its own: where root has made it, the server, which is another user, has to write there too.
+pub(crate) fn give_to_owner(made: &Path, data: &Path) -> Result<(), Error> {
+    let path = data.join(FILE);
+    let owner = std::fs::metadata(&path).map_err(Error::file(&path))?;
+    if !geteuid().is_root() {
+        return Ok(());
+    }
+    lchown(made, Some(owner.uid()), Some(owner.gid())).map_err(Error::file(made))
 }
 
 /// Whether a file is a store, without a look at what stands beside it.

@@ -17,7 +17,7 @@ mod whole;
 mod writer;
 
 pub use file::{FILE, open, version};
-pub(crate) use file::{address, plain_file, recognise};
+pub(crate) use file::{address, give_to_owner, plain_file, recognise};
 pub(crate) use intern::profile;
 pub(crate) use standing::{Stamp, Standing};
 pub(crate) use whole::{is_damage, probe, whole};

@@ -4,4 +4,5 @@ mod answers;
 mod attacks;
 mod common;
 mod duckdb;
+mod owner;
 mod parquet;
