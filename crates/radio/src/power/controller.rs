@@ -16,7 +16,7 @@ const CLIMB: u64 = 1000;
 const FARTHEST: usize = 4;
 /// Where a trial loses next to nothing, so many standard errors are enough: if that
 /// was chance, it is seen while it is held.
-const LIKELY: f64 = 0.3;
+const LIKELY: f64 = 0.7;
 /// What is held is judged by so many watches.
 const LONG: u32 = 10;
 /// Back-offs double this often at most.

@@ -50,8 +50,6 @@ pub struct Air {
     pub deaf: u64,
     /// Whether rate control takes its time: falls a fifth of the way each 50 ms, and climbs a tenth.
     pub lags: bool,
-    /// The share of tries that is lost whatever the power: others send at once.
-    pub collide: f64,
     set: u64,
 }
 
@@ -83,7 +81,6 @@ impl Air {
             expects: 0.0,
             deaf: 0,
             lags: false,
-            collide: 0.0,
             set: 0,
         }
     }
@@ -161,7 +158,6 @@ impl Air {
             if self.now.saturating_sub(self.set) <= self.deaf {
                 share = 0.0;
             }
-            share *= 1.0 - self.collide;
             let mut owed = self.all[number].owed + frames * STEP as f64 / 1000.0;
             let mut counters = self.all[number].station.counters;
             while owed >= 1.0 {

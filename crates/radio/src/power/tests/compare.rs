@@ -66,21 +66,3 @@ fn no_less_is_carried_and_less_is_radiated() {
         }
     }
 }
-
-/// A quarter of all tries is lost whatever the power, as others send at once, and frames are few:
-/// that is no reason to stay loud.
-#[test]
-fn where_others_are_on_the_air_power_falls_too() {
-    let powers = Ladder::between(1, 20, 2).powers().to_vec();
-    let mut control = Controller::new(Settings::default(), powers).unwrap();
-    let ours = run(
-        |_| 66.0,
-        40.0,
-        false,
-        |air| {
-            air.collide = 0.25;
-            air.run(&mut control, PIECE);
-        },
-    );
-    assert!(ours.0 >= 0.99 && ours.1 < 25.0, "{ours:?}");
-}
