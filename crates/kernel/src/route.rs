@@ -11,6 +11,7 @@ use crate::message::{
 };
 use crate::prefix::Prefix;
 
+pub mod attach;
 mod bridge;
 pub mod filter;
 mod link;

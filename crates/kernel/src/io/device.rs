@@ -1,12 +1,16 @@
 //! A device of weir's own: brought up, and given addresses.
 
 use nix::errno::Errno;
+use nix::net::if_::if_nametoindex;
 
 use super::RequestError;
 use super::asked::Asker;
 use super::socket::Netlink;
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::prefix::Prefix;
+use crate::route::attach::{
+    Bridging, Tagged, decode_bridging, get_bridging, make_tagged, set_master,
+};
 
 const RTM_NEWLINK: u16 = 16;
 const RTM_NEWADDR: u16 = 20;
@@ -81,6 +85,44 @@ impl Device {
         self.kernel
             .ask("a device's state", question, |_| Ok(true))
             .map(drop)
+    }
+
+    /// Puts it into another device: a bridge, or what else takes devices.
+    ///
+    /// # Errors
+    /// The kernel refused: ENODEV, one is gone; EOPNOTSUPP, the other takes none; EBUSY, it is in
+    /// another one.
+    pub fn put_into(&mut self, master: u32) -> Result<(), RequestError> {
+        let question = |sequence| set_master(self.link, master, sequence);
+        self.kernel
+            .ask("a device's place (IFLA_MASTER)", question, |_| Ok(true))
+            .map(drop)
+    }
+
+    /// Makes a device with a provider's tag on top of another, in a third, and brings it up.
+    ///
+    /// # Errors
+    /// The kernel refused: EEXIST, the name is taken; ENODEV, one is gone; EOPNOTSUPP, there are no
+    /// such devices, or what it is to be in takes none.
+    pub fn make(tagged: Tagged<'_>) -> Result<(), RequestError> {
+        let mut kernel = Asker::open(Netlink::Route, "a device")?;
+        let question = |sequence| make_tagged(tagged, sequence);
+        kernel.ask("a device with a tag (NEWLINK)", question, |_| Ok(true))?;
+        let link = if_nametoindex(tagged.name).map_err(|errno| RequestError::Refused {
+            request: "the index of a new device",
+            errno,
+        })?;
+        Self { kernel, link }.set_up(true)
+    }
+
+    /// What it is to bridges.
+    ///
+    /// # Errors
+    /// The kernel refused: ENODEV, it is gone.
+    pub fn bridging(&mut self) -> Result<Bridging, RequestError> {
+        let question = |sequence| get_bridging(self.link, sequence);
+        self.kernel
+            .ask_one("a device (GETLINK)", question, decode_bridging)
     }
 
     /// Gives it an address, in a network of so many bits. `false`: this kernel lacks the family, or

@@ -1,6 +1,30 @@
 //! What peers' devices are put into, without a loop. Frames for all that go round in a ring of
 //! bridges never end; two nodes are no ring, three may be one.
 
+use kernel::Mac;
+use ring::digest::{Context, SHA256};
+
+/// The id of the tag that batman-adv's frames have, as in other meshes.
+pub const TAG_ID: u16 = 29;
+
+/// The name of the device with that tag, for a peer's device of this name.
+pub fn tagged_name(device: &str) -> String {
+    device.replacen("peer-", "mesh-", 1)
+}
+
+/// The address of that device. batman-adv tells links apart by it, and all peers' devices of one
+/// access point have that of the access point.
+pub fn tagged_address(own: Mac, peer: Mac) -> Mac {
+    let mut context = Context::new(&SHA256);
+    context.update(&own);
+    context.update(&peer);
+    let digest = context.finish();
+    let mut mac: Mac = std::array::from_fn(|at| digest.as_ref()[at]);
+    // Locally administered, of one station (IEEE 802, 8.2).
+    mac[0] = mac[0] & !1 | 2;
+    mac
+}
+
 /// What carries frames beyond the next peer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mesh {
@@ -24,5 +48,24 @@ impl Mesh {
             Self::Bridge if !stp => wanted.min(1),
             _ => wanted,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_link_has_a_name_and_an_address_of_its_own() {
+        assert_eq!(tagged_name("peer-0123456789"), "mesh-0123456789");
+        let (a, b, c) = ([2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 3]);
+        let all = [(a, b), (b, a), (a, c), (c, a), (b, c), (c, b)];
+        let mut all = all.map(|(own, peer)| tagged_address(own, peer)).to_vec();
+        assert!(all.iter().all(|mac| mac[0] & 3 == 2));
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 6);
+        // The same after each start.
+        assert_eq!(tagged_address(a, b), tagged_address(a, b));
     }
 }

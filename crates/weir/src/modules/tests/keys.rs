@@ -113,6 +113,9 @@ mesh = "/tmp/mesh"
 [radio.peering]
 device = "wlan0"
 mesh = "babel"
+into = "bat0"
+allow = ["02:00:00:00:00:01"]
+deny = ["02-00-00-00-00-02"]
 secret = "/etc/weir/mesh.secret"
 hostapd = "/run/hostapd"
 key = "/tmp/radio.key"
@@ -265,10 +268,12 @@ action = "cut"
     let cables = read.of::<Cables>();
     assert_eq!((*cables.mode, cables.ports.len()), (Mode::Suggest, 1));
     let power = read.of::<Power>();
-    assert_eq!(
-        *read.of::<Peering>().mesh,
-        ::radio::peering::attach::Mesh::Babel
-    );
+    let peering = read.of::<Peering>();
+    assert_eq!(*peering.mesh, ::radio::peering::attach::Mesh::Babel);
+    let into = peering.into.as_ref().map(|device| device.0.as_str());
+    assert_eq!(into, Some("bat0"));
+    assert_eq!(peering.allow.0, [[2, 0, 0, 0, 0, 1]]);
+    assert_eq!(peering.deny.0, [[2, 0, 0, 0, 0, 2]]);
     let radio = power.settings();
     assert_eq!((power.mode.word(), power.devices.len()), ("watch", 1));
     assert_eq!((*power.least, *power.step), (3, 1));
@@ -316,9 +321,9 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 112);
+    assert_eq!(help.len(), 115);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 103, "no device has settings of its own");
+    assert_eq!(entries.len(), 106, "no device has settings of its own");
     assert!(
         entries
             .iter()

@@ -9,8 +9,10 @@ use ::radio::peering::VENDOR;
 use kernel::Mac;
 use kernel::io::{Device, Ear, PeerStation, Peers, RequestError};
 use kernel::nl80211::{Abilities, NewDevice, PairwiseKey, Station};
+use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{MsgFlags, SockFlag, send};
 
+use super::attach::Carrier;
 use crate::uplink::speaker;
 
 /// For local experiments (IEEE 802), with what a peer says that has nothing else to say.
@@ -20,6 +22,8 @@ const ETHERTYPE: [u8; 2] = [0x88, 0xb5];
 struct One {
     name: String,
     link: u32,
+    /// Index of what it was put into.
+    into: Option<u32>,
     speaker: Option<OwnedFd>,
     /// Frames that came in by its device, and when that last grew. What the kernel says of the
     /// station's silence is of no use: a peer whose program died still sends deauthentications,
@@ -85,6 +89,7 @@ impl Kept {
             let one = One {
                 name: name.to_owned(),
                 link,
+                into: None,
                 speaker: None,
                 received: 0,
                 heard: Instant::now(),
@@ -100,6 +105,20 @@ impl Kept {
         // It is down where the access point was.
         Device::open(station.link)?.set_up(true)?;
         self.kernel.join(station, aid, abilities, key)
+    }
+
+    /// Puts devices that are not there yet where they belong. Gives why one is not.
+    pub fn put(&mut self, carrier: &Carrier) -> Option<String> {
+        let now = if_nametoindex(carrier.device.as_str()).ok();
+        let mut trouble = None;
+        for (mac, one) in &mut self.all {
+            if one.into.is_some() && one.into == now {
+                continue;
+            }
+            let put = carrier.put(self.own, *mac, one.link, &one.name);
+            one.into = put.map_err(|why| trouble = Some(why)).ok();
+        }
+        trouble
     }
 
     /// Gives a peer another key.

@@ -1,6 +1,7 @@
 //! Peers of one access point, in the kernel and on the air. What is decided is decided in
 //! [`::radio::peering`]; here it is done.
 
+mod attach;
 pub mod config;
 mod hostapd;
 mod kept;
@@ -15,10 +16,14 @@ use std::time::Duration;
 use ::radio::peering::attach::{LOOP, Mesh};
 use ::radio::peering::{Instance, NodeKey, Secret};
 use answers::RadioPeers;
+use kernel::Mac;
+use kernel::io::Device;
+use kernel::route::attach::Bridging;
 use tracing::{info, warn};
 
 use crate::Error;
 use crate::secret::{first_line, seed};
+use attach::Carrier;
 use config::Peering;
 use hostapd::Hostapd;
 use session::Session;
@@ -32,6 +37,9 @@ const MOST: usize = 8;
 pub struct Peered {
     device: String,
     mesh: Mesh,
+    carrier: Option<Carrier>,
+    allow: Vec<Mac>,
+    deny: Vec<Mac>,
     directory: PathBuf,
     secret: Secret,
     node: NodeKey,
@@ -64,6 +72,12 @@ impl Peered {
         Ok(Self {
             device: device.to_owned(),
             mesh: *config.mesh,
+            carrier: config.into.as_ref().map(|device| Carrier {
+                mesh: *config.mesh,
+                device: device.0.clone(),
+            }),
+            allow: config.allow.0.clone(),
+            deny: config.deny.0.clone(),
             directory: (*config.hostapd).clone(),
             secret,
             node: NodeKey::from_seed(key),
@@ -116,10 +130,14 @@ impl Peered {
     }
 
     /// Peers at most, and what is to be said of that.
-    fn most(&self) -> (usize, Option<&'static str>) {
-        let file = format!("/sys/class/net/{}/master/bridge/stp_state", self.device);
-        let stp = std::fs::read_to_string(file).is_ok_and(|text| text.trim() != "0");
-        let most = self.mesh.most(MOST, stp);
+    fn most(&self, link: u32) -> (usize, Option<&'static str>) {
+        let bridging = |link| Device::open(link).and_then(|mut device| device.bridging());
+        let bridge = match &self.carrier {
+            Some(carrier) => nix::net::if_::if_nametoindex(carrier.device.as_str()).ok(),
+            None => bridging(link).ok().and_then(|own: Bridging| own.master),
+        };
+        let tree = |bridge| bridging(bridge).is_ok_and(|bridge| bridge.tree);
+        let most = self.mesh.most(MOST, bridge.is_some_and(tree));
         (most, (most < MOST).then_some(LOOP))
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::time::{Duration, Instant};
 
+use ::radio::peering::frame::Frame;
 use ::radio::peering::{Action, Beacon, Event, Machine, Settings, Shown, State};
 use answers::{RadioPeer, RadioPeers};
 use kernel::Mac;
@@ -12,6 +13,7 @@ use kernel::io::{Beacons, Ear, Peers};
 use kernel::nl80211::AccessPoint;
 use tracing::{debug, info, warn};
 
+use super::attach::Carrier;
 use super::hostapd::Hostapd;
 use super::kept::Kept;
 use super::{Peered, instance};
@@ -32,6 +34,9 @@ pub struct Session {
     kept: Kept,
     beacons: Beacons,
     ear: Option<Ear>,
+    carrier: Option<Carrier>,
+    /// Why a peer's device is not where it belongs.
+    trouble: Option<String>,
     hostapd: Hostapd,
     notices: Vec<String>,
     expected: BTreeMap<Mac, Option<u64>>,
@@ -69,8 +74,10 @@ impl Session {
             ..
         } = &access_point;
         let mut settings = Settings::new(device, *mac, ssid, *frequency);
-        let (most, notice) = peered.most();
+        let (most, notice) = peered.most(link);
         settings.most = most;
+        settings.allow.clone_from(&peered.allow);
+        settings.deny.clone_from(&peered.deny);
         let (secret, node) = (peered.secret.clone(), peered.node.clone());
         let machine = Machine::new(settings.clone(), secret, node, instance()?);
         let hostapd = peered.hostapd();
@@ -87,6 +94,8 @@ impl Session {
             link,
             beacons,
             ear: None,
+            carrier: peered.carrier.clone(),
+            trouble: None,
             hostapd,
             notices: notice.map(str::to_owned).into_iter().collect(),
             expected: BTreeMap::new(),
@@ -132,6 +141,9 @@ impl Session {
                 }
             }
             for frame in frames.drain(..) {
+                if let Some(Frame { from, kind, .. }) = Frame::read(&frame) {
+                    debug!(peer = text(from), ?kind, "hears");
+                }
                 self.happen(Event::Frame(&frame));
             }
             self.happen(Event::Tick);
@@ -162,6 +174,9 @@ impl Session {
         for action in actions {
             match action {
                 Action::Send(frame) => {
+                    if let Some(Frame { to, kind, .. }) = Frame::read(&frame) {
+                        debug!(peer = text(to), ?kind, "says");
+                    }
                     if let Err(error) = self.kept.kernel().send(self.link, &frame) {
                         debug!(%error, "a frame is not sent");
                     }
@@ -179,6 +194,7 @@ impl Session {
                         Err(error) => warn!(peer = text(mac), %error, "no peer"),
                     }
                     results.push_back((mac, done.is_ok()));
+                    self.carry();
                 }
                 Action::Rekey(mac, key) => {
                     let done = self.kept.rekey(mac, &key);
@@ -206,6 +222,7 @@ impl Session {
     }
 
     fn hear(&mut self, listens: bool) {
+        debug!(listens, "action frames");
         self.ear = None;
         if !listens {
             return self.kept.deafen();
@@ -217,6 +234,16 @@ impl Session {
                 warn!(%error, "what is said to this access point cannot be heard");
             }
         }
+    }
+
+    /// Peers' devices are put where they belong, also into what came later than they.
+    fn carry(&mut self) {
+        let Some(carrier) = &self.carrier else { return };
+        let trouble = self.kept.put(carrier);
+        if let Some(why) = trouble.as_ref().filter(|_| trouble != self.trouble) {
+            warn!(why, "a peer's device is not where it belongs");
+        }
+        self.trouble = trouble;
     }
 
     fn say(&mut self) {
@@ -250,6 +277,7 @@ impl Session {
             self.settings.frequency = now.frequency;
             self.happen(Event::Channel(now.frequency));
         }
+        self.carry();
         self.kept.speak();
         for (mac, silence) in self.kept.silences() {
             match self.kept.counted(mac) {
@@ -292,7 +320,7 @@ impl Session {
         RadioPeers {
             device: String::new(),
             peers: peers.collect(),
-            notices: self.notices.clone(),
+            notices: self.notices.iter().chain(&self.trouble).cloned().collect(),
         }
     }
 }

@@ -1,0 +1,209 @@
+//! A device on top of another, and in a third: what batman-adv takes, and what a bridge is.
+
+use super::{RTM_GETLINK, RTM_NEWLINK};
+use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
+use crate::event::Mac;
+use crate::message::{DecodeError, Message};
+
+const NLM_F_EXCL: u16 = 0x200;
+const NLM_F_CREATE: u16 = 0x400;
+const IFLA_ADDRESS: u16 = 1;
+const IFLA_IFNAME: u16 = 3;
+const IFLA_LINK: u16 = 5;
+const IFLA_MASTER: u16 = 10;
+const IFLA_LINKINFO: u16 = 18;
+const IFLA_INFO_KIND: u16 = 1;
+const IFLA_INFO_DATA: u16 = 2;
+const IFLA_VLAN_ID: u16 = 1;
+const IFLA_VLAN_PROTOCOL: u16 = 5;
+const IFLA_BR_STP_STATE: u16 = 5;
+/// A provider's tag (IEEE 802.1ad).
+const PROVIDER: u16 = 0x88a8;
+
+/// A device with a provider's tag, on top of another and in a third. It goes with the one below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tagged<'a> {
+    /// Index of the device below.
+    pub below: u32,
+    /// Its name, 15 octets at most.
+    pub name: &'a str,
+    /// Its address.
+    pub mac: Mac,
+    /// The tag's id.
+    pub id: u16,
+    /// Index of what it is put into.
+    pub master: u32,
+}
+
+/// What a device is to bridges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bridging {
+    /// Index of what it is in.
+    pub master: Option<u32>,
+    /// It is a bridge that has a spanning tree.
+    pub tree: bool,
+}
+
+fn header(link: u32) -> [u8; 16] {
+    let mut fixed = [0; 16];
+    fixed[4..8].copy_from_slice(&link.to_ne_bytes());
+    fixed
+}
+
+/// `RTM_NEWLINK`: made and put there at once, or not at all.
+pub(crate) fn make_tagged(tagged: Tagged<'_>, sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    let flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_EXCL;
+    encoder.message(RTM_NEWLINK, flags, sequence, |e| {
+        e.fixed(&header(0));
+        e.attribute(IFLA_ADDRESS, &tagged.mac);
+        e.attribute(IFLA_IFNAME, &[tagged.name.as_bytes(), &[0]].concat());
+        e.attribute(IFLA_LINK, &tagged.below.to_ne_bytes());
+        e.attribute(IFLA_MASTER, &tagged.master.to_ne_bytes());
+        e.nested(IFLA_LINKINFO, |e| {
+            e.attribute(IFLA_INFO_KIND, b"vlan");
+            e.nested(IFLA_INFO_DATA, |e| {
+                e.attribute(IFLA_VLAN_ID, &tagged.id.to_ne_bytes());
+                e.attribute(IFLA_VLAN_PROTOCOL, &PROVIDER.to_be_bytes());
+            });
+        });
+    });
+    encoder.finish()
+}
+
+/// `RTM_NEWLINK`: a device that is there is put into another.
+pub(crate) fn set_master(link: u32, master: u32, sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    encoder.message(RTM_NEWLINK, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+        e.fixed(&header(link));
+        e.attribute(IFLA_MASTER, &master.to_ne_bytes());
+    });
+    encoder.finish()
+}
+
+/// `RTM_GETLINK`, of one.
+pub(crate) fn get_bridging(link: u32, sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    encoder.message(RTM_GETLINK, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+        e.fixed(&header(link));
+    });
+    encoder.finish()
+}
+
+/// Decodes its answer. `None`: another message.
+///
+/// # Errors
+/// Names the attribute that is cut short or of a wrong length.
+pub(crate) fn decode_bridging(message: &Message<'_>) -> Result<Option<Bridging>, DecodeError> {
+    if message.kind != RTM_NEWLINK {
+        return Ok(None);
+    }
+    let (_, attributes) = message.split::<16>("ifinfomsg")?;
+    let mut found = Bridging::default();
+    for attribute in attributes {
+        let attribute = attribute?;
+        match attribute.kind {
+            IFLA_MASTER => {
+                let master = attribute.u32_native("IFLA_MASTER")?;
+                found.master = Some(master).filter(|index| *index != 0);
+            }
+            IFLA_LINKINFO => {
+                let (mut kind, mut data) = (String::new(), None);
+                for part in attribute.nested("IFLA_LINKINFO") {
+                    let part = part?;
+                    match part.kind {
+                        IFLA_INFO_KIND => kind = part.text(),
+                        IFLA_INFO_DATA => data = Some(part),
+                        _ => {}
+                    }
+                }
+                for part in data
+                    .filter(|_| kind == "bridge")
+                    .iter()
+                    .flat_map(|data| data.nested("IFLA_INFO_DATA"))
+                {
+                    let part = part?;
+                    if part.kind == IFLA_BR_STP_STATE {
+                        found.tree = part.u32_native("IFLA_BR_STP_STATE")? != 0;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(Some(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Messages;
+
+    #[test]
+    fn a_device_with_a_providers_tag_octet_by_octet() {
+        let tagged = Tagged {
+            below: 7,
+            name: "mesh-1",
+            mac: [2, 0, 0, 0, 0, 9],
+            id: 29,
+            master: 5,
+        };
+        let made = make_tagged(tagged, 3);
+        let expected: Vec<u8> = [
+            &104u32.to_ne_bytes()[..],
+            &16u16.to_ne_bytes(),
+            &0x605u16.to_ne_bytes(),
+            &3u32.to_ne_bytes(),
+            &[0; 4 + 16],
+            &[10, 0, 1, 0, 2, 0, 0, 0, 0, 9, 0, 0],
+            &[11, 0, 3, 0],
+            b"mesh-1\0\0",
+            &[8, 0, 5, 0, 7, 0, 0, 0],
+            &[8, 0, 10, 0, 5, 0, 0, 0],
+            &[32, 0, 18, 0x80],
+            &[8, 0, 1, 0],
+            b"vlan",
+            &[20, 0, 2, 0x80],
+            &[6, 0, 1, 0, 29, 0, 0, 0],
+            &[6, 0, 5, 0, 0x88, 0xa8, 0, 0],
+        ]
+        .concat();
+        assert_eq!(made, expected);
+    }
+
+    #[test]
+    fn what_it_is_in_and_no_more_changes() {
+        let put = set_master(7, 5, 3);
+        assert_eq!(put[20..24], 7u32.to_ne_bytes());
+        assert_eq!(put[32..], [8, 0, 10, 0, 5, 0, 0, 0]);
+        // Neither flags nor the mask of those that change.
+        assert_eq!(put[24..32], [0; 8]);
+    }
+
+    fn told(kind: &[u8], tree: u32) -> Bridging {
+        let mut encoder = Encoder::default();
+        encoder.message(RTM_NEWLINK, 0, 1, |e| {
+            e.fixed(&header(4));
+            e.attribute(IFLA_MASTER, &9u32.to_ne_bytes());
+            e.nested(IFLA_LINKINFO, |e| {
+                e.attribute(IFLA_INFO_KIND, kind);
+                e.nested(IFLA_INFO_DATA, |e| {
+                    e.attribute(IFLA_BR_STP_STATE, &tree.to_ne_bytes());
+                });
+            });
+        });
+        let bytes = encoder.finish();
+        let message = Messages::new(&bytes).next().expect("a message");
+        let found = decode_bridging(&message.expect("whole")).expect("understood");
+        found.expect("a device")
+    }
+
+    #[test]
+    fn a_bridge_has_a_spanning_tree_or_none() {
+        let master = Some(9);
+        assert_eq!(told(b"bridge", 1), Bridging { master, tree: true });
+        assert!(!told(b"bridge", 0).tree);
+        // Of other kinds this number is something else.
+        assert!(!told(b"vlan", 1).tree);
+    }
+}

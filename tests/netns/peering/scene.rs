@@ -1,0 +1,237 @@
+//! Access points of one network, clients, and who only listens.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use answers::{RadioPeer, RadioPeers};
+use lab::namespace::{Process, wait_until};
+use lab::{Error, Lab, Namespace};
+use weir_tests::radios::{RADIO, radios};
+use weir_tests::{LIMIT, Weir};
+
+pub const SSID: &str = "weir-mesh";
+pub const SECRET: &str = "the secret of all nodes of this mesh";
+pub const ONLY: [&str; 2] = ["--only", "radio"];
+
+pub fn unexpected(text: impl Into<String>) -> Error {
+    Error::Unexpected(text.into())
+}
+
+/// The address of the radio of this number, in the order in which nodes were named.
+pub fn mac(number: u8) -> [u8; 6] {
+    [2, 0, 0, 0, number, 0]
+}
+
+/// Access points of one network, and others with a radio.
+pub struct Scene {
+    // In the order in which they end.
+    pub weirs: Vec<Weir>,
+    hostapds: Vec<Process>,
+    pub lab: Lab,
+    pub folder: PathBuf,
+    nodes: &'static [&'static str],
+}
+
+impl Scene {
+    /// A radio for each. No access point yet.
+    pub fn begin(nodes: &'static [&'static str]) -> Result<Self, Error> {
+        let mut lab = Lab::new();
+        for role in nodes {
+            lab.router(role)?;
+        }
+        let all: Vec<&Namespace> = nodes
+            .iter()
+            .map(|role| lab.node(role))
+            .collect::<Result<_, _>>()?;
+        radios(&all)?;
+        for node in all {
+            node.sysctl("net.ipv6.conf.all.disable_ipv6", 1)?;
+            node.sysctl("net.ipv6.conf.default.disable_ipv6", 1)?;
+        }
+        let folder = std::env::temp_dir().join(format!("weir-peering-{}", std::process::id()));
+        Ok(Self {
+            weirs: Vec::new(),
+            hostapds: Vec::new(),
+            lab,
+            folder,
+            nodes,
+        })
+    }
+
+    /// hostapd, as distributions have it. Its clients come by WPA2, or by WPA3 alone.
+    pub fn access_point(&mut self, role: &str, wpa3: bool) -> Result<(), Error> {
+        let node = self.lab.node(role)?;
+        let folder = self.folder.join(role);
+        std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+        let (kind, protected) = if wpa3 { ("SAE", 2) } else { ("WPA-PSK", 0) };
+        let settings = format!(
+            "interface={RADIO}\nssid={SSID}\nhw_mode=g\nchannel=1\nctrl_interface={}\nwpa=2\n\
+             wpa_key_mgmt={kind}\nieee80211w={protected}\nrsn_pairwise=CCMP\n\
+             wpa_passphrase=of-its-clients\n",
+            folder.join("control").display()
+        );
+        let file = folder.join("hostapd.conf");
+        std::fs::write(&file, settings).map_err(Error::system("write hostapd.conf"))?;
+        let mut hostapd = Command::new("hostapd");
+        hostapd.arg(&file).stdin(Stdio::null());
+        let process = node.start(hostapd.stdout(Stdio::null()))?;
+        wait_until("an access point", LIMIT, || {
+            let shown = node.run(&format!("iw dev {RADIO} info"))?;
+            Ok(shown.contains(SSID) && shown.contains("channel"))
+        })?;
+        self.hostapds.push(process);
+        Ok(())
+    }
+
+    /// An ordinary client of the access point of this number joins it, and hears it.
+    pub fn client(&self, role: &str, of: &str, number: u8, wpa3: bool) -> Result<Process, Error> {
+        let client = self.lab.node(role)?;
+        let file = self.folder.join(format!("{role}.conf"));
+        let how = match wpa3 {
+            true => "key_mgmt=SAE\nieee80211w=2\nsae_password",
+            false => "psk",
+        };
+        let network = format!(
+            "network={{\nssid=\"{SSID}\"\nbssid=02:00:00:00:{number:02x}:00\n\
+             {how}=\"of-its-clients\"\n}}\n"
+        );
+        std::fs::write(&file, network).map_err(Error::system("write client.conf"))?;
+        let mut supplicant = Command::new("wpa_supplicant");
+        supplicant.args(["-i", RADIO, "-c"]).arg(&file);
+        let process = client.start(supplicant.stdin(Stdio::null()).stdout(Stdio::null()))?;
+        let net = format!("192.0.{}", 2 + number);
+        let node = self.lab.node(of)?;
+        node.ip(&format!("address add {net}.1/24 dev {RADIO}\n"))?;
+        client.ip(&format!("address add {net}.2/24 dev {RADIO}\n"))?;
+        wait_until("the client joins", LIMIT, || {
+            Ok(client.run(&format!("ping -c 1 -W 1 {net}.1")).is_ok())
+        })?;
+        Ok(process)
+    }
+
+    /// weir beside an access point, with more lines under `[radio.peering]`.
+    pub fn weir(&mut self, role: &str, secret: &str, more: &str) -> Result<(), Error> {
+        let config = self.config(role, secret, more)?;
+        let weir = Weir::start(self.lab.node(role)?, &config, &ONLY)?;
+        self.weirs.push(weir);
+        Ok(())
+    }
+
+    pub fn config(&self, role: &str, secret: &str, more: &str) -> Result<String, Error> {
+        let folder = self.folder.join(role);
+        let file = folder.join("secret");
+        std::fs::write(&file, secret).map_err(Error::system("write a secret"))?;
+        let (control, key) = (folder.join("control"), folder.join("key"));
+        Ok(format!(
+            "[radio.peering]\ndevice = \"{RADIO}\"\nsecret = {file:?}\nhostapd = {control:?}\n\
+             key = {key:?}\n{more}\n[log]\nlevel = \"debug\"\n"
+        ))
+    }
+
+    /// It begins anew.
+    pub fn restart(&mut self, at: usize) -> Result<(), Error> {
+        let node = self.lab.node(self.nodes[at])?;
+        self.weirs[at].restart_with(node, &ONLY)
+    }
+
+    pub fn told(&self, at: usize) -> Result<RadioPeers, Error> {
+        let client = api::Client::new(self.weirs[at].socket());
+        let told = client.and_then(|client| client.get::<RadioPeers>("/v1/radio/peers"));
+        told.map_err(|error| unexpected(error.to_string()))
+    }
+
+    pub fn peers(&self, at: usize) -> Result<Vec<RadioPeer>, Error> {
+        Ok(self.told(at)?.peers)
+    }
+
+    /// Waits until one has so many peers at both ends, and gives their devices.
+    pub fn alive(&self, at: usize, count: usize) -> Result<Vec<String>, Error> {
+        let mut seen = RadioPeers::default();
+        let mut devices = Vec::new();
+        wait_until("peers", LIMIT, || {
+            seen = self.told(at)?;
+            let alive = seen.peers.iter().filter(|peer| peer.state == "alive");
+            assert!(alive.clone().all(|peer| peer.encrypted));
+            devices = alive.map(|peer| peer.interface.clone()).collect();
+            Ok(devices.len() == count)
+        })
+        .map_err(|error| unexpected(format!("{error}: {seen:?}; {}", self.weirs[at].log())))?;
+        Ok(devices)
+    }
+
+    /// The devices of a node whose names begin so.
+    pub fn devices(&self, role: &str, prefix: &str) -> Result<usize, Error> {
+        let shown = self.lab.node(role)?.run("ip -brief link show")?;
+        let found = shown.lines().filter(|line| line.starts_with(prefix));
+        Ok(found.count())
+    }
+
+    /// Somebody only listens, into a file.
+    pub fn listen(&self, role: &str) -> Result<(Process, PathBuf), Error> {
+        let node = self.lab.node(role)?;
+        node.run(&format!("iw dev {RADIO} interface add mon0 type monitor"))?;
+        node.ip("link set mon0 up\n")?;
+        let capture = self.folder.join("capture");
+        let mut tcpdump = Command::new("tcpdump");
+        tcpdump.args(["-i", "mon0", "-U", "-s", "256", "-Z", "root", "-w"]);
+        tcpdump.arg(&capture).stdin(Stdio::null());
+        let tcpdump = node.start(tcpdump.stdout(Stdio::null()).stderr(Stdio::null()))?;
+        wait_until("it captures", LIMIT, || {
+            Ok(std::fs::metadata(&capture).is_ok_and(|it| it.len() > 100))
+        })?;
+        Ok((tcpdump, capture))
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Seconds of this day.
+pub fn second_of_day() -> f64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs_f64() % 86_400.0
+}
+
+/// When a log says so for the last time, in seconds of the day.
+pub fn said(log: &str, what: &str) -> Result<f64, Error> {
+    let line = log.lines().rev().find(|line| line.contains(what));
+    let clock = line.and_then(|line| line.get(11..26)).unwrap_or_default();
+    let mut parts = clock.split(':').map(str::parse::<f64>);
+    let total = parts.try_fold(0.0, |all, part| Some(all * 60.0 + part.ok()?));
+    total
+        .filter(|_| line.is_some())
+        .ok_or_else(|| unexpected(format!("{what} is not in {log}")))
+}
+
+/// Data frames between two access points in a capture with radiotap headers: those that are
+/// protected, and those that are not.
+pub fn between(file: &Path, pair: [[u8; 6]; 2]) -> Result<[u64; 2], Error> {
+    let octets = std::fs::read(file).map_err(Error::system("read a capture"))?;
+    let mut rest = octets.get(24..).unwrap_or_default();
+    let mut counts = [0; 2];
+    while let Some((head, behind)) = rest.split_first_chunk::<16>() {
+        let length = u32::from_le_bytes([head[8], head[9], head[10], head[11]]) as usize;
+        let Some((packet, next)) = behind.split_at_checked(length) else {
+            break;
+        };
+        rest = next;
+        let radiotap = packet
+            .get(2..4)
+            .map_or(0, |it| usize::from(it[0]) | usize::from(it[1]) << 8);
+        let Some(frame) = packet.get(radiotap..).filter(|frame| frame.len() >= 24) else {
+            continue;
+        };
+        // Data, and with octets in it (IEEE 802.11, 9.2.4.1.3).
+        let is_data = frame[0] & 0x0c == 0x08 && frame[0] & 0x40 == 0;
+        let ends = [&frame[4..10], &frame[10..16]];
+        let of_both = ends == [&pair[0][..], &pair[1]] || ends == [&pair[1][..], &pair[0]];
+        if is_data && of_both {
+            counts[usize::from(frame[1] & 0x40 == 0)] += 1;
+        }
+    }
+    Ok(counts)
+}
