@@ -88,7 +88,7 @@ fn place(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
             found.push((radio.trim().to_owned(), name));
         }
     }
-    found.sort();
+    found.sort_by_key(|(radio, _)| place_of(radio));
     if found.len() != nodes.len() {
         return Err(unexpected(format!("radios: {found:?}")));
     }
@@ -97,4 +97,21 @@ fn place(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
         node.run(&format!("ip link set {device} name {RADIO}"))?;
     }
     Ok(found.into_iter().map(|(radio, _)| radio).collect())
+}
+
+/// Where a radio is among others: by number, as their addresses are, so phy9 is before phy10.
+fn place_of(radio: &str) -> (usize, String) {
+    (radio.len(), radio.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn radios_are_in_the_order_of_their_addresses() {
+        let mut radios = ["phy10", "phy9", "phy11", "phy8"];
+        radios.sort_by_key(|radio| place_of(radio));
+        assert_eq!(radios, ["phy8", "phy9", "phy10", "phy11"]);
+    }
 }
