@@ -8,7 +8,7 @@ use super::mapping::Mapping;
 use super::{snapshot, source};
 use crate::error::Error;
 use crate::snapshot::{Remark, Snapshot};
-use crate::store::{Digest, Writer};
+use crate::store::{Digest, Known, Writer};
 
 /// Entries that are committed at once.
 const BATCH: u64 = 200_000;
@@ -19,8 +19,8 @@ pub trait Sink {
     fn knows(&mut self, digest: &Digest) -> Result<bool, Error>;
     /// Takes one; it is there for good only after [`Sink::commit`].
     fn add(&mut self, snapshot: &Snapshot, digest: &Digest) -> Result<(), Error>;
-    /// Writes what was taken.
-    fn commit(&mut self) -> Result<(), Error>;
+    /// Writes what was taken; gives what of it somebody else has written meanwhile.
+    fn commit(&mut self) -> Result<Known, Error>;
     /// Goes on with what has taken the place of that which it writes to; says whether something has.
     fn renew(&mut self) -> Result<bool, Error> {
         Ok(false)
@@ -40,7 +40,7 @@ impl Sink for Writer {
         Self::add(self, snapshot, digest)
     }
 
-    fn commit(&mut self) -> Result<(), Error> {
+    fn commit(&mut self) -> Result<Known, Error> {
         Self::commit(self)
     }
 
@@ -72,6 +72,16 @@ pub struct Progress {
     pub octets: u64,
 }
 
+impl Progress {
+    /// Files that were new when they were read, and are known now.
+    fn meanwhile(&mut self, known: &Known) {
+        self.files -= known.files;
+        self.known += known.files;
+        self.entries -= known.entries;
+        self.remarks -= known.remarks;
+    }
+}
+
 /// Imports what is at `places` (files, folders, addresses). `progress` is told of each file, and
 /// ends the import by [`ControlFlow::Break`]: what was read by then is kept.
 pub fn import(
@@ -87,7 +97,7 @@ pub fn import(
         let mut visit = |found: Found<'_>| {
             waiting += take(found, mapping, sink, &mut done)?;
             if waiting >= BATCH {
-                sink.commit()?;
+                done.meanwhile(&sink.commit()?);
                 waiting = 0;
             }
             Ok(progress(&done))
@@ -102,7 +112,7 @@ pub fn import(
         }
     }
     // Also what came before an error is whole.
-    sink.commit()?;
+    done.meanwhile(&sink.commit()?);
     result.map(|()| done)
 }
 

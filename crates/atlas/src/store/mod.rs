@@ -21,7 +21,7 @@ pub(crate) use file::{address, give_to_owner, plain_file, recognise};
 pub(crate) use intern::profile;
 pub(crate) use standing::{Stamp, Standing};
 pub(crate) use whole::{is_damage, probe, whole};
-pub use writer::{Digest, Writer};
+pub use writer::{Digest, Known, Writer};
 
 /// The tables.
 pub const SCHEMA: &str = include_str!("schema.sql");

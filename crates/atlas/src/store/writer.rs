@@ -39,6 +39,17 @@ struct File {
     remarks: Vec<Remark>,
 }
 
+/// Files that were taken and, by the time that they were written, somebody else had written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Known {
+    /// How many.
+    pub files: u64,
+    /// Their entries of communities.
+    pub entries: u64,
+    /// What was remarked of them.
+    pub remarks: u64,
+}
+
 /// An entry, by numbers of [`Intern`].
 #[derive(Clone, Copy)]
 struct Row {
@@ -114,13 +125,14 @@ impl Writer {
 
     /// Whether a file of this content was read before.
     pub fn knows(&self, digest: &Digest) -> Result<bool, Error> {
-        if self.files.contains_key(digest) {
-            return Ok(true);
-        }
+        Ok(self.files.contains_key(digest) || self.has_written(digest)?)
+    }
+
+    fn has_written(&self, digest: &Digest) -> rusqlite::Result<bool> {
         let mut get = self
             .store
             .prepare_cached("SELECT 1 FROM files WHERE digest = ?1 AND hour IS NOT NULL")?;
-        Ok(get.exists([digest])?)
+        get.exists([digest])
     }
 
     /// Takes what was read of a file. One that is known changes nothing. A directory without any
@@ -157,10 +169,10 @@ impl Writer {
     }
 
     /// Writes all that was added, with the sums that follow from it: everything or, where it
-    /// fails, nothing.
-    pub fn commit(&mut self) -> Result<(), Error> {
+    /// fails, nothing. What somebody else has written since it was added stays as it is.
+    pub fn commit(&mut self) -> Result<Known, Error> {
         if self.files.is_empty() {
-            return Ok(());
+            return Ok(Known::default());
         }
         if !self.is_in_place()? {
             return Err(Error::Other(format!(
@@ -188,7 +200,7 @@ impl Writer {
         written.map_err(|error| file::plain(&self.path, error))
     }
 
-    fn write(&mut self) -> rusqlite::Result<()> {
+    fn write(&mut self) -> rusqlite::Result<Known> {
         self.store.execute_batch("BEGIN IMMEDIATE")?;
         let mut hours = BTreeSet::new();
         let mut seen = BTreeMap::new();
@@ -207,12 +219,13 @@ impl Writer {
         written?;
         self.write_seen(&seen)?;
         rollup::renew(&self.store, &hours)?;
-        self.write_files()?;
+        let known = self.write_files()?;
         // By chance, so that two stores that go on from the same backup are told apart.
         self.store.execute_batch(
             "UPDATE meta SET version = max(version, unixepoch() << 20) + 1 + (random() & 0xfffff);
              COMMIT",
-        )
+        )?;
+        Ok(known)
     }
 
     /// One hour: what is there already, and what was added.
@@ -345,7 +358,9 @@ impl Writer {
         }
     }
 
-    fn write_files(&self) -> rusqlite::Result<()> {
+    /// Their entries change nothing where they are there already, but remarks would be told twice.
+    fn write_files(&self) -> rusqlite::Result<Known> {
+        let mut known = Known::default();
         let mut file = self.store.prepare_cached(
             "INSERT OR REPLACE INTO files (digest, name, hour, entries, at)
              VALUES (?1, ?2, ?3, ?4, unixepoch())",
@@ -355,6 +370,12 @@ impl Writer {
              VALUES (?1, ?2, ?3, ?4, ?5)",
         )?;
         for (digest, read) in &self.files {
+            if self.has_written(digest)? {
+                known.files += 1;
+                known.entries += read.entries as u64;
+                known.remarks += read.remarks.len() as u64;
+                continue;
+            }
             file.execute(params![digest, read.name, read.hour, read.entries as i64])?;
             for remark in &read.remarks {
                 line.execute(params![
@@ -366,6 +387,6 @@ impl Writer {
                 ])?;
             }
         }
-        Ok(())
+        Ok(known)
     }
 }

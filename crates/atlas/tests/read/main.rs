@@ -7,6 +7,7 @@ mod real;
 mod replaced;
 mod slow;
 mod table;
+mod together;
 mod twice;
 
 use std::collections::HashSet;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use atlas::Error;
 use atlas::read::{Mapping, Progress, Sink, import, snapshot};
 use atlas::snapshot::{Entry, Snapshot};
-use atlas::store::Digest;
+use atlas::store::{Digest, Known};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
 const NAME: &str = "20191010-00.00.00-ffSummarizedDir.json";
@@ -41,9 +42,9 @@ impl Sink for Kept {
         Ok(())
     }
 
-    fn commit(&mut self) -> Result<(), Error> {
+    fn commit(&mut self) -> Result<Known, Error> {
         self.commits.push(self.snapshots.len());
-        Ok(())
+        Ok(Known::default())
     }
 }
 

@@ -16,7 +16,7 @@ fn add(store: &mut Writer, name: &str, digest: u8) -> Result<(), Error> {
     let body = BODY.replace("\"a\":", "\"other\":");
     let read = snapshot(name, body.as_bytes(), &freifunk());
     store.add(&read, &[digest; 32])?;
-    store.commit()
+    store.commit().map(drop)
 }
 
 /// Puts a store with a community `other` in the place of the one in a folder.
