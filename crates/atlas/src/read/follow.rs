@@ -176,7 +176,13 @@ impl Follower {
         let answer = onward::ask(&self.agent, &self.address, &known, PACE)?;
         let status = answer.status();
         if status == StatusCode::NOT_MODIFIED {
-            return Ok(None);
+            return match known.is_empty() {
+                false => Ok(None),
+                true => Err(format!(
+                    "it answers {status}, but was not asked whether anything is new: the server, \
+                     or a cache before it, is wrong"
+                )),
+            };
         }
         let headers = answer.headers().clone();
         if !status.is_success() {
@@ -184,9 +190,17 @@ impl Follower {
             self.pause = Duration::from_secs(pause.unwrap_or(0));
             return Err(format!("it answers {status}"));
         }
+        let archive = || {
+            let place = address::told(&self.address);
+            format!("it answers with an archive: `weir-atlas import {place}` reads all of it")
+        };
         let mut file = Err("it answers with nothing".to_owned());
         let mut visit = |found: Found<'_>| {
             file = match found {
+                // What is in an archive has a name of its own. All of it would be of this hour.
+                Found::File { name, .. } | Found::Wrong { name, .. } if !name.is_empty() => {
+                    Err(archive())
+                }
                 Found::File { octets, .. } => Ok(octets.to_vec()),
                 Found::Wrong { what, .. } => Err(what),
             };

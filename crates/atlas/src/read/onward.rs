@@ -38,6 +38,11 @@ pub(super) fn ask(
             | StatusCode::SEE_OTHER
             | StatusCode::TEMPORARY_REDIRECT
             | StatusCode::PERMANENT_REDIRECT => {}
+            StatusCode::PARTIAL_CONTENT => {
+                return Err(format!(
+                    "it answers {status}: a part, which nobody asked for"
+                ));
+            }
             _ => return Ok(answer),
         }
         let to = answer.headers().get(header::LOCATION);

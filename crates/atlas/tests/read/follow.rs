@@ -270,3 +270,39 @@ fn addresses_as_people_write_them() {
         assert!(told.contains("no address of the web"), "{told}");
     }
 }
+
+#[test]
+fn an_answer_that_is_no_snapshot_is_none() {
+    let mut archive = tar::Builder::new(Vec::new());
+    for name in [
+        "20191009-01.00.00-ffSummarizedDir.json",
+        "20191009-02.00.00-ffSummarizedDir.json",
+    ] {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(BODY.len() as u64);
+        archive
+            .append_data(&mut header, name, BODY.as_bytes())
+            .unwrap();
+    }
+    let archive = String::from_utf8(archive.into_inner().unwrap()).unwrap();
+    let part = "content-range: bytes 0-1/2\r\n";
+    let (address, asked) = server(vec![
+        answer("200 OK", "", &archive),
+        answer("206 Partial Content", part, BODY),
+        answer("304 Not Modified", "", ""),
+    ]);
+    let mut follower = Follower::new(&address, PERIOD).unwrap();
+    let mut kept = Kept::default();
+    for says in [
+        "it answers with an archive: `weir-atlas import http://127.0.0.1:",
+        "it answers 206 Partial Content: a part, which nobody asked for",
+        "it answers 304 Not Modified, but was not asked whether anything is new",
+    ] {
+        let Told::Failed(why) = follower.ask(&freifunk(), NOW, &mut kept).unwrap() else {
+            panic!("not {says}");
+        };
+        assert!(why.starts_with(says), "{why}");
+    }
+    asked.join().unwrap();
+    assert_eq!(kept.snapshots.len(), 0);
+}
