@@ -9,6 +9,9 @@ use super::{Data, Failure};
 use crate::export;
 
 /// Write all data as Parquet files
+///
+/// What an earlier export wrote into the folder is written over, and its years that the data do not
+/// have are removed. Where files of others have such names, nothing is written.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example:
   weir-atlas export --parquet parquet

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::path::Path;
 
+use parquet::file::reader::{FileReader, SerializedFileReader};
 use rusqlite::Connection;
 
 use self::sheet::{Column, Kind, Sheet};
@@ -122,8 +123,18 @@ const MONTHS: Sheet = Sheet {
     columns: SUMS,
 };
 
+/// Those of which there is one file.
+const WHOLE: [(&str, Sheet); 5] = [
+    ("communities.parquet", COMMUNITIES),
+    ("profiles.parquet", PROFILES),
+    ("hours.parquet", HOURS),
+    ("days.parquet", DAYS),
+    ("months.parquet", MONTHS),
+];
+
 /// Writes all of the store in `data` into the folder `out`, which is made where it is not there.
 /// Each file is new at once, under its name only when it is whole. All are of the same moment.
+/// Where files of others have names that are written here, nothing is written.
 pub fn parquet(data: &Path, out: &Path) -> Result<Vec<Written>, Error> {
     let store = store::open(data)?;
     // One transaction: whoever imports meanwhile does not come between two files.
@@ -138,13 +149,11 @@ pub fn parquet(data: &Path, out: &Path) -> Result<Vec<Written>, Error> {
         )),
         TryLockError::Error(error) => Error::file(out)(error),
     })?;
+    only_own(out)?;
     let mut written = Vec::new();
-    let whole = |name: &str, sheet: &Sheet| sheet.write(&store, out, name, &[]);
-    written.push(whole("communities.parquet", &COMMUNITIES)?);
-    written.push(whole("profiles.parquet", &PROFILES)?);
-    written.push(whole("hours.parquet", &HOURS)?);
-    written.push(whole("days.parquet", &DAYS)?);
-    written.push(whole("months.parquet", &MONTHS)?);
+    for (name, sheet) in WHOLE {
+        written.push(sheet.write(&store, out, name, &[])?);
+    }
     for year in years(&store)? {
         let begin = Unit::Month.begin(year * 12);
         let end = Unit::Month.begin((year + 1) * 12);
@@ -169,17 +178,45 @@ fn remove_others(out: &Path, written: &[Written]) -> Result<(), Error> {
         let entry = entry.map_err(Error::file(out))?;
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
-        let year = name
-            .strip_prefix("observations-")
-            .and_then(|rest| rest.strip_suffix(".parquet"))
-            .is_some_and(|year| {
-                year.len() == 4 && year.bytes().all(|octet| octet.is_ascii_digit())
-            });
-        if year && written.iter().all(|file| file.file != name) {
+        if is_of_a_year(name) && written.iter().all(|file| file.file != name) {
             fs::remove_file(entry.path()).map_err(Error::file(entry.path()))?;
         }
     }
     Ok(())
+}
+
+fn is_of_a_year(name: &str) -> bool {
+    let year = name.strip_prefix("observations-");
+    let year = year.and_then(|rest| rest.strip_suffix(".parquet"));
+    year.is_some_and(|year| year.len() == 4 && year.bytes().all(|octet| octet.is_ascii_digit()))
+}
+
+/// Refuses a folder in which somebody else's file would be written over or removed.
+fn only_own(out: &Path) -> Result<(), Error> {
+    for entry in fs::read_dir(out).map_err(Error::file(out))? {
+        let entry = entry.map_err(Error::file(out))?;
+        let (name, path) = (entry.file_name(), entry.path());
+        let written = |name: &str| WHOLE.iter().any(|(file, _)| *file == name);
+        let taken = name
+            .to_str()
+            .is_some_and(|name| written(name) || is_of_a_year(name));
+        if taken && !is_own(&path) {
+            return Err(Error::Other(format!(
+                "{}: `weir-atlas export` did not write it, and would write over it or remove it: \
+                 move it away, or give another folder",
+                path.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file says that it was made here.
+fn is_own(path: &Path) -> bool {
+    // Who opens a pipe waits for one who writes.
+    let file = path.is_file().then(|| File::open(path).ok()).flatten();
+    let read = file.and_then(|file| SerializedFileReader::new(file).ok());
+    read.is_some_and(|read| read.metadata().file_metadata().created_by() == Some(sheet::MAKER))
 }
 
 #[cfg(test)]
@@ -195,13 +232,11 @@ mod tests {
         let (data, _) = sample(&[snapshot(hour, vec![entry(hour, "a", 1)])]);
         let out = Folder::new();
         let file = |name: &str| out.path().join(name);
-        for name in [
-            "observations-2018.parquet",
-            "observations-old.parquet",
-            "days.parquet",
-        ] {
-            fs::write(file(name), "old").unwrap();
-        }
+        let before = hour_of(date(2018, 10, 17));
+        let (earlier, _) = sample(&[snapshot(before, vec![entry(before, "a", 1)])]);
+        parquet(earlier.path(), out.path()).unwrap();
+        assert!(file("observations-2018.parquet").exists());
+        fs::write(file("observations-old.parquet"), "old").unwrap();
         let written = parquet(data.path(), out.path()).unwrap();
         let observations = written.last().unwrap();
         assert_eq!(
@@ -235,6 +270,26 @@ mod tests {
         held.lock().unwrap();
         let error = parquet(data.path(), out.path()).unwrap_err().to_string();
         assert!(error.contains("another weir-atlas"), "{error}");
+    }
+
+    #[test]
+    fn what_others_have_put_there_stays() {
+        let (data, _) = sample(&[]);
+        for name in ["observations-1999.parquet", "months.parquet"] {
+            for is_folder in [false, true] {
+                let out = Folder::new();
+                let there = out.path().join(name);
+                match is_folder {
+                    true => fs::create_dir(&there).unwrap(),
+                    false => fs::write(&there, "mine").unwrap(),
+                }
+                let error = parquet(data.path(), out.path()).unwrap_err().to_string();
+                let says = format!("{}: `weir-atlas export` did not write it", there.display());
+                assert!(error.starts_with(&says), "{error}");
+                assert_eq!(there.is_dir(), is_folder);
+                assert_eq!(fs::read_dir(out.path()).unwrap().count(), 1);
+            }
+        }
     }
 
     #[test]

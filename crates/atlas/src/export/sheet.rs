@@ -22,6 +22,9 @@ const GROUP: usize = 250_000;
 /// Texts that are remembered, as few of them are in most columns.
 const REMEMBERED: usize = 10_000;
 
+/// What a file says of who made it.
+pub(super) const MAKER: &str = "weir-atlas";
+
 /// What a file has.
 pub(super) struct Sheet {
     /// Gives a column each for `columns`.
@@ -127,7 +130,7 @@ impl Sheet {
         let schema = parse_message_type(&format!("message atlas {{ {columns} }}"))?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
-            .set_created_by("weir-atlas".into())
+            .set_created_by(MAKER.into())
             .build();
         let mut file = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
         let mut query = store.prepare(self.sql)?;
