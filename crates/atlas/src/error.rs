@@ -1,5 +1,7 @@
 //! What can go wrong, in words that name the thing and the fix.
 
+use std::borrow::Cow;
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
 /// What went wrong.
@@ -24,12 +26,12 @@ pub enum Error {
     #[error("{0}")]
     Share(String),
     /// A file or folder.
-    #[error("{path}: {error}")]
+    #[error("{path}: {}", plain(error))]
     File {
         /// Which.
         path: PathBuf,
         /// What the system says.
-        error: std::io::Error,
+        error: io::Error,
     },
     /// The database.
     #[error("the database: {0}")]
@@ -41,8 +43,39 @@ pub enum Error {
 
 impl Error {
     /// What went wrong with a file, for `map_err`.
-    pub fn file(path: impl Into<PathBuf>) -> impl FnOnce(std::io::Error) -> Self {
+    pub fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
         move |error| Self::File { path, error }
+    }
+}
+
+/// What the system says, with what to do where that is known.
+fn plain(error: &io::Error) -> Cow<'static, str> {
+    let known = match error.kind() {
+        ErrorKind::StorageFull => "the disk is full: make room there, and do it again",
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+            "a file stands where a folder is needed: name another folder, or move it away"
+        }
+        ErrorKind::IsADirectory => {
+            "a folder stands where a file is needed: move it away, or name another place"
+        }
+        _ => return error.to_string().into(),
+    };
+    known.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_said_in_words() {
+        let error = Error::file("a")(ErrorKind::StorageFull.into());
+        assert!(
+            error
+                .to_string()
+                .starts_with("a: the disk is full: make room"),
+            "{error}"
+        );
     }
 }

@@ -156,9 +156,9 @@ fn in_order(begin: Option<i64>, end: Option<i64>) -> Result<(), Error> {
     match (begin, end) {
         (Some(begin), Some(end)) if begin >= end => {
             let error = format!(
-                "`from` ({}) is later than `to`, which ends at {}: give the earlier as `from`",
+                "`from` ({}) is later than `to`, whose last hour is {}: give the earlier as `from`",
                 iso(begin),
-                iso(end)
+                iso(end - 1)
             );
             Err(Error::Asked(error))
         }

@@ -94,6 +94,13 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
             output,
             "Nothing was new. Another mapping counts for new files only: an empty data folder has all read again."
         )?;
+    } else if done.files == 0 && done.known == 0 {
+        let what = format!(
+            "{} has no file that could be a directory: their names end in {}",
+            arguments.places.join(", "),
+            read::ENDINGS.join(", ")
+        );
+        return Err(Error::Other(what).into());
     } else if done.entries == 0 && done.known == 0 {
         let what =
             "nothing could be read; `--mapping` says what the files look like, the ledger why not";

@@ -35,7 +35,8 @@ Examples:
   weir-atlas serve --public-url https://atlas.example.org --trusted-proxy 127.0.0.1")]
 pub(super) struct Arguments {
     /// Address and port
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9350")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9350",
+          value_parser = listen)]
     listen: SocketAddr,
     #[command(flatten)]
     data: Data,
@@ -135,6 +136,13 @@ fn public_url(text: &str) -> Result<String, String> {
     }
 }
 
+fn listen(text: &str) -> Result<SocketAddr, String> {
+    let address = text.parse();
+    address.map_err(|_| {
+        "it is an address and a port, such as 127.0.0.1:9350 or [::1]:9350; a name is none".into()
+    })
+}
+
 fn proxy(text: &str) -> Result<IpAddr, String> {
     let address = text.parse();
     address.map_err(|_| "it is an address, such as 127.0.0.1 or 2001:db8::1".into())
@@ -142,7 +150,7 @@ fn proxy(text: &str) -> Result<IpAddr, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::public_url;
+    use super::{listen, public_url};
 
     #[test]
     fn a_root_and_nothing_else() {
@@ -160,5 +168,12 @@ mod tests {
         ] {
             assert!(public_url(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_address_and_a_port() {
+        assert!(listen("[::1]:9350").is_ok());
+        let error = listen("localhost:9350").unwrap_err();
+        assert!(error.contains("such as 127.0.0.1:9350"), "{error}");
     }
 }

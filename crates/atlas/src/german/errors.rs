@@ -56,8 +56,8 @@ pub(super) const PHRASES: Phrases = &[
     ("`q` has no query in it", "in `q` steht keine Abfrage"),
     // Charts.
     (
-        "`from` ({}) is later than `to`, which ends at {}: give the earlier as `from`",
-        "`from` ({0}) ist später als `to`, das um {1} endet: das Frühere als `from` angeben",
+        "`from` ({}) is later than `to`, whose last hour is {}: give the earlier as `from`",
+        "`from` ({0}) ist später als `to`, dessen letzte Stunde {1} ist: das Frühere als `from` angeben",
     ),
     (
         "`by={}` would be {} points, and {} are the most: give `by={}`, or a range of at most {} \

@@ -71,7 +71,7 @@ const NAME: u64 = 64 << 10;
 /// Memory that xz may use: what `xz -9` needs, and some.
 const XZ: u64 = 80 << 20;
 /// Endings of files that are looked at, in folders and archives.
-const ENDINGS: [&str; 8] = [
+pub const ENDINGS: [&str; 8] = [
     ".json", ".csv", ".tsv", ".gz", ".xz", ".tar", ".tgz", ".txz",
 ];
 /// Where the mark of a tar stands, and what it is.

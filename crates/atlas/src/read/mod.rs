@@ -33,7 +33,7 @@ mod utf8;
 mod value;
 
 pub use address::{Pace, fetch, is_address};
-pub use archive::{Found, Limits, Visit, open};
+pub use archive::{ENDINGS, Found, Limits, Visit, open};
 pub use follow::{Follower, PERIOD, Told, follow};
 pub use import::{Progress, Sink, import};
 pub use mapping::{BUILT_IN, Mapping};

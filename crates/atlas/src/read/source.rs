@@ -17,6 +17,10 @@ pub fn walk(place: &str, limits: &Limits, visit: &mut Visit) -> Result<ControlFl
     if is_address(place) {
         return fetch(place, limits, Pace::default(), visit);
     }
+    if place.is_empty() {
+        let what = "the path is empty: name a folder, a file, an archive or an address";
+        return Err(Error::Asked(what.to_owned()));
+    }
     let path = Path::new(place);
     let name = path
         .file_name()

@@ -1,6 +1,7 @@
 //! The file: made, recognised, opened.
 
 use std::fs::DirBuilder;
+use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, lchown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -29,6 +30,9 @@ const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 30_
 /// Opens the store of a data folder for reading. Many may do so, and while one writes.
 pub fn open(data: &Path) -> Result<Connection, Error> {
     let path = data.join(FILE);
+    if data.exists() && !data.is_dir() {
+        return Err(Error::file(data)(ErrorKind::NotADirectory.into()));
+    }
     if !path.exists() {
         return Err(Error::Missing(format!(
             "{} is not there: `weir-atlas import PATH… --data {}` makes it",
@@ -174,6 +178,11 @@ fn make(store: &Connection) -> rusqlite::Result<()> {
 fn is_ours(store: &Connection, path: &Path) -> Result<(), Error> {
     let read = |pragma| number(store, pragma).map_err(|error| plain(path, error));
     let name = path.display();
+    if is_new(store).map_err(|error| plain(path, error))? {
+        return Err(Error::Other(format!(
+            "{name} is empty: put a whole one there, or have `weir-atlas import` fill it"
+        )));
+    }
     if read("application_id")? != APPLICATION {
         return Err(Error::Other(format!(
             "{name} belongs to another program: choose another folder with --data"

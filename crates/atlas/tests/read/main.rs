@@ -1,6 +1,7 @@
 //! Files of directories: read, and imported.
 
 mod archives;
+mod command;
 mod follow;
 mod hostile;
 mod real;

@@ -97,9 +97,12 @@ fn who_follows_makes_no_store_in_the_place_of_one_that_is_gone() {
     };
     fails("is gone");
     assert!(!path.exists());
-    for other in ["", "no database"] {
+    for (other, says) in [
+        ("", "is empty: put a whole one there"),
+        ("no database", "choose another folder"),
+    ] {
         std::fs::write(&path, other).unwrap();
-        fails("choose another folder");
+        fails(says);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), other);
     }
     put(&folder.0);

@@ -240,6 +240,11 @@ fn what_cannot_be_is_refused() {
             chart.name()
         );
     }
+    let words = error(&store, "growth", "from=2020&to=2019");
+    assert!(
+        words.contains("whose last hour is 2019-12-31T23:00:00Z"),
+        "{words}"
+    );
     let words = error(&store, "growth", "by=hour");
     assert!(
         words.contains("9505 points") && words.contains("`by=day`"),

@@ -1,0 +1,53 @@
+//! What a command says of paths that are not what it needs.
+
+use std::path::Path;
+use std::process::Command;
+
+use atlas::read::import;
+use atlas::store::{FILE, Writer};
+
+use super::follow::BODY;
+use super::{Folder, NAME, freifunk};
+
+/// Standard error of one that fails.
+fn says(arguments: &[&str], data: &Path) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir-atlas"));
+    let done = command.args(arguments).arg("--data").arg(data).output();
+    let done = done.unwrap();
+    assert!(!done.status.success(), "{arguments:?}");
+    String::from_utf8(done.stderr).unwrap()
+}
+
+#[test]
+fn what_stands_in_the_way_is_named_with_the_fix() {
+    let [folder, data, nothing] =
+        ["files", "data", "nothing"].map(|name| Folder::new(&format!("said-{name}")));
+    let file = folder.write(NAME, BODY.as_bytes());
+    let [file_name, nothing_name] = [&file, &nothing.0].map(|path| path.to_str().unwrap());
+    let mut store = Writer::open(&data.0).unwrap();
+    let mut go_on = |_: &_| std::ops::ControlFlow::Continue(());
+    import(&[file_name.to_owned()], &freifunk(), &mut store, &mut go_on).unwrap();
+
+    let in_the_way = format!("{file_name}: a file stands where a folder is needed");
+    for (arguments, data) in [
+        (["import", file_name].as_slice(), &file),
+        (&["query", "SELECT 1"], &file),
+        (&["site", file_name], &data.0),
+        (&["export", "--parquet", file_name], &data.0),
+    ] {
+        let said = says(arguments, data);
+        assert!(said.contains(&in_the_way), "{said}");
+    }
+    let said = says(&["import", ""], &data.0);
+    assert!(said.contains("the path is empty"), "{said}");
+    let said = says(&["import", nothing_name], &data.0);
+    assert!(
+        said.contains(&format!("{nothing_name} has no file")),
+        "{said}"
+    );
+    assert!(said.contains(".json, .csv"), "{said}");
+
+    nothing.write(FILE, b"");
+    let said = says(&["query", "SELECT 1"], &nothing.0);
+    assert!(said.contains("atlas.db is empty: "), "{said}");
+}
