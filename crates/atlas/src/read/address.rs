@@ -215,14 +215,20 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
-    /// At most `most` octets are taken.
+    /// Where it has more than `most` octets, none of it is taken.
     pub(crate) fn of(answer: Response<Body>, pace: Pace, most: u64) -> Self {
         let packed = answer.headers().get(header::CONTENT_ENCODING);
         let packed = packed.is_some_and(|how| how.as_bytes().eq_ignore_ascii_case(b"gzip"));
         let failed = Rc::default();
         let steady = Steady {
-            inner: answer.into_body().into_reader().take(most),
+            // One more, so that what is cut is told from what ends there.
+            inner: answer
+                .into_body()
+                .into_reader()
+                .take(most.saturating_add(1)),
             pace,
+            most,
+            all: 0,
             waited: Duration::ZERO,
             came: 0,
             failed: Rc::clone(&failed),
@@ -250,6 +256,8 @@ impl Read for Sent {
 struct Steady<R> {
     inner: R,
     pace: Pace,
+    most: u64,
+    all: u64,
     waited: Duration,
     came: u64,
     failed: Rc<RefCell<Option<String>>>,
@@ -269,6 +277,10 @@ impl<R: Read> Read for Steady<R> {
         self.waited += begin.elapsed();
         let read = read.map_err(|error| self.fail(self.pace.broken(&error)))?;
         self.came += read as u64;
+        self.all += read as u64;
+        if self.all > self.most {
+            return Err(self.fail(format!("it sends more than {} MiB", self.most >> 20)));
+        }
         if read > 0 && self.waited >= self.pace.window {
             if self.came < self.pace.least {
                 let (came, seconds) = (self.came, self.waited.as_secs_f64());

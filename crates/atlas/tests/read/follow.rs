@@ -306,3 +306,17 @@ fn an_answer_that_is_no_snapshot_is_none() {
     asked.join().unwrap();
     assert_eq!(kept.snapshots.len(), 0);
 }
+
+#[test]
+fn an_answer_that_is_longer_than_it_may_be_is_not_kept_by_a_part() {
+    // What comes first is a whole directory.
+    let long = format!("{BODY}{}x", " ".repeat((64 << 20) - BODY.len()));
+    let (address, asked) = server(vec![answer("200 OK", "", &long)]);
+    let mut follower = Follower::new(&address, PERIOD).unwrap();
+    let mut kept = Kept::default();
+    let told = follower.ask(&freifunk(), NOW, &mut kept).unwrap();
+    let why = "it sends more than 64 MiB".to_owned();
+    assert_eq!(told, Told::Failed(why));
+    asked.join().unwrap();
+    assert_eq!(kept.snapshots.len(), 0);
+}
