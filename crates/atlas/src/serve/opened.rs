@@ -196,7 +196,10 @@ impl Opened {
                 let why = match error {
                     Error::Store(error) => {
                         let name = self.path.display();
-                        format!("{name} is damaged: move a whole one there ({error})")
+                        format!(
+                            "{name} is damaged: move a whole one there, or move it away and import \
+                             again ({error})"
+                        )
                     }
                     other => other.to_string(),
                 };

@@ -185,7 +185,8 @@ fn is_ours(store: &Connection, path: &Path) -> Result<(), Error> {
     }
     if read("application_id")? != APPLICATION {
         return Err(Error::Other(format!(
-            "{name} belongs to another program: choose another folder with --data"
+            "{name} belongs to another program: put a store there, or choose another folder with \
+             --data"
         )));
     }
     match read("user_version")? {
@@ -209,7 +210,9 @@ pub(super) fn plain(path: &Path, error: rusqlite::Error) -> Error {
     let name = path.display();
     Error::Other(match code {
         ErrorCode::NotADatabase => {
-            format!("{name} is not a database: choose another folder with --data")
+            format!(
+                "{name} is not a database: put a store there, or choose another folder with --data"
+            )
         }
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
             format!("{name} is being written by another weir-atlas: try again when it has finished")
@@ -221,7 +224,10 @@ pub(super) fn plain(path: &Path, error: rusqlite::Error) -> Error {
             )
         }
         ErrorCode::DatabaseCorrupt => {
-            format!("{name} is damaged: move it away and import again ({error})")
+            format!(
+                "{name} is damaged: move a whole one there, or move it away and import again \
+                 ({error})"
+            )
         }
         ErrorCode::DiskFull => format!("no room to write {name}: the disk is full"),
         _ => return Error::Store(error),

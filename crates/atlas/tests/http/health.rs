@@ -79,7 +79,14 @@ fn a_store_that_is_written_over_is_told_until_it_is_whole_again() {
     damaged(&server, 0);
     shows(&server, 3, 8);
     write_over(&path, &[0x5a; 4096]);
-    healthy(&server, 503, "atlas.db");
+    healthy(
+        &server,
+        503,
+        "atlas.db is not a database: put a store there",
+    );
+    // Its own head is right, and nothing else.
+    write_over(&path, &[&whole[..100], &[0x5a; 4096]].concat());
+    healthy(&server, 503, "atlas.db is damaged: move a whole one there");
     write_over(&path, &whole);
     healthy(&server, 200, "ok\n");
     shows(&server, 3, 9);
