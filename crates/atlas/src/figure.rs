@@ -26,6 +26,40 @@ pub struct Figure {
     pub table: Table,
 }
 
+impl Figure {
+    /// Octets of memory that it takes, about.
+    pub(crate) fn octets(&self) -> usize {
+        let bars = |bars: &[Bar]| {
+            let words = |bar: &Bar| bar.key.len() + bar.name.len();
+            size_of_val(bars) + bars.iter().map(words).sum::<usize>()
+        };
+        let plot = match &self.plot {
+            Plot::Time(lines) => {
+                let values = |series: &Series| size_of_val(&*series.values);
+                size_of_val(&*lines.at)
+                    + size_of_val(&*lines.odd)
+                    + size_of_val(&*lines.series)
+                    + lines.series.iter().map(values).sum::<usize>()
+            }
+            Plot::Bars(of) | Plot::Words(of) => bars(of),
+            Plot::Map { points, .. } => {
+                let words = |point: &Point| point.key.len() + point.name.len();
+                size_of_val(&**points) + points.iter().map(words).sum::<usize>()
+            }
+        };
+        let text = |cell: &Cell| match cell {
+            Cell::Text(text) => text.len(),
+            _ => 0,
+        };
+        let row = |row: &Vec<Cell>| {
+            size_of_val(row) + size_of_val(&**row) + row.iter().map(text).sum::<usize>()
+        };
+        let table = self.table.rows.iter().map(row).sum::<usize>();
+        let notes = self.notes.iter().map(String::len).sum::<usize>();
+        size_of_val(self) + plot + table + notes
+    }
+}
+
 /// What is to be drawn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Plot {

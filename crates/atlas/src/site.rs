@@ -171,7 +171,7 @@ fn chart(
     to: &mut Output<'_>,
 ) -> Result<(), Error> {
     let figure = state.chart.figure(store, &state.asked)?;
-    let html = page::chart::page_of(reader, state.chart, store, &state.asked, &figure);
+    let html = page::chart::page(reader, state.chart, store, &state.asked, &figure);
     let picture = page::chart::picture(reader, state.chart, &figure, &state.asked);
     let json = answer::json(state.chart.name(), &figure)?;
     to.put(&file(state, Shape::Page), html.as_bytes())?;

@@ -56,7 +56,7 @@ pub(super) struct Arguments {
     /// Show /metrics to everybody, not to this machine alone
     #[arg(long)]
     public_metrics: bool,
-    /// Megabytes of answers that are kept in memory
+    /// Megabytes of answers and figures that are kept in memory
     #[arg(long, value_name = "MEGABYTES", default_value_t = 32,
           value_parser = clap::value_parser!(u16).range(1..=4096))]
     cache: u16,

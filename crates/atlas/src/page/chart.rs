@@ -11,7 +11,6 @@ use super::table::table;
 use super::{Reader, Shape, To, escape, format, ledger};
 use crate::asked::{Asked, Look, Span};
 use crate::chart::{Chart, Parameter};
-use crate::error::Error;
 use crate::figure::Figure;
 use crate::svg;
 use crate::time::Unit;
@@ -21,20 +20,6 @@ pub(super) const NARROW: (u32, u32) = (340, 400);
 
 /// A chart's page.
 pub(crate) fn page(
-    reader: &Reader,
-    chart: &dyn Chart,
-    store: &Connection,
-    asked: &Asked,
-) -> Result<String, Error> {
-    if needs_key(chart) && asked.key.is_none() {
-        return super::communities::page(reader, store, None);
-    }
-    let figure = chart.figure(store, asked)?;
-    Ok(page_of(reader, chart, store, asked, &figure))
-}
-
-/// The same, of a figure that is there already.
-pub(crate) fn page_of(
     reader: &Reader,
     chart: &dyn Chart,
     store: &Connection,
@@ -95,20 +80,14 @@ pub(crate) fn page_of(
 }
 
 /// The chart alone, for frames.
-pub(crate) fn embed(
-    reader: &Reader,
-    chart: &dyn Chart,
-    store: &Connection,
-    asked: &Asked,
-) -> Result<String, Error> {
-    let figure = chart.figure(store, asked)?;
+pub(crate) fn embed(reader: &Reader, chart: &dyn Chart, asked: &Asked, figure: &Figure) -> String {
     let mut html = String::new();
     head(reader, &figure.title, "", &mut html);
     let _ = write!(
         html,
         "<body class=\"embed\">\n<main>\n{}<p class=\"source\"><a href=\"{}\" target=\"_blank\" \
          rel=\"noopener\">{} · atlas</a></p>\n</main>\n</body>\n</html>\n",
-        drawn(reader, chart, &figure, asked, Stands::Frame),
+        drawn(reader, chart, figure, asked, Stands::Frame),
         escape(
             &reader
                 .places
@@ -116,7 +95,7 @@ pub(crate) fn embed(
         ),
         escape(&figure.title),
     );
-    Ok(html)
+    html
 }
 
 /// Where a chart stands.

@@ -126,7 +126,7 @@ fn script(reader: &Reader) -> String {
 }
 
 /// Whether a chart is of something that has to be named first.
-pub(super) fn needs_key(chart: &dyn chart::Chart) -> bool {
+pub(crate) fn needs_key(chart: &dyn chart::Chart) -> bool {
     chart.parameters().contains(&Parameter::Key)
 }
 

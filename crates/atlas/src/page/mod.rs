@@ -18,6 +18,7 @@ pub(crate) mod sql;
 mod table;
 
 pub(crate) use html::escape;
+pub(crate) use layout::needs_key;
 pub(crate) use places::{Places, Shape, To, stem};
 
 use std::sync::Arc;

@@ -14,6 +14,7 @@ use hyper::{Method, Request, Response, StatusCode};
 
 use super::cache::Cache;
 use super::counts::{Counts, State};
+use super::figures::Figures;
 use super::listen::Crowd;
 use super::opened::Health;
 use super::pool::Pool;
@@ -45,7 +46,8 @@ pub(crate) struct App {
     counts: Counts,
     pool: Arc<Pool>,
     queries: Queries,
-    cache: Mutex<Cache>,
+    cache: Mutex<Cache<Reply>>,
+    figures: Figures,
     sending: Arc<Sending>,
     /// Of the store, as it was last seen.
     version: AtomicI64,
@@ -61,7 +63,8 @@ impl App {
         Ok(Self {
             crowd: Arc::new(Crowd::new(settings.proxies.clone())),
             queries: Queries::new(sql::Settings::of(&settings.data)),
-            cache: Mutex::new(Cache::new(settings.cache)),
+            cache: Mutex::new(Cache::new(settings.cache - settings.cache / 4)),
+            figures: Figures::new(settings.cache / 4),
             settings,
             counts: Counts::new(),
             sending: Arc::default(),
@@ -181,10 +184,10 @@ impl App {
                 return Ok(reply);
             }
             let begin = Instant::now();
-            let reply = Arc::new(question.answer(store)?);
+            let reply = Arc::new(question.answer(store, version, &app.figures)?);
             app.counts.computed(begin.elapsed());
             if let Ok(mut cache) = app.cache.lock() {
-                cache.put(version, &name, Arc::clone(&reply));
+                cache.put(version, &name, reply.weight(), Arc::clone(&reply));
             }
             Ok(reply)
         });
@@ -290,7 +293,7 @@ impl App {
             queries: self.queries.counts(),
             health: self.pool.health(),
             latest: latest.await.ok().flatten(),
-            cached: self.cache.lock().map_or(0, |cache| cache.held()),
+            cached: self.cache.lock().map_or(0, |cache| cache.held()) + self.figures.held(),
             version: self.version.load(Ordering::Relaxed),
         };
         let text = self.counts.tell(&state).end();

@@ -1,52 +1,58 @@
-//! Answers that were given, for whoever asks the same: bounded by octets, the least used goes.
+//! What was computed, for whoever asks the same: bounded by octets, the least used goes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use super::reply::Reply;
-
-/// Answers of one state of the store.
+/// Answers, or figures, of one state of the store.
 #[derive(Debug)]
-pub(crate) struct Cache {
+pub(crate) struct Cache<T> {
     /// Octets.
     most: usize,
     held: usize,
-    /// With when they were last used.
-    replies: HashMap<Arc<str>, (u64, Arc<Reply>)>,
+    values: HashMap<Arc<str>, Kept<T>>,
     by_use: BTreeMap<u64, Arc<str>>,
     turn: u64,
     version: i64,
 }
 
-impl Cache {
+#[derive(Debug)]
+struct Kept<T> {
+    /// When it was last used.
+    used: u64,
+    /// Octets, with its key.
+    weight: usize,
+    value: Arc<T>,
+}
+
+impl<T> Cache<T> {
     pub fn new(most: usize) -> Self {
         Self {
             most,
             held: 0,
-            replies: HashMap::new(),
+            values: HashMap::new(),
             by_use: BTreeMap::new(),
             turn: 0,
             version: 0,
         }
     }
 
-    /// What was answered at this state of the store.
-    pub fn get(&mut self, version: i64, key: &str) -> Option<Arc<Reply>> {
+    /// What was computed at this state of the store.
+    pub fn get(&mut self, version: i64, key: &str) -> Option<Arc<T>> {
         self.be_of(version);
-        let (name, _) = self.replies.get_key_value(key)?;
+        let (name, _) = self.values.get_key_value(key)?;
         let name = Arc::clone(name);
-        let (used, reply) = self.replies.get_mut(key)?;
+        let kept = self.values.get_mut(key)?;
         self.turn += 1;
-        self.by_use.remove(used);
+        self.by_use.remove(&kept.used);
         self.by_use.insert(self.turn, name);
-        *used = self.turn;
-        Some(Arc::clone(reply))
+        kept.used = self.turn;
+        Some(Arc::clone(&kept.value))
     }
 
-    /// Keeps an answer, unless it is as large as many others.
-    pub fn put(&mut self, version: i64, key: &str, reply: Arc<Reply>) {
+    /// Keeps a value of so many octets, unless it is as large as many others.
+    pub fn put(&mut self, version: i64, key: &str, octets: usize, value: Arc<T>) {
         self.be_of(version);
-        let weight = weight(key, &reply);
+        let weight = octets + 2 * key.len();
         if weight > self.most / 8 {
             return;
         }
@@ -55,7 +61,15 @@ impl Cache {
         self.turn += 1;
         self.held += weight;
         self.by_use.insert(self.turn, Arc::clone(&key));
-        self.replies.insert(key, (self.turn, reply));
+        let used = self.turn;
+        self.values.insert(
+            key,
+            Kept {
+                used,
+                weight,
+                value,
+            },
+        );
         while self.held > self.most {
             let Some((_, oldest)) = self.by_use.pop_first() else {
                 break;
@@ -70,9 +84,9 @@ impl Cache {
     }
 
     fn forget(&mut self, key: &str) {
-        if let Some((used, reply)) = self.replies.remove(key) {
-            self.by_use.remove(&used);
-            self.held -= weight(key, &reply);
+        if let Some(kept) = self.values.remove(key) {
+            self.by_use.remove(&kept.used);
+            self.held -= kept.weight;
         }
     }
 
@@ -86,38 +100,24 @@ impl Cache {
     }
 }
 
-fn weight(key: &str, reply: &Reply) -> usize {
-    reply.weight() + 2 * key.len()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serve::reply::{Frame, Kept};
-
-    fn reply(length: usize) -> Arc<Reply> {
-        // Of digits that repeat seldom enough to be sure of the length.
-        let body = vec![b'x'; length];
-        let mut reply = Reply::new("text/plain", body, Kept::Minutes, Frame::Public);
-        reply.gzip = None;
-        Arc::new(reply)
-    }
-
     #[test]
     fn the_least_used_goes() {
-        let mut cache = Cache::new(12_000);
+        let mut cache = Cache::new(8 * 1024);
         for key in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] {
-            cache.put(1, key, reply(900));
+            cache.put(1, key, 800, Arc::new(key));
         }
         assert!(cache.get(1, "a").is_some());
-        cache.put(1, "k", reply(900));
+        cache.put(1, "k", 800, Arc::new("k"));
         assert!(cache.get(1, "a").is_some(), "was used");
         assert!(cache.get(1, "b").is_none(), "was not");
-        assert!(cache.held() <= 12_000);
-        cache.put(1, "large", reply(2000));
+        assert!(cache.held() <= 8 * 1024);
+        cache.put(1, "large", 2000, Arc::new("large"));
         assert!(cache.get(1, "large").is_none());
         for _ in 0..100 {
-            cache.put(1, "a", reply(900));
+            cache.put(1, "a", 800, Arc::new("a"));
         }
         assert!(cache.get(1, "k").is_some(), "the same again takes no room");
     }
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn a_new_state_knows_nothing() {
         let mut cache = Cache::new(10_000);
-        cache.put(1, "a", reply(10));
+        cache.put(1, "a", 10, Arc::new("a"));
         assert!(cache.get(2, "a").is_none());
         assert!(cache.get(1, "a").is_none());
         assert_eq!(cache.held(), 0);

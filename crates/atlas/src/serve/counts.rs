@@ -12,7 +12,7 @@ api::metrics! {
     REQUESTS "weir_atlas_requests_total" Counter &["status"], "Requests, by the class of their status.";
     HITS "weir_atlas_cache_hits_total" Counter &[], "Requests that were answered from memory.";
     CONNECTIONS "weir_atlas_connections" Gauge &[], "Connections now.";
-    CACHE "weir_atlas_cache_bytes" Gauge &[], "Answers in memory.";
+    CACHE "weir_atlas_cache_bytes" Gauge &[], "Answers and figures in memory.";
     SENDING "weir_atlas_sending_bytes" Gauge &[], "Large answers on their way to clients that have not taken them yet.";
     COMPUTED "weir_atlas_computed_total" Counter &[], "Answers that were computed.";
     SECONDS "weir_atlas_computed_seconds_total" Counter &[], "Time that computing answers took.";

@@ -2,12 +2,14 @@
 //!
 //! [`listen`] lets clients in and speaks HTTP with them, [`route`] says what an address means,
 //! [`app`] answers it: from its [`cache`], else as a [`question`] to the store, by one of the
-//! [`pool`]'s connections to the file that is [`opened`]; a free [`query`] by a process of its own.
+//! [`pool`]'s connections to the file that is [`opened`], with [`figures`] that others asked for in
+//! another form; a free [`query`] by a process of its own.
 
 mod app;
 pub(crate) mod asset;
 mod cache;
 mod counts;
+mod figures;
 mod listen;
 mod oembed;
 mod opened;
@@ -41,7 +43,7 @@ pub(crate) struct Settings {
     pub public_metrics: bool,
     /// Whose word is taken for who asks through them.
     pub proxies: Proxies,
-    /// Octets of answers that are kept.
+    /// Octets of answers and figures that are kept.
     pub cache: usize,
 }
 

@@ -2,6 +2,7 @@
 
 use rusqlite::Connection;
 
+use super::figures::Figures;
 use super::reply::{Frame, HTML, JSON, Kept, Reply};
 use super::route::Route;
 use super::visit::Visit;
@@ -87,7 +88,13 @@ impl Question {
         )
     }
 
-    pub fn answer(&self, store: &Connection) -> Result<Reply, Error> {
+    /// `version`: the store's, for `figures` of it.
+    pub fn answer(
+        &self,
+        store: &Connection,
+        version: i64,
+        figures: &Figures,
+    ) -> Result<Reply, Error> {
         let reader = &self.reader;
         let html = |text: String| Reply::new(HTML, text, Kept::Minutes, Frame::Page);
         Ok(match &self.what {
@@ -98,15 +105,22 @@ impl Question {
             What::Ledger(wanted) => html(page::ledger::page(reader, store, wanted)?),
             What::About => html(page::about::page(reader, store)?),
             What::Embed(chart, asked) => {
-                let text = page::chart::embed(reader, *chart, store, asked)?;
+                let figure = figures.of(version, *chart, store, asked)?;
+                let text = page::chart::embed(reader, *chart, asked, &figure);
                 Reply::new(HTML, text, Kept::Minutes, Frame::Embed)
             }
-            What::Chart(chart, Shape::Page, asked) => {
-                html(page::chart::page(reader, *chart, store, asked)?)
+            What::Chart(chart, Shape::Page, asked)
+                if asked.key.is_none() && page::needs_key(*chart) =>
+            {
+                html(page::communities::page(reader, store, None)?)
             }
             What::Chart(chart, shape, asked) => {
-                let figure = chart.figure(store, asked)?;
+                let figure = figures.of(version, *chart, store, asked)?;
                 let (media, text) = match shape {
+                    Shape::Page => {
+                        let text = page::chart::page(reader, *chart, store, asked, &figure);
+                        return Ok(html(text));
+                    }
                     Shape::Svg => {
                         let picture = page::chart::picture(reader, *chart, &figure, asked);
                         ("image/svg+xml", picture)
