@@ -1,6 +1,8 @@
 """What the growth of each month is by DuckDB, from the raw files: the independent word of engines.rs.
 
     engines.py growth FOLDER...      months as JSON: hours, live, stale, frozen, listed, odd, nodes
+    engines.py said FOLDER...        by what communities say of themselves, as JSON: chart, month or
+                                     day, key, nodes, communities
     engines.py duckdb FOLDER         sums of exported Parquet files as JSON, by DuckDB
     engines.py clickhouse FOLDER     the same, by ClickHouse
     engines.py documented FOLDER     what the queries of the documentation answer, as JSON
@@ -39,7 +41,10 @@ SELECT file, named, key,
         to_timestamp(TRY_CAST(json_extract_string(value, '$.state.lastchange') AS BIGINT))
     ) AS changed,
     json_extract(value, '$.etime') IS NOT NULL OR json_extract(value, '$.error') IS NOT NULL
-        AS failed
+        AS failed,
+    json_extract(value, '$.techDetails.routing') AS routing,
+    json_extract_string(value, '$.location.country') AS country,
+    json_extract_string(value, '$.api') AS api
 FROM files, json_each(content);
 
 -- Of when a file is: its latest entry, but where that is a day off.
@@ -50,7 +55,7 @@ SELECT file,
 FROM (SELECT file, any_value(named) AS named, max(fetched) AS latest FROM raw GROUP BY file);
 
 CREATE TABLE entries AS
-SELECT date_trunc('hour', taken) AS hour, key, nodes, above,
+SELECT date_trunc('hour', taken) AS hour, key, nodes, above, routing, country, api,
     coalesce(fetched, taken) AS fetched, failed,
     CASE WHEN nodes BETWEEN 0 AND 100000 THEN nodes END AS believed,
     -- Names as they are compared; who has none is alone with its key.
@@ -77,7 +82,7 @@ WITH best AS (
     SELECT * FROM told
     QUALIFY row_number() OVER (
         PARTITION BY hour, name ORDER BY coalesce(believed, -1) DESC, key) = 1)
-SELECT b.hour, b.name, b.status, b.believed AS own, p.name AS parent
+SELECT b.hour, b.key, b.name, b.status, b.believed AS own, p.name AS parent
 FROM best b LEFT JOIN best p ON p.hour = b.hour AND p.name = b.parent AND p.name <> b.name;
 
 CREATE TABLE levels AS
@@ -106,20 +111,26 @@ LEFT JOIN (
 ) s ON s.hour = c.hour AND s.name = c.name;
 """
 
-GROWTH = """
-WITH RECURSIVE counts AS (
+# Those that count, from the highest level to the lowest.
+COUNTS = """
+CREATE TABLE counts AS
+WITH RECURSIVE down AS (
     SELECT c.hour, c.name, w.whole FROM communities c JOIN worth w USING (hour, name)
     WHERE c.parent IS NULL
     UNION ALL
     SELECT c.hour, c.name, w.whole
-    FROM counts u JOIN communities c ON c.hour = u.hour AND c.parent = u.name
+    FROM down u JOIN communities c ON c.hour = u.hour AND c.parent = u.name
     JOIN worth w ON w.hour = c.hour AND w.name = c.name
-    WHERE NOT u.whole
-), nodes AS (
+    WHERE NOT u.whole)
+SELECT hour, key, name, status, own FROM down JOIN communities USING (hour, name) WHERE whole
+"""
+
+GROWTH = """
+WITH nodes AS (
     SELECT hour, coalesce(sum(own) FILTER (WHERE status = 'live'), 0) AS live,
         coalesce(sum(own) FILTER (WHERE status = 'stale'), 0) AS stale,
         coalesce(sum(own) FILTER (WHERE status = 'frozen'), 0) AS frozen
-    FROM counts JOIN communities USING (hour, name) WHERE whole GROUP BY hour
+    FROM counts GROUP BY hour
 ), roots AS (
     SELECT hour, sum(value) AS value FROM communities JOIN worth USING (hour, name)
     WHERE parent IS NULL GROUP BY hour
@@ -134,8 +145,44 @@ FROM listed LEFT JOIN nodes USING (hour) LEFT JOIN roots USING (hour)
 GROUP BY month ORDER BY month
 """
 
+# How the data write protocols, in small letters, and what they are called.
+CALLED = """
+CREATE TABLE called (written VARCHAR, protocol VARCHAR);
+INSERT INTO called VALUES
+    ('802.11s', '802.11s'), ('babel', 'Babel'), ('batman-adv', 'batman-adv'),
+    ('batman', 'batman-adv'), ('b.a.t.m.a.n advanced', 'batman-adv'), ('olsr', 'OLSR'), ('olsrv2', 'OLSRv2')
+"""
 
-def growth(folders):
+SAID = """
+WITH written AS (
+    SELECT hour, key, unnest(CASE json_type(routing)
+        WHEN 'ARRAY' THEN from_json(routing, '["VARCHAR"]')
+        WHEN 'VARCHAR' THEN string_split_regex(json_extract_string(routing, '$'), '[,;/+&|]')
+        END) AS written
+    FROM entries
+), told AS (
+    SELECT DISTINCT 'routing' AS chart, hour, key, coalesce(protocol, trim(w.written)) AS said
+    FROM written w LEFT JOIN called c ON c.written = lower(trim(w.written))
+    UNION ALL SELECT 'countries', hour, key, upper(trim(country)) FROM entries
+    UNION ALL SELECT 'versions', hour, key, trim(api) FROM entries
+), keys AS (
+    SELECT chart, hour, key, coalesce(said, 'unknown') AS said
+    FROM (SELECT unnest(['routing', 'countries', 'versions']) AS chart, hour, key FROM entries)
+    LEFT JOIN (FROM told WHERE said <> '') USING (chart, hour, key)
+), points AS (
+    SELECT hour, unnest([strftime(hour, '%Y-%m'), strftime(hour, '%Y-%m-%d')]) AS point
+    FROM (SELECT DISTINCT hour FROM entries)
+), hours AS (
+    SELECT point, count(*) AS hours FROM points GROUP BY point
+)
+SELECT chart, point, said, sum(coalesce(own, 0)), count(*), any_value(hours)
+FROM keys JOIN points USING (hour) JOIN hours USING (point) LEFT JOIN counts USING (hour, key)
+GROUP BY chart, point, said ORDER BY chart, point, said
+"""
+
+
+def counted(folders):
+    """A database in which each entry is as it counts."""
     import duckdb
 
     db = duckdb.connect()
@@ -148,13 +195,30 @@ def growth(folders):
     (deepest,) = db.execute("SELECT coalesce(max(level), 0) FROM levels").fetchone()
     for level in range(deepest, -1, -1):
         db.execute(RISE, {"level": level})
-    rows = db.execute(GROWTH).fetchall()
+    db.execute(COUNTS)
+    return db
+
+
+def mean(whole, hours):
+    """Rounded half up."""
+    return (2 * int(whole) + hours) // (2 * hours)
+
+
+def growth(folders):
+    rows = counted(folders).execute(GROWTH).fetchall()
     out = []
     for month, hours, live, stale, frozen, listed, odd, value in rows:
         assert live + stale + frozen == value, month
-        nodes = (2 * int(value) + hours) // (2 * hours)
-        out.append([month, hours, int(live), int(stale), int(frozen), int(listed), int(odd), nodes])
+        sums = [int(live), int(stale), int(frozen), int(listed), int(odd)]
+        out.append([month, hours, *sums, mean(value, hours)])
     return out
+
+
+def said(folders):
+    db = counted(folders)
+    db.execute(CALLED)
+    rows = db.execute(SAID).fetchall()
+    return [[*of, mean(nodes, hours), mean(listed, hours)] for *of, nodes, listed, hours in rows]
 
 
 # The same in both languages. FILES stands for how an engine names a file.
@@ -246,6 +310,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["growth", *folders] if folders:
             print(json.dumps(growth(folders)))
+        case ["said", *folders] if folders:
+            print(json.dumps(said(folders)))
         case ["duckdb", folder]:
             print(json.dumps(sums(by_duckdb(folder))))
         case ["clickhouse", folder]:

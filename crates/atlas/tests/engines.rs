@@ -1,5 +1,5 @@
-//! What the atlas says of the real data is what others compute of it: DuckDB the growth, from the
-//! raw files and by rules written anew; DuckDB and ClickHouse the sums, from exported files.
+//! What the atlas says of the real data is what others compute of it: DuckDB the growth, and the
+//! charts by profile, from the raw files and by rules written anew; DuckDB and ClickHouse the sums, from exported files.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -178,7 +178,7 @@ fn import(place: &Path, data: &Path) -> read::Progress {
 }
 
 #[test]
-fn growth_is_what_duckdb_makes_of_the_raw_files() {
+fn charts_are_what_duckdb_makes_of_the_raw_files() {
     let archive = Path::new(HERE).join("data/freifunk.tar.xz");
     let raw = folder("raw");
     let unpacked = Command::new("tar")
@@ -201,6 +201,7 @@ fn growth_is_what_duckdb_makes_of_the_raw_files() {
     assert_eq!(ours.as_array().map(Vec::len), Some(158));
     same(&ours, &ask("growth", &raw.join("history")), "growth");
     chart(&store, &ours);
+    by_profile(&store, &ask("said", &raw.join("history")));
     let parquet = compare(&data, "real");
     // As readers of docs/atlas-store.md ask it.
     let documented = ask("documented", &parquet);
@@ -235,4 +236,34 @@ fn chart(store: &Connection, sums: &Value) {
         .map(|row| json!([row[0], row[7]]))
         .collect();
     same(&told, &summed, "the chart");
+}
+
+/// Holds the charts by what communities say of themselves against the sums of `said`, by month and
+/// by day.
+fn by_profile(store: &Connection, sums: &Value) {
+    let said = sums.as_array().expect("rows");
+    for name in ["routing", "countries", "versions"] {
+        let chart = chart::find(name).expect("a chart");
+        let mut told = Vec::new();
+        // All days at once are too many points.
+        let years = (2013..=2026).map(|year| format!("from={year}&to={year}&by=day"));
+        for question in ["by=month".to_owned()].into_iter().chain(years) {
+            let asked = Asked::read(&question).expect("a question");
+            let figure = chart.figure(store, &asked).expect("a figure");
+            let json = answer::json(name, &figure).expect("an answer");
+            let answer: Value = serde_json::from_str(&json).expect("JSON");
+            let length = if answer["by"] == "day" { 10 } else { 7 };
+            let rows = answer["series"].as_array().expect("series");
+            let key = figure.table.columns[1].key;
+            told.extend(rows.iter().map(|row| {
+                let point = row["t"].as_str().map(|t| &t[..length]);
+                json!([name, point, row[key], row["nodes"], row["communities"]])
+            }));
+        }
+        let mut summed: Vec<Value> = said.iter().filter(|row| row[0] == name).cloned().collect();
+        for rows in [&mut told, &mut summed] {
+            rows.sort_by_key(|row| [1, 2].map(|at| row[at].as_str().map(str::to_owned)));
+        }
+        same(&told.into(), &summed.into(), name);
+    }
 }

@@ -91,11 +91,11 @@ impl Groups {
         let mut groups = Self::new(store, range)?;
         let mut profiles = Profiles::new(store);
         let mut known = HashMap::<i64, Vec<usize>>::new();
-        sums::each(store, by, numbers, |sum| {
-            let of = match known.entry(sum.profile) {
+        sums::each_profile(store, by, numbers, |said| {
+            let of = match known.entry(said.profile) {
                 Entry::Occupied(old) => old.into_mut(),
                 Entry::Vacant(new) => {
-                    let keys = of(&*profiles.get(sum.profile)?);
+                    let keys = of(&*profiles.get(said.profile)?);
                     let mut of = keys
                         .iter()
                         .map(|key| groups.group(key, key))
@@ -109,13 +109,10 @@ impl Groups {
                 }
             };
             let parts = if divided { of.len() } else { 1 };
+            let counted = said.counted.iter().sum::<i64>();
             for group in of {
-                groups.add(
-                    *group,
-                    sum.number,
-                    sum.counted() as f64 / parts as f64,
-                    sum.listed,
-                );
+                let nodes = counted as f64 / parts as f64;
+                groups.add(*group, said.number, nodes, said.listed);
             }
             Ok(())
         })?;

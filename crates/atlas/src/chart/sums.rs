@@ -1,7 +1,7 @@
 //! What a chart reads of the store: sums of the whole directory and of its communities, by hour,
 //! day or month, the same for all three.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
@@ -150,6 +150,65 @@ pub(super) fn each(
         to(Sum::read(row)?)?;
     }
     Ok(())
+}
+
+/// What was counted of a community while it said the same of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    pub number: i64,
+    pub community: i64,
+    pub profile: i64,
+    /// Live, stale, frozen.
+    pub counted: [i64; 3],
+    pub listed: i64,
+}
+
+/// As [`each`], but by profile: several of a point where that changed within. In any order.
+pub(super) fn each_profile(
+    store: &Connection,
+    by: Unit,
+    numbers: RangeInclusive<i64>,
+    mut to: impl FnMut(Said) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let sql = match by {
+        Unit::Hour => None,
+        Unit::Day => Some(
+            "SELECT day, community, profile, live, stale, frozen, listed FROM day_profiles
+             WHERE day BETWEEN ?1 AND ?2",
+        ),
+        Unit::Month => Some(
+            "SELECT month, community, profile, live, stale, frozen, listed FROM month_profiles
+             WHERE month BETWEEN ?1 AND ?2",
+        ),
+    };
+    let mut changed = HashSet::new();
+    if let Some(sql) = sql {
+        let mut statement = store.prepare(sql)?;
+        let mut rows = statement.query([*numbers.start(), *numbers.end()])?;
+        while let Some(row) = rows.next()? {
+            let said = Said {
+                number: row.get(0)?,
+                community: row.get(1)?,
+                profile: row.get(2)?,
+                counted: [row.get(3)?, row.get(4)?, row.get(5)?],
+                listed: row.get(6)?,
+            };
+            changed.insert((said.number, said.community));
+            to(said)?;
+        }
+    }
+    each(store, by, numbers, |sum| {
+        if changed.contains(&(sum.number, sum.community)) {
+            return Ok(());
+        }
+        to(Said {
+            number: sum.number,
+            community: sum.community,
+            profile: sum.profile,
+            counted: sum.counted,
+            listed: sum.listed,
+        })
+    })
 }
 
 /// Those of one community, in order of time.

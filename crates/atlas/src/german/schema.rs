@@ -124,7 +124,17 @@ pub(super) const PHRASES: Phrases = &[
         "Stunden, in denen sie im Verzeichnis stand, mit einer Zahl oder ohne; und die mit einer \
          nicht glaubhaften.",
     ),
-    ("The last of the day.", "Das letzte des Tages."),
+    (
+        "The last of the day; where there were more, `day_profiles` has each.",
+        "Das letzte des Tages; wo es mehrere waren, stehen alle in `day_profiles`.",
+    ),
+    (
+        "Days within which what a community says of itself changed: what `days` has of it, by \
+         profile.",
+        "Tage, an denen sich änderte, was eine Gemeinschaft über sich sagt: was `days` von ihr \
+         hat, nach Profil.",
+    ),
+    ("The same of months.", "Dasselbe für Monate."),
     (
         "The directory as a whole. `hours`: with a snapshot. Mean of nodes: {}; of communities: {}.",
         "Das Verzeichnis als Ganzes. `hours`: mit einer Aufnahme. Mittel der Knoten: {0}; der \

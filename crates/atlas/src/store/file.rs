@@ -18,7 +18,7 @@ pub const FILE: &str = "atlas.db";
 /// Names the program in the file's header: "WAtl".
 const APPLICATION: i64 = 0x5741_746c;
 /// Of the tables. A file of another one is refused: importing again is quick.
-const TABLES: i64 = 1;
+const TABLES: i64 = 2;
 /// Octets that each reader maps at most. Of 32 bits there are 4 GB of addresses for all of them.
 const MAPPED: u64 = match cfg!(target_pointer_width = "32") {
     true => 64 << 20,

@@ -1,10 +1,32 @@
 //! Sums of what was observed: the days and months of some hours, computed anew.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::AddAssign;
 
 use rusqlite::{Connection, Row, params};
 
 use crate::time::Unit;
+
+/// Those that were counted, by status, and the hours in the directory.
+#[derive(Clone, Copy, Default)]
+struct Part {
+    live: i64,
+    stale: i64,
+    frozen: i64,
+    listed: i64,
+}
+
+impl AddAssign for Part {
+    fn add_assign(&mut self, other: Self) {
+        self.live += other.live;
+        self.stale += other.stale;
+        self.frozen += other.frozen;
+        self.listed += other.listed;
+    }
+}
+
+/// By profile.
+type Parts = BTreeMap<i64, Part>;
 
 /// A day or a month of one community.
 #[derive(Default)]
@@ -13,12 +35,11 @@ struct Sum {
     nodes: i64,
     least: Option<i64>,
     most: Option<i64>,
-    live: i64,
-    stale: i64,
-    frozen: i64,
-    listed: i64,
+    all: Part,
     odd: i64,
     profile: i64,
+    /// Of `all`; empty where there was one profile.
+    parts: Parts,
 }
 
 /// `status` in the store.
@@ -27,24 +48,27 @@ const ODD: i64 = 3;
 impl Sum {
     /// Adds an hour that is later than all before.
     fn observe(&mut self, nodes: Option<i64>, status: i64, counted: bool, profile: i64) {
-        self.listed += 1;
-        self.profile = profile;
-        if status == ODD {
-            self.odd += 1;
-            return;
-        }
-        let Some(nodes) = nodes else { return };
-        self.hours += 1;
-        self.nodes += nodes;
-        self.least = Some(self.least.map_or(nodes, |least| least.min(nodes)));
-        self.most = Some(self.most.map_or(nodes, |most| most.max(nodes)));
-        if counted {
-            match status {
-                0 => self.live += nodes,
-                1 => self.stale += nodes,
-                _ => self.frozen += nodes,
+        let mut part = Part {
+            listed: 1,
+            ..Part::default()
+        };
+        match nodes {
+            _ if status == ODD => self.odd += 1,
+            None => {}
+            Some(nodes) => {
+                self.hours += 1;
+                self.nodes += nodes;
+                self.least = Some(self.least.map_or(nodes, |least| least.min(nodes)));
+                self.most = Some(self.most.map_or(nodes, |most| most.max(nodes)));
+                match status {
+                    _ if !counted => {}
+                    0 => part.live = nodes,
+                    1 => part.stale = nodes,
+                    _ => part.frozen = nodes,
+                }
             }
         }
+        self.add(profile, part);
     }
 
     /// Adds a day that is later than all before.
@@ -56,28 +80,25 @@ impl Sum {
             (one, other) => one.or(other),
         };
         self.most = self.most.max(day.most);
-        self.live += day.live;
-        self.stale += day.stale;
-        self.frozen += day.frozen;
-        self.listed += day.listed;
         self.odd += day.odd;
+        for (profile, part) in &day.parts {
+            self.add(*profile, *part);
+        }
+        if day.parts.is_empty() {
+            self.add(day.profile, day.all);
+        }
         self.profile = day.profile;
     }
 
-    fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Self)> {
-        let sum = Self {
-            hours: row.get(1)?,
-            nodes: row.get(2)?,
-            least: row.get(3)?,
-            most: row.get(4)?,
-            live: row.get(5)?,
-            stale: row.get(6)?,
-            frozen: row.get(7)?,
-            listed: row.get(8)?,
-            odd: row.get(9)?,
-            profile: row.get(10)?,
-        };
-        Ok((row.get(0)?, sum))
+    fn add(&mut self, profile: i64, part: Part) {
+        if self.parts.is_empty() && self.all.listed > 0 && self.profile != profile {
+            self.parts.insert(self.profile, self.all);
+        }
+        if !self.parts.is_empty() {
+            *self.parts.entry(profile).or_default() += part;
+        }
+        self.all += part;
+        self.profile = profile;
     }
 }
 
@@ -87,7 +108,7 @@ pub(super) fn renew(store: &Connection, hours: &BTreeSet<i64>) -> rusqlite::Resu
     let numbers = |unit: Unit| hours.iter().map(move |hour| unit.number(*hour));
     for day in numbers(Unit::Day).collect::<BTreeSet<_>>() {
         let (begin, end) = (Unit::Day.begin(day), Unit::Day.begin(day + 1));
-        write(store, "days", day, &of_hours(store, begin, end)?)?;
+        write(store, Unit::Day, day, &of_hours(store, begin, end)?)?;
         let mut put = store.prepare_cached(
             "INSERT OR REPLACE INTO day_totals
              SELECT ?1, count(*), sum(live), sum(stale), sum(frozen), sum(listed), sum(odd)
@@ -98,7 +119,7 @@ pub(super) fn renew(store: &Connection, hours: &BTreeSet<i64>) -> rusqlite::Resu
     for month in numbers(Unit::Month).collect::<BTreeSet<_>>() {
         let begin = Unit::Day.number(Unit::Month.begin(month));
         let end = Unit::Day.number(Unit::Month.begin(month + 1));
-        write(store, "months", month, &of_days(store, begin, end)?)?;
+        write(store, Unit::Month, month, &of_days(store, begin, end)?)?;
         let mut put = store.prepare_cached(
             "INSERT OR REPLACE INTO month_totals
              SELECT ?1, sum(hours), sum(live), sum(stale), sum(frozen), sum(listed), sum(odd)
@@ -124,30 +145,85 @@ fn of_hours(store: &Connection, begin: i64, end: i64) -> rusqlite::Result<BTreeM
 }
 
 fn of_days(store: &Connection, begin: i64, end: i64) -> rusqlite::Result<BTreeMap<i64, Sum>> {
+    let mut parts = parts_of_days(store, begin, end)?;
     let mut sums = BTreeMap::<i64, Sum>::new();
     let mut read = store.prepare_cached(
-        "SELECT community, hours, nodes, least, most, live, stale, frozen, listed, odd, profile
+        "SELECT day, community, hours, nodes, least, most, live, stale, frozen, listed, odd, profile
          FROM days WHERE day >= ?1 AND day < ?2 ORDER BY day",
     )?;
     let mut rows = read.query([begin, end])?;
     while let Some(row) = rows.next()? {
-        let (community, day) = Sum::read(row)?;
+        let (number, community) = (row.get(0)?, row.get(1)?);
+        let day = Sum {
+            hours: row.get(2)?,
+            nodes: row.get(3)?,
+            least: row.get(4)?,
+            most: row.get(5)?,
+            all: part(row, 6)?,
+            odd: row.get(10)?,
+            profile: row.get(11)?,
+            parts: parts.remove(&(number, community)).unwrap_or_default(),
+        };
         sums.entry(community).or_default().append(&day);
     }
     Ok(sums)
 }
 
-/// Observations are never taken away: what is not in `sums` was not there before.
+/// By day and community.
+fn parts_of_days(
+    store: &Connection,
+    begin: i64,
+    end: i64,
+) -> rusqlite::Result<HashMap<(i64, i64), Parts>> {
+    let mut parts = HashMap::<_, Parts>::new();
+    let mut read = store.prepare_cached(
+        "SELECT day, community, profile, live, stale, frozen, listed FROM day_profiles
+         WHERE day >= ?1 AND day < ?2",
+    )?;
+    let mut rows = read.query([begin, end])?;
+    while let Some(row) = rows.next()? {
+        let of = parts.entry((row.get(0)?, row.get(1)?)).or_default();
+        of.insert(row.get(2)?, part(row, 3)?);
+    }
+    Ok(parts)
+}
+
+/// What stands from a column on.
+fn part(row: &Row<'_>, at: usize) -> rusqlite::Result<Part> {
+    Ok(Part {
+        live: row.get(at)?,
+        stale: row.get(at + 1)?,
+        frozen: row.get(at + 2)?,
+        listed: row.get(at + 3)?,
+    })
+}
+
+/// Observations are never taken away: what is not in `sums` was not there before. Profiles may be,
+/// where a file of the same hour was fetched later.
 fn write(
     store: &Connection,
-    table: &str,
+    unit: Unit,
     number: i64,
     sums: &BTreeMap<i64, Sum>,
 ) -> rusqlite::Result<()> {
+    let word = unit.word();
     let mut put = store.prepare_cached(&format!(
-        "INSERT OR REPLACE INTO {table} VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+        "INSERT OR REPLACE INTO {word}s
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
     ))?;
+    let mut clear =
+        store.prepare_cached(&format!("DELETE FROM {word}_profiles WHERE {word} = ?1"))?;
+    let mut put_part = store.prepare_cached(&format!(
+        "INSERT INTO {word}_profiles VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)"
+    ))?;
+    clear.execute([number])?;
     for (community, sum) in sums {
+        let Part {
+            live,
+            stale,
+            frozen,
+            listed,
+        } = sum.all;
         put.execute(params![
             number,
             community,
@@ -155,13 +231,24 @@ fn write(
             sum.nodes,
             sum.least,
             sum.most,
-            sum.live,
-            sum.stale,
-            sum.frozen,
-            sum.listed,
+            live,
+            stale,
+            frozen,
+            listed,
             sum.odd,
             sum.profile,
         ])?;
+        for (profile, part) in &sum.parts {
+            put_part.execute([
+                number,
+                *community,
+                *profile,
+                part.live,
+                part.stale,
+                part.frozen,
+                part.listed,
+            ])?;
+        }
     }
     Ok(())
 }

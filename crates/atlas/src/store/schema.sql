@@ -62,11 +62,23 @@ CREATE TABLE days (
   -- Hours in which it was in the directory, with a number or without; and those with an odd one.
   listed INTEGER NOT NULL,
   odd INTEGER NOT NULL,
-  -- The last of the day.
+  -- The last of the day; where there were more, `day_profiles` has each.
   profile INTEGER NOT NULL,
   PRIMARY KEY (day, community)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX days_of ON days (community, day);
+
+-- Days within which what a community says of itself changed: what `days` has of it, by profile.
+CREATE TABLE day_profiles (
+  day INTEGER NOT NULL,
+  community INTEGER NOT NULL,
+  profile INTEGER NOT NULL,
+  live INTEGER NOT NULL,
+  stale INTEGER NOT NULL,
+  frozen INTEGER NOT NULL,
+  listed INTEGER NOT NULL,
+  PRIMARY KEY (day, community, profile)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE months (
   month INTEGER NOT NULL,
@@ -84,6 +96,18 @@ CREATE TABLE months (
   PRIMARY KEY (month, community)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX months_of ON months (community, month);
+
+-- The same of months.
+CREATE TABLE month_profiles (
+  month INTEGER NOT NULL,
+  community INTEGER NOT NULL,
+  profile INTEGER NOT NULL,
+  live INTEGER NOT NULL,
+  stale INTEGER NOT NULL,
+  frozen INTEGER NOT NULL,
+  listed INTEGER NOT NULL,
+  PRIMARY KEY (month, community, profile)
+) STRICT, WITHOUT ROWID;
 
 -- The directory as a whole. `hours`: with a snapshot. Mean of nodes: (live + stale + frozen) /
 -- hours; of communities: listed / hours.

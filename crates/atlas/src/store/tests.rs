@@ -23,6 +23,7 @@ fn rows(store: &Connection, sql: &str) -> Vec<String> {
 /// Everything but numbers that depend on the order of things.
 fn all(store: &Connection) -> Vec<String> {
     let named = "JOIN communities c ON c.id = community JOIN profiles p ON p.id = o.profile";
+    let part = "c.key, digest, live, stale, frozen, listed";
     let sum = "c.key, hours, nodes, least, most, live, stale, frozen, listed, odd, digest";
     [
         format!(
@@ -31,6 +32,8 @@ fn all(store: &Connection) -> Vec<String> {
         ),
         format!("SELECT day, {sum} FROM days o {named} ORDER BY 1, 2"),
         format!("SELECT month, {sum} FROM months o {named} ORDER BY 1, 2"),
+        format!("SELECT day, {part} FROM day_profiles o {named} ORDER BY 1, 2, digest"),
+        format!("SELECT month, {part} FROM month_profiles o {named} ORDER BY 1, 2, digest"),
         "SELECT * FROM hour_totals".into(),
         "SELECT * FROM day_totals".into(),
         "SELECT * FROM month_totals".into(),
@@ -243,6 +246,16 @@ fn files_of_others_are_left_alone() {
         "PRAGMA application_id = 1463907436; PRAGMA user_version = 99; VACUUM",
     ));
     assert!(error.contains("newer weir-atlas"), "{error}");
+    let error = refused(&sql(
+        "PRAGMA application_id = 1463907436; PRAGMA user_version = 1; VACUUM",
+    ));
+    assert!(
+        error.ends_with(
+            "atlas.db has tables of version 1, this weir-atlas needs 2: move the file away and \
+             import again"
+        ),
+        "{error}"
+    );
     let nothing = Folder::new();
     let error = open(nothing.path()).unwrap_err().to_string();
     assert!(error.contains("weir-atlas import"), "{error}");
@@ -411,6 +424,17 @@ proptest! {
                 "SELECT {column}, community, hours, nodes, least, most, live, stale, frozen, listed,
                    odd
                  FROM {table} ORDER BY 1, 2"
+            );
+            prop_assert_eq!(rows(&store, &summed), rows(&store, &observed));
+            let summed = format!("SELECT * FROM {column}_profiles ORDER BY 1, 2, 3");
+            let observed = format!(
+                "SELECT number, community, profile, live, stale, frozen, listed
+                 FROM (SELECT {number} AS number, community, profile, {} AS live, {} AS stale,
+                     {} AS frozen, count(*) AS listed,
+                     count(*) OVER (PARTITION BY {number}, community) AS profiles
+                   FROM observations GROUP BY 1, 2, 3)
+                 WHERE profiles > 1 ORDER BY 1, 2, 3",
+                sum(0), sum(1), sum(2)
             );
             prop_assert_eq!(rows(&store, &summed), rows(&store, &observed));
             let summed = format!("SELECT * FROM {column}_totals ORDER BY 1");

@@ -10,18 +10,23 @@ use super::file::{address, version};
 use crate::error::Error;
 
 /// Looked at page by page: some megabytes, however long the history is.
-const SHORT: [&str; 8] = [
+const SHORT: [&str; 9] = [
     "meta",
     "month_totals",
     "day_totals",
     "hour_totals",
     "months",
+    "month_profiles",
     "communities",
     "profiles",
     "profile_routing",
 ];
 /// Looked into at so many places, from begin to end.
-const LONG: [(&str, &str); 2] = [("days", "day"), ("observations", "hour")];
+const LONG: [(&str, &str); 3] = [
+    ("days", "day"),
+    ("day_profiles", "day"),
+    ("observations", "hour"),
+];
 const PLACES: i64 = 64;
 /// What was not looked at by then is taken for whole, so that a slow disk keeps no store out.
 const TIME: Duration = Duration::from_secs(5);
@@ -90,6 +95,8 @@ pub(crate) fn probe(store: &Connection) -> Result<i64, Error> {
         "SELECT live FROM hour_totals ORDER BY hour DESC LIMIT 1",
         "SELECT nodes FROM months ORDER BY month DESC LIMIT 1",
         "SELECT nodes FROM days ORDER BY day DESC LIMIT 1",
+        "SELECT live FROM month_profiles ORDER BY month DESC LIMIT 1",
+        "SELECT live FROM day_profiles ORDER BY day DESC LIMIT 1",
         "SELECT fetched FROM observations ORDER BY hour DESC LIMIT 1",
         "SELECT id FROM communities ORDER BY key DESC LIMIT 1",
         "SELECT length(name) FROM profiles ORDER BY id DESC LIMIT 1",

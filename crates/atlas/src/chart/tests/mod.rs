@@ -15,6 +15,7 @@ use crate::time::{hour_of, iso};
 mod at_a_time;
 mod edges;
 mod over_time;
+mod zoom;
 
 /// 2018-10-01T00, and so on.
 fn hours() -> [i64; 5] {

@@ -1,0 +1,178 @@
+//! What a chart shows is the same at every zoom.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::store::sample::digest;
+use crate::store::{Writer, open};
+
+/// What one community is in an hour: nodes, age, protocols, country; `None`: not there.
+type Told = Option<(Option<i64>, usize, usize, usize)>;
+
+fn told() -> impl Strategy<Value = Told> {
+    let told = (
+        proptest::option::of(-1_i64..50),
+        0..3_usize,
+        0..4_usize,
+        0..3_usize,
+    );
+    proptest::option::weighted(0.9, told)
+}
+
+/// Some hours of two months, in each of which three communities say something.
+fn histories() -> impl Strategy<Value = Vec<Snapshot>> {
+    let of_hour = proptest::collection::vec(told(), 3);
+    let hours = proptest::collection::btree_map((27_i64..36, 0_i64..3), of_hour, 1..20);
+    hours.prop_map(|hours| {
+        let begin = hour_of(date(2019, 10, 1));
+        let hours = hours.into_iter().map(|((day, hour), all)| {
+            let hour = begin + day * 24 + hour;
+            let there = all
+                .into_iter()
+                .enumerate()
+                .filter_map(|(at, told)| Some((at, told?)));
+            snapshot(hour, there.map(|(at, told)| said(hour, at, told)).collect())
+        });
+        hours
+            .filter(|snapshot| !snapshot.entries.is_empty())
+            .collect()
+    })
+}
+
+fn said(hour: i64, at: usize, told: (Option<i64>, usize, usize, usize)) -> Entry {
+    let (nodes, age, routing, country) = told;
+    let routing = [vec![], vec!["Babel"], vec!["OLSR"], vec!["Babel", "OLSR"]][routing].clone();
+    let profile = Profile {
+        routing: routing.into_iter().map(str::to_owned).collect(),
+        country: [None, Some("DE"), Some("at")][country].map(str::to_owned),
+        // The third is part of the second, now and then.
+        metacommunity: (at == 2 && country == 1).then(|| "1".into()),
+        ..Profile::default()
+    };
+    let status = match nodes {
+        Some(-1) => Status::Odd,
+        _ => [Status::Live, Status::Stale, Status::Frozen][age],
+    };
+    Entry {
+        nodes,
+        ..of(hour, &at.to_string(), 0, status, profile)
+    }
+}
+
+/// Nodes and communities by point and key.
+fn by(store: &Connection, chart: &str, unit: Unit) -> BTreeMap<(i64, String), [i64; 2]> {
+    let figure = figure(store, chart, &format!("by={}", unit.word()));
+    assert_eq!(figure.by, unit);
+    let rows = figure.table.rows.iter().map(|row| match &row[..4] {
+        [
+            Cell::Time(t),
+            Cell::Text(key),
+            Cell::Whole(nodes),
+            Cell::Whole(communities),
+        ] => ((unit.number(*t), key.clone()), [*nodes, *communities]),
+        other => panic!("{other:?}"),
+    });
+    rows.collect()
+}
+
+/// The mean over the hours of each point, rounded half up.
+fn means(store: &Connection, chart: &str, unit: Unit) -> BTreeMap<(i64, String), [i64; 2]> {
+    let sql = "SELECT hour FROM hour_totals";
+    let mut read = store.prepare(sql).expect("SQL");
+    let mut hours = BTreeMap::<i64, i64>::new();
+    for hour in read.query_map([], |row| row.get(0)).expect("rows") {
+        *hours
+            .entry(unit.number(hour.expect("an hour")))
+            .or_default() += 1;
+    }
+    let mut sums = BTreeMap::<(i64, String), [i64; 2]>::new();
+    for ((hour, key), told) in by(store, chart, Unit::Hour) {
+        let sum = sums.entry((unit.number(hour), key)).or_default();
+        for (sum, told) in sum.iter_mut().zip(told) {
+            *sum += told;
+        }
+    }
+    for ((number, _), sum) in &mut sums {
+        let hours = hours[number];
+        *sum = sum.map(|sum| (2 * sum + hours) / (2 * hours));
+    }
+    sums
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn by_profile_a_point_is_the_mean_of_its_hours(
+        snapshots in histories(),
+        turn in 0_usize..20,
+        batch in 1_usize..4,
+    ) {
+        let (_folder, at_once) = sample(&snapshots);
+        let mut turned = snapshots;
+        let length = turned.len().max(1);
+        turned.rotate_left(turn % length);
+        let folder = Folder::new();
+        let mut writer = Writer::open(folder.path()).expect("a store");
+        for some in turned.chunks(batch) {
+            for snapshot in some {
+                writer.add(snapshot, &digest(snapshot)).expect("added");
+            }
+            writer.commit().expect("committed");
+        }
+        let bit_by_bit = open(folder.path()).expect("a store");
+        for chart in ["routing", "countries", "versions"] {
+            for unit in [Unit::Day, Unit::Month] {
+                let means = means(&at_once, chart, unit);
+                prop_assert_eq!(&by(&at_once, chart, unit), &means, "{} {:?}", chart, unit);
+                prop_assert_eq!(&by(&bit_by_bit, chart, unit), &means, "{} {:?}", chart, unit);
+            }
+        }
+    }
+}
+
+/// Away and back again within a day; the month has another one before.
+#[test]
+fn a_profile_that_comes_back_is_one() {
+    let begin = hour_of(date(2019, 10, 17));
+    let with = |hour, nodes, protocol: &str| {
+        let profile = Profile {
+            routing: vec![protocol.into()],
+            ..Profile::default()
+        };
+        snapshot(hour, vec![of(hour, "a", nodes, Status::Live, profile)])
+    };
+    let snapshots = [
+        with(begin - 24, 100, "OLSR"),
+        with(begin, 10, "Babel"),
+        with(begin + 1, 20, "OLSR"),
+        with(begin + 2, 30, "Babel"),
+    ];
+    let (folder, store) = sample(&snapshots);
+    let of = |store: &Connection, by: &str| rows(&figure(store, "routing", by));
+    assert_eq!(
+        of(&store, "by=day"),
+        [
+            "2019-10-16 OLSR 100 1",
+            "2019-10-17 OLSR 7 0",
+            "2019-10-17 Babel 13 1"
+        ]
+    );
+    assert_eq!(
+        of(&store, "by=month"),
+        ["2019-10 OLSR 30 1", "2019-10 Babel 10 1"]
+    );
+    // A file of the same hour that was fetched later takes the other profile away again.
+    let mut later = with(begin + 1, 20, "Babel");
+    later.entries[0].fetched += 1;
+    let mut writer = Writer::open(folder.path()).expect("a store");
+    writer.add(&later, &digest(&later)).expect("added");
+    writer.commit().expect("committed");
+    assert_eq!(
+        of(&store, "by=day"),
+        ["2019-10-16 OLSR 100 1", "2019-10-17 Babel 20 1"]
+    );
+    assert_eq!(
+        of(&store, "by=month"),
+        ["2019-10 OLSR 25 0", "2019-10 Babel 15 1"]
+    );
+}
