@@ -30,6 +30,8 @@ struct State {
     standing: Standing,
     /// Goes up where all connections are given up for new ones.
     number: u64,
+    /// Goes up where what they read may be something else.
+    edition: u64,
     /// What the file was like when that happened.
     stamp: Option<Stamp>,
     version: i64,
@@ -63,6 +65,7 @@ impl Opened {
             idle: vec![connection],
             standing: Standing::of(&path)?,
             number: 0,
+            edition: 0,
             stamp: Stamp::of(&path),
             looked: Instant::now(),
             wrong: None,
@@ -132,6 +135,8 @@ impl Opened {
         if state.stamp == Some(stamp) {
             warn!("{why}: move a whole one there");
             state.damaged = Some((stamp, why.to_owned()));
+        } else {
+            state.edition += 1;
         }
         let fresh = store::open(&self.data);
         if let Err(error) = &fresh {
@@ -185,12 +190,13 @@ impl Opened {
                 if before.is_some() {
                     info!("{} can be read again", self.path.display());
                 }
-                if before.is_some() || version != state.version {
+                let stamp = Stamp::of(&self.path);
+                let damaged = state.damaged.take_if(|(of, _)| Some(*of) != stamp);
+                if before.is_some() || damaged.is_some() || version != state.version {
                     state.version = version;
+                    state.edition += 1;
                     self.renew(&mut state, vec![store]);
                 }
-                let stamp = Stamp::of(&self.path);
-                state.damaged.take_if(|(of, _)| Some(*of) != stamp);
             }
             Err(error) => {
                 let why = match error {
@@ -236,6 +242,7 @@ impl Opened {
         state.standing = Standing::of(&self.path).map_err(text)?;
         state.version = version;
         (state.unreadable, state.damaged) = (None, None);
+        state.edition += 1;
         self.renew(&mut state, vec![store]);
         let name = self.path.display();
         info!("{name} is another file: it is asked from now on");
@@ -243,9 +250,10 @@ impl Opened {
     }
 
     /// The store's own version, and what goes up with each file: two may have the same version.
+    /// Both stay while nothing can be read: answers that are in memory are of what was there.
     pub fn version(&self) -> (i64, u64) {
         let state = self.state();
-        (state.version, state.number)
+        (state.version, state.edition)
     }
 
     /// How it was at the last look.

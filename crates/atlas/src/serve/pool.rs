@@ -91,9 +91,9 @@ impl Pool {
         if looked.is_err() {
             tracing::warn!("the store could not be looked at");
         }
-        let (version, number) = self.opened.version();
+        let (version, edition) = self.opened.version();
         // The store's own has some 51 bits.
-        version ^ i64::from_le_bytes(number.to_le_bytes()) << 52
+        version ^ i64::from_le_bytes(edition.to_le_bytes()) << 52
     }
 
     /// How the store was at the last look.

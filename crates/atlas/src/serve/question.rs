@@ -11,6 +11,7 @@ use crate::asked::Asked;
 use crate::chart::Chart;
 use crate::error::Error;
 use crate::page::{self, Places, Reader, Shape};
+use crate::store;
 
 /// A question to the store, with all that its answer depends on.
 pub(super) struct Question {
@@ -102,7 +103,10 @@ impl Question {
             What::Communities(search) => {
                 html(page::communities::page(reader, store, Some(search))?)
             }
-            What::Ledger(wanted) => html(page::ledger::page(reader, store, wanted)?),
+            What::Ledger(wanted) => {
+                let page = page::ledger::page(reader, store, wanted);
+                html(page.map_err(|error| of_the_ledger(store, error))?)
+            }
             What::About => html(page::about::page(reader, store)?),
             What::Embed(chart, asked) => {
                 let figure = figures.of(version, *chart, store, asked)?;
@@ -132,6 +136,16 @@ impl Question {
             }
         })
     }
+}
+
+/// No chart reads the ledger: damage of it is told to who asked for it, and is none of the store's.
+fn of_the_ledger(store: &Connection, error: Error) -> Error {
+    if !store::is_damage(&error) {
+        return error;
+    }
+    // What was read of the file is not kept for the next one who asks.
+    let _ = store.execute_batch("PRAGMA shrink_memory");
+    Error::Unready(format!("the ledger is damaged ({error}): charts are right"))
 }
 
 /// Octets of what is searched for.

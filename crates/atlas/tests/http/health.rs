@@ -109,19 +109,25 @@ fn a_store_that_is_written_over_is_read_again_beside_who_follows() {
     shows(&server, 3, 8);
 }
 
+/// The page where a table begins is something else; what the file was before.
+fn scratch(path: &Path, table: &str) -> Vec<u8> {
+    let whole = fs::read(path).expect("read");
+    let mut broken = whole.clone();
+    let root = root_of(path, table);
+    broken[root..root + 4096].fill(0x5a);
+    write_over(path, &broken);
+    whole
+}
+
 /// What only some charts read.
 #[test]
 fn a_chart_that_meets_damage_tells_the_health_of_it() {
     let server = Server::start(&[]);
     let path = server.data.path().join("atlas.db");
-    let whole = fs::read(&path).expect("read");
-    let mut broken = whole.clone();
-    let root = root_of(&path, "ledger");
-    broken[root..root + 4096].fill(0x5a);
-    write_over(&path, &broken);
+    let whole = scratch(&path, "profile_routing");
     thread::sleep(Duration::from_millis(700));
     for _ in 0..2 {
-        let answer = server.get("/ledger?q=x");
+        let answer = server.get("/chart/routing.json");
         assert_eq!(answer.status, 503, "{}", answer.text());
     }
     healthy(&server, 503, "atlas.db");
@@ -129,7 +135,59 @@ fn a_chart_that_meets_damage_tells_the_health_of_it() {
     healthy(&server, 503, "atlas.db");
     write_over(&path, &whole);
     healthy(&server, 200, "ok\n");
-    assert_eq!(server.get("/ledger?q=y").status, 200);
+    assert_eq!(server.get("/chart/routing.json").status, 200);
+}
+
+#[test]
+fn a_damaged_ledger_is_told_to_who_asks_for_it_alone() {
+    let server = Server::start(&[]);
+    let path = server.data.path().join("atlas.db");
+    let whole = scratch(&path, "ledger");
+    thread::sleep(Duration::from_millis(700));
+    for year in 2001..2004 {
+        let answer = server.get("/ledger?q=x");
+        assert_eq!(answer.status, 503, "{}", answer.text());
+        assert!(answer.text().contains("at this moment"));
+        healthy(&server, 200, "ok\n");
+        let path = format!("/chart/growth.json?from={year}");
+        assert_eq!(server.get(&path).status, 200);
+    }
+    write_over(&path, &whole);
+    assert_eq!(server.get("/ledger?q=x").status, 200);
+}
+
+/// A figure of the server.
+fn figure(server: &Server, name: &str) -> String {
+    let figures = server.get("/metrics").text().to_owned();
+    let line = figures.lines().find_map(|line| line.strip_prefix(name));
+    line.unwrap_or_else(|| panic!("no {name}: {figures}"))
+        .trim()
+        .to_owned()
+}
+
+#[test]
+fn what_is_in_memory_is_answered_while_the_store_cannot_be_read() {
+    let server = Server::start(&[]);
+    let path = server.data.path().join("atlas.db");
+    let asked = ["/chart/growth.json?from=2019", "/chart/top?at=2019-01"];
+    let before = asked.map(|path| server.get(path).body);
+    let version = figure(&server, "weir_atlas_store_version");
+    let whole = scratch(&path, "hour_totals");
+    healthy(&server, 503, "atlas.db");
+    // Some looks at it later.
+    for _ in 0..3 {
+        thread::sleep(Duration::from_millis(700));
+        for (path, before) in asked.iter().zip(&before) {
+            let answer = server.get(path);
+            assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+            assert!(answer.body == *before, "{path}");
+        }
+        assert_eq!(server.get("/chart/growth.json?from=2001").status, 503);
+        assert_eq!(figure(&server, "weir_atlas_store_version"), version);
+    }
+    write_over(&path, &whole);
+    healthy(&server, 200, "ok\n");
+    assert_eq!(server.get("/chart/growth.json?from=2001").status, 200);
 }
 
 #[test]
