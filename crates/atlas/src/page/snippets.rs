@@ -23,14 +23,8 @@ pub(super) fn snippets(
     let page = address(To::Chart(name, Shape::Page, asked));
     let picture = address(To::Chart(name, Shape::Svg, asked));
     let title = lasting(figure, asked);
-    let frame = frame(
-        reader,
-        name,
-        title,
-        asked,
-        "100%",
-        asked.look.height + SOURCE,
-    );
+    let high = (asked.look.height + SOURCE).to_string();
+    let frame = frame(reader, name, title, asked, "100%", &high);
     let title = escape(title);
     let small = Asked {
         look: Look {
@@ -88,7 +82,7 @@ pub(super) fn snippets(
 
 /// What a chart is called where its address goes on with time: the title that it has now would soon
 /// be another's.
-fn lasting<'a>(figure: &'a Figure, asked: &Asked) -> &'a str {
+pub(crate) fn lasting<'a>(figure: &'a Figure, asked: &Asked) -> &'a str {
     match asked.goes_on() {
         true => &figure.name,
         false => &figure.title,
@@ -102,7 +96,7 @@ pub(crate) fn frame(
     title: &str,
     asked: &Asked,
     width: &str,
-    high: u32,
+    high: &str,
 ) -> String {
     format!(
         "<iframe src=\"{}\" title=\"{}\" width=\"{width}\" height=\"{high}\" loading=\"lazy\" \

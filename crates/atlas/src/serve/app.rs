@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{
-    ACCEPT_ENCODING, ACCEPT_LANGUAGE, ALLOW, HOST, HeaderMap, HeaderValue, IF_NONE_MATCH,
+    ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, ALLOW, HOST, HeaderMap, HeaderValue, IF_NONE_MATCH,
 };
 use hyper::{Method, Request, Response, StatusCode};
 
@@ -23,7 +23,7 @@ use super::question::Question;
 use super::reply::{Frame, Kept, Reply, takes_gzip};
 use super::route::{self, Route};
 use super::sending::Sending;
-use super::visit::{Refusal, Visit, nothing, preferred};
+use super::visit::{Refusal, Visit, nothing, preferred, takes_json};
 use super::{Settings, asset};
 use crate::client::Client;
 use crate::error::Error;
@@ -120,14 +120,16 @@ impl App {
     /// What is asked; `None`: of nobody.
     fn visit<'a>(&self, request: &'a Request<Incoming>) -> Option<Visit<'a>> {
         let headers = request.headers();
-        let prefers = headers
-            .get(ACCEPT_LANGUAGE)
-            .and_then(|value| value.to_str().ok());
+        let text = |name| {
+            let value = headers.get(name).and_then(|value| value.to_str().ok());
+            value.unwrap_or_default()
+        };
         Some(Visit {
             path: request.uri().path(),
             query: request.uri().query().unwrap_or_default(),
             places: Arc::new(self.places(headers)?),
-            prefers: preferred(prefers.unwrap_or_default()),
+            prefers: preferred(text(ACCEPT_LANGUAGE)),
+            program: takes_json(text(ACCEPT)),
         })
     }
 
@@ -155,9 +157,11 @@ impl App {
             Route::Robots => Arc::new(robots()),
             Route::Metrics => Arc::new(self.metrics(request.headers(), from).await),
             Route::Community(key) => Arc::new(visit.community(key)),
-            Route::Oembed => Arc::new(visit.oembed()),
             Route::Sql => Arc::new(self.query(visit, client).await),
-            other => self.computed(visit, client, other).await,
+            other => match Question::read(visit, other) {
+                Ok(question) => self.computed(visit, client, question).await,
+                Err(refusal) => Arc::new(visit.refuse(&refusal)),
+            },
         }
     }
 
@@ -166,12 +170,8 @@ impl App {
         self: &Arc<Self>,
         visit: &Visit<'_>,
         client: Client,
-        route: Route<'_>,
+        question: Question,
     ) -> Arc<Reply> {
-        let question = match Question::read(visit, route) {
-            Ok(question) => question,
-            Err(error) => return Arc::new(visit.refuse(&error.into())),
-        };
         let key = question.key(visit);
         let version = self.version.load(Ordering::Relaxed);
         if let Some(reply) = self.known(version, &key) {

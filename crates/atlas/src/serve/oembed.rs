@@ -3,62 +3,91 @@
 use hyper::StatusCode;
 
 use super::route::{self, Route};
+use super::visit::Refusal;
 use crate::asked::{Asked, HEIGHTS};
-use crate::page::snippets::{SOURCE, frame};
+use crate::chart::Chart;
+use crate::error::Error;
+use crate::figure::Figure;
+use crate::page::snippets::{SOURCE, frame, lasting};
 use crate::page::{Places, Reader, Shape, escape};
 
-/// Answers in the asked format, as media type and text.
-pub(crate) fn answer(
-    reader: &Reader,
-    query: &str,
-) -> Result<(&'static str, String), (StatusCode, String)> {
-    let wrong = |text: &str| (StatusCode::BAD_REQUEST, text.to_owned());
+/// What is asked.
+pub(super) struct Wanted {
+    pub chart: &'static dyn Chart,
+    pub asked: Asked,
+    /// Of the frame.
+    width: u32,
+    height: u32,
+    xml: bool,
+}
+
+/// What the words behind the question mark ask.
+pub(super) fn read(reader: &Reader, query: &str) -> Result<Wanted, Refusal> {
+    let wrong = |text: &str| Refusal::of(&Error::Asked(text.to_owned()));
     let pairs = api::query::decode(query).ok_or_else(|| wrong("not percent-encoded text"))?;
     let value = |name: &str| {
         let found = pairs.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str())
     };
     let size = |name: &str| match value(name) {
-        None | Some("") => Ok(None),
+        None | Some("") => Ok(u32::MAX),
         Some(text) => match api::query::number::<u32>(text) {
-            Some(size) => Ok(Some(size)),
-            None => Err(wrong(&format!("{name} is a number of pixels"))),
+            Some(size) if size > 0 => Ok(size),
+            _ => Err(wrong(&format!("{name} is a number of pixels, 1 or more"))),
         },
+    };
+    let refused = |status, error: &str, hint: &str| Refusal {
+        status,
+        error: error.to_owned(),
+        hint: hint.to_owned(),
     };
     let xml = match value("format") {
         None | Some("json") => false,
         Some("xml") => true,
         // As the standard has it.
-        Some(_) => return Err((StatusCode::NOT_IMPLEMENTED, "format is json or xml".into())),
+        Some(_) => {
+            let hint = "leave `format` away for json";
+            let status = StatusCode::NOT_IMPLEMENTED;
+            return Err(refused(status, "format is json or xml", hint));
+        }
     };
     let (most_width, most_height) = (size("maxwidth")?, size("maxheight")?);
     let url = value("url").ok_or_else(|| wrong("url names the chart that is to be embedded"))?;
-    let Some((chart, asked)) = own(&reader.places, url) else {
-        let text = "url is no chart of this atlas: it begins with its address, and /chart/";
-        return Err((StatusCode::NOT_FOUND, text.into()));
-    };
-    let asked = asked.map_err(|error| wrong(&error.to_string()))?;
-    let mut asked = asked;
-    let at_most = |size: u32, most: Option<u32>| most.map_or(size, |most| most.min(size));
-    let width = at_most(asked.look.width, most_width);
-    let height = at_most(asked.look.height + SOURCE, most_height);
+    let (chart, asked) = own(&reader.places, url).ok_or_else(|| {
+        let error = "url is no chart of this atlas: it begins with its address, and /chart/";
+        refused(StatusCode::NOT_FOUND, error, "/about lists all addresses")
+    })?;
+    let mut asked = asked?;
+    let width = asked.look.width.min(most_width);
+    let height = (asked.look.height + SOURCE).min(most_height);
     // The picture is no higher than its frame leaves it.
     let picture = height.saturating_sub(SOURCE).max(*HEIGHTS.start());
     asked.look.height = picture;
-    let title = chart.title(asked.language);
-    let html = frame(
-        reader,
-        chart.name(),
-        title,
-        &asked,
-        &width.to_string(),
+    Ok(Wanted {
+        chart,
+        asked,
+        width,
         height,
-    );
+        xml,
+    })
+}
+
+/// Answers in the asked format, as media type and text.
+pub(super) fn write(reader: &Reader, wanted: &Wanted, figure: &Figure) -> (&'static str, String) {
+    let Wanted {
+        chart,
+        asked,
+        width,
+        height,
+        xml,
+    } = wanted;
+    let title = lasting(figure, asked);
+    let (width, height) = (width.to_string(), height.to_string());
+    let html = frame(reader, chart.name(), title, asked, &width, &height);
     let provider = match &*reader.places {
         Places::Server { base, .. } => base.as_str(),
         Places::Files { .. } => "",
     };
-    let (width, height) = (width.to_string(), height.to_string());
     let members: [(&str, &str); 9] = [
         ("version", "1.0"),
         ("type", "rich"),
@@ -70,12 +99,12 @@ pub(crate) fn answer(
         ("width", &width),
         ("height", &height),
     ];
-    if xml {
+    if *xml {
         let mut text = String::from("<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<oembed>\n");
         for (name, value) in members {
             text.push_str(&format!("<{name}>{}</{name}>\n", escape(value)));
         }
-        return Ok(("text/xml; charset=utf-8", text + "</oembed>\n"));
+        return ("text/xml; charset=utf-8", text + "</oembed>\n");
     }
     let member = |(name, value): (&str, &str)| {
         let number = matches!(name, "width" | "height");
@@ -86,19 +115,14 @@ pub(crate) fn answer(
         (name.to_owned(), value)
     };
     let object: serde_json::Map<_, _> = members.into_iter().map(member).collect();
-    Ok((
+    (
         "application/json",
         serde_json::Value::Object(object).to_string(),
-    ))
+    )
 }
 
-type Own = (
-    &'static dyn crate::chart::Chart,
-    Result<Asked, crate::Error>,
-);
-
 /// The chart that an address of this server names. `None`: it is another's, or names none.
-fn own(places: &Places, url: &str) -> Option<Own> {
+fn own(places: &Places, url: &str) -> Option<(&'static dyn Chart, Result<Asked, Error>)> {
     let Places::Server { base, .. } = places else {
         return None;
     };
@@ -109,8 +133,9 @@ fn own(places: &Places, url: &str) -> Option<Own> {
         Route::Chart(chart, Shape::Page) | Route::Embed(chart) => Some((chart, Asked::read(query))),
         Route::Community(key) => {
             let chart = crate::chart::find("community")?;
-            let asked = Asked::read(&format!("key={key}"));
-            Some((chart, asked))
+            let key = Some(route::key(key)?);
+            let query = api::query::encode([("key", key)]);
+            Some((chart, Asked::read(&query)))
         }
         _ => None,
     }
@@ -119,9 +144,14 @@ fn own(places: &Places, url: &str) -> Option<Own> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::sample::sample;
 
-    fn ask(query: &str) -> Result<(&'static str, String), (StatusCode, String)> {
-        answer(&Reader::of_server("https://example.org/atlas"), query)
+    fn ask(query: &str) -> Result<(&'static str, String), Refusal> {
+        let reader = Reader::of_server("https://example.org/atlas");
+        let wanted = read(&reader, query)?;
+        let (_folder, store) = sample(&[]);
+        let figure = wanted.chart.figure(&store, &wanted.asked)?;
+        Ok(write(&reader, &wanted, &figure))
     }
 
     #[test]
@@ -137,14 +167,20 @@ mod tests {
             ("", 404),
         ] {
             let told = ask(&format!("url={url}"));
-            let status_told = told
-                .as_ref()
-                .map_or_else(|(status, _)| status.as_u16(), |_| 200);
-            assert_eq!(status_told, status, "{url}: {told:?}");
+            let status_told = told.map_or_else(|refusal| refusal.status.as_u16(), |_| 200);
+            assert_eq!(status_told, status, "{url}");
         }
-        assert!(ask("").is_err());
-        let format = ask("url=https://example.org/atlas/chart/growth&format=yaml");
-        assert_eq!(format.expect_err("refused").0, 501);
+        let url = "url=https://example.org/atlas/chart/growth";
+        for (query, status) in [
+            ("", 400),
+            (&format!("{url}&format=yaml"), 501),
+            (&format!("{url}&maxwidth=0"), 400),
+            (&format!("{url}&maxheight=0"), 400),
+            (&format!("{url}&maxwidth=wide"), 400),
+        ] {
+            let refusal = ask(query).expect_err("refused");
+            assert_eq!(refusal.status, status, "{query}");
+        }
     }
 
     #[test]

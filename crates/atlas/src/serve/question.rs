@@ -3,9 +3,10 @@
 use rusqlite::Connection;
 
 use super::figures::Figures;
+use super::oembed;
 use super::reply::{Frame, HTML, JSON, Kept, Reply};
 use super::route::Route;
-use super::visit::Visit;
+use super::visit::{Refusal, Visit};
 use crate::answer;
 use crate::asked::Asked;
 use crate::chart::Chart;
@@ -26,10 +27,11 @@ enum What {
     Communities(String),
     Ledger(page::ledger::Wanted),
     About,
+    Oembed(oembed::Wanted),
 }
 
 impl Question {
-    pub fn read(visit: &Visit<'_>, route: Route<'_>) -> Result<Self, Error> {
+    pub fn read(visit: &Visit<'_>, route: Route<'_>) -> Result<Self, Refusal> {
         let reader = visit.reader();
         let asked = || -> Result<Asked, Error> {
             let mut asked = Asked::read(visit.query)?;
@@ -54,6 +56,7 @@ impl Question {
                 };
                 What::Ledger(page::ledger::Wanted { search, after })
             }
+            Route::Oembed => What::Oembed(oembed::read(&reader, visit.query)?),
             Route::About => {
                 let [] = values(visit.query, [], WORDS)?;
                 What::About
@@ -72,6 +75,7 @@ impl Question {
             What::Chart(_, _, asked) | What::Embed(_, asked) => asked.query(),
             What::Communities(search) => search.clone(),
             What::Ledger(wanted) => format!("{}\n{}", wanted.after, wanted.search),
+            What::Oembed(_) => visit.query.to_owned(),
             What::Overview | What::About => String::new(),
         };
         // Numbers are the same wherever they are asked for.
@@ -106,6 +110,11 @@ impl Question {
             What::Ledger(wanted) => {
                 let page = page::ledger::page(reader, store, wanted);
                 html(page.map_err(|error| of_the_ledger(store, error))?)
+            }
+            What::Oembed(wanted) => {
+                let figure = figures.of(version, wanted.chart, store, &wanted.asked)?;
+                let (media, text) = oembed::write(reader, wanted, &figure);
+                Reply::new(media, text, Kept::Minutes, Frame::Public)
             }
             What::About => html(page::about::page(reader, store)?),
             What::Embed(chart, asked) => {

@@ -50,6 +50,13 @@ pub(crate) fn find(path: &str) -> Option<Route<'_>> {
     })
 }
 
+/// The key of a community, of what stands in the address. `None`: it is not percent-encoded text.
+pub(crate) fn key(text: &str) -> Option<String> {
+    // A plus sign is a blank behind the question mark alone.
+    let pairs = api::query::decode(&format!("key={}", text.replace('+', "%2B")))?;
+    pairs.into_iter().next().map(|(_, key)| key)
+}
+
 fn chart_of(name: &str) -> Option<Route<'static>> {
     if let Some(chart) = chart::find(name) {
         return Some(Route::Chart(chart, Shape::Page));

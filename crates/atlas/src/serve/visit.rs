@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 
-use super::oembed;
 use super::reply::{Frame, HTML, JSON, Kept, Reply};
+use super::route;
 use crate::asked::Theme;
 use crate::error::Error;
 use crate::page::{self, Places, Reader, To};
@@ -18,9 +18,12 @@ pub(super) struct Visit<'a> {
     pub places: Arc<Places>,
     /// What the browser prefers.
     pub prefers: Language,
+    /// It takes JSON rather than a page.
+    pub program: bool,
 }
 
 /// What is not answered as was asked.
+#[derive(Debug)]
 pub(super) struct Refusal {
     pub status: StatusCode,
     pub error: String,
@@ -58,13 +61,7 @@ impl Visit<'_> {
             error,
             hint,
         } = refusal;
-        let ends = |ending| self.path.ends_with(ending);
-        let format = |pair| matches!(pair, "format=json" | "format=csv");
-        let program = [".json", ".csv", ".svg", ".js", ".css"]
-            .into_iter()
-            .any(ends)
-            || self.query.split('&').any(format);
-        let mut reply = match program {
+        let mut reply = match self.is_of_a_program() {
             true => {
                 let told = serde_json::json!({ "error": error, "hint": hint });
                 Reply::new(JSON, told.to_string(), Kept::No, Frame::Public)
@@ -78,27 +75,26 @@ impl Visit<'_> {
         reply
     }
 
+    /// Whether what asks has no use for a page.
+    fn is_of_a_program(&self) -> bool {
+        let endings = [".json", ".csv", ".svg", ".js", ".css", "/oembed"];
+        let mut pairs = self.query.split('&');
+        let format = pairs.find_map(|pair| pair.strip_prefix("format="));
+        endings.into_iter().any(|end| self.path.ends_with(end))
+            || match format {
+                None | Some("") => self.program,
+                Some(format) => format != "html",
+            }
+    }
+
     /// To the chart of this community.
     pub fn community(&self, key: &str) -> Reply {
-        let decoded = api::query::decode(&format!("key={}", key.replace('+', "%2B")));
-        let key = decoded.and_then(|pairs| pairs.into_iter().next());
-        match key {
-            Some((_, key)) => {
+        match route::key(key) {
+            Some(key) => {
                 let reader = self.reader();
                 Reply::redirect(self.places.address(&reader, &To::Community(&key)))
             }
             None => self.refuse(&nothing(self.path)),
-        }
-    }
-
-    pub fn oembed(&self) -> Reply {
-        match oembed::answer(&self.reader(), self.query) {
-            Ok((media, text)) => Reply::new(media, text, Kept::Minutes, Frame::Public),
-            Err((status, error)) => {
-                let told = serde_json::json!({ "error": error });
-                let reply = Reply::new(JSON, told.to_string(), Kept::No, Frame::Public);
-                Reply { status, ..reply }
-            }
         }
     }
 }
@@ -176,19 +172,9 @@ pub(super) fn nothing(path: &str) -> Refusal {
 /// The language that a browser would rather read (RFC 9110 section 12.5.4).
 pub(super) fn preferred(header: &str) -> Language {
     let mut best = (Language::English, 0.0);
-    for item in header.split(',').take(20) {
-        let (tag, rest) = item.split_once(';').unwrap_or((item, ""));
-        let weight = rest.trim().strip_prefix("q=");
-        let weight: f32 = weight
-            .map_or(Some(1.0), |text| text.parse().ok())
-            .unwrap_or(0.0);
-        let language = match tag
-            .trim()
-            .split('-')
-            .next()
-            .map(str::to_ascii_lowercase)
-            .as_deref()
-        {
+    for (tag, weight) in weighed(header) {
+        let primary = tag.split('-').next().map(str::to_ascii_lowercase);
+        let language = match primary.as_deref() {
             Some("de") => Language::German,
             Some("en") => Language::English,
             _ => continue,
@@ -198,6 +184,26 @@ pub(super) fn preferred(header: &str) -> Language {
         }
     }
     best.0
+}
+
+/// Whether `Accept` names JSON, and no page as much (RFC 9110 section 12.5.1).
+pub(super) fn takes_json(header: &str) -> bool {
+    let weight = |name: &str| {
+        let all = weighed(header).filter(|(media, _)| media.eq_ignore_ascii_case(name));
+        all.map(|(_, weight)| weight).fold(0.0, f32::max)
+    };
+    weight("application/json") > weight("text/html")
+}
+
+/// What a header lists, and how much each is wanted (RFC 9110 section 12.4.2).
+fn weighed(header: &str) -> impl Iterator<Item = (&str, f32)> {
+    header.split(',').take(20).map(|item| {
+        let mut parts = item.split(';').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        let weight = parts.find_map(|part| part.strip_prefix("q="));
+        let weight = weight.map_or(Some(1.0), |text| text.parse().ok());
+        (name, weight.unwrap_or(0.0))
+    })
 }
 
 #[cfg(test)]
@@ -216,6 +222,25 @@ mod tests {
             ("de;q=x,*;;,", Language::English),
         ] {
             assert_eq!(preferred(header), language, "{header}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_page() {
+        for (header, json) in [
+            ("", false),
+            ("*/*", false),
+            (
+                "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+                false,
+            ),
+            ("text/html, application/json", false),
+            ("application/json", true),
+            ("Application/JSON;charset=utf-8;q=0.9, */*;q=0.1", true),
+            ("application/json;q=0.5, text/html;q=0.4", true),
+            ("application/json;q=0", false),
+        ] {
+            assert_eq!(takes_json(header), json, "{header}");
         }
     }
 }

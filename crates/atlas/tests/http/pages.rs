@@ -89,6 +89,9 @@ fn errors_are_pages_for_people_and_json_for_programs() {
         ("/chart/nothing.json", 404),
         ("/sql?q=DELETE+FROM+ledger&format=json", 400),
         ("/sql?format=json", 400),
+        ("/sql?format=xml", 400),
+        ("/sql?q=SELECT+1&format=JSON", 400),
+        ("/sql?q=SELECT+1&format=csv%20", 400),
     ] {
         let answer = server.get(path);
         assert_eq!(answer.status, status, "{path}");
@@ -101,10 +104,22 @@ fn errors_are_pages_for_people_and_json_for_programs() {
         ("/ledger?after=x", 400),
         ("/nothing", 404),
         ("/chart/growth/", 404),
+        ("/sql?x=1&format=html", 400),
     ] {
-        let answer = server.get(path);
-        assert_eq!(answer.status, status, "{path}");
-        assert!(answer.text().contains("role=\"alert\""), "{path}");
+        let browser = "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
+        for headers in ["", "Accept: */*\r\n", browser] {
+            let answer = server.ask("GET", path, headers);
+            assert_eq!(answer.status, status, "{path}");
+            assert!(answer.text().contains("role=\"alert\""), "{path}");
+        }
+        if path.ends_with("html") {
+            continue;
+        }
+        for accept in ["application/json", "text/html;q=0.1, application/json"] {
+            let answer = server.ask("GET", path, &format!("Accept: {accept}\r\n"));
+            assert_eq!(answer.status, status, "{path}");
+            assert!(answer.json()["error"].is_string(), "{path}");
+        }
     }
     let reflected = server.get("/<script>alert(1)</script>");
     assert!(

@@ -159,14 +159,26 @@ fn others_are_not_embedded() {
         (&format!("{own}@example.org/chart/growth"), 404),
         (&format!("{own}/about"), 404),
         (&format!("{own}/chart/growth%3Fby%3Dweek"), 400),
+        (
+            &format!("{own}/chart/growth%3Ffrom%3D2019%26to%3D2018"),
+            400,
+        ),
+        (&format!("{own}/chart/community"), 400),
+        (&format!("{own}/community/nope"), 404),
+        (&format!("{own}/embed/community%3Fkey%3Dnope"), 404),
         ("", 404),
     ] {
-        assert_eq!(
-            server.get(&format!("/oembed?url={url}")).status,
-            status,
-            "{url}"
-        );
+        for format in ["json", "xml"] {
+            let answer = server.get(&format!("/oembed?format={format}&url={url}"));
+            assert_eq!(answer.status, status, "{url}");
+            assert!(answer.json()["error"].is_string(), "{url}");
+        }
     }
+    let yaml = server.get(&format!("/oembed?url={own}/chart/top&format=yaml"));
+    assert_eq!(yaml.status, 501, "{}", yaml.text());
+    assert!(yaml.json()["error"].is_string());
+    let jena = server.get(&format!("/oembed?url={own}/community/jena"));
+    assert_eq!(jena.json()["title"], "Freifunk Jena");
     let page = server.get("/chart/top?n=5");
     assert!(page.text().contains("application/json+oembed"));
 }
