@@ -18,6 +18,7 @@ pub mod figure;
 mod german;
 mod line;
 mod nearest;
+mod owned;
 mod page;
 mod pause;
 pub mod read;

@@ -1,8 +1,6 @@
 //! The whole atlas as files, for any web space: pages with relative links, pictures, JSON and CSV of
 //! each chart, of all time and of each year, and a page for each community. No script is needed.
 
-mod owned;
-
 use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
@@ -14,12 +12,11 @@ use crate::answer;
 use crate::asked::{Asked, Theme};
 use crate::chart::{ALL, Chart, Parameter};
 use crate::error::Error;
-use crate::page::asset::ASSETS;
+use crate::owned::Owned;
+use crate::page::asset::{ASSETS, Asset};
 use crate::page::{self, Places, Reader, Shape, of_year, recorded_years, stem};
 use crate::store;
 use crate::text::Language;
-
-use owned::Owned;
 
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,6 +36,21 @@ struct State {
     stem: String,
 }
 
+/// Everything in one language.
+struct Tongue {
+    language: Language,
+    /// With a `/` behind it; the first one's has no name.
+    folder: String,
+    /// Where it is in each language.
+    tongues: Vec<(Language, String)>,
+    states: Vec<State>,
+    /// Names of those of the states.
+    files: Arc<HashSet<String>>,
+}
+
+/// What is there beside charts.
+const LISTS: [&str; 3] = ["communities.html", "about.html", "index.html"];
+
 /// Writes everything into `out`, which is made where it is not there: in the first language, and in
 /// the others in a folder of their own each. Files that are there are written over, those of an
 /// earlier one that are no longer written are removed, others are left alone; but a folder with
@@ -51,26 +63,20 @@ pub fn write(
     mut progress: impl FnMut(&str),
 ) -> Result<Written, Error> {
     let store = store::open(data)?;
-    let mut owned = Owned::claim(out, force)?;
+    let all: Vec<Tongue> = (0..languages.len())
+        .map(|number| Tongue::of(&store, languages, number))
+        .collect::<Result<_, _>>()?;
+    let names: Vec<String> = all.iter().flat_map(Tongue::names).collect();
+    let names = names.iter().map(String::as_str);
+    let mut owned = Owned::claim(out, "site", force, names)?;
     let mut written = Written::default();
-    for (number, language) in languages.iter().enumerate() {
-        let folder = folder(number, *language);
-        let back = if number == 0 { "" } else { "../" };
+    for tongue in &all {
         let mut to = Output {
-            root: out,
-            folder: &folder,
+            folder: &tongue.folder,
             owned: &mut owned,
             written: &mut written,
         };
-        let tongues = languages.iter().enumerate().map(|(number, other)| {
-            let there = match other == language {
-                true => String::new(),
-                false => format!("{back}{}", self::folder(number, *other)),
-            };
-            (*other, there)
-        });
-        let progress = |stem: &str| progress(&format!("{folder}{stem}"));
-        tongue(&store, *language, tongues.collect(), &mut to, progress)?;
+        tongue.write(&store, &mut to, &mut progress)?;
     }
     written.removed = owned.tidy()?;
     Ok(written)
@@ -84,39 +90,77 @@ fn folder(number: usize, language: Language) -> String {
     }
 }
 
-/// Everything in one language.
-fn tongue(
-    store: &Connection,
-    language: Language,
-    tongues: Vec<(Language, String)>,
-    to: &mut Output<'_>,
-    mut progress: impl FnMut(&str),
-) -> Result<(), Error> {
-    let places = |up, files: &Arc<HashSet<String>>| Places::Files {
-        up,
-        files: Arc::clone(files),
-        tongues: tongues.clone(),
-    };
-    let states = states(store, &reader(places("", &Arc::default()), language))?;
-    let shapes = [Shape::Page, Shape::Svg, Shape::Json, Shape::Csv];
-    let all = states
-        .iter()
-        .flat_map(|state| shapes.map(|shape| file(state, shape)));
-    let files = Arc::new(all.collect());
-    for asset in ASSETS.iter().filter(|asset| !asset.name.ends_with(".js")) {
-        to.put(asset.name, &asset.octets)?;
+impl Tongue {
+    fn of(store: &Connection, languages: &[Language], number: usize) -> Result<Self, Error> {
+        let language = languages[number];
+        let back = if number == 0 { "" } else { "../" };
+        let tongues = languages.iter().enumerate().map(|(other, tongue)| {
+            let there = match other == number {
+                true => String::new(),
+                false => format!("{back}{}", folder(other, *tongue)),
+            };
+            (*tongue, there)
+        });
+        let mut tongue = Self {
+            language,
+            folder: folder(number, language),
+            tongues: tongues.collect(),
+            states: Vec::new(),
+            files: Arc::default(),
+        };
+        tongue.states = states(store, &tongue.reader(""))?;
+        let shapes = [Shape::Page, Shape::Svg, Shape::Json, Shape::Csv];
+        let states = tongue.states.iter();
+        let all = states.flat_map(|state| shapes.map(|shape| file(state, shape)));
+        tongue.files = Arc::new(all.collect());
+        Ok(tongue)
     }
-    let below = reader(places("../", &files), language);
-    for state in &states {
-        progress(&state.stem);
-        chart(store, &below, state, to)?;
+
+    /// Of all that is written.
+    fn names(&self) -> impl Iterator<Item = String> {
+        let lists = assets().map(|asset| asset.name).chain(LISTS);
+        let all = lists.chain(self.files.iter().map(String::as_str));
+        all.map(|name| format!("{}{name}", self.folder))
     }
-    let reader = reader(places("", &files), language);
-    let communities = page::communities::page(&reader, store, None)?;
-    to.put("communities.html", communities.as_bytes())?;
-    to.put("about.html", page::about::page(&reader, store)?.as_bytes())?;
-    let overview = page::overview::page(&reader, store)?;
-    to.put("index.html", overview.as_bytes())
+
+    /// Of pages that are so many folders below.
+    fn reader(&self, up: &'static str) -> Reader {
+        let places = Places::Files {
+            up,
+            files: Arc::clone(&self.files),
+            tongues: self.tongues.clone(),
+        };
+        reader(places, self.language)
+    }
+
+    fn write(
+        &self,
+        store: &Connection,
+        to: &mut Output<'_>,
+        progress: &mut impl FnMut(&str),
+    ) -> Result<(), Error> {
+        for asset in assets() {
+            to.put(asset.name, &asset.octets)?;
+        }
+        let below = self.reader("../");
+        for state in &self.states {
+            progress(&format!("{}{}", self.folder, state.stem));
+            chart(store, &below, state, to)?;
+        }
+        let reader = self.reader("");
+        let [communities, about, overview] = LISTS;
+        let page = page::communities::page(&reader, store, None)?;
+        to.put(communities, page.as_bytes())?;
+        to.put(about, page::about::page(&reader, store)?.as_bytes())?;
+        let page = page::overview::page(&reader, store)?;
+        to.put(overview, page.as_bytes())
+    }
+}
+
+/// Those of which pages without script have a use.
+fn assets() -> impl Iterator<Item = &'static Asset> {
+    let all = ASSETS.iter();
+    all.filter(|asset| !asset.name.ends_with(".js"))
 }
 
 fn reader(places: Places, language: Language) -> Reader {
@@ -182,8 +226,7 @@ fn chart(
 
 /// Where files go.
 struct Output<'a> {
-    root: &'a Path,
-    /// Of the language, with a `/` behind it; the first one's has no name.
+    /// Of the language.
     folder: &'a str,
     owned: &'a mut Owned,
     written: &'a mut Written,
@@ -192,15 +235,9 @@ struct Output<'a> {
 impl Output<'_> {
     fn put(&mut self, name: &str, octets: &[u8]) -> Result<(), Error> {
         let name = format!("{}{name}", self.folder);
-        self.owned.note(&name, octets)?;
-        let path = self.root.join(&name);
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(Error::file(folder))?;
-        }
-        // By another name first: who looks meanwhile sees the old file or the new one.
-        let new = path.with_added_extension("new");
-        fs::write(&new, octets).map_err(Error::file(&new))?;
-        fs::rename(&new, &path).map_err(Error::file(&path))?;
+        self.owned.place(&name, |new| {
+            fs::write(new, octets).map_err(Error::file(new))
+        })?;
         self.written.files += 1;
         self.written.octets += octets.len() as u64;
         Ok(())

@@ -107,7 +107,7 @@ fn same(one: &Value, other: &Value, what: &str) {
 /// Holds the exported files of a store against the store.
 fn compare(data: &Path, name: &str) -> PathBuf {
     let out = folder(&format!("{name}-parquet"));
-    let written = export::parquet(data, &out).expect("exported");
+    let written = export::parquet(data, &out, false).expect("exported");
     let store = store::open(data).expect("a store");
     let expected: Vec<Value> = SUMS.iter().map(|sql| rows(&store, sql)).collect();
     let observed = rows(&store, "SELECT count(*) FROM observations")[0][0].as_u64();

@@ -93,7 +93,7 @@ fn run(options: &Options) -> Result<Report> {
     let data = folder.join("made");
     fill(&mut maker, &data, &mut report)?;
     let parquet = folder.join("parquet");
-    let (written, took) = Took::of(|| Ok(export::parquet(&data, &parquet)?))?;
+    let (written, took) = Took::of(|| Ok(export::parquet(&data, &parquet, false)?))?;
     let octets: u64 = written.iter().map(|file| file.octets).sum();
     let rows: u64 = written.iter().map(|file| file.rows).sum();
     report.fact("Parquet, written", rows, took.busy, octets);

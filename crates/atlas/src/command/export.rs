@@ -10,8 +10,9 @@ use crate::export;
 
 /// Write all data as Parquet files
 ///
-/// What an earlier export wrote into the folder is written over, and its years that the data do not
-/// have are removed. Where files of others have such names, nothing is written.
+/// What an earlier one wrote into the folder is written over, or removed where it is no longer
+/// written: years that the data do not have. A folder with files from elsewhere is not touched
+/// without --force.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Example:
   weir-atlas export --parquet parquet
@@ -22,10 +23,14 @@ pub(super) struct Arguments {
     /// Folder for the files; it is made where it is not there
     #[arg(long, value_name = "FOLDER", required = true)]
     parquet: PathBuf,
+    /// Write over files of the same names, whoever made them
+    #[arg(long)]
+    force: bool,
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
-    for written in export::parquet(&arguments.data.data, &arguments.parquet)? {
+    let (data, out) = (&arguments.data.data, &arguments.parquet);
+    for written in export::parquet(data, out, arguments.force)? {
         let export::Written { file, rows, octets } = written;
         writeln!(
             output,

@@ -5,14 +5,14 @@
 mod sheet;
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::path::Path;
 
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use rusqlite::Connection;
 
 use self::sheet::{Column, Kind, Sheet};
 use crate::error::Error;
+use crate::owned::Owned;
 use crate::store;
 use crate::time::Unit;
 
@@ -124,44 +124,75 @@ const MONTHS: Sheet = Sheet {
 };
 
 /// Those of which there is one file.
-const WHOLE: [(&str, Sheet); 5] = [
-    ("communities.parquet", COMMUNITIES),
-    ("profiles.parquet", PROFILES),
-    ("hours.parquet", HOURS),
-    ("days.parquet", DAYS),
-    ("months.parquet", MONTHS),
+const WHOLE: [(&str, &Sheet); 5] = [
+    ("communities.parquet", &COMMUNITIES),
+    ("profiles.parquet", &PROFILES),
+    ("hours.parquet", &HOURS),
+    ("days.parquet", &DAYS),
+    ("months.parquet", &MONTHS),
 ];
 
 /// Writes all of the store in `data` into the folder `out`, which is made where it is not there.
 /// Each file is new at once, under its name only when it is whole. All are of the same moment.
-/// Where files of others have names that are written here, nothing is written.
-pub fn parquet(data: &Path, out: &Path) -> Result<Vec<Written>, Error> {
+/// Years of an earlier one that are not written any more are removed, others' files left alone; but
+/// a folder with files from elsewhere is refused, unless `force`.
+pub fn parquet(data: &Path, out: &Path, force: bool) -> Result<Vec<Written>, Error> {
+    let (store, parts) = begin(data)?;
+    let names = parts.iter().map(|part| part.name.as_str());
+    let mut owned = Owned::claim(out, "export", force, names)?;
+    let mut written = Vec::new();
+    for part in &parts {
+        written.push(owned.place(&part.name, |path| part.write(&store, path))?);
+    }
+    owned.tidy()?;
+    Ok(written)
+}
+
+/// The same into a folder that is new, and nobody else's.
+pub(crate) fn fresh(data: &Path, out: &Path) -> Result<Vec<Written>, Error> {
+    let (store, parts) = begin(data)?;
+    fs::create_dir(out).map_err(Error::file(out))?;
+    let write = |part: &Part| part.write(&store, &out.join(&part.name));
+    parts.iter().map(write).collect()
+}
+
+/// A file that is to be.
+struct Part {
+    name: String,
+    sheet: &'static Sheet,
+    given: Vec<i64>,
+}
+
+impl Part {
+    fn write(&self, store: &Connection, path: &Path) -> Result<Written, Error> {
+        Ok(Written {
+            file: self.name.clone(),
+            rows: self.sheet.write(store, path, &self.given)?,
+            octets: fs::metadata(path).map_err(Error::file(path))?.len(),
+        })
+    }
+}
+
+/// The store at this moment, and its files.
+fn begin(data: &Path) -> Result<(Connection, Vec<Part>), Error> {
     let store = store::open(data)?;
     // One transaction: whoever imports meanwhile does not come between two files.
     store.execute_batch("BEGIN")?;
-    fs::create_dir_all(out).map_err(Error::file(out))?;
-    // Two at once would write into each other's files.
-    let folder = File::open(out).map_err(Error::file(out))?;
-    folder.try_lock().map_err(|error| match error {
-        TryLockError::WouldBlock => Error::Other(format!(
-            "another weir-atlas writes into {}: try again when it has finished",
-            out.display()
-        )),
-        TryLockError::Error(error) => Error::file(out)(error),
-    })?;
-    only_own(out)?;
-    let mut written = Vec::new();
-    for (name, sheet) in WHOLE {
-        written.push(sheet.write(&store, out, name, &[])?);
-    }
-    for year in years(&store)? {
-        let begin = Unit::Month.begin(year * 12);
-        let end = Unit::Month.begin((year + 1) * 12);
-        let name = format!("observations-{year:04}.parquet");
-        written.push(OBSERVATIONS.write(&store, out, &name, &[begin, end])?);
-    }
-    remove_others(out, &written)?;
-    Ok(written)
+    let whole = WHOLE.iter().map(|(name, sheet)| Part {
+        name: (*name).to_owned(),
+        sheet,
+        given: Vec::new(),
+    });
+    let years = years(&store)?.into_iter().map(|year| Part {
+        name: format!("observations-{year:04}.parquet"),
+        sheet: &OBSERVATIONS,
+        given: vec![
+            Unit::Month.begin(year * 12),
+            Unit::Month.begin((year + 1) * 12),
+        ],
+    });
+    let parts = whole.chain(years).collect();
+    Ok((store, parts))
 }
 
 /// The years in which something was observed.
@@ -169,54 +200,6 @@ fn years(store: &Connection) -> Result<BTreeSet<i64>, Error> {
     let mut read = store.prepare("SELECT DISTINCT month / 12 FROM month_totals")?;
     let years = read.query_map([], |row| row.get(0))?;
     Ok(years.collect::<rusqlite::Result<_>>()?)
-}
-
-/// Years of another store, which was written here before, would be counted by whoever reads
-/// `observations-*.parquet`.
-fn remove_others(out: &Path, written: &[Written]) -> Result<(), Error> {
-    for entry in fs::read_dir(out).map_err(Error::file(out))? {
-        let entry = entry.map_err(Error::file(out))?;
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { continue };
-        if is_of_a_year(name) && written.iter().all(|file| file.file != name) {
-            fs::remove_file(entry.path()).map_err(Error::file(entry.path()))?;
-        }
-    }
-    Ok(())
-}
-
-fn is_of_a_year(name: &str) -> bool {
-    let year = name.strip_prefix("observations-");
-    let year = year.and_then(|rest| rest.strip_suffix(".parquet"));
-    year.is_some_and(|year| year.len() == 4 && year.bytes().all(|octet| octet.is_ascii_digit()))
-}
-
-/// Refuses a folder in which somebody else's file would be written over or removed.
-fn only_own(out: &Path) -> Result<(), Error> {
-    for entry in fs::read_dir(out).map_err(Error::file(out))? {
-        let entry = entry.map_err(Error::file(out))?;
-        let (name, path) = (entry.file_name(), entry.path());
-        let written = |name: &str| WHOLE.iter().any(|(file, _)| *file == name);
-        let taken = name
-            .to_str()
-            .is_some_and(|name| written(name) || is_of_a_year(name));
-        if taken && !is_own(&path) {
-            return Err(Error::Other(format!(
-                "{}: `weir-atlas export` did not write it, and would write over it or remove it: \
-                 move it away, or give another folder",
-                path.display()
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// Whether a file says that it was made here.
-fn is_own(path: &Path) -> bool {
-    // Who opens a pipe waits for one who writes.
-    let file = path.is_file().then(|| File::open(path).ok()).flatten();
-    let read = file.and_then(|file| SerializedFileReader::new(file).ok());
-    read.is_some_and(|read| read.metadata().file_metadata().created_by() == Some(sheet::MAKER))
 }
 
 #[cfg(test)]
@@ -234,10 +217,10 @@ mod tests {
         let file = |name: &str| out.path().join(name);
         let before = hour_of(date(2018, 10, 17));
         let (earlier, _) = sample(&[snapshot(before, vec![entry(before, "a", 1)])]);
-        parquet(earlier.path(), out.path()).unwrap();
+        parquet(earlier.path(), out.path(), false).unwrap();
         assert!(file("observations-2018.parquet").exists());
         fs::write(file("observations-old.parquet"), "old").unwrap();
-        let written = parquet(data.path(), out.path()).unwrap();
+        let written = parquet(data.path(), out.path(), false).unwrap();
         let observations = written.last().unwrap();
         assert_eq!(
             (observations.file.as_str(), observations.rows),
@@ -249,6 +232,7 @@ mod tests {
             .collect();
         names.sort();
         let expected = [
+            ".weir-atlas-export",
             "communities.parquet",
             "days.parquet",
             "hours.parquet",
@@ -266,9 +250,10 @@ mod tests {
             );
             assert_eq!(octets.len() as u64, written.octets);
         }
-        let held = File::open(out.path()).unwrap();
+        let held = fs::File::open(out.path()).unwrap();
         held.lock().unwrap();
-        let error = parquet(data.path(), out.path()).unwrap_err().to_string();
+        let error = parquet(data.path(), out.path(), false).unwrap_err();
+        let error = error.to_string();
         assert!(error.contains("another weir-atlas"), "{error}");
     }
 
@@ -283,8 +268,9 @@ mod tests {
                     true => fs::create_dir(&there).unwrap(),
                     false => fs::write(&there, "mine").unwrap(),
                 }
-                let error = parquet(data.path(), out.path()).unwrap_err().to_string();
-                let says = format!("{}: `weir-atlas export` did not write it", there.display());
+                let error = parquet(data.path(), out.path(), false).unwrap_err();
+                let error = error.to_string();
+                let says = format!("{}: the folder has files that", out.path().display());
                 assert!(error.starts_with(&says), "{error}");
                 assert_eq!(there.is_dir(), is_folder);
                 assert_eq!(fs::read_dir(out.path()).unwrap().count(), 1);
@@ -296,7 +282,7 @@ mod tests {
     fn an_empty_store_has_no_years() {
         let (data, _) = sample(&[]);
         let out = Folder::new();
-        let written = parquet(data.path(), out.path()).unwrap();
+        let written = parquet(data.path(), out.path(), false).unwrap();
         assert_eq!(written.len(), 5);
         assert!(written.iter().all(|file| file.rows == 0));
     }

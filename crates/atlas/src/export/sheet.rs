@@ -1,7 +1,7 @@
 //! A query's rows as a Parquet file.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,16 +14,12 @@ use parquet::schema::parser::parse_message_type;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params_from_iter};
 
-use super::Written;
 use crate::error::Error;
 
 /// Rows that are in memory at once; what readers take as a piece of work.
 const GROUP: usize = 250_000;
 /// Texts that are remembered, as few of them are in most columns.
 const REMEMBERED: usize = 10_000;
-
-/// What a file says of who made it.
-pub(super) const MAKER: &str = "weir-atlas";
 
 /// What a file has.
 pub(super) struct Sheet {
@@ -98,30 +94,13 @@ impl Column {
 }
 
 impl Sheet {
-    /// Writes the file `name` of folder `out`.
-    pub fn write(
-        &self,
-        store: &Connection,
-        out: &Path,
-        name: &str,
-        given: &[i64],
-    ) -> Result<Written, Error> {
-        let new = out.join(format!(".{name}.new"));
-        let file = File::create(&new).map_err(Error::file(&new))?;
+    /// Writes a file; how many rows.
+    pub fn write(&self, store: &Connection, path: &Path, given: &[i64]) -> Result<u64, Error> {
+        let file = File::create(path).map_err(Error::file(path))?;
         let written = self.fill(store, file, given);
-        let rows = written.map_err(|error| match error {
+        written.map_err(|error| match error {
             Trouble::Store(error) => Error::Store(error),
-            Trouble::File(error) => Error::Other(format!("{}: {error}", new.display())),
-        });
-        let rows = rows.inspect_err(|_| {
-            let _ = fs::remove_file(&new);
-        })?;
-        let path = out.join(name);
-        fs::rename(&new, &path).map_err(Error::file(&path))?;
-        Ok(Written {
-            file: name.into(),
-            rows,
-            octets: fs::metadata(&path).map_err(Error::file(&path))?.len(),
+            Trouble::File(error) => Error::Other(format!("{}: {error}", path.display())),
         })
     }
 
@@ -130,7 +109,7 @@ impl Sheet {
         let schema = parse_message_type(&format!("message atlas {{ {columns} }}"))?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
-            .set_created_by(MAKER.into())
+            .set_created_by("weir-atlas".into())
             .build();
         let mut file = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))?;
         let mut query = store.prepare(self.sql)?;

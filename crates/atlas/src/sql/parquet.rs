@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::public::{Locked, wanted};
 use crate::error::Error;
 use crate::export::{self, Written};
+use crate::owned::digest;
 use crate::store::{self, Stamp};
 
 /// In the data folder.
@@ -76,15 +77,6 @@ struct Listed {
     digest: String,
 }
 
-fn digest(path: &Path) -> io::Result<String> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    let mut hasher = blake3::Hasher::new();
-    hasher.update_reader(fs::File::open(path)?)?;
-    Ok(hasher.finalize().to_hex().to_string())
-}
-
 /// Which files there are, of which store.
 fn read(data: &Path) -> Result<(i64, Vec<Listed>), String> {
     let named = named(data);
@@ -135,7 +127,7 @@ pub(super) fn make(data: &Path) -> Result<i64, Error> {
     let (new, now, before) = (data.join(UNFINISHED), path(data), data.join(BEFORE));
     remove(&new)?;
     remove(&before)?;
-    let made = export::parquet(data, &new).and_then(|written| {
+    let made = export::fresh(data, &new).and_then(|written| {
         let named = new.join(VERSION);
         // Of the store at the begin: where it changed meanwhile the files are made again.
         let text = listed(before_it, &new, &written)?;

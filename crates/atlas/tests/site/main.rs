@@ -1,5 +1,7 @@
 //! The atlas as files: every link leads to a file that is there, wherever the folder stands.
 
+mod folders;
+#[path = "../served/mod.rs"]
 mod served;
 
 use std::collections::BTreeSet;
