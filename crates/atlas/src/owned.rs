@@ -1,5 +1,5 @@
-//! A folder that is written into, and the list of what was: so what is no longer written can go, and
-//! nothing of others ever does.
+//! A folder that is written into, and the list of what was: so what is no longer written can go,
+//! and nothing of others ever does.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File, TryLockError};
@@ -25,9 +25,9 @@ pub(crate) struct Owned {
 }
 
 impl Owned {
-    /// Makes the folder the own one of a command, which is to write files of these names. What would
-    /// be lost or lead elsewhere is refused before anything is written; files from elsewhere, in the
-    /// folder or of these names, unless `force`.
+    /// Makes the folder the own one of a command, which is to write files of these names. Before
+    /// anything is written, links and folders in their way are refused, and, unless `force`, files
+    /// from elsewhere.
     pub fn claim<'n>(
         root: &Path,
         command: &str,
