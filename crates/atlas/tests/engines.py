@@ -1,4 +1,4 @@
-"""What the growth of each month is by DuckDB, from the raw files: the independent word of engines.rs.
+"""What each month is by DuckDB, from the raw files: the independent word of engines.rs.
 
     engines.py growth FOLDER...      months as JSON: hours, live, stale, frozen, listed, odd, nodes
     engines.py said FOLDER...        by what communities say of themselves, as JSON: chart, month or
@@ -56,6 +56,7 @@ FROM (SELECT file, any_value(named) AS named, max(fetched) AS latest FROM raw GR
 
 CREATE TABLE entries AS
 SELECT date_trunc('hour', taken) AS hour, key, nodes, above, routing, country, api,
+    coalesce(nullif(trim(above), ''), nullif(trim(name), ''), key) AS whole,
     coalesce(fetched, taken) AS fetched, failed,
     CASE WHEN nodes BETWEEN 0 AND 100000 THEN nodes END AS believed,
     -- Names as they are compared; who has none is alone with its key.
@@ -165,9 +166,10 @@ WITH written AS (
     FROM written w LEFT JOIN called c ON c.written = lower(trim(w.written))
     UNION ALL SELECT 'countries', hour, key, upper(trim(country)) FROM entries
     UNION ALL SELECT 'versions', hour, key, trim(api) FROM entries
+    UNION ALL SELECT 'top', hour, key, lower(whole) FROM entries
 ), keys AS (
     SELECT chart, hour, key, coalesce(said, 'unknown') AS said
-    FROM (SELECT unnest(['routing', 'countries', 'versions']) AS chart, hour, key FROM entries)
+    FROM (SELECT unnest(['routing', 'countries', 'versions', 'top']) AS chart, hour, key FROM entries)
     LEFT JOIN (FROM told WHERE said <> '') USING (chart, hour, key)
 ), points AS (
     SELECT hour, unnest([strftime(hour, '%Y-%m'), strftime(hour, '%Y-%m-%d')]) AS point

@@ -1,6 +1,8 @@
 //! What the atlas says of the real data is what others compute of it: DuckDB the growth, and the
-//! charts by profile, from the raw files and by rules written anew; DuckDB and ClickHouse the sums, from exported files.
+//! charts by profile, from the raw files and by rules written anew; DuckDB and ClickHouse the sums,
+//! from exported files.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -201,7 +203,9 @@ fn charts_are_what_duckdb_makes_of_the_raw_files() {
     assert_eq!(ours.as_array().map(Vec::len), Some(158));
     same(&ours, &ask("growth", &raw.join("history")), "growth");
     chart(&store, &ours);
-    by_profile(&store, &ask("said", &raw.join("history")));
+    let said = ask("said", &raw.join("history"));
+    by_profile(&store, &said);
+    metacommunities(&store, &said);
     let parquet = compare(&data, "real");
     // As readers of docs/atlas-store.md ask it.
     let documented = ask("documented", &parquet);
@@ -265,5 +269,36 @@ fn by_profile(store: &Connection, sums: &Value) {
             rows.sort_by_key(|row| [1, 2].map(|at| row[at].as_str().map(str::to_owned)));
         }
         same(&told.into(), &summed.into(), name);
+    }
+}
+
+/// Holds the metacommunities of each month against the sums of `said`.
+fn metacommunities(store: &Connection, sums: &Value) {
+    let top = chart::find("top").expect("a chart");
+    let rows = sums.as_array().expect("rows").iter();
+    let of_months = rows.filter(|row| row[0] == "top" && row[1].as_str().map(str::len) == Some(7));
+    let mut months = BTreeMap::<&str, Vec<Value>>::new();
+    for row in of_months {
+        // Who counts with others is in this chart where it tells a number.
+        if row[3] != 0 {
+            let month = months.entry(row[1].as_str().expect("a month")).or_default();
+            month.push(json!([row[2], row[3]]));
+        }
+    }
+    assert_eq!(months.len(), 158);
+    for (month, mut summed) in months {
+        let question = format!("at={month}&group=meta&n=100");
+        let figure = top.figure(store, &Asked::read(&question).expect("a question"));
+        let json = answer::json("top", &figure.expect("a figure")).expect("an answer");
+        let answer: Value = serde_json::from_str(&json).expect("JSON");
+        let rows = answer["communities"].as_array().expect("rows").iter();
+        let mut told: Vec<Value> = rows
+            .filter(|row| row["nodes"] != 0)
+            .map(|row| json!([row["key"], row["nodes"]]))
+            .collect();
+        for rows in [&mut told, &mut summed] {
+            rows.sort_by_key(|row| row[0].as_str().map(str::to_owned));
+        }
+        same(&told.into(), &summed.into(), month);
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use rusqlite::Connection;
 
 use super::part::{ELSEWHERE, elsewhere, mean, nodes, odd, status, unknown};
-use super::range::Period;
+use super::range::{Period, Range};
 use super::sums::{self, Profiles, Sum};
 use crate::asked::Asked;
 use crate::error::Error;
@@ -49,27 +49,11 @@ pub(super) fn of(store: &Connection, asked: &Asked, period: &Period) -> Result<R
     let mut notes = range.notes.clone();
     let unbelieved = sums.values().map(|sum| sum.odd).sum();
     notes.extend(odd(unbelieved, asked.language));
-    let mut profiles = Profiles::new(store);
-    let mut ranked = Vec::new();
-    for community in sums::communities(store)? {
-        // An odd number alone has no hours.
-        let known = sums.get(&community.id).filter(|sum| sum.hours > 0);
-        let Some(sum) = known else { continue };
-        let profile = profiles.get(sum.profile)?;
-        ranked.push((community.key, profile, *sum));
-    }
-    let mut ranked = if asked.group {
-        let totals = sums::totals(store, range.by, range.numbers())?;
-        grouped(ranked, totals.iter().map(|total| total.hours).sum())
-    } else {
-        let one = |(key, profile, sum): (String, Rc<Profile>, Sum)| Ranked {
-            name: named(&profile, &key),
-            key,
-            profile,
-            nodes: mean(sum.nodes, sum.hours),
-            counted: sum.counted.map(|part| mean(part, sum.hours)),
-        };
-        ranked.into_iter().map(one).collect()
+    // An odd number alone has no hours.
+    sums.retain(|_, sum| sum.hours > 0);
+    let mut ranked = match asked.group {
+        true => grouped(store, range, &sums)?,
+        false => single(store, &sums)?,
     };
     ranked.sort_by(|a, b| b.nodes.cmp(&a.nodes).then_with(|| a.key.cmp(&b.key)));
     if !range.numbers().is_empty() {
@@ -85,21 +69,63 @@ pub(super) fn of(store: &Connection, asked: &Asked, period: &Period) -> Result<R
     })
 }
 
-/// A metacommunity has the nodes of its members, each counted once. Its key is its name in small
-/// letters, as members write it this way and that.
-fn grouped(communities: Vec<(String, Rc<Profile>, Sum)>, hours: i64) -> Vec<Ranked> {
+/// Each community by its own number, as it was last.
+fn single(store: &Connection, sums: &HashMap<i64, Sum>) -> Result<Vec<Ranked>, Error> {
+    let mut profiles = Profiles::new(store);
+    let mut ranked = Vec::new();
+    for community in sums::communities(store)? {
+        let Some(sum) = sums.get(&community.id) else {
+            continue;
+        };
+        let profile = profiles.get(sum.profile)?;
+        ranked.push(Ranked {
+            name: named(&profile, &community.key),
+            key: community.key,
+            profile,
+            nodes: mean(sum.nodes, sum.hours),
+            counted: sum.counted.map(|part| mean(part, sum.hours)),
+        });
+    }
+    Ok(ranked)
+}
+
+/// A metacommunity has the nodes of its members, of the hours in which they said so, each counted
+/// once. Its key is its name in small letters, as members write it this way and that.
+fn grouped(
+    store: &Connection,
+    range: &Range,
+    sums: &HashMap<i64, Sum>,
+) -> Result<Vec<Ranked>, Error> {
+    let mut said = HashMap::<(i64, i64), [i64; 3]>::new();
+    sums::each_profile(store, range.by, range.numbers(), |one| {
+        if sums.contains_key(&one.community) {
+            let counted = said.entry((one.community, one.profile)).or_default();
+            add(counted, one.counted);
+        }
+        Ok(())
+    })?;
+    let communities = sums::communities(store)?;
+    let keys: HashMap<_, _> = communities.iter().map(|one| (one.id, &one.key)).collect();
+    let mut profiles = Profiles::new(store);
     let mut groups = HashMap::<String, (String, [i64; 3])>::new();
-    for (key, profile, sum) in communities {
+    for ((community, profile), counted) in said {
+        let profile = profiles.get(profile)?;
         let meta = profile.metacommunity.as_deref().map(str::trim);
         let name = match meta.filter(|meta| !meta.is_empty()) {
             Some(meta) => meta.to_owned(),
-            None => named(&profile, &key),
+            None => named(&profile, keys.get(&community).map_or("", |key| key)),
         };
-        let (_, counted) = groups.entry(name.to_lowercase()).or_insert((name, [0; 3]));
-        for (all, part) in counted.iter_mut().zip(sum.counted) {
-            *all += part;
+        let (shown, sum) = groups
+            .entry(name.to_lowercase())
+            .or_insert_with(|| (name.clone(), [0; 3]));
+        add(sum, counted);
+        // Always the same of those that they write.
+        if name < *shown {
+            *shown = name;
         }
     }
+    let totals = sums::totals(store, range.by, range.numbers())?;
+    let hours = totals.iter().map(|total| total.hours).sum();
     let groups = groups.into_iter().map(|(key, (name, counted))| Ranked {
         key,
         name,
@@ -107,7 +133,13 @@ fn grouped(communities: Vec<(String, Rc<Profile>, Sum)>, hours: i64) -> Vec<Rank
         nodes: mean(counted.iter().sum(), hours),
         counted: counted.map(|part| mean(part, hours)),
     });
-    groups.collect()
+    Ok(groups.collect())
+}
+
+fn add(sum: &mut [i64; 3], counted: [i64; 3]) {
+    for (all, part) in sum.iter_mut().zip(counted) {
+        *all += part;
+    }
 }
 
 /// What it is called, or else its key.

@@ -75,16 +75,21 @@ fn by(store: &Connection, chart: &str, unit: Unit) -> BTreeMap<(i64, String), [i
     rows.collect()
 }
 
-/// The mean over the hours of each point, rounded half up.
-fn means(store: &Connection, chart: &str, unit: Unit) -> BTreeMap<(i64, String), [i64; 2]> {
-    let sql = "SELECT hour FROM hour_totals";
-    let mut read = store.prepare(sql).expect("SQL");
-    let mut hours = BTreeMap::<i64, i64>::new();
+/// How many hours with a snapshot each point has.
+fn hours_of(store: &Connection, unit: Unit) -> BTreeMap<i64, i64> {
+    let mut read = store.prepare("SELECT hour FROM hour_totals").expect("SQL");
+    let mut hours = BTreeMap::new();
     for hour in read.query_map([], |row| row.get(0)).expect("rows") {
         *hours
             .entry(unit.number(hour.expect("an hour")))
             .or_default() += 1;
     }
+    hours
+}
+
+/// The mean over the hours of each point, rounded half up.
+fn means(store: &Connection, chart: &str, unit: Unit) -> BTreeMap<(i64, String), [i64; 2]> {
+    let hours = hours_of(store, unit);
     let mut sums = BTreeMap::<(i64, String), [i64; 2]>::new();
     for ((hour, key), told) in by(store, chart, Unit::Hour) {
         let sum = sums.entry((unit.number(hour), key)).or_default();
@@ -127,7 +132,50 @@ proptest! {
                 prop_assert_eq!(&by(&bit_by_bit, chart, unit), &means, "{} {:?}", chart, unit);
             }
         }
+        for unit in [Unit::Day, Unit::Month] {
+            let means = metacommunities_of_hours(&at_once, unit);
+            prop_assert_eq!(&metacommunities(&at_once, unit), &means, "{:?}", unit);
+            prop_assert_eq!(&metacommunities(&bit_by_bit, unit), &means, "{:?}", unit);
+        }
     }
+}
+
+/// Of each point, those that have nodes.
+fn metacommunities(store: &Connection, unit: Unit) -> BTreeMap<(i64, String), i64> {
+    let mut all = BTreeMap::new();
+    for number in hours_of(store, unit).into_keys() {
+        let length = match unit {
+            Unit::Hour => 13,
+            Unit::Day => 10,
+            Unit::Month => 7,
+        };
+        let at = &iso(unit.begin(number))[..length];
+        let figure = figure(store, "top", &format!("at={at}&group=meta"));
+        for row in &figure.table.rows {
+            match &row[..3] {
+                [Cell::Text(_), _, Cell::Whole(0)] => {}
+                [Cell::Text(key), _, Cell::Whole(nodes)] => {
+                    all.insert((number, key.clone()), *nodes);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    all
+}
+
+/// The same as means of hours.
+fn metacommunities_of_hours(store: &Connection, unit: Unit) -> BTreeMap<(i64, String), i64> {
+    let hours = hours_of(store, unit);
+    let mut sums = BTreeMap::<_, i64>::new();
+    for ((hour, key), nodes) in metacommunities(store, Unit::Hour) {
+        *sums.entry((unit.number(hour), key)).or_default() += nodes;
+    }
+    let means = sums.into_iter().map(|((number, key), sum)| {
+        let hours = hours[&number];
+        ((number, key), (2 * sum + hours) / (2 * hours))
+    });
+    means.filter(|(_, nodes)| *nodes > 0).collect()
 }
 
 /// Away and back again within a day; the month has another one before.
@@ -175,4 +223,33 @@ fn a_profile_that_comes_back_is_one() {
         of(&store, "by=month"),
         ["2019-10 OLSR 25 0", "2019-10 Babel 15 1"]
     );
+}
+
+/// Half of the month with one, the other half with another; who calls one how does not matter.
+#[test]
+fn who_changes_the_metacommunity_counts_with_both() {
+    let begin = hour_of(date(2019, 10, 17));
+    let member = |hour, key, nodes, name: &str| {
+        let profile = Profile {
+            metacommunity: Some(name.into()),
+            ..Profile::default()
+        };
+        of(hour, key, nodes, Status::Live, profile)
+    };
+    let (_folder, store) = sample(&[
+        snapshot(
+            begin,
+            vec![
+                member(begin, "a", 10, "North"),
+                member(begin, "b", 1, "south"),
+            ],
+        ),
+        snapshot(begin + 1, vec![member(begin + 1, "a", 30, "South")]),
+    ]);
+    let of = |query: &str| rows(&figure(&store, "top", &format!("group=meta&{query}")));
+    let both = ["south South 16 16 0 0 0 -", "north North 5 5 0 0 0 -"];
+    assert_eq!(of("at=2019-10"), both);
+    assert_eq!(of("at=2019-10-17"), both);
+    assert_eq!(of("from=2019-10-17T00&to=2019-10-17T01"), both);
+    assert_eq!(rows(&figure(&store, "cloud", "group=meta")).len(), 2);
 }
