@@ -1,7 +1,7 @@
 //! Communities by what they have in common (a protocol, a version, a size), over time.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::Connection;
 
@@ -52,7 +52,8 @@ pub(super) struct Groups {
     totals: Vec<Total>,
     names: Vec<(String, String)>,
     known: HashMap<String, usize>,
-    tallies: Vec<Vec<Tally>>,
+    /// Of each, by point, where it has any: a community may name others in each hour.
+    tallies: Vec<BTreeMap<usize, Tally>>,
 }
 
 /// How groups become a figure.
@@ -126,7 +127,7 @@ impl Groups {
         }
         self.known.insert(key.to_owned(), self.names.len());
         self.names.push((key.to_owned(), name.to_owned()));
-        self.tallies.push(vec![Tally::default(); self.totals.len()]);
+        self.tallies.push(BTreeMap::new());
         self.names.len() - 1
     }
 
@@ -136,8 +137,9 @@ impl Groups {
             .totals
             .binary_search_by_key(&number, |total| total.number);
         if let (Some(tallies), Ok(at)) = (self.tallies.get_mut(group), at) {
-            tallies[at].nodes += nodes;
-            tallies[at].listed += listed as f64;
+            let tally = tallies.entry(at).or_default();
+            tally.nodes += nodes;
+            tally.listed += listed as f64;
         }
     }
 
@@ -149,14 +151,10 @@ impl Groups {
             Measure::Communities => tally.listed,
         };
         // Of all groups at each point, for parts of a hundred.
-        let wholes = (0..self.totals.len())
-            .map(|at| {
-                self.tallies
-                    .iter()
-                    .map(|tallies| of(&tallies[at]))
-                    .sum::<f64>()
-            })
-            .collect::<Vec<_>>();
+        let mut wholes = vec![0.0; self.totals.len()];
+        for (at, tally) in self.tallies.iter().flatten() {
+            wholes[*at] += of(tally);
+        }
         let share = |value: f64, at: usize| match wholes[at] {
             whole if whole > 0.0 => hundredths(100.0 * value / whole),
             _ => 0.0,
@@ -176,12 +174,12 @@ impl Groups {
         let mut series = Vec::new();
         for &index in order.iter().filter(|index| drawn(**index)) {
             let (key, name) = &self.names[index];
-            let values = self.tallies[index].iter().enumerate();
+            let tallies = &self.tallies[index];
             series.push(Series {
                 key: key.clone(),
                 name: name.clone(),
-                values: values
-                    .map(|(at, tally)| Some(shown(of(tally), at)))
+                values: (0..self.totals.len())
+                    .map(|at| Some(shown(tallies.get(&at).map_or(0.0, of), at)))
                     .collect(),
                 style,
             });
@@ -209,17 +207,15 @@ impl Groups {
             });
         }
         if stacked && !rest.is_empty() {
-            let sum = |at: usize| {
-                rest.iter()
-                    .map(|index| of(&self.tallies[**index][at]))
-                    .sum()
-            };
+            let mut sums = vec![0.0; self.totals.len()];
+            for (at, tally) in rest.iter().flat_map(|index| &self.tallies[**index]) {
+                sums[*at] += of(tally);
+            }
+            let sums = sums.into_iter().enumerate();
             series.push(Series {
                 key: OTHER.into(),
                 name: language.of("other", "andere").into(),
-                values: (0..self.totals.len())
-                    .map(|at| Some(shown(sum(at), at)))
-                    .collect(),
+                values: sums.map(|(at, sum)| Some(shown(sum, at))).collect(),
                 style,
             });
         }
@@ -240,16 +236,20 @@ impl Groups {
         if asked.share {
             columns.push(column("share", "%"));
         }
+        let hidden = |index: usize| {
+            let named_itself = asked.only.is_empty() || named(&self.names[index].0);
+            !named_itself && (drawn(index) || !named(OTHER))
+        };
+        let mut shown_at = vec![Vec::new(); self.totals.len()];
+        for &index in order.iter().filter(|index| !hidden(**index)) {
+            for (at, tally) in &self.tallies[index] {
+                shown_at[*at].push((index, *tally));
+            }
+        }
         let mut rows = Vec::new();
-        for (at, total) in self.totals.iter().enumerate() {
-            for &index in &order {
+        for ((at, total), groups) in self.totals.iter().enumerate().zip(shown_at) {
+            for (index, tally) in groups {
                 let (key, _) = &self.names[index];
-                let tally = self.tallies[index][at];
-                let hidden =
-                    !asked.only.is_empty() && !named(key) && (drawn(index) || !named(OTHER));
-                if hidden || tally == Tally::default() {
-                    continue;
-                }
                 let mean = |sum: f64| Cell::Whole(rounded(sum / total.hours as f64));
                 let mut row = vec![
                     Cell::Time(self.range.by.begin(total.number)),
@@ -292,9 +292,12 @@ impl Groups {
     }
 
     fn sizes(&self) -> Vec<(f64, f64)> {
-        let sum = |tallies: &Vec<Tally>| {
-            let nodes = tallies.iter().map(|tally| tally.nodes).sum::<f64>();
-            (nodes, tallies.iter().map(|tally| tally.listed).sum::<f64>())
+        let sum = |tallies: &BTreeMap<usize, Tally>| {
+            let nodes = tallies.values().map(|tally| tally.nodes).sum::<f64>();
+            (
+                nodes,
+                tallies.values().map(|tally| tally.listed).sum::<f64>(),
+            )
         };
         self.tallies.iter().map(sum).collect()
     }

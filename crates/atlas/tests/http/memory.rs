@@ -5,7 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 use std::{fs, thread};
 
-use crate::served::Server;
+use atlas::snapshot::{Entry, Profile, Snapshot, Status};
+use atlas::store;
+
+use crate::served::{Folder, Server};
 use crate::shares::connect_from;
 
 /// All that was aimed at; of it, answers that are kept, and those on their way, which are none here.
@@ -41,6 +44,55 @@ fn the_server_and_two_large_queries_have_room_in_256_mb() {
     }
     assert!(most + KEPT <= MOST, "{most} KB, and {KEPT} KB of answers");
     assert!(most > 100 << 10, "{most} KB: they were not seen");
+}
+
+/// One community that names twenty protocols, others in each hour.
+#[test]
+fn as_many_protocols_as_can_be_take_little() {
+    let data = Folder::new();
+    let mut writer = store::Writer::open(data.path()).expect("a store");
+    let begin = 50 * 365 * 24;
+    for hour in begin..begin + 500 {
+        let profile = Profile {
+            name: "a".into(),
+            routing: (0..20).map(|at| format!("{hour}-{at}")).collect(),
+            ..Profile::default()
+        };
+        let entry = Entry {
+            key: "a".into(),
+            nodes: Some(1),
+            status: Status::Live,
+            fetched: hour * 3600,
+            profile,
+        };
+        let snapshot = Snapshot {
+            file: format!("{hour}.json"),
+            hour,
+            entries: vec![entry],
+            remarks: Vec::new(),
+        };
+        let mut digest = [0; 32];
+        digest[..8].copy_from_slice(&hour.to_le_bytes());
+        writer.add(&snapshot, &digest).expect("added");
+    }
+    writer.commit().expect("committed");
+    drop(writer);
+    let server = Server::of(data, &[]);
+    let answer = server.get("/chart/routing.json?by=hour");
+    let series = answer.json()["series"].as_array().map_or(0, Vec::len);
+    assert_eq!((answer.status, series), (200, 10_000));
+    let most = highest(server.child.id());
+    assert!(most < 80 << 10, "{most} KB");
+}
+
+/// Kilobytes that a process had at most.
+fn highest(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("a process");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number
+        .and_then(|number| number.parse().ok())
+        .expect("a number")
 }
 
 /// Kilobytes of a process and its children, each shared page once.
