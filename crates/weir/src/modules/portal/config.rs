@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use kernel::{Mac, Prefix};
+use kernel::Prefix;
 use portal::form::Password;
 use portal::garden::{Name, Place};
 use portal::keys::Trusted;
@@ -17,7 +17,7 @@ use toml::de::DeValue;
 use super::keeper::Gift;
 pub use radius::Radius;
 
-use crate::config::{DeviceName, FileValue, Rate, Said, Section, Wrong, list, table, words};
+use crate::config::{DeviceName, FileValue, Macs, Rate, Said, Section, Wrong, list, table, words};
 
 /// What this module has in the file.
 pub const SECTIONS: [Section; 2] = [
@@ -294,23 +294,6 @@ impl FileValue for Nodes {
 
     fn show(&self) -> Value {
         self.0.iter().map(ToString::to_string).collect()
-    }
-}
-
-/// Hardware addresses.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Macs(pub Vec<Mac>);
-
-impl FileValue for Macs {
-    const ALLOWED: &'static str =
-        "a list of hardware addresses of devices, each in quotes, such as [\"02:00:00:00:00:01\"]";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        list(value, Self::ALLOWED, portal::voucher::station_of).map(Self)
-    }
-
-    fn show(&self) -> Value {
-        self.0.iter().map(portal::voucher::mac_text).collect()
     }
 }
 

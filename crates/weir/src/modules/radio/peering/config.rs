@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use ::radio::peering::attach::Mesh;
 
-use crate::config::{DeviceName, Said, table, words};
-use crate::modules::portal::config::Macs;
+use crate::config::{DeviceName, Macs, Said, table, words};
 
 table! {
     /// `[radio.peering]`: access points of one network that become each other's peers.
