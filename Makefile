@@ -13,8 +13,8 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 # Always the whole workspace: cargo unifies features over the packages it is given, so that another choice of packages
 # would build the dependencies again. Targets and names select what runs.
 WORKSPACE := --workspace --locked
-# Tests that make namespaces need root; cargo hands each test binary to this command.
-ROOT_RUNNER := CARGO_TARGET_$(shell uname -m | tr a-z A-Z)_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/scripts/as-root
+# Tests that make namespaces need root; cargo hands each test program to this command.
+ROOT_RUNNER := CARGO_TARGET_$(shell uname -m | tr a-z A-Z)_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/scripts/test-program
 SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_debian/systemd.sh packaging/debian/reload_config $(wildcard packaging/openwrt/files/*.init)
 
 .DEFAULT_GOAL := help
