@@ -8,6 +8,7 @@ use kernel::{
     conntrack, firewall, hwsim, mptcp, netdev, nexthops, nl80211, policy, route, subflows, tables,
 };
 use libfuzzer_sys::fuzz_target;
+use radio::peering::Beacon;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&family, datagram)) = data.split_first() else {
@@ -28,6 +29,8 @@ fuzz_target!(|data: &[u8]| {
                 let _ = policy::decode_rule(&message).map(|rule| format!("{rule:?}"));
                 let _ = policy::decode_route(&message).map(|route| format!("{route:?}"));
                 let _ = nexthops::decode_bucket_idle(&message);
+                let _ = route::attach::decode_bridging(&message).map(|it| format!("{it:?}"));
+                let _ = route::attach::decode_index(&message);
             }
         }
         2 => {
@@ -46,6 +49,13 @@ fuzz_target!(|data: &[u8]| {
                     .map(|device| format!("{device:?}"));
                 let _ = nl80211::decode_station(&message, message.kind)
                     .map(|station| format!("{station:?}"));
+                let _ = nl80211::decode_access_point(&message, message.kind)
+                    .map(|found| format!("{found:?}"));
+                let _ =
+                    nl80211::decode_power(&message, message.kind).map(|power| format!("{power:?}"));
+                let _ = nl80211::decode_beacon(&message, message.kind).map(|heard| {
+                    heard.map(|heard| Beacon::read(&heard.frame).map(|it| format!("{it:?}")))
+                });
                 let _ = nl80211::decode_wiphy(&message, message.kind, &mut radios);
                 let _ =
                     nl80211::decode_rules(&message, message.kind).map(|rules| format!("{rules:?}"));

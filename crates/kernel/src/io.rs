@@ -31,6 +31,8 @@ mod extensions;
 mod filters;
 mod forget;
 mod hwsim;
+#[cfg(test)]
+mod made_up;
 mod mptcp;
 mod netdev;
 mod nexthops;

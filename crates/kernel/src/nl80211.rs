@@ -11,16 +11,15 @@ use crate::encode::{Encoder, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::event::Mac;
 use crate::message::{Attribute, DecodeError, Message};
 
-pub use access_point::AccessPoint;
-pub(crate) use access_point::decode_access_point;
+pub use access_point::{AccessPoint, decode_access_point};
 pub use beacon::{HeardBeacon, decode_beacon};
 pub use peer::{Abilities, NewDevice, PairwiseKey};
 pub(crate) use peer::{
     authorize, get_station, move_station, new_device, new_key, new_station, register_beacons,
     remove_device, remove_station, send_frame, set_abilities,
 };
-pub use power::{Power, Setting};
-pub(crate) use power::{decode_power, get_power, set_power};
+pub use power::{Power, Setting, decode_power};
+pub(crate) use power::{get_power, set_power};
 pub use wiphy::{Band, Channel, Rules, Wiphy, decode_rules, decode_wiphy};
 pub(crate) use wiphy::{dump_rules, dump_wiphys};
 

@@ -1,7 +1,6 @@
 //! A device of weir's own: brought up, and given addresses.
 
 use nix::errno::Errno;
-use nix::net::if_::if_nametoindex;
 
 use super::RequestError;
 use super::asked::Asker;
@@ -9,7 +8,8 @@ use super::socket::Netlink;
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::prefix::Prefix;
 use crate::route::attach::{
-    Bridging, Tagged, decode_bridging, get_bridging, make_tagged, set_master,
+    Bridging, Tagged, decode_bridging, decode_index, get_bridging, get_index, make_tagged, remove,
+    set_master,
 };
 
 const RTM_NEWLINK: u16 = 16;
@@ -41,6 +41,24 @@ impl Device {
     pub fn open(link: u32) -> Result<Self, RequestError> {
         let kernel = Asker::open(Netlink::Route, "a device")?;
         Ok(Self { kernel, link })
+    }
+
+    /// The index of the device of this name, in the network namespace of the calling thread.
+    /// `None`: there is none.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn find(name: &str) -> Result<Option<u32>, RequestError> {
+        let mut kernel = Asker::open(Netlink::Route, "a device")?;
+        let request = "the index of a device (GETLINK)";
+        match kernel.ask_one(request, |at| get_index(name, at), decode_index) {
+            Ok(index) => Ok(Some(index)),
+            Err(RequestError::Refused {
+                errno: Errno::ENODEV,
+                ..
+            }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Brings it up, with packets of so many bytes at most.
@@ -83,7 +101,7 @@ impl Device {
             encoder.finish()
         };
         self.kernel
-            .ask("a device's state", question, |_| Ok(true))
+            .ask("a device's state (NEWLINK)", question, |_| Ok(true))
             .map(drop)
     }
 
@@ -99,20 +117,28 @@ impl Device {
             .map(drop)
     }
 
-    /// Makes a device with a provider's tag on top of another, in a third, and brings it up.
+    /// Makes a device with a provider's tag on top of another, in a third, and brings it up: whole,
+    /// or not at all.
     ///
     /// # Errors
     /// The kernel refused: EEXIST, the name is taken; ENODEV, one is gone; EOPNOTSUPP, there are no
     /// such devices, or what it is to be in takes none.
     pub fn make(tagged: Tagged<'_>) -> Result<(), RequestError> {
-        let mut kernel = Asker::open(Netlink::Route, "a device")?;
-        let question = |sequence| make_tagged(tagged, sequence);
-        kernel.ask("a device with a tag (NEWLINK)", question, |_| Ok(true))?;
-        let link = if_nametoindex(tagged.name).map_err(|errno| RequestError::Refused {
-            request: "the index of a new device",
-            errno,
-        })?;
-        Self { kernel, link }.set_up(true)
+        let request = "a device with a tag (NEWLINK)";
+        let make = |kernel: &mut Asker| {
+            let question = |sequence| make_tagged(tagged, sequence);
+            kernel.ask(request, question, |_| Ok(true))?;
+            Self::open(made(tagged.name)?)?.set_up(true)
+        };
+        let remove = |_: &mut Asker, link| Self::open(link)?.remove();
+        let mut kernel = Asker::open(Netlink::Route, request)?;
+        make_named(request, tagged.name, &mut kernel, make, remove)
+    }
+
+    fn remove(&mut self) -> Result<(), RequestError> {
+        let question = |sequence| remove(self.link, sequence);
+        let request = "the end of a device (DELLINK)";
+        self.kernel.ask(request, question, |_| Ok(true)).map(drop)
     }
 
     /// What it is to bridges.
@@ -162,4 +188,40 @@ impl Device {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The index of a device that was just made.
+pub(super) fn made(name: &str) -> Result<u32, RequestError> {
+    Device::find(name)?.ok_or(RequestError::Refused {
+        request: "the index of a new device (GETLINK)",
+        errno: Errno::ENODEV,
+    })
+}
+
+/// Makes a device of this name by `make`; where that fails, what there is of it goes by `remove`. A
+/// kernel whose answer was lost may have made it, and its name would stay in use.
+pub(super) fn make_named<T, K>(
+    request: &'static str,
+    name: &str,
+    kernel: &mut K,
+    make: impl FnOnce(&mut K) -> Result<T, RequestError>,
+    remove: impl FnOnce(&mut K, u32) -> Result<(), RequestError>,
+) -> Result<T, RequestError> {
+    let errno = Errno::EEXIST;
+    // It is somebody else's.
+    if Device::find(name)?.is_some() {
+        return Err(RequestError::Refused { request, errno });
+    }
+    let outcome = make(kernel);
+    match &outcome {
+        Ok(_) => {}
+        Err(RequestError::Refused { errno: why, .. }) if *why == errno => {}
+        Err(_) => {
+            if let Ok(Some(link)) = Device::find(name) {
+                // What is told is why it could not be made.
+                let _ = remove(kernel, link);
+            }
+        }
+    }
+    outcome
 }

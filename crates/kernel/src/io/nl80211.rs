@@ -53,7 +53,7 @@ impl Nl80211 {
         let family = self.family;
         let mut found = Vec::new();
         self.requests.ask(
-            "wireless devices",
+            "wireless devices (GET_INTERFACE)",
             |sequence| dump_interfaces(family, sequence),
             |message| {
                 found.extend(decode_interface(message, family)?);
@@ -106,7 +106,7 @@ impl Nl80211 {
     pub fn stations(&mut self, link: u32, out: &mut Vec<Station>) -> Result<(), RequestError> {
         let family = self.family;
         let answer = self.requests.ask(
-            "stations of a device",
+            "stations of a device (GET_STATION)",
             |sequence| dump_stations(family, link, sequence),
             |message| {
                 out.extend(decode_station(message, family)?);
@@ -129,7 +129,7 @@ impl Nl80211 {
     pub fn power(&mut self, link: u32) -> Result<Power, RequestError> {
         let family = self.family;
         self.requests.ask_one(
-            "the power of a device",
+            "the power of a device (GET_INTERFACE)",
             |sequence| get_power(family, link, sequence),
             |message| decode_power(message, family),
         )
@@ -142,7 +142,7 @@ impl Nl80211 {
     pub fn set_power(&mut self, link: u32, setting: Setting) -> Result<(), RequestError> {
         let family = self.family;
         let question = |sequence| set_power(family, link, setting, sequence);
-        let request = "another power of a device";
+        let request = "another power of a device (SET_WIPHY)";
         self.requests.ask(request, question, |_| Ok(true)).map(drop)
     }
 }

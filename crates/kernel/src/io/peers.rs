@@ -4,10 +4,10 @@
 use std::io;
 
 use nix::errno::Errno;
-use nix::net::if_::if_nametoindex;
 
 use super::RequestError;
 use super::asked::Asker;
+use super::device::{made, make_named};
 use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::event::Mac;
 use crate::message::{Messages, NLMSG_ERROR, errno};
@@ -85,7 +85,7 @@ impl Peers {
         }
     }
 
-    /// Makes a device, and gives its index. It is down.
+    /// Makes a device, and gives its index. It is down. Where it fails, nothing is left of it.
     ///
     /// # Errors
     /// The kernel or the driver refused: EEXIST, the name is taken; EOPNOTSUPP, the driver has no
@@ -95,11 +95,11 @@ impl Peers {
             NewDevice::Peer { name, .. } => ("a peer's device (NEW_INTERFACE)", name),
             NewDevice::Monitor { name, .. } => ("a device that listens (NEW_INTERFACE)", name),
         };
-        self.ask(request, |family, at| new_device(family, device, at))?;
-        if_nametoindex(name).map_err(|errno| RequestError::Refused {
-            request: "the index of a new device",
-            errno,
-        })
+        let make = |kernel: &mut Self| {
+            kernel.ask(request, |family, at| new_device(family, device, at))?;
+            made(name)
+        };
+        make_named(request, name, self, make, Self::remove)
     }
 
     /// Removes a device, and the stations behind it.
@@ -138,12 +138,13 @@ impl Peers {
             }) => {}
             Err(error) => return Err(error),
         }
-        self.ask("a peer's station (NEW_STATION)", |family, at| {
-            new_station(family, link, mac, aid, abilities, at)
-        })?;
-        let joined = self.equip(station, abilities, key);
+        let question = |family, at| new_station(family, link, mac, aid, abilities, at);
+        let joined = self
+            .ask("a peer's station (NEW_STATION)", question)
+            .and_then(|()| self.equip(station, abilities, key));
         if joined.is_err() {
-            // What is told is why it could not join.
+            // A kernel whose answer was lost may have made it. What is told is why it could not
+            // join.
             let _ = self.part(station);
         }
         joined
@@ -302,3 +303,7 @@ impl Beacons {
             .await
     }
 }
+
+#[cfg(test)]
+#[path = "peers_tests.rs"]
+mod tests;

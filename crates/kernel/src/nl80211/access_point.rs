@@ -26,7 +26,7 @@ pub struct AccessPoint {
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.
-pub(crate) fn decode_access_point(
+pub fn decode_access_point(
     message: &Message<'_>,
     family: u16,
 ) -> Result<Option<Option<AccessPoint>>, DecodeError> {

@@ -40,10 +40,7 @@ pub enum Setting {
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.
-pub(crate) fn decode_power(
-    message: &Message<'_>,
-    family: u16,
-) -> Result<Option<Power>, DecodeError> {
+pub fn decode_power(message: &Message<'_>, family: u16) -> Result<Option<Power>, DecodeError> {
     if message.kind != family {
         return Ok(None);
     }

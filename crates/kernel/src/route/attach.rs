@@ -1,9 +1,9 @@
 //! A device on top of another, and in a third: what batman-adv takes, and what a bridge is.
 
-use super::{RTM_GETLINK, RTM_NEWLINK};
+use super::{RTM_DELLINK, RTM_GETLINK, RTM_NEWLINK};
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::event::Mac;
-use crate::message::{DecodeError, Message};
+use crate::message::{DecodeError, Message, u32_at};
 
 const NLM_F_EXCL: u16 = 0x200;
 const NLM_F_CREATE: u16 = 0x400;
@@ -81,6 +81,37 @@ pub(crate) fn set_master(link: u32, master: u32, sequence: u32) -> Vec<u8> {
     encoder.finish()
 }
 
+/// `RTM_DELLINK`, of one.
+pub(crate) fn remove(link: u32, sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    encoder.message(RTM_DELLINK, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+        e.fixed(&header(link));
+    });
+    encoder.finish()
+}
+
+/// `RTM_GETLINK`, of the one of this name.
+pub(crate) fn get_index(name: &str, sequence: u32) -> Vec<u8> {
+    let mut encoder = Encoder::default();
+    encoder.message(RTM_GETLINK, NLM_F_REQUEST | NLM_F_ACK, sequence, |e| {
+        e.fixed(&header(0));
+        e.attribute(IFLA_IFNAME, &[name.as_bytes(), &[0]].concat());
+    });
+    encoder.finish()
+}
+
+/// Decodes the index in its answer. `None`: another message.
+///
+/// # Errors
+/// The answer is cut short.
+pub fn decode_index(message: &Message<'_>) -> Result<Option<u32>, DecodeError> {
+    if message.kind != RTM_NEWLINK {
+        return Ok(None);
+    }
+    let (fixed, _) = message.split::<16>("ifinfomsg")?;
+    Ok(Some(u32_at(fixed, 4)))
+}
+
 /// `RTM_GETLINK`, of one.
 pub(crate) fn get_bridging(link: u32, sequence: u32) -> Vec<u8> {
     let mut encoder = Encoder::default();
@@ -94,7 +125,7 @@ pub(crate) fn get_bridging(link: u32, sequence: u32) -> Vec<u8> {
 ///
 /// # Errors
 /// Names the attribute that is cut short or of a wrong length.
-pub(crate) fn decode_bridging(message: &Message<'_>) -> Result<Option<Bridging>, DecodeError> {
+pub fn decode_bridging(message: &Message<'_>) -> Result<Option<Bridging>, DecodeError> {
     if message.kind != RTM_NEWLINK {
         return Ok(None);
     }
