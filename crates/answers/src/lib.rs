@@ -41,7 +41,7 @@
 //! | `POST /v1/cables/{device}/set` | [`Cable`] that has a [`CableRole`] from now on |
 //! | `POST /v1/cables/{device}/auto` | [`Cable`] that is found out again |
 //! | `GET /v1/radio` | [`Radios`]: transmit power, and what arrives by it |
-//! | `GET /v1/radio/log` | [`RadioLog`]: what was tried |
+//! | `GET /v1/radio/log` | [`RadioLog`]: what was tried, of a [`RadioLogQuery`] |
 //! | `GET /v1/radio/peers` | [`RadioPeers`]: access points that are peers |
 //! | `POST /v1/capture?…` | pcapng, for as long as a [`CaptureQuery`] says, and a [`CaptureSummary`] as a trailer |
 //! | `POST /v1/capture/stop` | [`CaptureSummary`] of the capture that runs, which ends |
@@ -97,7 +97,8 @@ pub use portal::{
     PreviewNumber, QrPicture, VoucherDevice, VoucherName,
 };
 pub use radio::{
-    Radio, RadioLog, RadioPeer, RadioPeers, RadioStation, RadioStep, RadioSteps, Radios,
+    Radio, RadioLog, RadioLogQuery, RadioPeer, RadioPeers, RadioStation, RadioStep, RadioSteps,
+    Radios,
 };
 pub use settings::{Config, ConfigChange, ConfigEntry, Reloaded};
 pub use setup::{

@@ -1,5 +1,7 @@
 //! Transmit power of access points, and what arrives by it; and access points that are peers.
 
+use api::Problem;
+use api::query::{self, Pairs, Query, number, unknown, wrong};
 use serde::{Deserialize, Serialize};
 
 /// All access points that are looked at.
@@ -53,6 +55,42 @@ pub struct RadioStation {
     pub silent_ms: Option<u32>,
 }
 
+/// Of which steps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RadioLogQuery {
+    /// Of this device alone.
+    pub device: Option<String>,
+    /// Of so many seconds, the last ones, and the step that held before.
+    pub seconds: Option<u64>,
+}
+
+impl Query for RadioLogQuery {
+    /// A parameter given twice counts the last time.
+    fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
+        let mut query = Self::default();
+        for (name, value) in pairs {
+            match name.as_str() {
+                "device" => query.device = Some(value.clone()),
+                "seconds" => {
+                    let number = number(value);
+                    let number = number.ok_or_else(|| wrong(name, value, "a whole number"))?;
+                    query.seconds = Some(number);
+                }
+                other => {
+                    let hint = "the parameters are device, seconds";
+                    return Err(unknown("/v1/radio/log", other, hint));
+                }
+            }
+        }
+        Ok(query)
+    }
+
+    fn to_query(&self) -> String {
+        let seconds = self.seconds.map(|seconds| seconds.to_string());
+        query::encode([("device", self.device.clone()), ("seconds", seconds)])
+    }
+}
+
 /// What was tried, from the oldest step that is remembered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RadioLog {
@@ -65,6 +103,8 @@ pub struct RadioLog {
 pub struct RadioSteps {
     /// The device.
     pub device: String,
+    /// Milliseconds from the beginning until now, by the clock of its steps.
+    pub now_ms: u64,
     /// Its steps.
     pub steps: Vec<RadioStep>,
 }
@@ -72,7 +112,7 @@ pub struct RadioSteps {
 /// A step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RadioStep {
-    /// Milliseconds after control of this device began.
+    /// Milliseconds after it was looked at first.
     pub at_ms: u64,
     /// The power from then on, dBm.
     pub power_dbm: i32,
@@ -85,6 +125,8 @@ pub struct RadioStep {
     pub arrives_mbit: Option<f64>,
     /// and at the greatest power.
     pub reference_mbit: Option<f64>,
+    /// The rate that it was sent to at, Mbit/s; `None`: its driver does not tell.
+    pub rate_mbit: Option<f64>,
 }
 
 /// Access points that are, or may become, peers of ours.
@@ -113,4 +155,27 @@ pub struct RadioPeer {
     pub signal: Option<i32>,
     /// What the driver expects to get through to it, Mbit/s.
     pub expected_mbit: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_asked_for_as_it_is_written() {
+        let all = RadioLogQuery {
+            device: Some("wlan0 &=".into()),
+            seconds: Some(120),
+        };
+        for asked in [RadioLogQuery::default(), all] {
+            assert_eq!(query::read(&asked.to_query()), Ok(asked));
+        }
+        for (wrong, says) in [
+            ("seconds=-1", "`-1` is not a value of `seconds`"),
+            ("second=1", "`second` is not a parameter of /v1/radio/log"),
+        ] {
+            let problem = query::read::<RadioLogQuery>(wrong).expect_err(wrong);
+            assert_eq!((problem.status, &*problem.detail), (400, says));
+        }
+    }
 }

@@ -124,6 +124,12 @@ impl Controller {
 
     /// A look at all stations. Gives what was decided; the power is to be set where it is another.
     pub fn step(&mut self, now: u64, reading: &Reading) -> Option<Entry> {
+        let mut entry = self.decide(now, reading)?;
+        entry.rate = entry.station.and_then(|mac| reading.rate(mac));
+        Some(entry)
+    }
+
+    fn decide(&mut self, now: u64, reading: &Reading) -> Option<Entry> {
         self.stations.know(now, reading, self.begun);
         if let Some((reason, mac)) = self.stations.guard(now, reading, &self.settings) {
             let same = self.phase == Phase::Full(reason) && self.begun;
@@ -411,6 +417,7 @@ impl Controller {
             station,
             throughput: None,
             reference: None,
+            rate: None,
         }
     }
 }

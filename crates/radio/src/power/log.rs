@@ -89,6 +89,8 @@ pub struct Entry {
     pub throughput: Option<f64>,
     /// and at the power that it was compared with.
     pub reference: Option<f64>,
+    /// The rate that it was sent to at, kbit/s.
+    pub rate: Option<f64>,
 }
 
 /// The last steps.
@@ -118,5 +120,13 @@ impl Log {
     /// From the oldest.
     pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.entries.iter()
+    }
+
+    /// From the step on that held at that time.
+    pub fn since(&self, at: u64) -> impl Iterator<Item = &Entry> {
+        let later = self.entries.partition_point(|entry| entry.at < at);
+        let holds = self.entries.get(later).is_some_and(|entry| entry.at == at);
+        self.entries
+            .range(later.saturating_sub(usize::from(!holds))..)
     }
 }

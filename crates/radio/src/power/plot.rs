@@ -1,4 +1,4 @@
-//! The log as a picture: power, and what arrives, over time.
+//! The log as a picture: power, what arrives, and rates, over time.
 
 use std::fmt::Write as _;
 
@@ -11,12 +11,13 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 40.0;
 const GAP: f64 = 44.0;
-const HEIGHT: f64 = TOP + 2.0 * PANEL + 2.0 * GAP;
+const HEIGHT: f64 = TOP + 3.0 * PANEL + 3.0 * GAP;
 
 /// Colours that people tell apart who see fewer of them (Okabe and Ito, 2008), on white.
 const POWER: &str = "#0072b2";
 const ARRIVES: &str = "#d55e00";
 const REFERENCE: &str = "#767676";
+const RATE: &str = "#009e73";
 
 /// An SVG of these steps, in the order of their times. `title` may be anything.
 pub fn plot(title: &str, steps: &[Entry]) -> String {
@@ -37,6 +38,7 @@ pub fn plot(title: &str, steps: &[Entry]) -> String {
     };
     power(&mut svg, steps, &across);
     arrives(&mut svg, steps, &across);
+    rates(&mut svg, steps, &across);
     svg.push_str("</svg>\n");
     svg
 }
@@ -63,6 +65,18 @@ impl Scale {
         let first = (self.low / step).ceil() as i64;
         let last = (self.high / step).floor() as i64;
         (first..=last).map(|number| number as f64 * step).collect()
+    }
+}
+
+/// Of so many dBm or Mbit/s, in one of the panels.
+fn up(panel: u8, low: f64, high: f64) -> Scale {
+    let to = TOP + GAP / 2.0 + f64::from(panel) * (GAP + PANEL);
+    let from = to + PANEL;
+    Scale {
+        low,
+        high,
+        from,
+        to,
     }
 }
 
@@ -102,12 +116,11 @@ fn axes(svg: &mut String, what: &str, across: &Scale, up: &Scale) {
 
 fn power(svg: &mut String, steps: &[Entry], across: &Scale) {
     let powers = || steps.iter().map(|step| f64::from(step.power));
-    let up = Scale {
-        low: powers().fold(0.0, f64::min),
-        high: powers().fold(1.0, f64::max),
-        from: TOP + GAP / 2.0 + PANEL,
-        to: TOP + GAP / 2.0,
-    };
+    let up = up(
+        0,
+        powers().fold(0.0, f64::min),
+        powers().fold(1.0, f64::max),
+    );
     axes(svg, "power, dBm", across, &up);
     let mut path = String::new();
     for step in steps {
@@ -153,16 +166,10 @@ fn tells(reason: Reason) -> bool {
 }
 
 fn arrives(svg: &mut String, steps: &[Entry], across: &Scale) {
-    let megabits = |it: Option<f64>| it.map(|kilobits| kilobits / 1000.0);
     let most = steps
         .iter()
         .flat_map(|it| [megabits(it.throughput), megabits(it.reference)]);
-    let up = Scale {
-        low: 0.0,
-        high: most.flatten().fold(1.0, f64::max),
-        from: TOP + GAP * 1.5 + 2.0 * PANEL,
-        to: TOP + GAP * 1.5 + PANEL,
-    };
+    let up = up(1, 0.0, most.flatten().fold(1.0, f64::max));
     axes(
         svg,
         "what arrives at the station that loses most, Mbit/s (grey: at the greatest power)",
@@ -191,6 +198,27 @@ fn arrives(svg: &mut String, steps: &[Entry], across: &Scale) {
             );
         }
     }
+}
+
+fn rates(svg: &mut String, steps: &[Entry], across: &Scale) {
+    let all = || steps.iter().filter_map(|it| Some((it, megabits(it.rate)?)));
+    let up = up(2, 0.0, all().map(|it| it.1).fold(1.0, f64::max));
+    axes(svg, "rate that it is sent to at, Mbit/s", across, &up);
+    for (step, rate) in all() {
+        draw!(
+            svg,
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"6\" height=\"6\" fill=\"{RATE}\"><title>{} \
+             Mbit/s at {} dBm</title></rect>",
+            across.at(step.at as f64 / 1000.0) - 3.0,
+            up.at(rate) - 3.0,
+            shortest(rate),
+            step.power
+        );
+    }
+}
+
+fn megabits(kilobits: Option<f64>) -> Option<f64> {
+    kilobits.map(|kilobits| kilobits / 1000.0)
 }
 
 fn shortest(number: f64) -> String {

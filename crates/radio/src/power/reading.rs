@@ -92,4 +92,10 @@ impl Reading {
             stations: stations.iter().map(Station::from).collect(),
         }
     }
+
+    /// The rate that a station is sent to at, kbit/s, where its driver tells it.
+    pub fn rate(&self, mac: Mac) -> Option<f64> {
+        let station = self.stations.iter().find(|station| station.mac == mac);
+        station?.rate.map(f64::from)
+    }
 }

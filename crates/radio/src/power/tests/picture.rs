@@ -20,6 +20,10 @@ fn a_search_is_drawn() {
     assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
     assert!(svg.contains("<title>wlan0 &lt;&amp;</title>"));
     assert!(svg.contains("power, dBm") && svg.contains("<title>lost</title>"));
+    let rates = svg.matches("height=\"6\"").count();
+    let known = air.log.iter().filter(|entry| entry.rate.is_some()).count();
+    assert!(rates == known && rates > 5, "{rates} of {known}");
+    assert!(svg.contains("rate that it is sent to at, Mbit/s"));
     let inside = |number: &str| {
         number
             .parse::<f64>()

@@ -146,3 +146,45 @@ fn a_log_forgets_the_oldest() {
     let at: Vec<u64> = log.entries().map(|entry| entry.at).collect();
     assert_eq!(at, [8, 9]);
 }
+
+#[test]
+fn a_log_is_told_from_the_step_that_held_then() {
+    let mut control = Controller::new(Settings::default(), vec![5, 20]).unwrap();
+    let entry = control.step(7, &Reading::default()).unwrap();
+    let mut log = Log::new(9);
+    assert_eq!(log.since(7).count(), 0);
+    for at in [7, 8, 8, 10] {
+        log.push(crate::power::Entry { at, ..entry });
+    }
+    let since = |at| log.since(at).map(|entry| entry.at).collect::<Vec<_>>();
+    assert_eq!(since(0), [7, 8, 8, 10]);
+    assert_eq!(since(8), [8, 8, 10]);
+    assert_eq!(since(9), [8, 10], "the last one before it");
+    assert_eq!(since(99), [10]);
+}
+
+#[test]
+fn a_step_has_the_rate_of_the_station_that_decided_it() {
+    let station = |number, rate| Station {
+        mac: Mac([number; 6]),
+        rate,
+        connected: if number == 2 { 3600 } else { 0 },
+        ..Station::default()
+    };
+    let mut control = Controller::new(Settings::default(), vec![5, 20]).unwrap();
+    let mut reading = Reading {
+        stations: vec![station(2, Some(54_000))],
+    };
+    // Nobody is sent to: no station decided that.
+    let idle = control
+        .step(9_000_000, &reading)
+        .map(|entry| (entry.station, entry.rate));
+    assert_eq!(idle, Some((None, None)));
+    reading.stations.push(station(3, Some(6_000)));
+    let new = control.step(9_000_001, &reading).unwrap();
+    assert_eq!((new.station, new.rate), (Some(Mac([3; 6])), Some(6_000.0)));
+    // Its driver may not tell.
+    reading.stations.push(station(4, None));
+    reading.stations.retain(|it| it.mac != Mac([3; 6]));
+    assert_eq!(reading.rate(Mac([4; 6])), None);
+}

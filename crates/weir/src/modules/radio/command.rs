@@ -195,6 +195,7 @@ fn steps(told: &RadioLog, output: &mut Output<'_>) -> io::Result<()> {
         ("STATION", Align::Left),
         ("ARRIVES", Align::Right),
         ("AT MOST", Align::Right),
+        ("RATE", Align::Right),
     ]);
     for log in &told.logs {
         for step in &log.steps {
@@ -206,6 +207,7 @@ fn steps(told: &RadioLog, output: &mut Output<'_>) -> io::Result<()> {
                 Cell::or_dash(step.station.as_ref()),
                 megabits(step.arrives_mbit),
                 megabits(step.reference_mbit),
+                megabits(step.rate_mbit),
             ];
             table.row(row, output)?;
         }
@@ -235,6 +237,7 @@ fn picture(told: &RadioLog, file: &Path) -> Result<(), Error> {
             station: None,
             throughput: kilobits(step.arrives_mbit),
             reference: kilobits(step.reference_mbit),
+            rate: kilobits(step.rate_mbit),
         })
     });
     let steps: Vec<_> = steps.collect();
@@ -245,19 +248,20 @@ fn picture(told: &RadioLog, file: &Path) -> Result<(), Error> {
 }
 
 fn csv(told: &RadioLog, output: &mut Output<'_>) -> io::Result<()> {
-    output.line("at_ms,device,power_dbm,reason,station,arrives_mbit,reference_mbit")?;
+    output.line("at_ms,device,power_dbm,reason,station,arrives_mbit,reference_mbit,rate_mbit")?;
     let number = |it: Option<f64>| it.map(|it| it.to_string()).unwrap_or_default();
     for log in &told.logs {
         for step in &log.steps {
             output.line(&format!(
-                "{},{},{},{},{},{},{}",
+                "{},{},{},{},{},{},{},{}",
                 step.at_ms,
                 harmless(&log.device),
                 step.power_dbm,
                 harmless(&step.reason),
                 harmless(step.station.as_deref().unwrap_or_default()),
                 number(step.arrives_mbit),
-                number(step.reference_mbit)
+                number(step.reference_mbit),
+                number(step.rate_mbit)
             ))?;
         }
     }

@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use answers::Status;
+use answers::{RadioLogQuery, Status};
 use api::metrics::Text;
 use api::{Route, Who};
 use caps::Capability;
@@ -92,11 +92,11 @@ impl Running {
         }
     }
 
-    fn log(&self) -> answers::RadioLog {
+    fn log(&self, asked: &RadioLogQuery) -> answers::RadioLog {
         let logs = self
             .powers
             .as_ref()
-            .map(|powers| show::logs(&powers.borrow()));
+            .map(|powers| show::logs(&powers.borrow(), asked));
         answers::RadioLog {
             logs: logs.unwrap_or_default(),
         }
@@ -121,7 +121,9 @@ impl Module for Running {
         };
         vec![
             Route::get("/v1/radio", Who::User, move |()| Ok(self.shown())),
-            Route::get("/v1/radio/log", Who::User, move |()| Ok(log.log())),
+            Route::get("/v1/radio/log", Who::User, move |asked: RadioLogQuery| {
+                Ok(log.log(&asked))
+            }),
             Route::get("/v1/radio/peers", Who::User, peers),
         ]
     }

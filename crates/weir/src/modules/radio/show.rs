@@ -1,6 +1,6 @@
 //! What is known, as it is told.
 
-use answers::{Radio, RadioStation, RadioStep, RadioSteps};
+use answers::{Radio, RadioLogQuery, RadioStation, RadioStep, RadioSteps};
 use radio::power::{Entry, Mac};
 
 use super::power::{Heard, Known, Powers};
@@ -11,12 +11,22 @@ pub fn all(powers: &Powers) -> Vec<Radio> {
     known.iter().map(|(name, known)| one(name, known)).collect()
 }
 
-/// What was tried with each.
-pub fn logs(powers: &Powers) -> Vec<RadioSteps> {
+/// What was tried with each that is asked for.
+pub fn logs(powers: &Powers, asked: &RadioLogQuery) -> Vec<RadioSteps> {
     let known = powers.known();
-    let each = known.iter().map(|(name, known)| RadioSteps {
-        device: name.clone(),
-        steps: known.log.entries().map(step).collect(),
+    let wanted = known.iter().filter(|(name, _)| {
+        let device = asked.device.as_ref();
+        device.is_none_or(|device| device == *name)
+    });
+    let each = wanted.map(|(name, known)| {
+        let now_ms = known.now();
+        let span = asked.seconds.unwrap_or(u64::MAX).saturating_mul(1000);
+        let steps = known.log.since(now_ms.saturating_sub(span));
+        RadioSteps {
+            device: name.clone(),
+            now_ms,
+            steps: steps.map(step).collect(),
+        }
     });
     each.collect()
 }
@@ -66,5 +76,6 @@ fn step(entry: &Entry) -> RadioStep {
         station: entry.station.map(|mac| mac.to_string()),
         arrives_mbit: entry.throughput.map(megabits),
         reference_mbit: entry.reference.map(megabits),
+        rate_mbit: entry.rate.map(megabits),
     }
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use kernel::nl80211::Station;
 use radio::power::{Log, Reason};
@@ -34,10 +35,19 @@ pub struct Known {
     pub reason: Reason,
     /// Who is there, and what arrives.
     pub stations: Vec<Heard>,
+    /// When it was looked at first: its steps count from then.
+    pub begun: Instant,
     /// What was tried.
     pub log: Log,
     /// What does not work, in a sentence.
     pub trouble: Option<String>,
+}
+
+impl Known {
+    /// By the clock of its steps, ms.
+    pub fn now(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
 }
 
 /// A station, as last read.

@@ -76,9 +76,9 @@ impl Worker {
             debug!(device = self.name, "its driver tells no power");
             return Ok(End::Gone);
         };
-        self.told(&former);
+        let begun = self.told(&former);
         let end = match self.control {
-            true => self.control(&mut device, &former),
+            true => self.control(&mut device, &former, begun),
             false => self.watch(&mut device),
         };
         if self.control {
@@ -88,12 +88,12 @@ impl Worker {
         end
     }
 
-    /// It is known from now on.
-    fn told(&self, former: &Former) {
+    /// It is known from now on. Says since when it is, as steps of a search before count on.
+    fn told(&self, former: &Former) -> Instant {
         let mut shared = lock(&self.shared);
-        let log = match shared.remove(&self.name) {
-            Some(known) => known.log,
-            None => Log::new(STEPS),
+        let (begun, log) = match shared.remove(&self.name) {
+            Some(known) => (known.begun, known.log),
+            None => (Instant::now(), Log::new(STEPS)),
         };
         let known = Known {
             power: Some(former.power),
@@ -101,10 +101,12 @@ impl Worker {
             enough: None,
             reason: Reason::Begin,
             stations: Vec::new(),
+            begun,
             log,
             trouble: None,
         };
         shared.insert(self.name.clone(), known);
+        begun
     }
 
     fn note(&self, note: impl FnOnce(&mut Known)) {
@@ -154,7 +156,12 @@ impl Worker {
         }
     }
 
-    fn control(&self, device: &mut Device, former: &Former) -> Result<End, RequestError> {
+    fn control(
+        &self,
+        device: &mut Device,
+        former: &Former,
+        begin: Instant,
+    ) -> Result<End, RequestError> {
         let ladder = Ladder::between(self.least, former.power, self.step);
         let powers = ladder.powers().to_vec();
         let Ok(mut controller) = Controller::new(self.settings.clone(), powers) else {
@@ -167,7 +174,6 @@ impl Worker {
             most = former.power,
             "power follows throughput"
         );
-        let begin = Instant::now();
         let mut tallies = Tallies::default();
         let mut prior = Prior::default();
         let mut looked = Instant::now();
