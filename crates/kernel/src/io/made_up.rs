@@ -178,6 +178,17 @@ impl MadeUp {
         self.devices.get(&link).ok_or(Errno::ENODEV)?;
         // NL80211_CMD_*.
         match command {
+            5 => {
+                out.message(FAMILY, 0, message.sequence, |e| {
+                    e.fixed(&[7, 0, 0, 0]);
+                    for (kind, number) in [(1, 0u32), (3, link), (5, 3), (38, 2412)] {
+                        e.attribute(kind, &number.to_ne_bytes());
+                    }
+                    e.attribute(6, &[2, 0, 0, 0, 0, 0]);
+                    e.attribute(52, b"mesh");
+                });
+                return Ok(());
+            }
             7 => {
                 let name = value(&all, 4).ok_or(Errno::EINVAL)?.text();
                 let index = self.make(name, Some(link))?;

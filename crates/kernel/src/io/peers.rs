@@ -24,7 +24,12 @@ use crate::nl80211::{
 pub struct Peers {
     family: u16,
     requests: Asker,
+    /// Devices that the kernel did not remove when it was asked to.
+    left: Vec<u32>,
 }
+
+/// How often an access point is asked for before it is an error.
+const TRIES: u32 = 3;
 
 /// A station behind a device of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +56,7 @@ impl Peers {
         Ok(found.map(|(family, requests)| Self {
             family: family.id,
             requests,
+            left: Vec::new(),
         }))
     }
 
@@ -71,17 +77,23 @@ impl Peers {
     /// The kernel refused, or its answer was not understood.
     pub fn access_point(&mut self, link: u32) -> Result<Option<AccessPoint>, RequestError> {
         let family = self.family;
-        let answer = self.requests.ask_one(
-            "an access point (GET_INTERFACE)",
-            |at| get_power(family, link, at),
-            |message| decode_access_point(message, family),
-        );
-        match answer {
-            Err(RequestError::Refused {
-                errno: Errno::ENODEV | Errno::ENOENT,
-                ..
-            }) => Ok(None),
-            other => other,
+        let mut left = TRIES;
+        loop {
+            let answer = self.requests.ask_one(
+                "an access point (GET_INTERFACE)",
+                |at| get_power(family, link, at),
+                |message| decode_access_point(message, family),
+            );
+            left -= 1;
+            match answer {
+                Err(RequestError::Refused {
+                    errno: Errno::ENODEV | Errno::ENOENT,
+                    ..
+                }) => return Ok(None),
+                // All peers end with an access point: one lack of memory is not to do that.
+                Err(_) if left > 0 => {}
+                other => return other,
+            }
         }
     }
 
@@ -99,16 +111,31 @@ impl Peers {
             kernel.ask(request, |family, at| new_device(family, device, at))?;
             made(name)
         };
+        self.sweep();
         make_named(request, name, self, make, Self::remove)
     }
 
-    /// Removes a device, and the stations behind it.
+    /// Removes a device, and the stations behind it. Where that fails, [`Peers::sweep`] does it.
     ///
     /// # Errors
     /// The kernel refused: ENODEV, it is gone.
     pub fn remove(&mut self, link: u32) -> Result<(), RequestError> {
         let request = "the end of a device (DEL_INTERFACE)";
-        self.ask(request, |family, at| remove_device(family, link, at))
+        let ended = self.ask(request, |family, at| remove_device(family, link, at));
+        match &ended {
+            Ok(()) => {}
+            Err(RequestError::Refused { errno, .. }) if *errno == Errno::ENODEV => {}
+            Err(_) => self.left.push(link),
+        }
+        ended
+    }
+
+    /// Removes what could not be removed before; its names are in use until then.
+    pub fn sweep(&mut self) {
+        for link in std::mem::take(&mut self.left) {
+            // It was told when it failed first.
+            let _ = self.remove(link);
+        }
     }
 
     /// Puts a station behind its device, which is up: authorised only once it has its key. A

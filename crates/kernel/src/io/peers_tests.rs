@@ -29,6 +29,7 @@ fn peers() -> Peers {
     Peers {
         family: FAMILY,
         requests: Asker::open(Netlink::Generic, "a made-up kernel").expect("a socket"),
+        left: Vec::new(),
     }
 }
 
@@ -198,6 +199,44 @@ fn each_request_is_named_with_what_was_wrong_and_can_be_made_again() {
                     assert!(request(&mut peers).is_ok(), "{name}");
                 }
             }
+        }
+    });
+}
+
+/// It is asked for once a second, and all peers end with it.
+#[test]
+fn one_answer_that_fails_does_not_end_an_access_point() {
+    in_a_loop(|| {
+        for fault in FAULTS {
+            begin(Some((0, fault, false)));
+            let found = peers().access_point(ACCESS_POINT);
+            assert!(matches!(found, Ok(Some(_))), "{fault:?}: {found:?}");
+            begin(Some((0, fault, true)));
+            let found = peers().access_point(ACCESS_POINT);
+            // What was asked for comes before what is cut.
+            assert!(
+                found.is_err() || fault == Fault::Cut,
+                "{fault:?}: {found:?}"
+            );
+        }
+        begin(None);
+        assert!(matches!(peers().access_point(99), Ok(None)), "it is gone");
+    });
+}
+
+/// It would be in the way of the same peer when that comes back.
+#[test]
+fn a_device_that_could_not_be_removed_is_removed_later() {
+    in_a_loop(|| {
+        for fault in FAULTS {
+            begin(None);
+            let mut peers = peers();
+            let link = peers.make(device()).expect("a device");
+            let first = with(|kernel| kernel.calls.len());
+            with(|kernel| kernel.fault = Some((first, fault, false)));
+            assert!(peers.remove(link).is_err(), "{fault:?}");
+            let again = peers.make(device());
+            assert!(again.is_ok(), "{fault:?}: {again:?}");
         }
     });
 }
