@@ -11,8 +11,8 @@ use std::path::Path;
 
 use answers::{
     CableEvents, Cables, Devices, Explanation, FlowList, History, Hop, Paths, PortalClients,
-    PortalFigures, PortalPage, PortalVoucher, SetupDetection, SetupDone, SetupJoin, SetupPlan,
-    SetupRouter, ShadowCounts, Status, Talks,
+    PortalFigures, PortalPage, PortalVoucher, RadioLog, RadioPeers, Radios, SetupDetection,
+    SetupDone, SetupJoin, SetupPlan, SetupRouter, ShadowCounts, Status, Talks,
 };
 use api::Problem;
 use filled::{Fill, filled};
@@ -24,6 +24,7 @@ use weir_web::SessionState;
 const FILE: &str = "../../web/test/unit/answers.ts";
 
 /// Where the page has the types of setup.
+const RADIO: &str = "../../src/modules/radio/types";
 const SETUP: &str = "../../src/modules/setup/types";
 
 /// Enums have no more variants than that, of those that the page tells apart.
@@ -167,6 +168,9 @@ fn the_page_knows_what_is_answered() {
             "../../src/modules/portal/types",
             of::<PortalVoucher>(),
         ),
+        ("Radios", RADIO, of::<Radios>()),
+        ("RadioLog", RADIO, of::<RadioLog>()),
+        ("RadioPeers", RADIO, of::<RadioPeers>()),
         ("Setup", SETUP, of::<SetupRouter>()),
         ("Plan", SETUP, of::<SetupPlan>()),
         ("Applied", SETUP, of::<SetupDone>()),

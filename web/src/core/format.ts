@@ -71,6 +71,11 @@ export class Format {
     return this.#run(`${this.fewDigits(value)}${SPACE}ms`);
   }
 
+  /** Power, or how loud something is: `-67 dBm`. */
+  dbm(value: number): string {
+    return this.#run(`${this.count(value)}${SPACE}dBm`);
+  }
+
   /** Seconds that may be few: `0.4 s`, `23 s`; from a minute on as a span. */
   seconds(value: number): string {
     if (value >= 59.5) return this.span(Math.round(value));

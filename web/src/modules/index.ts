@@ -5,4 +5,5 @@ export { cables } from "./cables";
 export { monitor } from "./monitor";
 export { multipath } from "./multipath";
 export { portal } from "./portal";
+export { radio } from "./radio";
 export { setup } from "./setup";

@@ -1,6 +1,6 @@
 // Drives the built page in a browser: against the mock server, or against a router (WEIR_WEB_URL,
 // WEIR_WEB_PASSWORD; WEIR_WEB_FIRST where it has no password yet: this one is set; WEIR_WEB_PATHS:
-// the number of its uplinks, where it has a partner; WEIR_WEB_PORTAL: it has a portal; WEIR_WEB_CABLES: its ports are looked at; WEIR_WEB_SETUP: its setup process runs; WEIR_WEB_VIEWS: the views to look at, with
+// the number of its uplinks, where it has a partner; WEIR_WEB_PORTAL: it has a portal; WEIR_WEB_CABLES: its ports are looked at; WEIR_WEB_RADIO: it has access points; WEIR_WEB_SETUP: its setup process runs; WEIR_WEB_VIEWS: the views to look at, with
 // commas between them). WEIR_WEB_SHOTS=DIRECTORY saves a picture of each view, light and dark, wide
 // and narrow, with the mock's time sped up so that lines have a length.
 import assert from "node:assert/strict";
@@ -22,6 +22,8 @@ const uplinks = real ? Number(process.env.WEIR_WEB_PATHS ?? 0) : 3;
 const guests = real ? process.env.WEIR_WEB_PORTAL !== undefined : true;
 /** Whether its ports are looked at. */
 const ports = real ? process.env.WEIR_WEB_CABLES !== undefined : true;
+/** Whether it has access points. */
+const radios = real ? process.env.WEIR_WEB_RADIO !== undefined : true;
 /** Whether its setup process runs. */
 const setup = real ? process.env.WEIR_WEB_SETUP !== undefined : true;
 const views = (process.env.WEIR_WEB_VIEWS?.split(",") ?? steps.VIEWS).filter(
@@ -29,6 +31,7 @@ const views = (process.env.WEIR_WEB_VIEWS?.split(",") ?? steps.VIEWS).filter(
     (view !== "paths" || uplinks > 0) &&
     (setup || !view.startsWith("setup")) &&
     (ports || view !== "cables") &&
+    (radios || view !== "radio") &&
     (guests || !["guests", "vouchers", "voucher", "days", "welcome"].includes(view)),
 );
 const mockOnly = { skip: real ? "needs the mock server" : false };

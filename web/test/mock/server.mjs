@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import * as cables from "./cables.mjs";
 import { paths } from "./paths.mjs";
 import * as portal from "./portal.mjs";
+import * as radio from "./radio.mjs";
 import * as setup from "./setup.mjs";
 import * as world from "./world.mjs";
 
@@ -58,6 +59,7 @@ export async function serve({
     more,
     cables: cables.begin(),
     portal: portal.begin(),
+    radio: radio.begin(),
     setup: setup.begin(),
   };
   const began = Date.now() / 1000;
@@ -152,6 +154,7 @@ async function answer(request, response, state, now, speed) {
   const told = () => {
     const status = world.status(now(), world.START - 93_600, speed);
     if (state.cables.mode !== "off") status.modules.push("cables");
+    if (!state.radio.off) status.modules.push("radio");
     return { ...status, ...state.more.status };
   };
   const guests = portal.answer(state.portal, call, body, query);
@@ -173,6 +176,8 @@ async function answer(request, response, state, now, speed) {
   if (ports?.status !== undefined)
     return refuse(ports.status, ports.error, ports.detail, ports.hint);
   if (ports !== undefined) return json(ports.json);
+  const radios = radio.answer(state.radio, call, query, now());
+  if (radios !== undefined) return json(radios);
   const wizard = setup.answer(state.setup, call, body);
   if (wizard?.status !== undefined)
     return refuse(wizard.status, wizard.error, wizard.detail, wizard.hint);

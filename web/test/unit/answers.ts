@@ -6,6 +6,7 @@ import type { Cables, CableEvents } from "../../src/modules/cables/types";
 import type { Explanation, FlowList, History, Hop, Talks } from "../../src/modules/monitor/types";
 import type { Paths } from "../../src/modules/multipath/types";
 import type { PortalClients, PortalFigures, PortalPage, PortalVoucher } from "../../src/modules/portal/types";
+import type { Radios, RadioLog, RadioPeers } from "../../src/modules/radio/types";
 import type { Setup, Plan, Applied, Detection, Join } from "../../src/modules/setup/types";
 
 const aDevices0 = {
@@ -2578,6 +2579,131 @@ const aPortalVoucher2 = {
     "users": [],
   };
 export const isPortalVoucher2: PortalVoucher = aPortalVoucher2;
+
+const aRadios0 = {
+    "mode": "1f00c2aa" as const,
+    "radios": [{
+      "device": "1f00c2aa" as const,
+      "enough_dbm": 1,
+      "most_dbm": 1,
+      "power_dbm": 1,
+      "reason": "1f00c2aa" as const,
+      "stations": [{
+        "ack_signal": 1,
+        "arrives_mbit": 0.5,
+        "decision": "1f00c2aa" as const,
+        "expected_mbit": 0.5,
+        "mac": "1f00c2aa" as const,
+        "power_dbm": 1,
+        "signal": 1,
+        "silent_ms": 1,
+      }],
+      "trouble": "1f00c2aa" as const,
+    }],
+  };
+export const isRadios0: Radios = aRadios0;
+
+const aRadios1 = {
+    "mode": "1f00c2aa" as const,
+    "radios": [{
+      "device": "1f00c2aa" as const,
+      "enough_dbm": null,
+      "most_dbm": 1,
+      "power_dbm": null,
+      "reason": "1f00c2aa" as const,
+      "stations": [{
+        "ack_signal": null,
+        "arrives_mbit": null,
+        "decision": null,
+        "expected_mbit": null,
+        "mac": "1f00c2aa" as const,
+        "power_dbm": null,
+        "signal": null,
+        "silent_ms": null,
+      }],
+    }],
+  };
+export const isRadios1: Radios = aRadios1;
+
+const aRadios2 = {
+    "mode": "1f00c2aa" as const,
+    "radios": [],
+  };
+export const isRadios2: Radios = aRadios2;
+
+const aRadioLog0 = {
+    "logs": [{
+      "device": "1f00c2aa" as const,
+      "now_ms": 1,
+      "steps": [{
+        "arrives_mbit": 0.5,
+        "at_ms": 1,
+        "power_dbm": 1,
+        "rate_mbit": 0.5,
+        "reason": "1f00c2aa" as const,
+        "reference_mbit": 0.5,
+        "station": "1f00c2aa" as const,
+      }],
+    }],
+  };
+export const isRadioLog0: RadioLog = aRadioLog0;
+
+const aRadioLog1 = {
+    "logs": [{
+      "device": "1f00c2aa" as const,
+      "now_ms": 1,
+      "steps": [{
+        "arrives_mbit": null,
+        "at_ms": 1,
+        "power_dbm": 1,
+        "rate_mbit": null,
+        "reason": "1f00c2aa" as const,
+        "reference_mbit": null,
+        "station": null,
+      }],
+    }],
+  };
+export const isRadioLog1: RadioLog = aRadioLog1;
+
+const aRadioLog2 = {
+    "logs": [],
+  };
+export const isRadioLog2: RadioLog = aRadioLog2;
+
+const aRadioPeers0 = {
+    "device": "1f00c2aa" as const,
+    "notices": ["1f00c2aa" as const],
+    "peers": [{
+      "address": "1f00c2aa" as const,
+      "encrypted": true,
+      "expected_mbit": 0.5,
+      "interface": "1f00c2aa" as const,
+      "signal": 1,
+      "state": "1f00c2aa" as const,
+    }],
+  };
+export const isRadioPeers0: RadioPeers = aRadioPeers0;
+
+const aRadioPeers1 = {
+    "device": "1f00c2aa" as const,
+    "notices": ["1f00c2aa" as const],
+    "peers": [{
+      "address": "1f00c2aa" as const,
+      "encrypted": true,
+      "expected_mbit": null,
+      "interface": "1f00c2aa" as const,
+      "signal": null,
+      "state": "1f00c2aa" as const,
+    }],
+  };
+export const isRadioPeers1: RadioPeers = aRadioPeers1;
+
+const aRadioPeers2 = {
+    "device": "1f00c2aa" as const,
+    "notices": [],
+    "peers": [],
+  };
+export const isRadioPeers2: RadioPeers = aRadioPeers2;
 
 const aSetup0 = {
     "choices": {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Device } from "../../src/api/types";
+import { scale } from "../../src/core/scale";
 import {
   BARS,
   bars,
-  scale,
   span,
   stack,
   startOf,

@@ -55,6 +55,12 @@ test("no wait is nothing", () => {
   assert.equal(spaced(de.fewDigits(0.01)), "< 0,1");
 });
 
+test("power is in dBm, and its sign stays before it", () => {
+  assert.equal(spaced(en.dbm(-67)), "-67 dBm");
+  assert.equal(spaced(en.dbm(20)), "20 dBm");
+  assert.match(new Format("ar-u-nu-latn").dbm(-67), /^\u2066.*67\u00a0dBm\u2069$/);
+});
+
 test("seconds are few, or a span", () => {
   for (const [seconds, text] of [
     [0, "< 0.1 s"],

@@ -47,7 +47,7 @@ export function Signal({ wifi }: { wifi: Wifi | undefined }) {
           />
         ))}
       </svg>
-      {format().count(wifi.signal)} dBm
+      {format().dbm(wifi.signal)}
     </span>
   );
 }

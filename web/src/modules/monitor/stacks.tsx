@@ -1,8 +1,9 @@
 // Stacked bars, one for each period. A picture to a screen reader; arrow keys choose a period,
 // whose figures stand in a table beside.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { scale } from "../../core/scale";
 import { format } from "../../text";
-import { type Bar, scale, stack } from "./core/periods";
+import { type Bar, stack } from "./core/periods";
 import { t } from "./text";
 
 const HEIGHT = 300;

@@ -16,6 +16,7 @@ export const VIEWS = [
   "days",
   "welcome",
   "cables",
+  "radio",
   ...["language", "router", "internet", "wifi", "services", "summary"].map(
     (step) => `setup-${step}`,
   ),
@@ -88,6 +89,7 @@ export async function visit(page, view) {
         days: ".day-bars svg",
         welcome: "iframe.preview",
         cables: ".socket",
+        radio: ".radio-power",
         settings: "#old",
         "setup?step=language": ".step-language",
       }[view];

@@ -1,0 +1,20 @@
+// Access points that are peers, or may become some.
+import type { RadioPeer } from "../types";
+
+/** As far as a peer comes, from the beginning. */
+export const STATES = ["seen", "waiting", "handshake", "installed", "alive"] as const;
+
+/** Nothing goes over these yet. */
+const BEFORE: readonly string[] = ["seen", "waiting", "handshake"];
+
+/** Whether what goes over it can be read by whoever is near; null: nothing does yet. */
+export function isOpen({ state, encrypted }: RadioPeer): boolean | null {
+  if (encrypted) return false;
+  return BEFORE.includes(state) ? null : true;
+}
+
+/** Order of those that came farthest first; of states that are not known, last. */
+export const order = ({ state }: RadioPeer): number => {
+  const place = (STATES as readonly string[]).indexOf(state);
+  return place < 0 ? 1 : -place;
+};
