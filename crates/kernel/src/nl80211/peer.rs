@@ -32,6 +32,7 @@ const ATTR_4ADDR: u16 = 83;
 const ATTR_VHT_CAPABILITY: u16 = 157;
 const ATTR_SOCKET_OWNER: u16 = 204;
 const ATTR_HE_CAPABILITY: u16 = 269;
+const ATTR_HE_6GHZ_CAPABILITY: u16 = 293;
 
 const KEY_DATA: u16 = 1;
 const KEY_IDX: u16 = 2;
@@ -83,6 +84,9 @@ pub struct Abilities {
     pub vht: Vec<u8>,
     /// HE capabilities (9.4.2.248) without the extension's number, 19 to 54 octets.
     pub he: Vec<u8>,
+    /// HE 6 GHz band capabilities (9.4.2.263) without the extension's number, 2 octets: what HT's
+    /// and VHT's say on other bands.
+    pub he_6ghz: Vec<u8>,
     /// It has queues by priority (WMM).
     pub wme: bool,
 }
@@ -167,6 +171,7 @@ pub(crate) fn set_abilities(
             (ATTR_HT_CAPABILITY, &abilities.ht),
             (ATTR_VHT_CAPABILITY, &abilities.vht),
             (ATTR_HE_CAPABILITY, &abilities.he),
+            (ATTR_HE_6GHZ_CAPABILITY, &abilities.he_6ghz),
         ];
         for (kind, element) in elements {
             if !element.is_empty() {

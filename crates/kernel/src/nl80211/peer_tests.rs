@@ -76,6 +76,7 @@ fn a_station_comes_without_rights_and_gets_them_one_after_the_other() {
         ht: vec![1; 26],
         vht: vec![],
         he: vec![3; 19],
+        he_6ghz: vec![4; 2],
         wme: true,
     };
     let expected = vec![
@@ -94,6 +95,7 @@ fn a_station_comes_without_rights_and_gets_them_one_after_the_other() {
         mac(),
         (31, vec![1; 26]),
         (269, vec![3; 19]),
+        (293, vec![4; 2]),
         (67, words([0xa8, 0xa8])),
     ];
     let set = set_abilities(FAMILY, LINK, PEER, &abilities, 9);

@@ -77,6 +77,7 @@ impl Beacon {
             (191, 12) => abilities.vht = body.to_vec(),
             // The first octet is the extension's number.
             (255, 20..=55) if body[0] == 35 => abilities.he = body[1..].to_vec(),
+            (255, 3) if body[0] == 59 => abilities.he_6ghz = body[1..].to_vec(),
             (VENDOR_ELEMENT, _) => {
                 // WMM's information or parameters.
                 abilities.wme |= body.starts_with(&[0x00, 0x50, 0xf2, 0x02]);

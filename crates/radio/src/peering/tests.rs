@@ -1,4 +1,5 @@
 mod air;
+mod captured;
 mod handshakes;
 mod parsers;
 mod peers;

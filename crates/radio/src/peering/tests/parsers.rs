@@ -15,6 +15,7 @@ fn a_beacon_of_hostapd() {
     elements.extend([2; 12]);
     elements.extend([255, 23, 35]);
     elements.extend([3; 22]);
+    elements.extend([255, 3, 59, 4, 5]);
     elements.extend([221, 7, 0x00, 0x50, 0xf2, 0x02, 1, 1, 0]);
     let own = Element::new(&secret(), [9; 32], Instance([8; 8]), mac(1), SSID);
     elements.extend(own.octets());
@@ -26,6 +27,7 @@ fn a_beacon_of_hostapd() {
     assert_eq!(read.abilities.ht, [1; 26]);
     assert_eq!(read.abilities.vht, [2; 12]);
     assert_eq!(read.abilities.he, [3; 22]);
+    assert_eq!(read.abilities.he_6ghz, [4, 5]);
     assert!(read.abilities.wme && read.protected);
     assert_eq!(read.element, Some(own));
     assert!(own.is_proven(&secret(), mac(1), SSID));
