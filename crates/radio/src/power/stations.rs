@@ -148,14 +148,16 @@ impl Stations {
 
     /// Somebody to whom much less arrives than did, where the power is lower than it was then.
     pub fn wall(&mut self, now: u64, lower: bool, certainty: f64) -> Option<Mac> {
-        if now.saturating_sub(self.piece) < PIECE {
-            return None;
+        let over = now.saturating_sub(self.piece) >= PIECE;
+        if over {
+            self.piece = now;
         }
-        self.piece = now;
         let mut found = None;
         for (mac, known) in &mut self.all {
-            let piece = std::mem::take(&mut known.piece);
-            known.piece = piece.onward();
+            let piece = known.piece.clone();
+            if over {
+                known.piece = piece.onward();
+            }
             if !lower || piece.sum().frames < PIECE_FRAMES {
                 continue;
             }

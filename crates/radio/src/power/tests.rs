@@ -2,8 +2,10 @@
 //! with hwsim.
 
 mod air;
+mod bench;
 mod compare;
 mod guards;
 mod picture;
+mod rates;
 mod search;
 mod shapes;

@@ -1,9 +1,10 @@
 //! Air that is made up: stations at a distance, which get what arrives.
 
+use super::rates::RateControl;
 use crate::power::{Controller, Counters, Entry, Mac, Predecessor, Reading, Settings, Station};
 
 /// Rates of 11a, Mbit/s, and the SNR at which nine of ten frames of them arrive, dB.
-const RATES: [(u32, f64); 8] = [
+pub const RATES: [(u32, f64); 8] = [
     (6, 5.0),
     (9, 7.0),
     (12, 9.0),
@@ -29,6 +30,8 @@ pub struct Somebody {
     owed: f64,
     /// The SNR that rate control believes in, dB, where it lags.
     believed: Option<f64>,
+    /// Where that is as the kernel's is.
+    kernel: Option<RateControl>,
 }
 
 pub struct Air {
@@ -51,6 +54,10 @@ pub struct Air {
     /// Whether rate control takes its time: falls a fifth of the way each 50 ms, and climbs a tenth.
     pub lags: bool,
     set: u64,
+    /// When the controller wants to be asked again.
+    asked: u64,
+    /// To the first station: what arrived, bits, and the airtime of it, ms.
+    sent: (f64, f64),
 }
 
 impl Air {
@@ -65,6 +72,7 @@ impl Air {
             },
             owed: 0.0,
             believed: None,
+            kernel: None,
         };
         Self {
             // So that nobody who is there came of late.
@@ -82,7 +90,39 @@ impl Air {
             deaf: 0,
             lags: false,
             set: 0,
+            asked: 0,
+            sent: (0.0, 0.0),
         }
+    }
+
+    /// The kernel's rate control decides on rates, and chances are those of a seed.
+    pub fn with_kernel(mut self, seed: u64) -> Self {
+        self.random = self
+            .random
+            .wrapping_add(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+            | 1;
+        for one in &mut self.all {
+            one.kernel = Some(RateControl::new());
+        }
+        self
+    }
+
+    /// Time goes by at all of the power.
+    pub fn run_free(&mut self, time: u64) {
+        let end = self.now + time;
+        while self.now < end {
+            self.step();
+        }
+    }
+
+    /// What was sent and radiated so far does not count.
+    pub fn count_anew(&mut self) {
+        (self.sent, self.radiated) = ((0.0, 0.0), 0.0);
+    }
+
+    /// What arrived at the first station by the airtime that it took, kbit/s.
+    pub fn carried_by_kernel(&self) -> f64 {
+        self.sent.0 / self.sent.1
     }
 
     fn chance(&mut self) -> f64 {
@@ -150,7 +190,7 @@ impl Air {
         self.could += Self::carries(20, self.all[0].loss) * STEP as f64;
         for number in 0..self.all.len() {
             let frames = self.all[number].frames;
-            let (rate, mut share) = self.used(number);
+            let (mut rate, mut share) = self.used(number);
             if number == 0 {
                 self.carried += Self::carried((rate, share)) * STEP as f64;
                 self.expects = f64::from(rate * 1000) * share;
@@ -160,9 +200,29 @@ impl Air {
             }
             let mut owed = self.all[number].owed + frames * STEP as f64 / 1000.0;
             let mut counters = self.all[number].station.counters;
+            let snr = f64::from(self.power) - self.all[number].loss - NOISE;
+            let mut kernel = self.all[number].kernel.take();
+            if kernel.is_some() {
+                rate = self.all[number].station.rate.unwrap_or(6000) / 1000;
+            }
             while owed >= 1.0 {
                 owed -= 1.0;
                 counters.frames = counters.frames.wrapping_add(1);
+                if let Some(kernel) = &mut kernel {
+                    let arrives = RATES.map(|(_, wanted)| Self::arrives(snr, wanted));
+                    let sent = kernel.send(self.now, arrives, &mut || self.chance());
+                    counters.retries = counters.retries.wrapping_add(sent.retries);
+                    counters.failed = counters.failed.wrapping_add(u32::from(!sent.here));
+                    if number == 0 {
+                        self.sent.0 += 9600.0 * f64::from(u8::from(sent.here));
+                        self.sent.1 += sent.airtime;
+                    }
+                    self.arrived += u64::from(sent.here);
+                    if sent.here {
+                        rate = sent.rate;
+                    }
+                    continue;
+                }
                 let mut tries = 0;
                 let mut here = false;
                 while tries < 8 && !here {
@@ -174,6 +234,7 @@ impl Air {
                 self.arrived += u64::from(here);
             }
             let one = &mut self.all[number];
+            one.kernel = kernel;
             (one.owed, one.station.counters) = (owed, counters);
             one.station.rate = Some(rate * 1000);
         }
@@ -187,8 +248,14 @@ impl Air {
         let end = self.now + time;
         while self.now < end {
             let reading = self.step();
+            if self.now < self.asked {
+                continue;
+            }
             if let Some(entry) = controller.step(self.now, &reading) {
                 self.log.push(entry);
+            }
+            if self.all[0].kernel.is_some() {
+                self.asked = self.now + controller.soon();
             }
             if self.power != controller.power() {
                 (self.power, self.set) = (controller.power(), self.now);
@@ -202,7 +269,9 @@ impl Air {
         let end = self.now + time;
         while self.now < end {
             self.step();
-            if self.now.is_multiple_of(50) {
+            if let Some(kernel) = &self.all[0].kernel {
+                self.expected = kernel.expected();
+            } else if self.now.is_multiple_of(50) {
                 self.expected += 0.25 * (self.expects - self.expected);
             }
             self.power = control.step(self.now, self.expected);
