@@ -146,10 +146,12 @@ impl MadeUp {
         let sequence = message.sequence;
         let done = match wrong {
             Some((_, Fault::Refused(errno), _)) => Err(errno),
-            _ => match of_radios {
-                true => self.of_radios(kind, message, &mut encoder),
-                false => self.of_devices(message, &mut encoder),
-            },
+            _ if of_radios => self.of_radios(kind, message, &mut encoder),
+            _ if protocol == Netlink::Generic => {
+                family(sequence, &mut encoder);
+                Ok(())
+            }
+            _ => self.of_devices(message, &mut encoder),
         };
         let code = -done.err().map_or(0, |errno| errno as i32);
         encoder.message(NLMSG_ERROR, 0, sequence, |e| {
@@ -173,6 +175,9 @@ impl MadeUp {
         out: &mut Encoder,
     ) -> Result<(), Errno> {
         let (_, all) = message.split::<4>("genlmsghdr").expect("whole");
+        if command == 85 {
+            return Ok(());
+        }
         let link = number(&all, 3).ok_or(Errno::EINVAL)?;
         let mac = value(&all, 6).and_then(|value| value.array::<6>("a MAC").ok());
         self.devices.get(&link).ok_or(Errno::ENODEV)?;
@@ -290,6 +295,15 @@ impl MadeUp {
         let above: Vec<u32> = self.devices.iter().filter_map(above).collect();
         above.into_iter().for_each(|index| self.remove(index));
     }
+}
+
+/// Which number the family that was asked for has.
+fn family(sequence: u32, out: &mut Encoder) {
+    // GENL_ID_CTRL, CTRL_CMD_NEWFAMILY, CTRL_ATTR_FAMILY_ID.
+    out.message(16, 0, sequence, |e| {
+        e.fixed(&[1, 2, 0, 0]);
+        e.attribute(1, &FAMILY.to_ne_bytes());
+    });
 }
 
 fn value<'a>(all: &Attributes<'a>, kind: u16) -> Option<Attribute<'a>> {

@@ -224,6 +224,23 @@ fn one_answer_that_fails_does_not_end_an_access_point() {
     });
 }
 
+#[test]
+fn beacons_that_are_refused_are_told_and_asked_for_again() {
+    in_a_loop(|| {
+        for fault in FAULTS {
+            for (at, name) in ["nl80211", "(REGISTER_BEACONS)"].into_iter().enumerate() {
+                begin(Some((at, fault, false)));
+                match Beacons::open(0) {
+                    // What was asked for comes before what is cut.
+                    Ok(found) => assert_eq!((found.is_some(), fault, at), (true, Fault::Cut, 0)),
+                    Err(error) => assert!(error.to_string().contains(name), "{error}"),
+                }
+                assert!(matches!(Beacons::open(0), Ok(Some(_))), "{fault:?}");
+            }
+        }
+    });
+}
+
 /// It would be in the way of the same peer when that comes back.
 #[test]
 fn a_device_that_could_not_be_removed_is_removed_later() {
