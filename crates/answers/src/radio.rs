@@ -149,6 +149,13 @@ pub struct RadioPeer {
     pub interface: String,
     /// How far it is: `seen`, `waiting`, `handshake`, `installed`, `alive`.
     pub state: String,
+    /// Why it waits, where it does: `faint` (it is not loud enough), or `full` (there are peers
+    /// enough).
+    #[serde(default)]
+    pub waits: Option<String>,
+    /// Since when it is a peer, seconds.
+    #[serde(default)]
+    pub peer_seconds: Option<u64>,
     /// Whether what it and we say has a key of the two.
     pub encrypted: bool,
     /// Mean signal of its beacons, dBm.

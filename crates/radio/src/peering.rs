@@ -25,7 +25,7 @@ pub use element::{Element, Instance};
 pub use machine::Machine;
 pub use secret::{NodeKey, Secret, Weak};
 pub use settings::Settings;
-pub use told::{Action, Event, Refused, Shown, State, Why};
+pub use told::{Action, Event, Refused, Shown, State, Waits, Why};
 
 /// The version of what is said. Others are not spoken with.
 pub const VERSION: u8 = 1;

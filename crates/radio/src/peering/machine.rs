@@ -14,7 +14,7 @@ use super::frame::Frame;
 use super::peer::{Call, Peer};
 use super::secret::{NodeKey, Secret, device_name};
 use super::settings::Settings;
-use super::told::{Action, Event, Refused, Shown, State, Why};
+use super::told::{Action, Event, Refused, Shown, State, Waits, Why};
 
 /// Nodes that are remembered at most, peers and others: all prove the secret.
 pub const MOST: usize = 64;
@@ -71,6 +71,8 @@ impl Machine {
             mac: *mac,
             name: peer.name.clone(),
             state: self.state(mac, peer),
+            waits: self.waits(mac, peer),
+            since: peer.since,
             signal: peer.signal(),
         })
     }
@@ -83,6 +85,12 @@ impl Machine {
             (None, Call::None) => State::Waiting,
             (None, _) => State::Handshake,
         }
+    }
+
+    fn waits(&self, mac: &Mac, peer: &Peer) -> Option<Waits> {
+        let faint = peer.signal().is_some_and(|it| it < self.settings.admit);
+        let why = if faint { Waits::Faint } else { Waits::Full };
+        (self.state(mac, peer) == State::Waiting).then_some(why)
     }
 
     /// What happened, and when; what is to be done comes out, in this order.
@@ -111,6 +119,10 @@ impl Machine {
             Event::Tick => {}
         }
         self.pass(now, &mut out);
+        for peer in self.peers.values_mut() {
+            let since = peer.since.unwrap_or(now);
+            peer.since = peer.link.as_ref().map(|_| since);
+        }
         out
     }
 

@@ -42,6 +42,8 @@ pub struct Peer {
     pub answered: Option<Answered>,
     /// What there is of it in the kernel.
     pub link: Option<Link>,
+    /// Since when there is something, whichever key it has.
+    pub since: Option<u64>,
 }
 
 /// A handshake that is under way.
@@ -122,6 +124,7 @@ impl Peer {
             again: (now, AGAIN[0]),
             answered: None,
             link: None,
+            since: None,
         }
     }
 

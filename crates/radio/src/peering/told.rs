@@ -88,6 +88,15 @@ pub enum State {
     Alive,
 }
 
+/// Why a node waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// It is not loud enough.
+    Faint,
+    /// There are peers enough.
+    Full,
+}
+
 /// What is told of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
@@ -97,6 +106,10 @@ pub struct Shown {
     pub name: String,
     /// How far it is.
     pub state: State,
+    /// Why it waits, where it does.
+    pub waits: Option<Waits>,
+    /// Since when it is a peer.
+    pub since: Option<u64>,
     /// Its mean signal, dBm.
     pub signal: Option<i32>,
 }

@@ -6,7 +6,7 @@ use kernel::Mac;
 use kernel::nl80211::PairwiseKey;
 
 use super::super::{
-    Action, Beacon, Element, Event, Instance, Machine, NodeKey, Secret, Settings, State, Why,
+    Action, Beacon, Element, Event, Instance, Machine, NodeKey, Secret, Settings, Shown, State, Why,
 };
 
 pub const SSID: &[u8] = b"freifunk";
@@ -263,11 +263,14 @@ impl Air {
     }
 
     pub fn state(&self, at: usize, of: usize) -> Option<State> {
+        self.shown(at, of).map(|shown| shown.state)
+    }
+
+    /// What one tells of another.
+    pub fn shown(&self, at: usize, of: usize) -> Option<Shown> {
         let mac = self.nodes[of].mac;
         let mut shown = self.nodes[at].machine.shown();
-        shown
-            .find(|shown| shown.mac == mac)
-            .map(|shown| shown.state)
+        shown.find(|shown| shown.mac == mac)
     }
 
     /// Each two that are on have each other, with the same key, and no others.

@@ -1,4 +1,4 @@
-use super::super::{Beacon, Element, Event, Instance, NodeKey, State, Why, attach};
+use super::super::{Beacon, Element, Event, Instance, NodeKey, State, Waits, Why, attach};
 use super::air::{Air, FREQUENCY, SSID, beacon, forged, mac, machine, secret};
 
 #[test]
@@ -166,6 +166,50 @@ fn who_is_faint_waits_and_who_becomes_faint_goes_later() {
     air.signal = -90;
     air.run(10_000);
     assert_eq!(air.nodes[0].removed, [(mac(2), Why::Weak)]);
+}
+
+#[test]
+fn why_one_waits_and_since_when_one_is_a_peer_is_told() {
+    let rekey = |settings: &mut super::super::Settings| settings.rekey = 60_000;
+    let mut air = Air::of(vec![(1, machine(1, rekey)), (2, machine(2, rekey))]);
+    let told = |air: &Air| {
+        let shown = air.shown(0, 1).expect("it is heard");
+        (shown.waits, shown.since)
+    };
+    air.signal = -76;
+    air.run(1000);
+    assert_eq!(told(&air), (Some(Waits::Faint), None));
+    air.signal = -74;
+    air.run(3000);
+    let (waits, since) = told(&air);
+    assert_eq!(waits, None);
+    assert!(since.is_some_and(|since| (1000..=4000).contains(&since)));
+    // Another key is no other peer.
+    air.run(130_000);
+    assert!(air.nodes[0].keys.len() > 1);
+    assert_eq!(told(&air), (None, since));
+    // One that went is one no longer.
+    air.signal = -90;
+    air.run(10_000);
+    assert_eq!(told(&air), (Some(Waits::Faint), None));
+
+    let one = |settings: &mut super::super::Settings| settings.most = 1;
+    let mut air = Air::of(
+        (1..=3)
+            .map(|number| (number, machine(number, one)))
+            .collect(),
+    );
+    air.run(3000);
+    let waits = |at: usize, of: usize| air.shown(at, of).and_then(|shown| shown.waits);
+    let all = [(0, 1), (0, 2), (1, 0), (1, 2), (2, 0), (2, 1)];
+    assert!(
+        all.iter()
+            .any(|(at, of)| waits(*at, *of) == Some(Waits::Full))
+    );
+    assert!(
+        all.iter()
+            .all(|(at, of)| waits(*at, *of) != Some(Waits::Faint))
+    );
 }
 
 #[test]

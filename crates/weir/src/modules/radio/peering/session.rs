@@ -6,7 +6,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use ::radio::peering::frame::Frame;
-use ::radio::peering::{Action, Beacon, Event, Machine, Settings, Shown, State};
+use ::radio::peering::{Action, Beacon, Event, Machine, Settings, Shown, State, Waits};
 use answers::{RadioPeer, RadioPeers};
 use kernel::Mac;
 use kernel::io::{Beacons, Ear, Peers};
@@ -300,11 +300,14 @@ impl Session {
     }
 
     fn shown(&self) -> RadioPeers {
+        let now = self.begun.elapsed().as_millis() as u64;
         let peers = self.machine.shown().map(|shown| {
             let Shown {
                 mac,
                 name,
                 state,
+                waits,
+                since,
                 signal,
             } = shown;
             let expected = self.expected.get(&mac).copied().flatten();
@@ -312,6 +315,8 @@ impl Session {
                 address: text(mac),
                 interface: name,
                 state: word(state).to_owned(),
+                waits: waits.map(|waits| why(waits).to_owned()),
+                peer_seconds: since.map(|since| now.saturating_sub(since) / 1000),
                 encrypted: matches!(state, State::Installed | State::Alive),
                 signal,
                 expected_mbit: expected.map(|bits| bits as f64 / 1e6),
@@ -322,6 +327,13 @@ impl Session {
             peers: peers.collect(),
             notices: self.notices.iter().chain(&self.trouble).cloned().collect(),
         }
+    }
+}
+
+fn why(waits: Waits) -> &'static str {
+    match waits {
+        Waits::Faint => "faint",
+        Waits::Full => "full",
     }
 }
 

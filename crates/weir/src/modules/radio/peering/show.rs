@@ -2,9 +2,17 @@
 
 use std::io;
 
-use answers::RadioPeers;
+use answers::{RadioPeer, RadioPeers};
 
 use crate::output::{Align, Cell, Output, Table, Tone, harmless};
+
+/// How far it is, and why it waits.
+fn state(peer: &RadioPeer) -> String {
+    match &peer.waits {
+        Some(why) => format!("{} ({why})", peer.state),
+        None => peer.state.clone(),
+    }
+}
 
 /// Prints what is known of peers.
 ///
@@ -33,7 +41,7 @@ pub fn print(told: &RadioPeers, output: &mut Output<'_>) -> io::Result<()> {
         let row = [
             Cell::from(peer.address.as_str()),
             Cell::from(peer.interface.as_str()),
-            Cell::toned(&peer.state, tone),
+            Cell::toned(state(peer), tone),
             Cell::from(if peer.encrypted { "yes" } else { "-" }),
             Cell::or_dash(peer.signal.map(|dbm| dbm.to_string()).as_ref()),
             Cell::or_dash(peer.expected_mbit.map(|rate| format!("{rate:.1}")).as_ref()),
