@@ -129,7 +129,7 @@ journey("peers that are not encrypted are told of, in words", {}, async (page, r
   await logIn(page, password);
   await visit(page, "radio");
   const rows = page.locator(".radio-peers tbody tr");
-  await rows.nth(4).waitFor();
+  await rows.nth(5).waitFor();
   const shown = await rows.evaluateAll((all) =>
     all.map((row) => [
       row.querySelector("th").textContent.slice(-2),
@@ -143,7 +143,11 @@ journey("peers that are not encrypted are told of, in words", {}, async (page, r
     ["03", undefined, 0],
     ["04", undefined, 0],
     ["05", undefined, 0],
+    ["06", undefined, 0],
   ]);
+  for (const why of ["Waits: it is too faint", "Waits: there are peers enough"])
+    await rows.filter({ hasText: why }).waitFor();
+  await rows.filter({ hasText: "1 d 2 h" }).first().waitFor();
   const warning = page.locator(".radio-peers .notice.bad");
   assert.match(await warning.innerText(), /^1 peer is not encrypted/);
   radio.peers = radio.peers.map((peer) => ({ ...peer, encrypted: true }));

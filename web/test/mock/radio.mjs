@@ -90,6 +90,8 @@ const peer = (address, state, more) => ({
   encrypted: state === "installed" || state === "alive",
   signal: -58,
   expected_mbit: null,
+  waits: null,
+  peer_seconds: state === "alive" ? 93_800 : null,
   ...more,
 });
 
@@ -97,8 +99,9 @@ const PEERS = [
   peer("02:00:5e:40:00:01", "alive", { expected_mbit: 31.5, signal: -49 }),
   peer("02:00:5e:40:00:02", "alive", { encrypted: false, interface: "wlan0.sta1", signal: -63 }),
   peer("02:00:5e:40:00:03", "handshake"),
-  peer("02:00:5e:40:00:04", "waiting", { signal: -88 }),
-  peer("02:00:5e:40:00:05", "seen", { signal: null }),
+  peer("02:00:5e:40:00:04", "waiting", { signal: -88, waits: "faint" }),
+  peer("02:00:5e:40:00:05", "waiting", { waits: "full" }),
+  peer("02:00:5e:40:00:06", "seen", { signal: null }),
 ];
 
 /**

@@ -2678,8 +2678,10 @@ const aRadioPeers0 = {
       "encrypted": true,
       "expected_mbit": 0.5,
       "interface": "1f00c2aa" as const,
+      "peer_seconds": 1,
       "signal": 1,
       "state": "1f00c2aa" as const,
+      "waits": "1f00c2aa" as const,
     }],
   };
 export const isRadioPeers0: RadioPeers = aRadioPeers0;
@@ -2692,8 +2694,10 @@ const aRadioPeers1 = {
       "encrypted": true,
       "expected_mbit": null,
       "interface": "1f00c2aa" as const,
+      "peer_seconds": null,
       "signal": null,
       "state": "1f00c2aa" as const,
+      "waits": null,
     }],
   };
 export const isRadioPeers1: RadioPeers = aRadioPeers1;

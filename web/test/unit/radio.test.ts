@@ -1,7 +1,7 @@
 // What the view of radios works out.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { isOpen, order, STATES } from "../../src/modules/radio/core/peers";
+import { isOpen, order, STATES, WAITS, waiting } from "../../src/modules/radio/core/peers";
 import { highest, nearest, points, SPAN } from "../../src/modules/radio/core/steps";
 import { en } from "../../src/modules/radio/text/en";
 import type { RadioPeer, RadioStep } from "../../src/modules/radio/types";
@@ -63,6 +63,8 @@ const peer = (state: string, encrypted = false): RadioPeer => ({
   address: "02:00:5e:40:00:01",
   interface: "peer-0",
   state,
+  waits: null,
+  peer_seconds: null,
   encrypted,
   signal: null,
   expected_mbit: null,
@@ -75,6 +77,14 @@ test("a peer without a key is open once anything goes over it, and never before"
   // One that this page does not know is no safer.
   for (const state of ["installed", "alive", "constructor", "new"])
     assert.equal(isOpen(peer(state)), true, state);
+});
+
+test("why one waits is told with it, where it is known", () => {
+  assert.equal(waiting({ ...peer("waiting"), waits: "faint" }), "faint");
+  assert.equal(waiting({ ...peer("waiting"), waits: "constructor" }), null);
+  assert.equal(waiting(peer("waiting")), null);
+  assert.equal(waiting({ ...peer("alive"), waits: "full" }), null);
+  for (const why of WAITS) assert.ok(Object.hasOwn(en, `waits.${why}`), why);
 });
 
 test("peers that came farthest are first, and unknown ones last", () => {

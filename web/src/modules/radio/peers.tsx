@@ -3,8 +3,9 @@ import { plain } from "../../core/plain";
 import { Card, Notice } from "../../parts/basic";
 import { type Column, Table } from "../../parts/table";
 import { Told } from "../../parts/told";
-import { isOpen, order } from "./core/peers";
-import { dbm, rate } from "./figures";
+import { format } from "../../text";
+import { isOpen, order, waiting } from "./core/peers";
+import { dbm, NONE, rate } from "./figures";
 import { OpenLockIcon, ShutLockIcon } from "./icons";
 import { plural, t, word } from "./text";
 import type { RadioPeer, RadioPeers } from "./types";
@@ -72,13 +73,24 @@ function columns(): Column<RadioPeer>[] {
       id: "state",
       title: t("radio.state"),
       by: order,
-      cell: ({ state }) => word("state", plain(state)),
+      cell: (peer) => {
+        const why = waiting(peer);
+        return why === null ? word("state", plain(peer.state)) : t(`waits.${why}`);
+      },
     },
     {
       id: "device",
       title: t("radio.device"),
       level: 3,
       cell: (peer) => <span class="code">{plain(peer.interface)}</span>,
+    },
+    {
+      id: "since",
+      title: t("radio.since"),
+      numeric: true,
+      level: 2,
+      by: ({ peer_seconds }) => peer_seconds,
+      cell: ({ peer_seconds }) => (peer_seconds === null ? NONE : format().span(peer_seconds)),
     },
     {
       id: "signal",
@@ -90,7 +102,7 @@ function columns(): Column<RadioPeer>[] {
     },
     {
       id: "expected",
-      title: t("radio.expected"),
+      title: t("radio.through"),
       numeric: true,
       level: 2,
       by: ({ expected_mbit }) => expected_mbit,

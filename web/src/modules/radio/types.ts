@@ -69,6 +69,10 @@ export interface RadioPeer {
   interface: string;
   /** As `STATES` in core/peers.ts has them. */
   state: string;
+  /** Why it waits, where it does: "faint" or "full". */
+  waits: string | null;
+  /** Since when it is a peer. */
+  peer_seconds: number | null;
   encrypted: boolean;
   signal: number | null;
   expected_mbit: number | null;

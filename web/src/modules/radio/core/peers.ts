@@ -4,6 +4,9 @@ import type { RadioPeer } from "../types";
 /** As far as a peer comes, from the beginning. */
 export const STATES = ["seen", "waiting", "handshake", "installed", "alive"] as const;
 
+/** Why one waits. */
+export const WAITS = ["faint", "full"] as const;
+
 /** Nothing goes over these yet. */
 const BEFORE: readonly string[] = ["seen", "waiting", "handshake"];
 
@@ -11,6 +14,11 @@ const BEFORE: readonly string[] = ["seen", "waiting", "handshake"];
 export function isOpen({ state, encrypted }: RadioPeer): boolean | null {
   if (encrypted) return false;
   return BEFORE.includes(state) ? null : true;
+}
+
+/** Why it waits, where that is told and known; null: it does not, or that is not known. */
+export function waiting({ state, waits }: RadioPeer): (typeof WAITS)[number] | null {
+  return state === "waiting" ? (WAITS.find((why) => why === waits) ?? null) : null;
 }
 
 /** Order of those that came farthest first; of states that are not known, last. */
