@@ -160,7 +160,8 @@ pub struct RadioPeer {
     pub encrypted: bool,
     /// Mean signal of its beacons, dBm.
     pub signal: Option<i32>,
-    /// What the driver expects to get through to it, Mbit/s.
+    /// What is expected to get through to it, Mbit/s: the mean of some seconds, which
+    /// stays as it is while that changes by less than an eighth.
     pub expected_mbit: Option<f64>,
 }
 

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use answers::{
     Cable, Carriage, Count, Device, Devices, Latency, Metered, MeteredPort, PartnerState, Path,
-    PathUse, Paths, Status, Wifi,
+    PathUse, Paths, RadioPeer, RadioPeers, Status, Wifi,
 };
 use api::metrics::{Kind, Metric, Text};
 use proptest::prelude::*;
 use weir::daemon;
 use weir::modules::monitor::metrics::Metrics;
-use weir::modules::{cables, monitor, multipath};
+use weir::modules::{cables, monitor, multipath, radio};
 
 /// A sample: name and labels.
 type Key = (String, BTreeMap<String, String>);
@@ -637,5 +637,39 @@ fn ports_are_told_with_their_roles() {
     assert_eq!(shut, [Some(0.0), Some(1.0), None], "of ports with a link");
     let mut none = Text::default();
     cables::metrics::write(&mut none, &[]);
+    assert!(read(&none.end()).is_empty());
+}
+
+#[test]
+fn a_peer_of_which_nothing_is_known_yet_is_left_out() {
+    let peer = |at: u8, expected_mbit| RadioPeer {
+        address: format!("02:00:00:00:{at:02x}:00"),
+        interface: format!("peer-{at}"),
+        state: "alive".to_owned(),
+        waits: None,
+        peer_seconds: Some(1),
+        encrypted: true,
+        signal: None,
+        expected_mbit,
+    };
+    let mut told = RadioPeers {
+        device: "wlan0".to_owned(),
+        peers: vec![peer(1, Some(26.5)), peer(2, None)],
+        notices: Vec::new(),
+    };
+    let mut text = Text::default();
+    radio::metrics::write_peers(&mut text, &told);
+    let samples = read(&text.end());
+    let name = "weir_radio_peer_expected_bits_per_second";
+    let labels = [
+        ("device", "wlan0"),
+        ("mac", "02:00:00:00:01:00"),
+        ("interface", "peer-1"),
+    ];
+    assert_eq!(get(&samples, name, &labels), Some(26.5e6));
+    assert_eq!(samples.len(), 1);
+    told.peers.clear();
+    let mut none = Text::default();
+    radio::metrics::write_peers(&mut none, &told);
     assert!(read(&none.end()).is_empty());
 }

@@ -1,5 +1,6 @@
 mod air;
 mod captured;
 mod handshakes;
+mod metric;
 mod parsers;
 mod peers;

@@ -1,6 +1,6 @@
 //! What Prometheus scrapes of radios.
 
-use answers::Radio;
+use answers::{Radio, RadioPeers};
 use api::metrics::{Text, harmless};
 
 api::metrics! {
@@ -8,6 +8,8 @@ api::metrics! {
     MOST "weir_radio_most_dbm" Gauge &["device"], "The most that weir lets it send with, dBm.";
     ARRIVES "weir_radio_arrives_bits_per_second" Gauge &["device", "mac"], "What arrives at a \
         station if the radio sends to it alone, all the time, by what was sent in the last second.";
+    PEER "weir_radio_peer_expected_bits_per_second" Gauge &["device", "mac", "interface"], "What is \
+        expected to get through to a peer.";
 }
 
 /// Of access points that are looked at.
@@ -32,6 +34,20 @@ pub fn write(text: &mut Text, radios: &[Radio]) {
                 let labels: [&str; 2] = [&harmless(&radio.device), &station.mac];
                 text.sample(ARRIVES, &labels, arrives * 1e6);
             }
+        }
+    }
+}
+
+/// Of an access point's peers.
+pub fn write_peers(text: &mut Text, told: &RadioPeers) {
+    if told.peers.is_empty() {
+        return;
+    }
+    text.family(PEER);
+    for peer in &told.peers {
+        if let Some(expected) = peer.expected_mbit {
+            let labels: [&str; 3] = [&harmless(&told.device), &peer.address, &peer.interface];
+            text.sample(PEER, &labels, expected * 1e6);
         }
     }
 }

@@ -155,6 +155,9 @@ impl Module for Running {
 
     fn metrics(&self, _: &mut Router, text: &mut Text) {
         metrics::write(text, &self.shown().radios);
+        if let Some(peered) = &self.peered {
+            metrics::write_peers(text, &peered.shown());
+        }
     }
 
     fn status(&self, _: &mut Router, status: &mut Status) {

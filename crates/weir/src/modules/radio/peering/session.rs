@@ -6,6 +6,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use ::radio::peering::frame::Frame;
+use ::radio::peering::metric::{Metric, expected};
 use ::radio::peering::{Action, Beacon, Event, Machine, Settings, Shown, State, Waits};
 use answers::{RadioPeer, RadioPeers};
 use kernel::Mac;
@@ -39,7 +40,7 @@ pub struct Session {
     trouble: Option<String>,
     hostapd: Hostapd,
     notices: Vec<String>,
-    expected: BTreeMap<Mac, Option<u64>>,
+    metrics: BTreeMap<Mac, Metric>,
     begun: Instant,
     looked: Instant,
     said: Instant,
@@ -98,7 +99,7 @@ impl Session {
             trouble: None,
             hostapd,
             notices: notice.map(str::to_owned).into_iter().collect(),
-            expected: BTreeMap::new(),
+            metrics: BTreeMap::new(),
             access_point,
             begun: now,
             looked: now,
@@ -205,7 +206,7 @@ impl Session {
                 }
                 Action::Remove(mac, name, why) => {
                     info!(peer = text(mac), device = name, ?why, "a peer no longer");
-                    self.expected.remove(&mac);
+                    self.metrics.remove(&mac);
                     if let Err(error) = self.kept.remove(mac) {
                         debug!(%error, "its device was gone");
                     }
@@ -282,8 +283,8 @@ impl Session {
         for (mac, silence) in self.kept.silences() {
             match self.kept.counted(mac) {
                 Ok(told) => {
-                    let expected = told.as_ref().and_then(|station| station.expected);
-                    self.expected.insert(mac, expected);
+                    let expected = told.as_ref().and_then(expected);
+                    self.metrics.entry(mac).or_default().look(expected);
                     let told = told.map(|station| {
                         let idle = silence.as_millis() as u64;
                         (idle, station.failed.unwrap_or_default())
@@ -310,7 +311,7 @@ impl Session {
                 since,
                 signal,
             } = shown;
-            let expected = self.expected.get(&mac).copied().flatten();
+            let expected = self.metrics.get(&mac).and_then(Metric::told);
             RadioPeer {
                 address: text(mac),
                 interface: name,
