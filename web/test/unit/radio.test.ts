@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { isOpen, order, STATES, WAITS, waiting } from "../../src/modules/radio/core/peers";
-import { highest, nearest, points, SPAN } from "../../src/modules/radio/core/steps";
+import { highest, lines, nearest, points, SPAN } from "../../src/modules/radio/core/steps";
 import { en } from "../../src/modules/radio/text/en";
 import type { RadioPeer, RadioStep } from "../../src/modules/radio/types";
 
@@ -51,6 +51,21 @@ test("the nearest step is read, of equal ones the last", () => {
   assert.equal(nearest(all, 49), 2);
   assert.equal(nearest(all, -3), 3);
   assert.equal(nearest([], 1), null);
+});
+
+test("powers are one line, or one for each station where each has its own", () => {
+  const linesOf = (...stations: (string | null)[]) =>
+    lines(
+      points(
+        log(
+          9,
+          stations.map((station, at) => step(at, { station })),
+        ),
+      ),
+    ).map((line) => line.map(({ at_ms }) => at_ms));
+  assert.deepEqual(linesOf("a", null, "b"), [[0, 1, 2]]);
+  assert.deepEqual(linesOf("a", "b", "a"), [[0, 2], [1]]);
+  assert.deepEqual(linesOf(), []);
 });
 
 test("a scale has everything in it that was told", () => {

@@ -5,7 +5,7 @@ import { plain } from "../../core/plain";
 import { scale } from "../../core/scale";
 import { Card } from "../../parts/basic";
 import { format } from "../../text";
-import { highest, nearest, type Point, points, SPAN } from "./core/steps";
+import { highest, lines, nearest, type Point, points, SPAN } from "./core/steps";
 import { dbm, rate } from "./figures";
 import { Steps } from "./steps";
 import { t, word } from "./text";
@@ -81,6 +81,7 @@ function said(point: Point): string {
     arrives_mbit !== null && t("radio.point.arrives", { rate: rate(arrives_mbit) }),
     reference_mbit !== null && t("radio.point.reference", { rate: rate(reference_mbit) }),
     rate_mbit !== null && t("radio.point.rate", { rate: rate(rate_mbit) }),
+    point.station !== null && plain(point.station),
   ]
     .filter((part) => part !== false)
     .join(" · ");
@@ -173,12 +174,14 @@ function Lines(props: { all: readonly Point[]; width: number; x: (ago: number) =
   );
   const rates = panel(2, highest(all.map(({ rate_mbit }) => rate_mbit)));
   const right = x(0);
-  const [first, ...rest] = all.map((point) => [x(point.ago), powers.y(point.power_dbm)] as const);
   // A power holds until the next.
-  const line =
-    first === undefined
-      ? ""
-      : `M${first[0]} ${first[1]}${rest.map(([to, y]) => `H${to}V${y}`).join("")}H${right}`;
+  const drawn = lines(all).map((steps) => {
+    const [first, ...rest] = steps.map(
+      (point) => [x(point.ago), powers.y(point.power_dbm)] as const,
+    );
+    const more = rest.map(([to, y]) => `H${to}V${y}`).join("");
+    return first === undefined ? "" : `M${first[0]} ${first[1]}${more}H${right}`;
+  });
   // As many as have room.
   const times = width < 480 ? [SPAN, 0] : [SPAN, SPAN / 2, 0];
   return (
@@ -196,7 +199,7 @@ function Lines(props: { all: readonly Point[]; width: number; x: (ago: number) =
           {f.ago(ago)}
         </text>
       ))}
-      <path d={line} class="radio-line" />
+      <path d={drawn.join("")} class="radio-line" />
       {all.map((point) => {
         const place = x(point.ago);
         return (

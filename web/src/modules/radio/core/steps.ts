@@ -31,6 +31,20 @@ export function points({ now_ms, steps }: RadioSteps): Point[] {
   });
 }
 
+/**
+ * What is drawn as one line: all steps; where each is of a station, as each has a power of its own,
+ * those of each.
+ */
+export function lines(all: readonly Point[]): Point[][] {
+  const shared = all.some(({ station }) => station === null);
+  const by = new Map<string | null, Point[]>();
+  for (const point of all) {
+    const of = shared ? null : point.station;
+    by.set(of, [...(by.get(of) ?? []), point]);
+  }
+  return [...by.values()];
+}
+
 /** The end of a scale that has all of these in it, from nothing up. */
 export const highest = (values: readonly (number | null)[]): number =>
   Math.max(0, ...values.filter((value) => value !== null));
