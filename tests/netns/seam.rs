@@ -197,8 +197,8 @@ const KNOWN: [&str; 2] = [
 ];
 
 /// What the binary is made of, each of those before it only: nothing imports from what comes after.
-const LAYERS: [&str; 13] = [
-    "output", "config", "log", "error", "secret", "uplink", "command", "daemon", "check",
+const LAYERS: [&str; 14] = [
+    "output", "config", "log", "error", "secret", "kept", "uplink", "command", "daemon", "check",
     "registry", "commands", "modules", "lib",
 ];
 

@@ -18,8 +18,8 @@ pub(crate) use peer::{
     authorize, get_station, move_station, new_device, new_key, new_station, register_beacons,
     remove_device, remove_station, send_frame, set_abilities,
 };
-pub use power::{Power, Setting, decode_power};
-pub(crate) use power::{get_power, set_power};
+pub use power::{Power, Setting, StationPower, decode_power};
+pub(crate) use power::{get_power, set_power, set_station_power};
 pub use wiphy::{Band, Channel, Rules, Wiphy, decode_rules, decode_wiphy};
 pub(crate) use wiphy::{dump_rules, dump_wiphys};
 

@@ -5,10 +5,12 @@
 //!   while, from the differences of two readings.
 //! - [`Controller`]: weir's own search. It never compares a tally with one of another power before
 //!   what was queued at that has gone.
+//! - [`Each`]: one of these for each station, where a driver sends to each with a power of its own.
 //! - [`Predecessor`]: the logic that was before it, as it was, to be measured beside it.
 //! - [`Log`]: what was tried, and why, as lines, as JSON and as a picture.
 
 mod controller;
+mod each;
 mod ladder;
 mod log;
 mod plot;
@@ -23,11 +25,12 @@ mod tally;
 mod tests;
 
 pub use controller::Controller;
+pub use each::Each;
 pub use ladder::{Ladder, NoLadder};
 pub use log::{Entry, Log, Reason};
 pub use plot::plot;
 pub use predecessor::Predecessor;
-pub use prior::Prior;
+pub use prior::{DamagedPriors, Prior, Priors};
 pub use reading::{Counters, Mac, Reading, Station};
 pub use settings::Settings;
 pub use tally::{Estimate, Tally, Verdict};

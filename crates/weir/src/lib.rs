@@ -8,6 +8,7 @@ pub mod commands;
 pub mod config;
 pub mod daemon;
 pub mod error;
+mod kept;
 pub mod log;
 pub mod modules;
 pub mod output;

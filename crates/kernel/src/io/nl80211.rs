@@ -6,10 +6,11 @@ use nix::errno::Errno;
 
 use super::RequestError;
 use super::asked::Asker;
+use crate::event::Mac;
 use crate::nl80211::{
-    Power, Setting, Station, Wiphy, Wireless, decode_interface, decode_power, decode_rules,
-    decode_station, decode_wiphy, dump_interfaces, dump_rules, dump_stations, dump_wiphys,
-    get_power, set_power,
+    Power, Setting, Station, StationPower, Wiphy, Wireless, decode_interface, decode_power,
+    decode_rules, decode_station, decode_wiphy, dump_interfaces, dump_rules, dump_stations,
+    dump_wiphys, get_power, set_power, set_station_power,
 };
 
 /// There once the kernel can do Wi-Fi.
@@ -143,6 +144,23 @@ impl Nl80211 {
         let family = self.family;
         let question = |sequence| set_power(family, link, setting, sequence);
         let request = "another power of a device (SET_WIPHY)";
+        self.requests.ask(request, question, |_| Ok(true)).map(drop)
+    }
+
+    /// Has a device send to one of its stations with another power. Needs `CAP_NET_ADMIN`.
+    ///
+    /// # Errors
+    /// The kernel or the driver refused: `EOPNOTSUPP` where [`Wiphy::station_power`] is false,
+    /// `ENOENT` where there is no such station.
+    pub fn set_station_power(
+        &mut self,
+        link: u32,
+        mac: Mac,
+        power: StationPower,
+    ) -> Result<(), RequestError> {
+        let family = self.family;
+        let question = |sequence| set_station_power(family, link, mac, power, sequence);
+        let request = "another power of a station (SET_STATION)";
         self.requests.ask(request, question, |_| Ok(true)).map(drop)
     }
 }

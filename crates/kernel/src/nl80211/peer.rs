@@ -14,7 +14,7 @@ use crate::event::Mac;
 
 const CMD_DEL_INTERFACE: u8 = 8;
 const CMD_NEW_KEY: u8 = 11;
-const CMD_SET_STATION: u8 = 18;
+pub(super) const CMD_SET_STATION: u8 = 18;
 const CMD_DEL_STATION: u8 = 20;
 const CMD_REGISTER_BEACONS: u8 = 85;
 
@@ -101,7 +101,7 @@ impl std::fmt::Debug for PairwiseKey {
     }
 }
 
-fn request(
+pub(super) fn request(
     family: u16,
     sequence: u32,
     command: u8,

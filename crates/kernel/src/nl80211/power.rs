@@ -1,8 +1,11 @@
 //! The transmit power of a device: what it is (`NL80211_CMD_GET_INTERFACE`), and another
-//! (`NL80211_CMD_SET_WIPHY`, which takes a device, too).
+//! (`NL80211_CMD_SET_WIPHY`, which takes a device, too); and that of what is sent to one station of
+//! it (`NL80211_CMD_SET_STATION`, since Linux 5.2).
 
-use super::{ATTR_IFINDEX, CMD_GET_INTERFACE, CMD_NEW_INTERFACE};
+use super::peer::{CMD_SET_STATION, request};
+use super::{ATTR_IFINDEX, ATTR_MAC, CMD_GET_INTERFACE, CMD_NEW_INTERFACE};
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
+use crate::event::Mac;
 use crate::message::{DecodeError, Message};
 
 const CMD_SET_WIPHY: u8 = 2;
@@ -11,10 +14,13 @@ const ATTR_WIPHY: u16 = 1;
 const ATTR_WIPHY_FREQ: u16 = 38;
 const ATTR_WIPHY_TX_POWER_SETTING: u16 = 97;
 const ATTR_WIPHY_TX_POWER_LEVEL: u16 = 98;
+const ATTR_STA_TX_POWER_SETTING: u16 = 275;
+const ATTR_STA_TX_POWER: u16 = 276;
 
 /// `enum nl80211_tx_power_setting`.
-const AUTOMATIC: u32 = 0;
-const FIXED: u32 = 2;
+const AUTOMATIC: u8 = 0;
+const LIMITED: u8 = 1;
+const FIXED: u8 = 2;
 
 /// What a device sends with. What its driver does not tell is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +40,15 @@ pub enum Setting {
     Automatic,
     /// So much, hundredths of a dBm. The kernel cuts it to what rules and radio allow.
     Fixed(i32),
+}
+
+/// What a station is to be sent to with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StationPower {
+    /// What its device sends with.
+    Automatic,
+    /// So much at most, dBm; never more than its device sends with. Some drivers refuse 0 and less.
+    Limited(i16),
 }
 
 /// Decodes the device that was asked for. `None`: another message.
@@ -85,12 +100,33 @@ pub(crate) fn set_power(family: u16, link: u32, setting: Setting, sequence: u32)
             Setting::Automatic => (AUTOMATIC, None),
             Setting::Fixed(level) => (FIXED, Some(level)),
         };
-        e.attribute(ATTR_WIPHY_TX_POWER_SETTING, &kind.to_ne_bytes());
+        e.attribute(ATTR_WIPHY_TX_POWER_SETTING, &u32::from(kind).to_ne_bytes());
         if let Some(level) = level {
             e.attribute(ATTR_WIPHY_TX_POWER_LEVEL, &level.to_ne_bytes());
         }
     });
     encoder.finish()
+}
+
+/// Gives one station another power. In octets and dBm, where a device's is in words and hundredths.
+pub(crate) fn set_station_power(
+    family: u16,
+    link: u32,
+    mac: Mac,
+    power: StationPower,
+    sequence: u32,
+) -> Vec<u8> {
+    request(family, sequence, CMD_SET_STATION, link, |e| {
+        e.attribute(ATTR_MAC, &mac);
+        let (kind, level) = match power {
+            StationPower::Automatic => (AUTOMATIC, None),
+            StationPower::Limited(level) => (LIMITED, Some(level)),
+        };
+        e.attribute(ATTR_STA_TX_POWER_SETTING, &[kind]);
+        if let Some(level) = level {
+            e.attribute(ATTR_STA_TX_POWER, &level.to_ne_bytes());
+        }
+    })
 }
 
 #[cfg(test)]
@@ -173,5 +209,35 @@ mod tests {
             bytes.len() - 8
         );
         assert_eq!(get_power(FAMILY, 7, 1).len(), 16 + 4 + 8);
+    }
+
+    /// As `include/uapi/linux/nl80211.h` and nl80211_policy (net/wireless/nl80211.c) have it.
+    #[test]
+    fn one_station_gets_a_power_of_its_own() {
+        let mac = [2, 0, 0, 0, 1, 9];
+        let octets = |power| set_station_power(FAMILY, 7, mac, power, 1)[16..].to_vec();
+        let number = |number: u16| number.to_ne_bytes();
+        let begin = [
+            &[18, 0, 0, 0][..],
+            &[number(8), number(3)].concat(),
+            &7u32.to_ne_bytes(),
+            &[number(10), number(6)].concat(),
+            &mac,
+            &[0, 0],
+        ]
+        .concat();
+        let automatic = [&number(5)[..], &number(275), &[0, 0, 0, 0]].concat();
+        let all = [&begin[..], &automatic].concat();
+        assert_eq!(octets(StationPower::Automatic), all);
+        let limited = [&number(5)[..], &number(275), &[1, 0, 0, 0]].concat();
+        let level = [
+            &number(6)[..],
+            &number(276),
+            &(-3i16).to_ne_bytes(),
+            &[0, 0],
+        ]
+        .concat();
+        let all = [&begin[..], &limited, &level].concat();
+        assert_eq!(octets(StationPower::Limited(-3)), all);
     }
 }

@@ -33,6 +33,7 @@ const FREQUENCY_ATTR_MAX_TX_POWER: u16 = 6;
 /// BIP-CMAC-128, 00-0f-ac:6, as the kernel writes it: without it management frames cannot be
 /// protected. mac80211 leaves it out where a driver does not say `MFP_CAPABLE`.
 const CIPHER_BIP_CMAC_128: u32 = 0x000f_ac06;
+const EXT_FEATURE_STA_TX_PWR: usize = 37;
 const EXT_FEATURE_SAE_OFFLOAD_AP: usize = 51;
 /// Type and subtype of an authentication frame (IEEE 802.11, 9.2.4.1.3), where SAE begins.
 const FRAME_AUTHENTICATION: u16 = 0x00b0;
@@ -106,6 +107,8 @@ pub struct Wiphy {
     pub admits: bool,
     /// Its firmware does SAE for its access points.
     pub sae_offload: bool,
+    /// It can send to single stations with a power of their own.
+    pub station_power: bool,
     /// Its access points show authentication frames to hostapd, which can do SAE then.
     pub shows_authentication: bool,
     /// Whose rules it keeps to: `DE`; `00` where nobody said. Empty: the kernel does not tell.
@@ -201,9 +204,12 @@ pub fn decode_wiphy(
             }
             ATTR_DEVICE_AP_SME => radio.admits = true,
             ATTR_EXT_FEATURES => {
-                let octet = attribute.value.get(EXT_FEATURE_SAE_OFFLOAD_AP / 8);
-                let bit = 1 << (EXT_FEATURE_SAE_OFFLOAD_AP % 8);
-                radio.sae_offload = octet.is_some_and(|octet| octet & bit != 0);
+                let has = |bit: usize| {
+                    let octet = attribute.value.get(bit / 8);
+                    octet.is_some_and(|octet| octet & (1 << (bit % 8)) != 0)
+                };
+                radio.sae_offload = has(EXT_FEATURE_SAE_OFFLOAD_AP);
+                radio.station_power = has(EXT_FEATURE_STA_TX_PWR);
             }
             _ => {}
         }

@@ -118,6 +118,17 @@ fn who_does_wpa3() {
 }
 
 #[test]
+fn who_sends_to_each_station_with_a_power_of_its_own() {
+    let can = |features: &[u8]| {
+        let found = radio(|e| e.attribute(ATTR_EXT_FEATURES, features));
+        found.expect("understood").station_power
+    };
+    assert!(can(&[0, 0, 0, 0, 1 << 5]));
+    assert!(!can(&[0xff, 0xff, 0xff, 0xff, !(1 << 5), 0xff]));
+    assert!(!can(&[0xff]), "an older kernel");
+}
+
+#[test]
 fn bands_that_no_router_has_are_left() {
     let found = radio(|e| {
         e.nested(ATTR_WIPHY_BANDS, |e| {

@@ -110,6 +110,11 @@ impl Controller {
         (found && self.optimum < self.ladder.top()).then(|| self.ladder.power(self.optimum))
     }
 
+    /// Whether there is nobody to send to.
+    pub fn is_idle(&self) -> bool {
+        self.phase == Phase::Full(Reason::Idle)
+    }
+
     /// Milliseconds until it wants to be asked again.
     pub fn soon(&self) -> u64 {
         match self.phase {

@@ -4,6 +4,7 @@
 mod air;
 mod bench;
 mod compare;
+mod each;
 mod guards;
 mod picture;
 mod rates;

@@ -28,6 +28,8 @@ pub struct Somebody {
     pub station: Station,
     /// Frames that are due.
     owed: f64,
+    /// What is sent to it alone with, dBm, where that is not what is sent to all with.
+    own: Option<i32>,
     /// The SNR that rate control believes in, dB, where it lags.
     believed: Option<f64>,
     /// Where that is as the kernel's is.
@@ -71,6 +73,7 @@ impl Air {
                 ..Station::default()
             },
             owed: 0.0,
+            own: None,
             believed: None,
             kernel: None,
         };
@@ -170,7 +173,8 @@ impl Air {
 
     /// The rate that is used for somebody, and the share of tries that arrive.
     fn used(&mut self, number: usize) -> (u32, f64) {
-        let snr = f64::from(self.power) - self.all[number].loss - NOISE;
+        let power = self.all[number].own.unwrap_or(self.power);
+        let snr = f64::from(power) - self.all[number].loss - NOISE;
         if !self.lags {
             return Self::best(snr);
         }
@@ -184,7 +188,14 @@ impl Air {
         (rate, Self::arrives(snr, wanted))
     }
 
-    fn step(&mut self) -> Reading {
+    /// What is sent to one station with from now on, dBm.
+    pub fn own(&mut self, mac: Mac, power: i32) {
+        for one in self.all.iter_mut().filter(|one| one.station.mac == mac) {
+            one.own = Some(power);
+        }
+    }
+
+    pub fn step(&mut self) -> Reading {
         self.now += STEP;
         self.radiated += 10f64.powf(f64::from(self.power) / 10.0) * STEP as f64;
         self.could += Self::carries(20, self.all[0].loss) * STEP as f64;

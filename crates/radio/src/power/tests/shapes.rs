@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use crate::power::{
-    Controller, Counters, Ladder, Log, Mac, NoLadder, Prior, Reading, Reason, Settings, Station,
-    Tally, Verdict,
+    Controller, Counters, Ladder, Log, Mac, NoLadder, Prior, Priors, Reading, Reason, Settings,
+    Station, Tally, Verdict,
 };
 
 fn station() -> impl Strategy<Value = Station> {
@@ -125,6 +125,41 @@ fn hours_are_remembered() {
         (Some(13), None),
         "there is no such hour"
     );
+}
+
+#[test]
+fn hours_of_devices_are_a_text() {
+    let mut priors = Priors::default();
+    priors.of("wlan1").unwrap().learn(23, -3);
+    let prior = priors.of("wlan0").unwrap();
+    prior.learn(8, 10);
+    prior.learn(8, 20);
+    let text = "wlan0 8 13.00\nwlan1 23 -3.00\n";
+    assert_eq!(priors.text(), text);
+    assert_eq!(Priors::read(text), Ok(priors.clone()));
+    assert_eq!(Priors::read(""), Ok(Priors::default()));
+    let wrong = [
+        "wlan0",
+        "wlan0 8",
+        " 8 13",
+        "wlan0 24 13",
+        "wlan0 -1 13",
+        "wlan0 8 x",
+        "wlan0 8 NaN",
+        "wlan0 8 1e9",
+        "wlan0 8 13 1",
+        "",
+    ];
+    for line in wrong {
+        let error = Priors::read(&format!("{text}{line}\n")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "line 3 is not `DEVICE HOUR POWER`",
+            "{line}"
+        );
+    }
+    let many = (0..1000).filter(|number| priors.of(&format!("w{number}")).is_some());
+    assert_eq!(many.count(), 62, "64 with those that were there");
 }
 
 #[test]

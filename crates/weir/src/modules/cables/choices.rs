@@ -1,15 +1,13 @@
 //! What somebody chose a port for, kept over a restart: a line for each, `DEVICE ROLE`.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ::cables::Role;
-use tracing::{error, warn};
+use tracing::warn;
 
-/// The longest file that is read, in bytes.
-const LONGEST: u64 = 64 * 1024;
+use crate::kept;
 
 /// The file, and what it says.
 #[derive(Clone, Debug)]
@@ -23,22 +21,8 @@ impl Choices {
     /// Reads it, and makes its folder. One that is not there says nothing; what cannot be read is
     /// told in the log, and put aside: a router forwards all the same.
     pub fn open(path: &Path) -> Self {
-        if let Some(folder) = path.parent() {
-            // Where it cannot be made, nothing was chosen, and a choice says why it is not kept.
-            let _ = fs::create_dir_all(folder);
-        }
         let file = path.display();
-        let octets = read(path).unwrap_or_else(|error| {
-            let beside = path.with_extension("damaged");
-            let kept = match fs::rename(path, &beside) {
-                Ok(()) => format!("it is {} now", beside.display()),
-                Err(error) => format!("nor put aside: {error}"),
-            };
-            error!(
-                "{file} cannot be read ({error}), {kept}: what was chosen for ports is not known"
-            );
-            Vec::new()
-        });
+        let octets = kept::read(path, "what was chosen for ports is not known");
         let mut chosen = BTreeMap::new();
         for (number, line) in String::from_utf8_lossy(&octets).lines().enumerate() {
             match line
@@ -59,7 +43,7 @@ impl Choices {
 
     /// The folder in which it is written.
     pub fn folder(&self) -> PathBuf {
-        self.path.parent().map_or_else(PathBuf::new, Path::to_owned)
+        kept::folder(&self.path)
     }
 
     /// Writes it: all of it, or the former one stays.
@@ -67,35 +51,18 @@ impl Choices {
     /// # Errors
     /// It cannot be written.
     pub fn write(&self) -> io::Result<()> {
-        let beside = self.path.with_extension("new");
-        let written = File::create(&beside).and_then(|mut file| {
-            for (device, role) in &self.chosen {
-                writeln!(file, "{device} {}", role.word())?;
-            }
-            file.sync_all()
-        });
-        let done = written.and_then(|()| fs::rename(&beside, &self.path));
-        if done.is_err() {
-            // What is left of it is of no use.
-            let _ = fs::remove_file(&beside);
-        }
-        done
-    }
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Ok(file) if file.len() > LONGEST => {
-            let what = format!("it has more than {LONGEST} bytes");
-            Err(io::Error::new(io::ErrorKind::InvalidData, what))
-        }
-        found => found.and_then(|_| fs::read(path)),
+        let lines = self
+            .chosen
+            .iter()
+            .map(|(device, role)| format!("{device} {}\n", role.word()));
+        kept::write(&self.path, lines.collect::<String>().as_bytes())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

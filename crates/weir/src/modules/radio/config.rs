@@ -1,5 +1,6 @@
 //! `[radio.power]`; `[radio.peering]` stands with what it is for.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::peering::config::Peering;
@@ -27,6 +28,9 @@ table! {
         Restart devices: Vec<DeviceName> = Vec::new();
         /// A lower power is kept where so many hundredths of the greatest power's throughput stay.
         Restart keep: u8 = 95, 10 => 100;
+        /// Each station is sent to with a power of its own, where the driver can. Otherwise all are
+        /// with what the weakest needs.
+        Restart stations: bool = true;
         /// The least power, dBm.
         Restart least: u8 = 1, 0 => 30;
         /// From one power to the next, dB.
@@ -51,6 +55,9 @@ table! {
         Restart silent: Duration = milliseconds(1500), milliseconds(100) => HOUR;
         /// One whose acknowledgements are fainter gets it, too: so many dB below 0 dBm.
         Restart floor: u8 = 82, 1 => 127;
+        /// Where it is kept what was enough at which hour. "auto" is /var/lib/weir/radio in the
+        /// first network namespace, and nowhere in any other.
+        Restart learned: Option<PathBuf> = None;
     }
 }
 
@@ -81,6 +88,14 @@ words!(Mode, "\"off\", \"watch\" or \"control\"",
     "off" => Self::Off, "watch" => Self::Watch, "control" => Self::Control);
 
 impl Power {
+    /// Where it is kept what was enough: as configured, else in its place, if this is the first
+    /// namespace.
+    pub fn learned(&self) -> Option<PathBuf> {
+        let first = api::path::is_first() != Some(false);
+        let own = || first.then(|| PathBuf::from(super::power::FILE));
+        self.learned.value.clone().or_else(own)
+    }
+
     /// The numbers of the search.
     pub fn settings(&self) -> radio::power::Settings {
         let time = |it: Duration| u64::try_from(it.as_millis()).unwrap_or(u64::MAX);

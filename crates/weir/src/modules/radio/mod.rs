@@ -24,7 +24,7 @@ use crate::registry::{Command, Entry};
 use config::Mode;
 use peering::Peered;
 use peering::config::Peering;
-use power::{Powers, WayBack};
+use power::{Learned, Powers, WayBack};
 
 /// Radios.
 pub const ENTRY: Entry = Entry {
@@ -64,7 +64,18 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
         Mode::Control => WayBack::start(),
         Mode::Off | Mode::Watch => WayBack::none(),
     };
-    let powers = (mode != Mode::Off).then(|| RefCell::new(Powers::new(config, back())));
+    // Who only watches learns nothing.
+    let learned = match mode {
+        Mode::Control => config.learned(),
+        Mode::Off | Mode::Watch => None,
+    };
+    let powers = (mode != Mode::Off).then(|| {
+        RefCell::new(Powers::new(
+            config,
+            back(),
+            Learned::open(learned.as_deref()),
+        ))
+    });
     let changed = RefCell::new(setup.links.iter().copied().collect());
     let peering = setup.effective.of::<Peering>();
     let device = peering.device.as_ref().filter(|_| setup.wanted);
@@ -109,6 +120,9 @@ impl Module for Running {
         // What is said to an access point by those it does not know comes by a packet socket.
         if self.peered.is_some() {
             needs.capabilities.push(Capability::CAP_NET_RAW);
+        }
+        if let Some(powers) = &self.powers {
+            needs.write.extend(powers.borrow().folder());
         }
         needs
     }

@@ -55,7 +55,7 @@ fn station(heard: &Heard, known: &Known) -> RadioStation {
         mac: mac.to_string(),
         arrives_mbit: heard.throughput.map(megabits),
         expected_mbit: it.expected.map(|bits| megabits(bits as f64 / 1000.0)),
-        power_dbm: known.power,
+        power_dbm: heard.power.or(known.power),
         decision: decision.map(|entry| entry.reason.word().to_owned()),
         signal: it.signal.map(i32::from),
         ack_signal: it.ack_signal.map(i32::from).filter(|&signal| signal != 0),

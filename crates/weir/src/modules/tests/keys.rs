@@ -123,6 +123,7 @@ key = "/tmp/radio.key"
 mode = "watch"
 devices = ["wlan0"]
 keep = 90
+stations = false
 least = 3
 step = 1
 settle = "60ms"
@@ -135,6 +136,7 @@ back_off = "10s"
 newcomer = "5s"
 silent = "3s"
 floor = 75
+learned = "/tmp/radio"
 [web]
 enabled = false
 listen = ["192.168.1.1:443", "[::1]:9347"]
@@ -276,7 +278,8 @@ action = "cut"
     assert_eq!(peering.deny.0, [[2, 0, 0, 0, 0, 2]]);
     let radio = power.settings();
     assert_eq!((power.mode.word(), power.devices.len()), ("watch", 1));
-    assert_eq!((*power.least, *power.step), (3, 1));
+    assert_eq!((*power.least, *power.step, *power.stations), (3, 1, false));
+    assert_eq!(power.learned(), Some("/tmp/radio".into()));
     assert_eq!((radio.keep, radio.frames, radio.every), (0.9, 40, 20));
     assert_eq!((radio.settle, radio.watch, radio.longest), (60, 200, 2000));
     assert_eq!((radio.reference, radio.back_off), (80, 10_000));

@@ -1,7 +1,8 @@
 //! An access point as the search sees it: its radio, its stations, its power.
 
 use kernel::io::{Nl80211, RequestError};
-use kernel::nl80211::{Power, Setting, Station, WirelessKind};
+use kernel::nl80211::{Power, Setting, Station, StationPower, WirelessKind};
+use radio::power::Mac;
 
 /// Hundredths of a dBm in one.
 pub const HUNDREDTHS: i32 = 100;
@@ -21,6 +22,8 @@ pub struct Former {
     pub power: i32,
     /// What gives it back.
     pub setting: Setting,
+    /// Whether its driver sends to single stations with a power of their own.
+    pub stations: bool,
 }
 
 impl Device {
@@ -94,6 +97,7 @@ impl Device {
         };
         let radios = self.nl80211.radios()?;
         let radio = radios.iter().find(|radio| Some(radio.index) == now.radio);
+        let stations = radio.is_some_and(|radio| radio.station_power);
         let channels = radio.into_iter().flat_map(|radio| &radio.channels);
         let mut same = channels.filter(|channel| Some(channel.frequency) == now.frequency);
         let most = same.next().and_then(|channel| channel.most);
@@ -103,7 +107,11 @@ impl Device {
             false => Setting::Fixed(level),
         };
         let power = level.div_euclid(HUNDREDTHS);
-        Ok(Some(Former { power, setting }))
+        Ok(Some(Former {
+            power,
+            setting,
+            stations,
+        }))
     }
 
     /// Has it send with another power.
@@ -112,5 +120,13 @@ impl Device {
     /// The kernel or the driver refused.
     pub fn set(&mut self, setting: Setting) -> Result<(), RequestError> {
         self.nl80211.set_power(self.link, setting)
+    }
+
+    /// Has it send to one of its stations, those of VLANs too, with another power.
+    ///
+    /// # Errors
+    /// The kernel or the driver refused.
+    pub fn set_station(&mut self, mac: Mac, power: StationPower) -> Result<(), RequestError> {
+        self.nl80211.set_station_power(self.link, mac.0, power)
     }
 }

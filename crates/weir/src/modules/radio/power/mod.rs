@@ -2,10 +2,13 @@
 //! stations get and sets the power.
 
 mod device;
+mod learned;
+mod search;
 mod way_back;
 mod worker;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
@@ -15,6 +18,7 @@ use kernel::nl80211::Station;
 use radio::power::{Log, Reason};
 use tokio::runtime::Handle;
 
+pub use learned::{FILE, Learned};
 pub use way_back::{COMMAND, WayBack, keep};
 use worker::Worker;
 
@@ -54,6 +58,8 @@ impl Known {
 pub struct Heard {
     /// What the kernel counts of it.
     pub station: Station,
+    /// What it is sent to with, dBm, where that is known.
+    pub power: Option<i32>,
     /// What arrives, kbit/s, where something was sent.
     pub throughput: Option<f64>,
 }
@@ -62,7 +68,7 @@ pub struct Heard {
 pub type Shared = Arc<Mutex<BTreeMap<String, Known>>>;
 
 /// What a thread that panicked left is no worse than what it had.
-pub fn lock(shared: &Shared) -> MutexGuard<'_, BTreeMap<String, Known>> {
+pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -75,18 +81,20 @@ pub struct Powers {
     shared: Shared,
     ends: Arc<AtomicBool>,
     back: Arc<Mutex<WayBack>>,
+    learned: Arc<Mutex<Learned>>,
     threads: BTreeMap<u32, JoinHandle<()>>,
 }
 
 impl Powers {
     /// Nothing is looked at yet.
-    pub fn new(config: &Power, back: WayBack) -> Self {
+    pub fn new(config: &Power, back: WayBack, learned: Learned) -> Self {
         Self {
             mode: *config.mode,
             config: config.clone(),
             shared: Shared::default(),
             ends: Arc::default(),
             back: Arc::new(Mutex::new(back)),
+            learned: Arc::new(Mutex::new(learned)),
             threads: BTreeMap::new(),
         }
     }
@@ -108,11 +116,13 @@ impl Powers {
             link,
             name: name.to_owned(),
             control: self.mode == Mode::Control,
+            stations: *self.config.stations,
             settings: self.config.settings(),
             least: i32::from(*self.config.least),
             step: u32::from(*self.config.step),
             shared: Arc::clone(&self.shared),
             back: Arc::clone(&self.back),
+            learned: Arc::clone(&self.learned),
             ends: Arc::clone(&self.ends),
         };
         let thread = std::thread::Builder::new().name("radio".into());
@@ -120,6 +130,11 @@ impl Powers {
             Ok(thread) => drop(self.threads.insert(link, thread)),
             Err(error) => tracing::warn!(%error, device = name, "no thread for its power"),
         }
+    }
+
+    /// The folder in which it writes.
+    pub fn folder(&self) -> Option<PathBuf> {
+        lock(&self.learned).folder()
     }
 
     /// What is known of devices.
@@ -135,5 +150,6 @@ impl Powers {
             // One that panicked has a device's former power left to the way back.
             let _ = thread.join();
         }
+        lock(&self.learned).keep();
     }
 }

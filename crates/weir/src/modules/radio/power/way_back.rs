@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use kernel::io::Nl80211;
-use kernel::nl80211::Setting;
+use kernel::io::{Nl80211, RequestError};
+use kernel::nl80211::{Setting, StationPower};
 use nix::sys::signal::{SigSet, Signal};
+use radio::power::Mac;
 use tracing::warn;
+
+use super::device::Device;
 
 /// Weir's command that it is.
 pub const COMMAND: &str = "radio-way-back";
@@ -45,7 +48,12 @@ impl WayBack {
 
     /// That is what a device gets back from now on.
     pub fn remember(&mut self, link: u32, setting: Setting) {
-        self.say(&line(link, Some(setting)));
+        self.say(&line(link, Some(Left::All(setting))));
+    }
+
+    /// Its stations get back what it has.
+    pub fn remember_stations(&mut self, link: u32) {
+        self.say(&line(link, Some(Left::Stations)));
     }
 
     /// A device has what it had, or is gone.
@@ -74,23 +82,34 @@ impl Drop for WayBack {
     }
 }
 
-fn line(link: u32, setting: Option<Setting>) -> String {
-    match setting {
+/// What is left to be given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    /// The power of a device.
+    All(Setting),
+    /// Those of its stations; that of the device was not changed.
+    Stations,
+}
+
+fn line(link: u32, left: Option<Left>) -> String {
+    match left {
         None => format!("{link} -\n"),
-        Some(Setting::Automatic) => format!("{link} auto\n"),
-        Some(Setting::Fixed(level)) => format!("{link} {level}\n"),
+        Some(Left::Stations) => format!("{link} stations\n"),
+        Some(Left::All(Setting::Automatic)) => format!("{link} auto\n"),
+        Some(Left::All(Setting::Fixed(level))) => format!("{link} {level}\n"),
     }
 }
 
 /// A device, and what it is to get back; `None`: no such line.
-fn said(line: &str) -> Option<(u32, Option<Setting>)> {
-    let (link, setting) = line.split_once(' ')?;
-    let setting = match setting {
+fn said(line: &str) -> Option<(u32, Option<Left>)> {
+    let (link, left) = line.split_once(' ')?;
+    let left = match left {
         "-" => None,
-        "auto" => Some(Setting::Automatic),
-        level => Some(Setting::Fixed(level.parse().ok()?)),
+        "stations" => Some(Left::Stations),
+        "auto" => Some(Left::All(Setting::Automatic)),
+        level => Some(Left::All(Setting::Fixed(level.parse().ok()?))),
     };
-    Some((link.parse().ok()?, setting))
+    Some((link.parse().ok()?, left))
 }
 
 /// On the other side: waits until weir's end, and gives back what is left.
@@ -105,7 +124,7 @@ pub fn keep() {
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { break };
         match said(&line) {
-            Some((link, Some(setting))) => drop(left.insert(link, setting)),
+            Some((link, Some(what))) => drop(left.insert(link, what)),
             Some((link, None)) => drop(left.remove(&link)),
             None => {}
         }
@@ -113,18 +132,36 @@ pub fn keep() {
     give_back(&left);
 }
 
-fn give_back(left: &BTreeMap<u32, Setting>) {
-    if left.is_empty() {
-        return;
-    }
-    let Ok(Some(mut nl80211)) = Nl80211::open() else {
-        return;
-    };
-    for (link, setting) in left {
-        if let Err(error) = nl80211.set_power(*link, *setting) {
+fn give_back(left: &BTreeMap<u32, Left>) {
+    for (link, left) in left {
+        let done = match left {
+            Left::All(setting) => give_back_all(*link, *setting),
+            Left::Stations => give_back_stations(*link),
+        };
+        if let Err(error) = done {
             warn!(%error, link, "its power is not given back");
         }
     }
+}
+
+fn give_back_all(link: u32, setting: Setting) -> Result<(), RequestError> {
+    match Nl80211::open()? {
+        Some(mut nl80211) => nl80211.set_power(link, setting),
+        None => Ok(()),
+    }
+}
+
+/// All of them: who came since has what the device has.
+fn give_back_stations(link: u32) -> Result<(), RequestError> {
+    let Some(mut device) = Device::open(link)? else {
+        return Ok(());
+    };
+    let mut last = Ok(());
+    for station in device.stations()? {
+        let done = device.set_station(Mac(station.mac), StationPower::Automatic);
+        last = last.and(done);
+    }
+    last
 }
 
 #[cfg(test)]
@@ -133,10 +170,15 @@ mod tests {
 
     #[test]
     fn what_is_said_is_understood() {
-        let all = [None, Some(Setting::Automatic), Some(Setting::Fixed(-150))];
-        for setting in all {
-            let text = line(7, setting);
-            assert_eq!(said(text.trim_end()), Some((7, setting)));
+        let all = [
+            None,
+            Some(Left::Stations),
+            Some(Left::All(Setting::Automatic)),
+            Some(Left::All(Setting::Fixed(-150))),
+        ];
+        for left in all {
+            let text = line(7, left);
+            assert_eq!(said(text.trim_end()), Some((7, left)));
         }
         for wrong in ["", "7", "7 ", "x auto", "7 loud", "-1 auto"] {
             assert_eq!(said(wrong), None, "{wrong}");

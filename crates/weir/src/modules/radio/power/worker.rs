@@ -6,21 +6,22 @@ use std::thread::park_timeout;
 use std::time::{Duration, Instant};
 
 use kernel::io::RequestError;
-use kernel::nl80211::{Setting, Station};
-use radio::power::{Controller, Entry, Ladder, Log, Mac, Prior, Reading, Reason, Settings, Tally};
+use kernel::nl80211::Station;
+use radio::power::{Controller, Each, Entry, Ladder, Log, Mac, Reading, Reason, Settings, Tally};
 use tokio::runtime::Handle;
 use tracing::{debug, info, warn};
 
 use super::device::{Device, Former, HUNDREDTHS};
-use super::{Heard, Known, STEPS, Shared, WayBack, lock};
+use super::search::Search;
+use super::{Heard, Known, Learned, STEPS, Shared, WayBack, lock};
 use crate::daemon::unix_seconds;
 
 /// How often it is looked whether the device is still an access point, and what its power is.
 const LOOKS: Duration = Duration::from_secs(2);
+/// What is told where stations cannot have powers of their own.
+const ONE_FOR_ALL: &str = "its driver has no power of single stations: one for all of them";
 /// How often stations are read where nothing is changed.
 const WATCHES: Duration = Duration::from_secs(1);
-/// Refusals in a row after which a driver is let alone.
-const REFUSALS: u32 = 5;
 
 /// What a thread has.
 pub struct Worker {
@@ -30,11 +31,14 @@ pub struct Worker {
     pub name: String,
     /// Whether power is changed.
     pub control: bool,
+    /// Whether each station has a power of its own, where the driver can.
+    pub stations: bool,
     pub settings: Settings,
     pub least: i32,
     pub step: u32,
     pub shared: Shared,
     pub back: Arc<Mutex<WayBack>>,
+    pub learned: Arc<Mutex<Learned>>,
     pub ends: Arc<AtomicBool>,
 }
 
@@ -125,12 +129,12 @@ impl Worker {
     }
 
     fn back_of(&self, what: impl FnOnce(&mut WayBack)) {
-        what(
-            &mut self
-                .back
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner),
-        );
+        what(&mut lock(&self.back));
+    }
+
+    /// Gives what was enough at this hour of former days.
+    fn learn(&self, enough: Option<i32>) -> Option<i32> {
+        lock(&self.learned).learn(&self.name, hour(), enough)
     }
 
     fn ends(&self) -> bool {
@@ -147,7 +151,7 @@ impl Worker {
                 return Ok(End::Gone);
             }
             let power = device.power()?.level;
-            let heard = tallies.heard(device.stations()?);
+            let heard = tallies.heard(device.stations()?, |_| None);
             self.note(|known| {
                 known.power = power.map(|level| level.div_euclid(HUNDREDTHS));
                 known.stations = heard;
@@ -162,24 +166,56 @@ impl Worker {
         former: &Former,
         begin: Instant,
     ) -> Result<End, RequestError> {
-        let ladder = Ladder::between(self.least, former.power, self.step);
-        let powers = ladder.powers().to_vec();
-        let Ok(mut controller) = Controller::new(self.settings.clone(), powers) else {
-            return Ok(End::Gone);
-        };
-        // Whoever ends weir hard does not end this.
-        self.back_of(|back| back.remember(self.link, former.setting));
         info!(
             device = self.name,
             most = former.power,
             "power follows throughput"
         );
+        if self.stations && former.stations {
+            // Drivers refuse 0.
+            let powers = self.powers(self.least.max(1), former);
+            let Ok(each) = Each::new(self.settings.clone(), powers) else {
+                return Ok(End::Gone);
+            };
+            self.back_of(|back| back.remember_stations(self.link));
+            let mut search = Search::of_each(each, former.power);
+            let end = self.follow(device, &mut search, begin);
+            search.give_back(device);
+            match end {
+                Err(error @ RequestError::Refused { .. }) if search.was_refused() => {
+                    warn!(%error, device = self.name, "{ONE_FOR_ALL}");
+                }
+                end => return end,
+            }
+        } else if self.stations {
+            info!(device = self.name, "{ONE_FOR_ALL}");
+        }
+        let powers = self.powers(self.least, former);
+        let Ok(controller) = Controller::new(self.settings.clone(), powers) else {
+            return Ok(End::Gone);
+        };
+        // Whoever ends weir hard does not end this.
+        self.back_of(|back| back.remember(self.link, former.setting));
+        self.follow(device, &mut Search::of_all(controller, former.power), begin)
+    }
+
+    fn powers(&self, least: i32, former: &Former) -> Vec<i32> {
+        let ladder = Ladder::between(least, former.power, self.step);
+        ladder.powers().to_vec()
+    }
+
+    fn follow(
+        &self,
+        device: &mut Device,
+        search: &mut Search,
+        begin: Instant,
+    ) -> Result<End, RequestError> {
+        search.expect(self.learn(None));
         let mut tallies = Tallies::default();
-        let mut prior = Prior::default();
         let mut looked = Instant::now();
-        let (mut set, mut refused) = (former.power, 0);
-        // What the kernel told after that. Of drivers without channel contexts it tells what was
-        // set with the channel, whatever came after (net/mac80211/cfg.c, ieee80211_get_tx_power).
+        // What the kernel told after the last change. Of drivers without channel contexts it tells
+        // what was set with the channel, whatever came after (net/mac80211/cfg.c,
+        // ieee80211_get_tx_power).
         let mut told = device.power()?.level;
         loop {
             if self.ends() {
@@ -187,11 +223,7 @@ impl Worker {
             }
             if looked.elapsed() >= LOOKS {
                 looked = Instant::now();
-                let hour = hour();
-                if let Some(enough) = controller.enough() {
-                    prior.learn(hour, enough);
-                }
-                controller.expect(prior.at(hour));
+                search.expect(self.learn(search.enough()));
                 if !device.is_access_point()? {
                     return Ok(End::Gone);
                 }
@@ -205,30 +237,20 @@ impl Worker {
             let stations = device.stations()?;
             let reading = Reading::of(&stations);
             let now = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let entry = controller.step(now, &reading);
-            if controller.power() != set {
-                match device.set(Setting::Fixed(controller.power() * HUNDREDTHS)) {
-                    Ok(()) => {
-                        (set, refused) = (controller.power(), 0);
-                        told = device.power()?.level;
-                    }
-                    Err(error) if refused + 1 >= REFUSALS => return Err(error),
-                    Err(error) => {
-                        refused += 1;
-                        debug!(%error, device = self.name, "another power is refused");
-                    }
-                }
+            let entries = search.step(now, &reading);
+            if search.set(device)? {
+                told = device.power()?.level;
             }
-            let heard = tallies.heard(stations);
+            let heard = tallies.heard(stations, |mac| Some(search.power_of(mac)));
             self.note(|known| {
-                known.power = Some(set);
-                known.enough = controller.enough();
+                known.power = Some(search.power());
+                known.enough = search.enough();
                 known.stations = heard;
-                if let Some(entry) = entry {
+                for entry in entries {
                     step(known, entry);
                 }
             });
-            park_timeout(Duration::from_millis(controller.soon()));
+            park_timeout(Duration::from_millis(search.soon()));
         }
     }
 }
@@ -256,7 +278,7 @@ struct Tallies {
 }
 
 impl Tallies {
-    fn heard(&mut self, stations: Vec<Station>) -> Vec<Heard> {
+    fn heard(&mut self, stations: Vec<Station>, power: impl Fn(Mac) -> Option<i32>) -> Vec<Heard> {
         let read = Reading::of(&stations).stations;
         self.all
             .retain(|mac, _| read.iter().any(|it| it.mac == *mac));
@@ -271,6 +293,7 @@ impl Tallies {
             }
             Heard {
                 station,
+                power: power(read.mac),
                 throughput: *last,
             }
         })
