@@ -11,7 +11,7 @@ use clap::{ArgMatches, Args, CommandFactory, Parser};
 use crate::Error;
 use crate::check::Check;
 use crate::config::{Effective, Section, Source};
-use crate::daemon::{Begin, Part};
+use crate::daemon::{Begin, Early, Part};
 use crate::output::Output;
 
 const AFTER_HELP: &str = "\
@@ -64,6 +64,8 @@ pub struct Entry {
     pub prepare: fn(&Effective, &mut datapath::Options),
     /// Makes it; `None`: the daemon itself has it, or another module, or it does not run.
     pub begin: Option<Begin>,
+    /// Makes it before the packet path is loaded, in place of `begin`.
+    pub early: Option<Early>,
 }
 
 /// What of a configuration without errors will not work.
@@ -88,6 +90,7 @@ impl Entry {
             doubt: |_| None,
             prepare: |_, _| {},
             begin: None,
+            early: None,
         }
     }
 }
@@ -166,6 +169,7 @@ impl Registry {
             name: entry.name,
             prepare: entry.prepare,
             begin: entry.begin,
+            early: entry.early,
         };
         self.modules.iter().map(part).collect()
     }

@@ -19,7 +19,7 @@ const VERSION: ABI = ABI::V6;
 const PROGRAMS: [&str; 6] = ["/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin"];
 
 /// What may still be reached.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 struct Places {
     /// Programs and libraries: read and execute.
     programs: BTreeSet<PathBuf>,
@@ -77,6 +77,14 @@ pub fn confine(reach: &Reach<'_>) {
 /// own; from 6.12 on, no signal to others.
 pub fn confine_wholly() {
     told(enforce_all());
+}
+
+/// Confines this thread to reading what the kernel tells in files.
+pub fn confine_to_proc() {
+    told(enforce(&Places {
+        read: [PathBuf::from("/proc")].into(),
+        ..Places::default()
+    }));
 }
 
 fn told(enforced: Result<RulesetStatus, RulesetError>) {

@@ -3,6 +3,7 @@
 
 mod account;
 pub mod apart;
+mod beside;
 pub mod config;
 pub(crate) mod confine;
 mod costs;
@@ -40,10 +41,11 @@ use tracing::{error, info, warn};
 
 use crate::config::Effective;
 use crate::error::Error;
+pub use beside::Beside;
 use config::Offload;
 pub use face::{Face, names, unix_seconds, witness};
 pub use firewall::Firewall;
-pub use module::{Begin, Module, Modules, Needs, Part, Setup, Work};
+pub use module::{Begin, Early, Module, Modules, Needs, Part, Setup, Work};
 pub use router::{Forwarded, Router};
 pub use ruleset::RulesetText;
 pub use settings::{RunOptions, Settings, meminfo};
@@ -122,6 +124,17 @@ impl Daemon {
         let shadow = options.shadow || *effective.of::<Offload>().shadow;
         let forwards = options.wants("offload");
         let links = links();
+        let setup = |part: &Part| Setup {
+            effective: &effective,
+            socket: &options.socket,
+            wanted: options.wants(part.name),
+            links: &links,
+        };
+        let early = options.modules.iter().map(|part| match part.early {
+            Some(early) => early(&setup(part)).map(Some),
+            None => Ok(None),
+        });
+        let early: Vec<_> = early.collect::<Result<_, _>>()?;
         let sizes = match forwards {
             true => settings::sizes(&effective, &links),
             // Nothing is written into it.
@@ -145,16 +158,12 @@ impl Daemon {
         let core = offload::Core::new(offload);
         let surroundings = Surroundings::new();
         let mut router = Router::new(core, path, updates, surroundings, forwards);
-        let begin = |part: &Part| {
-            let setup = Setup {
-                effective: &effective,
-                socket: &options.socket,
-                wanted: options.wants(part.name),
-                links: &links,
-            };
-            Some((part.begin?)(&setup, &mut router))
+        let begin = |(part, made): (&Part, Option<_>)| match made {
+            Some(made) => Some(Ok(made)),
+            None => Some((part.begin?)(&setup(part), &mut router)),
         };
-        let modules: Result<Vec<_>, _> = options.modules.iter().filter_map(begin).collect();
+        let parts = options.modules.iter().zip(early);
+        let modules: Result<Vec<_>, _> = parts.filter_map(begin).collect();
         let modules = Modules::new(modules?);
         router.modules = modules.clone();
         let listener = Listener::bind(&options.socket).map_err(|e| {

@@ -1,6 +1,6 @@
 //! The seam: what the daemon asks of a module, and when.
 //!
-//! A module is made by its [`Begin`] while weir still has all rights, says what it
+//! A module is made by its [`Begin`] or [`Early`] while weir still has all rights, says what it
 //! [`needs`](Module::needs) and what can be [asked](Module::routes) of it, and
 //! [starts](Module::start) once rights are dropped. From then on it hears what happens in the
 //! kernel *before* the packet path acts upon it, and may look at, and steer, what the [`Router`]
@@ -36,6 +36,13 @@ pub type Work = Pin<Box<dyn Future<Output = ()>>>;
 /// Weir must not run without it.
 pub type Begin = fn(&Setup<'_>, &mut Router) -> Result<Rc<dyn Module>, Error>;
 
+/// The same before the packet path is loaded, which takes the kernel seconds: for a module with a
+/// [thread](super::Beside) that does not need that.
+///
+/// # Errors
+/// Weir must not run without it.
+pub type Early = fn(&Setup<'_>) -> Result<Rc<dyn Module>, Error>;
+
 /// What a module brings to the daemon.
 #[derive(Clone, Copy)]
 pub struct Part {
@@ -45,6 +52,8 @@ pub struct Part {
     pub prepare: fn(&Effective, &mut Options),
     /// Makes it; `None`: the daemon itself has it, or another module, or it does not run.
     pub begin: Option<Begin>,
+    /// Makes it early, in place of `begin`.
+    pub early: Option<Early>,
 }
 
 /// What there is when a module is made.

@@ -17,7 +17,7 @@ const KEPT: [Capability; 3] = [
     Capability::CAP_PERFMON,
 ];
 
-/// Gives up all other capabilities, for this process and what it starts, and the way to new ones.
+/// Gives up all other capabilities, for this thread and what it starts, and the way to new ones.
 /// `config` is read again at a reload. A failure is told and not fatal: the daemon works as before.
 ///
 /// `more`: what modules need.
@@ -62,6 +62,16 @@ pub fn drop_to_partner(state: &Path, port: u16) {
     }
     kept.retain(|capability| had.contains(capability));
     give_up(&had, &kept);
+}
+
+/// The same for a thread, which keeps these of them.
+pub fn drop_to(kept: &[Capability]) {
+    let had = caps::read(None, CapSet::Permitted).unwrap_or_default();
+    let kept = kept
+        .iter()
+        .copied()
+        .filter(|capability| had.contains(capability));
+    give_up(&had, &kept.collect());
 }
 
 /// Gives up all of them: for who speaks to strangers. Nobody of the same user can look into this

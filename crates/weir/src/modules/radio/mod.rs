@@ -15,15 +15,13 @@ use std::rc::Rc;
 use answers::{RadioLogQuery, Status};
 use api::metrics::Text;
 use api::{Route, Who};
-use caps::Capability;
 use kernel::Event;
 
 use crate::Error;
 use crate::daemon::{Face, Module, Needs, Router, Setup, Work};
 use crate::registry::{Command, Entry};
 use config::Mode;
-use peering::Peered;
-use peering::config::Peering;
+use peering::Peering;
 use power::{Learned, Powers, WayBack};
 
 /// Radios.
@@ -37,7 +35,7 @@ pub const ENTRY: Entry = Entry {
         ]
     },
     check: check::check,
-    begin: Some(begin),
+    early: Some(begin),
     ..Entry::named("radio")
 };
 
@@ -47,14 +45,16 @@ struct Running {
     powers: Option<RefCell<Powers>>,
     /// Devices that came or changed since the last second.
     changed: RefCell<BTreeSet<u32>>,
-    peered: Option<Rc<Peered>>,
+    peering: Option<Peering>,
 }
 
-/// Makes it: no power is changed yet.
+/// Makes it: no power is changed yet, but peers are looked for already. Those of before lose their
+/// way through us for as long as none are.
 ///
 /// # Errors
-/// The secret of peers cannot be read, or is none; or the node's key cannot be read or made.
-pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
+/// The secret of peers cannot be read, or is none; or the node's key cannot be read or made; or
+/// there is no thread for peers.
+pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
     let config = setup.effective.of::<config::Power>();
     let mode = match setup.wanted {
         true => *config.mode,
@@ -77,17 +77,17 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
         ))
     });
     let changed = RefCell::new(setup.links.iter().copied().collect());
-    let peering = setup.effective.of::<Peering>();
-    let device = peering.device.as_ref().filter(|_| setup.wanted);
-    let peered = match device {
-        Some(device) => Some(Rc::new(Peered::open(&device.0, peering)?)),
+    let config = setup.effective.of::<peering::config::Peering>();
+    let device = config.device.as_ref().filter(|_| setup.wanted);
+    let peering = match device {
+        Some(device) => Some(Peering::begin(&device.0, config)?),
         None => None,
     };
     Ok(Rc::new(Running {
         mode,
         powers,
         changed,
-        peered,
+        peering,
     }))
 }
 
@@ -117,10 +117,6 @@ impl Running {
 impl Module for Running {
     fn needs(&self) -> Needs {
         let mut needs = Needs::default();
-        // What is said to an access point by those it does not know comes by a packet socket.
-        if self.peered.is_some() {
-            needs.capabilities.push(Capability::CAP_NET_RAW);
-        }
         if let Some(powers) = &self.powers {
             needs.write.extend(powers.borrow().folder());
         }
@@ -130,7 +126,7 @@ impl Module for Running {
     fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
         let (log, peers) = (Rc::clone(&self), Rc::clone(&self));
         let peers = move |()| {
-            let shown = peers.peered.as_ref().map(|peered| peered.shown());
+            let shown = peers.peering.as_ref().map(Peering::shown);
             Ok(shown.unwrap_or_default())
         };
         vec![
@@ -140,11 +136,6 @@ impl Module for Running {
             }),
             Route::get("/v1/radio/peers", Who::User, peers),
         ]
-    }
-
-    fn work(self: Rc<Self>) -> Option<Work> {
-        let peered = Rc::clone(self.peered.as_ref()?);
-        Some(Box::pin(async move { peered.run().await }))
     }
 
     fn heard(&self, event: &Event, _: &mut Router) {
@@ -169,13 +160,13 @@ impl Module for Running {
 
     fn metrics(&self, _: &mut Router, text: &mut Text) {
         metrics::write(text, &self.shown().radios);
-        if let Some(peered) = &self.peered {
-            metrics::write_peers(text, &peered.shown());
+        if let Some(peering) = &self.peering {
+            metrics::write_peers(text, &peering.shown());
         }
     }
 
     fn status(&self, _: &mut Router, status: &mut Status) {
-        if self.powers.is_some() || self.peered.is_some() {
+        if self.powers.is_some() || self.peering.is_some() {
             status.modules.push("radio".to_owned());
         }
     }
@@ -184,9 +175,6 @@ impl Module for Running {
         if let Some(powers) = &self.powers {
             powers.borrow_mut().stop();
         }
-        if let Some(peered) = &self.peered {
-            peered.stop();
-        }
-        None
+        self.peering.as_ref()?.stop()
     }
 }

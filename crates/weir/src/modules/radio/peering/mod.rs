@@ -8,23 +8,25 @@ mod kept;
 mod session;
 pub mod show;
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::io;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ::radio::peering::attach::{LOOP, Mesh};
 use ::radio::peering::{Instance, NodeKey, Secret};
 use answers::RadioPeers;
+use caps::Capability;
 use kernel::Mac;
 use kernel::io::Device;
 use kernel::route::attach::Bridging;
 use tracing::{info, warn};
 
 use crate::Error;
+use crate::daemon::{Beside, Work};
 use crate::secret::{first_line, seed};
 use attach::Carrier;
-use config::Peering;
 use hostapd::Hostapd;
 use session::Session;
 
@@ -33,8 +35,70 @@ const AGAIN: Duration = Duration::from_millis(500);
 /// Peers at most.
 const MOST: usize = 8;
 
-/// Peers of one access point.
-pub struct Peered {
+/// For stations and devices, and for what is said to an access point by those it does not know,
+/// which comes by a packet socket.
+const KEPT: &[Capability] = &[Capability::CAP_NET_ADMIN, Capability::CAP_NET_RAW];
+
+/// Peers of one access point, as the daemon has them: all is done by a thread.
+pub struct Peering {
+    device: String,
+    shown: Shown,
+    thread: RefCell<Option<Beside>>,
+}
+
+/// What is known, to be told.
+#[derive(Clone, Default)]
+struct Shown(Arc<Mutex<RadioPeers>>);
+
+impl Shown {
+    fn set(&self, peers: RadioPeers) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = peers;
+    }
+
+    fn get(&self) -> RadioPeers {
+        let shown = self.0.lock();
+        shown.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Peering {
+    /// Begins to look for those of a device. To be called with all rights.
+    ///
+    /// # Errors
+    /// What is secret cannot be read or made, or is none; or there is no thread.
+    pub fn begin(device: &str, config: &config::Peering) -> Result<Self, Error> {
+        let peered = Peered::open(device, config)?;
+        let shown = Shown::default();
+        let told = shown.clone();
+        let hostapd = peered.hostapd();
+        let work = move || async move { peered.run(&told).await };
+        // Nobody is told of us any more, where hostapd is still there. What is in the kernel goes
+        // with its socket.
+        let after = move || drop(hostapd.say(&[]));
+        let thread = Beside::begin("radio-peering", KEPT, work, after)?;
+        Ok(Self {
+            device: device.to_owned(),
+            shown,
+            thread: RefCell::new(Some(thread)),
+        })
+    }
+
+    /// All that are known.
+    pub fn shown(&self) -> RadioPeers {
+        RadioPeers {
+            device: self.device.clone(),
+            ..self.shown.get()
+        }
+    }
+
+    /// The end: what comes back is waited for.
+    pub fn stop(&self) -> Option<Work> {
+        Some(self.thread.take()?.end())
+    }
+}
+
+/// How one access point has peers.
+struct Peered {
     device: String,
     mesh: Mesh,
     carrier: Option<Carrier>,
@@ -43,17 +107,11 @@ pub struct Peered {
     directory: PathBuf,
     secret: Secret,
     node: NodeKey,
-    shown: RefCell<RadioPeers>,
-    stopped: Cell<bool>,
 }
 
 impl Peered {
-    /// Those of a device. Reads what is secret; the node's key is made where there is none. To be
-    /// called with all rights.
-    ///
-    /// # Errors
-    /// One of them cannot be read or made, or is none.
-    pub fn open(device: &str, config: &Peering) -> Result<Self, Error> {
+    /// Reads what is secret; the node's key is made where there is none.
+    fn open(device: &str, config: &config::Peering) -> Result<Self, Error> {
         let hint = "write 16 octets or more into the first line of a file, the same at every \
             access point, and name that as `secret` under [radio.peering]";
         let Some(file) = config.secret.0.as_deref() else {
@@ -81,48 +139,33 @@ impl Peered {
             directory: (*config.hostapd).clone(),
             secret,
             node: NodeKey::from_seed(key),
-            shown: RefCell::default(),
-            stopped: Cell::new(false),
         })
     }
 
-    /// All that are known.
-    pub fn shown(&self) -> RadioPeers {
-        let mut shown = self.shown.borrow().clone();
-        shown.device.clone_from(&self.device);
-        shown
-    }
-
     /// Has peers for as long as there is an access point, and waits for one else.
-    pub async fn run(&self) {
+    async fn run(&self, shown: &Shown) {
         let mut told = String::new();
-        while !self.stopped.get() {
+        loop {
             let why = match Session::open(self) {
                 Ok(mut session) => {
                     info!(device = self.device, "looks for peers");
-                    session.run(&self.shown, &self.stopped).await
+                    told.clear();
+                    session.run(shown).await
                 }
                 Err(error) => error,
             };
             let why = why.to_string();
-            if !self.stopped.get() && why != told {
+            if why != told {
                 warn!(device = self.device, why, "no peers");
                 told.clone_from(&why);
             }
             let notices = vec![why];
-            self.shown.replace(RadioPeers {
+            shown.set(RadioPeers {
                 notices,
                 ..RadioPeers::default()
             });
             tokio::time::sleep(AGAIN).await;
         }
-    }
-
-    /// The end: nobody is told of us any more. What is in the kernel goes with its socket.
-    pub fn stop(&self) {
-        self.stopped.set(true);
-        // hostapd may be gone already.
-        let _ = self.hostapd().say(&[]);
     }
 
     fn hostapd(&self) -> Hostapd {

@@ -1,13 +1,12 @@
 //! One access point, from when it is there until it is gone.
 
-use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::time::{Duration, Instant};
 
 use ::radio::peering::frame::Frame;
 use ::radio::peering::metric::{Metric, expected};
-use ::radio::peering::{Action, Beacon, Event, Machine, Settings, Shown, State, Waits};
+use ::radio::peering::{Action, Beacon, Event, Machine, Settings, State, Waits};
 use answers::{RadioPeer, RadioPeers};
 use kernel::Mac;
 use kernel::io::{Beacons, Ear, Peers};
@@ -17,7 +16,7 @@ use tracing::{debug, info, warn};
 use super::attach::Carrier;
 use super::hostapd::Hostapd;
 use super::kept::Kept;
-use super::{Peered, instance};
+use super::{Peered, Shown, instance};
 
 /// The machine's clock.
 const TICK: Duration = Duration::from_millis(50);
@@ -108,11 +107,11 @@ impl Session {
     }
 
     /// Goes on until the access point is gone: gives why.
-    pub async fn run(&mut self, shown: &RefCell<RadioPeers>, stopped: &Cell<bool>) -> io::Error {
+    pub async fn run(&mut self, shown: &Shown) -> io::Error {
         let mut clock = tokio::time::interval(TICK);
         clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let (mut heard, mut frames) = (Vec::new(), Vec::new());
-        while !stopped.get() {
+        loop {
             let ear = async {
                 match &mut self.ear {
                     Some(ear) => ear.recv(&mut frames).await,
@@ -154,9 +153,8 @@ impl Session {
                     return error;
                 }
             }
-            shown.replace(self.shown());
+            shown.set(self.shown());
         }
-        io::Error::other("weir ends")
     }
 
     fn happen(&mut self, event: Event<'_>) {
@@ -303,7 +301,7 @@ impl Session {
     fn shown(&self) -> RadioPeers {
         let now = self.begun.elapsed().as_millis() as u64;
         let peers = self.machine.shown().map(|shown| {
-            let Shown {
+            let ::radio::peering::Shown {
                 mac,
                 name,
                 state,
