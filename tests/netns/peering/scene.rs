@@ -61,7 +61,6 @@ impl Scene {
 
     /// hostapd, as distributions have it. Its clients come by WPA2, or by WPA3 alone.
     pub fn access_point(&mut self, role: &str, wpa3: bool) -> Result<(), Error> {
-        let node = self.lab.node(role)?;
         let folder = self.folder.join(role);
         std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
         let (kind, protected) = if wpa3 { ("SAE", 2) } else { ("WPA-PSK", 0) };
@@ -73,15 +72,41 @@ impl Scene {
         );
         let file = folder.join("hostapd.conf");
         std::fs::write(&file, settings).map_err(Error::system("write hostapd.conf"))?;
+        let process = self.hostapd(role)?;
+        self.hostapds.push(process);
+        Ok(())
+    }
+
+    fn hostapd(&self, role: &str) -> Result<Process, Error> {
+        let node = self.lab.node(role)?;
         let mut hostapd = Command::new("hostapd");
-        hostapd.arg(&file).stdin(Stdio::null());
-        let process = node.start(hostapd.stdout(Stdio::null()))?;
+        hostapd.arg(self.folder.join(role).join("hostapd.conf"));
+        let process = node.start(hostapd.stdin(Stdio::null()).stdout(Stdio::null()))?;
         wait_until("an access point", LIMIT, || {
             let shown = node.run(&format!("iw dev {RADIO} info"))?;
             Ok(shown.contains(SSID) && shown.contains("channel"))
         })?;
-        self.hostapds.push(process);
+        Ok(process)
+    }
+
+    /// The hostapd of this number ends.
+    pub fn end_access_point(&mut self, at: usize) {
+        self.hostapds[at].stop();
+    }
+
+    /// It begins anew.
+    pub fn restart_access_point(&mut self, at: usize) -> Result<(), Error> {
+        self.hostapds[at] = self.hostapd(self.nodes[at])?;
         Ok(())
+    }
+
+    /// Waits until one has found a peer after this second of the day, and has it at both ends.
+    pub fn found_after(&self, at: usize, second: f64) -> Result<f64, Error> {
+        let found = || said(&self.weirs[at].log(), "a peer peer=").unwrap_or_default();
+        wait_until("a new peer", LIMIT, || Ok(found() >= second))
+            .map_err(|error| unexpected(format!("{error}: {}", self.weirs[at].log())))?;
+        self.alive(at, 1)?;
+        Ok(found())
     }
 
     /// An ordinary client of the access point of this number joins it, and hears it.

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,13 +15,18 @@ const PATIENCE: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub struct Hostapd {
     path: PathBuf,
+    /// Which socket was told last.
+    told: Option<Socket>,
 }
+
+/// One socket, and no other of the same name: its number, and when it was made.
+type Socket = (u64, i64, i64);
 
 impl Hostapd {
     /// That of a device, in the directory of such sockets.
     pub fn of(directory: &Path, device: &str) -> Self {
         let path = directory.join(device);
-        Self { path }
+        Self { path, told: None }
     }
 
     /// Puts an element into the beacon, in place of those that `vendor_elements` of hostapd.conf
@@ -28,12 +34,27 @@ impl Hostapd {
     ///
     /// # Errors
     /// hostapd is not there, or refused.
-    pub fn say(&self, element: &[u8]) -> io::Result<()> {
+    pub fn say(&mut self, element: &[u8]) -> io::Result<()> {
+        let there = self.there();
+        self.told = None;
         let digits = element.iter().map(|octet| format!("{octet:02x}"));
         let digits: String = digits.collect();
         let socket = self.open()?;
         ask(&socket, &format!("SET vendor_elements {digits}"))?;
-        ask(&socket, "UPDATE_BEACON")
+        ask(&socket, "UPDATE_BEACON")?;
+        self.told = there;
+        Ok(())
+    }
+
+    /// Whether a hostapd is there that was told nothing yet: one that began anew.
+    pub fn is_new(&self) -> bool {
+        let there = self.there();
+        there.is_some() && there != self.told
+    }
+
+    fn there(&self) -> Option<Socket> {
+        let about = std::fs::metadata(&self.path).ok()?;
+        Some((about.ino(), about.ctime(), about.ctime_nsec()))
     }
 
     fn open(&self) -> io::Result<UnixDatagram> {
@@ -84,8 +105,10 @@ mod tests {
             }
             Ok(said)
         });
-        let hostapd = Hostapd::of(&folder, "wlan0");
+        let mut hostapd = Hostapd::of(&folder, "wlan0");
+        assert!(hostapd.is_new());
         hostapd.say(&[0xdd, 1, 2])?;
+        assert!(!hostapd.is_new());
         let refused = hostapd.say(&[]).expect_err("it fails").to_string();
         assert!(
             refused.contains("SET") && refused.contains("FAIL"),
@@ -100,8 +123,31 @@ mod tests {
                 "SET vendor_elements "
             ]
         );
-        std::fs::remove_dir_all(&folder)?;
+        // One that refused is told again.
+        assert!(hostapd.is_new());
+        std::fs::remove_file(folder.join("wlan0"))?;
         assert!(hostapd.say(&[]).is_err());
+        assert!(!hostapd.is_new());
+        std::fs::remove_dir_all(&folder)?;
         Ok(())
+    }
+
+    #[test]
+    fn one_that_began_anew_is_known_by_its_socket() -> io::Result<()> {
+        let folder = std::env::temp_dir().join(format!("weir-anew-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        let mut hostapd = Hostapd::of(&folder, "wlan0");
+        for _ in 0..2 {
+            let there = UnixDatagram::bind(folder.join("wlan0"))?;
+            assert!(hostapd.is_new());
+            hostapd.told = hostapd.there();
+            assert!(!hostapd.is_new());
+            drop(there);
+            // A socket stays where its program died.
+            assert!(!hostapd.is_new());
+            std::fs::remove_file(folder.join("wlan0"))?;
+            assert!(!hostapd.is_new());
+        }
+        std::fs::remove_dir_all(&folder)
     }
 }

@@ -1,6 +1,7 @@
 //! Peers of one access point, in the kernel and on the air. What is decided is decided in
 //! [`::radio::peering`]; here it is done.
 
+mod again;
 mod attach;
 pub mod config;
 mod hostapd;
@@ -70,7 +71,7 @@ impl Peering {
         let peered = Peered::open(device, config)?;
         let shown = Shown::default();
         let told = shown.clone();
-        let hostapd = peered.hostapd();
+        let mut hostapd = peered.hostapd();
         let work = move || async move { peered.run(&told).await };
         // Nobody is told of us any more, where hostapd is still there. What is in the kernel goes
         // with its socket.

@@ -13,6 +13,7 @@ use kernel::io::{Beacons, Ear, Peers};
 use kernel::nl80211::AccessPoint;
 use tracing::{debug, info, warn};
 
+use super::again::Again;
 use super::attach::Carrier;
 use super::hostapd::Hostapd;
 use super::kept::Kept;
@@ -34,6 +35,11 @@ pub struct Session {
     kept: Kept,
     beacons: Beacons,
     ear: Option<Ear>,
+    /// Action frames are to be heard.
+    listens: bool,
+    again: Again,
+    /// Why they are not heard.
+    deaf: Option<String>,
     carrier: Option<Carrier>,
     /// Why a peer's device is not where it belongs.
     trouble: Option<String>,
@@ -43,6 +49,8 @@ pub struct Session {
     begun: Instant,
     looked: Instant,
     said: Instant,
+    /// When a hostapd that did not answer is told again.
+    tells: Again,
 }
 
 /// What is yet to be told to the machine.
@@ -80,7 +88,7 @@ impl Session {
         settings.deny.clone_from(&peered.deny);
         let (secret, node) = (peered.secret.clone(), peered.node.clone());
         let machine = Machine::new(settings.clone(), secret, node, instance()?);
-        let hostapd = peered.hostapd();
+        let mut hostapd = peered.hostapd();
         let element = machine.element().octets();
         hostapd.say(&element).map_err(|error| {
             let text = format!("hostapd's control socket for {device} does not do it: {error}");
@@ -94,6 +102,9 @@ impl Session {
             link,
             beacons,
             ear: None,
+            listens: false,
+            again: Again::new(),
+            deaf: None,
             carrier: peered.carrier.clone(),
             trouble: None,
             hostapd,
@@ -103,6 +114,7 @@ impl Session {
             begun: now,
             looked: now,
             said: now,
+            tells: Again::new(),
         })
     }
 
@@ -124,7 +136,7 @@ impl Session {
                     if let Err(error) = done {
                         debug!(%error, "its ear is gone");
                         self.ear = None;
-                        self.hear(true);
+                        self.again.failed(Instant::now());
                     }
                     Ok(())
                 }
@@ -147,6 +159,7 @@ impl Session {
                 self.happen(Event::Frame(&frame));
             }
             self.happen(Event::Tick);
+            self.hear();
             if self.looked.elapsed() >= LOOK {
                 self.looked = Instant::now();
                 if let Err(error) = self.look() {
@@ -209,7 +222,11 @@ impl Session {
                         debug!(%error, "its device was gone");
                     }
                 }
-                Action::Listen(listens) => self.hear(listens),
+                Action::Listen(listens) => {
+                    debug!(listens, "action frames");
+                    self.listens = listens;
+                    self.hear();
+                }
                 Action::Renew => {
                     if let Ok(instance) = instance() {
                         self.machine.renew(instance);
@@ -220,17 +237,34 @@ impl Session {
         }
     }
 
-    fn hear(&mut self, listens: bool) {
-        debug!(listens, "action frames");
-        self.ear = None;
-        if !listens {
-            return self.kept.deafen();
-        }
-        match self.kept.listen() {
-            Ok(ear) => self.ear = Some(ear),
-            Err(error) => {
-                self.kept.deafen();
-                warn!(%error, "what is said to this access point cannot be heard");
+    /// Has an ear where there is to be one, as soon as it may be tried again.
+    fn hear(&mut self) {
+        let now = Instant::now();
+        if !self.listens {
+            self.ear = None;
+            self.kept.deafen();
+            self.deaf = None;
+        } else if self.ear.is_none() && self.again.may(now) {
+            match self.kept.listen() {
+                Ok(ear) => {
+                    self.ear = Some(ear);
+                    self.again.done(now);
+                    if self.deaf.take().is_some() {
+                        info!("what is said to this access point is heard again");
+                    }
+                }
+                Err(error) => {
+                    self.kept.deafen();
+                    self.again.failed(now);
+                    let why = format!(
+                        "what is said to this access point cannot be heard, so nobody new becomes \
+                         a peer: {error}; it is tried again"
+                    );
+                    if self.deaf.as_ref() != Some(&why) {
+                        warn!(why, "no ear");
+                    }
+                    self.deaf = Some(why);
+                }
             }
         }
     }
@@ -248,8 +282,12 @@ impl Session {
     fn say(&mut self) {
         self.said = Instant::now();
         let element = self.machine.element().octets();
-        if let Err(error) = self.hostapd.say(&element) {
-            debug!(%error, "hostapd does not say who we are");
+        match self.hostapd.say(&element) {
+            Ok(()) => self.tells.done(self.said),
+            Err(error) => {
+                self.tells.failed(self.said);
+                debug!(%error, "hostapd does not say who we are");
+            }
         }
     }
 
@@ -292,7 +330,8 @@ impl Session {
                 Err(error) => debug!(%error, "a peer is not counted"),
             }
         }
-        if self.said.elapsed() >= SAY {
+        let is_new = self.hostapd.is_new() && self.tells.may(Instant::now());
+        if is_new || self.said.elapsed() >= SAY {
             self.say();
         }
         Ok(())
@@ -324,7 +363,13 @@ impl Session {
         RadioPeers {
             device: String::new(),
             peers: peers.collect(),
-            notices: self.notices.iter().chain(&self.trouble).cloned().collect(),
+            notices: self
+                .notices
+                .iter()
+                .chain(&self.trouble)
+                .chain(&self.deaf)
+                .cloned()
+                .collect(),
         }
     }
 }

@@ -1,0 +1,82 @@
+//! When something that failed is tried again, without a clock of its own.
+
+use std::time::{Duration, Instant};
+
+/// The first rest, and the longest: each is twice the one before.
+const RESTS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(30)];
+
+/// Rests between tries, which grow until one held for as long as the longest rest.
+#[derive(Debug)]
+pub struct Again {
+    rest: Duration,
+    at: Option<Instant>,
+    held: Option<Instant>,
+}
+
+impl Again {
+    /// Nothing failed yet.
+    pub fn new() -> Self {
+        Self {
+            rest: RESTS[0],
+            at: None,
+            held: None,
+        }
+    }
+
+    /// It failed, or what was there ended.
+    pub fn failed(&mut self, now: Instant) {
+        let held = self.held.take();
+        if held.is_some_and(|since| now.duration_since(since) >= RESTS[1]) {
+            self.rest = RESTS[0];
+        }
+        self.at = Some(now + self.rest);
+        self.rest = (self.rest * 2).min(RESTS[1]);
+    }
+
+    /// It is there.
+    pub fn done(&mut self, now: Instant) {
+        self.at = None;
+        self.held = Some(now);
+    }
+
+    /// Whether it may be tried now.
+    pub fn may(&self, now: Instant) -> bool {
+        self.at.is_none_or(|at| now >= at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rests_grow_and_are_short_again_after_something_that_held() {
+        let begun = Instant::now();
+        let mut again = Again::new();
+        assert!(again.may(begun));
+        let mut now = begun;
+        let mut rests = Vec::new();
+        for _ in 0..10 {
+            again.failed(now);
+            assert!(!again.may(now));
+            let tenths = (1..).find(|n| again.may(now + Duration::from_millis(100 * n)));
+            let rest = Duration::from_millis(100 * tenths.expect("one day"));
+            rests.push(rest.as_millis());
+            now += rest;
+        }
+        let grow = [
+            200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000,
+        ];
+        assert_eq!(rests, grow);
+        // What ends at once is no better than what failed.
+        again.done(now);
+        assert!(again.may(now));
+        again.failed(now + RESTS[0]);
+        assert!(!again.may(now + RESTS[1]));
+        // But what held for long may be tried soon.
+        again.done(now);
+        now += RESTS[1];
+        again.failed(now);
+        assert!(again.may(now + RESTS[0]));
+    }
+}
