@@ -4,6 +4,7 @@
 mod air;
 mod bench;
 mod compare;
+mod cost;
 mod each;
 mod guards;
 mod picture;
