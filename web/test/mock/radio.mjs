@@ -88,6 +88,7 @@ const peer = (address, state, more) => ({
   interface: `peer-${address.slice(-2)}0a1b2c3d`,
   state,
   encrypted: state === "installed" || state === "alive",
+  clear: false,
   signal: -58,
   expected_mbit: null,
   waits: null,
@@ -97,7 +98,12 @@ const peer = (address, state, more) => ({
 
 const PEERS = [
   peer("02:00:5e:40:00:01", "alive", { expected_mbit: 31.5, signal: -49 }),
-  peer("02:00:5e:40:00:02", "alive", { encrypted: false, interface: "wlan0.sta1", signal: -63 }),
+  peer("02:00:5e:40:00:02", "alive", {
+    encrypted: false,
+    clear: true,
+    interface: "wlan0.sta1",
+    signal: -63,
+  }),
   peer("02:00:5e:40:00:03", "handshake"),
   peer("02:00:5e:40:00:04", "waiting", { signal: -88, waits: "faint" }),
   peer("02:00:5e:40:00:05", "waiting", { waits: "full" }),

@@ -81,6 +81,7 @@ const peer = (state: string, encrypted = false): RadioPeer => ({
   waits: null,
   peer_seconds: null,
   encrypted,
+  clear: false,
   signal: null,
   expected_mbit: null,
 });
@@ -89,6 +90,8 @@ test("a peer without a key is open once anything goes over it, and never before"
   for (const state of STATES) assert.equal(isOpen(peer(state, true)), false, state);
   for (const state of ["seen", "waiting", "handshake"])
     assert.equal(isOpen(peer(state)), null, state);
+  // One that proves nothing never gets a key.
+  for (const state of STATES) assert.equal(isOpen({ ...peer(state), clear: true }), true, state);
   // One that this page does not know is no safer.
   for (const state of ["installed", "alive", "constructor", "new"])
     assert.equal(isOpen(peer(state)), true, state);

@@ -74,6 +74,8 @@ export interface RadioPeer {
   /** Since when it is a peer. */
   peer_seconds: number | null;
   encrypted: boolean;
+  /** It proves nothing: all that is said to it is in clear; absent where none is taken so. */
+  clear?: boolean;
   signal: number | null;
   expected_mbit: number | null;
 }

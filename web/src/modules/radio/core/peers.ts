@@ -10,9 +10,13 @@ export const WAITS = ["faint", "full"] as const;
 /** Nothing goes over these yet. */
 const BEFORE: readonly string[] = ["seen", "waiting", "handshake"];
 
-/** Whether what goes over it can be read by whoever is near; null: nothing does yet. */
-export function isOpen({ state, encrypted }: RadioPeer): boolean | null {
+/**
+ * Whether what goes over it can be read by whoever is near, or will be; null: nothing goes over it
+ * yet.
+ */
+export function isOpen({ state, encrypted, clear }: RadioPeer): boolean | null {
   if (encrypted) return false;
+  if (clear === true) return true;
   return BEFORE.includes(state) ? null : true;
 }
 
