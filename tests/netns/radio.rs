@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use answers::{Radio, RadioLog};
 use lab::namespace::{Process, wait_until};
@@ -139,8 +140,11 @@ fn access_point(lab: &Lab, folder: &Path) -> Result<Process, Error> {
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
+    let learned = std::env::temp_dir().join(format!("weir-learned-{}", std::process::id()));
     for end in [Signal::SIGTERM, Signal::SIGKILL] {
-        let mut scene = Scene::begin("[radio.power]\nmode = \"control\"\nleast = 4\nstep = 4\n")?;
+        let mut scene = Scene::begin(&format!(
+            "[radio.power]\nmode = \"control\"\nleast = 4\nstep = 4\nlearned = {learned:?}\n"
+        ))?;
         assert_eq!(scene.power()?, MOST);
         scene.speak_until("the least power", || {
             Ok(scene
@@ -151,6 +155,14 @@ fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
         println!("{radio:#?}");
         assert_eq!((radio.most_dbm, radio.stations.len()), (MOST, 1));
         assert!(radio.stations[0].arrives_mbit > Some(0.5), "{radio:#?}");
+        assert_eq!(radio.stations[0].power_dbm, radio.power_dbm);
+        // hwsim has no power of single stations: that is told once, and all have one.
+        let told = scene.weir()?.log();
+        assert_eq!(
+            told.matches("no power of single stations").count(),
+            1,
+            "{told}"
+        );
         let log = scene.log()?;
         let words: Vec<&str> = log.logs[0].steps.iter().map(|step| &*step.reason).collect();
         for word in ["newcomer", "reference", "trial", "kept"] {
@@ -158,11 +170,19 @@ fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
         }
         // Somebody is spoken to, so that it is not for nobody that it goes up.
         scene.speak_until("a low power", || Ok(scene.power()? <= 12))?;
+        // What was enough is noted every two seconds.
+        let begin = Instant::now();
+        scene.speak_until("some seconds", || {
+            Ok(begin.elapsed() > Duration::from_secs(5))
+        })?;
         let weir = scene.weir.take().ok_or_else(|| unexpected("no weir"))?;
         weir.end(end)?;
         wait_until("the former power", LIMIT, || Ok(scene.power()? == MOST))?;
+        let kept = std::fs::read_to_string(&learned).map_err(Error::system("read"))?;
+        let words: Vec<&str> = kept.split_whitespace().collect();
+        assert_eq!((words[0], words.len()), (RADIO, 3), "{kept}");
     }
-    Ok(())
+    std::fs::remove_file(&learned).map_err(Error::system("remove"))
 }
 
 /// With "watch" nothing is changed, and all is told.
