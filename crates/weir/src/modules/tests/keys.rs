@@ -324,9 +324,9 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 115);
+    assert_eq!(help.len(), 117);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 106, "no device has settings of its own");
+    assert_eq!(entries.len(), 108, "no device has settings of its own");
     assert!(
         entries
             .iter()
