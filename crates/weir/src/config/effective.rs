@@ -97,13 +97,24 @@ impl Effective {
         self
     }
 
+    /// Whether there is such a section, which is no table with names of their own.
+    pub(super) fn has_section(&self, path: &str) -> bool {
+        let mut sections = self.held.iter().map(|(section, _)| section);
+        sections.any(|section| section.name == path && section.naming().is_none())
+    }
+
     /// Lays something over what the file says: `offload.shadow`, by a flag.
-    pub(super) fn lay_over(&mut self, dotted: &str, value: &DeValue<'_>) -> Result<(), Wrong> {
+    pub(super) fn lay_over(
+        &mut self,
+        dotted: &str,
+        value: &DeValue<'_>,
+        origin: &Origin,
+    ) -> Result<(), Wrong> {
         let (path, key) = dotted.rsplit_once('.').ok_or_else(Wrong::no_key)?;
         let mut held = self.held.iter_mut();
         let held = held.find(|(section, _)| section.name == path && section.naming().is_none());
         let (_, held) = held.ok_or_else(Wrong::no_key)?;
-        held.set(key, value, &Origin::CommandLine)
+        held.set(key, value, origin)
     }
 }
 

@@ -12,6 +12,7 @@ use super::own::{Api, Log, SECTIONS};
 use super::parse::{parse, parse_recoverable};
 use super::section::Section;
 use super::setting::{Origin, Setting};
+use super::uci;
 
 /// The file that is read when no other is named. It need not exist.
 pub const DEFAULT_FILE: &str = "/etc/weir/weir.toml";
@@ -58,11 +59,17 @@ impl Source {
             Some(file) => {
                 read(file).and_then(|text| parse(&self.sections, &text, &file.to_string_lossy()))?
             }
-            None => match read(Path::new(DEFAULT_FILE)) {
-                Ok(text) => parse(&self.sections, &text, DEFAULT_FILE)?,
-                Err(_) if !Path::new(DEFAULT_FILE).exists() => Effective::defaults(&self.sections),
-                Err(errors) => return Err(errors),
-            },
+            None => {
+                let mut effective = match read(Path::new(DEFAULT_FILE)) {
+                    Ok(text) => parse(&self.sections, &text, DEFAULT_FILE)?,
+                    Err(_) if !Path::new(DEFAULT_FILE).exists() => {
+                        Effective::defaults(&self.sections)
+                    }
+                    Err(errors) => return Err(errors),
+                };
+                uci::lay_over(&mut effective, Path::new(uci::UCI_FILE))?;
+                effective
+            }
         };
         self.lay_over(&mut effective)?;
         Ok(effective)
@@ -74,7 +81,8 @@ impl Source {
                 Flag::Set => DeValue::Boolean(true),
                 Flag::Text(text) => DeValue::String(text.into()),
             };
-            effective.lay_over(key, &value).map_err(|wrong| {
+            let origin = Origin::CommandLine;
+            effective.lay_over(key, &value, &origin).map_err(|wrong| {
                 vec![ConfigError {
                     file: Origin::CommandLine.to_string(),
                     line: 0,
@@ -104,7 +112,7 @@ pub fn told_socket() -> Option<PathBuf> {
     own.of::<Api>().socket.value.clone()
 }
 
-fn read(file: &Path) -> Result<String, Vec<ConfigError>> {
+pub(super) fn read(file: &Path) -> Result<String, Vec<ConfigError>> {
     let mut octets = Vec::new();
     let wrong = |what: String, hint: &str| {
         let file = file.to_string_lossy().into_owned();

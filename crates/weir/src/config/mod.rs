@@ -15,6 +15,7 @@ mod said;
 pub mod section;
 mod setting;
 mod suggest;
+mod uci;
 mod values;
 
 pub use effective::Effective;
@@ -27,6 +28,7 @@ pub use parse::parse;
 pub use said::Said;
 pub use section::{Key, Naming, Section, Table, When, table};
 pub use setting::{Origin, Setting};
+pub use uci::lay as lay_uci;
 pub(crate) use values::words;
 pub use values::{
     Bounded, DeviceName, FileValue, Octets, Rate, Wrong, absolute, integer, list, named, near,

@@ -15,7 +15,7 @@ pub enum Origin {
     File {
         /// As it was named.
         name: String,
-        /// From 1.
+        /// From 1; 0 where it is not known.
         line: usize,
     },
 }
@@ -25,6 +25,7 @@ impl fmt::Display for Origin {
         match self {
             Self::Default => f.pad("default"),
             Self::CommandLine => f.pad("command line"),
+            Self::File { name, line: 0 } => f.pad(name),
             Self::File { name, line } => f.pad(&format!("{name}:{line}")),
         }
     }
