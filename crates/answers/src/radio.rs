@@ -134,7 +134,7 @@ pub struct RadioStep {
 pub struct RadioPeers {
     /// The device whose access point it is about; empty: `[radio.peering]` names none.
     pub device: String,
-    /// All whose beacons prove the secret, by address.
+    /// All whose beacons prove the secret, or are taken without, by address.
     pub peers: Vec<RadioPeer>,
     /// Why there are none, or fewer than there could be, in sentences.
     pub notices: Vec<String>,
@@ -158,6 +158,9 @@ pub struct RadioPeer {
     pub peer_seconds: Option<u64>,
     /// Whether what it and we say has a key of the two.
     pub encrypted: bool,
+    /// It proves nothing (`compat = "apup"`): all that is said to it, and by it, is in clear.
+    #[serde(default)]
+    pub clear: bool,
     /// Mean signal of its beacons, dBm.
     pub signal: Option<i32>,
     /// What is expected to get through to it, Mbit/s: the mean of some seconds, which

@@ -138,8 +138,8 @@ impl Peers {
         }
     }
 
-    /// Puts a station behind its device, which is up: authorised only once it has its key. A
-    /// station of the same address that was there before is removed.
+    /// Puts a station behind its device, which is up: authorised only once it has its key, if it
+    /// is to have one. A station of the same address that was there before is removed.
     ///
     /// # Errors
     /// The kernel or the driver refused one of the steps, which is named; the station is then
@@ -149,7 +149,7 @@ impl Peers {
         station: PeerStation,
         aid: u16,
         abilities: &Abilities,
-        key: &PairwiseKey,
+        key: Option<&PairwiseKey>,
     ) -> Result<(), RequestError> {
         let PeerStation {
             access_point: link,
@@ -181,16 +181,18 @@ impl Peers {
         &mut self,
         station: PeerStation,
         abilities: &Abilities,
-        key: &PairwiseKey,
+        key: Option<&PairwiseKey>,
     ) -> Result<(), RequestError> {
         let (link, mac) = (station.access_point, station.mac);
         self.ask(
             "what a peer's station can do (SET_STATION)",
             |family, at| set_abilities(family, link, mac, abilities, at),
         )?;
-        self.ask("a peer's key (NEW_KEY)", |family, at| {
-            new_key(family, link, mac, key, at)
-        })?;
+        if let Some(key) = key {
+            self.ask("a peer's key (NEW_KEY)", |family, at| {
+                new_key(family, link, mac, key, at)
+            })?;
+        }
         self.ask("a peer's authorisation (SET_STATION)", |family, at| {
             authorize(family, link, mac, at)
         })?;

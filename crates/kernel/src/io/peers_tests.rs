@@ -54,7 +54,7 @@ fn join(peers: &mut Peers, link: u32) -> Result<(), RequestError> {
         station(link),
         1,
         &Abilities::default(),
-        &PairwiseKey([7; 16]),
+        Some(&PairwiseKey([7; 16])),
     )
 }
 
@@ -238,6 +238,23 @@ fn beacons_that_are_refused_are_told_and_asked_for_again() {
                 assert!(matches!(Beacons::open(0), Ok(Some(_))), "{fault:?}");
             }
         }
+    });
+}
+
+/// Whoever asked for that: else every peer has its key before it may speak (`safe`).
+#[test]
+fn a_peer_in_clear_is_authorised_and_has_no_key() {
+    in_a_loop(|| {
+        begin(None);
+        let mut peers = peers();
+        let link = peers.make(device()).expect("a device");
+        let joined = peers.join(station(link), 1, &Abilities::default(), None);
+        joined.expect("a peer");
+        let all: Vec<_> = with(|kernel| {
+            let stations = kernel.stations.values();
+            stations.map(|it| (it.authorized, it.key)).collect()
+        });
+        assert_eq!(all, [(true, false)]);
     });
 }
 

@@ -4,6 +4,7 @@
 use kernel::Mac;
 use kernel::nl80211::Abilities;
 
+use super::VENDOR;
 use super::element::{Element, VENDOR_ELEMENT};
 
 /// Frame control, duration, three addresses, sequence control.
@@ -28,6 +29,8 @@ pub struct Beacon {
     pub protected: bool,
     /// What our element says, if there is one.
     pub element: Option<Element>,
+    /// It has one of our vendor, be that of another version or cut short.
+    pub ours: bool,
 }
 
 impl Beacon {
@@ -49,6 +52,7 @@ impl Beacon {
             abilities: Abilities::default(),
             protected: false,
             element: None,
+            ours: false,
         };
         let mut rest = frame.get(HEADER + FIXED..)?;
         while let Some((&[kind, length], behind)) = rest.split_first_chunk() {
@@ -81,6 +85,7 @@ impl Beacon {
             (VENDOR_ELEMENT, _) => {
                 // WMM's information or parameters.
                 abilities.wme |= body.starts_with(&[0x00, 0x50, 0xf2, 0x02]);
+                self.ours |= body.starts_with(&VENDOR);
                 self.element = self.element.or_else(|| Element::read(body));
             }
             _ => {}

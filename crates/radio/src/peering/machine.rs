@@ -1,10 +1,11 @@
 //! When who becomes a peer, and when no longer: who is known. What is said to them is in
 //! [`exchange`], what time brings in [`time`].
 
+mod clear;
 mod exchange;
 mod time;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kernel::Mac;
 
@@ -29,6 +30,8 @@ pub struct Machine {
     node: NodeKey,
     instance: Instance,
     peers: BTreeMap<Mac, Peer>,
+    /// Who proved the secret at any time.
+    proven: BTreeSet<Mac>,
     listens: bool,
     /// What led to nothing.
     pub refused: Refused,
@@ -43,6 +46,7 @@ impl Machine {
             node,
             instance,
             peers: BTreeMap::new(),
+            proven: BTreeSet::new(),
             listens: false,
             refused: Refused::default(),
         }
@@ -74,6 +78,11 @@ impl Machine {
             waits: self.waits(mac, peer),
             since: peer.since,
             signal: peer.signal(),
+            encrypted: peer
+                .link
+                .as_ref()
+                .is_some_and(|link| link.session.is_some()),
+            clear: peer.element.is_none(),
         })
     }
 
@@ -97,7 +106,7 @@ impl Machine {
     pub fn handle(&mut self, now: u64, event: Event<'_>) -> Vec<Action> {
         let mut out = Vec::new();
         match event {
-            Event::Beacon(beacon, signal) => self.beacon(now, beacon, signal),
+            Event::Beacon(beacon, signal) => self.beacon(now, beacon, signal, &mut out),
             Event::Frame(octets) => {
                 let told = Frame::read(octets).filter(|frame| frame.to == self.settings.own);
                 if told
@@ -108,7 +117,7 @@ impl Machine {
                 }
             }
             Event::Installed(mac, done) => self.installed(now, mac, done, &mut out),
-            Event::Counted(mac, told) => self.counted(mac, told, &mut out),
+            Event::Counted(mac, told) => self.counted(now, mac, told, &mut out),
             Event::Channel(frequency) => {
                 self.settings.frequency = frequency;
                 let all: Vec<Mac> = self.peers.keys().copied().collect();
@@ -126,27 +135,36 @@ impl Machine {
         out
     }
 
-    fn beacon(&mut self, now: u64, beacon: &Beacon, signal: Option<i32>) {
-        let Some(element) = beacon.element.filter(|_| beacon.ssid == self.settings.ssid) else {
+    fn beacon(&mut self, now: u64, beacon: &Beacon, signal: Option<i32>, out: &mut Vec<Action>) {
+        if beacon.ssid != self.settings.ssid {
             return;
+        }
+        let Some(element) = beacon.element else {
+            return self.bare(now, beacon, signal);
         };
         if beacon.mac == self.settings.own || element.public == self.node.public() {
             self.refused.own += 1;
             return;
         }
-        let known = self.peers.get_mut(&beacon.mac);
+        let known = self.peers.get(&beacon.mac);
         // One that says the same as before was proven then.
-        let same = known.as_ref().is_some_and(|peer| peer.element == element);
+        let same = known.is_some_and(|peer| peer.element == Some(element));
         if !same && !element.is_proven(&self.secret, beacon.mac, &beacon.ssid) {
             self.refused.unproven += 1;
             return;
         }
         let name = device_name(&self.settings.device, &element.public);
-        match known {
+        self.remember(beacon.mac);
+        // What there is of it in clear is not to go on beside a key.
+        let clear = |peer: &Peer| peer.element.is_none();
+        if self.peers.get(&beacon.mac).is_some_and(clear) {
+            self.end(&beacon.mac, Why::Proven, out);
+        }
+        match self.peers.get_mut(&beacon.mac) {
             Some(peer) => {
                 if !same {
                     // It began anew: what was under way was with the former one.
-                    peer.element = element;
+                    peer.element = Some(element);
                     peer.call = Call::None;
                     peer.hasten(now);
                     // The device of one that is in the kernel keeps its name.
@@ -160,28 +178,35 @@ impl Machine {
             None => {
                 // One node has one device, whatever addresses it says that it has.
                 let taken = self.peers.values().any(|peer| peer.name == name);
-                if taken || !self.settings.may_be_peer(&beacon.mac) || !self.has_room(signal) {
+                if taken || !self.settings.may_be_peer(&beacon.mac) || !self.has_room(true, signal)
+                {
                     self.refused.crowded += 1;
                     return;
                 }
-                let used = |aid: &u16| self.peers.values().any(|peer| peer.aid == *aid);
-                let aid = (1..=HIGHEST_AID).rev().find(|aid| !used(aid));
-                let aid = aid.unwrap_or(HIGHEST_AID);
-                let mut peer = Peer::new(element, beacon.abilities.clone(), name, aid, now);
+                let aid = self.free_aid();
+                let mut peer = Peer::new(Some(element), beacon.abilities.clone(), name, aid, now);
                 peer.heard(signal, now);
                 self.peers.insert(beacon.mac, peer);
             }
         }
     }
 
-    /// Makes room for a node that is heard so loud, by forgetting a weaker one that is no peer.
-    fn has_room(&mut self, signal: Option<i32>) -> bool {
+    fn free_aid(&self) -> u16 {
+        let used = |aid: &u16| self.peers.values().any(|peer| peer.aid == *aid);
+        let aid = (1..=HIGHEST_AID).rev().find(|aid| !used(aid));
+        aid.unwrap_or(HIGHEST_AID)
+    }
+
+    /// Makes room for a node that is heard so loud, by forgetting a weaker one that is no peer:
+    /// one that proves nothing before one that does.
+    fn has_room(&mut self, proves: bool, signal: Option<i32>) -> bool {
         if self.peers.len() < MOST {
             return true;
         }
         let others = self.peers.iter().filter(|(_, peer)| peer.link.is_none());
-        let weakest = others.min_by_key(|(_, peer)| peer.signal());
-        let weaker = weakest.filter(|(_, peer)| peer.signal() < signal);
+        let worth = |peer: &Peer| (peer.element.is_some(), peer.signal());
+        let weakest = others.min_by_key(|(_, peer)| worth(peer));
+        let weaker = weakest.filter(|(_, peer)| worth(peer) < (proves, signal));
         let Some(mac) = weaker.map(|(mac, _)| *mac) else {
             return false;
         };
@@ -191,9 +216,12 @@ impl Machine {
     /// Whether a node may become a peer now.
     fn is_admitted(&self, mac: &Mac, peer: &Peer) -> bool {
         let Settings { admit, most, .. } = self.settings;
-        let peers = self.peers.iter().filter(|(other, peer)| {
-            *other != mac && (peer.link.is_some() || matches!(peer.call, Call::Installing { .. }))
-        });
+        // One in clear gives its place to one that proves itself.
+        let counts = |other: &Peer| peer.element.is_none() || other.element.is_some();
+        let peers = self
+            .peers
+            .iter()
+            .filter(|(other, peer)| *other != mac && peer.is_in_kernel() && counts(peer));
         let loud = peer.signal().is_none_or(|signal| signal >= admit);
         loud && peers.count() < most
     }

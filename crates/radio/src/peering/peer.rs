@@ -1,9 +1,10 @@
 //! One that may become a peer, and what is known of it.
 
+use kernel::Mac;
 use kernel::nl80211::Abilities;
 
 use super::element::{Element, Instance};
-use super::handshake::{Caller, Session, TAG};
+use super::handshake::{Caller, Party, Session, TAG};
 
 /// How often hello is said again at first, and how seldom it becomes, milliseconds: half as long
 /// again each time.
@@ -19,11 +20,11 @@ pub const WRONG: u32 = 8;
 /// New values weigh one part in so many, in the mean of signals.
 const WEIGHT: i32 = 8;
 
-/// A node whose beacon proves the secret.
+/// A node whose beacon proves the secret, or is taken without.
 #[derive(Debug)]
 pub struct Peer {
-    /// What its last beacon said.
-    pub element: Element,
+    /// What its last beacon said. `None`: nothing, it is one in clear.
+    pub element: Option<Element>,
     /// What it can do.
     pub abilities: Abilities,
     /// Its number at the access point.
@@ -58,10 +59,10 @@ pub enum Call {
     Answered(Session, Instance),
     /// It is being put into the kernel. `caller`: this side said hello.
     Installing {
-        /// What both have.
-        session: Session,
+        /// What both have; `None`: nothing, it is one in clear.
+        session: Option<Session>,
         /// Which start of the other.
-        instance: Instance,
+        instance: Option<Instance>,
         /// Whether this side said hello.
         caller: bool,
     },
@@ -94,15 +95,16 @@ pub struct Answered {
 /// A peer that is in the kernel.
 #[derive(Debug)]
 pub struct Link {
-    /// What both have.
-    pub session: Session,
+    /// What both have; `None`: nothing, it is one in clear.
+    pub session: Option<Session>,
     /// Which start of the other.
-    pub instance: Instance,
+    pub instance: Option<Instance>,
     /// This side said hello.
     pub caller: bool,
     /// Since when.
     pub since: u64,
     /// The other side's key is in use, too. `None`: until then; when that was asked for last.
+    /// Of one in clear: `None` while something is heard of it.
     pub confirmed: Option<u64>,
     /// When the other side was told last that this one is through.
     pub told: u64,
@@ -110,9 +112,22 @@ pub struct Link {
     pub failed: Option<u32>,
 }
 
+impl Link {
+    /// Whether it is to be confirmed yet: who has no key has nothing to confirm.
+    pub fn is_asking(&self) -> bool {
+        self.session.is_some() && self.confirmed.is_some()
+    }
+}
+
 impl Peer {
     /// One that was heard first.
-    pub fn new(element: Element, abilities: Abilities, name: String, aid: u16, now: u64) -> Self {
+    pub fn new(
+        element: Option<Element>,
+        abilities: Abilities,
+        name: String,
+        aid: u16,
+        now: u64,
+    ) -> Self {
         Self {
             element,
             abilities,
@@ -147,8 +162,22 @@ impl Peer {
 
     /// Whether it is in the kernel, as it is now: it did not begin anew since.
     pub fn is_current(&self) -> bool {
-        let current = |link: &Link| link.instance == self.element.instance;
-        self.link.as_ref().is_some_and(current)
+        let now = self.element.map(|element| element.instance);
+        self.link.as_ref().is_some_and(|link| link.instance == now)
+    }
+
+    /// Whether it is in the kernel, or on its way there.
+    pub fn is_in_kernel(&self) -> bool {
+        self.link.is_some() || matches!(self.call, Call::Installing { .. })
+    }
+
+    /// Who it is in a handshake. `None`: it is one in clear.
+    pub fn party(&self, mac: Mac) -> Option<Party> {
+        self.element.map(|element| Party {
+            mac,
+            instance: element.instance,
+            public: element.public,
+        })
     }
 
     /// Hello may be said again later, and later each time.

@@ -31,6 +31,9 @@ pub struct Settings {
     pub allow: Vec<Mac>,
     /// These may not.
     pub deny: Vec<Mac>,
+    /// Who has the network's name and no element of ours becomes a peer, too, **in clear**, as
+    /// `APuP` has it: so its device's name begins, 11 octets at most. `None`: nobody does.
+    pub clear: Option<String>,
 }
 
 impl Settings {
@@ -50,6 +53,7 @@ impl Settings {
             rekey: 3_600_000,
             allow: Vec::new(),
             deny: Vec::new(),
+            clear: None,
         }
     }
 

@@ -1,5 +1,6 @@
 mod air;
 mod captured;
+mod clear;
 mod handshakes;
 mod metric;
 mod parsers;

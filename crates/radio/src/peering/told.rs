@@ -39,8 +39,8 @@ pub enum Action {
         aid: u16,
         /// What it can do.
         abilities: Abilities,
-        /// Its key.
-        key: PairwiseKey,
+        /// Its key; `None`: what is said is in clear.
+        key: Option<PairwiseKey>,
     },
     /// Give the station another key. What came of it is an event.
     Rekey(Mac, PairwiseKey),
@@ -71,20 +71,24 @@ pub enum Why {
     Lost,
     /// The access point is on another channel.
     Channel,
+    /// It was in clear, and proves itself now.
+    Proven,
+    /// It was in clear, and one that proves itself needs its place.
+    Displaced,
 }
 
 /// How far a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// Its beacon was heard, and is proven.
+    /// Its beacon was heard, and is proven, or is taken without.
     Seen,
     /// It is not loud enough, or may not, or there are peers enough.
     Waiting,
     /// A handshake is under way.
     Handshake,
-    /// It has its key; whether the other side does is not known yet.
+    /// It has its key, or needs none; whether the other side has it is not known.
     Installed,
-    /// Both have.
+    /// Both have: of one without a key, something was heard in the last seconds.
     Alive,
 }
 
@@ -112,6 +116,10 @@ pub struct Shown {
     pub since: Option<u64>,
     /// Its mean signal, dBm.
     pub signal: Option<i32>,
+    /// It has a key of the two.
+    pub encrypted: bool,
+    /// It proves nothing: all that is said to it and by it is in clear.
+    pub clear: bool,
 }
 
 /// What was heard and led to nothing.

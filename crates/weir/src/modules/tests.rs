@@ -1,6 +1,7 @@
 //! The whole configuration: what can be written, and what is told of what cannot.
 
 mod keys;
+mod uci;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,7 +20,7 @@ use super::multipath::config::{Fallback, Multipath, PathSettings};
 use super::page::config::{MetricsFor, Web, WebTls};
 use super::portal::config::{Portal, Radius};
 use super::radio::config::Power;
-use super::radio::peering::config::Peering;
+use super::radio::peering::config::{Compat, Peering};
 use crate::config::{
     Api, ConfigError, DeviceName, Effective, Log, LogLevel, Octets, Origin, When, help,
 };

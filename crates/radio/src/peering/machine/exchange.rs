@@ -42,11 +42,7 @@ impl Machine {
             return None;
         }
         let peer = self.peers.get_mut(&frame.from)?;
-        let party = Party {
-            mac: frame.from,
-            instance: peer.element.instance,
-            public: peer.element.public,
-        };
+        let party = peer.party(frame.from)?;
         match frame.kind {
             // The lower address calls.
             Kind::Hello => {
@@ -104,17 +100,18 @@ impl Machine {
                 } else {
                     // It did not hear that this side is through.
                     let link = peer.link.as_mut().filter(|link| !link.caller)?;
-                    if !said(&link.session) || now < link.told + CONFIRM[0] / 2 {
+                    let session = link.session.as_ref()?;
+                    if !said(session) || now < link.told + CONFIRM[0] / 2 {
                         return None;
                     }
+                    let body = session.seal(Kind::Done).ok()?;
                     link.told = now;
-                    let body = link.session.seal(Kind::Done).ok()?;
                     out.push(send(own.mac, frame.from, Kind::Done, &body));
                 }
             }
             Kind::Done => {
                 let link = peer.link.as_mut().filter(|link| link.caller)?;
-                if !link.session.proves(Kind::Done, frame.body) {
+                if !link.session.as_ref()?.proves(Kind::Done, frame.body) {
                     return None;
                 }
                 link.confirmed = None;
@@ -134,12 +131,14 @@ impl Machine {
         out: &mut Vec<Action>,
     ) {
         let rekey = self.settings.rekey;
+        self.displace(&mac, out);
         let Some(peer) = self.peers.get_mut(&mac) else {
             return;
         };
         let key = session.key();
         // One that comes again before its key is old has forgotten the former one.
-        let old = |link: &Link| link.instance == instance && now >= link.since + rekey * 9 / 10;
+        let old =
+            |link: &Link| link.instance == Some(instance) && now >= link.since + rekey * 9 / 10;
         out.push(match peer.link.as_ref().is_some_and(old) {
             true => Action::Rekey(mac, key),
             false => Action::Install {
@@ -147,12 +146,12 @@ impl Machine {
                 name: peer.name.clone(),
                 aid: peer.aid,
                 abilities: peer.abilities.clone(),
-                key,
+                key: Some(key),
             },
         });
         peer.call = Call::Installing {
-            session,
-            instance,
+            session: Some(session),
+            instance: Some(instance),
             caller,
         };
     }
@@ -175,14 +174,15 @@ impl Machine {
             return self.end(&mac, Why::Refused, out);
         }
         let kind = if caller { Kind::Confirm } else { Kind::Done };
-        let body = session.seal(kind).ok();
+        let body = session.as_ref().and_then(|session| session.seal(kind).ok());
         out.extend(body.map(|body| send(own, mac, kind, &body)));
+        let clear = session.is_none();
         peer.link = Some(Link {
             session,
             instance,
             caller,
             since: now,
-            confirmed: caller.then_some(now),
+            confirmed: (caller || clear).then_some(now),
             told: now,
             failed: None,
         });
@@ -193,23 +193,21 @@ impl Machine {
         let Some(peer) = self.peers.get_mut(&mac) else {
             return;
         };
+        let Some(party) = peer.party(mac) else {
+            return;
+        };
         peer.postpone(now);
         let (_, pause) = peer.again;
         // The same again, so that an answer may take its time; another one where that led to
         // nothing.
         if let Call::Called(called) = &peer.call
-            && called.instance == peer.element.instance
+            && called.instance == party.instance
             && called.wrong < WRONG
             && pause < AGAIN[1]
         {
             out.push(send(own.mac, mac, Kind::Hello, &called.hello));
             return;
         }
-        let party = Party {
-            mac,
-            instance: peer.element.instance,
-            public: peer.element.public,
-        };
         let place = Self::place(&self.settings, own, party, true);
         if let Ok((caller, hello)) = Caller::begin(&self.secret, &self.node, &place) {
             out.push(send(own.mac, mac, Kind::Hello, &hello));
@@ -230,9 +228,11 @@ impl Machine {
             let Some(asked) = &mut link.confirmed else {
                 continue;
             };
-            if now >= *asked + CONFIRM[0] {
+            if let Some(session) = &link.session
+                && now >= *asked + CONFIRM[0]
+            {
                 *asked = now;
-                let body = link.session.seal(Kind::Confirm).ok();
+                let body = session.seal(Kind::Confirm).ok();
                 out.extend(body.map(|body| send(own, *mac, Kind::Confirm, &body)));
             }
         }

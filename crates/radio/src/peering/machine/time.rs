@@ -2,13 +2,19 @@
 
 use kernel::Mac;
 
-use super::super::peer::{CONFIRM, Call};
+use super::super::peer::{CONFIRM, Call, Link};
 use super::super::settings::Settings;
 use super::super::told::{Action, Why};
 use super::Machine;
 
 impl Machine {
-    pub(super) fn counted(&mut self, mac: Mac, told: Option<(u64, u32)>, out: &mut Vec<Action>) {
+    pub(super) fn counted(
+        &mut self,
+        now: u64,
+        mac: Mac,
+        told: Option<(u64, u32)>,
+        out: &mut Vec<Action>,
+    ) {
         let Settings {
             inactive, failed, ..
         } = self.settings;
@@ -16,13 +22,22 @@ impl Machine {
             return;
         };
         let Some((idle, lost)) = told else {
+            let keyed = link.session.is_some();
             self.end(&mac, Why::Lost, out);
-            out.push(Action::Renew);
+            if keyed {
+                out.push(Action::Renew);
+            }
             return;
         };
         let grown = lost.saturating_sub(link.failed.unwrap_or(lost));
         link.failed = Some(lost);
-        if idle >= inactive {
+        let clear = link.session.is_none();
+        if clear {
+            // One that is no weir may have nothing to say: that is no reason to end it.
+            let heard = idle < inactive && now.saturating_sub(idle) > link.since;
+            link.confirmed = (!heard).then_some(now);
+        }
+        if idle >= inactive && !clear {
             self.end(&mac, Why::Inactive, out);
         } else if grown >= failed && idle >= inactive / 4 {
             self.end(&mac, Why::Failing, out);
@@ -65,17 +80,20 @@ impl Machine {
             let admitted = peer.link.is_some() || self.is_admitted(&mac, peer);
             let wanted = admitted && !peer.is_current();
             let caller = self.settings.own < mac;
+            if peer.element.is_none() {
+                if wanted && matches!(peer.call, Call::None) && now >= peer.again.0 {
+                    self.take(mac, out);
+                }
+                continue;
+            }
             // The other's clock may be ahead of ours.
             listens |= wanted || due(rekey / 100) || !matches!(peer.call, Call::None);
             listens |= peer
                 .link
                 .as_ref()
-                .is_some_and(|link| link.confirmed.is_some() || now < link.since + CONFIRM[1]);
+                .is_some_and(|link| link.is_asking() || now < link.since + CONFIRM[1]);
             // One that is just confirmed is let be.
-            let asked = peer
-                .link
-                .as_ref()
-                .is_some_and(|link| link.confirmed.is_some());
+            let asked = peer.link.as_ref().is_some_and(Link::is_asking);
             let free = matches!(peer.call, Call::None | Call::Called(..)) && !asked;
             if caller && free && (wanted || due(0)) && now >= peer.again.0 {
                 self.call(now, mac, out);
@@ -98,7 +116,7 @@ impl Machine {
             Some(Why::Silent)
         } else if peer.signal().is_some_and(|signal| signal < release) {
             Some(Why::Weak)
-        } else if link.confirmed.is_some() && now >= link.since + CONFIRM[1] {
+        } else if link.is_asking() && now >= link.since + CONFIRM[1] {
             Some(Why::Unconfirmed)
         } else {
             None

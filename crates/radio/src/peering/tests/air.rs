@@ -43,8 +43,8 @@ pub struct Node {
     pub machine: Machine,
     /// Devices, by name.
     pub devices: BTreeMap<String, Mac>,
-    /// Stations that are authorised.
-    pub stations: BTreeMap<Mac, PairwiseKey>,
+    /// Stations that are authorised; those that speak in clear have no key.
+    pub stations: BTreeMap<Mac, Option<PairwiseKey>>,
     /// All keys that were ever installed.
     pub keys: Vec<PairwiseKey>,
     pub removed: Vec<(Mac, Why)>,
@@ -159,15 +159,17 @@ impl Air {
                     assert!(name.len() <= 15, "{name}");
                     let done = !node.refuses;
                     if done {
+                        node.idle.insert(mac, self.now);
                         node.devices.insert(name, mac);
                         node.stations.insert(mac, key);
-                        assert!(!node.keys.contains(&key), "a key is used once");
-                        node.keys.push(key);
+                        let again = key.is_some_and(|key| node.keys.contains(&key));
+                        assert!(!again, "a key is used once");
+                        node.keys.extend(key);
                     }
                     self.happen(at, Event::Installed(mac, done));
                 }
                 Action::Rekey(mac, key) => {
-                    assert!(node.stations.insert(mac, key).is_some());
+                    assert!(node.stations.insert(mac, Some(key)).is_some());
                     assert!(!node.keys.contains(&key), "a key is used once");
                     node.keys.push(key);
                     self.happen(at, Event::Installed(mac, true));
@@ -240,7 +242,7 @@ impl Air {
     fn count(&mut self, at: usize) {
         let node = &self.nodes[at];
         let own = node.mac;
-        let stations: Vec<(Mac, PairwiseKey)> = node
+        let stations: Vec<(Mac, Option<PairwiseKey>)> = node
             .stations
             .iter()
             .map(|(mac, key)| (*mac, *key))

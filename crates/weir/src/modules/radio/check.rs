@@ -4,7 +4,7 @@ use kernel::io::{Nl80211, RequestError};
 use kernel::nl80211::WirelessKind;
 
 use super::config::{Mode, Power};
-use super::peering::config::Peering;
+use super::peering::{self, config::Peering};
 use crate::Error;
 use crate::check::Feature;
 use crate::config::Effective;
@@ -15,7 +15,7 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
     if off && config.of::<Peering>().device.is_none() {
         return Ok(Vec::new());
     }
-    Ok(vec![match access_points() {
+    let mut all = vec![match access_points() {
         Ok(Some(0)) => wifi(
             true,
             Some("no device is an access point now".into()),
@@ -32,7 +32,9 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
             Some(error.to_string()),
             Some("run it as root, outside of a container".into()),
         ),
-    }])
+    }];
+    all.extend(peering::check::check(config.of::<Peering>()));
+    Ok(all)
 }
 
 fn wifi(present: bool, detail: Option<String>, hint: Option<String>) -> Feature {

@@ -51,7 +51,8 @@ enum What {
     /// Access points that are, or may become, peers of this one
     ///
     /// STATE is seen (its beacon proves the secret), waiting (it is too faint, or there are peers
-    /// enough), handshake, installed (it has a key here), or alive (at both ends).
+    /// enough), handshake, installed (it has a key here), or alive (at both ends). KEY is "NONE:
+    /// insecure" of those that prove nothing, with which all is in clear: compat = "apup" takes them.
     Peers,
 }
 

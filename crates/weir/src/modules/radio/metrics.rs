@@ -10,6 +10,8 @@ api::metrics! {
         station if the radio sends to it alone, all the time, by what was sent in the last second.";
     PEER "weir_radio_peer_expected_bits_per_second" Gauge &["device", "mac", "interface"], "What is \
         expected to get through to a peer.";
+    PEERS "weir_radio_peers" Gauge &["device", "key"], "Access points that have a device here: with \
+        a key (yes), or INSECURE, in clear (none).";
 }
 
 /// Of access points that are looked at.
@@ -49,5 +51,16 @@ pub fn write_peers(text: &mut Text, told: &RadioPeers) {
             let labels: [&str; 3] = [&harmless(&told.device), &peer.address, &peer.interface];
             text.sample(PEER, &labels, expected * 1e6);
         }
+    }
+}
+
+/// How many peers have a device, with a key and without.
+pub fn write_count(text: &mut Text, told: &RadioPeers) {
+    let has_device = |state: &str| matches!(state, "installed" | "alive");
+    let there = || told.peers.iter().filter(|peer| has_device(&peer.state));
+    text.family(PEERS);
+    for (key, encrypted) in [("yes", true), ("none", false)] {
+        let count = there().filter(|peer| peer.encrypted == encrypted).count();
+        text.sample(PEERS, &[&harmless(&told.device), key], count as f64);
     }
 }

@@ -161,7 +161,9 @@ impl Module for Running {
     fn metrics(&self, _: &mut Router, text: &mut Text) {
         metrics::write(text, &self.shown().radios);
         if let Some(peering) = &self.peering {
-            metrics::write_peers(text, &peering.shown());
+            let told = peering.shown();
+            metrics::write_peers(text, &told);
+            metrics::write_count(text, &told);
         }
     }
 

@@ -114,6 +114,8 @@ mesh = "/tmp/mesh"
 device = "wlan0"
 mesh = "babel"
 into = "bat0"
+compat = "apup"
+prefix = "wlan0_peer"
 allow = ["02:00:00:00:00:01"]
 deny = ["02-00-00-00-00-02"]
 secret = "/etc/weir/mesh.secret"
@@ -274,6 +276,10 @@ action = "cut"
     assert_eq!(*peering.mesh, ::radio::peering::attach::Mesh::Babel);
     let into = peering.into.as_ref().map(|device| device.0.as_str());
     assert_eq!(into, Some("bat0"));
+    assert_eq!(
+        (*peering.compat, &*peering.prefix.0),
+        (Compat::Apup, "wlan0_peer")
+    );
     assert_eq!(peering.allow.0, [[2, 0, 0, 0, 0, 1]]);
     assert_eq!(peering.deny.0, [[2, 0, 0, 0, 0, 2]]);
     let radio = power.settings();
@@ -324,9 +330,9 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 117);
+    assert_eq!(help.len(), 119);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 108, "no device has settings of its own");
+    assert_eq!(entries.len(), 110, "no device has settings of its own");
     assert!(
         entries
             .iter()

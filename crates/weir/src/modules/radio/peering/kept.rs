@@ -77,7 +77,7 @@ impl Kept {
         name: &str,
         aid: u16,
         abilities: &Abilities,
-        key: &PairwiseKey,
+        key: Option<&PairwiseKey>,
     ) -> Result<(), RequestError> {
         if !self.all.contains_key(&mac) {
             let device = NewDevice::Peer {

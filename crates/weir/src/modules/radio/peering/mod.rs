@@ -3,11 +3,14 @@
 
 mod again;
 mod attach;
+pub mod check;
 pub mod config;
 mod hostapd;
 mod kept;
 mod session;
 pub mod show;
+#[cfg(test)]
+mod tests;
 
 use std::cell::RefCell;
 use std::io;
@@ -28,6 +31,7 @@ use crate::Error;
 use crate::daemon::{Beside, Work};
 use crate::secret::{first_line, seed};
 use attach::Carrier;
+use config::Compat;
 use hostapd::Hostapd;
 use session::Session;
 
@@ -35,6 +39,16 @@ use session::Session;
 const AGAIN: Duration = Duration::from_millis(500);
 /// Peers at most.
 const MOST: usize = 8;
+
+/// What to do without a secret.
+pub const SECRET_HINT: &str = "write 16 octets or more into the first line of a file, the same at every \
+    access point, and name that as `secret` under [radio.peering]";
+/// Why compat = "apup" is insecure.
+pub const ANYBODY: &str = "compat = \"apup\" is INSECURE: peers in clear prove nothing, all that is \
+    said to them can be read and changed, and whoever sends a beacon with this network's name and \
+    an address that may be a peer's gets a port";
+/// What to do about that.
+pub const ALLOW_HINT: &str = "list your own access points in `allow` under [radio.peering]";
 
 /// For stations and devices, and for what is said to an access point by those it does not know,
 /// which comes by a packet socket.
@@ -71,11 +85,11 @@ impl Peering {
         let peered = Peered::open(device, config)?;
         let shown = Shown::default();
         let told = shown.clone();
-        let mut hostapd = peered.hostapd();
+        let hostapd = peered.hostapd();
         let work = move || async move { peered.run(&told).await };
         // Nobody is told of us any more, where hostapd is still there. What is in the kernel goes
         // with its socket.
-        let after = move || drop(hostapd.say(&[]));
+        let after = move || drop(hostapd.map(|mut hostapd| hostapd.say(&[])));
         let thread = Beside::begin("radio-peering", KEPT, work, after)?;
         Ok(Self {
             device: device.to_owned(),
@@ -107,22 +121,36 @@ struct Peered {
     deny: Vec<Mac>,
     directory: PathBuf,
     secret: Secret,
+    /// Whether that is what others have, too: else the beacon says nothing.
+    proves: bool,
+    /// How devices of peers in clear begin, if there may be some.
+    clear: Option<String>,
     node: NodeKey,
 }
 
 impl Peered {
     /// Reads what is secret; the node's key is made where there is none.
     fn open(device: &str, config: &config::Peering) -> Result<Self, Error> {
-        let hint = "write 16 octets or more into the first line of a file, the same at every \
-            access point, and name that as `secret` under [radio.peering]";
-        let Some(file) = config.secret.0.as_deref() else {
-            let what = "access points that peer without a secret would let anybody in";
-            return Err(Error::new(what, hint));
+        let hint = SECRET_HINT;
+        let clear = *config.compat == Compat::Apup;
+        let file = config.secret.0.as_deref();
+        let secret = match file {
+            Some(file) => {
+                let what = format!("the secret in {} cannot be used", file.display());
+                let failed = |error: &dyn std::error::Error| Error::because(&what, error, hint);
+                let secret = first_line(file).map_err(|error| failed(&error))?;
+                Secret::new(&secret).map_err(|error| failed(&error))?
+            }
+            // One that nobody has: whoever says that he can prove one is not believed.
+            None if clear => unknown()?,
+            None => {
+                let what = "access points that peer without a secret would let anybody in";
+                let hint = format!(
+                    "{hint}; compat = \"apup\" there does without, in clear, and does let anybody in"
+                );
+                return Err(Error::new(what, hint));
+            }
         };
-        let what = format!("the secret in {} cannot be used", file.display());
-        let failed = |error: &dyn std::error::Error| Error::because(&what, error, hint);
-        let secret = first_line(file).map_err(|error| failed(&error))?;
-        let secret = Secret::new(&secret).map_err(|error| failed(&error))?;
         let key = seed(&config.key).map_err(|error| {
             let what = format!("{} cannot be read or made", config.key.display());
             let hint = "see `key` under [radio.peering]; without the file, a new key is made";
@@ -139,6 +167,8 @@ impl Peered {
             deny: config.deny.0.clone(),
             directory: (*config.hostapd).clone(),
             secret,
+            proves: file.is_some(),
+            clear: clear.then(|| config.prefix.beside(device)),
             node: NodeKey::from_seed(key),
         })
     }
@@ -150,6 +180,9 @@ impl Peered {
             let why = match Session::open(self) {
                 Ok(mut session) => {
                     info!(device = self.device, "looks for peers");
+                    if let Some(why) = self.insecure() {
+                        warn!(device = self.device, why, "insecure");
+                    }
                     told.clear();
                     session.run(shown).await
                 }
@@ -169,8 +202,18 @@ impl Peered {
         }
     }
 
-    fn hostapd(&self) -> Hostapd {
-        Hostapd::of(&self.directory, &self.device)
+    /// `None`: there is nothing to be said by it.
+    fn hostapd(&self) -> Option<Hostapd> {
+        let hostapd = || Hostapd::of(&self.directory, &self.device);
+        self.proves.then(hostapd)
+    }
+
+    /// What is to be said of peers in clear, where there may be some.
+    fn insecure(&self) -> Option<String> {
+        self.clear.as_ref().map(|_| match self.allow.is_empty() {
+            true => format!("{ANYBODY}; {ALLOW_HINT}"),
+            false => ANYBODY.to_owned(),
+        })
     }
 
     /// Peers at most, and what is to be said of that.
@@ -184,6 +227,15 @@ impl Peered {
         let most = self.mesh.most(MOST, bridge.is_some_and(tree));
         (most, (most < MOST).then_some(LOOP))
     }
+}
+
+/// A secret that nobody has.
+fn unknown() -> Result<Secret, Error> {
+    let mut octets = [0; 32];
+    let made = getrandom::fill(&mut octets).map_err(io::Error::other);
+    let made = made.and_then(|()| Secret::new(&octets).map_err(io::Error::other));
+    let hint = "start weir again; see the kernel's log where that does not help";
+    made.map_err(|error| Error::because("there is no random number", &error, hint))
 }
 
 /// One that was never used before.

@@ -43,7 +43,8 @@ pub struct Session {
     carrier: Option<Carrier>,
     /// Why a peer's device is not where it belongs.
     trouble: Option<String>,
-    hostapd: Hostapd,
+    /// `None`: the beacon has nothing to say.
+    hostapd: Option<Hostapd>,
     notices: Vec<String>,
     metrics: BTreeMap<Mac, Metric>,
     begun: Instant,
@@ -86,11 +87,13 @@ impl Session {
         settings.most = most;
         settings.allow.clone_from(&peered.allow);
         settings.deny.clone_from(&peered.deny);
+        settings.clear.clone_from(&peered.clear);
         let (secret, node) = (peered.secret.clone(), peered.node.clone());
         let machine = Machine::new(settings.clone(), secret, node, instance()?);
         let mut hostapd = peered.hostapd();
         let element = machine.element().octets();
-        hostapd.say(&element).map_err(|error| {
+        let said = hostapd.as_mut().map_or(Ok(()), |it| it.say(&element));
+        said.map_err(|error| {
             let text = format!("hostapd's control socket for {device} does not do it: {error}");
             io::Error::other(text)
         })?;
@@ -108,7 +111,11 @@ impl Session {
             carrier: peered.carrier.clone(),
             trouble: None,
             hostapd,
-            notices: notice.map(str::to_owned).into_iter().collect(),
+            notices: notice
+                .map(str::to_owned)
+                .into_iter()
+                .chain(peered.insecure())
+                .collect(),
             metrics: BTreeMap::new(),
             access_point,
             begun: now,
@@ -200,8 +207,13 @@ impl Session {
                     abilities,
                     key,
                 } => {
-                    let done = self.kept.install(mac, &name, aid, &abilities, &key);
+                    let done = self.kept.install(mac, &name, aid, &abilities, key.as_ref());
                     match &done {
+                        Ok(()) if key.is_none() => warn!(
+                            peer = text(mac),
+                            device = name,
+                            "a peer in clear, which proves nothing: INSECURE"
+                        ),
                         Ok(()) => info!(peer = text(mac), device = name, "a peer"),
                         Err(error) => warn!(peer = text(mac), %error, "no peer"),
                     }
@@ -281,8 +293,11 @@ impl Session {
 
     fn say(&mut self) {
         self.said = Instant::now();
+        let Some(hostapd) = &mut self.hostapd else {
+            return;
+        };
         let element = self.machine.element().octets();
-        match self.hostapd.say(&element) {
+        match hostapd.say(&element) {
             Ok(()) => self.tells.done(self.said),
             Err(error) => {
                 self.tells.failed(self.said);
@@ -330,7 +345,8 @@ impl Session {
                 Err(error) => debug!(%error, "a peer is not counted"),
             }
         }
-        let is_new = self.hostapd.is_new() && self.tells.may(Instant::now());
+        let is_new =
+            self.hostapd.as_ref().is_some_and(Hostapd::is_new) && self.tells.may(Instant::now());
         if is_new || self.said.elapsed() >= SAY {
             self.say();
         }
@@ -347,6 +363,8 @@ impl Session {
                 waits,
                 since,
                 signal,
+                encrypted,
+                clear,
             } = shown;
             let expected = self.metrics.get(&mac).and_then(Metric::told);
             RadioPeer {
@@ -355,7 +373,8 @@ impl Session {
                 state: word(state).to_owned(),
                 waits: waits.map(|waits| why(waits).to_owned()),
                 peer_seconds: since.map(|since| now.saturating_sub(since) / 1000),
-                encrypted: matches!(state, State::Installed | State::Alive),
+                encrypted,
+                clear,
                 signal,
                 expected_mbit: expected.map(|bits| bits as f64 / 1e6),
             }

@@ -42,7 +42,11 @@ pub fn print(told: &RadioPeers, output: &mut Output<'_>) -> io::Result<()> {
             Cell::from(peer.address.as_str()),
             Cell::from(peer.interface.as_str()),
             Cell::toned(state(peer), tone),
-            Cell::from(if peer.encrypted { "yes" } else { "-" }),
+            match (peer.encrypted, peer.clear) {
+                (true, _) => Cell::from("yes"),
+                (false, true) => Cell::toned("NONE: insecure", Tone::Bad),
+                _ => Cell::from("-"),
+            },
             Cell::or_dash(peer.signal.map(|dbm| dbm.to_string()).as_ref()),
             Cell::or_dash(peer.expected_mbit.map(|rate| format!("{rate:.1}")).as_ref()),
         ];
