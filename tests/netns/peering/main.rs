@@ -1,6 +1,7 @@
 //! Access points that peer: each is a stock hostapd with weir beside it. Radios are those of
 //! mac80211_hwsim, which hear each other at -30 dBm.
 
+mod apup;
 mod changes;
 mod mesh;
 mod pair;

@@ -135,7 +135,7 @@ impl Scene {
         Ok(process)
     }
 
-    /// weir beside an access point, with more lines under `[radio.peering]`.
+    /// weir beside an access point, with more lines under `[radio.peering]`; no secret: "".
     pub fn weir(&mut self, role: &str, secret: &str, more: &str) -> Result<(), Error> {
         let config = self.config(role, secret, more)?;
         let weir = Weir::start(self.lab.node(role)?, &config, &ONLY)?;
@@ -148,8 +148,12 @@ impl Scene {
         let file = folder.join("secret");
         std::fs::write(&file, secret).map_err(Error::system("write a secret"))?;
         let (control, key) = (folder.join("control"), folder.join("key"));
+        let named = match secret {
+            "" => String::new(),
+            _ => format!("secret = {file:?}\n"),
+        };
         Ok(format!(
-            "[radio.peering]\ndevice = \"{RADIO}\"\nsecret = {file:?}\nhostapd = {control:?}\n\
+            "[radio.peering]\ndevice = \"{RADIO}\"\n{named}hostapd = {control:?}\n\
              key = {key:?}\n{more}\n[log]\nlevel = \"debug\"\n"
         ))
     }
