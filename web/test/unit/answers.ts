@@ -2675,6 +2675,7 @@ const aRadioPeers0 = {
     "notices": ["1f00c2aa" as const],
     "peers": [{
       "address": "1f00c2aa" as const,
+      "clear": true,
       "encrypted": true,
       "expected_mbit": 0.5,
       "interface": "1f00c2aa" as const,
@@ -2691,6 +2692,7 @@ const aRadioPeers1 = {
     "notices": ["1f00c2aa" as const],
     "peers": [{
       "address": "1f00c2aa" as const,
+      "clear": true,
       "encrypted": true,
       "expected_mbit": null,
       "interface": "1f00c2aa" as const,
