@@ -7,7 +7,7 @@
 //!   updates of connections.
 //! - [`Netdev`]: what drivers can do with XDP.
 //! - [`Ethtool`]: which VLAN tags devices take off.
-//! - [`Nl80211`]: wireless devices, and their stations.
+//! - [`Nl80211`]: wireless devices, and their stations; [`StationEvents`]: who comes and goes.
 //! - [`Peers`], [`Beacons`], [`Ear`]: access points that are peers of ours.
 //! - [`Mptcp`]: from which addresses the kernel makes MPTCP subflows.
 //! - [`Policy`]: policy rules and routes, written and removed too; which devices lead out.
@@ -63,7 +63,7 @@ pub use mptcp::Mptcp;
 pub use netdev::Netdev;
 pub use nexthops::read_bucket_idle;
 pub use nft::{load_rules, try_rules};
-pub use nl80211::Nl80211;
+pub use nl80211::{Nl80211, StationEvents};
 pub use peers::{Beacons, PeerStation, Peers};
 pub use policy::Policy;
 pub use requests::Requests;

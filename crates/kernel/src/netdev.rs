@@ -56,13 +56,21 @@ impl XdpFeatures {
     }
 }
 
-/// The numbers that a running kernel gave to the family.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// The numbers that a running kernel gave to a family.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Family {
     /// Message type.
     pub id: u16,
-    /// Multicast group `mgmt`, which tells of changes.
-    pub management: Option<u32>,
+    /// Multicast groups, which tell of changes: names and numbers.
+    pub groups: Vec<(String, u32)>,
+}
+
+impl Family {
+    /// The number of a group; `None`: the kernel lacks it.
+    pub fn group(&self, name: &str) -> Option<u32> {
+        let found = self.groups.iter().find(|(group, _)| group == name);
+        found.map(|(_, number)| *number)
+    }
 }
 
 /// The features of one device.
@@ -87,7 +95,7 @@ pub fn decode_family(message: &Message<'_>) -> Result<Option<Family>, DecodeErro
         return Ok(None);
     }
     let mut id = None;
-    let mut management = None;
+    let mut groups = Vec::new();
     for attribute in attributes {
         let attribute = attribute?;
         match attribute.kind {
@@ -108,9 +116,7 @@ pub fn decode_family(message: &Message<'_>) -> Result<Option<Family>, DecodeErro
                             _ => {}
                         }
                     }
-                    if name == "mgmt" {
-                        management = number;
-                    }
+                    groups.extend(number.map(|number| (name, number)));
                 }
             }
             _ => {}
@@ -118,7 +124,7 @@ pub fn decode_family(message: &Message<'_>) -> Result<Option<Family>, DecodeErro
     }
     Ok(Some(Family {
         id: id.ok_or(DecodeError::missing("CTRL_ATTR_FAMILY_ID"))?,
-        management,
+        groups,
     }))
 }
 
@@ -197,13 +203,10 @@ mod tests {
     #[test]
     fn the_family_and_its_group_are_found() {
         let bytes = datagram("netdev-family");
-        assert_eq!(
-            only(&bytes, decode_family),
-            Ok(Some(Family {
-                id: 20,
-                management: Some(4)
-            }))
-        );
+        let found = only(&bytes, decode_family).expect("valid");
+        let family = found.expect("a family");
+        assert_eq!((family.id, family.group("mgmt")), (20, Some(4)));
+        assert_eq!(family.group("mlme"), None);
     }
 
     #[test]

@@ -27,6 +27,7 @@ const CMD_GET_INTERFACE: u8 = 5;
 const CMD_NEW_INTERFACE: u8 = 7;
 const CMD_GET_STATION: u8 = 17;
 const CMD_NEW_STATION: u8 = 19;
+const CMD_DEL_STATION: u8 = 20;
 const CMD_FRAME: u8 = 59;
 
 const ATTR_IFINDEX: u16 = 3;
@@ -95,7 +96,7 @@ pub struct Wireless {
 
 /// Whoever a wireless device talks to: a station of an access point, the access point of a station.
 /// What its driver does not tell is `None`; all numbers begin anew when it joins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Station {
     /// Index of the wireless device.
     pub link: u32,
@@ -163,6 +164,14 @@ pub fn decode_interface(
     }))
 }
 
+/// Whether a message of `family` says that a station came or went. One that is told so has few
+/// counters, and of some drivers none: ask for it.
+pub fn is_station_change(message: &Message<'_>, family: u16) -> bool {
+    let header = message.split::<4>("genlmsghdr");
+    message.kind == family
+        && header.is_ok_and(|(fixed, _)| matches!(fixed[0], CMD_NEW_STATION | CMD_DEL_STATION))
+}
+
 /// Decodes a station of a dump of `family`. `None`: another message.
 ///
 /// # Errors
@@ -190,19 +199,7 @@ pub fn decode_station(message: &Message<'_>, family: u16) -> Result<Option<Stati
     let mut station = Station {
         link: link.ok_or(DecodeError::missing("NL80211_ATTR_IFINDEX"))?,
         mac: mac.ok_or(DecodeError::missing("NL80211_ATTR_MAC"))?,
-        signal: None,
-        signal_average: None,
-        rate_to: None,
-        rate_from: None,
-        ack_signal: None,
-        frames: None,
-        retries: None,
-        failed: None,
-        airtime_to: None,
-        airtime_from: None,
-        inactive: None,
-        connected: None,
-        expected: None,
+        ..Station::default()
     };
     information(
         &told.ok_or(DecodeError::missing("NL80211_ATTR_STA_INFO"))?,
@@ -313,6 +310,21 @@ mod tests {
             e.nested(ATTR_STA_INFO, information);
         });
         only(&encoder.finish(), decode_station).map(|found| found.expect("a station"))
+    }
+
+    #[test]
+    fn a_station_that_comes_or_goes_is_a_change() {
+        let change = |command, family| {
+            let mut encoder = Encoder::default();
+            encoder.message(family, 0, 0, |e| e.fixed(&[command, 1, 0, 0]));
+            only(&encoder.finish(), is_station_change)
+        };
+        assert!(change(CMD_NEW_STATION, FAMILY) && change(CMD_DEL_STATION, FAMILY));
+        // NL80211_CMD_DEAUTHENTICATE; another family; without a header.
+        assert!(!change(39, FAMILY) && !change(CMD_NEW_STATION, FAMILY + 1));
+        let mut encoder = Encoder::default();
+        encoder.message(FAMILY, 0, 0, |_| {});
+        assert!(!only(&encoder.finish(), is_station_change));
     }
 
     #[test]

@@ -42,15 +42,11 @@ impl Netdev {
             buffer: vec![0; BUFFER],
             tally: Tally::default(),
         };
-        // The kernel numbers groups from below; one past the mask's 32 could be joined only with a
-        // socket option.
-        if let Some(group) = netdev
-            .family
-            .management
-            .filter(|group| (1..=32).contains(group))
-        {
-            let mask = 1 << (group - 1);
-            netdev.changes = Some(Socket::open(Netlink::Generic, mask, 0).map_err(failed)?);
+        // It tells of changes in this group.
+        if let Some(group) = netdev.family.group("mgmt") {
+            let changes = Socket::open(Netlink::Generic, 0, 0).map_err(failed)?;
+            changes.join(group).map_err(failed)?;
+            netdev.changes = Some(changes);
         }
         Ok(Some(netdev))
     }

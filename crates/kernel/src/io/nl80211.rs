@@ -1,16 +1,19 @@
 //! Wireless devices and their stations, asked for.
 
+use std::io;
 use std::path::Path;
 
 use nix::errno::Errno;
 
 use super::RequestError;
 use super::asked::Asker;
+use super::socket::{Netlink, Received, Socket};
 use crate::event::Mac;
+use crate::message::Messages;
 use crate::nl80211::{
     Power, Setting, Station, StationPower, Wiphy, Wireless, decode_interface, decode_power,
     decode_rules, decode_station, decode_wiphy, dump_interfaces, dump_rules, dump_stations,
-    dump_wiphys, get_power, set_power, set_station_power,
+    dump_wiphys, get_power, get_station, is_station_change, set_power, set_station_power,
 };
 
 /// There once the kernel can do Wi-Fi.
@@ -123,6 +126,15 @@ impl Nl80211 {
         }
     }
 
+    /// One station of a device. `None`: it is gone, or its device is. Waits for the driver, too.
+    ///
+    /// # Errors
+    /// The kernel refused (EOPNOTSUPP: the driver tells of all of them alone), or its answer was not
+    /// understood.
+    pub fn station(&mut self, link: u32, mac: Mac) -> Result<Option<Station>, RequestError> {
+        ask_station(&mut self.requests, self.family, link, mac)
+    }
+
     /// What a device sends with.
     ///
     /// # Errors
@@ -162,5 +174,86 @@ impl Nl80211 {
         let question = |sequence| set_station_power(family, link, mac, power, sequence);
         let request = "another power of a station (SET_STATION)";
         self.requests.ask(request, question, |_| Ok(true)).map(drop)
+    }
+}
+
+/// One station. `None`: it is gone, or its device is.
+pub(super) fn ask_station(
+    requests: &mut Asker,
+    family: u16,
+    link: u32,
+    mac: Mac,
+) -> Result<Option<Station>, RequestError> {
+    let answer = requests.ask_one(
+        "a station's counters (GET_STATION)",
+        |sequence| get_station(family, link, mac, sequence),
+        |message| decode_station(message, family),
+    );
+    match answer {
+        Ok(found) => Ok(Some(found)),
+        Err(RequestError::Refused {
+            errno: Errno::ENODEV | Errno::ENOENT | Errno::ENETDOWN,
+            ..
+        }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Changes read by one [`StationEvents::changed`].
+const MOST: usize = 256;
+/// Longer changes are cut, and known to be some.
+const ROOM: usize = 4096;
+
+/// Stations that come to devices of the namespace and go, as the kernel tells it.
+#[derive(Debug)]
+pub struct StationEvents {
+    family: u16,
+    socket: Socket,
+    buffer: Vec<u8>,
+}
+
+impl StationEvents {
+    /// Listens, in the network namespace of the calling thread. `None`: the kernel has no Wi-Fi.
+    ///
+    /// # Errors
+    /// The socket cannot be opened, or an answer makes no sense.
+    pub fn open() -> Result<Option<Self>, RequestError> {
+        let request = "stations that come and go";
+        let failed = |source| RequestError::Socket { request, source };
+        let Some((family, _)) = Asker::of_family("nl80211", "family nl80211")? else {
+            return Ok(None);
+        };
+        // Where cfg80211_new_sta and cfg80211_del_sta (net/wireless/nl80211.c) tell it.
+        let Some(group) = family.group("mlme") else {
+            return Ok(None);
+        };
+        let socket = Socket::open(Netlink::Generic, 0, 0).map_err(failed)?;
+        socket.join(group).map_err(failed)?;
+        Ok(Some(Self {
+            family: family.id,
+            socket,
+            buffer: vec![0; ROOM],
+        }))
+    }
+
+    /// Whether some came or went since this was asked last. Does not wait.
+    ///
+    /// # Errors
+    /// The socket is broken.
+    pub fn changed(&mut self) -> io::Result<bool> {
+        let mut changed = false;
+        for _ in 0..MOST {
+            match self.socket.receive(&mut self.buffer)? {
+                Received::Empty => break,
+                Received::TooLong | Received::Lost => changed = true,
+                Received::Datagram(length) => {
+                    let mut messages = Messages::new(&self.buffer[..length]);
+                    changed |= messages.any(|message| {
+                        message.is_ok_and(|message| is_station_change(&message, self.family))
+                    });
+                }
+            }
+        }
+        Ok(changed)
     }
 }

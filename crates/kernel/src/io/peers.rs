@@ -8,14 +8,14 @@ use nix::errno::Errno;
 use super::RequestError;
 use super::asked::Asker;
 use super::device::{made, make_named};
+use super::nl80211::ask_station;
 use super::socket::{BUFFER, Netlink, Received, Socket};
 use crate::event::Mac;
 use crate::message::{Messages, NLMSG_ERROR, errno};
 use crate::nl80211::{
     Abilities, AccessPoint, HeardBeacon, NewDevice, PairwiseKey, Station, authorize,
-    decode_access_point, decode_beacon, decode_station, get_power, get_station, move_station,
-    new_device, new_key, new_station, register_beacons, remove_device, remove_station, send_frame,
-    set_abilities,
+    decode_access_point, decode_beacon, get_power, move_station, new_device, new_key, new_station,
+    register_beacons, remove_device, remove_station, send_frame, set_abilities,
 };
 
 /// Makes and removes peers. Whatever it made goes when it is dropped: the kernel removes devices
@@ -226,20 +226,7 @@ impl Peers {
     /// # Errors
     /// The kernel refused, or its answer was not understood.
     pub fn station(&mut self, station: PeerStation) -> Result<Option<Station>, RequestError> {
-        let family = self.family;
-        let answer = self.requests.ask_one(
-            "a peer's counters (GET_STATION)",
-            |at| get_station(family, station.link, station.mac, at),
-            |message| decode_station(message, family),
-        );
-        match answer {
-            Ok(found) => Ok(Some(found)),
-            Err(RequestError::Refused {
-                errno: Errno::ENODEV | Errno::ENOENT | Errno::ENETDOWN,
-                ..
-            }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        ask_station(&mut self.requests, self.family, station.link, station.mac)
     }
 
     /// Sends a management frame by an access point, when the radio can.

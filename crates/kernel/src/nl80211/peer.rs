@@ -6,8 +6,8 @@
 //! the device it belongs to. A station that is authorised before it has a key would speak in clear.
 
 use super::{
-    ATTR_IFINDEX, ATTR_IFTYPE, ATTR_MAC, CMD_FRAME, CMD_GET_STATION, CMD_NEW_INTERFACE,
-    CMD_NEW_STATION,
+    ATTR_IFINDEX, ATTR_IFTYPE, ATTR_MAC, CMD_DEL_STATION, CMD_FRAME, CMD_GET_STATION,
+    CMD_NEW_INTERFACE, CMD_NEW_STATION,
 };
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_REQUEST};
 use crate::event::Mac;
@@ -15,7 +15,6 @@ use crate::event::Mac;
 const CMD_DEL_INTERFACE: u8 = 8;
 const CMD_NEW_KEY: u8 = 11;
 pub(super) const CMD_SET_STATION: u8 = 18;
-const CMD_DEL_STATION: u8 = 20;
 const CMD_REGISTER_BEACONS: u8 = 85;
 
 const ATTR_WIPHY: u16 = 1;

@@ -1,8 +1,13 @@
 //! An access point as the search sees it: its radio, its stations, its power.
 
-use kernel::io::{Nl80211, RequestError};
+use std::time::Instant;
+
+use kernel::io::{Nl80211, RequestError, StationEvents};
 use kernel::nl80211::{Power, Setting, Station, StationPower, WirelessKind};
+use nix::errno::Errno;
 use radio::power::Mac;
+
+use super::roster::Roster;
 
 /// Hundredths of a dBm in one.
 pub const HUNDREDTHS: i32 = 100;
@@ -13,6 +18,11 @@ pub struct Device {
     link: u32,
     /// It, and the devices of its radio that have stations of it: VLANs.
     links: Vec<u32>,
+    /// Who comes and goes; `None`: the kernel does not tell.
+    events: Option<StationEvents>,
+    roster: Roster,
+    /// The roster's time counts from then.
+    begun: Instant,
 }
 
 /// What a device had before weir.
@@ -39,6 +49,9 @@ impl Device {
             nl80211,
             link,
             links: vec![link],
+            events: StationEvents::open()?,
+            roster: Roster::default(),
+            begun: Instant::now(),
         };
         Ok(device.is_access_point()?.then_some(device))
     }
@@ -65,16 +78,37 @@ impl Device {
         Ok(true)
     }
 
-    /// All stations of it.
+    /// All stations of it; those that nothing is sent to as they were up to a second ago.
     ///
     /// # Errors
     /// The kernel refused, or its answer was not understood.
     pub fn stations(&mut self) -> Result<Vec<Station>, RequestError> {
+        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        // Where the kernel tells of nobody, or no more, somebody may always have come.
+        let changed = self.events.as_mut().map(StationEvents::changed);
+        if changed.is_none_or(|changed| changed.unwrap_or(true)) {
+            self.roster.is_stale();
+        }
+        if !self.roster.is_due(now) {
+            for (link, mac) in self.roster.busy(now) {
+                match self.nl80211.station(link, mac) {
+                    Ok(station) => self.roster.read(now, mac, station),
+                    // Its driver tells of all of them alone.
+                    Err(RequestError::Refused {
+                        errno: Errno::EOPNOTSUPP,
+                        ..
+                    }) => self.events = None,
+                    Err(error) => return Err(error),
+                }
+            }
+            return Ok(self.roster.stations());
+        }
         let mut all = Vec::new();
         for link in self.links.clone() {
             self.nl80211.stations(link, &mut all)?;
         }
-        Ok(all)
+        self.roster.read_all(now, all);
+        Ok(self.roster.stations())
     }
 
     /// What it sends with.

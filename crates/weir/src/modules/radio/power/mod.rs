@@ -3,6 +3,7 @@
 
 mod device;
 mod learned;
+mod roster;
 mod search;
 mod way_back;
 mod worker;
