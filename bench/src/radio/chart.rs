@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Driver, Measured, Report, Run};
+use super::{Driver, Figures, Measured, Report};
 use crate::closed::chart::{STYLE, escaped};
 
 const WIDTH: f64 = 920.0;
@@ -19,7 +19,7 @@ struct Half {
     unit: &'static str,
     from: f64,
     to: f64,
-    of: fn(&Measured, &Run) -> f64,
+    of: fn(&Measured, &Figures) -> f64,
 }
 
 const HALVES: [Half; 2] = [
@@ -28,14 +28,14 @@ const HALVES: [Half; 2] = [
         unit: "Mbit/s",
         from: 110.0,
         to: 390.0,
-        of: |measured, run| measured.throughput(run),
+        of: |measured, figures| measured.throughput(figures),
     },
     Half {
         title: "mean power while it sends",
         unit: "mW",
         from: 530.0,
         to: 850.0,
-        of: |_, run| run.on_air_mw,
+        of: |_, figures| figures.on_air_mw,
     },
 ];
 
@@ -70,12 +70,13 @@ pub fn draw(report: &Report) -> String {
          <desc id=\"chart-about\">{}</desc>\n\
          <rect class=\"card\" x=\"1\" y=\"1\" width=\"{}\" height=\"{}\" rx=\"12\"/>\n\
          <text class=\"ink\" x=\"20\" y=\"30\" font-weight=\"700\" font-size=\"16\">{title}</text>\n\
-         <text class=\"grey\" x=\"20\" y=\"52\">{}; {} s each, seed {}</text>\n",
+         <text class=\"grey\" x=\"20\" y=\"52\">{}; {} s each{}, seed {}</text>\n",
         escaped(&about(report)),
         WIDTH - 2.0,
         height - 2.0,
         escaped(&report.machine.to_string()),
         report.seconds,
+        report.times(),
         report.seed,
     );
     for half in &HALVES {
@@ -109,7 +110,7 @@ fn bars(svg: &mut String, measured: &Measured, half: &Half, top: f64) {
     let values: Vec<f64> = measured
         .runs
         .iter()
-        .map(|run| (half.of)(measured, run))
+        .map(|run| (half.of)(measured, &run.figures))
         .collect();
     let end = values.iter().copied().fold(0.01, f64::max);
     for (number, (run, value)) in measured.runs.iter().zip(&values).enumerate() {
@@ -143,8 +144,8 @@ fn about(report: &Report) -> String {
                 "{}, {}: {} Mbit/s with {} mW. ",
                 measured.name,
                 run.driver,
-                short(measured.throughput(run)),
-                short(run.on_air_mw)
+                short(measured.throughput(&run.figures)),
+                short(run.figures.on_air_mw)
             );
         }
     }
@@ -160,14 +161,15 @@ mod tests {
     /// Written where `WEIR_PICTURES` says, to be looked at.
     #[test]
     fn all_who_decided_are_side_by_side() {
-        let run = |(number, driver): (usize, Driver)| Run {
-            driver: driver.name().into(),
-            arrived_mbit: 2.0,
-            carries_mbit: 30.0 - number as f64,
-            on_air_mw: 3.0 * number as f64,
-            radiated_mw: 0.1,
-            reaction_ms: None,
-            steps: Vec::new(),
+        let run = |(number, driver): (usize, Driver)| {
+            let figures = Figures {
+                arrived_mbit: 2.0,
+                carries_mbit: 30.0 - number as f64,
+                on_air_mw: 3.0 * number as f64,
+                radiated_mw: 0.1,
+                reaction_ms: None,
+            };
+            Run::of(driver, vec![figures], Vec::new()).expect("a round")
         };
         let measured = |scenario: Scenario| Measured {
             name: scenario.name().into(),
@@ -179,6 +181,7 @@ mod tests {
             machine: Machine::this(),
             seconds: 30.0,
             seed: 1,
+            repeat: 1,
             complete: true,
             scenarios: Scenario::ALL.map(measured).into(),
         };

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use kernel::io::Nl80211;
 use kernel::nl80211::{Setting, WirelessKind};
 use lab::Namespace;
-use radio::power::{Controller, Ladder, Predecessor, Reading, Settings};
+use radio::power::{Controller, Ladder, Predecessor, Reading, Reason, Settings};
 
 use super::scenario::Driver;
 use crate::Error;
@@ -23,7 +23,7 @@ const HUNDREDTHS: i32 = 100;
 /// How often the predecessor is asked. Its rounds are longer.
 const OFTEN: u64 = 20;
 
-type Steps = Vec<(Instant, i32)>;
+type Steps = Vec<(Instant, i32, Option<Reason>)>;
 
 /// A thread that decides.
 pub(super) struct Control {
@@ -79,20 +79,25 @@ impl Search {
         })
     }
 
-    /// The power from now on, and milliseconds until the next question.
-    fn step(&mut self, now: u64, stations: &[kernel::nl80211::Station]) -> (i32, u64) {
+    /// The power from now on, why, and milliseconds until the next question.
+    fn step(
+        &mut self,
+        now: u64,
+        stations: &[kernel::nl80211::Station],
+    ) -> (i32, Option<Reason>, u64) {
         match self {
             Self::Weir(controller) => {
-                controller.step(now, &Reading::of(stations));
-                (controller.power(), controller.soon())
+                let entry = controller.step(now, &Reading::of(stations));
+                let reason = entry.map(|entry| entry.reason);
+                (controller.power(), reason, controller.soon())
             }
             Self::Before(predecessor) => {
                 // It knows one number: that of the only station.
                 let told = stations.first().and_then(|station| station.expected);
                 let expected = told.unwrap_or_default() as f64 / 1000.0;
-                (predecessor.step(now, expected), OFTEN)
+                (predecessor.step(now, expected), None, OFTEN)
             }
-            Self::Fixed => (MOST, OFTEN),
+            Self::Fixed => (MOST, None, OFTEN),
         }
     }
 }
@@ -112,19 +117,19 @@ fn decide(driver: Driver, ends: &AtomicBool) -> Result<Steps, Error> {
     let device = device.ok_or_else(|| Error::Wrong("there is no access point".into()))?;
     let mut search = Search::of(driver)?;
     let begun = Instant::now();
-    let mut steps = vec![(begun, MOST)];
+    let mut steps = vec![(begun, MOST, None)];
     let mut set = MOST;
     let mut stations = Vec::new();
     while !ends.load(Ordering::Acquire) {
         stations.clear();
         told.stations(device.link, &mut stations).map_err(wrong)?;
         let now = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let (power, soon) = search.step(now, &stations);
+        let (power, reason, soon) = search.step(now, &stations);
         if power != set {
             let setting = Setting::Fixed(power * HUNDREDTHS);
             told.set_power(device.link, setting).map_err(wrong)?;
             set = power;
-            steps.push((Instant::now(), power));
+            steps.push((Instant::now(), power, reason));
         }
         sleep(Duration::from_millis(soon));
     }

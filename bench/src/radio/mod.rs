@@ -16,7 +16,7 @@ use crate::Error;
 use crate::closed::Progress;
 use crate::machine::Machine;
 use control::Control;
-pub use report::{Measured, Report, Run, Step};
+pub use report::{Figures, Measured, Report, Run, Step};
 use report::{SCHEMA, reaction};
 pub use scenario::{Driver, Scenario};
 
@@ -39,8 +39,10 @@ pub struct Settings {
     pub drivers: Vec<Driver>,
     /// How long each of them is measured.
     pub time: Duration,
-    /// Chances of the medium come from it.
+    /// Chances of the medium come from it; of a later round, from the next number.
     pub seed: u64,
+    /// How often all of them are measured.
+    pub repeat: u32,
 }
 
 /// Why nothing can be measured here, and what helps.
@@ -69,31 +71,44 @@ pub fn run(
 ) -> Result<Report, Error> {
     let _gone = Gone;
     let each = BUILD + WARM + settings.time;
-    let all = (settings.scenarios.len() * settings.drivers.len()) as u32;
+    let all = (settings.scenarios.len() * settings.drivers.len()) as u32 * settings.repeat;
     let mut done = 0;
     let mut report = Report {
         schema: SCHEMA.into(),
         machine: Machine::this(),
         seconds: settings.time.as_secs_f64(),
         seed: settings.seed,
+        repeat: settings.repeat,
         complete: true,
         scenarios: Vec::new(),
     };
     for scenario in &settings.scenarios {
-        let mut runs = Vec::new();
-        for driver in &settings.drivers {
-            if stop() {
-                report.complete = false;
-                break;
+        let mut rounds = vec![(Vec::new(), Vec::new()); settings.drivers.len()];
+        // Round by round, so that what else the machine does meanwhile is shared by all.
+        for round in 0..settings.repeat {
+            for (driver, (figures, steps)) in settings.drivers.iter().zip(&mut rounds) {
+                if stop() {
+                    report.complete = false;
+                    break;
+                }
+                told(&Progress {
+                    doing: format!("{}: {}", scenario.name(), driver.name()),
+                    done: f64::from(done) / f64::from(all.max(1)),
+                    left: each * (all - done),
+                });
+                let seed = settings.seed.wrapping_add(round.into());
+                let (found, set) = measure(*scenario, *driver, seed, settings.time)?;
+                figures.push(found);
+                if round == 0 {
+                    *steps = set;
+                }
+                done += 1;
             }
-            told(&Progress {
-                doing: format!("{}: {}", scenario.name(), driver.name()),
-                done: f64::from(done) / f64::from(all.max(1)),
-                left: each * (all - done),
-            });
-            runs.push(measure(*scenario, *driver, settings)?);
-            done += 1;
         }
+        let all = settings.drivers.iter().zip(rounds);
+        let runs: Vec<Run> = all
+            .filter_map(|(driver, (figures, steps))| Run::of(*driver, figures, steps))
+            .collect();
         if !runs.is_empty() {
             report.scenarios.push(Measured {
                 name: scenario.name().into(),
@@ -114,16 +129,15 @@ impl Drop for Gone {
     }
 }
 
-fn measure(scenario: Scenario, driver: Driver, settings: &Settings) -> Result<Run, Error> {
+fn measure(
+    scenario: Scenario,
+    driver: Driver,
+    seed: u64,
+    long: Duration,
+) -> Result<(Figures, Vec<Step>), Error> {
     let pairs = scenario.pairs();
     let (frequency, hostapd) = scenario.channel();
-    let cells = Cells::begin(
-        pairs,
-        scenario.scene(0.0),
-        settings.seed,
-        frequency,
-        hostapd,
-    )?;
+    let cells = Cells::begin(pairs, scenario.scene(0.0), seed, frequency, hostapd)?;
     let mut controls = Vec::new();
     for [access_point, _] in pairs {
         let node = cells.node(access_point)?;
@@ -140,16 +154,16 @@ fn measure(scenario: Scenario, driver: Driver, settings: &Settings) -> Result<Ru
     let from: Vec<Duration> = loads.iter().map(Goodput::now).collect();
     let before = cells.medium().told()?;
     let mut wall = None;
-    while begun.elapsed() < settings.time {
+    while begun.elapsed() < long {
         if scenario.changes() {
-            let share = begun.elapsed().as_secs_f64() / settings.time.as_secs_f64();
+            let share = begun.elapsed().as_secs_f64() / long.as_secs_f64();
             let scene = scenario.scene(share);
             if wall.is_none() && scenario.wall().is_some_and(|begin| share >= begin) {
                 wall = Some(begun.elapsed().as_secs_f64() * 1000.0);
             }
             cells.medium().change(move |now| *now = scene)?;
         }
-        sleep(MOVES.min(settings.time.saturating_sub(begun.elapsed())));
+        sleep(MOVES.min(long.saturating_sub(begun.elapsed())));
     }
     let after = cells.medium().told()?;
     let rates = loads.iter().zip(&from).map(|(load, from)| {
@@ -172,9 +186,10 @@ fn measure(scenario: Scenario, driver: Driver, settings: &Settings) -> Result<Ru
         .first()
         .into_iter()
         .flatten()
-        .map(|(at, power)| Step {
+        .map(|(at, power, reason)| Step {
             at_ms: since(*at),
             power_dbm: *power,
+            reason: reason.map(|reason| reason.word().into()),
         })
         .collect();
     let more = |role: &str, of: fn(&Counts) -> f64| {
@@ -190,13 +205,12 @@ fn measure(scenario: Scenario, driver: Driver, settings: &Settings) -> Result<Ru
     let time = (after.time - before.time).as_secs_f64();
     let taken = sum(all, airtime) + BESIDE * sum(all, |counts| counts.exchanges as f64);
     let energy = sum(&senders, |counts| counts.energy);
-    Ok(Run {
-        driver: driver.name().into(),
+    let figures = Figures {
         arrived_mbit: arrived / 1e6,
         carries_mbit: arrived * time / 1e6 / taken.max(f64::MIN_POSITIVE),
         on_air_mw: energy / sum(&senders, airtime).max(f64::MIN_POSITIVE),
         radiated_mw: energy / time,
         reaction_ms: wall.and_then(|wall| reaction(&steps, wall)),
-        steps,
-    })
+    };
+    Ok((figures, steps))
 }

@@ -23,7 +23,8 @@ use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};
 #[command(after_long_help = "\
 ARRIVED is what arrived of what was sent; WOULD CARRY is that by the time that the air was taken, so what
 would arrive if it were sent all the time. OF MAXIMUM compares that (ARRIVED where there are two access
-points, which fill the air) with all of the power. ON AIR is the mean power while an access point sent,
+points, which fill the air) with all of the power; with --repeat, all are medians, and BETWEEN has the
+least and the greatest of the rounds. ON AIR is the mean power while an access point sent,
 RADIATED that over all of the time. REACTION is how long it took from a wall to more power.
 Weir's search and the former logic are asked by this command, on the kernel's own counters; no daemon
 runs. Ctrl-C ends it; what was measured by then is told.
@@ -44,6 +45,9 @@ pub struct RadioArgs {
     /// Where the medium's chances come from
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
+    /// Measure all of it so often, 1 to 100, and tell medians
+    #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    repeat: u32,
     /// Write its picture to this file too
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
@@ -84,6 +88,7 @@ pub(super) fn run(args: &RadioArgs, output: &mut Output<'_>) -> Result<(), Error
         drivers: or_all(&args.driver, &Driver::ALL),
         time: Duration::from_secs(args.seconds),
         seed: args.seed,
+        repeat: args.repeat,
     };
     bench::sweep().map_err(failed)?;
     let mut bar = Bar::new();
@@ -105,8 +110,10 @@ pub(super) fn run(args: &RadioArgs, output: &mut Output<'_>) -> Result<(), Error
 fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
     output.line(&report.machine.to_string())?;
     output.line(&format!(
-        "{} s each, chances by seed {}",
-        report.seconds, report.seed
+        "{} s each{}, chances by seed {}",
+        report.seconds,
+        report.times(),
+        report.seed
     ))?;
     for measured in &report.scenarios {
         output.line("")?;
@@ -128,6 +135,7 @@ fn table(measured: &Measured, output: &mut Output<'_>) -> Result<(), Error> {
         ("ARRIVED", Align::Right),
         ("WOULD CARRY", Align::Right),
         ("OF MAXIMUM", Align::Right),
+        ("BETWEEN", Align::Right),
         ("ON AIR", Align::Right),
         ("RADIATED", Align::Right),
         ("REACTION", Align::Right),
@@ -138,21 +146,28 @@ fn table(measured: &Measured, output: &mut Output<'_>) -> Result<(), Error> {
     Ok(table.finish(output)?)
 }
 
-fn row(measured: &Measured, run: &Run) -> [Cell; 7] {
+fn row(measured: &Measured, run: &Run) -> [Cell; 8] {
     let megabits = |rate: f64| Cell::from(format!("{rate:.2} Mbit/s"));
     let milliwatts = |power: f64| Cell::from(format!("{power:.2} mW"));
-    let share = measured.against(run, Driver::Maximum).map(|it| it.0);
+    let share = measured.against(run, Driver::Maximum);
+    let between = share.filter(|_| run.rounds.len() > 1);
+    let figures = &run.figures;
     let tone = match run.driver == Driver::Weir.name() {
         true => Tone::Good,
         false => Tone::Plain,
     };
     [
         Cell::toned(run.driver.as_str(), tone),
-        megabits(run.arrived_mbit),
-        megabits(run.carries_mbit),
-        Cell::or_dash(share.map(|share| format!("{share:.3}")).as_ref()),
-        milliwatts(run.on_air_mw),
-        milliwatts(run.radiated_mw),
-        Cell::or_dash(run.reaction_ms.map(|ms| format!("{ms:.0} ms")).as_ref()),
+        megabits(figures.arrived_mbit),
+        megabits(figures.carries_mbit),
+        Cell::or_dash(share.map(|[share, ..]| format!("{share:.3}")).as_ref()),
+        Cell::or_dash(
+            between
+                .map(|[_, least, most]| format!("{least:.2}–{most:.2}"))
+                .as_ref(),
+        ),
+        milliwatts(figures.on_air_mw),
+        milliwatts(figures.radiated_mw),
+        Cell::or_dash(figures.reaction_ms.map(|ms| format!("{ms:.0} ms")).as_ref()),
     ]
 }
