@@ -29,6 +29,7 @@ mod ethtool;
 mod events;
 mod extensions;
 mod filters;
+mod fix;
 mod forget;
 mod hwsim;
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! One access point, from when it is there until it is gone.
 
+mod told;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::time::{Duration, Instant};
 
 use ::radio::peering::frame::Frame;
 use ::radio::peering::metric::{Metric, expected};
-use ::radio::peering::{Action, Beacon, Event, Machine, Settings, State, Waits};
-use answers::{RadioPeer, RadioPeers};
+use ::radio::peering::{Action, Beacon, Event, Machine, Settings};
 use kernel::Mac;
 use kernel::io::{Beacons, Ear, Peers};
 use kernel::nl80211::AccessPoint;
@@ -18,6 +19,7 @@ use super::attach::Carrier;
 use super::hostapd::Hostapd;
 use super::kept::Kept;
 use super::{Peered, Shown, instance};
+use told::text;
 
 /// The machine's clock.
 const TICK: Duration = Duration::from_millis(50);
@@ -43,6 +45,8 @@ pub struct Session {
     carrier: Option<Carrier>,
     /// Why a peer's device is not where it belongs.
     trouble: Option<String>,
+    /// Why the last one that was to become a peer is none.
+    refused: Option<String>,
     /// `None`: the beacon has nothing to say.
     hostapd: Option<Hostapd>,
     notices: Vec<String>,
@@ -110,6 +114,7 @@ impl Session {
             deaf: None,
             carrier: peered.carrier.clone(),
             trouble: None,
+            refused: None,
             hostapd,
             notices: notice
                 .map(str::to_owned)
@@ -208,14 +213,16 @@ impl Session {
                     key,
                 } => {
                     let done = self.kept.install(mac, &name, aid, &abilities, key.as_ref());
-                    match &done {
-                        Ok(()) if key.is_none() => warn!(
+                    let refused = done.as_ref().err();
+                    self.refused = refused.map(|error| error.of_radio(&name));
+                    match &self.refused {
+                        None if key.is_none() => warn!(
                             peer = text(mac),
                             device = name,
                             "a peer in clear, which proves nothing: INSECURE"
                         ),
-                        Ok(()) => info!(peer = text(mac), device = name, "a peer"),
-                        Err(error) => warn!(peer = text(mac), %error, "no peer"),
+                        None => info!(peer = text(mac), device = name, "a peer"),
+                        Some(why) => warn!(peer = text(mac), why, "no peer"),
                     }
                     results.push_back((mac, done.is_ok()));
                     self.carry();
@@ -329,6 +336,7 @@ impl Session {
             self.settings.frequency = now.frequency;
             self.happen(Event::Channel(now.frequency));
         }
+        self.kept.kernel().sweep();
         self.carry();
         self.kept.speak();
         for (mac, silence) in self.kept.silences() {
@@ -352,65 +360,4 @@ impl Session {
         }
         Ok(())
     }
-
-    fn shown(&self) -> RadioPeers {
-        let now = self.begun.elapsed().as_millis() as u64;
-        let peers = self.machine.shown().map(|shown| {
-            let ::radio::peering::Shown {
-                mac,
-                name,
-                state,
-                waits,
-                since,
-                signal,
-                encrypted,
-                clear,
-            } = shown;
-            let expected = self.metrics.get(&mac).and_then(Metric::told);
-            RadioPeer {
-                address: text(mac),
-                interface: name,
-                state: word(state).to_owned(),
-                waits: waits.map(|waits| why(waits).to_owned()),
-                peer_seconds: since.map(|since| now.saturating_sub(since) / 1000),
-                encrypted,
-                clear,
-                signal,
-                expected_mbit: expected.map(|bits| bits as f64 / 1e6),
-            }
-        });
-        RadioPeers {
-            device: String::new(),
-            peers: peers.collect(),
-            notices: self
-                .notices
-                .iter()
-                .chain(&self.trouble)
-                .chain(&self.deaf)
-                .cloned()
-                .collect(),
-        }
-    }
-}
-
-fn why(waits: Waits) -> &'static str {
-    match waits {
-        Waits::Faint => "faint",
-        Waits::Full => "full",
-    }
-}
-
-fn word(state: State) -> &'static str {
-    match state {
-        State::Seen => "seen",
-        State::Waiting => "waiting",
-        State::Handshake => "handshake",
-        State::Installed => "installed",
-        State::Alive => "alive",
-    }
-}
-
-fn text(mac: Mac) -> String {
-    let octets = mac.map(|octet| format!("{octet:02x}"));
-    octets.join(":")
 }

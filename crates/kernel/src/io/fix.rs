@@ -1,0 +1,74 @@
+//! What can be done where the kernel or a driver refuses something of a radio.
+
+use nix::errno::Errno;
+
+use super::RequestError;
+
+impl RequestError {
+    /// A sentence: of which device of a radio it was asked, what, why not, and what can be done.
+    pub fn of_radio(&self, device: &str) -> String {
+        let fix = match self {
+            Self::Refused { request, errno } => fix(request, *errno),
+            _ => AGAIN,
+        };
+        format!("{device}: {self}; {fix}")
+    }
+}
+
+const AGAIN: &str = "it is tried again";
+
+fn fix(request: &str, errno: Errno) -> &'static str {
+    let has = |word| request.contains(word);
+    match errno {
+        Errno::EPERM | Errno::EACCES => "weir needs CAP_NET_ADMIN",
+        Errno::EEXIST if has("INTERFACE") || has("NEWLINK") => {
+            "something else has that name: ip link delete it, or rename it"
+        }
+        Errno::ENFILE | Errno::ENOSPC => {
+            "the radio has no room for one more: see the combinations that iw phy shows"
+        }
+        Errno::EOPNOTSUPP if has("NEW_INTERFACE") => {
+            "its driver has no such devices (AP/VLAN and monitor in iw phy): take another radio"
+        }
+        Errno::EOPNOTSUPP | Errno::EINVAL if has("KEY") => {
+            "its driver takes no key of CCMP for a single station: take another radio"
+        }
+        Errno::EOPNOTSUPP if has("tag") => "a module is missing: modprobe 8021q",
+        Errno::EOPNOTSUPP | Errno::EINVAL if has("STATION") || has("VLAN") => {
+            "its driver does not take stations from outside of hostapd: take another radio"
+        }
+        _ => AGAIN,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_refused_is_told_with_the_device_and_what_to_do() {
+        let of = |request, errno| RequestError::Refused { request, errno }.of_radio("peer-1");
+        let device = "a peer's device (NEW_INTERFACE)";
+        let cases = [
+            (device, Errno::EOPNOTSUPP, "take another radio"),
+            (device, Errno::EEXIST, "ip link delete"),
+            (device, Errno::ENFILE, "no room"),
+            ("a peer's key (NEW_KEY)", Errno::EINVAL, "CCMP"),
+            ("a device with a tag (NEWLINK)", Errno::EOPNOTSUPP, "8021q"),
+            ("a peer's place (STA_VLAN)", Errno::EINVAL, "hostapd"),
+            ("a frame (FRAME)", Errno::EPERM, "CAP_NET_ADMIN"),
+            ("a frame (FRAME)", Errno::EBUSY, "tried again"),
+        ];
+        for (request, errno, what) in cases {
+            let text = of(request, errno);
+            assert!(text.starts_with("peer-1: the kernel refused "), "{text}");
+            assert!(text.contains(request) && text.contains(what), "{text}");
+            assert!(text.contains(&errno.to_string()), "{text}");
+        }
+        let text = RequestError::NoAnswer { request: device }.of_radio("peer-1");
+        assert!(
+            text.contains("NEW_INTERFACE") && text.ends_with(AGAIN),
+            "{text}"
+        );
+    }
+}
