@@ -2,6 +2,7 @@
 //! mac80211_hwsim, which hear each other at -30 dBm.
 
 mod apup;
+mod bridge;
 mod changes;
 mod mesh;
 mod pair;

@@ -24,7 +24,8 @@ fn reaches(scene: &Scene, from: usize, to: usize) -> Result<(), Error> {
     Ok(())
 }
 
-fn inside(scene: &Scene, role: &str, device: &str) -> Result<usize, Error> {
+/// Devices in another.
+pub fn inside(scene: &Scene, role: &str, device: &str) -> Result<usize, Error> {
     let shown = scene.lab.node(role)?;
     let shown = shown.run(&format!("ip -brief link show master {device}"))?;
     Ok(shown.lines().count())

@@ -12,8 +12,8 @@ pub fn tagged_name(device: &str) -> String {
     device.replacen("peer-", "mesh-", 1)
 }
 
-/// The address of that device. batman-adv tells links apart by it, and all peers' devices of one
-/// access point have that of the access point.
+/// The address of that device, and of what weir itself says by a link. batman-adv and bridges tell
+/// links apart by it, and all peers' devices of one access point have that of the access point.
 pub fn tagged_address(own: Mac, peer: Mac) -> Mac {
     let mut context = Context::new(&SHA256);
     context.update(&own);

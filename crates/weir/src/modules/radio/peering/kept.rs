@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use ::radio::peering::VENDOR;
+use ::radio::peering::attach::tagged_address;
 use kernel::Mac;
 use kernel::io::{Device, Ear, PeerStation, Peers, RequestError};
 use kernel::nl80211::{Abilities, NewDevice, PairwiseKey, Station};
@@ -177,7 +178,10 @@ impl Kept {
             if one.speaker.is_none() {
                 one.speaker = speaker(&one.name, flags).ok();
             }
-            let mut frame = [&mac[..], &self.own, &ETHERTYPE, b"peer weir"].concat();
+            // Not by our own address: a bridge would believe us behind this link, also where the
+            // other side shuts it for its spanning tree, and send there what we should get.
+            let own = tagged_address(self.own, *mac);
+            let mut frame = [&mac[..], &own, &ETHERTYPE, b"peer weir"].concat();
             frame.resize(60, 0);
             let Some(speaker) = &one.speaker else {
                 continue;
