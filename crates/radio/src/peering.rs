@@ -4,7 +4,7 @@
 //! ([`element`]). Who hears such a beacon goes through a handshake with its sender
 //! ([`handshake`]), and only whoever ends that has a key, a station and a device. A machine
 //! ([`Machine`]) decides when: events and the time go in, actions come out. What is said on the air
-//! is in `docs/radio-peering.md`, octet by octet.
+//! is in `docs/radio-peering-protocol.md`, octet by octet.
 
 pub mod attach;
 pub mod beacon;
