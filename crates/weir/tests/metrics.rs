@@ -1,89 +1,26 @@
 //! What Prometheus scrapes is right by OpenMetrics' own rules, bounded, and all that the dashboard
 //! asks for.
 
+#[path = "metrics/exposition.rs"]
+mod exposition;
+#[path = "metrics/paths.rs"]
+mod paths;
+#[path = "metrics/ports.rs"]
+mod ports;
+#[path = "metrics/radio.rs"]
+mod radio;
+
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use answers::{
-    Cable, Carriage, Count, Device, Devices, Latency, Metered, MeteredPort, PartnerState, Path,
-    PathUse, Paths, RadioPeer, RadioPeers, Status, Wifi,
-};
+use answers::{Count, Device, Devices, Latency, Metered, MeteredPort, Paths, Status, Wifi};
 use api::metrics::{Kind, Metric, Text};
 use proptest::prelude::*;
 use weir::daemon;
 use weir::modules::monitor::metrics::Metrics;
-use weir::modules::{cables, monitor, multipath, radio};
+use weir::modules::{monitor, multipath};
 
-/// A sample: name and labels.
-type Key = (String, BTreeMap<String, String>);
-
-/// Reads a label's value up to its closing quote; gives the value and the rest.
-fn quoted(text: &str) -> (String, &str) {
-    let mut value = String::new();
-    let mut rest = text.char_indices();
-    while let Some((index, character)) = rest.next() {
-        match character {
-            '"' => return (value, &text[index + 1..]),
-            '\\' => match rest.next() {
-                Some((_, 'n')) => value.push('\n'),
-                Some((_, escaped @ ('\\' | '"'))) => value.push(escaped),
-                other => panic!("escape {other:?}"),
-            },
-            other => value.push(other),
-        }
-    }
-    panic!("no end of {text:?}");
-}
-
-/// Reads a whole exposition, and insists on its grammar.
-fn read(text: &str) -> BTreeMap<Key, f64> {
-    let lines = text.strip_suffix("# EOF\n").expect("an end");
-    assert!(!lines.contains('\r'));
-    let mut samples = BTreeMap::new();
-    let mut families = HashSet::new();
-    let mut family = (String::new(), String::new());
-    for line in lines.split_terminator('\n') {
-        if let Some(meta) = line.strip_prefix("# ") {
-            let mut words = meta.splitn(3, ' ');
-            let (word, name, rest) = (words.next(), words.next().expect("a name"), words.next());
-            let rest = rest.expect("a text");
-            match word {
-                Some("TYPE") => {
-                    assert!(families.insert(name.to_owned()), "{name} twice");
-                    assert!(matches!(rest, "counter" | "gauge"));
-                    family = (name.into(), rest.into());
-                }
-                Some("UNIT") => assert!(name == family.0 && name.ends_with(&format!("_{rest}"))),
-                Some("HELP") => assert!(name == family.0 && !rest.contains('\\')),
-                other => panic!("{other:?}"),
-            }
-            continue;
-        }
-        let end = line.find(['{', ' ']).expect("a name");
-        let (name, mut rest) = line.split_at(end);
-        let total = if family.1 == "counter" { "_total" } else { "" };
-        assert_eq!(name, format!("{}{total}", family.0), "in its family");
-        let mut labels = BTreeMap::new();
-        while let Some(after) = rest.strip_prefix(['{', ',']) {
-            let (label, after) = after.split_once("=\"").expect("a label");
-            let (value, after) = quoted(after);
-            assert!(labels.insert(label.to_owned(), value).is_none());
-            rest = after;
-        }
-        let rest = rest.strip_prefix('}').unwrap_or(rest);
-        let value = rest
-            .strip_prefix(' ')
-            .expect("a value")
-            .parse::<f64>()
-            .expect("a number");
-        let signed = name.ends_with("_dbm");
-        assert!(value.is_finite() && (signed || value >= 0.0));
-        assert!(
-            samples.insert((name.into(), labels), value).is_none(),
-            "twice: {line}"
-        );
-    }
-    samples
-}
+use exposition::{Key, get, read};
+use paths::paths;
 
 fn count(bytes: u64) -> Count {
     Count {
@@ -121,19 +58,6 @@ fn all(devices: Vec<Device>) -> Devices {
         devices,
         ..Devices::default()
     }
-}
-
-fn get(samples: &BTreeMap<Key, f64>, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
-    let fits = |(have, with): &Key| {
-        have == name
-            && labels
-                .iter()
-                .all(|(k, v)| with.get(*k).is_some_and(|have| have == v))
-    };
-    samples
-        .iter()
-        .find(|(key, _)| fits(key))
-        .map(|(_, value)| *value)
 }
 
 fn bytes(samples: &BTreeMap<Key, f64>, mac: &str, direction: &str) -> Option<f64> {
@@ -240,99 +164,6 @@ fn every_metric_has_the_labels_it_says() {
         Some(11.0)
     );
     assert_eq!(port("weir_port_packets_total", "in", "link"), None);
-}
-
-fn path(device: &str, address: &str, octets: u64) -> Path {
-    Path {
-        device: device.into(),
-        address: address.parse().expect("an address"),
-        gateway: None,
-        subflows: 2,
-        fell_back: 0,
-        strips: false,
-        used: PathUse::default(),
-        in_use: true,
-        rests: false,
-        backup: device == "lte",
-        rtt: (octets > 0).then_some(octets as u32),
-        sent: octets,
-        received: 10 * octets,
-        retransmitted: octets / 10,
-        tunnel_sent: 2 * octets,
-        tunnel_received: 3 * octets,
-    }
-}
-
-/// Two addresses of one family at one device, one of another, and an uplink in reserve.
-fn paths() -> Paths {
-    Paths {
-        partner: Some("203.0.113.10:9349".into()),
-        state: PartnerState::Connected,
-        connections: Carriage {
-            open: 3,
-            all: 9,
-            direct: 2,
-            refused: 1,
-            ..Carriage::default()
-        },
-        paths: vec![
-            path("dsl", "192.0.2.2", 1000),
-            path("dsl", "192.0.2.3", 500),
-            path("dsl", "2001:db8::2", 70),
-            path("lte", "198.51.100.2", 0),
-        ],
-        ..Paths::default()
-    }
-}
-
-#[test]
-fn paths_are_told_by_device_and_family() {
-    let told = |paths: &Paths| {
-        let devices = all(vec![]);
-        read(&render(
-            &mut Metrics::default(),
-            &devices,
-            &Status::default(),
-            paths,
-        ))
-    };
-    let samples = told(&paths());
-    let of = |name: &str, device, family, more: &[(&str, &str)]| {
-        let labels = [&[("device", device), ("family", family)], more].concat();
-        get(&samples, &format!("weir_path_{name}"), &labels)
-    };
-    let bytes = |device, family, way| of("bytes_total", device, family, &[("direction", way)]);
-    assert_eq!(bytes("dsl", "ipv4", "sent"), Some(1500.0), "summed up");
-    assert_eq!(bytes("dsl", "ipv4", "received"), Some(15_000.0));
-    assert_eq!(bytes("dsl", "ipv6", "sent"), Some(70.0));
-    assert_eq!(
-        of("retransmitted_bytes_total", "dsl", "ipv4", &[]),
-        Some(150.0)
-    );
-    assert_eq!(of("subflows", "dsl", "ipv4", &[]), Some(4.0));
-    let tunnel = |way| of("tunnel_bytes_total", "dsl", "ipv4", &[("direction", way)]);
-    let both = (tunnel("sent"), tunnel("received"));
-    assert_eq!(both, (Some(3000.0), Some(4500.0)));
-    let rtt = |device| of("rtt_seconds", device, "ipv4", &[]);
-    assert_eq!((rtt("dsl"), rtt("lte")), (Some(0.0005), None), "shortest");
-    let backup = |device| of("backup", device, "ipv4", &[]);
-    assert_eq!((backup("dsl"), backup("lte")), (Some(0.0), Some(1.0)));
-    let one = |name: &str| get(&samples, name, &[]);
-    assert_eq!(one("weir_partner_connected"), Some(1.0));
-    assert_eq!(one("weir_multipath_open_connections"), Some(3.0));
-    for (name, number) in [("carried", 9.0), ("direct", 2.0), ("refused", 1.0)] {
-        let name = format!("weir_multipath_{name}_connections_total");
-        assert_eq!(one(&name), Some(number), "{name}");
-    }
-
-    let failed = told(&Paths {
-        state: PartnerState::Failed,
-        ..paths()
-    });
-    assert_eq!(get(&failed, "weir_partner_connected", &[]), Some(0.0));
-    let none = told(&Paths::default());
-    let of_paths = |(name, _): &&Key| name.contains("path") || name.contains("partner");
-    assert_eq!(none.keys().filter(of_paths).count(), 0, "without a partner");
 }
 
 #[test]
@@ -584,129 +415,4 @@ fn the_dashboard_asks_only_for_what_there_is() {
     let panels = dashboard["panels"].as_array().expect("panels");
     let ids: HashSet<_> = panels.iter().map(|panel| panel["id"].as_u64()).collect();
     assert_eq!(ids.len(), panels.len());
-}
-
-#[test]
-fn ports_are_told_with_their_roles() {
-    let cable = |device: &str, link, role: &str, decided| Cable {
-        device: device.into(),
-        link,
-        role: role.into(),
-        confidence: 90,
-        evidence: Vec::new(),
-        decided,
-        held_by: None,
-        now: "lan".into(),
-        shut: link && decided.is_none(),
-        moving: None,
-        why: String::new(),
-        would_change: String::new(),
-        notices: vec!["another server".into()],
-    };
-    let all = [
-        cable("eth0", true, "uplink", Some(2500)),
-        cable("eth1", true, "unknown", None),
-        cable("eth2", false, "unknown", None),
-    ];
-    let mut text = Text::default();
-    cables::metrics::write(&mut text, &all);
-    let samples = read(&text.end());
-    let one = |name: &str, device| {
-        get(
-            &samples,
-            &format!("weir_cable_{name}"),
-            &[("device", device)],
-        )
-    };
-    assert_eq!(
-        (one("link", "eth0"), one("link", "eth2")),
-        (Some(1.0), Some(0.0))
-    );
-    let role = [("device", "eth0"), ("role", "uplink")];
-    assert_eq!(get(&samples, "weir_cable_role", &role), Some(1.0));
-    assert_eq!(
-        (one("confidence", "eth0"), one("confidence", "eth2")),
-        (Some(0.9), None)
-    );
-    assert_eq!(one("decided_seconds", "eth0"), Some(2.5));
-    assert_eq!(
-        (one("decided_seconds", "eth1"), one("notices", "eth1")),
-        (None, Some(1.0))
-    );
-    let shut = ["eth0", "eth1", "eth2"].map(|device| one("shut", device));
-    assert_eq!(shut, [Some(0.0), Some(1.0), None], "of ports with a link");
-    let mut none = Text::default();
-    cables::metrics::write(&mut none, &[]);
-    assert!(read(&none.end()).is_empty());
-}
-
-#[test]
-fn peers_in_clear_are_counted_apart() {
-    let peer = |state: &str, encrypted| RadioPeer {
-        address: "02:00:00:00:01:00".to_owned(),
-        interface: "wlan0.sta2007".to_owned(),
-        state: state.to_owned(),
-        waits: None,
-        peer_seconds: Some(1),
-        encrypted,
-        clear: !encrypted,
-        signal: None,
-        expected_mbit: None,
-    };
-    let told = RadioPeers {
-        device: "wlan0".to_owned(),
-        peers: vec![
-            peer("alive", true),
-            peer("installed", true),
-            peer("alive", false),
-            peer("waiting", false),
-        ],
-        notices: Vec::new(),
-    };
-    let mut text = Text::default();
-    radio::metrics::write_count(&mut text, &told);
-    let samples = read(&text.end());
-    let count = |key| {
-        get(
-            &samples,
-            "weir_radio_peers",
-            &[("device", "wlan0"), ("key", key)],
-        )
-    };
-    assert_eq!((count("yes"), count("none")), (Some(2.0), Some(1.0)));
-}
-
-#[test]
-fn a_peer_of_which_nothing_is_known_yet_is_left_out() {
-    let peer = |at: u8, expected_mbit| RadioPeer {
-        address: format!("02:00:00:00:{at:02x}:00"),
-        interface: format!("peer-{at}"),
-        state: "alive".to_owned(),
-        waits: None,
-        peer_seconds: Some(1),
-        encrypted: true,
-        clear: false,
-        signal: None,
-        expected_mbit,
-    };
-    let mut told = RadioPeers {
-        device: "wlan0".to_owned(),
-        peers: vec![peer(1, Some(26.5)), peer(2, None)],
-        notices: Vec::new(),
-    };
-    let mut text = Text::default();
-    radio::metrics::write_peers(&mut text, &told);
-    let samples = read(&text.end());
-    let name = "weir_radio_peer_expected_bits_per_second";
-    let labels = [
-        ("device", "wlan0"),
-        ("mac", "02:00:00:00:01:00"),
-        ("interface", "peer-1"),
-    ];
-    assert_eq!(get(&samples, name, &labels), Some(26.5e6));
-    assert_eq!(samples.len(), 1);
-    told.peers.clear();
-    let mut none = Text::default();
-    radio::metrics::write_peers(&mut none, &told);
-    assert!(read(&none.end()).is_empty());
 }

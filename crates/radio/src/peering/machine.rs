@@ -52,6 +52,18 @@ impl Machine {
         }
     }
 
+    /// With those who proved the secret to a former machine: they are never taken in clear.
+    #[must_use]
+    pub fn remembering(mut self, proven: BTreeSet<Mac>) -> Self {
+        self.proven = proven;
+        self
+    }
+
+    /// Who proved the secret at any time.
+    pub fn proven(&self) -> &BTreeSet<Mac> {
+        &self.proven
+    }
+
     /// What the own beacon is to say.
     pub fn element(&self) -> Element {
         let Settings { own, ssid, .. } = &self.settings;

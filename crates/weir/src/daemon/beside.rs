@@ -59,6 +59,11 @@ impl Beside {
         })
     }
 
+    /// Whether it broke off: before its end it goes on for ever.
+    pub fn broke_off(&self) -> bool {
+        self.thread.as_ref().is_some_and(JoinHandle::is_finished)
+    }
+
     /// The end: what comes back is waited for.
     pub fn end(mut self) -> Work {
         self.goes_on = None;
@@ -83,7 +88,7 @@ impl Drop for Beside {
 mod tests {
     use std::fs;
     use std::sync::mpsc::{self, RecvTimeoutError};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use caps::CapSet;
 
@@ -127,5 +132,18 @@ mod tests {
         );
         drop(beside.expect("a thread"));
         assert_eq!(lasted.recv_timeout(LONG), Ok(()));
+    }
+
+    #[test]
+    fn one_that_broke_off_is_known() {
+        let work = || async { panic!("as a fault would") };
+        let beside = Beside::begin("a test", KEPT, work, || {}).expect("a thread");
+        let begun = Instant::now();
+        while !beside.broke_off() {
+            assert!(begun.elapsed() < LONG);
+            std::thread::yield_now();
+        }
+        let beside = Beside::begin("a test", KEPT, std::future::pending::<()>, || {});
+        assert!(!beside.expect("a thread").broke_off());
     }
 }

@@ -1,5 +1,7 @@
 //! Access points that prove nothing, which are taken where `clear` says so.
 
+use std::collections::BTreeSet;
+
 use super::super::{Element, Event, Instance, NodeKey, Settings, State, Why};
 use super::air::{Air, SSID, beacon, forged, mac, machine, secret};
 
@@ -142,6 +144,21 @@ fn who_can_prove_itself_is_never_taken_in_clear() {
     heard(&mut air, &bare[1..], 30_000);
     assert!(air.nodes[0].stations.is_empty());
     assert_eq!(air.nodes[0].keys.len(), 2);
+}
+
+/// hostapd began anew, and the machine with it: what was proven to the former one still holds.
+#[test]
+fn what_was_proven_outlives_the_access_point() {
+    let mut air = open(2);
+    air.run(1000);
+    assert!(air.is_whole());
+    let proven = air.nodes[0].machine.proven().clone();
+    assert_eq!(proven, BTreeSet::from([mac(2)]));
+    for (proven, devices) in [(proven, 0), (BTreeSet::new(), 1)] {
+        let mut air = Air::of(vec![(1, machine(1, clear).remembering(proven))]);
+        heard(&mut air, &[foreign(2)], 1000);
+        assert_eq!(air.nodes[0].devices.len(), devices);
+    }
 }
 
 /// An element of ours that proves nothing, or of a version that is not known, is no reason to do

@@ -13,6 +13,7 @@ pub mod show;
 mod tests;
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,6 +50,10 @@ pub const ANYBODY: &str = "compat = \"apup\" is INSECURE: peers in clear prove n
     an address that may be a peer's gets a port";
 /// What to do about that.
 pub const ALLOW_HINT: &str = "list your own access points in `allow` under [radio.peering]";
+
+/// What is told where nobody looks for peers any more.
+const BROKE_OFF: &str = "what looks for peers broke off by a fault of weir, which its log has: \
+    restart weir";
 
 /// For stations and devices, and for what is said to an access point by those it does not know,
 /// which comes by a packet socket.
@@ -100,10 +105,14 @@ impl Peering {
 
     /// All that are known.
     pub fn shown(&self) -> RadioPeers {
-        RadioPeers {
-            device: self.device.clone(),
-            ..self.shown.get()
+        let mut shown = self.shown.get();
+        shown.device.clone_from(&self.device);
+        let thread = self.thread.borrow();
+        if thread.as_ref().is_some_and(Beside::broke_off) {
+            // What was known is not true any more.
+            (shown.peers, shown.notices) = (Vec::new(), vec![BROKE_OFF.to_owned()]);
         }
+        shown
     }
 
     /// The end: what comes back is waited for.
@@ -125,6 +134,8 @@ struct Peered {
     proves: bool,
     /// How devices of peers in clear begin, if there may be some.
     clear: Option<String>,
+    /// Who proved the secret while there was an access point before.
+    proven: RefCell<BTreeSet<Mac>>,
     node: NodeKey,
 }
 
@@ -169,6 +180,7 @@ impl Peered {
             secret,
             proves: file.is_some(),
             clear: clear.then(|| config.prefix.beside(device)),
+            proven: RefCell::default(),
             node: NodeKey::from_seed(key),
         })
     }
@@ -184,7 +196,9 @@ impl Peered {
                         warn!(device = self.device, why, "insecure");
                     }
                     told.clear();
-                    session.run(shown).await
+                    let why = session.run(shown).await;
+                    self.proven.replace(session.proven());
+                    why
                 }
                 Err(error) => error,
             };

@@ -2,7 +2,7 @@
 
 mod told;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -93,7 +93,8 @@ impl Session {
         settings.deny.clone_from(&peered.deny);
         settings.clear.clone_from(&peered.clear);
         let (secret, node) = (peered.secret.clone(), peered.node.clone());
-        let machine = Machine::new(settings.clone(), secret, node, instance()?);
+        let machine = Machine::new(settings.clone(), secret, node, instance()?)
+            .remembering(peered.proven.borrow().clone());
         let mut hostapd = peered.hostapd();
         let element = machine.element().octets();
         let said = hostapd.as_mut().map_or(Ok(()), |it| it.say(&element));
@@ -128,6 +129,11 @@ impl Session {
             said: now,
             tells: Again::new(),
         })
+    }
+
+    /// Who proved the secret at any time.
+    pub fn proven(&self) -> BTreeSet<Mac> {
+        self.machine.proven().clone()
     }
 
     /// Goes on until the access point is gone: gives why.
