@@ -1,7 +1,7 @@
 //! What is found.
 
 use super::air::Air;
-use crate::power::{Controller, Estimate, Predecessor, Reason, Settings};
+use crate::power::{Controller, Entry, Estimate, Predecessor, Reason, Settings};
 
 const POWERS: [i32; 11] = [0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20];
 
@@ -115,6 +115,26 @@ fn a_wall_is_answered_within_half_a_second() {
         let much = f64::from(behind.0) * behind.1 < 0.4 * f64::from(before.0) * before.1;
         assert!(!much || took <= 500, "{wall} dB: {took} ms");
     }
+}
+
+#[test]
+fn power_goes_down_by_strides_and_level_by_level_after_it_was_not_enough() {
+    let (mut air, mut control) = (Air::of(&[60.0]), control());
+    air.run(&mut control, 20_000);
+    let steepest = |log: &[Entry]| {
+        let pairs = log.windows(2).filter(|pair| pair[1].reason == Reason::Kept);
+        pairs.map(|pair| pair[0].power - pair[1].power).max()
+    };
+    assert_eq!(steepest(&air.log), Some(8));
+    let (before, begin) = (air.log.len(), air.now);
+    air.all[0].loss += 20.0;
+    while air.now < begin + 7000 {
+        air.run(&mut control, 10);
+    }
+    let after = &air.log[before..];
+    let fell = |entry: &Entry| matches!(entry.reason, Reason::Wall | Reason::Worse);
+    assert!(after.iter().any(fell));
+    assert_eq!(steepest(after), Some(2));
 }
 
 /// Too few frames for a watch tell nothing of a little less; that nothing arrives they do.
