@@ -20,6 +20,8 @@ use crate::event::Mac;
 const LONGEST: usize = 2048;
 /// Frames read by one [`Ear::recv`].
 const MOST: usize = 64;
+/// A device that is gone is an error, and nothing to be read (`packet_notifier`).
+const WAKES: Interest = Interest::READABLE.add(Interest::ERROR);
 
 /// Hears vendors' public action frames (IEEE 802.11, 9.6.7.18) for one address, and no others: the
 /// kernel drops those. Needs `CAP_NET_RAW`.
@@ -106,7 +108,7 @@ impl Ear {
         while recv(opened.as_raw_fd(), &mut octets, MsgFlags::MSG_DONTWAIT).is_ok() {}
         // See `Socket::open`.
         #[allow(deprecated)]
-        let socket = AsyncFd::with_interest(opened, Interest::READABLE)?;
+        let socket = AsyncFd::with_interest(opened, WAKES)?;
         Ok(Self { socket })
     }
 
@@ -116,7 +118,7 @@ impl Ear {
     /// # Errors
     /// The device is gone.
     pub async fn recv(&mut self, out: &mut Vec<Vec<u8>>) -> io::Result<()> {
-        let mut ready = self.socket.readable().await?;
+        let mut ready = self.socket.ready(WAKES).await?;
         let mut buffer = [0; LONGEST];
         for _ in 0..MOST {
             let flags = MsgFlags::MSG_DONTWAIT;
