@@ -1,8 +1,13 @@
 //! What becomes of peers where their access point changes under them.
 
-use lab::Error;
+use std::time::Duration;
 
-use super::scene::{SECRET, Scene, second_of_day};
+use lab::namespace::wait_until;
+use lab::{Error, Namespace};
+use weir_tests::LIMIT;
+use weir_tests::radios::{RADIO, radios};
+
+use super::scene::{SECRET, Scene, said, second_of_day, unexpected};
 
 const NODES: [&str; 2] = ["north", "south"];
 
@@ -57,5 +62,134 @@ fn peers_come_back_after_hostapd_began_anew() -> Result<(), Error> {
         );
         scene.alive(1 - at, 1)?;
     }
+    speak(&scene)
+}
+
+#[test]
+#[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
+fn peers_follow_to_another_channel() -> Result<(), Error> {
+    let scene = begin_with_peers()?;
+    // Both at once.
+    let ordered = second_of_day();
+    for at in [0, 1] {
+        scene.switch(at, 2437)?;
+    }
+    for at in [0, 1] {
+        let found = scene.found_after(at, ordered)?;
+        println!(
+            "{}: a peer {:.3} s after the order",
+            NODES[at],
+            found - ordered
+        );
+    }
+    speak(&scene)?;
+    // One alone: it has no peer until the other follows.
+    scene.switch(0, 2462)?;
+    for (at, role) in NODES.iter().enumerate() {
+        let mut seen = Vec::new();
+        wait_until("no peer", LIMIT, || {
+            seen = scene.peers(at)?;
+            let is_told = seen.iter().all(|peer| !peer.encrypted);
+            Ok(is_told && scene.devices(role, "peer-")? == 0)
+        })
+        .map_err(|error| unexpected(format!("{error}: {seen:?}")))?;
+    }
+    let ordered = second_of_day();
+    scene.switch(1, 2462)?;
+    for at in [0, 1] {
+        let found = scene.found_after(at, ordered)?;
+        println!(
+            "{}: a peer {:.3} s after it followed",
+            NODES[at],
+            found - ordered
+        );
+    }
+    speak(&scene)
+}
+
+#[test]
+#[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
+fn peers_come_back_with_radios_that_were_gone() -> Result<(), Error> {
+    let mut scene = begin_with_peers()?;
+    let before: Vec<usize> = (scene.weirs.iter().map(|weir| weir.log().lines().count())).collect();
+    // All of them go, as with a driver that is unloaded, and others come.
+    lab::radios::unload()?;
+    for at in [0, 1] {
+        wait_until("it is told", LIMIT, || {
+            let told = scene.told(at)?;
+            Ok(told.peers.is_empty()
+                && told.notices.iter().any(|it| it.contains("no access point")))
+        })?;
+        scene.end_access_point(at);
+    }
+    std::thread::sleep(Duration::from_secs(3));
+    for (weir, before) in scene.weirs.iter().zip(before) {
+        let log = weir.log();
+        let lines = log
+            .lines()
+            .skip(before)
+            .filter(|line| line.contains("no peers"));
+        assert!(lines.count() <= 3, "each reason once: {log}");
+    }
+    let nodes: Vec<&Namespace> =
+        (NODES.iter().map(|role| scene.lab.node(role))).collect::<Result<_, _>>()?;
+    radios(&nodes)?;
+    let come = second_of_day();
+    for at in [0, 1] {
+        scene.restart_access_point(at)?;
+    }
+    let back = second_of_day();
+    for at in [0, 1] {
+        let found = scene.found_after(at, come)?;
+        println!(
+            "{}: a peer {:.3} s after both are back",
+            NODES[at],
+            found - back
+        );
+    }
+    speak(&scene)
+}
+
+#[test]
+#[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
+fn an_ear_that_could_not_be_made_is_tried_again() -> Result<(), Error> {
+    let mut scene = begin()?;
+    let north = scene.lab.node("north")?;
+    let shown = north.run(&format!("ip -oneline link show {RADIO}"))?;
+    let link = shown.split(':').next().unwrap_or_default();
+    // Somebody has the name.
+    let name = format!("weir-ear{link}");
+    north.ip(&format!("link add {name} type dummy\n"))?;
+    for role in NODES {
+        scene.weir(role, SECRET, "")?;
+    }
+    wait_until("it is told", LIMIT, || {
+        let told = scene.told(0)?;
+        Ok(told.notices.iter().any(|it| it.contains("cannot be heard")))
+    })?;
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(scene.devices("north", "peer-")?, 0);
+    let log = scene.weirs[0].log();
+    assert_eq!(
+        log.lines().filter(|line| line.contains("no ear")).count(),
+        1,
+        "{log}"
+    );
+    scene.lab.node("north")?.ip(&format!("link del {name}\n"))?;
+    scene.alive(0, 1)?;
+    assert!(said(&scene.weirs[0].log(), "is heard again")? > 0.0);
+    assert_eq!(scene.told(0)?.notices, [""; 0]);
+    // And one that is taken away while it is used.
+    scene.weirs[1].end(nix::sys::signal::Signal::SIGKILL)?;
+    wait_until("it listens", LIMIT, || {
+        Ok(scene.devices("north", &name)? == 1)
+    })?;
+    scene
+        .lab
+        .node("north")?
+        .run(&format!("iw dev {name} del"))?;
+    let began = second_of_day();
+    scene.restart(1)?;
+    scene.found_after(0, began)?;
     speak(&scene)
 }

@@ -100,6 +100,21 @@ impl Scene {
         Ok(())
     }
 
+    /// The access point of this number goes to another channel, MHz, and tells its stations.
+    pub fn switch(&self, at: usize, frequency: u32) -> Result<(), Error> {
+        let role = self.nodes[at];
+        let control = self.folder.join(role).join("control");
+        let order = format!(
+            "hostapd_cli -p {} -i {RADIO} chan_switch 5 {frequency}",
+            control.display()
+        );
+        let told = self.lab.node(role)?.run(&order)?;
+        match told.contains("OK") {
+            true => Ok(()),
+            false => Err(unexpected(told)),
+        }
+    }
+
     /// Waits until one has found a peer after this second of the day, and has it at both ends.
     pub fn found_after(&self, at: usize, second: f64) -> Result<f64, Error> {
         let found = || said(&self.weirs[at].log(), "a peer peer=").unwrap_or_default();
