@@ -19,7 +19,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_de
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-vm lint compile unit system-short system compilers leftover demo atlas build-atlas bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths uci-peer install clean
+.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-vm lint compile unit system-short system waiting compilers leftover demo atlas build-atlas bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths uci-peer install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -42,7 +42,7 @@ test: ## what tells most in a quarter of an hour: setup, lint, the page in a bro
 	@MAKE='$(MAKE)' scripts/stages setup lint+web-test compile unit system-short
 
 test-long: setup ## what else must pass: every system test, every compiler, a little fuzzing, some tests in a VM
-	@MAKE='$(MAKE)' scripts/stages compile atlas-test system+leftover vm-wires+vm-more vm-oldest+compilers
+	@MAKE='$(MAKE)' scripts/stages compile atlas-test system+waiting+leftover vm-wires+vm-more vm-oldest+compilers
 
 test-vm: setup ## runs the whole VM list on each kernel of KERNELS
 	@for kernel in $(KERNELS); do \
@@ -79,18 +79,19 @@ SHORT := concerns connections entries members model network pairs ruleset stack 
 system-short: ## those of `system` that tell most in two minutes
 	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(SHORT)) --no-fail-fast -- --test-threads=2
 
-# Those that wait for most of their time, for what comes by itself: four of them at a time.
+# Those that wait for most of their time, for what comes by itself: four of their tests at a time, beside all others.
 WAITING := cables
+
+waiting: ## system tests that wait for most of their time
+	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(WAITING)) --no-fail-fast -- --test-threads=4
 
 # Every other test program. Two tests at a time: each builds routers in namespaces, and shares the processors with their
 # traffic.
 system: ## the other tests that need the kernel: routers in namespaces, the command line, golden packets
 	@tests=$$($(CARGO) metadata --locked --no-deps --format-version 1 | \
 		jq -r '[.packages[].targets[] | select(.kind == ["test"]).name] | unique - ($$ARGS.positional) | .[]' \
-			--args $(SHORT) $(WAITING)) || exit; status=0; \
-	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(WAITING)) --no-fail-fast -- --test-threads=4 || status=1; \
-	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $$(printf -- '--test %s ' $$tests) --no-fail-fast -- --test-threads=2 || status=1; \
-	exit $$status
+			--args $(SHORT) $(WAITING)) || exit; \
+	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $$(printf -- '--test %s ' $$tests) --no-fail-fast -- --test-threads=2
 
 # Of the golden packets those by which one program after the other is loaded; random frames go through all of them.
 compilers: $(OBJECTS) ## loads the programs of every other compiler that scripts/compilers names, and runs frames through them
@@ -100,8 +101,8 @@ compilers: $(OBJECTS) ## loads the programs of every other compiler that scripts
 			$(CARGO) test $(WORKSPACE) --test parser --test golden --no-fail-fast -- \
 			frames_ octets_ forwarding:: encapsulations:: checksums:: witness:: --test-threads=2 || exit 1; done
 
-# The tests of `system` wait half of their time, for traffic and for what expires. This takes what they leave of the
-# processors, and no more: whoever else is ready to run goes first. None of it waits for anything, or measures time.
+# The tests of `system` wait half of their time, for traffic and for what expires. This takes what they and `waiting`
+# leave of the processors, and no more: whoever else is ready to run goes first. None of it waits for anything, or measures time.
 leftover: ## fuzzing, and what an emulated machine counts, beside `system`
 	chrt --idle 0 $(MAKE) fuzz-short instructions uci-peer
 
