@@ -9,5 +9,6 @@ mod each;
 mod guards;
 mod picture;
 mod rates;
+mod restless;
 mod search;
 mod shapes;

@@ -40,7 +40,7 @@ impl Controller {
             return Some(self.look_at_top(now, Reason::Reference));
         }
         self.stride = 1;
-        let below = self.below(now)?;
+        let below = self.worth_a_trial(now)?;
         self.set(now, below, Phase::Trial);
         Some(self.entry(now, Reason::Trial, None))
     }
@@ -51,7 +51,7 @@ impl Controller {
             return None;
         }
         self.stride = 1;
-        let below = self.below(now);
+        let below = self.worth_a_trial(now);
         if below.is_none() && self.watches < LONG {
             return None;
         }
@@ -64,5 +64,14 @@ impl Controller {
         }
         self.set(now, below?, Phase::Trial);
         Some(self.entry(now, Reason::Trial, None))
+    }
+
+    /// The level below, where a trial of it can change what is held: while it is restless that is
+    /// a level more than is enough, so that the one below that has to be tried, too.
+    fn worth_a_trial(&self, now: u64) -> Option<usize> {
+        let below = self.below(now)?;
+        let next = below.checked_sub(1);
+        let changes = next.is_some_and(|place| self.memory[place].until <= now);
+        (now >= self.restless || changes).then_some(below)
     }
 }
