@@ -193,10 +193,14 @@ impl Controller {
 
     /// A level failed: the longer before it is tried again, the more often it did.
     fn failed(&mut self, now: u64, place: usize) {
+        self.bar(now, place, self.settings.back_off);
+    }
+
+    fn bar(&mut self, now: u64, place: usize, back_off: u64) {
         let memory = &mut self.memory[place];
         let times = memory.failures.min(DOUBLE);
         memory.failures += 1;
-        let wait = self.settings.back_off << times;
+        let wait = back_off << times;
         memory.until = now.saturating_add(wait.min(self.settings.back_off_most));
     }
 

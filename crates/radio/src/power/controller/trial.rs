@@ -9,6 +9,11 @@ const FARTHEST: usize = 4;
 /// Where a trial loses next to nothing, so many standard errors are enough: if that
 /// was chance, it is seen while it is held.
 const LIKELY: f64 = 0.7;
+/// Where a comparison has a standard error of more than this share, one that failed by no more than
+/// that tells little,
+const DIM: f64 = 0.08;
+/// and the level is tried again after this part of the time.
+const SOON: u64 = 4;
 
 impl Controller {
     /// Tries a level, or the least above it that may be tried.
@@ -35,8 +40,8 @@ impl Controller {
             .worst(&self.settings, |known| known.tally.estimate());
         let restless = now < self.restless;
         let certainty = self.settings.certainty;
+        let keep = self.settings.keep;
         let found = found.map(|(mac, now, was, verdict)| {
-            let keep = self.settings.keep;
             let likely = !restless
                 && now.share(&was) >= 1.0 - (1.0 - keep) / 5.0
                 && now.against(&was, keep, LIKELY) == Verdict::Keeps;
@@ -47,9 +52,15 @@ impl Controller {
                 verdict => (mac, now, was, verdict),
             }
         });
+        let dim = found.as_ref().is_some_and(|(_, now, was, verdict)| {
+            let error = now.error.hypot(keep * was.error);
+            let loses = now.against(was, keep, certainty) == Verdict::Loses;
+            let open = *verdict == Verdict::Open;
+            !restless && (open || !loses && error > DIM * was.throughput)
+        });
         let (verdict, told) = match found {
             Some((mac, now, was, Verdict::Open)) if must => {
-                let enough = !restless && now.share(&was) >= self.settings.keep;
+                let enough = !restless && now.share(&was) >= keep;
                 let verdict = if enough {
                     Verdict::Keeps
                 } else {
@@ -90,7 +101,8 @@ impl Controller {
                 Reason::Kept
             }
             Verdict::Loses => {
-                self.failed(now, self.place);
+                let part = if dim { SOON } else { 1 };
+                self.bar(now, self.place, self.settings.back_off / part);
                 self.give_up_trial(now);
                 Reason::Lost
             }

@@ -36,6 +36,31 @@ pub struct Somebody {
     kernel: Option<RateControl>,
 }
 
+/// Somebody else who sends, in bursts: while he does, so many of the tries are lost.
+#[derive(Clone, Copy, Default)]
+pub struct Neighbour {
+    /// The share of time that he sends, in bursts of some 60 ms.
+    pub busy: f64,
+    pub loses: f64,
+    sends: bool,
+}
+
+impl Neighbour {
+    /// The share of tries that he leaves.
+    fn leaves(&mut self, chance: f64) -> f64 {
+        let end = STEP as f64 / 60.0;
+        let turn = match self.sends {
+            true => end,
+            false => end * self.busy / (1.0 - self.busy),
+        };
+        self.sends ^= chance < turn;
+        match self.sends {
+            true => 1.0 - self.loses,
+            false => 1.0,
+        }
+    }
+}
+
 pub struct Air {
     pub now: u64,
     pub power: i32,
@@ -55,6 +80,8 @@ pub struct Air {
     pub deaf: u64,
     /// Whether rate control takes its time: falls a fifth of the way each 50 ms, and climbs a tenth.
     pub lags: bool,
+    /// What a neighbour does.
+    pub neighbour: Neighbour,
     set: u64,
     /// When the controller wants to be asked again.
     asked: u64,
@@ -92,6 +119,7 @@ impl Air {
             expects: 0.0,
             deaf: 0,
             lags: false,
+            neighbour: Neighbour::default(),
             set: 0,
             asked: 0,
             sent: (0.0, 0.0),
@@ -100,13 +128,19 @@ impl Air {
 
     /// The kernel's rate control decides on rates, and chances are those of a seed.
     pub fn with_kernel(mut self, seed: u64) -> Self {
+        self = self.seeded(seed);
+        for one in &mut self.all {
+            one.kernel = Some(RateControl::new());
+        }
+        self
+    }
+
+    /// Chances are those of a seed.
+    pub fn seeded(mut self, seed: u64) -> Self {
         self.random = self
             .random
             .wrapping_add(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
             | 1;
-        for one in &mut self.all {
-            one.kernel = Some(RateControl::new());
-        }
         self
     }
 
@@ -199,6 +233,14 @@ impl Air {
         self.now += STEP;
         self.radiated += 10f64.powf(f64::from(self.power) / 10.0) * STEP as f64;
         self.could += Self::carries(20, self.all[0].loss) * STEP as f64;
+        // Who has no neighbour has the chances that he had.
+        let left = match self.neighbour.loses > 0.0 {
+            true => {
+                let chance = self.chance();
+                self.neighbour.leaves(chance)
+            }
+            false => 1.0,
+        };
         for number in 0..self.all.len() {
             let frames = self.all[number].frames;
             let (mut rate, mut share) = self.used(number);
@@ -206,6 +248,7 @@ impl Air {
                 self.carried += Self::carried((rate, share)) * STEP as f64;
                 self.expects = f64::from(rate * 1000) * share;
             }
+            share *= left;
             if self.now.saturating_sub(self.set) <= self.deaf {
                 share = 0.0;
             }
@@ -220,7 +263,7 @@ impl Air {
                 owed -= 1.0;
                 counters.frames = counters.frames.wrapping_add(1);
                 if let Some(kernel) = &mut kernel {
-                    let arrives = RATES.map(|(_, wanted)| Self::arrives(snr, wanted));
+                    let arrives = RATES.map(|(_, wanted)| left * Self::arrives(snr, wanted));
                     let sent = kernel.send(self.now, arrives, &mut || self.chance());
                     counters.retries = counters.retries.wrapping_add(sent.retries);
                     counters.failed = counters.failed.wrapping_add(u32::from(!sent.here));
