@@ -12,25 +12,70 @@ const NEWEST: f64 = 0.3;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prior {
     hours: [Option<f64>; HOURS],
+    /// The hour that is not over, and how often each power was told in it.
+    present: Option<(usize, BTreeMap<i32, u32>)>,
 }
 
 impl Prior {
-    /// At this hour, that power was held.
-    pub fn learn(&mut self, hour: u8, power: i32) {
-        let Some(slot) = self.hours.get_mut(usize::from(hour)) else {
-            return;
-        };
-        let power = f64::from(power);
-        *slot = Some(slot.map_or(power, |before| before + NEWEST * (power - before)));
+    /// At this hour, that power is enough: to be told at even intervals, for what counts is what was
+    /// enough for most of the hour. Says whether something else is known now.
+    pub fn learn(&mut self, hour: u8, power: i32) -> bool {
+        let hour = usize::from(hour);
+        if hour >= HOURS {
+            return false;
+        }
+        if self
+            .present
+            .as_ref()
+            .is_some_and(|present| present.0 != hour)
+        {
+            self.end();
+        }
+        let before = self.known(hour);
+        let present = self.present.get_or_insert_with(|| (hour, BTreeMap::new()));
+        *present.1.entry(power).or_default() += 1;
+        before != self.known(hour)
+    }
+
+    /// The hour is over: what is told next is of another day where it is of the same one.
+    pub fn end(&mut self) {
+        if let Some((hour, _)) = self.present {
+            self.hours[hour] = self.known(hour);
+            self.present = None;
+        }
+    }
+
+    /// What is known of an hour, with what was told in the one that is not over.
+    fn known(&self, hour: usize) -> Option<f64> {
+        let present = self.present.as_ref().filter(|present| present.0 == hour);
+        let most = present.and_then(|(_, told)| for_most(told));
+        let newest = |most: f64, before: f64| before + NEWEST * (most - before);
+        match (self.hours[hour], most) {
+            (Some(before), Some(most)) => Some(newest(most, before)),
+            (before, most) => most.or(before),
+        }
     }
 
     /// What is enough at this hour: of the same hour, else of the one before it.
     pub fn at(&self, hour: u8) -> Option<i32> {
         let hour = usize::from(hour) % HOURS;
-        let found = self.hours[hour].or(self.hours[(hour + HOURS - 1) % HOURS]);
+        let found = self
+            .known(hour)
+            .or_else(|| self.known((hour + HOURS - 1) % HOURS));
         // Rounded up: too loud is the lesser mistake.
         found.map(|power| power.ceil() as i32)
     }
+}
+
+/// The least power that was enough for more than half of the time.
+fn for_most(told: &BTreeMap<i32, u32>) -> Option<f64> {
+    let all: u64 = told.values().map(|&times| u64::from(times)).sum();
+    let mut enough = 0;
+    let found = told.iter().find(|(_, times)| {
+        enough += u64::from(**times);
+        2 * enough > all
+    });
+    found.map(|(power, _)| f64::from(*power))
 }
 
 /// Devices that are remembered at most.
@@ -73,12 +118,17 @@ impl Priors {
     /// All that is known.
     pub fn text(&self) -> String {
         let lines = self.0.iter().flat_map(|(device, prior)| {
-            let hours = prior.hours.iter().enumerate();
-            hours.filter_map(move |(hour, power)| {
-                Some(format!("{device} {hour} {:.2}\n", (*power)?))
+            (0..HOURS).filter_map(move |hour| {
+                let power = prior.known(hour)?;
+                Some(format!("{device} {hour} {power:.2}\n"))
             })
         });
         lines.collect()
+    }
+
+    /// The hour is over.
+    pub fn end(&mut self) {
+        self.0.values_mut().for_each(Prior::end);
     }
 
     /// What is known of a device. `None`: there are too many.

@@ -117,6 +117,8 @@ fn hours_are_remembered() {
         (prior.at(8), prior.at(9), prior.at(10)),
         (Some(10), Some(10), None)
     );
+    // A day later.
+    prior.end();
     prior.learn(8, 20);
     assert_eq!(prior.at(8), Some(13));
     prior.learn(99, 1);
@@ -128,13 +130,44 @@ fn hours_are_remembered() {
 }
 
 #[test]
+fn an_hour_is_what_was_enough_for_most_of_it() {
+    let mut prior = Prior::default();
+    let mut told = |powers: &[(i32, usize)]| {
+        for &(power, times) in powers {
+            for _ in 0..times {
+                prior.learn(8, power);
+            }
+        }
+        prior.at(8)
+    };
+    assert_eq!(told(&[(6, 1000), (18, 60)]), Some(6), "its last minutes");
+    assert_eq!(told(&[(4, 300)]), Some(6));
+    assert_eq!(told(&[(12, 2000)]), Some(12));
+    // Nothing else is known: nothing is to be written.
+    assert!(!prior.learn(8, 4) && !prior.learn(8, 20));
+    // The next hour begins with what the one before it was, and is none of it.
+    assert_eq!(prior.at(9), Some(12));
+    assert!(prior.learn(9, 2));
+    assert_eq!((prior.at(8), prior.at(9)), (Some(12), Some(2)));
+    // Each day counts once, however long it is.
+    prior.end();
+    for _ in 0..1000 {
+        prior.learn(8, 2);
+    }
+    assert_eq!(prior.at(8), Some(9));
+}
+
+#[test]
 fn hours_of_devices_are_a_text() {
     let mut priors = Priors::default();
     priors.of("wlan1").unwrap().learn(23, -3);
     let prior = priors.of("wlan0").unwrap();
     prior.learn(8, 10);
+    prior.end();
     prior.learn(8, 20);
     let text = "wlan0 8 13.00\nwlan1 23 -3.00\n";
+    assert_eq!(priors.text(), text);
+    priors.end();
     assert_eq!(priors.text(), text);
     assert_eq!(Priors::read(text), Ok(priors.clone()));
     assert_eq!(Priors::read(""), Ok(Priors::default()));

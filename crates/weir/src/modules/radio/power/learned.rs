@@ -21,6 +21,8 @@ pub struct Learned {
     /// Nowhere: it is forgotten when weir ends.
     file: Option<PathBuf>,
     changed: bool,
+    /// When something was told last, in hours.
+    hour: u64,
     written: Instant,
 }
 
@@ -39,6 +41,7 @@ impl Learned {
             priors,
             file: file.map(Path::to_owned),
             changed: false,
+            hour: 0,
             written: Instant::now(),
         }
     }
@@ -48,13 +51,17 @@ impl Learned {
         self.file.as_deref().map(kept::folder)
     }
 
-    /// At this hour, so much is enough. Gives what was at the same hour of former days.
-    pub fn learn(&mut self, device: &str, hour: u8, enough: Option<i32>) -> Option<i32> {
+    /// At this hour, counted from the epoch (UTC), so much is enough. Gives what was at the same
+    /// hour of former days.
+    pub fn learn(&mut self, device: &str, hour: u64, enough: Option<i32>) -> Option<i32> {
+        if hour != self.hour {
+            self.priors.end();
+            self.hour = hour;
+        }
+        let hour = u8::try_from(hour % 24).ok()?;
         let prior = self.priors.of(device)?;
         if let Some(enough) = enough {
-            let before = prior.clone();
-            prior.learn(hour, enough);
-            self.changed |= *prior != before;
+            self.changed |= prior.learn(hour, enough);
         }
         let expected = prior.at(hour);
         if self.written.elapsed() >= WRITES {
@@ -81,6 +88,20 @@ impl Learned {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_same_hour_of_another_day_is_another() {
+        let mut learned = Learned::open(None);
+        for (hour, power, known) in [
+            (7, 10, 10),
+            (7, 10, 10),
+            (7, 20, 10),
+            (31, 20, 13),
+            (31, 20, 13),
+        ] {
+            assert_eq!(learned.learn("wlan0", hour, Some(power)), Some(known));
+        }
+    }
 
     #[test]
     fn what_was_enough_survives_a_restart() {

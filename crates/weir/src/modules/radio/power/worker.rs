@@ -134,7 +134,7 @@ impl Worker {
 
     /// Gives what was enough at this hour of former days.
     fn learn(&self, enough: Option<i32>) -> Option<i32> {
-        lock(&self.learned).learn(&self.name, hour(), enough)
+        lock(&self.learned).learn(&self.name, unix_seconds() / 3600, enough)
     }
 
     fn ends(&self) -> bool {
@@ -253,11 +253,6 @@ impl Worker {
             park_timeout(Duration::from_millis(search.soon()));
         }
     }
-}
-
-/// The hour of the day, of UTC: only the same hour is to have the same number.
-fn hour() -> u8 {
-    u8::try_from(unix_seconds() / 3600 % 24).unwrap_or_default()
 }
 
 /// Whether another power is told. A driver may round; whole dBm are something else.
