@@ -1,5 +1,6 @@
 //! Radios: transmit power that follows throughput, and access points that are each other's peers.
 
+mod again;
 mod check;
 mod command;
 pub mod config;

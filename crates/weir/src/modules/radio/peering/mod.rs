@@ -1,7 +1,6 @@
 //! Peers of one access point, in the kernel and on the air. What is decided is decided in
 //! [`::radio::peering`]; here it is done.
 
-mod again;
 mod attach;
 pub mod check;
 pub mod config;

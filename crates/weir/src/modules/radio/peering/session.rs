@@ -14,7 +14,7 @@ use kernel::io::{Beacons, Ear, Peers};
 use kernel::nl80211::AccessPoint;
 use tracing::{debug, info, warn};
 
-use super::again::Again;
+use super::super::again::Again;
 use super::attach::Carrier;
 use super::hostapd::Hostapd;
 use super::kept::Kept;

@@ -8,6 +8,7 @@ use nix::errno::Errno;
 use radio::power::Mac;
 
 use super::roster::Roster;
+use super::search::Driver;
 
 /// Hundredths of a dBm in one.
 pub const HUNDREDTHS: i32 = 100;
@@ -34,6 +35,51 @@ pub struct Former {
     pub setting: Setting,
     /// Whether its driver sends to single stations with a power of their own.
     pub stations: bool,
+}
+
+/// What a worker asks of an access point.
+pub trait AccessPoint: Driver {
+    /// Whether it is still one.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    fn is_access_point(&mut self) -> Result<bool, RequestError>;
+
+    /// All stations of it.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    fn stations(&mut self) -> Result<Vec<Station>, RequestError>;
+
+    /// What it sends with, hundredths of a dBm.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    fn level(&mut self) -> Result<Option<i32>, RequestError>;
+
+    /// What it has now, and what gives that back. `None`: its driver does not tell.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    fn former(&mut self) -> Result<Option<Former>, RequestError>;
+}
+
+impl AccessPoint for Device {
+    fn is_access_point(&mut self) -> Result<bool, RequestError> {
+        Self::is_access_point(self)
+    }
+
+    fn stations(&mut self) -> Result<Vec<Station>, RequestError> {
+        Self::stations(self)
+    }
+
+    fn level(&mut self) -> Result<Option<i32>, RequestError> {
+        Ok(self.power()?.level)
+    }
+
+    fn former(&mut self) -> Result<Option<Former>, RequestError> {
+        Self::former(self)
+    }
 }
 
 impl Device {

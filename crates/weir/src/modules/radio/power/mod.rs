@@ -2,6 +2,8 @@
 //! stations get and sets the power.
 
 mod device;
+mod failures;
+mod heard;
 mod learned;
 mod roster;
 mod search;

@@ -6,22 +6,21 @@ use std::thread::park_timeout;
 use std::time::{Duration, Instant};
 
 use kernel::io::RequestError;
-use kernel::nl80211::Station;
-use radio::power::{Controller, Each, Entry, Ladder, Log, Mac, Reading, Reason, Settings, Tally};
+use radio::power::{Controller, Each, Entry, Ladder, Log, Reading, Reason, Settings};
 use tokio::runtime::Handle;
 use tracing::{debug, info, warn};
 
-use super::device::{Device, Former, HUNDREDTHS};
+use super::device::{AccessPoint, Device, Former, HUNDREDTHS};
+use super::failures::Failures;
+use super::heard::{Tallies, WATCHES};
 use super::search::Search;
-use super::{Heard, Known, Learned, STEPS, Shared, WayBack, lock};
+use super::{Known, Learned, STEPS, Shared, WayBack, lock};
 use crate::daemon::unix_seconds;
 
 /// How often it is looked whether the device is still an access point, and what its power is.
 const LOOKS: Duration = Duration::from_secs(2);
 /// What is told where stations cannot have powers of their own.
 const ONE_FOR_ALL: &str = "its driver has no power of single stations: one for all of them";
-/// How often stations are read where nothing is changed.
-const WATCHES: Duration = Duration::from_secs(1);
 
 /// What a thread has.
 pub struct Worker {
@@ -50,44 +49,84 @@ enum End {
     Other,
     /// It is gone, or an access point no more.
     Gone,
+    /// Its driver takes no other power.
+    Refused(RequestError),
 }
 
 impl Worker {
     /// Until the end, or until there is no such access point.
     pub fn run(self) {
+        self.run_on(Device::open);
+    }
+
+    fn run_on<D: AccessPoint>(&self, open: impl Fn(u32) -> Result<Option<D>, RequestError>) {
         let _inside = self.runtime.enter();
+        let mut failures = Failures::new();
         loop {
-            match self.device() {
+            match self.device(&open, &mut failures) {
                 Ok(End::Other) => {}
                 Ok(End::Asked | End::Gone) => break,
-                Err(error) => {
+                Ok(End::Refused(error)) => {
                     warn!(%error, device = self.name, "its power is left alone");
-                    if let Some(known) = lock(&self.shared).get_mut(&self.name) {
+                    self.note(|known| {
                         known.trouble = Some(format!("its power is left alone: {error}"));
-                    }
+                    });
                     return;
                 }
+                // What is still owed, the way back gives.
+                Err(_) if self.ends() => break,
+                Err(error) => self.pause(&mut failures, &error),
             }
         }
         lock(&self.shared).remove(&self.name);
     }
 
-    fn device(&self) -> Result<End, RequestError> {
-        let Some(mut device) = Device::open(self.link)? else {
+    /// Something failed that may work again: that is told once, and waited for.
+    fn pause(&self, failures: &mut Failures, error: &RequestError) {
+        let told = match (self.control, failures.owed) {
+            (false, _) => "it is tried again",
+            (true, None) => "all of its power until this works again",
+            (true, Some(_)) => "its power cannot be given back yet, which is tried again",
+        };
+        let (wait, first) = failures.failed(Instant::now());
+        if first {
+            warn!(%error, device = self.name, "{told}");
+        }
+        self.note(|known| {
+            known.trouble = Some(format!("{told}: {error}"));
+            known.stations.clear();
+            known.enough = None;
+            if self.control && failures.owed.is_none() {
+                (known.power, known.reason) = (Some(known.most), Reason::Begin);
+            }
+        });
+        park_timeout(wait);
+    }
+
+    fn device<D: AccessPoint>(
+        &self,
+        open: impl Fn(u32) -> Result<Option<D>, RequestError>,
+        failures: &mut Failures,
+    ) -> Result<End, RequestError> {
+        let Some(mut device) = open(self.link)? else {
             return Ok(End::Gone);
         };
+        if let Some(setting) = failures.owed {
+            device.set(setting)?;
+            failures.owed = None;
+            self.back_of(|back| back.forget(self.link));
+        }
         let Some(former) = device.former()? else {
             debug!(device = self.name, "its driver tells no power");
             return Ok(End::Gone);
         };
         let begun = self.told(&former);
         let end = match self.control {
-            true => self.control(&mut device, &former, begun),
-            false => self.watch(&mut device),
+            true => self.control(&mut device, &former, begun, failures),
+            false => self.watch(&mut device, failures),
         };
         if self.control {
-            let kept = matches!(end, Ok(End::Other));
-            self.give_back(&mut device, &former, kept);
+            self.give_back(&mut device, &former, &end, failures);
         }
         end
     }
@@ -95,9 +134,9 @@ impl Worker {
     /// It is known from now on. Says since when it is, as steps of a search before count on.
     fn told(&self, former: &Former) -> Instant {
         let mut shared = lock(&self.shared);
-        let (begun, log) = match shared.remove(&self.name) {
-            Some(known) => (known.begun, known.log),
-            None => (Instant::now(), Log::new(STEPS)),
+        let (begun, log, trouble) = match shared.remove(&self.name) {
+            Some(known) => (known.begun, known.log, known.trouble),
+            None => (Instant::now(), Log::new(STEPS), None),
         };
         let known = Known {
             power: Some(former.power),
@@ -107,7 +146,7 @@ impl Worker {
             stations: Vec::new(),
             begun,
             log,
-            trouble: None,
+            trouble,
         };
         shared.insert(self.name.clone(), known);
         begun
@@ -120,12 +159,31 @@ impl Worker {
     }
 
     /// The device has again what it had, unless somebody set something else.
-    fn give_back(&self, device: &mut Device, former: &Former, kept: bool) {
+    fn give_back(
+        &self,
+        device: &mut impl AccessPoint,
+        former: &Former,
+        end: &Result<End, RequestError>,
+        failures: &mut Failures,
+    ) {
+        let kept = matches!(end, Ok(End::Other));
         if !kept && let Err(error) = device.set(former.setting) {
             // It may be gone.
             debug!(%error, device = self.name, "its power is not given back");
+            if end.is_err() {
+                failures.owed = Some(former.setting);
+                return;
+            }
         }
         self.back_of(|back| back.forget(self.link));
+    }
+
+    /// Its stations were read.
+    fn works(&self, failures: &mut Failures) {
+        if failures.works(Instant::now()) {
+            info!(device = self.name, "it works again");
+            self.note(|known| known.trouble = None);
+        }
     }
 
     fn back_of(&self, what: impl FnOnce(&mut WayBack)) {
@@ -141,7 +199,11 @@ impl Worker {
         self.ends.load(Ordering::Acquire)
     }
 
-    fn watch(&self, device: &mut Device) -> Result<End, RequestError> {
+    fn watch(
+        &self,
+        device: &mut impl AccessPoint,
+        failures: &mut Failures,
+    ) -> Result<End, RequestError> {
         let mut tallies = Tallies::default();
         loop {
             if self.ends() {
@@ -150,8 +212,9 @@ impl Worker {
             if !device.is_access_point()? {
                 return Ok(End::Gone);
             }
-            let power = device.power()?.level;
+            let power = device.level()?;
             let heard = tallies.heard(device.stations()?, |_| None);
+            self.works(failures);
             self.note(|known| {
                 known.power = power.map(|level| level.div_euclid(HUNDREDTHS));
                 known.stations = heard;
@@ -162,9 +225,10 @@ impl Worker {
 
     fn control(
         &self,
-        device: &mut Device,
+        device: &mut impl AccessPoint,
         former: &Former,
         begin: Instant,
+        failures: &mut Failures,
     ) -> Result<End, RequestError> {
         info!(
             device = self.name,
@@ -179,7 +243,7 @@ impl Worker {
             };
             self.back_of(|back| back.remember_stations(self.link));
             let mut search = Search::of_each(each, former.power);
-            let end = self.follow(device, &mut search, begin);
+            let end = self.follow(device, &mut search, begin, failures);
             search.give_back(device);
             match end {
                 Err(error @ RequestError::Refused { .. }) if search.was_refused() => {
@@ -196,7 +260,11 @@ impl Worker {
         };
         // Whoever ends weir hard does not end this.
         self.back_of(|back| back.remember(self.link, former.setting));
-        self.follow(device, &mut Search::of_all(controller, former.power), begin)
+        let mut search = Search::of_all(controller, former.power);
+        match self.follow(device, &mut search, begin, failures) {
+            Err(error) if search.was_refused() => Ok(End::Refused(error)),
+            end => end,
+        }
     }
 
     fn powers(&self, least: i32, former: &Former) -> Vec<i32> {
@@ -206,9 +274,10 @@ impl Worker {
 
     fn follow(
         &self,
-        device: &mut Device,
+        device: &mut impl AccessPoint,
         search: &mut Search,
         begin: Instant,
+        failures: &mut Failures,
     ) -> Result<End, RequestError> {
         search.expect(self.learn(None));
         let mut tallies = Tallies::default();
@@ -216,7 +285,7 @@ impl Worker {
         // What the kernel told after the last change. Of drivers without channel contexts it tells
         // what was set with the channel, whatever came after (net/mac80211/cfg.c,
         // ieee80211_get_tx_power).
-        let mut told = device.power()?.level;
+        let mut told = device.level()?;
         loop {
             if self.ends() {
                 return Ok(End::Asked);
@@ -227,7 +296,7 @@ impl Worker {
                 if !device.is_access_point()? {
                     return Ok(End::Gone);
                 }
-                let level = device.power()?.level;
+                let level = device.level()?;
                 let other = changed(told, level);
                 if other {
                     info!(device = self.name, ?level, "somebody else set its power");
@@ -235,11 +304,12 @@ impl Worker {
                 }
             }
             let stations = device.stations()?;
+            self.works(failures);
             let reading = Reading::of(&stations);
             let now = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
             let entries = search.step(now, &reading);
             if search.set(device)? {
-                told = device.power()?.level;
+                told = device.level()?;
             }
             let heard = tallies.heard(stations, |mac| Some(search.power_of(mac)));
             self.note(|known| {
@@ -266,32 +336,6 @@ fn step(known: &mut Known, entry: Entry) {
     known.log.push(entry);
 }
 
-/// What arrives at each station, second by second, for those who look.
-#[derive(Default)]
-struct Tallies {
-    all: std::collections::BTreeMap<Mac, (Tally, Instant, Option<f64>)>,
-}
-
-impl Tallies {
-    fn heard(&mut self, stations: Vec<Station>, power: impl Fn(Mac) -> Option<i32>) -> Vec<Heard> {
-        let read = Reading::of(&stations).stations;
-        self.all
-            .retain(|mac, _| read.iter().any(|it| it.mac == *mac));
-        let each = stations.into_iter().zip(read);
-        each.map(|(station, read)| {
-            let fresh = || (Tally::default(), Instant::now(), None);
-            let (tally, since, last) = self.all.entry(read.mac).or_insert_with(fresh);
-            tally.look(&read);
-            if since.elapsed() >= WATCHES {
-                *last = tally.estimate().map(|it| it.throughput);
-                (*tally, *since) = (tally.onward(), Instant::now());
-            }
-            Heard {
-                station,
-                power: power(read.mac),
-                throughput: *last,
-            }
-        })
-        .collect()
-    }
-}
+#[cfg(test)]
+#[path = "worker_tests.rs"]
+mod tests;

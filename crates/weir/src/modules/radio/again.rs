@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// The first rest, and the longest: each is twice the one before.
-const RESTS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(30)];
+/// The longest rest.
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// Rests between tries, which grow until one held for as long as the longest rest.
 #[derive(Debug)]
@@ -14,23 +14,28 @@ pub struct Again {
 }
 
 impl Again {
+    /// The first rest; each is twice the one before.
+    pub const SHORTEST: Duration = Duration::from_millis(200);
+
     /// Nothing failed yet.
     pub fn new() -> Self {
         Self {
-            rest: RESTS[0],
+            rest: Self::SHORTEST,
             at: None,
             held: None,
         }
     }
 
-    /// It failed, or what was there ended.
-    pub fn failed(&mut self, now: Instant) {
+    /// It failed, or what was there ended. Gives how long it rests.
+    pub fn failed(&mut self, now: Instant) -> Duration {
         let held = self.held.take();
-        if held.is_some_and(|since| now.duration_since(since) >= RESTS[1]) {
-            self.rest = RESTS[0];
+        if held.is_some_and(|since| now.duration_since(since) >= LONGEST) {
+            self.rest = Self::SHORTEST;
         }
-        self.at = Some(now + self.rest);
-        self.rest = (self.rest * 2).min(RESTS[1]);
+        let rest = self.rest;
+        self.at = Some(now + rest);
+        self.rest = (rest * 2).min(LONGEST);
+        rest
     }
 
     /// It is there.
@@ -71,12 +76,12 @@ mod tests {
         // What ends at once is no better than what failed.
         again.done(now);
         assert!(again.may(now));
-        again.failed(now + RESTS[0]);
-        assert!(!again.may(now + RESTS[1]));
+        again.failed(now + Again::SHORTEST);
+        assert!(!again.may(now + LONGEST));
         // But what held for long may be tried soon.
         again.done(now);
-        now += RESTS[1];
+        now += LONGEST;
         again.failed(now);
-        assert!(again.may(now + RESTS[0]));
+        assert!(again.may(now + Again::SHORTEST));
     }
 }

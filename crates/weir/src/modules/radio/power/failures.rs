@@ -1,0 +1,64 @@
+//! What failed of an access point, and may work again.
+
+use std::time::{Duration, Instant};
+
+use kernel::nl80211::Setting;
+
+use super::super::again::Again;
+
+/// What fails, and what is still to be done for it.
+#[derive(Debug)]
+pub struct Failures {
+    again: Again,
+    fails: bool,
+    /// What the device is still to get back.
+    pub owed: Option<Setting>,
+}
+
+impl Failures {
+    /// Nothing failed yet.
+    pub fn new() -> Self {
+        Self {
+            again: Again::new(),
+            fails: false,
+            owed: None,
+        }
+    }
+
+    /// It failed. Says how long to wait, and whether it did for the first time of late.
+    pub fn failed(&mut self, now: Instant) -> (Duration, bool) {
+        self.fails = true;
+        let rest = self.again.failed(now);
+        (rest, rest == Again::SHORTEST)
+    }
+
+    /// It works. Says whether it did not before.
+    pub fn works(&mut self, now: Instant) -> bool {
+        let failed = std::mem::take(&mut self.fails);
+        if failed {
+            self.again.done(now);
+        }
+        failed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_is_tried_more_and_more_seldom_and_told_once() {
+        let begin = Instant::now();
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        let mut failures = Failures::new();
+        assert!(!failures.works(begin));
+        assert_eq!(failures.failed(at(0)), (Again::SHORTEST, true));
+        assert_eq!(failures.failed(at(1)), (2 * Again::SHORTEST, false));
+        assert!(failures.works(at(2)));
+        assert!(!failures.works(at(3)), "once");
+        assert_eq!(failures.failed(at(4)), (4 * Again::SHORTEST, false));
+        assert!(failures.works(at(5)));
+        assert!(!failures.works(at(90)));
+        assert_eq!(failures.failed(at(91)), (Again::SHORTEST, true));
+    }
+}
