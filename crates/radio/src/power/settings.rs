@@ -22,7 +22,7 @@ pub struct Settings {
     /// How many standard errors a comparison has to be away from [`keep`](Self::keep).
     pub certainty: f64,
     /// A level that failed is tried again after this; after each more time that it failed, after
-    /// twice as long.
+    /// twice as long. Where a trial told little, after a quarter of that.
     pub back_off: u64,
     /// But at least this often.
     pub back_off_most: u64,
