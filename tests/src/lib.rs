@@ -3,6 +3,7 @@
 
 pub mod client;
 pub mod conntrack;
+pub mod cost;
 pub mod differential;
 pub mod partner;
 pub mod radios;

@@ -5,6 +5,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use lab::{Error, Tap};
+use weir_tests::cost::taken;
 
 use crate::frames;
 use crate::plug::{Plug, Used, is};
@@ -23,23 +24,6 @@ const PLUGS: usize = 100;
 const HELD: Duration = Duration::from_millis(100);
 /// What is sent at a port with a link: a look's frames and the first hellos.
 const SENT: usize = 12 + 8;
-
-fn read(pid: u32, what: &str) -> Result<String, Error> {
-    let path = format!("/proc/{pid}/{what}");
-    fs::read_to_string(&path).map_err(Error::system(format!("read {path}")))
-}
-
-/// What it took of the processor, and its memory (proc(5), `stat` and `statm`).
-fn taken(pid: u32) -> Result<(u64, u64), Error> {
-    let (stat, statm) = (read(pid, "stat")?, read(pid, "statm")?);
-    let of = |text: &str, at: usize| {
-        let field = text.split_whitespace().nth(at);
-        field.and_then(|it| it.parse().ok()).unwrap_or(u64::MAX)
-    };
-    // Its name, in parentheses, may have blanks.
-    let behind = stat.rsplit(')').next().unwrap_or_default();
-    Ok((of(behind, 11) + of(behind, 12), of(&statm, 1)))
-}
 
 /// Open files, and threads.
 fn held(pid: u32) -> Result<[usize; 2], Error> {

@@ -4,6 +4,7 @@
 mod apup;
 mod bridge;
 mod changes;
+mod flood;
 mod mesh;
 mod pair;
 mod scene;
