@@ -9,6 +9,7 @@
 //! - [`Ethtool`]: which VLAN tags devices take off.
 //! - [`Nl80211`]: wireless devices, and their stations; [`StationEvents`]: who comes and goes.
 //! - [`Peers`], [`Beacons`], [`Ear`]: access points that are peers of ours.
+//! - [`Batadv`]: what batman-adv is told of links.
 //! - [`Mptcp`]: from which addresses the kernel makes MPTCP subflows.
 //! - [`Policy`]: policy rules and routes, written and removed too; which devices lead out.
 //! - [`Subflows`]: TCP connections and subflows of MPTCP, and how they fare.
@@ -22,6 +23,7 @@
 
 mod ask;
 mod asked;
+mod batadv;
 mod device;
 mod ear;
 mod elements;
@@ -51,6 +53,7 @@ mod updates;
 mod xfrm;
 
 pub use ask::ask_neighbours;
+pub use batadv::Batadv;
 pub use device::Device;
 pub use ear::Ear;
 pub use elements::change_elements;

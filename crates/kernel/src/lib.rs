@@ -7,6 +7,7 @@
 //! routes ([`policy`]), and settings ([`sysctls`]); or to its own tables of nftables ([`elements`]).
 //! Each can be told from what others wrote, and is taken back.
 
+mod batadv;
 pub mod conntrack;
 pub mod elements;
 mod encode;

@@ -5,6 +5,7 @@ mod apup;
 mod bridge;
 mod changes;
 mod flood;
+mod links;
 mod mesh;
 mod pair;
 mod scene;

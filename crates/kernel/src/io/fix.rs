@@ -33,6 +33,9 @@ fn fix(request: &str, errno: Errno) -> &'static str {
         Errno::EOPNOTSUPP | Errno::EINVAL if has("KEY") => {
             "its driver takes no key of CCMP for a single station: take another radio"
         }
+        Errno::EOPNOTSUPP if has("HARDIF") => {
+            "this batman-adv cannot be told: take a newer one, or BATMAN_IV as its algorithm"
+        }
         Errno::EOPNOTSUPP if has("tag") => "a module is missing: modprobe 8021q",
         Errno::EOPNOTSUPP | Errno::EINVAL if has("STATION") || has("VLAN") => {
             "its driver does not take stations from outside of hostapd: take another radio"
@@ -43,6 +46,7 @@ fn fix(request: &str, errno: Errno) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::batadv::THROUGHPUT;
     use super::*;
 
     #[test]
@@ -55,6 +59,8 @@ mod tests {
             (device, Errno::ENFILE, "no room"),
             ("a peer's key (NEW_KEY)", Errno::EINVAL, "CCMP"),
             ("a device with a tag (NEWLINK)", Errno::EOPNOTSUPP, "8021q"),
+            (THROUGHPUT, Errno::EOPNOTSUPP, "BATMAN_IV"),
+            (THROUGHPUT, Errno::ENODEV, "tried again"),
             ("a peer's place (STA_VLAN)", Errno::EINVAL, "hostapd"),
             ("a frame (FRAME)", Errno::EPERM, "CAP_NET_ADMIN"),
             ("a frame (FRAME)", Errno::EBUSY, "tried again"),

@@ -24,6 +24,20 @@ fn nothing_is_told_before_anything_is_known() {
 }
 
 #[test]
+fn what_nobody_knows_for_long_is_taken_back() {
+    let mut metric = Metric::default();
+    let mut unknown = |looks: usize, now: u64| {
+        metric.look(Some(now));
+        (0..looks).for_each(|_| metric.look(None));
+        metric.told()
+    };
+    assert_eq!(unknown(9, 20 * MBIT), Some(20 * MBIT));
+    assert_eq!(unknown(10, 20 * MBIT), None);
+    // Of what was before, nothing is left.
+    assert_eq!(unknown(0, 6 * MBIT), Some(6 * MBIT));
+}
+
+#[test]
 fn rate_control_that_goes_to_and_fro_is_not_told_of() {
     let mut metric = Metric::default();
     let to_and_fro = [24 * MBIT, 30 * MBIT].repeat(300);

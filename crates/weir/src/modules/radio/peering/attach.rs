@@ -3,7 +3,7 @@
 
 use ::radio::peering::attach::{Mesh, TAG_ID, tagged_address, tagged_name};
 use kernel::Mac;
-use kernel::io::Device;
+use kernel::io::{Batadv, Device, RequestError};
 use kernel::route::attach::Tagged;
 use nix::net::if_::if_nametoindex;
 
@@ -59,5 +59,29 @@ impl Carrier {
         }
         .map_err(failed)?;
         Ok(master)
+    }
+
+    /// Tells batman-adv, in whose device of this index it is, what a peer's device gets through,
+    /// bits a second. Its own look is for a station of the neighbour's address, and that is the
+    /// address of the device with the tag: it finds none, and takes the link for one of nothing.
+    /// `None`: nobody knows.
+    ///
+    /// # Errors
+    /// A sentence: it is not there any more, or refused.
+    pub fn expect(&self, master: u32, name: &str, bits: Option<u64>) -> Result<(), String> {
+        if self.mesh != Mesh::Batman {
+            return Ok(());
+        }
+        let name = tagged_name(name);
+        let failed = |error: RequestError| {
+            let why = error.of_radio(&name);
+            format!("batman-adv does not know what gets through by {why}")
+        };
+        let gone = |_| format!("{name} is gone from {}: start weir anew", self.device);
+        let link = if_nametoindex(name.as_str()).map_err(gone)?;
+        match Batadv::open().map_err(failed)? {
+            Some(mut kernel) => kernel.set_throughput(master, link, bits).map_err(failed),
+            None => Ok(()),
+        }
     }
 }

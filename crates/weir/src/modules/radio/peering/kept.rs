@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use ::radio::peering::VENDOR;
 use ::radio::peering::attach::tagged_address;
+use ::radio::peering::metric::Metric;
 use kernel::Mac;
 use kernel::io::{Device, Ear, PeerStation, Peers, RequestError};
 use kernel::nl80211::{Abilities, NewDevice, PairwiseKey, Station};
@@ -25,6 +26,8 @@ struct One {
     link: u32,
     /// Index of what it was put into.
     into: Option<u32>,
+    /// What that was told of its throughput, bits a second.
+    told: Option<u64>,
     speaker: Option<OwnedFd>,
     /// Frames that came in by its device, and when that last grew. What the kernel says of the
     /// station's silence is of no use: a peer whose program died still sends deauthentications,
@@ -91,6 +94,7 @@ impl Kept {
                 name: name.to_owned(),
                 link,
                 into: None,
+                told: None,
                 speaker: None,
                 received: 0,
                 heard: Instant::now(),
@@ -108,16 +112,26 @@ impl Kept {
         self.kernel.join(station, aid, abilities, key)
     }
 
-    /// Puts devices that are not there yet where they belong. Gives why one is not.
-    pub fn put(&mut self, carrier: &Carrier) -> Option<String> {
+    /// Puts devices that are not there yet where they belong, and tells what they are in how much
+    /// gets through by each, where that is another number than before. Gives why not.
+    pub fn put(&mut self, carrier: &Carrier, metrics: &BTreeMap<Mac, Metric>) -> Option<String> {
         let now = if_nametoindex(carrier.device.as_str()).ok();
         let mut trouble = None;
         for (mac, one) in &mut self.all {
-            if one.into.is_some() && one.into == now {
-                continue;
+            if one.into.is_none() || one.into != now {
+                let put = carrier.put(self.own, *mac, one.link, &one.name);
+                one.into = put.map_err(|why| trouble = Some(why)).ok();
+                one.told = None;
             }
-            let put = carrier.put(self.own, *mac, one.link, &one.name);
-            one.into = put.map_err(|why| trouble = Some(why)).ok();
+            let bits = metrics.get(mac).and_then(Metric::told);
+            if let Some(into) = one.into
+                && one.told != bits
+            {
+                match carrier.expect(into, &one.name, bits) {
+                    Ok(()) => one.told = bits,
+                    Err(why) => trouble = Some(why),
+                }
+            }
         }
         trouble
     }

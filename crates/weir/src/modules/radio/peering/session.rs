@@ -43,7 +43,7 @@ pub struct Session {
     /// Why they are not heard.
     deaf: Option<String>,
     carrier: Option<Carrier>,
-    /// Why a peer's device is not where it belongs.
+    /// Why a peer's device is not where it belongs, or what it is in does not know what it carries.
     trouble: Option<String>,
     /// Why the last one that was to become a peer is none.
     refused: Option<String>,
@@ -294,12 +294,13 @@ impl Session {
         }
     }
 
-    /// Peers' devices are put where they belong, also into what came later than they.
+    /// Peers' devices are put where they belong, also into what came later than they, and that is
+    /// told what they carry.
     fn carry(&mut self) {
         let Some(carrier) = &self.carrier else { return };
-        let trouble = self.kept.put(carrier);
+        let trouble = self.kept.put(carrier, &self.metrics);
         if let Some(why) = trouble.as_ref().filter(|_| trouble != self.trouble) {
-            warn!(why, "a peer's device is not where it belongs");
+            warn!(why, "a peer's device is not as it should be");
         }
         self.trouble = trouble;
     }

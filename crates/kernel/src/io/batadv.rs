@@ -1,0 +1,49 @@
+//! What batman-adv is told.
+
+use super::RequestError;
+use super::asked::Asker;
+use crate::batadv::set_throughput;
+
+pub(super) const THROUGHPUT: &str = "throughput of a link (SET_HARDIF)";
+
+/// The family `batadv` of this kernel. Needs `CAP_NET_ADMIN`; nothing here waits.
+#[derive(Debug)]
+pub struct Batadv {
+    family: u16,
+    requests: Asker,
+}
+
+impl Batadv {
+    /// Finds the family, in the network namespace of the calling thread. `None`: batman-adv is not
+    /// loaded.
+    ///
+    /// # Errors
+    /// The socket cannot be opened, or the answer makes no sense.
+    pub fn open() -> Result<Option<Self>, RequestError> {
+        let found = Asker::of_family("batadv", "family batadv")?;
+        Ok(found.map(|(family, requests)| Self {
+            family: family.id,
+            requests,
+        }))
+    }
+
+    /// Tells how much gets through by a device (`link`) that is in one of batman-adv's (`mesh`),
+    /// bits a second. B.A.T.M.A.N. V has no other measure of it from then on, until it is told
+    /// `None`; IV ignores it.
+    ///
+    /// # Errors
+    /// The kernel refused: EINVAL or ENODEV, the device is not in there; EOPNOTSUPP, this
+    /// batman-adv cannot be told.
+    pub fn set_throughput(
+        &mut self,
+        mesh: u32,
+        link: u32,
+        bits: Option<u64>,
+    ) -> Result<(), RequestError> {
+        let family = self.family;
+        let question = |sequence| set_throughput(family, mesh, link, bits, sequence);
+        self.requests
+            .ask(THROUGHPUT, question, |_| Ok(true))
+            .map(drop)
+    }
+}

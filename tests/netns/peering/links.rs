@@ -1,0 +1,88 @@
+//! What batman-adv knows of links, and that whole frames fit in them.
+
+use lab::Error;
+use lab::namespace::wait_until;
+use weir_tests::LIMIT;
+
+use super::scene::{SECRET, Scene, unexpected};
+
+const NODES: [&str; 2] = ["north", "south"];
+
+/// What a program of batman-adv's says first, Mbit/s.
+fn mbit(text: &str) -> Option<f64> {
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// What batman-adv is told of a node's only link, what it takes for the throughput of it, and what
+/// weir tells: Mbit/s.
+fn speeds(scene: &Scene, at: usize) -> Result<[f64; 3], Error> {
+    let node = scene.lab.node(NODES[at])?;
+    let peers = scene.peers(at)?;
+    let peer = peers.first().ok_or_else(|| unexpected("no peer"))?;
+    let link = peer.interface.replacen("peer-", "mesh-", 1);
+    let told = node.run(&format!("batctl hardif {link} throughput_override"))?;
+    // The address, when it was seen, the throughput in brackets, the device.
+    let shown = node.run("batctl meshif bat0 neighbors -n -H")?;
+    let taken = shown.lines().find(|line| line.contains(&link));
+    let taken = taken.and_then(|line| mbit(line.split(['(', ')']).nth(1)?));
+    let expected = peer.expected_mbit.unwrap_or_default();
+    Ok([
+        mbit(&told).ok_or_else(|| unexpected(told))?,
+        taken.unwrap_or_default(),
+        expected,
+    ])
+}
+
+#[test]
+#[ignore = "needs mac80211_hwsim, hostapd and batman-adv: run by tests/vm/run"]
+fn batman_knows_what_a_link_gets_through_and_whole_frames_fit() -> Result<(), Error> {
+    let mut scene = Scene::begin(&NODES)?;
+    lab::radios::outside("modprobe batman_adv")?;
+    // Of devices that are made from now on.
+    let algorithm = |name: &str| {
+        let file = "/sys/module/batman_adv/parameters/routing_algo";
+        std::fs::write(file, name).map_err(Error::system(file))
+    };
+    algorithm("BATMAN_V")?;
+    for (at, role) in NODES.iter().enumerate() {
+        scene.access_point(role, false)?;
+        scene.lab.node(role)?.ip(&format!(
+            "link add bat0 type batadv\nlink set bat0 up\naddress add 10.9.0.{}/24 dev bat0\n",
+            at + 1
+        ))?;
+    }
+    algorithm("BATMAN_IV")?;
+    for role in NODES {
+        scene.weir(role, SECRET, "mesh = \"batman\"\ninto = \"bat0\"")?;
+    }
+    for at in 0..NODES.len() {
+        scene.alive(at, 1)?;
+    }
+    for (at, role) in NODES.iter().enumerate() {
+        let mut seen = [0.0; 3];
+        wait_until("its throughput", LIMIT, || {
+            seen = speeds(&scene, at)?;
+            let [told, taken, expected] = seen;
+            // In units of 0.1 Mbit/s, of which batman-adv's mean may lack one more.
+            let told_it = (0.0..0.1).contains(&(expected - told));
+            Ok(told_it && told > 0.0 && (told - taken).abs() < 0.15)
+        })
+        .map_err(|error| unexpected(format!("{error}: {seen:?}; {}", scene.weirs[at].log())))?;
+        println!("{role}: told, taken, expected: {seen:?} Mbit/s");
+        assert_eq!(scene.told(at)?.notices, [""; 0]);
+    }
+    // As long as a frame of Ethernet may be: neither refused nor taken apart.
+    let north = scene.lab.node("north")?;
+    wait_until("a way", LIMIT, || {
+        Ok(north.run("ping -c 1 -W 1 10.9.0.2").is_ok())
+    })?;
+    let told = north.run("ping -M do -s 1472 -c 10 -i 0.1 -W 5 10.9.0.2")?;
+    assert!(told.contains("10 received"), "{told}");
+    for role in NODES {
+        let counted = scene.lab.node(role)?.run("ethtool -S bat0")?;
+        let apart = counted.lines().find(|line| line.contains("frag_tx:"));
+        let apart = apart.and_then(|line| line.split_whitespace().last());
+        assert_eq!(apart, Some("0"), "{counted}");
+    }
+    Ok(())
+}
