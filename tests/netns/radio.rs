@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use answers::{Radio, RadioLog};
+use lab::counters::processor_time;
 use lab::namespace::{Process, wait_until};
 use lab::transfer::{Datagrams, Echo};
 use lab::{Error, Lab};
@@ -34,25 +35,39 @@ struct Scene {
 
 impl Scene {
     fn begin(config: &str) -> Result<Self, Error> {
+        Self::beside(config, 0)
+    }
+
+    /// With so many stations besides, to which nobody speaks.
+    fn beside(config: &str, others: usize) -> Result<Self, Error> {
         let mut lab = Lab::new();
         lab.router("router")?;
         lab.host("station")?;
+        let others: Vec<String> = (0..others).map(|number| format!("other{number}")).collect();
+        for other in &others {
+            lab.host(other)?;
+        }
         let (router, station) = (lab.node("router")?, lab.node("station")?);
-        radios(&[router, station])?;
-        for node in [router, station] {
+        let mut nodes = vec![router, station];
+        for other in &others {
+            nodes.push(lab.node(other)?);
+        }
+        radios(&nodes)?;
+        for node in &nodes {
             node.sysctl("net.ipv6.conf.all.disable_ipv6", 1)?;
         }
         let weir = Weir::start(router, config, &["--only", "radio"])?;
         let folder = std::env::temp_dir().join(format!("weir-radio-{}", std::process::id()));
         let hostapd = access_point(&lab, &folder)?;
         router.ip(&format!("address add 192.0.2.1/24 dev {RADIO}\n"))?;
-        station.ip(&format!(
-            "link set {RADIO} up\naddress add {STATION}/24 dev {RADIO}\n"
-        ))?;
-        wait_until("the station joins", LIMIT, || {
-            let joined = station.run(&format!("iw dev {RADIO} connect -w weir-test"));
-            Ok(joined.is_ok_and(|told| told.contains("connected to")))
-        })?;
+        station.ip(&format!("address add {STATION}/24 dev {RADIO}\n"))?;
+        for node in &nodes[1..] {
+            node.ip(&format!("link set {RADIO} up\n"))?;
+            wait_until("a station joins", LIMIT, || {
+                let joined = node.run(&format!("iw dev {RADIO} connect -w weir-test 2412"));
+                Ok(joined.is_ok_and(|told| told.contains("connected to")))
+            })?;
+        }
         let at = format!("{STATION}:{ECHO}").parse();
         let at = at.map_err(|error| unexpected(format!("{error}")))?;
         let echo = Echo::serve(station, at)?;
@@ -199,5 +214,33 @@ fn who_watches_changes_nothing() -> Result<(), Error> {
         let arrives = radio.and_then(|radio| radio.stations.first()?.arrives_mbit);
         Ok(arrives.is_some() && scene.power()? == 13)
     })?;
+    Ok(())
+}
+
+/// What fifty stations cost, one of which is sent to: of the processor's time, which is instructions
+/// in a machine whose clock counts those (`tests/vm/run --icount`). It is told, and judged by whoever
+/// reads it.
+#[test]
+#[ignore = "needs mac80211_hwsim, and minutes: run by tests/vm/run"]
+fn what_fifty_stations_cost() -> Result<(), Error> {
+    const STATIONS: usize = 50;
+    let (settles, time) = (Duration::from_secs(10), Duration::from_secs(30));
+    for mode in ["off", "watch", "control"] {
+        let config = format!("[radio.power]\nmode = {mode:?}\n");
+        let scene = Scene::beside(&config, STATIONS - 1)?;
+        let process = scene.weir()?.id();
+        let speak_for = |time| {
+            let begin = Instant::now();
+            scene.speak_until("some time", || Ok(begin.elapsed() > time))?;
+            Ok::<_, Error>(begin.elapsed())
+        };
+        speak_for(settles)?;
+        let before = processor_time(process)?;
+        let passed = speak_for(time)?;
+        let share = (processor_time(process)? - before).as_secs_f64() / passed.as_secs_f64();
+        let stations = scene.radio()?.map_or(0, |radio| radio.stations.len());
+        println!("{mode}: {:.3} % of a processor", 100.0 * share);
+        assert_eq!(stations, if mode == "off" { 0 } else { STATIONS });
+    }
     Ok(())
 }

@@ -63,7 +63,7 @@ impl Drop for Control {
 
 /// A search that is asked again and again.
 enum Search {
-    Weir(Controller),
+    Weir(Box<Controller>),
     Before(Predecessor),
     Fixed,
 }
@@ -73,7 +73,10 @@ impl Search {
         let powers = Ladder::between(LEAST, MOST, STEP).powers().to_vec();
         let none = |error: radio::power::NoLadder| Error::Wrong(error.to_string());
         Ok(match driver {
-            Driver::Weir => Self::Weir(Controller::new(Settings::default(), powers).map_err(none)?),
+            Driver::Weir => {
+                let controller = Controller::new(Settings::default(), powers).map_err(none)?;
+                Self::Weir(Box::new(controller))
+            }
             Driver::Predecessor => Self::Before(Predecessor::new(powers).map_err(none)?),
             Driver::Maximum | Driver::Slow => Self::Fixed,
         })

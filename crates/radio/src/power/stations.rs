@@ -18,6 +18,8 @@ const WALL: f64 = 0.5;
 pub(super) struct Known {
     /// When it came.
     since: u64,
+    /// The number of the reading that it was in last.
+    reading: u64,
     counters: Counters,
     /// When something was sent to it last.
     sent: Option<u64>,
@@ -37,6 +39,8 @@ pub(super) struct Stations {
     all: BTreeMap<Mac, Known>,
     /// Since when the last pieces are.
     piece: u64,
+    /// How many readings there were.
+    readings: u64,
 }
 
 impl Stations {
@@ -70,13 +74,13 @@ impl Stations {
 
     /// Who is there, and who is new.
     pub fn know(&mut self, now: u64, reading: &Reading, begun: bool) {
-        self.all
-            .retain(|mac, _| reading.stations.iter().any(|station| station.mac == *mac));
+        self.readings += 1;
         for station in &reading.stations {
             let counters = station.counters;
             let known = self.all.get_mut(&station.mac);
             let more = known.as_ref().and_then(|it| counters.since(it.counters));
             if let (Some(known), Some(more)) = (known, more) {
+                known.reading = self.readings;
                 known.counters = counters;
                 if more.frames > 0 {
                     known.sent = Some(now);
@@ -90,6 +94,7 @@ impl Stations {
             };
             let known = Known {
                 since: now.saturating_sub(ago),
+                reading: self.readings,
                 counters,
                 sent: None,
                 tally: Tally::default(),
@@ -99,6 +104,7 @@ impl Stations {
             };
             self.all.insert(station.mac, known);
         }
+        self.all.retain(|_, known| known.reading == self.readings);
     }
 
     /// Why all of the power is needed, and whose sake it is.
@@ -154,21 +160,18 @@ impl Stations {
         }
         let mut found = None;
         for (mac, known) in &mut self.all {
-            let piece = known.piece.clone();
-            if over {
-                known.piece = piece.onward();
-            }
-            if !lower || piece.sum().frames < PIECE_FRAMES {
-                continue;
-            }
-            let fell = piece
-                .estimate()
-                .zip(known.reference)
-                .is_some_and(|(now, was)| {
+            let piece = &known.piece;
+            if lower && piece.sum().frames >= PIECE_FRAMES {
+                let pair = piece.estimate().zip(known.reference);
+                let fell = pair.is_some_and(|(now, was)| {
                     now.throughput + certainty * now.error < WALL * was.throughput
                 });
-            if piece.unheard() || fell {
-                found = found.or(Some(*mac));
+                if piece.unheard() || fell {
+                    found = found.or(Some(*mac));
+                }
+            }
+            if over {
+                known.piece = piece.onward();
             }
         }
         found

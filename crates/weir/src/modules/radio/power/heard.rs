@@ -18,30 +18,65 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// What is told of them.
+    /// A look at all of them.
+    pub fn look(&mut self, reading: &Reading) {
+        for station in &reading.stations {
+            let fresh = || (Tally::default(), Instant::now(), None);
+            let (tally, since, last) = self.all.entry(station.mac).or_insert_with(fresh);
+            tally.look(station);
+            if since.elapsed() >= WATCHES {
+                *last = tally.estimate().map(|it| it.throughput);
+                (*tally, *since) = (tally.onward(), Instant::now());
+            }
+        }
+    }
+
+    /// What is told of them; those that are not among them any more are forgotten.
     pub fn heard(
         &mut self,
         stations: Vec<Station>,
         power: impl Fn(Mac) -> Option<i32>,
     ) -> Vec<Heard> {
-        let read = Reading::of(&stations).stations;
-        self.all
-            .retain(|mac, _| read.iter().any(|it| it.mac == *mac));
-        let each = stations.into_iter().zip(read);
-        each.map(|(station, read)| {
-            let fresh = || (Tally::default(), Instant::now(), None);
-            let (tally, since, last) = self.all.entry(read.mac).or_insert_with(fresh);
-            tally.look(&read);
-            if since.elapsed() >= WATCHES {
-                *last = tally.estimate().map(|it| it.throughput);
-                (*tally, *since) = (tally.onward(), Instant::now());
-            }
+        let mut before = std::mem::take(&mut self.all);
+        let each = stations.into_iter().map(|station| {
+            let mac = Mac(station.mac);
+            let known = before.remove(&mac);
+            let throughput = known.as_ref().and_then(|known| known.2);
+            self.all.extend(known.map(|known| (mac, known)));
             Heard {
                 station,
-                power: power(read.mac),
-                throughput: *last,
+                power: power(mac),
+                throughput,
             }
-        })
-        .collect()
+        });
+        each.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_there_is_told_of_and_who_is_gone_is_forgotten() {
+        let station = |number| Station {
+            mac: [2, 0, 0, 0, 0, number],
+            ..Station::default()
+        };
+        let told = |tallies: &mut Tallies, all: &[u8]| {
+            let stations = all.iter().copied().map(station).collect();
+            let heard = tallies.heard(stations, |mac| Some(i32::from(mac.0[5])));
+            let told = heard.iter().map(|it| (it.station.mac[5], it.power));
+            told.collect::<Vec<_>>()
+        };
+        let mut tallies = Tallies::default();
+        tallies.look(&Reading::of(&[station(1), station(2)]));
+        // One that was not looked at yet is there all the same.
+        let (one, three) = ((1, Some(1)), (3, Some(3)));
+        assert_eq!(told(&mut tallies, &[1, 3]), [one, three]);
+        assert_eq!(tallies.all.len(), 1);
+        assert_eq!(told(&mut tallies, &[1]), [one]);
+        assert_eq!(told(&mut tallies, &[]), []);
+        assert!(tallies.all.is_empty());
     }
 }

@@ -6,7 +6,7 @@ use std::thread::park_timeout;
 use std::time::{Duration, Instant};
 
 use kernel::io::RequestError;
-use radio::power::{Controller, Each, Entry, Ladder, Log, Reading, Reason, Settings};
+use radio::power::{Controller, Each, Entry, Ladder, Log, Mac, Reading, Reason, Settings};
 use tokio::runtime::Handle;
 use tracing::{debug, info, warn};
 
@@ -213,7 +213,9 @@ impl Worker {
                 return Ok(End::Gone);
             }
             let power = device.level()?;
-            let heard = tallies.heard(device.stations()?, |_| None);
+            let stations = device.stations()?;
+            tallies.look(&Reading::of(&stations));
+            let heard = tallies.heard(stations, |_| None);
             self.works(failures);
             self.note(|known| {
                 known.power = power.map(|level| level.div_euclid(HUNDREDTHS));
@@ -281,6 +283,8 @@ impl Worker {
     ) -> Result<End, RequestError> {
         search.expect(self.learn(None));
         let mut tallies = Tallies::default();
+        // When stations were told of, and how many.
+        let mut shown = None;
         let mut looked = Instant::now();
         // What the kernel told after the last change. Of drivers without channel contexts it tells
         // what was set with the channel, whatever came after (net/mac80211/cfg.c,
@@ -311,11 +315,22 @@ impl Worker {
             if search.set(device)? {
                 told = device.level()?;
             }
-            let heard = tallies.heard(stations, |mac| Some(search.power_of(mac)));
+            tallies.look(&reading);
+            // Who asks wants no more than one answer a second, and many stations are many to tell of.
+            let telling = shown.is_none_or(|(at, count): (Instant, usize)| {
+                at.elapsed() >= WATCHES || count != stations.len()
+            });
+            let heard = telling.then(|| {
+                shown = Some((Instant::now(), stations.len()));
+                tallies.heard(stations, |_| None)
+            });
             self.note(|known| {
                 known.power = Some(search.power());
                 known.enough = search.enough();
-                known.stations = heard;
+                known.stations = heard.unwrap_or_else(|| std::mem::take(&mut known.stations));
+                for heard in &mut known.stations {
+                    heard.power = Some(search.power_of(Mac(heard.station.mac)));
+                }
                 for entry in entries {
                     step(known, entry);
                 }
