@@ -225,14 +225,14 @@ pub(crate) fn register(family: u16) -> Vec<u8> {
 }
 
 /// Asks for a radio: one with channel contexts, as others tell no power but what the channel allows
-/// (`ieee80211_get_tx_power`), and the medium takes no radios of several channels; with the first
-/// of the driver's own regulatory domains, by which access points may use channels of 5 GHz.
+/// (`ieee80211_get_tx_power`), and the medium takes no radios of several channels; with the third
+/// of the driver's own regulatory domains, by which access points may use channels of 5 and 6 GHz.
 pub(crate) fn new_radio(family: u16) -> Vec<u8> {
     let mut encoder = Encoder::default();
     encoder.message(family, NLM_F_REQUEST | NLM_F_ACK, 1, |e| {
         e.fixed(&[CMD_NEW_RADIO, 1, 0, 0]);
         e.attribute(ATTR_USE_CHANCTX, &[]);
-        e.attribute(ATTR_REG_CUSTOM_REG, &0u32.to_ne_bytes());
+        e.attribute(ATTR_REG_CUSTOM_REG, &2u32.to_ne_bytes());
     });
     encoder.finish()
 }

@@ -40,7 +40,7 @@ pub fn radios(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
     place(nodes)
 }
 
-/// The same, as [`crate::medium`] needs them. Access points may use channels of 5 GHz.
+/// The same, as [`crate::medium`] needs them. Access points may use channels of 5 and 6 GHz.
 ///
 /// # Errors
 /// The kernel has no mac80211_hwsim.

@@ -2,10 +2,12 @@
 //! mac80211_hwsim, which hear each other at -30 dBm.
 
 mod apup;
+mod bands;
 mod bridge;
 mod changes;
 mod flood;
 mod links;
+mod measures;
 mod mesh;
 mod pair;
 mod scene;

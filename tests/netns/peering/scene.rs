@@ -5,9 +5,10 @@ use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use answers::{RadioPeer, RadioPeers};
+use lab::medium::Medium;
 use lab::namespace::{Process, wait_until};
 use lab::{Error, Lab, Namespace};
-use weir_tests::radios::{RADIO, radios};
+use weir_tests::radios::{RADIO, radios, radios_of_medium};
 use weir_tests::{LIMIT, Weir};
 
 pub const SSID: &str = "weir-mesh";
@@ -28,6 +29,7 @@ pub struct Scene {
     // In the order in which they end.
     pub weirs: Vec<Weir>,
     hostapds: Vec<Process>,
+    _medium: Option<Medium>,
     pub lab: Lab,
     pub folder: PathBuf,
     nodes: &'static [&'static str],
@@ -36,6 +38,27 @@ pub struct Scene {
 impl Scene {
     /// A radio for each. No access point yet.
     pub fn begin(nodes: &'static [&'static str]) -> Result<Self, Error> {
+        Self::begin_with(nodes, |all| radios(all).map(|_| None))
+    }
+
+    /// The same, with radios that may use 5 and 6 GHz, in a medium where a scene is given.
+    pub fn begin_in(
+        nodes: &'static [&'static str],
+        air: Option<lab::medium::Scene>,
+    ) -> Result<Self, Error> {
+        Self::begin_with(nodes, |all| {
+            radios_of_medium(all)?;
+            let radios: Vec<_> = (nodes.iter().zip(all))
+                .map(|(role, node)| (*role, *node, RADIO))
+                .collect();
+            air.map(|air| Medium::start(&radios, air, 1)).transpose()
+        })
+    }
+
+    fn begin_with(
+        nodes: &'static [&'static str],
+        radios: impl FnOnce(&[&Namespace]) -> Result<Option<Medium>, Error>,
+    ) -> Result<Self, Error> {
         let mut lab = Lab::new();
         for role in nodes {
             lab.router(role)?;
@@ -44,7 +67,7 @@ impl Scene {
             .iter()
             .map(|role| lab.node(role))
             .collect::<Result<_, _>>()?;
-        radios(&all)?;
+        let medium = radios(&all)?;
         for node in all {
             node.sysctl("net.ipv6.conf.all.disable_ipv6", 1)?;
             node.sysctl("net.ipv6.conf.default.disable_ipv6", 1)?;
@@ -53,6 +76,7 @@ impl Scene {
         Ok(Self {
             weirs: Vec::new(),
             hostapds: Vec::new(),
+            _medium: medium,
             lab,
             folder,
             nodes,
@@ -61,13 +85,18 @@ impl Scene {
 
     /// hostapd, as distributions have it. Its clients come by WPA2, or by WPA3 alone.
     pub fn access_point(&mut self, role: &str, wpa3: bool) -> Result<(), Error> {
+        self.access_point_with(role, wpa3, "")
+    }
+
+    /// The same, with more lines of hostapd.conf.
+    pub fn access_point_with(&mut self, role: &str, wpa3: bool, more: &str) -> Result<(), Error> {
         let folder = self.folder.join(role);
         std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
         let (kind, protected) = if wpa3 { ("SAE", 2) } else { ("WPA-PSK", 0) };
         let settings = format!(
             "interface={RADIO}\nssid={SSID}\nhw_mode=g\nchannel=1\nctrl_interface={}\nwpa=2\n\
              wpa_key_mgmt={kind}\nieee80211w={protected}\nrsn_pairwise=CCMP\n\
-             wpa_passphrase=of-its-clients\n",
+             wpa_passphrase=of-its-clients\n{more}\n",
             folder.join("control").display()
         );
         let file = folder.join("hostapd.conf");
@@ -126,6 +155,19 @@ impl Scene {
 
     /// An ordinary client of the access point of this number joins it, and hears it.
     pub fn client(&self, role: &str, of: &str, number: u8, wpa3: bool) -> Result<Process, Error> {
+        let process = self.join(role, number, wpa3, ["", ""])?;
+        self.speak([role, of], [RADIO, RADIO], number)?;
+        Ok(process)
+    }
+
+    /// The same without addresses, with more lines of wpa_supplicant.conf, and of its network.
+    pub fn join(
+        &self,
+        role: &str,
+        number: u8,
+        wpa3: bool,
+        [more, of_network]: [&str; 2],
+    ) -> Result<Process, Error> {
         let client = self.lab.node(role)?;
         let file = self.folder.join(format!("{role}.conf"));
         let how = match wpa3 {
@@ -133,21 +175,30 @@ impl Scene {
             false => "psk",
         };
         let network = format!(
-            "network={{\nssid=\"{SSID}\"\nbssid=02:00:00:00:{number:02x}:00\n\
-             {how}=\"of-its-clients\"\n}}\n"
+            "{more}\nnetwork={{\nssid=\"{SSID}\"\nbssid=02:00:00:00:{number:02x}:00\n\
+             {how}=\"of-its-clients\"\n{of_network}\n}}\n"
         );
         std::fs::write(&file, network).map_err(Error::system("write client.conf"))?;
         let mut supplicant = Command::new("wpa_supplicant");
         supplicant.args(["-i", RADIO, "-c"]).arg(&file);
-        let process = client.start(supplicant.stdin(Stdio::null()).stdout(Stdio::null()))?;
+        client.start(supplicant.stdin(Stdio::null()).stdout(Stdio::null()))
+    }
+
+    /// Gives both ends of a client's link addresses, and waits until the client hears the other.
+    pub fn speak(
+        &self,
+        [role, of]: [&str; 2],
+        [device, at]: [&str; 2],
+        number: u8,
+    ) -> Result<(), Error> {
+        let client = self.lab.node(role)?;
         let net = format!("192.0.{}", 2 + number);
         let node = self.lab.node(of)?;
-        node.ip(&format!("address add {net}.1/24 dev {RADIO}\n"))?;
-        client.ip(&format!("address add {net}.2/24 dev {RADIO}\n"))?;
+        node.ip(&format!("address add {net}.1/24 dev {at}\n"))?;
+        client.ip(&format!("address add {net}.2/24 dev {device}\n"))?;
         wait_until("the client joins", LIMIT, || {
             Ok(client.run(&format!("ping -c 1 -W 1 {net}.1")).is_ok())
-        })?;
-        Ok(process)
+        })
     }
 
     /// weir beside an access point, with more lines under `[radio.peering]`; no secret: "".
@@ -251,29 +302,42 @@ pub fn said(log: &str, what: &str) -> Result<f64, Error> {
         .ok_or_else(|| unexpected(format!("{what} is not in {log}")))
 }
 
-/// Data frames between two access points in a capture with radiotap headers: those that are
-/// protected, and those that are not.
-pub fn between(file: &Path, pair: [[u8; 6]; 2]) -> Result<[u64; 2], Error> {
+/// Frames of a capture with radiotap headers: when, in seconds, and what.
+pub fn captured(file: &Path) -> Result<Vec<(f64, Vec<u8>)>, Error> {
     let octets = std::fs::read(file).map_err(Error::system("read a capture"))?;
     let mut rest = octets.get(24..).unwrap_or_default();
-    let mut counts = [0; 2];
+    let mut frames = Vec::new();
     while let Some((head, behind)) = rest.split_first_chunk::<16>() {
-        let length = u32::from_le_bytes([head[8], head[9], head[10], head[11]]) as usize;
-        let Some((packet, next)) = behind.split_at_checked(length) else {
+        let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|octet| head[at + octet]));
+        let Some((packet, next)) = behind.split_at_checked(word(8) as usize) else {
             break;
         };
         rest = next;
         let radiotap = packet
             .get(2..4)
             .map_or(0, |it| usize::from(it[0]) | usize::from(it[1]) << 8);
-        let Some(frame) = packet.get(radiotap..).filter(|frame| frame.len() >= 24) else {
-            continue;
-        };
-        // Data, and with octets in it (IEEE 802.11, 9.2.4.1.3).
-        let is_data = frame[0] & 0x0c == 0x08 && frame[0] & 0x40 == 0;
-        let ends = [&frame[4..10], &frame[10..16]];
-        let of_both = ends == [&pair[0][..], &pair[1]] || ends == [&pair[1][..], &pair[0]];
-        if is_data && of_both {
+        if let Some(frame) = packet.get(radiotap..).filter(|frame| frame.len() >= 24) {
+            let at = f64::from(word(0)) + f64::from(word(4)) / 1e6;
+            frames.push((at, frame.to_vec()));
+        }
+    }
+    Ok(frames)
+}
+
+/// Whether it is data from one of two access points to the other.
+pub fn is_between(frame: &[u8], pair: [[u8; 6]; 2]) -> bool {
+    // Data, and with octets in it (IEEE 802.11, 9.2.4.1.3).
+    let is_data = frame[0] & 0x0c == 0x08 && frame[0] & 0x40 == 0;
+    let ends = [&frame[4..10], &frame[10..16]];
+    is_data && (ends == [&pair[0][..], &pair[1]] || ends == [&pair[1][..], &pair[0]])
+}
+
+/// Data frames between two access points in a capture: those that are protected, and those that
+/// are not.
+pub fn between(file: &Path, pair: [[u8; 6]; 2]) -> Result<[u64; 2], Error> {
+    let mut counts = [0; 2];
+    for (_, frame) in captured(file)? {
+        if is_between(&frame, pair) {
             counts[usize::from(frame[1] & 0x40 == 0)] += 1;
         }
     }

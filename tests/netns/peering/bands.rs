@@ -1,0 +1,78 @@
+//! The rates at which a peer is sent to on each band, by its beacon: those of a client of the same
+//! access point. The kernel's rate control knows none of HE (net/mac80211/rc80211_minstrel_ht.c), so
+//! that at 6 GHz both get the first ones.
+
+use lab::Error;
+use weir_tests::radios::RADIO;
+
+use super::scene::{SECRET, Scene, unexpected};
+
+const PEER: &str = "02:00:00:00:01:00";
+const CLIENT: &str = "02:00:00:00:02:00";
+const NODES: [&str; 3] = ["north", "south", "client"];
+/// 40 MHz: the radios' regulatory domain allows no more there, and the kernel uses no VHT where
+/// nothing is 80 MHz wide (`ieee80211_vht_cap_ie_to_sta_vht_cap`, net/mac80211/vht.c).
+const FIVE: &str = "hw_mode=a\nchannel=36\nieee80211n=1\nht_capab=[HT40+][SHORT-GI-40]\n\
+    ieee80211ac=1\nieee80211ax=1";
+const SIX: &str = "hw_mode=a\nchannel=5\nop_class=131\nieee80211ax=1\nsae_pwe=1";
+
+/// The kind of rates at which the last frame was sent to a station, of a dump of `iw`: those that
+/// have a name, or none where they are the first ones of the band.
+fn kind(dump: &str, mac: &str) -> Result<Option<&'static str>, Error> {
+    let mut sections = dump.split("Station ");
+    let section = sections.find(|section| section.starts_with(mac));
+    let mut lines = section.unwrap_or_default().lines();
+    let rate = lines.find(|line| line.contains("tx bitrate:"));
+    let rate = rate.ok_or_else(|| unexpected(format!("no rate of {mac}: {dump}")))?;
+    let kinds = ["HE-MCS", "VHT-MCS", "MCS"];
+    Ok(kinds.into_iter().find(|kind| rate.contains(kind)))
+}
+
+fn band(band: &str, settings: &str, expected: Option<&str>) -> Result<(), Error> {
+    let mut scene = Scene::begin_in(&NODES, None)?;
+    let wpa3 = settings == SIX;
+    for role in &NODES[..2] {
+        scene.access_point_with(role, wpa3, settings)?;
+    }
+    let of_six = ["sae_pwe=1", "scan_freq=5975"];
+    let more = if wpa3 { of_six } else { ["", ""] };
+    let _client = scene.join("client", 0, wpa3, more)?;
+    scene.speak(["client", "north"], [RADIO, RADIO], 0)?;
+    for role in &NODES[..2] {
+        scene.weir(role, SECRET, "")?;
+    }
+    let ends = [scene.alive(0, 1)?.remove(0), scene.alive(1, 1)?.remove(0)];
+    scene.speak(["south", "north"], [&ends[1], &ends[0]], 7)?;
+    // Rate control gets to know both.
+    let north = scene.lab.node("north")?;
+    for to in ["192.0.9.2", "192.0.2.2"] {
+        north.run(&format!("ping -q -f -c 300 -s 1400 {to}"))?;
+    }
+    let mut kinds = Vec::new();
+    for (device, mac) in [(&*ends[0], PEER), (RADIO, CLIENT)] {
+        let dump = north.run(&format!("iw dev {device} station dump"))?;
+        let told = dump.lines().filter(|line| line.contains("bitrate"));
+        told.for_each(|line| println!("{band}, {mac}: {}", line.trim()));
+        kinds.push(kind(&dump, mac)?);
+    }
+    assert_eq!(kinds, [expected, expected]);
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
+fn a_peer_can_do_at_2_4_ghz_what_its_beacon_says() -> Result<(), Error> {
+    band("2.4 GHz", "ieee80211n=1\nieee80211ax=1", Some("MCS"))
+}
+
+#[test]
+#[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
+fn a_peer_can_do_at_5_ghz_what_its_beacon_says() -> Result<(), Error> {
+    band("5 GHz", FIVE, Some("MCS"))
+}
+
+#[test]
+#[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
+fn a_peer_can_do_at_6_ghz_what_its_beacon_says() -> Result<(), Error> {
+    band("6 GHz", SIX, None)
+}
