@@ -44,6 +44,15 @@ fn speak(scene: &Scene) -> Result<(), Error> {
     Ok(())
 }
 
+/// Both have a peer again after `since`; how long after `what` is printed.
+fn found(scene: &Scene, since: f64, at: f64, what: &str) -> Result<(), Error> {
+    for (number, role) in NODES.iter().enumerate() {
+        let found = scene.found_after(number, since)?;
+        println!("{role}: a peer {:.3} s after {what}", found - at);
+    }
+    Ok(())
+}
+
 #[test]
 #[ignore = "needs mac80211_hwsim and hostapd: run by tests/vm/run"]
 fn peers_come_back_after_hostapd_began_anew() -> Result<(), Error> {
@@ -74,14 +83,7 @@ fn peers_follow_to_another_channel() -> Result<(), Error> {
     for at in [0, 1] {
         scene.switch(at, 2437)?;
     }
-    for at in [0, 1] {
-        let found = scene.found_after(at, ordered)?;
-        println!(
-            "{}: a peer {:.3} s after the order",
-            NODES[at],
-            found - ordered
-        );
-    }
+    found(&scene, ordered, ordered, "the order")?;
     speak(&scene)?;
     // One alone: it has no peer until the other follows.
     scene.switch(0, 2462)?;
@@ -96,14 +98,7 @@ fn peers_follow_to_another_channel() -> Result<(), Error> {
     }
     let ordered = second_of_day();
     scene.switch(1, 2462)?;
-    for at in [0, 1] {
-        let found = scene.found_after(at, ordered)?;
-        println!(
-            "{}: a peer {:.3} s after it followed",
-            NODES[at],
-            found - ordered
-        );
-    }
+    found(&scene, ordered, ordered, "it followed")?;
     speak(&scene)
 }
 
@@ -139,14 +134,7 @@ fn peers_come_back_with_radios_that_were_gone() -> Result<(), Error> {
         scene.restart_access_point(at)?;
     }
     let back = second_of_day();
-    for at in [0, 1] {
-        let found = scene.found_after(at, come)?;
-        println!(
-            "{}: a peer {:.3} s after both are back",
-            NODES[at],
-            found - back
-        );
-    }
+    found(&scene, come, back, "both are back")?;
     speak(&scene)
 }
 

@@ -31,12 +31,8 @@ impl Tallies {
         }
     }
 
-    /// What is told of them; those that are not among them any more are forgotten.
-    pub fn heard(
-        &mut self,
-        stations: Vec<Station>,
-        power: impl Fn(Mac) -> Option<i32>,
-    ) -> Vec<Heard> {
+    /// What is told of them, but their power; those that are not among them any more are forgotten.
+    pub fn heard(&mut self, stations: Vec<Station>) -> Vec<Heard> {
         let mut before = std::mem::take(&mut self.all);
         let each = stations.into_iter().map(|station| {
             let mac = Mac(station.mac);
@@ -45,7 +41,7 @@ impl Tallies {
             self.all.extend(known.map(|known| (mac, known)));
             Heard {
                 station,
-                power: power(mac),
+                power: None,
                 throughput,
             }
         });
@@ -65,18 +61,16 @@ mod tests {
         };
         let told = |tallies: &mut Tallies, all: &[u8]| {
             let stations = all.iter().copied().map(station).collect();
-            let heard = tallies.heard(stations, |mac| Some(i32::from(mac.0[5])));
-            let told = heard.iter().map(|it| (it.station.mac[5], it.power));
-            told.collect::<Vec<_>>()
+            let heard = tallies.heard(stations);
+            heard.iter().map(|it| it.station.mac[5]).collect::<Vec<_>>()
         };
         let mut tallies = Tallies::default();
         tallies.look(&Reading::of(&[station(1), station(2)]));
         // One that was not looked at yet is there all the same.
-        let (one, three) = ((1, Some(1)), (3, Some(3)));
-        assert_eq!(told(&mut tallies, &[1, 3]), [one, three]);
+        assert_eq!(told(&mut tallies, &[1, 3]), [1, 3]);
         assert_eq!(tallies.all.len(), 1);
-        assert_eq!(told(&mut tallies, &[1]), [one]);
-        assert_eq!(told(&mut tallies, &[]), []);
+        assert_eq!(told(&mut tallies, &[1]), [1]);
+        assert_eq!(told(&mut tallies, &[]), [0; 0]);
         assert!(tallies.all.is_empty());
     }
 }

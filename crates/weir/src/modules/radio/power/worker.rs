@@ -215,7 +215,7 @@ impl Worker {
             let power = device.level()?;
             let stations = device.stations()?;
             tallies.look(&Reading::of(&stations));
-            let heard = tallies.heard(stations, |_| None);
+            let heard = tallies.heard(stations);
             self.works(failures);
             self.note(|known| {
                 known.power = power.map(|level| level.div_euclid(HUNDREDTHS));
@@ -322,7 +322,7 @@ impl Worker {
             });
             let heard = telling.then(|| {
                 shown = Some((Instant::now(), stations.len()));
-                tallies.heard(stations, |_| None)
+                tallies.heard(stations)
             });
             self.note(|known| {
                 known.power = Some(search.power());
