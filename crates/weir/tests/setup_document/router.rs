@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -133,8 +134,9 @@ impl Router {
             .expect("weir runs");
         self.serving = Some(child);
         let begin = Instant::now();
-        while !self.path("run/socket").exists() {
-            assert!(begin.elapsed() < Duration::from_secs(20), "no socket");
+        // A socket is there a little before somebody listens at it.
+        while UnixStream::connect(self.path("run/socket")).is_err() {
+            assert!(begin.elapsed() < Duration::from_secs(20), "nobody listens");
             sleep(Duration::from_millis(20));
         }
         Client::new(&self.path("run/socket")).expect("a client")
