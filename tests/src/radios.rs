@@ -1,3 +1,3 @@
 //! Radios of mac80211_hwsim, as the laboratory makes them.
 
-pub use lab::radios::{RADIO, outside, radios, radios_of_medium};
+pub use lab::radios::{RADIO, country, outside, radios, radios_of_medium};

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::{Error, Namespace};
 
@@ -48,6 +49,20 @@ pub fn radios_of_medium(nodes: &[&Namespace]) -> Result<Vec<String>, Error> {
     load(0)?;
     crate::medium::add_radios(nodes.len())?;
     place(nodes)
+}
+
+/// The rules of this country hold for radios that have none of their own (those of [`radios`]).
+/// "00": those of no country, as at first.
+///
+/// # Errors
+/// The kernel has no such rules (Debian: package wireless-regdb).
+pub fn country(code: &str) -> Result<(), Error> {
+    outside(&format!("iw reg set {code}"))?;
+    crate::namespace::wait_until("the country's rules", Duration::from_secs(10), || {
+        let told = Command::new("iw").args(["reg", "get"]).output();
+        let told = told.map_err(Error::system("iw reg get"))?;
+        Ok(String::from_utf8_lossy(&told.stdout).contains(&format!("country {code}:")))
+    })
 }
 
 /// Whether the module is loaded: its radios may be in use.

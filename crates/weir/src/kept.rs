@@ -45,12 +45,19 @@ pub fn folder(path: &Path) -> PathBuf {
     path.parent().map_or_else(PathBuf::new, Path::to_owned)
 }
 
+/// A file beside this one, by the same name and more: no other's, whatever dots they have.
+pub fn beside(path: &Path, more: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(more);
+    name.into()
+}
+
 /// Writes one: all of it, or the former one stays.
 ///
 /// # Errors
 /// It cannot be written.
 pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension("new");
+    let beside = beside(path, ".new");
     let written = File::create(&beside).and_then(|mut file| {
         file.write_all(octets)?;
         file.sync_all()
@@ -61,4 +68,17 @@ pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&beside);
     }
     done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_beside_others_are_of_one_each() {
+        let of = |name| beside(Path::new(name), ".new");
+        assert_eq!(of("/v/key.a"), Path::new("/v/key.a.new"));
+        assert_eq!(of("/v/key.b"), Path::new("/v/key.b.new"));
+        assert_eq!(of("key"), Path::new("key.new"));
+    }
 }

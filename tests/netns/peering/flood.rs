@@ -22,12 +22,12 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// Memory may grow by so many pages of 4 KiB.
 const PAGES: u64 = 512;
 /// A header of radiotap that says nothing.
-const RADIOTAP: [u8; 8] = [0, 0, 8, 0, 0, 0, 0, 0];
+pub const RADIOTAP: [u8; 8] = [0, 0, 8, 0, 0, 0, 0, 0];
 /// What a vendor's public action frame of ours begins with, past its header.
 const OURS: [u8; 5] = [4, 9, 0x02, b'w', b'r'];
 
 /// A device of kind monitor.
-fn monitor(node: &Namespace, name: &str) -> Result<Tap, Error> {
+pub fn monitor(node: &Namespace, name: &str) -> Result<Tap, Error> {
     node.run(&format!("iw dev {RADIO} interface add {name} type monitor"))?;
     node.ip(&format!("link set {name} up\n"))?;
     Tap::open(node, name)

@@ -84,5 +84,15 @@ fn batman_knows_what_a_link_gets_through_and_whole_frames_fit() -> Result<(), Er
         let apart = apart.and_then(|line| line.split_whitespace().last());
         assert_eq!(apart, Some("0"), "{counted}");
     }
+    // What somebody takes away is made anew.
+    let device = scene.peers(0)?.remove(0).interface;
+    let device = device.replacen("peer-", "mesh-", 1);
+    north.ip(&format!("link del {device}\n"))?;
+    wait_until("a way again", LIMIT, || {
+        Ok(north.run("ping -c 1 -W 1 10.9.0.2").is_ok())
+    })?;
+    let [told, ..] = speeds(&scene, 0)?;
+    assert!(told > 0.0);
+    assert_eq!(scene.told(0)?.notices, [""; 0]);
     Ok(())
 }

@@ -8,7 +8,7 @@ use answers::{RadioPeer, RadioPeers};
 use lab::medium::Medium;
 use lab::namespace::{Process, wait_until};
 use lab::{Error, Lab, Namespace};
-use weir_tests::radios::{RADIO, radios, radios_of_medium};
+use weir_tests::radios::{self, RADIO, radios, radios_of_medium};
 use weir_tests::{LIMIT, Weir};
 
 pub const SSID: &str = "weir-mesh";
@@ -33,6 +33,7 @@ pub struct Scene {
     pub lab: Lab,
     pub folder: PathBuf,
     nodes: &'static [&'static str],
+    in_country: bool,
 }
 
 impl Scene {
@@ -41,7 +42,15 @@ impl Scene {
         Self::begin_with(nodes, |all| radios(all).map(|_| None))
     }
 
-    /// The same, with radios that may use 5 and 6 GHz, in a medium where a scene is given.
+    /// The same, with radios that keep to the rules of a country.
+    pub fn begin_under(country: &str, nodes: &'static [&'static str]) -> Result<Self, Error> {
+        let mut scene = Self::begin(nodes)?;
+        scene.in_country = true;
+        radios::country(country)?;
+        Ok(scene)
+    }
+
+    /// The same as [`Scene::begin`], with radios that may use 5 and 6 GHz, in a medium where a scene is given.
     pub fn begin_in(
         nodes: &'static [&'static str],
         air: Option<lab::medium::Scene>,
@@ -80,6 +89,7 @@ impl Scene {
             lab,
             folder,
             nodes,
+            in_country: false,
         })
     }
 
@@ -90,6 +100,12 @@ impl Scene {
 
     /// The same, with more lines of hostapd.conf.
     pub fn access_point_with(&mut self, role: &str, wpa3: bool, more: &str) -> Result<(), Error> {
+        self.access_point_to_be(role, wpa3, more)?;
+        self.sends(role)
+    }
+
+    /// The same, which need not send yet.
+    pub fn access_point_to_be(&mut self, role: &str, wpa3: bool, more: &str) -> Result<(), Error> {
         let folder = self.folder.join(role);
         std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
         let (kind, protected) = if wpa3 { ("SAE", 2) } else { ("WPA-PSK", 0) };
@@ -110,12 +126,15 @@ impl Scene {
         let node = self.lab.node(role)?;
         let mut hostapd = Command::new("hostapd");
         hostapd.arg(self.folder.join(role).join("hostapd.conf"));
-        let process = node.start(hostapd.stdin(Stdio::null()).stdout(Stdio::null()))?;
+        node.start(hostapd.stdin(Stdio::null()).stdout(Stdio::null()))
+    }
+
+    fn sends(&self, role: &str) -> Result<(), Error> {
+        let node = self.lab.node(role)?;
         wait_until("an access point", LIMIT, || {
             let shown = node.run(&format!("iw dev {RADIO} info"))?;
             Ok(shown.contains(SSID) && shown.contains("channel"))
-        })?;
-        Ok(process)
+        })
     }
 
     /// The hostapd of this number ends.
@@ -126,7 +145,7 @@ impl Scene {
     /// It begins anew.
     pub fn restart_access_point(&mut self, at: usize) -> Result<(), Error> {
         self.hostapds[at] = self.hostapd(self.nodes[at])?;
-        Ok(())
+        self.sends(self.nodes[at])
     }
 
     /// The access point of this number goes to another channel, MHz, and tells its stations.
@@ -282,6 +301,9 @@ impl Scene {
 impl Drop for Scene {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.folder);
+        if self.in_country {
+            let _ = radios::country("00");
+        }
     }
 }
 

@@ -10,7 +10,8 @@ use super::handshake::{Caller, Party, Session, TAG};
 /// again each time.
 pub const AGAIN: [u64; 2] = [200, 5_000];
 /// How often an end of a handshake is said again, and until when, milliseconds.
-pub const CONFIRM: [u64; 2] = [100, 1_000];
+/// A slow processor, with other work before it, took two seconds to answer.
+pub const CONFIRM: [u64; 2] = [100, 3_000];
 /// A hello is answered no more often than this, milliseconds: one that is recorded and said again
 /// does not disturb a handshake that is under way.
 pub const PAUSE: u64 = 150;

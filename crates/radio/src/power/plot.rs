@@ -58,18 +58,26 @@ impl Scale {
 
     /// Round numbers between both ends, some five.
     fn ticks(&self) -> Vec<f64> {
-        let rough = (self.high - self.low) / 5.0;
-        let ten = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0].map(|times| times * ten);
-        let step = step.into_iter().find(|step| *step >= rough).unwrap_or(ten);
+        let step = step(self.low, self.high);
         let first = (self.low / step).ceil() as i64;
         let last = (self.high / step).floor() as i64;
         (first..=last).map(|number| number as f64 * step).collect()
     }
 }
 
-/// Of so many dBm or Mbit/s, in one of the panels.
+/// A round number that goes some five times between two.
+fn step(low: f64, high: f64) -> f64 {
+    let rough = (high - low) / 5.0;
+    let ten = 10f64.powf(rough.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|times| times * ten);
+    let mut steps = steps.into_iter();
+    steps.find(|step| *step >= rough).unwrap_or(10.0 * ten)
+}
+
+/// Of so many dBm or Mbit/s, in one of the panels: from a round number to one.
 fn up(panel: u8, low: f64, high: f64) -> Scale {
+    let step = step(low, high);
+    let (low, high) = ((low / step).floor() * step, (high / step).ceil() * step);
     let to = TOP + GAP / 2.0 + f64::from(panel) * (GAP + PANEL);
     let from = to + PANEL;
     Scale {
@@ -121,7 +129,12 @@ fn power(svg: &mut String, steps: &[Entry], across: &Scale) {
         powers().fold(0.0, f64::min),
         powers().fold(1.0, f64::max),
     );
-    axes(svg, "power, dBm", across, &up);
+    axes(
+        svg,
+        "power, dBm (dots: somebody got less, came, or fell silent)",
+        across,
+        &up,
+    );
     let mut path = String::new();
     for step in steps {
         let (x, y) = (
@@ -237,4 +250,28 @@ fn escaped(text: &str) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_drawn_lies_between_the_ends_of_its_scale() {
+        for (low, high) in [
+            (0.0, 10.5),
+            (-3.0, 20.0),
+            (0.0, 116.9),
+            (0.0, 1.0),
+            (5.0, 6.0),
+        ] {
+            let scale = up(0, low, high);
+            let ticks = scale.ticks();
+            assert!(
+                ticks[0] <= low && ticks[ticks.len() - 1] >= high,
+                "{ticks:?}"
+            );
+            assert!((3..=8).contains(&ticks.len()), "{ticks:?}");
+        }
+    }
 }

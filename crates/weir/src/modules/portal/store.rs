@@ -13,6 +13,8 @@ use portal::journal;
 use tokio::sync::oneshot;
 use tracing::{error, warn};
 
+use crate::kept;
+
 /// The file is written anew when it is so many times as long as it was then.
 const WORN: u64 = 8;
 /// Bytes that are always too few for that.
@@ -226,9 +228,7 @@ impl Keeping {
 
 /// Puts a file in the place of another once it is whole.
 pub fn replace(path: &Path, octets: &[u8]) -> io::Result<File> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".new");
-    let beside = PathBuf::from(name);
+    let beside = kept::beside(path, ".new");
     let mut file = open(&beside)?;
     file.set_len(0)?;
     file.write_all(octets)?;

@@ -2,6 +2,7 @@
 
 use kernel::io::{Nl80211, RequestError};
 use kernel::nl80211::WirelessKind;
+use nix::net::if_::if_indextoname;
 
 use super::config::{Mode, Power};
 use super::peering::{self, config::Peering};
@@ -13,15 +14,26 @@ use crate::config::Effective;
 pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>, Error> {
     let off = *config.of::<Power>().mode == Mode::Off;
     if off && config.of::<Peering>().device.is_none() {
-        return Ok(Vec::new());
+        return Ok(peering::check::check(config.of::<Peering>()));
     }
+    let start = || Some("start hostapd; weir takes its devices as they come".into());
     let mut all = vec![match access_points() {
-        Ok(Some(0)) => wifi(
+        Ok(Some(there)) if there.is_empty() => wifi(
             true,
             Some("no device is an access point now".into()),
-            Some("start hostapd; weir takes its devices as they come".into()),
+            start(),
         ),
-        Ok(Some(_)) => wifi(true, None, None),
+        Ok(Some(there)) => match named(config).find(|name| !there.contains(name)) {
+            Some(name) => wifi(
+                true,
+                Some(format!(
+                    "{name} is no access point now, {} is",
+                    there.join(", ")
+                )),
+                start(),
+            ),
+            None => wifi(true, None, None),
+        },
         Ok(None) => wifi(
             false,
             Some("this machine has no Wi-Fi".into()),
@@ -50,8 +62,17 @@ fn wifi(present: bool, detail: Option<String>, hint: Option<String>) -> Feature 
     }
 }
 
-/// How many there are. `None`: there is no Wi-Fi.
-fn access_points() -> Result<Option<usize>, RequestError> {
+/// Devices that the configuration has for access points.
+fn named(config: &Effective) -> impl Iterator<Item = String> {
+    let power = config.of::<Power>();
+    let watched = (*power.mode != Mode::Off).then(|| power.devices.iter());
+    let peered = config.of::<Peering>().device.iter();
+    let all = watched.into_iter().flatten().chain(peered);
+    all.map(|device| device.0.clone())
+}
+
+/// Those that there are. `None`: there is no Wi-Fi.
+fn access_points() -> Result<Option<Vec<String>>, RequestError> {
     // The kernel's answers are awaited by an event loop.
     let Ok(runtime) = crate::event_loop() else {
         return Ok(None);
@@ -61,8 +82,9 @@ fn access_points() -> Result<Option<usize>, RequestError> {
         return Ok(None);
     };
     let devices = nl80211.devices()?.into_iter();
-    let access_point = |kind| kind == WirelessKind::AccessPoint;
-    Ok(Some(
-        devices.filter(|device| access_point(device.kind)).count(),
-    ))
+    let links = devices.filter(|device| device.kind == WirelessKind::AccessPoint);
+    // One that went since has no name.
+    let names = links.filter_map(|device| if_indextoname(device.link).ok());
+    let names = names.map(|name| name.to_string_lossy().into_owned());
+    Ok(Some(names.collect()))
 }

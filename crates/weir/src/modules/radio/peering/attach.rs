@@ -61,6 +61,12 @@ impl Carrier {
         Ok(master)
     }
 
+    /// Whether what was made for a peer's device of this name is there no longer: somebody took it
+    /// away, and what it was in stayed.
+    pub fn is_lost(&self, name: &str) -> bool {
+        self.mesh == Mesh::Batman && if_nametoindex(tagged_name(name).as_str()).is_err()
+    }
+
     /// Tells batman-adv, in whose device of this index it is, what a peer's device gets through,
     /// bits a second. Its own look is for a station of the neighbour's address, and that is the
     /// address of the device with the tag: it finds none, and takes the link for one of nothing.
@@ -77,7 +83,7 @@ impl Carrier {
             let why = error.of_radio(&name);
             format!("batman-adv does not know what gets through by {why}")
         };
-        let gone = |_| format!("{name} is gone from {}: start weir anew", self.device);
+        let gone = |_| format!("{name} is gone from {}", self.device);
         let link = if_nametoindex(name.as_str()).map_err(gone)?;
         match Batadv::open().map_err(failed)? {
             Some(mut kernel) => kernel.set_throughput(master, link, bits).map_err(failed),

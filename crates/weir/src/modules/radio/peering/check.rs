@@ -17,7 +17,14 @@ type Wrong = (String, String);
 /// Nothing, where no access point has peers.
 pub fn check(config: &Peering) -> Vec<Feature> {
     let Some(device) = config.device.as_ref() else {
-        return Vec::new();
+        let what = "[radio.peering] has a `secret` and no `device`, so nobody becomes a peer";
+        let hint = "name the access point, as device = \"wlan0\"; or take the section out";
+        let none = || Feature {
+            name: "peers".into(),
+            why_needed: "Links access points without cables.".into(),
+            ..told(Err((what.into(), hint.into())))
+        };
+        return config.secret.0.is_some().then(none).into_iter().collect();
     };
     let clear = *config.compat == Compat::Apup;
     let file = config.secret.0.as_deref();

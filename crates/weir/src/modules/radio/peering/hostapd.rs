@@ -1,15 +1,27 @@
-//! What is said to hostapd, by its control socket: an element of ours for its beacon. hostapd is as
-//! distributions have it (`SET vendor_elements` and `UPDATE_BEACON` are in 2.0 and later).
+//! What is said to hostapd, by its control socket: an element of ours for its beacon, and who is no
+//! client of it. hostapd is as distributions have it (`SET vendor_elements` and `UPDATE_BEACON` are
+//! in 2.0 and later, `DENY_ACL` in 2.7).
 
+use std::collections::BTreeSet;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use kernel::Mac;
+
+use super::session::text;
 
 /// hostapd answers at once, or is not there: the daemon's loop must not wait long.
 const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Access points that proved the secret, by whose addresses nobody is a client. hostapd takes
+/// whoever authenticates by one for a client that begins anew, and removes what the kernel has of
+/// that address: the peer (`hostapd_drv_sta_remove` in `handle_auth`, src/ap/ieee802_11.c).
+pub type Denied = Arc<Mutex<BTreeSet<Mac>>>;
 
 /// The control socket of one access point.
 #[derive(Debug)]
@@ -17,16 +29,20 @@ pub struct Hostapd {
     path: PathBuf,
     /// Which socket was told last.
     told: Option<Socket>,
+    denied: Denied,
 }
 
 /// One socket, and no other of the same name: its number, and when it was made.
 type Socket = (u64, i64, i64);
 
 impl Hostapd {
-    /// That of a device, in the directory of such sockets.
-    pub fn of(directory: &Path, device: &str) -> Self {
-        let path = directory.join(device);
-        Self { path, told: None }
+    /// That of a device, in the directory of such sockets, which is to deny these.
+    pub fn of(directory: &Path, device: &str, denied: Denied) -> Self {
+        Self {
+            path: directory.join(device),
+            told: None,
+            denied,
+        }
     }
 
     /// Puts an element into the beacon, in place of those that `vendor_elements` of hostapd.conf
@@ -44,6 +60,42 @@ impl Hostapd {
         ask(&socket, "UPDATE_BEACON")?;
         self.told = there;
         Ok(())
+    }
+
+    /// Denies these; `again`: also those who are denied, as a hostapd that began anew, or read its
+    /// file anew, forgot them.
+    ///
+    /// # Errors
+    /// hostapd is not there, or refused. Those who are new are told again with all others.
+    pub fn deny(&mut self, all: &BTreeSet<Mac>, again: bool) -> io::Result<()> {
+        let about: Vec<Mac> = {
+            let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+            let new = all.iter().filter(|mac| denied.insert(**mac));
+            let new: Vec<Mac> = new.copied().collect();
+            match again {
+                true => denied.iter().copied().collect(),
+                false => new,
+            }
+        };
+        self.tell("DENY_ACL ADD_MAC", &about)
+    }
+
+    /// Denies nobody any more.
+    ///
+    /// # Errors
+    /// hostapd is not there, or refused.
+    pub fn deny_nobody(&mut self) -> io::Result<()> {
+        let all = std::mem::take(&mut *self.denied.lock().unwrap_or_else(PoisonError::into_inner));
+        self.tell("DENY_ACL DEL_MAC", &Vec::from_iter(all))
+    }
+
+    fn tell(&self, order: &str, about: &[Mac]) -> io::Result<()> {
+        if about.is_empty() {
+            return Ok(());
+        }
+        let socket = self.open()?;
+        let mut told = about.iter();
+        told.try_for_each(|mac| ask(&socket, &format!("{order} {}", text(*mac))))
     }
 
     /// Whether a hostapd is there that was told nothing yet: one that began anew.
@@ -105,7 +157,7 @@ mod tests {
             }
             Ok(said)
         });
-        let mut hostapd = Hostapd::of(&folder, "wlan0");
+        let mut hostapd = Hostapd::of(&folder, "wlan0", Denied::default());
         assert!(hostapd.is_new());
         hostapd.say(&[0xdd, 1, 2])?;
         assert!(!hostapd.is_new());
@@ -133,10 +185,47 @@ mod tests {
     }
 
     #[test]
+    fn who_is_denied_is_told_once_and_to_one_that_forgot() -> io::Result<()> {
+        let folder = std::env::temp_dir().join(format!("weir-denied-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        let there = UnixDatagram::bind(folder.join("wlan0"))?;
+        let served = std::thread::spawn(move || -> io::Result<Vec<String>> {
+            let mut said = Vec::new();
+            for answer in ["OK\n", "OK\n", "UNKNOWN COMMAND\n", "OK\n", "OK\n"] {
+                let mut line = [0; 256];
+                let (length, from) = there.recv_from(&mut line)?;
+                said.push(String::from_utf8_lossy(&line[..length]).into_owned());
+                there.send_to_addr(answer.as_bytes(), &from)?;
+            }
+            Ok(said)
+        });
+        let mut hostapd = Hostapd::of(&folder, "wlan0", Denied::default());
+        let mut all = BTreeSet::from([[2, 0, 0, 0, 0, 1]]);
+        hostapd.deny(&all, false)?;
+        hostapd.deny(&all, false)?;
+        hostapd.deny(&all, true)?;
+        all.insert([2, 0, 0, 0, 0, 2]);
+        let refused = hostapd.deny(&all, false).expect_err("it fails").to_string();
+        assert!(refused.contains("DENY_ACL"), "{refused}");
+        hostapd.deny_nobody()?;
+        hostapd.deny_nobody()?;
+        let said = served.join().expect("it ended")?;
+        let orders = ["ADD_MAC 02:00:00:00:00:01"; 2].into_iter();
+        let orders = orders.chain([
+            "ADD_MAC 02:00:00:00:00:02",
+            "DEL_MAC 02:00:00:00:00:01",
+            "DEL_MAC 02:00:00:00:00:02",
+        ]);
+        let orders: Vec<String> = orders.map(|order| format!("DENY_ACL {order}")).collect();
+        assert_eq!(said, orders);
+        std::fs::remove_dir_all(&folder)
+    }
+
+    #[test]
     fn one_that_began_anew_is_known_by_its_socket() -> io::Result<()> {
         let folder = std::env::temp_dir().join(format!("weir-anew-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
-        let mut hostapd = Hostapd::of(&folder, "wlan0");
+        let mut hostapd = Hostapd::of(&folder, "wlan0", Denied::default());
         for _ in 0..2 {
             let there = UnixDatagram::bind(folder.join("wlan0"))?;
             assert!(hostapd.is_new());

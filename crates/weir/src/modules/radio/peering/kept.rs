@@ -118,7 +118,7 @@ impl Kept {
         let now = if_nametoindex(carrier.device.as_str()).ok();
         let mut trouble = None;
         for (mac, one) in &mut self.all {
-            if one.into.is_none() || one.into != now {
+            if one.into.is_none() || one.into != now || carrier.is_lost(&one.name) {
                 let put = carrier.put(self.own, *mac, one.link, &one.name);
                 one.into = put.map_err(|why| trouble = Some(why)).ok();
                 one.told = None;

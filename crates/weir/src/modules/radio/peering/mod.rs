@@ -32,7 +32,7 @@ use crate::daemon::{Beside, Work};
 use crate::secret::{first_line, seed};
 use attach::Carrier;
 use config::Compat;
-use hostapd::Hostapd;
+use hostapd::{Denied, Hostapd};
 use session::Session;
 
 /// After something failed, until it is tried again.
@@ -91,9 +91,13 @@ impl Peering {
         let told = shown.clone();
         let hostapd = peered.hostapd();
         let work = move || async move { peered.run(&told).await };
-        // Nobody is told of us any more, where hostapd is still there. What is in the kernel goes
-        // with its socket.
-        let after = move || drop(hostapd.map(|mut hostapd| hostapd.say(&[])));
+        // Nobody is told of us any more, nor denied for us, where hostapd is still there. What is
+        // in the kernel goes with its socket.
+        let after = move || {
+            if let Some(mut hostapd) = hostapd {
+                let _ = hostapd.say(&[]).and_then(|()| hostapd.deny_nobody());
+            }
+        };
         let thread = Beside::begin("radio-peering", KEPT, work, after)?;
         Ok(Self {
             device: device.to_owned(),
@@ -135,6 +139,8 @@ struct Peered {
     clear: Option<String>,
     /// Who proved the secret while there was an access point before.
     proven: RefCell<BTreeSet<Mac>>,
+    /// Whom hostapd was told to deny.
+    denied: Denied,
     node: NodeKey,
 }
 
@@ -180,6 +186,7 @@ impl Peered {
             proves: file.is_some(),
             clear: clear.then(|| config.prefix.beside(device)),
             proven: RefCell::default(),
+            denied: Denied::default(),
             node: NodeKey::from_seed(key),
         })
     }
@@ -217,7 +224,7 @@ impl Peered {
 
     /// `None`: there is nothing to be said by it.
     fn hostapd(&self) -> Option<Hostapd> {
-        let hostapd = || Hostapd::of(&self.directory, &self.device);
+        let hostapd = || Hostapd::of(&self.directory, &self.device, self.denied.clone());
         self.proves.then(hostapd)
     }
 

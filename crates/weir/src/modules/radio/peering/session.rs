@@ -1,5 +1,6 @@
 //! One access point, from when it is there until it is gone.
 
+mod deny;
 mod told;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -19,7 +20,7 @@ use super::attach::Carrier;
 use super::hostapd::Hostapd;
 use super::kept::Kept;
 use super::{Peered, Shown, instance};
-use told::text;
+pub use told::text;
 
 /// The machine's clock.
 const TICK: Duration = Duration::from_millis(50);
@@ -49,6 +50,8 @@ pub struct Session {
     refused: Option<String>,
     /// `None`: the beacon has nothing to say.
     hostapd: Option<Hostapd>,
+    /// Why somebody may be a client by a peer's address.
+    open: Option<String>,
     notices: Vec<String>,
     metrics: BTreeMap<Mac, Metric>,
     begun: Instant,
@@ -103,7 +106,7 @@ impl Session {
             io::Error::other(text)
         })?;
         let now = Instant::now();
-        Ok(Self {
+        let mut session = Self {
             kept: Kept::new(kernel, link, *mac),
             machine,
             settings,
@@ -117,6 +120,7 @@ impl Session {
             trouble: None,
             refused: None,
             hostapd,
+            open: None,
             notices: notice
                 .map(str::to_owned)
                 .into_iter()
@@ -128,7 +132,9 @@ impl Session {
             looked: now,
             said: now,
             tells: Again::new(),
-        })
+        };
+        session.deny(true);
+        Ok(session)
     }
 
     /// Who proved the secret at any time.
@@ -177,6 +183,7 @@ impl Session {
                 self.happen(Event::Frame(&frame));
             }
             self.happen(Event::Tick);
+            self.deny(false);
             self.hear();
             if self.looked.elapsed() >= LOOK {
                 self.looked = Instant::now();
@@ -312,7 +319,10 @@ impl Session {
         };
         let element = self.machine.element().octets();
         match hostapd.say(&element) {
-            Ok(()) => self.tells.done(self.said),
+            Ok(()) => {
+                self.tells.done(self.said);
+                self.deny(true);
+            }
             Err(error) => {
                 self.tells.failed(self.said);
                 debug!(%error, "hostapd does not say who we are");

@@ -120,6 +120,15 @@ fn a_check_names_what_peers_lack_and_what_is_insecure() {
         "{told:?}"
     );
 
+    let text = "[radio.peering]\nsecret = \"/etc/weir/secret\"\n";
+    let read = crate::config::parse(&SECTIONS, text, "weir.toml").expect("it is right");
+    let told = missing(&read);
+    assert_eq!(told[0].0, "peers");
+    assert!(
+        told[0].1.contains("no `device`") && told.len() == 1,
+        "{told:?}"
+    );
+
     let _socket = std::os::unix::net::UnixDatagram::bind(folder.0.join("wlan0")).expect("a socket");
     let secret = folder.0.join("secret");
     let lines = "secret = \"FOLDER/secret\"\nhostapd = \"FOLDER\"";

@@ -35,7 +35,7 @@ impl Session {
                 expected_mbit: expected.map(|bits| bits as f64 / 1e6),
             }
         });
-        let now = [&self.trouble, &self.refused, &self.deaf];
+        let now = [&self.trouble, &self.refused, &self.deaf, &self.open];
         let now = now.into_iter().flatten();
         let notices = self.notices.iter().chain(now);
         RadioPeers {
@@ -64,7 +64,7 @@ fn word(state: State) -> &'static str {
 }
 
 /// An address, as people write it.
-pub(super) fn text(mac: Mac) -> String {
+pub fn text(mac: Mac) -> String {
     let octets = mac.map(|octet| format!("{octet:02x}"));
     octets.join(":")
 }
