@@ -82,7 +82,7 @@ system-short: ## those of `system` that tell most in two minutes
 # Those that wait for most of their time, for what comes by itself: two of their tests at a time used less than a third of
 # two processors (scripts/system-tests tells). So there are four at a time, beside all others.
 WAITING := bench bridging cables copies counters detect expiry http leak page parity ports_auto read setup \
-	setup_debian setup_document survival timeouts traffic uplinks wires
+	setup_debian setup_document timeouts traffic uplinks wires
 
 waiting: ## system tests that wait for most of their time
 	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(WAITING)) --no-fail-fast -- --test-threads=4

@@ -21,7 +21,9 @@ fn add(store: &mut Writer, name: &str, digest: u8) -> Result<(), Error> {
 
 /// Puts a store with a community `other` in the place of the one in a folder.
 fn put(folder: &Path) {
-    let from = Folder::new("put");
+    // Other tests put some, too, at the same time.
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let from = Folder::new(&format!("put-{name}"));
     add(&mut Writer::open(&from.0).unwrap(), OTHER, 1).unwrap();
     std::fs::rename(from.0.join("atlas.db"), folder.join("atlas.db")).unwrap();
 }

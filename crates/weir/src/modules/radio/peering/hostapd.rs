@@ -140,23 +140,33 @@ fn ask(socket: &UnixDatagram, line: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread::JoinHandle;
+
     use super::*;
 
-    #[test]
-    fn an_element_is_set_and_the_beacon_made_anew() -> io::Result<()> {
-        let folder = std::env::temp_dir().join(format!("weir-hostapd-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
+    /// One that answers so, in turn. Gives what it was told.
+    fn serve(
+        folder: &Path,
+        answers: &'static [&str],
+    ) -> io::Result<JoinHandle<io::Result<Vec<String>>>> {
         let there = UnixDatagram::bind(folder.join("wlan0"))?;
-        let served = std::thread::spawn(move || -> io::Result<Vec<String>> {
+        Ok(std::thread::spawn(move || {
             let mut said = Vec::new();
-            for answer in ["OK\n", "OK\n", "FAIL\n"] {
+            for answer in answers {
                 let mut line = [0; 256];
                 let (length, from) = there.recv_from(&mut line)?;
                 said.push(String::from_utf8_lossy(&line[..length]).into_owned());
                 there.send_to_addr(answer.as_bytes(), &from)?;
             }
             Ok(said)
-        });
+        }))
+    }
+
+    #[test]
+    fn an_element_is_set_and_the_beacon_made_anew() -> io::Result<()> {
+        let folder = std::env::temp_dir().join(format!("weir-hostapd-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        let served = serve(&folder, &["OK\n", "OK\n", "FAIL\n"])?;
         let mut hostapd = Hostapd::of(&folder, "wlan0", Denied::default());
         assert!(hostapd.is_new());
         hostapd.say(&[0xdd, 1, 2])?;
@@ -188,17 +198,10 @@ mod tests {
     fn who_is_denied_is_told_once_and_to_one_that_forgot() -> io::Result<()> {
         let folder = std::env::temp_dir().join(format!("weir-denied-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
-        let there = UnixDatagram::bind(folder.join("wlan0"))?;
-        let served = std::thread::spawn(move || -> io::Result<Vec<String>> {
-            let mut said = Vec::new();
-            for answer in ["OK\n", "OK\n", "UNKNOWN COMMAND\n", "OK\n", "OK\n"] {
-                let mut line = [0; 256];
-                let (length, from) = there.recv_from(&mut line)?;
-                said.push(String::from_utf8_lossy(&line[..length]).into_owned());
-                there.send_to_addr(answer.as_bytes(), &from)?;
-            }
-            Ok(said)
-        });
+        let served = serve(
+            &folder,
+            &["OK\n", "OK\n", "UNKNOWN COMMAND\n", "OK\n", "OK\n"],
+        )?;
         let mut hostapd = Hostapd::of(&folder, "wlan0", Denied::default());
         let mut all = BTreeSet::from([[2, 0, 0, 0, 0, 1]]);
         hostapd.deny(&all, false)?;
