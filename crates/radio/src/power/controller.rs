@@ -152,6 +152,7 @@ impl Controller {
         let wall = self.stations.wall(now, lower, self.settings.certainty);
         if let Some(mac) = wall {
             self.failed(now, self.place);
+            self.stations.mislead(&mac);
             if self.phase == Phase::Trial {
                 // What was tried is not enough; a wall is seen again by what is held.
                 self.give_up_trial(now);
@@ -179,6 +180,20 @@ impl Controller {
         let mut entry = self.look_at_top(now, Reason::Wall);
         entry.station = Some(mac);
         entry
+    }
+
+    /// How many dB less than all of the power a level is.
+    fn less(&self, place: usize) -> i32 {
+        self.ladder.power(self.ladder.top()) - self.ladder.power(place)
+    }
+
+    /// The least level at which all would hear us loud. `None`: the greatest.
+    fn loud(&self, now: u64) -> Option<usize> {
+        let loud = |place: &usize| {
+            self.stations
+                .are_loud(now, self.less(*place), &self.settings)
+        };
+        (0..self.ladder.top()).find(loud)
     }
 
     /// Watches for so long, at least. Says whether that is over, and whether it has to be.

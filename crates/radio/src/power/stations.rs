@@ -13,6 +13,10 @@ const PIECE: u64 = 100;
 const PIECE_FRAMES: u32 = 8;
 /// and is one where less than this share of the reference arrives.
 const WALL: f64 = 0.5;
+/// Who hears us this loud, dBm, hears 64-QAM with some 10 dB to spare (IEEE 802.11-2020, 17.3.10.2:
+/// -65 dBm at 54 Mbit/s, and radios are better than that).
+const LOUD: i32 = -58;
+
 /// What is known of a station.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
@@ -31,6 +35,20 @@ pub(super) struct Known {
     pub reference: Option<Estimate>,
     /// What arrived at the power that is held, when it was watched last.
     pub held: Option<Estimate>,
+    /// How loud its last acknowledgement was, dBm, where the driver knows.
+    ack: Option<i8>,
+    /// It got less at a power at which it would have heard us loud: it sends with more than we do.
+    misleads: bool,
+}
+
+impl Known {
+    /// Whether it would hear us loud with so many dB less than all of the power: as loud as we hear
+    /// it, who sends with as much.
+    pub fn is_loud(&self, less: i32) -> bool {
+        // 0 is of drivers that do not know, more of those that count from their noise.
+        let loud = |ack: i8| ack < 0 && i32::from(ack) - less >= LOUD;
+        !self.misleads && self.ack.is_some_and(loud)
+    }
 }
 
 /// All of them.
@@ -77,11 +95,13 @@ impl Stations {
         self.readings += 1;
         for station in &reading.stations {
             let counters = station.counters;
+            let ack = station.ack_signal;
             let known = self.all.get_mut(&station.mac);
             let more = known.as_ref().and_then(|it| counters.since(it.counters));
             if let (Some(known), Some(more)) = (known, more) {
                 known.reading = self.readings;
                 known.counters = counters;
+                known.ack = ack;
                 if more.frames > 0 {
                     known.sent = Some(now);
                 }
@@ -101,6 +121,8 @@ impl Stations {
                 piece: Tally::default(),
                 reference: None,
                 held: None,
+                ack,
+                misleads: false,
             };
             self.all.insert(station.mac, known);
         }
@@ -144,6 +166,27 @@ impl Stations {
     pub fn gave_up(&self, mac: &Mac) -> bool {
         let known = self.all.get(mac);
         known.is_some_and(|known| known.piece.sum().failed > 0)
+    }
+
+    /// Whether all who are sent to would hear us loud with so many dB less.
+    pub fn are_loud(&self, now: u64, less: i32, settings: &Settings) -> bool {
+        let mut active = self
+            .all
+            .iter()
+            .filter(|(mac, _)| self.active(now, mac, settings));
+        active.all(|(_, known)| known.is_loud(less))
+    }
+
+    /// Whether one of this address would.
+    pub fn is_loud(&self, mac: &Mac, less: i32) -> bool {
+        self.all.get(mac).is_some_and(|known| known.is_loud(less))
+    }
+
+    /// How loud one of this address is tells nothing of how it hears us.
+    pub fn mislead(&mut self, mac: &Mac) {
+        if let Some(known) = self.all.get_mut(mac) {
+            known.misleads = true;
+        }
     }
 
     /// Something was sent to it of late.

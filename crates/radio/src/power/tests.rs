@@ -7,6 +7,7 @@ mod compare;
 mod cost;
 mod each;
 mod guards;
+mod loud;
 mod neighbours;
 mod picture;
 mod rates;

@@ -63,7 +63,8 @@ impl Controller {
         }
         // A short look at it does not tell that it became worse: rates have to climb first.
         let settled = self.optimum == self.ladder.top() || self.climbs >= self.since;
-        if settled && !must && !self.sure() {
+        // Whom a trial can hardly take anything from needs no sure reference.
+        if settled && !must && self.loud(now).is_none() && !self.sure() {
             return None;
         }
         let better = self.learn(settled);
@@ -80,8 +81,9 @@ impl Controller {
         }
         self.watches = 0;
         if self.optimum == self.ladder.top() {
-            let begin = self.prior.map_or(self.ladder.second(), |prior| prior + 1);
-            let place = begin.min(self.ladder.second());
+            let second = self.ladder.second();
+            let loud = || self.loud(now).unwrap_or(second);
+            let place = self.prior.map_or_else(loud, |prior| prior + 1).min(second);
             return Some(self.down(now, place));
         }
         // What was held last, beside what it could be.

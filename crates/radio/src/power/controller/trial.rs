@@ -2,6 +2,7 @@
 
 use super::{Controller, Memory, Phase};
 use crate::power::log::{Entry, Reason};
+use crate::power::reading::Mac;
 use crate::power::tally::Verdict;
 
 /// Levels that a trial goes down at once, at most: while nothing fails they double.
@@ -9,6 +10,8 @@ const FARTHEST: usize = 4;
 /// Where a trial loses next to nothing, so many standard errors are enough: if that
 /// was chance, it is seen while it is held.
 const LIKELY: f64 = 0.7;
+/// A station that is loud loses where it does by so many.
+const SURELY: f64 = 2.5;
 /// Where a comparison has a standard error of more than this share, one that failed by no more than
 /// that tells little,
 const DIM: f64 = 0.08;
@@ -41,26 +44,31 @@ impl Controller {
         let restless = now < self.restless;
         let certainty = self.settings.certainty;
         let keep = self.settings.keep;
+        let loud = |mac: &Mac| !restless && self.stations.is_loud(mac, self.less(self.place));
         let found = found.map(|(mac, now, was, verdict)| {
             let likely = !restless
                 && now.share(&was) >= 1.0 - (1.0 - keep) / 5.0
                 && now.against(&was, keep, LIKELY) == Verdict::Keeps;
-            let unlikely = now.against(&was, keep, LIKELY) == Verdict::Loses;
+            let loud = loud(&mac);
+            let unlikely = !loud && now.against(&was, keep, LIKELY) == Verdict::Loses;
+            let surely = now.against(&was, keep, SURELY) == Verdict::Loses;
             match verdict {
+                // It is lost to something else, more likely.
+                Verdict::Loses if loud && !must && !surely => (mac, now, was, Verdict::Open),
                 Verdict::Open if likely => (mac, now, was, Verdict::Keeps),
                 Verdict::Open if unlikely => (mac, now, was, Verdict::Loses),
                 verdict => (mac, now, was, verdict),
             }
         });
-        let dim = found.as_ref().is_some_and(|(_, now, was, verdict)| {
+        let dim = found.as_ref().is_some_and(|(mac, now, was, verdict)| {
             let error = now.error.hypot(keep * was.error);
             let loses = now.against(was, keep, certainty) == Verdict::Loses;
             let open = *verdict == Verdict::Open;
-            !restless && (open || !loses && error > DIM * was.throughput)
+            !restless && (open || loud(mac) || !loses && error > DIM * was.throughput)
         });
         let (verdict, told) = match found {
             Some((mac, now, was, Verdict::Open)) if must => {
-                let enough = !restless && now.share(&was) >= keep;
+                let enough = loud(&mac) || !restless && now.share(&was) >= keep;
                 let verdict = if enough {
                     Verdict::Keeps
                 } else {
@@ -101,6 +109,9 @@ impl Controller {
                 Reason::Kept
             }
             Verdict::Loses => {
+                if let Some((mac, ..)) = &told {
+                    self.stations.mislead(mac);
+                }
                 let part = if dim { SOON } else { 1 };
                 self.bar(now, self.place, self.settings.back_off / part);
                 self.give_up_trial(now);

@@ -82,6 +82,8 @@ pub struct Air {
     pub lags: bool,
     /// What a neighbour does.
     pub neighbour: Neighbour,
+    /// Whether the driver tells how loud acknowledgements are, which stations send with 20 dBm.
+    pub acks: bool,
     set: u64,
     /// When the controller wants to be asked again.
     asked: u64,
@@ -120,6 +122,7 @@ impl Air {
             deaf: 0,
             lags: false,
             neighbour: Neighbour::default(),
+            acks: false,
             set: 0,
             asked: 0,
             sent: (0.0, 0.0),
@@ -242,6 +245,9 @@ impl Air {
             false => 1.0,
         };
         for number in 0..self.all.len() {
+            if self.acks {
+                self.all[number].station.ack_signal = Some((20.0 - self.all[number].loss) as i8);
+            }
             let frames = self.all[number].frames;
             let (mut rate, mut share) = self.used(number);
             if number == 0 {

@@ -35,6 +35,7 @@ fn medians(way: Way, mut begin: impl FnMut() -> Box<dyn FnMut(&mut Air)>) -> (f6
     for seed in 1..=SEEDS {
         let mut piece = begin();
         let mut air = Air::of(&[way(0.0)]).with_kernel(seed);
+        air.acks = true;
         air.all[0].frames = FRAMES;
         for _ in 0..WARM / PIECE {
             piece(&mut air);

@@ -13,11 +13,12 @@ const ALONE: f64 = 70.0;
 const SEEDS: u64 = 20;
 
 /// What arrived of both, and the mean power of one from the fifth second to the tenth, mW.
-fn run(seed: u64, busy: f64, loses: f64, controls: bool) -> (f64, f64) {
+fn run(seed: u64, (busy, loses): (f64, f64), acks: bool, controls: bool) -> (f64, f64) {
     let powers = Ladder::between(1, 20, 2).powers().to_vec();
     let mut both = [0, 1].map(|number| {
         let mut air = Air::of(&[62.0]).seeded(2 * seed + number);
         air.neighbour.busy = busy;
+        air.acks = acks;
         (
             air,
             Controller::new(Settings::default(), powers.clone()).unwrap(),
@@ -49,13 +50,13 @@ fn run(seed: u64, busy: f64, loses: f64, controls: bool) -> (f64, f64) {
 }
 
 /// Of all seeds: the share of what all of the power carries, and the power.
-fn mean(busy: f64, loses: f64) -> (f64, f64) {
+fn mean(air: (f64, f64), acks: bool) -> (f64, f64) {
     let (mut carried, mut could, mut power) = (0.0, 0.0, 0.0);
     for seed in 1..=SEEDS {
-        let (arrived, radiated) = run(seed, busy, loses, true);
+        let (arrived, radiated) = run(seed, air, acks, true);
         carried += arrived;
         power += radiated / SEEDS as f64;
-        could += run(seed, busy, loses, false).0;
+        could += run(seed, air, acks, false).0;
     }
     (carried / could, power)
 }
@@ -69,9 +70,14 @@ fn power_goes_down_soon_where_a_neighbour_disturbs() {
         (0.5, 0.5, 50.0),
         (0.7, 0.8, 50.0),
     ] {
-        let (share, power) = mean(busy, loses);
+        let (share, power) = mean((busy, loses), false);
         let told = format!("{busy} of the time {loses}: {share:.2} with {power:.1} mW");
         println!("{told}");
         assert!(share >= 1.1 && power <= most, "{told}");
+        // The driver tells that the stations are near.
+        let (share, power) = mean((busy, loses), true);
+        let told = format!("{told}; loud: {share:.2} with {power:.1} mW");
+        println!("{told}");
+        assert!(share >= 1.8 && power <= 15.0, "{told}");
     }
 }
