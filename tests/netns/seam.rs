@@ -198,7 +198,7 @@ const KNOWN: [&str; 2] = [
 
 /// What the binary is made of, each of those before it only: nothing imports from what comes after.
 const LAYERS: [&str; 14] = [
-    "output", "config", "log", "error", "secret", "kept", "uplink", "command", "daemon", "check",
+    "output", "config", "log", "error", "kept", "secret", "uplink", "command", "daemon", "check",
     "registry", "commands", "modules", "lib",
 ];
 
