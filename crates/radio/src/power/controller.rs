@@ -152,7 +152,7 @@ impl Controller {
         let wall = self.stations.wall(now, lower, self.settings.certainty);
         if let Some(mac) = wall {
             self.failed(now, self.place);
-            self.stations.mislead(&mac);
+            self.stations.mislead(&mac, self.less(self.place));
             if self.phase == Phase::Trial {
                 // What was tried is not enough; a wall is seen again by what is held.
                 self.give_up_trial(now);
@@ -187,12 +187,10 @@ impl Controller {
         self.ladder.power(self.ladder.top()) - self.ladder.power(place)
     }
 
-    /// The least level at which all would hear us loud. `None`: the greatest.
+    /// The least level at which all would hear us loud. `None`: the greatest, or it is restless.
     fn loud(&self, now: u64) -> Option<usize> {
-        let loud = |place: &usize| {
-            self.stations
-                .are_loud(now, self.less(*place), &self.settings)
-        };
+        let room = self.stations.room(now, &self.settings)?;
+        let loud = |place: &usize| now >= self.restless && self.less(*place) <= room;
         (0..self.ladder.top()).find(loud)
     }
 

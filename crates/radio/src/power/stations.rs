@@ -42,12 +42,12 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Whether it would hear us loud with so many dB less than all of the power: as loud as we hear
-    /// it, who sends with as much.
-    pub fn is_loud(&self, less: i32) -> bool {
+    /// How many dB less than all of the power it would still hear loud: it hears us as we hear it,
+    /// who sends with as much. `None`: nobody knows.
+    fn room(&self) -> Option<i32> {
         // 0 is of drivers that do not know, more of those that count from their noise.
-        let loud = |ack: i8| ack < 0 && i32::from(ack) - less >= LOUD;
-        !self.misleads && self.ack.is_some_and(loud)
+        let ack = self.ack.filter(|&ack| ack < 0 && !self.misleads)?;
+        Some(i32::from(ack) - LOUD)
     }
 }
 
@@ -168,23 +168,25 @@ impl Stations {
         known.is_some_and(|known| known.piece.sum().failed > 0)
     }
 
-    /// Whether all who are sent to would hear us loud with so many dB less.
-    pub fn are_loud(&self, now: u64, less: i32, settings: &Settings) -> bool {
-        let mut active = self
-            .all
-            .iter()
-            .filter(|(mac, _)| self.active(now, mac, settings));
-        active.all(|(_, known)| known.is_loud(less))
+    /// How many dB less than all of the power all who are sent to would still hear loud.
+    pub fn room(&self, now: u64, settings: &Settings) -> Option<i32> {
+        let active = self.all.iter();
+        let active = active.filter(|(mac, _)| self.active(now, mac, settings));
+        let rooms: Option<Vec<i32>> = active.map(|(_, known)| known.room()).collect();
+        rooms?.into_iter().min()
     }
 
-    /// Whether one of this address would.
+    /// Whether one of this address would hear us loud with so many dB less.
     pub fn is_loud(&self, mac: &Mac, less: i32) -> bool {
-        self.all.get(mac).is_some_and(|known| known.is_loud(less))
+        let room = self.all.get(mac).and_then(Known::room);
+        room.is_some_and(|room| less <= room)
     }
 
-    /// How loud one of this address is tells nothing of how it hears us.
-    pub fn mislead(&mut self, mac: &Mac) {
-        if let Some(known) = self.all.get_mut(mac) {
+    /// One of this address got less with so many dB less. Where it would have heard us loud then, how
+    /// loud it is tells nothing.
+    pub fn mislead(&mut self, mac: &Mac, less: i32) {
+        let loud = self.is_loud(mac, less);
+        if let Some(known) = self.all.get_mut(mac).filter(|_| loud) {
             known.misleads = true;
         }
     }

@@ -110,7 +110,7 @@ impl Controller {
             }
             Verdict::Loses => {
                 if let Some((mac, ..)) = &told {
-                    self.stations.mislead(mac);
+                    self.stations.mislead(mac, self.less(self.place));
                 }
                 let part = if dim { SOON } else { 1 };
                 self.bar(now, self.place, self.settings.back_off / part);

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use kernel::Mac;
 
-use super::session::text;
+use super::text;
 
 /// hostapd answers at once, or is not there: the daemon's loop must not wait long.
 const PATIENCE: Duration = Duration::from_millis(200);

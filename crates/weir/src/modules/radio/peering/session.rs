@@ -19,8 +19,7 @@ use super::super::again::Again;
 use super::attach::Carrier;
 use super::hostapd::Hostapd;
 use super::kept::Kept;
-use super::{Peered, Shown, instance};
-pub use told::text;
+use super::{Peered, Shown, instance, text};
 
 /// The machine's clock.
 const TICK: Duration = Duration::from_millis(50);

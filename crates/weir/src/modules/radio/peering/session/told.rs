@@ -3,9 +3,8 @@
 use ::radio::peering::metric::Metric;
 use ::radio::peering::{State, Waits};
 use answers::{RadioPeer, RadioPeers};
-use kernel::Mac;
 
-use super::Session;
+use super::{Session, text};
 
 impl Session {
     /// All that are known, and what does not work.
@@ -61,10 +60,4 @@ fn word(state: State) -> &'static str {
         State::Installed => "installed",
         State::Alive => "alive",
     }
-}
-
-/// An address, as people write it.
-pub fn text(mac: Mac) -> String {
-    let octets = mac.map(|octet| format!("{octet:02x}"));
-    octets.join(":")
 }
