@@ -18,8 +18,8 @@ use crate::event::Mac;
 
 /// Longer ones are cut: no action frame is.
 const LONGEST: usize = 2048;
-/// Frames read by one [`Ear::recv`].
-const MOST: usize = 64;
+/// Frames read at once: more than the kernel keeps of the shortest (`net.core.rmem_default`).
+const MOST: usize = 512;
 /// A device that is gone is an error, and nothing to be read (`packet_notifier`).
 const WAKES: Interest = Interest::READABLE.add(Interest::ERROR);
 
@@ -119,21 +119,33 @@ impl Ear {
     /// The device is gone.
     pub async fn recv(&mut self, out: &mut Vec<Vec<u8>>) -> io::Result<()> {
         let mut ready = self.socket.ready(WAKES).await?;
-        let mut buffer = [0; LONGEST];
-        for _ in 0..MOST {
-            let flags = MsgFlags::MSG_DONTWAIT;
-            match recv(self.socket.as_raw_fd(), &mut buffer, flags) {
-                Ok(length) => out.extend(frame(&buffer[..length]).map(<[u8]>::to_vec)),
-                Err(Errno::EAGAIN) => {
-                    ready.clear_ready();
-                    break;
-                }
-                Err(Errno::EINTR) => {}
-                Err(error) => return Err(error.into()),
-            }
+        if read(&self.socket, out)? {
+            ready.clear_ready();
         }
         Ok(())
     }
+
+    /// Appends frames that were heard already, as [`Ear::recv`] does.
+    ///
+    /// # Errors
+    /// The device is gone.
+    pub fn take(&mut self, out: &mut Vec<Vec<u8>>) -> io::Result<()> {
+        read(&self.socket, out).map(drop)
+    }
+}
+
+/// Whether all that was there was read.
+fn read(socket: &impl AsRawFd, out: &mut Vec<Vec<u8>>) -> io::Result<bool> {
+    let mut buffer = [0; LONGEST];
+    for _ in 0..MOST {
+        match recv(socket.as_raw_fd(), &mut buffer, MsgFlags::MSG_DONTWAIT) {
+            Ok(length) => out.extend(frame(&buffer[..length]).map(<[u8]>::to_vec)),
+            Err(Errno::EAGAIN) => return Ok(true),
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(false)
 }
 
 /// What follows the radiotap header.

@@ -114,9 +114,11 @@ impl Machine {
         (self.state(mac, peer) == State::Waiting).then_some(why)
     }
 
-    /// What happened, and when; what is to be done comes out, in this order.
+    /// What happened, and when; what is to be done comes out, in this order. Nothing is late
+    /// because of a frame: what was said in time may wait behind it.
     pub fn handle(&mut self, now: u64, event: Event<'_>) -> Vec<Action> {
         let mut out = Vec::new();
+        let is_of_a_frame = matches!(event, Event::Frame(_) | Event::Installed(..));
         match event {
             Event::Beacon(beacon, signal) => self.beacon(now, beacon, signal, &mut out),
             Event::Frame(octets) => {
@@ -139,7 +141,9 @@ impl Machine {
             }
             Event::Tick => {}
         }
-        self.pass(now, &mut out);
+        if !is_of_a_frame {
+            self.pass(now, &mut out);
+        }
         for peer in self.peers.values_mut() {
             let since = peer.since.unwrap_or(now);
             peer.since = peer.link.as_ref().map(|_| since);

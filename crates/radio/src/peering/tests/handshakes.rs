@@ -3,7 +3,8 @@ use proptest::prelude::*;
 use super::super::element::Instance;
 use super::super::frame::{Frame, Kind};
 use super::super::handshake::{Caller, HandshakeError, Party, Place, answer};
-use super::super::{Action, Beacon, Event, Machine, NodeKey, Secret};
+use super::super::peer::CONFIRM;
+use super::super::{Action, Beacon, Event, Machine, NodeKey, Secret, State};
 use super::air::{Air, FREQUENCY, SSID, beacon, mac, machine, secret};
 
 fn party(number: u8) -> Party {
@@ -143,18 +144,8 @@ fn what_is_recorded_is_of_no_use() {
 #[test]
 fn a_hello_said_again_does_not_disturb_the_first() {
     let (mut caller, mut called) = (machine(1, |_| {}), machine(2, |_| {}));
-    let heard = |machine: &Machine, number| {
-        let frame = beacon(mac(number), SSID, &machine.element().octets());
-        Beacon::read(&frame).expect("a beacon")
-    };
-    let sent = |actions: Vec<Action>| {
-        actions.into_iter().find_map(|action| match action {
-            Action::Send(frame) => Some(frame),
-            _ => None,
-        })
-    };
-    called.handle(1000, Event::Beacon(&heard(&caller, 1), None));
-    let hello = sent(caller.handle(1000, Event::Beacon(&heard(&called, 2), None)));
+    called.handle(1000, Event::Beacon(&beacon_of(&caller, 1), None));
+    let hello = sent(caller.handle(1000, Event::Beacon(&beacon_of(&called, 2), None)));
     let hello = hello.expect("the lower address calls");
     let answer = sent(hears(&mut called, 1000, &hello)).expect("an answer");
     assert_eq!(sent(hears(&mut called, 1010, &hello)), None);
@@ -164,6 +155,39 @@ fn a_hello_said_again_does_not_disturb_the_first() {
     let actions = hears(&mut called, 1030, &confirm.expect("it is through"));
     let installs = |action: &Action| matches!(action, Action::Install { .. });
     assert!(actions.iter().any(installs), "{actions:?}");
+}
+
+/// A node that had no processor for long hears late what was said in time, and behind other frames.
+#[test]
+fn what_waits_to_be_heard_counts_before_it_is_too_late() {
+    let (mut caller, mut called) = (machine(1, |_| {}), machine(2, |_| {}));
+    called.handle(1000, Event::Beacon(&beacon_of(&caller, 1), None));
+    let hello = sent(caller.handle(1000, Event::Beacon(&beacon_of(&called, 2), None)));
+    let answer = sent(hears(&mut called, 1000, &hello.expect("hello")));
+    let answer = answer.expect("an answer");
+    hears(&mut caller, 1000, &answer);
+    let confirm = sent(caller.handle(1000, Event::Installed(mac(2), true)));
+    hears(&mut called, 1000, &confirm.expect("it is through"));
+    let done = sent(called.handle(1000, Event::Installed(mac(1), true)));
+    let late = 1000 + CONFIRM[1] + 1000;
+    caller.handle(late - 1500, Event::Beacon(&beacon_of(&called, 2), None));
+    hears(&mut caller, late, &answer);
+    hears(&mut caller, late, &done.expect("it is through, too"));
+    caller.handle(late, Event::Tick);
+    let states: Vec<State> = caller.shown().map(|shown| shown.state).collect();
+    assert_eq!(states, [State::Alive]);
+}
+
+fn beacon_of(machine: &Machine, number: u8) -> Beacon {
+    let frame = beacon(mac(number), SSID, &machine.element().octets());
+    Beacon::read(&frame).expect("a beacon")
+}
+
+fn sent(actions: Vec<Action>) -> Option<Vec<u8>> {
+    actions.into_iter().find_map(|action| match action {
+        Action::Send(frame) => Some(frame),
+        _ => None,
+    })
 }
 
 fn hears(machine: &mut Machine, now: u64, frame: &[u8]) -> Vec<Action> {
@@ -181,8 +205,7 @@ proptest! {
     ) {
         let mut victim = machine(2, |_| {});
         let honest = machine(1, |_| {});
-        let frame = beacon(mac(1), SSID, &honest.element().octets());
-        let heard = Beacon::read(&frame).expect("a beacon");
+        let heard = beacon_of(&honest, 1);
         // What an honest node says to another one, to it before it began anew, and to us.
         let mut air = Air::usual(2);
         air.run(500);

@@ -156,11 +156,7 @@ impl Session {
             let done = tokio::select! {
                 done = self.beacons.recv(&mut heard) => done,
                 done = ear => {
-                    if let Err(error) = done {
-                        debug!(%error, "its ear is gone");
-                        self.ear = None;
-                        self.again.failed(Instant::now());
-                    }
+                    self.hears(done);
                     Ok(())
                 }
                 _ = clock.tick() => Ok(()),
@@ -168,18 +164,21 @@ impl Session {
             if let Err(error) = done {
                 return error;
             }
+            // What a peer said comes before what only names itself, and before it is too late.
+            let waits = self.ear.as_mut().map(|ear| ear.take(&mut frames));
+            waits.into_iter().for_each(|done| self.hears(done));
+            for frame in frames.drain(..) {
+                if let Some(Frame { from, kind, .. }) = Frame::read(&frame) {
+                    debug!(peer = text(from), ?kind, "hears");
+                }
+                self.happen(Event::Frame(&frame));
+            }
             for one in heard.drain(..) {
                 if one.radio == self.access_point.radio
                     && let Some(beacon) = Beacon::read(&one.frame)
                 {
                     self.happen(Event::Beacon(&beacon, one.signal));
                 }
-            }
-            for frame in frames.drain(..) {
-                if let Some(Frame { from, kind, .. }) = Frame::read(&frame) {
-                    debug!(peer = text(from), ?kind, "hears");
-                }
-                self.happen(Event::Frame(&frame));
             }
             self.happen(Event::Tick);
             self.deny(false);
@@ -191,6 +190,15 @@ impl Session {
                 }
             }
             shown.set(self.shown());
+        }
+    }
+
+    /// What an ear told of itself.
+    fn hears(&mut self, done: io::Result<()>) {
+        if let Err(error) = done {
+            debug!(%error, "its ear is gone");
+            self.ear = None;
+            self.again.failed(Instant::now());
         }
     }
 
