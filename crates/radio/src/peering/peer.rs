@@ -32,7 +32,7 @@ pub struct Peer {
     pub aid: u16,
     /// Its mean signal, in 256ths of a dBm.
     signal: Option<i32>,
-    /// When its last beacon was heard.
+    /// When its last beacon was heard, or a frame with the key that both have.
     pub seen: u64,
     /// The name of its device.
     pub name: String,

@@ -55,7 +55,7 @@ pub enum Action {
 /// Why a peer is one no longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// Its beacons are not heard.
+    /// Neither its beacons are heard nor frames with the key.
     Silent,
     /// Nothing else is heard of it.
     Inactive,

@@ -18,7 +18,10 @@ impl Machine {
         let Settings {
             inactive, failed, ..
         } = self.settings;
-        let Some(link) = self.peers.get_mut(&mac).and_then(|peer| peer.link.as_mut()) else {
+        let Some(peer) = self.peers.get_mut(&mac) else {
+            return;
+        };
+        let Some(link) = peer.link.as_mut() else {
             return;
         };
         let Some((idle, lost)) = told else {
@@ -36,6 +39,9 @@ impl Machine {
             // One that is no weir may have nothing to say: that is no reason to end it.
             let heard = idle < inactive && now.saturating_sub(idle) > link.since;
             link.confirmed = (!heard).then_some(now);
+        } else {
+            // Beacons may be lost among those of a flood: what has the key is from it, too.
+            peer.seen = peer.seen.max(now.saturating_sub(idle));
         }
         if idle >= inactive && !clear {
             self.end(&mac, Why::Inactive, out);

@@ -51,6 +51,8 @@ pub struct Node {
     pub listens: bool,
     /// Neither beacons nor anything else comes from it.
     pub off: bool,
+    /// No beacon comes from it that is heard.
+    pub mute: bool,
     pub refuses: bool,
     /// Since when nothing was heard of a station.
     idle: BTreeMap<Mac, u64>,
@@ -99,6 +101,7 @@ impl Air {
             removed: Vec::new(),
             listens: false,
             off: false,
+            mute: false,
             refuses: false,
             idle: BTreeMap::new(),
             instances: 0,
@@ -209,7 +212,8 @@ impl Air {
             }
             for at in 0..self.nodes.len() {
                 // Beacons of several are not at the same time.
-                if self.now % BEACON == (at as u64 * STEP) % BEACON && !self.nodes[at].off {
+                let beacons = !self.nodes[at].off && !self.nodes[at].mute;
+                if self.now % BEACON == (at as u64 * STEP) % BEACON && beacons {
                     self.beacons(at);
                 }
                 if self.now.is_multiple_of(1000) && !self.nodes[at].off {

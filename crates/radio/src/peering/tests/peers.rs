@@ -96,6 +96,20 @@ fn a_name_stays_when_either_side_begins_anew_and_the_gap_is_short() {
     }
 }
 
+/// Beacons are lost in a flood of others'.
+#[test]
+fn whose_frames_come_with_the_key_is_there_without_beacons() {
+    let mut air = Air::usual(2);
+    air.run(1000);
+    air.nodes[1].mute = true;
+    air.run(20_000);
+    assert!(air.is_whole());
+    assert_eq!(air.nodes[0].removed, []);
+    air.nodes[1].off = true;
+    air.run(6_000);
+    assert_eq!(air.nodes[0].removed, [(mac(2), Why::Inactive)]);
+}
+
 #[test]
 fn who_is_gone_is_removed_and_comes_back() {
     let mut air = Air::usual(2);
