@@ -233,6 +233,11 @@ impl Journal {
     pub fn undo(&self) -> Result<Change, Trouble> {
         let _lock = self.lock()?;
         let pending = self.pending()?.ok_or(Trouble::Nothing)?;
+        self.put_back(pending)
+    }
+
+    /// The same, under the lock.
+    fn put_back(&self, pending: Pending) -> Result<Change, Trouble> {
         for (n, entry) in pending.change.files.iter().enumerate() {
             let now = self.disk.look(&entry.path)?;
             let kept = pending.folder.join(format!("before-{n}"));
@@ -268,14 +273,14 @@ impl Journal {
     /// # Errors
     /// [`Trouble::Io`].
     pub fn recover(&self, now: &Instant) -> Result<Option<Change>, Trouble> {
-        match self.pending()? {
-            Some(pending) if pending.change.until.left(now).is_none() => match self.undo() {
-                // Another one was faster.
-                Err(Trouble::Nothing) => Ok(None),
-                done => done.map(Some),
-            },
-            _ => Ok(None),
+        let late = |pending: &Pending| pending.change.until.left(now).is_none();
+        if !self.pending()?.as_ref().is_some_and(late) {
+            return Ok(None);
         }
+        // Another one may have been faster, and the next change may wait by now.
+        let _lock = self.lock()?;
+        let pending = self.pending()?.filter(late);
+        pending.map(|it| self.put_back(it)).transpose()
     }
 
     /// Puts a file that is written already in its place; where there is none, takes the one that is

@@ -177,6 +177,32 @@ fn what_nobody_confirms_is_undone_in_time() {
     assert!(matches!(journal.confirm(), Err(Trouble::Nothing)));
 }
 
+/// Somebody finds a change late, and before they have the lock it is gone and the next one waits.
+#[test]
+fn who_is_late_for_one_change_leaves_the_next_alone() {
+    let place = Place::new();
+    let journal = place.journal();
+    let pending = journal
+        .begin(&wish(), &place.files())
+        .expect("it is written down");
+    let until = pending.change.until.clone();
+    let lock = journal.lock().expect("a lock");
+    std::thread::scope(|scope| {
+        let late = scope.spawn(|| place.journal().recover(&until).expect("nothing fails"));
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        let file = place.0.join("state/pending/change.json");
+        let text = fs::read_to_string(&file).expect("a change");
+        let mut next: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        next["number"] = 2.into();
+        next["until"]["seconds"] = (until.seconds + 60).into();
+        fs::write(&file, next.to_string()).expect("the next change");
+        drop(lock);
+        assert!(late.join().expect("it ends").is_none());
+    });
+    let waits = journal.pending().expect("it is read").expect("it waits");
+    assert_eq!(waits.change.number, 2);
+}
+
 #[test]
 fn one_change_at_a_time() {
     let place = Place::new();
