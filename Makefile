@@ -19,7 +19,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_de
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-vm lint compile unit system-short system waiting compilers leftover demo atlas build-atlas bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths uci-peer install clean
+.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-vm lint compile unit system-short system waiting compilers leftover demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths uci-peer install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -114,6 +114,9 @@ uci-peer: ## holds `weir uci` against libuci's own program
 demo: PROGRAMS += demo
 demo: setup-demo build ## shows a router being taken over, in namespaces, with figures
 	scripts/as-root $(TARGET_DIR)/release/demo
+
+build-nearby: ## builds target/release/weir-nearby
+	$(CARGO) build --release $(WORKSPACE) --bin weir-nearby
 
 build-atlas: web/dist-atlas/atlas.css ## builds target/release/weir-atlas, its pages in it
 	$(CARGO) build --release $(WORKSPACE) --bin weir-atlas

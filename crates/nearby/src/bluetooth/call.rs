@@ -1,0 +1,215 @@
+//! Calls somebody who advertises.
+
+use std::collections::BTreeSet;
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use bluer::gatt::remote::{Characteristic, CharacteristicWriteRequest, Service};
+use bluer::gatt::{CharacteristicReader, CharacteristicWriter, WriteOp};
+use bluer::{Adapter, Address, Device, Uuid};
+use nix::errno::Errno;
+use nix::sys::socket::{MsgFlags, send};
+use tokio::sync::mpsc;
+use tracing::debug;
+
+use super::{LONGEST, Numbers, Opened, Told, V1, V1_ID, V1_MESSAGE, V2, V2_ID, V2_MESSAGE, ahead};
+use crate::Id;
+use crate::room::Format;
+
+/// Until somebody answered a call, and said what it can.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// BlueZ has as much as it takes: it is asked again after so long.
+const FULL: Duration = Duration::from_millis(5);
+
+fn error(text: &str) -> bluer::Error {
+    bluer::Error {
+        kind: bluer::ErrorKind::Failed,
+        message: text.to_owned(),
+    }
+}
+
+/// Calls somebody, and has the connection told of.
+pub async fn call(
+    adapter: &Adapter,
+    address: Address,
+    formats: &BTreeSet<Format>,
+    numbers: &Numbers,
+    told: &mpsc::Sender<Told>,
+) -> bluer::Result<()> {
+    let device = adapter.device(address)?;
+    // A connection that the other made is not ours to end.
+    let ours = !device.is_connected().await?;
+    let answered = tokio::time::timeout(PATIENCE, answer(&device, formats));
+    let answered = answered
+        .await
+        .unwrap_or_else(|_| Err(error("it does not answer")));
+    let (format, service) = match answered {
+        Ok(answered) => answered,
+        Err(error) => {
+            if ours {
+                let _ = device.disconnect().await;
+            }
+            return Err(error);
+        }
+    };
+    let opened = tokio::time::timeout(PATIENCE, open(address, format, &service, numbers, told));
+    let done = opened
+        .await
+        .unwrap_or_else(|_| Err(error("it does not say who it is")));
+    if done.is_err() && ours {
+        let _ = device.disconnect().await;
+    }
+    done
+}
+
+/// Connects, and finds the best format that both speak.
+async fn answer(device: &Device, formats: &BTreeSet<Format>) -> bluer::Result<(Format, Service)> {
+    if !device.is_connected().await? {
+        device.connect().await?;
+    }
+    while !device.is_services_resolved().await? {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let services = device.services().await?;
+    for format in formats.iter().rev() {
+        let wanted = match format {
+            Format::V1 => V1,
+            Format::V2 => V2,
+        };
+        for service in &services {
+            if service.uuid().await? == wanted {
+                return Ok((*format, service.clone()));
+            }
+        }
+    }
+    Err(error("it has none of the services"))
+}
+
+async fn find(service: &Service, wanted: Uuid) -> bluer::Result<Characteristic> {
+    for one in service.characteristics().await? {
+        if one.uuid().await? == wanted {
+            return Ok(one);
+        }
+    }
+    Err(error("a characteristic is missing"))
+}
+
+async fn open(
+    address: Address,
+    format: Format,
+    service: &Service,
+    numbers: &Numbers,
+    told: &mpsc::Sender<Told>,
+) -> bluer::Result<()> {
+    let (id, message) = match format {
+        Format::V1 => (V1_ID, V1_MESSAGE),
+        Format::V2 => (V2_ID, V2_MESSAGE),
+    };
+    let id = find(service, id).await?.read().await?;
+    let id = Id::try_from(&id[..]).map_err(|it| error(&it.to_string()))?;
+    let message = find(service, message).await?;
+    let link = numbers.next();
+    let (writer, frames) = mpsc::channel(ahead(format));
+    let mut frame = crate::v1::WRITE;
+    match format {
+        Format::V1 => {
+            tokio::spawn(write_each(link, message, frames, told.clone()));
+        }
+        Format::V2 => {
+            let reader = message.notify_io().await?;
+            let output = message.write_io().await?;
+            frame = octets(output.mtu());
+            tokio::spawn(read(link, reader, told.clone()));
+            tokio::spawn(write(link, output, frames, told.clone()));
+        }
+    }
+    let opened = Opened {
+        link,
+        address,
+        format,
+        caller: true,
+        id: Some(id),
+        frame,
+        writer,
+    };
+    let _ = told.send(Told::Opened(opened)).await;
+    Ok(())
+}
+
+/// Octets of a frame on a link that can so much.
+pub fn octets(mtu: usize) -> usize {
+    mtu.saturating_sub(3).clamp(crate::v2::FRAME, LONGEST)
+}
+
+/// Each write is acknowledged before the next.
+async fn write_each(
+    link: u32,
+    message: Characteristic,
+    mut frames: mpsc::Receiver<Vec<u8>>,
+    told: mpsc::Sender<Told>,
+) {
+    let request = CharacteristicWriteRequest {
+        op_type: WriteOp::Request,
+        ..CharacteristicWriteRequest::default()
+    };
+    while let Some(frame) = frames.recv().await {
+        if let Err(error) = message.write_ext(&frame, &request).await {
+            debug!(link, %error, "not written");
+            break;
+        }
+        let _ = told.send(Told::Written(link)).await;
+    }
+    let _ = told.send(Told::Closed(link)).await;
+}
+
+/// What comes is told, until the connection ends.
+pub async fn read(link: u32, reader: CharacteristicReader, told: mpsc::Sender<Told>) {
+    loop {
+        match reader.recv().await {
+            Ok(frame) if !frame.is_empty() => {
+                let _ = told.send(Told::Heard(link, frame)).await;
+            }
+            Ok(_) => break,
+            Err(error) => {
+                debug!(link, %error, "not read");
+                break;
+            }
+        }
+    }
+    let _ = told.send(Told::Closed(link)).await;
+}
+
+/// Frames are written, until the connection ends.
+pub async fn write(
+    link: u32,
+    output: CharacteristicWriter,
+    mut frames: mpsc::Receiver<Vec<u8>>,
+    told: mpsc::Sender<Told>,
+) {
+    while let Some(frame) = frames.recv().await {
+        if let Err(error) = put(&output, &frame).await {
+            debug!(link, %error, "not written");
+            break;
+        }
+        let _ = told.send(Told::Written(link)).await;
+    }
+    let _ = told.send(Told::Closed(link)).await;
+}
+
+/// Writes one frame. The writer itself refuses what is longer than its link could carry when it was made:
+/// who calls may say only later how much it can, and 20 octets always fit.
+async fn put(output: &CharacteristicWriter, frame: &[u8]) -> std::io::Result<()> {
+    loop {
+        output.sendable().await?;
+        match send(
+            output.as_raw_fd(),
+            frame,
+            MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL,
+        ) {
+            Ok(_) => return Ok(()),
+            Err(Errno::EAGAIN | Errno::ENOBUFS) => tokio::time::sleep(FULL).await,
+            Err(Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

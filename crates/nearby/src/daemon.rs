@@ -1,0 +1,165 @@
+//! `weir-nearby run`: an adapter, the room around it, and who asks by the socket.
+
+mod answer;
+mod state;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+use api::{Limits, Listener};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tracing::{info, warn};
+
+pub use answer::{Answer, Peers, Said, Say};
+use state::State;
+
+use crate::bluetooth::{Bluetooth, Numbers};
+use crate::envelope::Key;
+use crate::room::Format;
+
+/// The room's clock.
+const TICK: Duration = Duration::from_millis(100);
+/// It is looked so often whether BlueZ is still there, and who is still connected.
+const LOOK: Duration = Duration::from_secs(2);
+/// What an adapter may tell before it is looked at.
+const AHEAD: usize = 64;
+
+/// How it is to run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Which adapter.
+    pub adapter: String,
+    /// What is spoken.
+    pub formats: BTreeSet<Format>,
+    /// Connections at most.
+    pub links: usize,
+    /// Where the key is.
+    pub state: PathBuf,
+    /// Where others ask.
+    pub socket: PathBuf,
+}
+
+/// Runs until it is told to end.
+///
+/// # Errors
+/// It cannot begin: in a sentence.
+pub async fn run(settings: &Settings) -> Result<(), String> {
+    let key = key(&settings.state)?;
+    let own = key.node().id();
+    let (told, mut telling) = mpsc::channel(AHEAD);
+    let numbers = Numbers::default();
+    let open = || {
+        let told = told.clone();
+        Bluetooth::open(
+            &settings.adapter,
+            own,
+            &settings.formats,
+            numbers.clone(),
+            told,
+        )
+    };
+    let bluetooth = open().await.map_err(|error| error.to_string())?;
+    let listener = Listener::bind(&settings.socket).map_err(|error| whole(&error))?;
+    let state = State::new(key, settings, bluetooth);
+    info!(%own, adapter = settings.adapter, "looks for others");
+    let routes = answer::routes(&state);
+    let serve = api::serve(Rc::new(listener), &routes, Limits::default());
+    let mut serve = std::pin::pin!(serve);
+    let wrong = |error: std::io::Error| error.to_string();
+    let mut terminate = signal(SignalKind::terminate()).map_err(wrong)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(wrong)?;
+    let mut clock = tokio::time::interval(TICK);
+    let mut looks = tokio::time::interval(LOOK);
+    loop {
+        let bluetooth = state.bluetooth();
+        let gone = async {
+            match &bluetooth {
+                Some(bluetooth) => bluetooth.look().await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut gone = std::pin::pin!(gone);
+        // Until BlueZ goes, or comes again.
+        let error = loop {
+            tokio::select! {
+                () = &mut serve => return Ok(()),
+                _ = terminate.recv() => return Ok(()),
+                _ = interrupt.recv() => return Ok(()),
+                error = &mut gone => break Some(error.to_string()),
+                Some(told) = telling.recv() => state.told(told),
+                _ = clock.tick() => state.tick(),
+                _ = looks.tick() => match &bluetooth {
+                    Some(bluetooth) => state.look(bluetooth).await,
+                    None => match open().await {
+                        Ok(bluetooth) => {
+                            info!("Bluetooth is there again");
+                            state.begin(bluetooth);
+                            break None;
+                        }
+                        Err(_) => continue,
+                    },
+                },
+            }
+        };
+        if let Some(error) = error {
+            warn!(error, "Bluetooth is gone: it is waited for");
+            state.end();
+        }
+    }
+}
+
+/// The node's key: made at the first start.
+fn key(state: &Path) -> Result<Key, String> {
+    use std::io::Write;
+    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+    let path = state.join("key");
+    let wrong =
+        |what: &str, error: std::io::Error| format!("cannot {what} {}: {error}", path.display());
+    let seed = match std::fs::read(&path) {
+        Ok(seed) => seed,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let mut seed = [0; 32];
+            getrandom::fill(&mut seed).map_err(|error| format!("no random numbers: {error}"))?;
+            let mut folder = std::fs::DirBuilder::new();
+            let made = folder.recursive(true).mode(0o700).create(state);
+            made.map_err(|error| wrong("make", error))?;
+            // Whole, or not at all.
+            let new = state.join("key.new");
+            let mut options = std::fs::OpenOptions::new();
+            let file = options
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .mode(0o600)
+                .open(&new);
+            let written = file.and_then(|mut file| {
+                file.write_all(&seed)?;
+                file.sync_all()
+            });
+            written.map_err(|error| wrong("write", error))?;
+            std::fs::rename(&new, &path).map_err(|error| wrong("write", error))?;
+            seed.to_vec()
+        }
+        Err(error) => return Err(wrong("read", error)),
+    };
+    let seed = <[u8; 32]>::try_from(seed);
+    let key = seed.ok().and_then(|seed| Key::from_seed(&seed));
+    key.ok_or_else(|| {
+        let path = path.display();
+        format!("{path} is no key of 32 octets: move it away, and another one is made")
+    })
+}
+
+/// An error with all its causes.
+fn whole(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text += &format!(": {error}");
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,211 @@
+//! What is asked by the socket, and answered.
+
+use api::{Asked, Body, Later, Method, Problem, Response, Route, Routes, Who};
+use serde::{Deserialize, Serialize};
+
+use super::state::{State, names, unix_millis};
+use crate::Id;
+use crate::envelope::{self, Content};
+use crate::room::{Format, To};
+
+/// Octets of a text at most.
+const LONGEST: usize = 32_768;
+/// What waits for somebody who listens, octets.
+const WAITING: usize = 1 << 20;
+
+/// All who are near.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Peers {
+    /// By id.
+    pub peers: Vec<PeerShown>,
+}
+
+/// Somebody who is near.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PeerShown {
+    /// 16 hexadecimal digits.
+    pub id: String,
+    /// Where it was heard last: a Bluetooth address.
+    pub address: String,
+    /// What it speaks: `v1`, `v2`.
+    pub formats: Vec<String>,
+    /// By what there are connections.
+    pub linked: Vec<String>,
+    /// How loud it was, dBm.
+    pub signal: Option<i16>,
+    /// When it was heard last: milliseconds since 1970.
+    pub last_seen: u64,
+    /// Messages that wait for it.
+    pub waiting: usize,
+}
+
+/// What is to be said.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Say {
+    /// `all`, or an id.
+    pub to: String,
+    /// What.
+    pub text: String,
+}
+
+impl Body for Say {
+    const EXPECTED: &'static str =
+        "a JSON object with \"to\", which is \"all\" or an id, and \"text\"";
+}
+
+/// To whom something was said.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Answer {
+    /// How many of those who are near.
+    pub peers: usize,
+}
+
+/// What is told to who listens: a line of JSON each.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Said {
+    /// Somebody is near.
+    Near {
+        /// Who.
+        peer: String,
+    },
+    /// Somebody is near no longer.
+    Gone {
+        /// Who.
+        peer: String,
+    },
+    /// Somebody said something to all, and signed it.
+    Message {
+        /// By which peer it came.
+        peer: String,
+        /// By which format.
+        format: String,
+        /// Who said it.
+        sender: String,
+        /// What.
+        text: String,
+        /// When, by their clock: milliseconds since 1970.
+        time: u64,
+    },
+    /// A message that is not to be read here.
+    Other {
+        /// By which peer it came.
+        peer: String,
+        /// By which format.
+        format: String,
+        /// `direct`, `routing`, `sealed`, or why it is no message of qaul's.
+        kind: String,
+        /// Its octets.
+        octets: usize,
+    },
+    /// What became of something that was said here.
+    Outcome {
+        /// Which one: they are counted from 1.
+        number: u64,
+        /// To whom.
+        peer: String,
+        /// It was acknowledged.
+        done: bool,
+    },
+}
+
+impl Said {
+    /// A message, as far as it can be read.
+    pub fn read(from: Id, format: Format, octets: &[u8]) -> Self {
+        let peer = from.to_string();
+        let format = format.name().to_owned();
+        let kind = match envelope::read(octets) {
+            Ok(Content::Feed(feed)) => {
+                return Self::Message {
+                    peer,
+                    format,
+                    sender: feed.sender.id().to_string(),
+                    text: feed.text,
+                    time: feed.time,
+                };
+            }
+            Ok(Content::Direct { .. }) => "direct".to_owned(),
+            Ok(Content::Routing | Content::Identification { .. }) => "routing".to_owned(),
+            Ok(Content::Sealed) => "sealed".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        Self::Other {
+            peer,
+            format,
+            kind,
+            octets: octets.len(),
+        }
+    }
+}
+
+/// What can be asked.
+pub fn routes(state: &State) -> Routes {
+    let [peers, say, listen] = [state, state, state].map(State::clone);
+    Routes::new([
+        Route::get("/v1/peers", Who::Root, move |()| Ok(shown(&peers))),
+        Route::new(
+            Method::POST,
+            "/v1/messages",
+            Who::Root,
+            move |asked: Asked<(), Say>| said(&say, &asked.body),
+        )
+        .with_body(2 * LONGEST),
+        Route::raw_later(Method::GET, "/v1/messages", Who::Root, move |_: Asked| {
+            let (feed, drain) = api::feed(WAITING);
+            listen.listen(feed);
+            let answer = api::server::streamed("application/x-ndjson", drain, "weir-end");
+            let answer: Later<Response<_>> = Box::pin(std::future::ready(Ok(answer)));
+            answer
+        }),
+    ])
+}
+
+fn shown(state: &State) -> Peers {
+    let now = unix_millis();
+    let peers = state.peers().into_iter().map(|(it, ago)| PeerShown {
+        id: it.id.to_string(),
+        address: bluer::Address(it.address).to_string(),
+        formats: names(&it.formats),
+        linked: names(&it.linked),
+        signal: it.signal,
+        last_seen: now.saturating_sub(ago),
+        waiting: it.waiting,
+    });
+    Peers {
+        peers: peers.collect(),
+    }
+}
+
+fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
+    let wrong = |code, detail: String, hint: &str| Problem::new(400, code, detail, hint.to_owned());
+    if say.text.len() > LONGEST {
+        let detail = format!(
+            "the text has {} bytes, and {LONGEST} are the most",
+            say.text.len()
+        );
+        return Err(wrong("too_long", detail, "send it in pieces"));
+    }
+    let to = match say.to.as_str() {
+        "all" => To::All,
+        id => {
+            let id: Result<Id, _> = id.parse();
+            To::One(id.map_err(|error| {
+                wrong(
+                    "no_id",
+                    error.to_string(),
+                    "`weir-nearby peers` has the ids",
+                )
+            })?)
+        }
+    };
+    match (state.say(to, &say.text), to) {
+        (0, To::One(id)) => Err(Problem::new(
+            404,
+            "not_near",
+            format!("{id} is not near"),
+            "`weir-nearby peers` has those who are".to_owned(),
+        )),
+        (peers, _) => Ok(Answer { peers }),
+    }
+}

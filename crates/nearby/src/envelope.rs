@@ -1,0 +1,246 @@
+//! What messages carry: qaul's protobuf messages (`qaul.net.ble`, `qaul.net.feed`,
+//! `qaul.net.messaging`), as far as a third one can read them.
+
+use prost::Message as _;
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+
+use crate::Id;
+
+/// What a node's whole name begins with; its public key follows. libp2p has it so for short keys.
+const PREFIX: [u8; 6] = [0x00, 0x24, 0x08, 0x01, 0x12, 0x20];
+
+/// A node's whole name: its Ed25519 public key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Node(pub [u8; 32]);
+
+impl Node {
+    /// The octets that messages name it by.
+    pub fn octets(&self) -> Vec<u8> {
+        [&PREFIX[..], &self.0].concat()
+    }
+
+    /// Reads those.
+    pub fn read(octets: &[u8]) -> Option<Self> {
+        let key = octets.strip_prefix(&PREFIX)?;
+        key.try_into().ok().map(Self)
+    }
+
+    /// Its short name.
+    pub fn id(&self) -> Id {
+        Id(std::array::from_fn(|at| self.0[at]))
+    }
+}
+
+/// A node's secret key.
+#[derive(Debug)]
+pub struct Key(Ed25519KeyPair);
+
+impl Key {
+    /// Made of 32 random octets, which are all that is to be kept.
+    pub fn from_seed(seed: &[u8; 32]) -> Option<Self> {
+        Ed25519KeyPair::from_seed_unchecked(seed).ok().map(Self)
+    }
+
+    /// Whose key it is.
+    pub fn node(&self) -> Node {
+        let key = self.0.public_key().as_ref();
+        Node(std::array::from_fn(|at| key[at]))
+    }
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Envelope {
+    #[prost(oneof = "Kind", tags = "1, 2, 3, 4, 5, 6")]
+    kind: Option<Kind>,
+}
+
+#[derive(Clone, PartialEq, prost::Oneof)]
+enum Kind {
+    #[prost(bytes, tag = "1")]
+    Info(Vec<u8>),
+    #[prost(bytes, tag = "2")]
+    Feed(Vec<u8>),
+    #[prost(bytes, tag = "3")]
+    Messaging(Vec<u8>),
+    #[prost(message, tag = "4")]
+    Identification(Identification),
+    #[prost(bytes, tag = "5")]
+    Encrypted(Vec<u8>),
+    #[prost(bytes, tag = "6")]
+    Handshake(Vec<u8>),
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Identification {
+    #[prost(bool, tag = "1")]
+    request: bool,
+    #[prost(message, optional, tag = "2")]
+    node: Option<Name>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Name {
+    #[prost(bytes, tag = "1")]
+    id: Vec<u8>,
+}
+
+/// A container of a feed message, and of one from person to person, alike.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Signed {
+    #[prost(bytes, tag = "1")]
+    signature: Vec<u8>,
+    #[prost(bytes, tag = "2")]
+    message: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct FeedMessage {
+    #[prost(bytes, tag = "1")]
+    sender: Vec<u8>,
+    #[prost(string, tag = "2")]
+    content: String,
+    #[prost(uint64, tag = "3")]
+    time: u64,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+struct Addressed {
+    #[prost(bytes, tag = "1")]
+    sender: Vec<u8>,
+    #[prost(bytes, tag = "2")]
+    receiver: Vec<u8>,
+    #[prost(bytes, tag = "3")]
+    payload: Vec<u8>,
+}
+
+/// A message, as far as it can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Said to all.
+    Feed(Feed),
+    /// From person to person, encrypted: octets of what they say.
+    Direct {
+        /// Who says so that it is from them.
+        sender: Node,
+        /// For whom it is.
+        receiver: Node,
+        /// Octets.
+        octets: usize,
+    },
+    /// Who the neighbour says that it is, and whether it asks the same.
+    Identification {
+        /// It wants an answer.
+        asks: bool,
+        /// Who it is; anybody can say so.
+        node: Option<Node>,
+    },
+    /// Whom a neighbour can reach.
+    Routing,
+    /// Encrypted from neighbour to neighbour.
+    Sealed,
+}
+
+/// What somebody said to all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feed {
+    /// Who said it: the signature is theirs.
+    pub sender: Node,
+    /// What.
+    pub text: String,
+    /// When, by their clock, in milliseconds since 1970.
+    pub time: u64,
+}
+
+/// Why a message cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// It is no such protobuf message.
+    #[error("it is no message of qaul: {0}")]
+    Decode(String),
+    /// It says nothing.
+    #[error("it is empty")]
+    Empty,
+    /// A name in it is none.
+    #[error("a sender or receiver in it is no node")]
+    Node,
+    /// It is not from whom it says.
+    #[error("its signature is not its sender's")]
+    Signature,
+}
+
+fn decoded<M: prost::Message + Default>(octets: &[u8]) -> Result<M, Error> {
+    M::decode(octets).map_err(|error| Error::Decode(error.to_string()))
+}
+
+/// Reads a message, and checks that it is from whom it says.
+///
+/// # Errors
+/// It cannot be read, or is somebody else's.
+pub fn read(octets: &[u8]) -> Result<Content, Error> {
+    let node = |octets: &[u8]| Node::read(octets).ok_or(Error::Node);
+    let checked = |signed: &Signed, sender: &Node| {
+        let key = UnparsedPublicKey::new(&ED25519, sender.0);
+        let done = key.verify(&signed.message, &signed.signature);
+        done.map_err(|_| Error::Signature)
+    };
+    match decoded::<Envelope>(octets)?.kind.ok_or(Error::Empty)? {
+        Kind::Info(_) => Ok(Content::Routing),
+        Kind::Encrypted(_) | Kind::Handshake(_) => Ok(Content::Sealed),
+        Kind::Identification(said) => Ok(Content::Identification {
+            asks: said.request,
+            node: said.node.and_then(|name| Node::read(&name.id)),
+        }),
+        Kind::Feed(octets) => {
+            let signed: Signed = decoded(&octets)?;
+            let said: FeedMessage = decoded(&signed.message)?;
+            let sender = node(&said.sender)?;
+            checked(&signed, &sender)?;
+            Ok(Content::Feed(Feed {
+                sender,
+                text: said.content,
+                time: said.time,
+            }))
+        }
+        Kind::Messaging(octets) => {
+            let signed: Signed = decoded(&octets)?;
+            let said: Addressed = decoded(&signed.message)?;
+            let sender = node(&said.sender)?;
+            checked(&signed, &sender)?;
+            Ok(Content::Direct {
+                sender,
+                receiver: node(&said.receiver)?,
+                octets: said.payload.len(),
+            })
+        }
+    }
+}
+
+/// A message to all.
+pub fn feed(key: &Key, text: &str, time: u64) -> Vec<u8> {
+    let message = FeedMessage {
+        sender: key.node().octets(),
+        content: text.to_owned(),
+        time,
+    };
+    let message = message.encode_to_vec();
+    let signed = Signed {
+        signature: key.0.sign(&message).as_ref().to_vec(),
+        message,
+    };
+    let kind = Some(Kind::Feed(signed.encode_to_vec()));
+    Envelope { kind }.encode_to_vec()
+}
+
+/// Who this node is, and whether the other is to say the same.
+pub fn identification(own: &Node, asks: bool) -> Vec<u8> {
+    let node = Name { id: own.octets() };
+    let kind = Some(Kind::Identification(Identification {
+        request: asks,
+        node: Some(node),
+    }));
+    Envelope { kind }.encode_to_vec()
+}
+
+#[cfg(test)]
+#[path = "envelope_tests.rs"]
+mod tests;

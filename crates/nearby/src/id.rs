@@ -1,0 +1,72 @@
+use std::fmt;
+use std::str::FromStr;
+
+/// Who somebody is: the first octets of an Ed25519 public key.
+///
+/// Nobody proves it at this layer: whoever says an id has it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Id(pub [u8; 8]);
+
+/// What is no id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum IdError {
+    /// So many octets instead of eight.
+    #[error("an id has 8 octets, not {0}")]
+    Length(usize),
+    /// Other than 16 hexadecimal digits.
+    #[error("{0:?} is no id: it is written with 16 hexadecimal digits, as 0598f7b34b75adcb")]
+    Text(String),
+}
+
+impl TryFrom<&[u8]> for Id {
+    type Error = IdError;
+
+    fn try_from(octets: &[u8]) -> Result<Self, IdError> {
+        let id = octets.try_into();
+        id.map(Self).map_err(|_| IdError::Length(octets.len()))
+    }
+}
+
+impl FromStr for Id {
+    type Err = IdError;
+
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let is_hex = text.len() == 16 && text.bytes().all(|it| it.is_ascii_hexdigit());
+        let number = is_hex.then(|| u64::from_str_radix(text, 16).ok()).flatten();
+        let number = number.ok_or_else(|| IdError::Text(text.to_owned()))?;
+        Ok(Self(number.to_be_bytes()))
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:016x}", u64::from_be_bytes(self.0))
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_read_as_it_is_written() {
+        let id: Id = "0598f7b34b75adcb".parse().expect("an id");
+        assert_eq!(id.0[..2], [0x05, 0x98]);
+        assert_eq!(id.to_string(), "0598f7b34b75adcb");
+        for wrong in [
+            "",
+            "0598f7b34b75adc",
+            "+598f7b34b75adcb",
+            "0598f7b34b75adcbaf",
+        ] {
+            assert!(wrong.parse::<Id>().is_err(), "{wrong}");
+        }
+        assert_eq!(Id::try_from(&[0; 17][..]), Err(IdError::Length(17)));
+    }
+}

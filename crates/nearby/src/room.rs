@@ -1,0 +1,461 @@
+//! Everybody who is near: who they are, to whom there is a connection, and what goes to whom.
+//!
+//! A message to all that comes by one format goes on to all peers, by whichever they understand: so
+//! those of Linux and those of Android hear each other. Each goes once to each.
+
+mod connection;
+mod near;
+mod peer;
+mod recent;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use connection::Connection;
+pub use connection::Format;
+pub use peer::Shown;
+use peer::{Peer, Waiting};
+use recent::Recent;
+
+use crate::Id;
+use crate::envelope::{self, Content, Node};
+use crate::v2::link;
+use crate::v2::outbox::Priority;
+
+/// A Bluetooth address.
+pub type Address = [u8; 6];
+
+/// Who was not seen for so long, and has no connection, is out of range, ms.
+pub const GONE: u64 = 15_000;
+/// Peers at most.
+pub const PEERS: usize = 64;
+/// So long it is waited for the one that is to call, ms.
+pub const WAITS: u64 = 8_000;
+/// Who could not be called is called again after so long, twice as long each time, and at most, ms.
+pub const AGAIN: [u64; 2] = [2_000, 60_000];
+/// A connection of v1 without anything to write is kept for so long, ms: the other may not call while
+/// it is there.
+const IDLE: u64 = 2_000;
+/// A message that does not get through is given up after so long, ms.
+pub const AGE: u64 = 600_000;
+
+/// How it is to be.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Who this is.
+    pub own: Node,
+    /// Where.
+    pub address: Address,
+    /// Which formats are spoken.
+    pub formats: BTreeSet<Format>,
+    /// Connections at most.
+    pub links: usize,
+}
+
+/// What happened.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// An advertisement was heard.
+    Seen {
+        /// Whose.
+        address: Address,
+        /// What it speaks.
+        format: Format,
+        /// How its id begins, where it says so.
+        prefix: Option<[u8; 5]>,
+        /// How loud, dBm.
+        signal: Option<i16>,
+    },
+    /// There is a connection.
+    Opened {
+        /// A number that no other has.
+        link: u32,
+        /// With whom.
+        address: Address,
+        /// What is spoken.
+        format: Format,
+        /// Whether this side called.
+        caller: bool,
+        /// Who it is, where that was read.
+        id: Option<Id>,
+        /// Octets of a frame.
+        frame: usize,
+    },
+    /// Who was to be called was not reached.
+    Refused(Address),
+    /// A write or notification came by a connection.
+    Heard(u32, &'a [u8]),
+    /// A connection is no longer.
+    Closed(u32),
+    /// Time goes by.
+    Tick,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Call: what comes of it is an event.
+    Connect(Address),
+    /// End a connection.
+    Close(u32),
+    /// Something may be there to be written: ask [`Room::next`].
+    Wake(u32),
+    /// Somebody is near, or no longer.
+    Near(Id, bool),
+    /// A message came, whatever it is.
+    Message {
+        /// From which peer.
+        from: Id,
+        /// By which format.
+        format: Format,
+        /// The message.
+        octets: Vec<u8>,
+    },
+    /// What became of a message, by its number: it got to a peer, or did not.
+    Outcome(u64, Id, bool),
+}
+
+/// To whom a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum To {
+    /// To all who are near.
+    All,
+    /// To one.
+    One(Id),
+}
+
+/// What is known of an address that advertises.
+#[derive(Debug)]
+struct Seen {
+    formats: BTreeSet<Format>,
+    prefix: Option<[u8; 5]>,
+    signal: Option<i16>,
+    first: u64,
+    last: u64,
+    id: Option<Id>,
+    /// When it may be called again, and how long it is waited after that.
+    again: (u64, u64),
+}
+
+/// All who are near.
+#[derive(Debug)]
+pub struct Room {
+    settings: Settings,
+    own: Id,
+    seen: BTreeMap<Address, Seen>,
+    peers: BTreeMap<Id, Peer>,
+    links: BTreeMap<u32, Connection>,
+    calling: Option<Address>,
+    recent: Recent,
+    /// Numbers of messages that are passed on: nobody waits for their outcome.
+    passed: u64,
+}
+
+/// Numbers from here on are those of messages that are passed on.
+const PASSED: u64 = 1 << 63;
+
+impl Room {
+    /// Nobody is near yet.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            own: settings.own.id(),
+            settings,
+            seen: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            links: BTreeMap::new(),
+            calling: None,
+            recent: Recent::new(),
+            passed: PASSED,
+        }
+    }
+
+    /// All who are near.
+    pub fn shown(&self) -> impl Iterator<Item = Shown> {
+        self.peers.iter().map(|(id, peer)| {
+            let linked = self.links.values().filter(|it| it.peer() == Some(*id));
+            peer.shown(*id, linked.map(Connection::format).collect())
+        })
+    }
+
+    /// How many connections there are.
+    pub fn links(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Sends a message; its outcomes have this number, which is below 2⁶³. Gives to how many peers.
+    pub fn send(
+        &mut self,
+        now: u64,
+        to: To,
+        number: u64,
+        octets: &[u8],
+        out: &mut Vec<Action>,
+    ) -> usize {
+        self.recent.is_new(now, octets);
+        let all: Vec<Id> = match to {
+            To::All => self.peers.keys().copied().collect(),
+            To::One(id) => self
+                .peers
+                .contains_key(&id)
+                .then_some(id)
+                .into_iter()
+                .collect(),
+        };
+        for id in &all {
+            self.give(now, *id, number, Priority::Usual, octets, out);
+        }
+        all.len()
+    }
+
+    /// A message waits for a peer, and goes where there is a connection.
+    fn give(
+        &mut self,
+        now: u64,
+        id: Id,
+        number: u64,
+        priority: Priority,
+        octets: &[u8],
+        out: &mut Vec<Action>,
+    ) {
+        let Some(peer) = self.peers.get_mut(&id) else {
+            return;
+        };
+        let waiting = Waiting {
+            number,
+            priority,
+            octets: octets.to_vec(),
+            since: now,
+        };
+        if !peer.wait(waiting) {
+            self.outcome(number, id, false, out);
+        }
+        self.flow(id, out);
+    }
+
+    /// What waits for a peer goes into its connection, in order.
+    fn flow(&mut self, id: Id, out: &mut Vec<Action>) {
+        let Some(peer) = self.peers.get_mut(&id) else {
+            return;
+        };
+        let mut best: Option<(&u32, &mut Connection)> = None;
+        for (link, connection) in &mut self.links {
+            let better = best
+                .as_ref()
+                .is_none_or(|(_, it)| it.format() < connection.format());
+            if connection.peer() == Some(id) && connection.sends() && better {
+                best = Some((link, connection));
+            }
+        }
+        let Some((link, connection)) = best else {
+            return;
+        };
+        while let Some(waiting) = peer.next() {
+            if !connection.send(waiting) {
+                break;
+            }
+            peer.gave();
+        }
+        out.push(Action::Wake(*link));
+    }
+
+    fn outcome(&mut self, number: u64, id: Id, done: bool, out: &mut Vec<Action>) {
+        if number < PASSED {
+            out.push(Action::Outcome(number, id, done));
+        }
+    }
+
+    /// Frames of a connection may have so many octets from now on.
+    pub fn frames_of(&mut self, link: u32, octets: usize) {
+        if let Some(connection) = self.links.get_mut(&link) {
+            connection.frames_of(octets);
+        }
+    }
+
+    /// What is to be written next by a connection: asked for when it takes more.
+    pub fn next(&mut self, now: u64, link: u32, out: &mut Vec<Action>) -> Option<Vec<u8>> {
+        let connection = self.links.get_mut(&link)?;
+        let (octets, done) = connection.next(now);
+        let id = connection.peer();
+        for number in done {
+            self.settled(id, number, true, out);
+        }
+        octets
+    }
+
+    fn settled(&mut self, id: Option<Id>, number: u64, done: bool, out: &mut Vec<Action>) {
+        let Some(id) = id else { return };
+        if let Some(peer) = self.peers.get_mut(&id) {
+            peer.settled(number);
+        }
+        self.outcome(number, id, done, out);
+        self.flow(id, out);
+    }
+
+    /// What happened, and when; what is to be done comes out, in this order.
+    pub fn handle(&mut self, now: u64, event: Event<'_>) -> Vec<Action> {
+        let mut out = Vec::new();
+        match event {
+            Event::Seen {
+                address,
+                format,
+                prefix,
+                signal,
+            } => self.see(now, address, format, prefix, signal, &mut out),
+            Event::Opened {
+                link,
+                address,
+                format,
+                caller,
+                id,
+                frame,
+            } => {
+                if caller {
+                    self.calling = None;
+                }
+                let connection = Connection::new(format, address, caller, self.own, id, frame, now);
+                self.links.insert(link, connection);
+                match id {
+                    Some(id) => self.know(now, link, id, &mut out),
+                    None => out.push(Action::Wake(link)),
+                }
+            }
+            Event::Refused(address) => {
+                self.calling = None;
+                if let Some(seen) = self.seen.get_mut(&address) {
+                    let (_, pause) = seen.again;
+                    seen.again = (now + pause, (2 * pause).min(AGAIN[1]));
+                }
+            }
+            Event::Heard(link, octets) => self.hear(now, link, octets, &mut out),
+            Event::Closed(link) => self.close(now, link, &mut out),
+            Event::Tick => self.tick(now, &mut out),
+        }
+        self.call(now, &mut out);
+        out
+    }
+
+    fn hear(&mut self, now: u64, link: u32, octets: &[u8], out: &mut Vec<Action>) {
+        let Some(connection) = self.links.get_mut(&link) else {
+            return;
+        };
+        let events = connection.heard(now, octets);
+        self.told(now, link, events, out);
+        out.push(Action::Wake(link));
+    }
+
+    fn told(&mut self, now: u64, link: u32, events: Vec<link::Event>, out: &mut Vec<Action>) {
+        for event in events {
+            let Some(connection) = self.links.get(&link) else {
+                return;
+            };
+            let (id, format) = (connection.peer(), connection.format());
+            match event {
+                link::Event::Peer(id) => self.know(now, link, id, out),
+                link::Event::Outcome(number, done) => self.settled(id, number, done, out),
+                link::Event::Lost => {}
+                link::Event::Close(_) => out.push(Action::Close(link)),
+                link::Event::Message(octets) => {
+                    let Some(id) = id else { continue };
+                    if let Some(peer) = self.peers.get_mut(&id) {
+                        peer.heard(now);
+                    }
+                    self.message(now, id, format, octets, out);
+                }
+            }
+        }
+    }
+
+    /// A message came: it is given out, and goes on, once.
+    fn message(
+        &mut self,
+        now: u64,
+        from: Id,
+        format: Format,
+        octets: Vec<u8>,
+        out: &mut Vec<Action>,
+    ) {
+        let content = envelope::read(&octets);
+        if let Ok(Content::Identification { asks, .. }) = content {
+            if asks {
+                let answer = envelope::identification(&self.settings.own, false);
+                self.passed += 1;
+                self.give(now, from, self.passed, Priority::Urgent, &answer, out);
+            }
+            return;
+        }
+        if !self.recent.is_new(now, &octets) {
+            return;
+        }
+        // What nobody signed goes no further: whoever is asked for it would be this node.
+        if let Ok(Content::Feed(_) | Content::Direct { .. }) = content {
+            let others: Vec<Id> = self
+                .peers
+                .keys()
+                .copied()
+                .filter(|id| *id != from)
+                .collect();
+            for id in others {
+                self.passed += 1;
+                self.give(now, id, self.passed, Priority::Usual, &octets, out);
+            }
+        }
+        out.push(Action::Message {
+            from,
+            format,
+            octets,
+        });
+    }
+
+    fn close(&mut self, now: u64, link: u32, out: &mut Vec<Action>) {
+        let Some(connection) = self.links.remove(&link) else {
+            return;
+        };
+        let (id, format) = (connection.peer(), connection.format());
+        let (events, unknown) = connection.end();
+        if let Some(id) = id {
+            for event in events {
+                if let link::Event::Message(octets) = event {
+                    self.message(now, id, format, octets, out);
+                }
+            }
+            if let Some(peer) = self.peers.get_mut(&id) {
+                peer.back(&unknown);
+            }
+            self.flow(id, out);
+        }
+    }
+
+    fn tick(&mut self, now: u64, out: &mut Vec<Action>) {
+        let all: Vec<u32> = self.links.keys().copied().collect();
+        for link in all {
+            let Some(connection) = self.links.get_mut(&link) else {
+                continue;
+            };
+            if connection.is_idle(now, IDLE) {
+                out.push(Action::Close(link));
+            }
+            let events = connection.tick(now);
+            self.told(now, link, events, out);
+            out.push(Action::Wake(link));
+        }
+        self.seen.retain(|_, seen| now < seen.last + GONE);
+        let linked: BTreeSet<Id> = self.links.values().filter_map(Connection::peer).collect();
+        let mut old = Vec::new();
+        for (id, peer) in &mut self.peers {
+            old.extend(peer.old(now, AGE).into_iter().map(|number| (number, *id)));
+        }
+        let gone = |(id, peer): &(&Id, &Peer)| now >= peer.seen() + GONE && !linked.contains(id);
+        let gone: Vec<Id> = self.peers.iter().filter(gone).map(|(id, _)| *id).collect();
+        for id in gone {
+            let waited = self.peers.remove(&id).map(Peer::all);
+            old.extend(waited.into_iter().flatten().map(|number| (number, id)));
+            out.push(Action::Near(id, false));
+        }
+        for (number, id) in old {
+            self.outcome(number, id, false, out);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "room_tests.rs"]
+mod tests;

@@ -1,0 +1,250 @@
+use std::collections::VecDeque;
+
+use super::Address;
+use super::peer::Waiting;
+use crate::v2::link::{self, Link, Why};
+use crate::{Id, v1};
+
+/// How messages are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Format {
+    /// As Linux and iOS do it.
+    V1,
+    /// As Android does it.
+    V2,
+}
+
+impl Format {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::V1 => "v1",
+            Self::V2 => "v2",
+        }
+    }
+}
+
+/// Messages in v1 that are not written yet, at most.
+const AHEAD: usize = 4;
+/// Frames in v1 in a row that are none, until the connection is closed.
+const WRONG: u32 = 16;
+
+/// A connection.
+#[derive(Debug)]
+pub struct Connection {
+    address: Address,
+    caller: bool,
+    kind: Kind,
+    /// When something was written or heard last.
+    busy: u64,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Messages go one way only: from who called.
+    V1 {
+        peer: Option<Id>,
+        own: Id,
+        reader: v1::Reader,
+        wrong: u32,
+        /// Messages whose writes are yet to come, and what is left of the first.
+        messages: VecDeque<(u64, Vec<u8>)>,
+        writes: VecDeque<Vec<u8>>,
+        /// The message whose last write is under way.
+        written: Option<u64>,
+    },
+    V2(Link),
+}
+
+impl Connection {
+    /// One that was opened now.
+    pub fn new(
+        format: Format,
+        address: Address,
+        caller: bool,
+        own: Id,
+        peer: Option<Id>,
+        frame: usize,
+        now: u64,
+    ) -> Self {
+        let kind = match format {
+            Format::V1 => Kind::V1 {
+                peer,
+                own,
+                reader: v1::Reader::default(),
+                wrong: 0,
+                messages: VecDeque::new(),
+                writes: VecDeque::new(),
+                written: None,
+            },
+            Format::V2 => {
+                let mut link = Link::new(own, peer, now);
+                link.frames_of(frame);
+                Kind::V2(link)
+            }
+        };
+        Self {
+            address,
+            caller,
+            kind,
+            busy: now,
+        }
+    }
+
+    /// Frames may have so many octets from now on; of v1 they are as they are.
+    pub fn frames_of(&mut self, octets: usize) {
+        if let Kind::V2(link) = &mut self.kind {
+            link.frames_of(octets);
+        }
+    }
+
+    /// With whom, by Bluetooth.
+    pub fn address(&self) -> Address {
+        self.address
+    }
+
+    /// Whether this side called.
+    pub fn is_caller(&self) -> bool {
+        self.caller
+    }
+
+    /// What is spoken.
+    pub fn format(&self) -> Format {
+        match self.kind {
+            Kind::V1 { .. } => Format::V1,
+            Kind::V2(_) => Format::V2,
+        }
+    }
+
+    /// Who the other is, where it is known.
+    pub fn peer(&self) -> Option<Id> {
+        match &self.kind {
+            Kind::V1 { peer, .. } => *peer,
+            Kind::V2(link) => link.peer(),
+        }
+    }
+
+    /// Whether messages can be sent by it.
+    pub fn sends(&self) -> bool {
+        self.caller || self.is_double()
+    }
+
+    /// Whether messages go both ways.
+    pub fn is_double(&self) -> bool {
+        self.format() == Format::V2
+    }
+
+    /// Takes a message, if it can.
+    pub fn send(&mut self, message: &Waiting) -> bool {
+        match &mut self.kind {
+            Kind::V1 { messages, own, .. } => {
+                let room = messages.len() < AHEAD;
+                if room {
+                    messages.push_back((message.number, v1::frame(*own, &message.octets)));
+                }
+                room
+            }
+            Kind::V2(link) => {
+                let octets = message.octets.clone();
+                link.send(message.number, message.priority, octets).is_ok()
+            }
+        }
+    }
+
+    /// What is written next, and the messages that are written: of v1 each write is acknowledged before
+    /// the next is asked for.
+    pub fn next(&mut self, now: u64) -> (Option<Vec<u8>>, Vec<u64>) {
+        match &mut self.kind {
+            Kind::V1 {
+                messages,
+                writes,
+                written,
+                ..
+            } => {
+                let mut done = Vec::new();
+                if writes.is_empty() {
+                    done.extend(written.take());
+                    if let Some((number, frame)) = messages.pop_front() {
+                        *writes = v1::writes(&frame).map(<[u8]>::to_vec).collect();
+                        *written = Some(number);
+                    }
+                }
+                let next = writes.pop_front();
+                if next.is_some() {
+                    self.busy = now;
+                }
+                (next, done)
+            }
+            Kind::V2(link) => (link.next(now), Vec::new()),
+        }
+    }
+
+    /// The other wrote something.
+    pub fn heard(&mut self, now: u64, octets: &[u8]) -> Vec<link::Event> {
+        self.busy = now;
+        match &mut self.kind {
+            Kind::V2(link) => link.heard(now, octets),
+            Kind::V1 {
+                peer,
+                reader,
+                wrong,
+                ..
+            } => {
+                let mut events = Vec::new();
+                for told in reader.write(octets) {
+                    match told {
+                        // Who writes is who it says, as long as it is the same one.
+                        Ok((from, message)) if peer.is_none_or(|peer| peer == from) => {
+                            if peer.is_none() {
+                                *peer = Some(from);
+                                events.push(link::Event::Peer(from));
+                            }
+                            *wrong = 0;
+                            events.push(link::Event::Message(message));
+                        }
+                        Ok(_) => events.push(link::Event::Close(Why::Another)),
+                        Err(_) => {
+                            *wrong += 1;
+                            if *wrong >= WRONG {
+                                events.push(link::Event::Close(Why::Noise));
+                            }
+                        }
+                    }
+                }
+                events
+            }
+        }
+    }
+
+    /// Time goes by.
+    pub fn tick(&mut self, now: u64) -> Vec<link::Event> {
+        match &mut self.kind {
+            Kind::V1 { .. } => Vec::new(),
+            Kind::V2(link) => link.tick(now),
+        }
+    }
+
+    /// Whether nothing went by it for so long, and nothing is to, where a connection is for messages
+    /// only.
+    pub fn is_idle(&self, now: u64, time: u64) -> bool {
+        match &self.kind {
+            Kind::V1 {
+                messages, writes, ..
+            } => self.caller && messages.is_empty() && writes.is_empty() && now >= self.busy + time,
+            Kind::V2(_) => false,
+        }
+    }
+
+    /// It is closed: what came whole, and the messages of which nothing is known.
+    pub fn end(self) -> (Vec<link::Event>, Vec<u64>) {
+        match self.kind {
+            Kind::V2(link) => link.end(),
+            Kind::V1 {
+                messages, written, ..
+            } => {
+                let rest = messages.into_iter().map(|(number, _)| number);
+                (Vec::new(), written.into_iter().chain(rest).collect())
+            }
+        }
+    }
+}

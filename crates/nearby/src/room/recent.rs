@@ -1,0 +1,47 @@
+use std::collections::{BTreeMap, VecDeque};
+
+use ring::digest::{SHA256, digest};
+
+/// A message is remembered for so long, ms.
+const REMEMBERED: u64 = 3_600_000;
+/// So many are, at most.
+const MOST: usize = 8192;
+
+/// Messages that were here, so that none comes twice, or goes round in a circle.
+#[derive(Debug)]
+pub struct Recent {
+    since: BTreeMap<[u8; 16], u64>,
+    order: VecDeque<[u8; 16]>,
+}
+
+impl Recent {
+    /// None was.
+    pub fn new() -> Self {
+        Self {
+            since: BTreeMap::new(),
+            order: VecDeque::new(),
+        }
+    }
+
+    /// Whether a message was not here before; from now on it was.
+    pub fn is_new(&mut self, now: u64, octets: &[u8]) -> bool {
+        while let Some(oldest) = self.order.front() {
+            let old = self
+                .since
+                .get(oldest)
+                .is_none_or(|since| now >= since + REMEMBERED);
+            if !old && self.order.len() < MOST {
+                break;
+            }
+            self.since.remove(oldest);
+            self.order.pop_front();
+        }
+        let sum = digest(&SHA256, octets);
+        let key = std::array::from_fn(|at| sum.as_ref()[at]);
+        let new = self.since.insert(key, now).is_none();
+        if new {
+            self.order.push_back(key);
+        }
+        new
+    }
+}

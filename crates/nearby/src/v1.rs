@@ -1,0 +1,129 @@
+//! The format of Linux and iOS: JSON between `$$`, in writes of twenty octets.
+//!
+//! There is no number, no sum and no acknowledgement in it but those of Bluetooth itself, and it
+//! takes four octets to send one. A `$` never stands in such JSON, so that frames can be told apart.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Id, LONGEST};
+
+/// What stands before and after each frame.
+const MARK: &[u8] = b"$$";
+/// Octets of a write: the least that every link can.
+pub const WRITE: usize = 20;
+/// Octets of a frame: "-128," is the longest that one octet becomes, and white space may be between.
+const MOST: usize = 6 * LONGEST + 256;
+
+#[derive(Serialize, Deserialize)]
+struct Said {
+    qaul_id: Vec<i8>,
+    message: Vec<i8>,
+}
+
+/// What is no frame.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Not such JSON.
+    #[error("what stands between $$ is no message: {0}")]
+    Json(String),
+    /// The sender's id is none.
+    #[error(transparent)]
+    Id(#[from] super::IdError),
+    /// The frame does not end, or the message in it is longer than allowed.
+    #[error("a message is longer than {LONGEST} octets")]
+    Long,
+}
+
+/// A message as it is written, whole.
+pub fn frame(from: Id, message: &[u8]) -> Vec<u8> {
+    let signed = |octets: &[u8]| octets.iter().map(|it| it.cast_signed()).collect();
+    let said = Said {
+        qaul_id: signed(&from.0),
+        message: signed(message),
+    };
+    let json = serde_json::to_vec(&said).unwrap_or_default();
+    [MARK, &json, MARK].concat()
+}
+
+/// The writes of a frame, one after another.
+///
+/// They are cut where no receiver loses any: one of qaul's takes a `0` from the end of each write
+/// that has a `$`, if it has twenty octets, and another understands no `$$` that is in two of them.
+/// So the first write ends with the `[` before the sender's id, and the last one is never one octet.
+pub fn writes(frame: &[u8]) -> impl Iterator<Item = &[u8]> {
+    const HEAD: usize = r#"$${"qaul_id":["#.len();
+    let rest = frame.len().saturating_sub(HEAD);
+    let head = if rest % WRITE == 1 { HEAD - 1 } else { HEAD };
+    let (first, rest) = frame.split_at(head.min(frame.len()));
+    std::iter::once(first).chain(rest.chunks(WRITE))
+}
+
+/// Puts frames together from what one peer writes. What is before and between them is passed over.
+#[derive(Debug, Default)]
+pub struct Reader {
+    /// What came since `$$`, with it.
+    heard: Vec<u8>,
+    /// Octets of it in which no further mark begins.
+    searched: usize,
+}
+
+impl Reader {
+    /// A write came. Gives the messages that are whole by it, and what else was between marks.
+    pub fn write(&mut self, octets: &[u8]) -> Vec<Result<(Id, Vec<u8>), Error>> {
+        let mut whole = Vec::new();
+        self.heard.extend_from_slice(octets);
+        while let Some(done) = self.next() {
+            whole.push(done);
+        }
+        if self.heard.len() > MOST {
+            *self = Self::default();
+            whole.push(Err(Error::Long));
+        }
+        whole
+    }
+
+    fn next(&mut self) -> Option<Result<(Id, Vec<u8>), Error>> {
+        if !self.heard.starts_with(MARK) {
+            let begin = find(&self.heard, MARK);
+            // The last octet may be half of a mark.
+            let half = usize::from(self.heard.ends_with(&MARK[..1]));
+            self.heard.drain(..begin.unwrap_or(self.heard.len() - half));
+            self.searched = 0;
+            begin?;
+        }
+        // The last two of several `$` are the mark: the others ended what was not heard whole.
+        let more = self.heard[MARK.len()..]
+            .iter()
+            .take_while(|it| **it == b'$');
+        let more = more.count();
+        self.heard.drain(..more);
+        let from = self.searched.saturating_sub(more).max(MARK.len());
+        let Some(end) = find(self.heard.get(from..)?, MARK).map(|at| from + at) else {
+            self.searched = (self.heard.len() - 1).max(from);
+            return None;
+        };
+        let body = self.heard[MARK.len()..end].to_vec();
+        self.searched = 0;
+        self.heard.drain(..end + MARK.len());
+        Some(read(&body))
+    }
+}
+
+fn find(octets: &[u8], what: &[u8]) -> Option<usize> {
+    octets.windows(what.len()).position(|it| it == what)
+}
+
+fn read(body: &[u8]) -> Result<(Id, Vec<u8>), Error> {
+    let said = serde_json::from_slice(body).map_err(|error| Error::Json(error.to_string()));
+    let Said { qaul_id, message } = said?;
+    if message.len() > LONGEST {
+        return Err(Error::Long);
+    }
+    let unsigned =
+        |octets: Vec<i8>| -> Vec<u8> { octets.into_iter().map(i8::cast_unsigned).collect() };
+    Ok((Id::try_from(&unsigned(qaul_id)[..])?, unsigned(message)))
+}
+
+#[cfg(test)]
+#[path = "v1_tests.rs"]
+mod tests;

@@ -1,0 +1,247 @@
+//! One write or notification: a chunk of a message, or flow control. All numbers are big-endian.
+
+use crate::{Id, IdError};
+
+/// Octets before what a first chunk carries, and any other one.
+pub const FIRST: usize = 19;
+/// See [`FIRST`].
+pub const OTHER: usize = 2;
+/// Chunks of a message at most: their numbers have ten bits.
+pub const MOST: u16 = 1023;
+/// Chunks that one frame asks for at most: a frame of twenty octets has no more.
+pub const ASKED: usize = 9;
+
+/// One of two things.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frame<'a> {
+    /// A part of a message.
+    Chunk(Chunk<'a>),
+    /// About messages, or the link.
+    Control(Control),
+}
+
+/// A part of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk<'a> {
+    /// Which message: from 1 to 31.
+    pub queue: u8,
+    /// It was sent before.
+    pub again: bool,
+    /// Its number in the message.
+    pub index: u16,
+    /// What the chunk with number 0 says of the message.
+    pub first: Option<First>,
+    /// What it carries.
+    pub octets: &'a [u8],
+}
+
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct First {
+    /// Which part of a larger one it is; `None`: it is whole.
+    pub part: Option<Part>,
+    /// Its octets.
+    pub size: u16,
+    /// Its chunks.
+    pub count: u16,
+    /// CRC-32 of it (IEEE 802.3).
+    pub sum: u32,
+    /// Who sent it, as it says.
+    pub from: Id,
+}
+
+/// Where a message belongs in a larger one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Which larger one: from 1 to 15.
+    pub of: u8,
+    /// How many parts it has: from 1 to 4.
+    pub count: u8,
+    /// Which one this is, from 0.
+    pub index: u8,
+}
+
+/// About messages, or the link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Control {
+    /// Who are you?
+    AskId,
+    /// I am.
+    Id(Id),
+    /// Send these chunks again: queue and number.
+    Missing(Vec<(u8, u16)>),
+    /// The message of a queue is whole.
+    Done(u8),
+    /// The message of a queue came to nothing, and a code that means nothing yet.
+    Failed(u8, u8),
+    /// What became of the message of a queue?
+    AskDone(u8),
+    /// I am still there.
+    Ping,
+    /// Whom else somebody is linked with: read by nobody here.
+    Neighbours(Vec<u8>),
+}
+
+/// What is no frame.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// It ends too soon.
+    #[error("a frame of {0} octets ends too soon")]
+    Short(usize),
+    /// What it says of itself cannot be.
+    #[error("a frame says what cannot be: {0}")]
+    Wrong(&'static str),
+    /// The sender's id is none.
+    #[error(transparent)]
+    Id(#[from] IdError),
+}
+
+impl<'a> Frame<'a> {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn read(octets: &'a [u8]) -> Result<Self, Error> {
+        let short = Error::Short(octets.len());
+        match octets {
+            [] => Err(short),
+            [kind @ 0..8, rest @ ..] => control(*kind, rest).map(Frame::Control),
+            [_] => Err(short),
+            [high, low, rest @ ..] => {
+                let index = u16::from_be_bytes([high & 3, *low]);
+                let (first, octets) = match index {
+                    0 => {
+                        let (first, rest) = rest.split_first_chunk().ok_or(short)?;
+                        (Some(First::read(first)?), rest)
+                    }
+                    _ => (None, rest),
+                };
+                Ok(Self::Chunk(Chunk {
+                    queue: high >> 3,
+                    again: high & 4 != 0,
+                    index,
+                    first,
+                    octets,
+                }))
+            }
+        }
+    }
+
+    /// Its octets.
+    pub fn octets(&self) -> Vec<u8> {
+        match self {
+            Self::Chunk(chunk) => chunk.all(),
+            Self::Control(control) => control.all(),
+        }
+    }
+}
+
+impl Chunk<'_> {
+    fn all(&self) -> Vec<u8> {
+        let [high, low] = (self.index & MOST).to_be_bytes();
+        let mut all = vec![self.queue << 3 | u8::from(self.again) << 2 | high, low];
+        all.extend(self.first.iter().flat_map(First::all));
+        all.extend(self.octets);
+        all
+    }
+}
+
+impl First {
+    fn read(octets: &[u8; FIRST - OTHER]) -> Result<Self, Error> {
+        let [large, rest @ ..] = octets;
+        let (size, rest) = number::<2>(rest)?;
+        let (count, rest) = number::<2>(rest)?;
+        let (sum, rest) = number::<4>(rest)?;
+        let first = Self {
+            part: Part::read(*large)?,
+            size: u16::from_be_bytes(size),
+            count: u16::from_be_bytes(count),
+            sum: u32::from_be_bytes(sum),
+            from: Id::try_from(rest)?,
+        };
+        match first.count {
+            1..=MOST => Ok(first),
+            _ => Err(Error::Wrong("a message has 1 to 1023 chunks")),
+        }
+    }
+
+    fn all(&self) -> Vec<u8> {
+        let mut all = vec![self.part.as_ref().map_or(0, Part::octet)];
+        all.extend(self.size.to_be_bytes());
+        all.extend(self.count.to_be_bytes());
+        all.extend(self.sum.to_be_bytes());
+        all.extend(self.from.0);
+        all
+    }
+}
+
+fn number<const COUNT: usize>(octets: &[u8]) -> Result<([u8; COUNT], &[u8]), Error> {
+    let split = octets.split_first_chunk();
+    let (first, rest) = split.ok_or(Error::Short(octets.len()))?;
+    Ok((*first, rest))
+}
+
+impl Part {
+    /// Four parts are written as none, and that is one bit more of the number.
+    fn read(octet: u8) -> Result<Option<Self>, Error> {
+        let [of, count, index] = [octet >> 4, octet >> 2 & 3, octet & 3];
+        let count = if count == 0 { 4 } else { count };
+        match (octet, of) {
+            (0, _) => Ok(None),
+            (_, 0) => Err(Error::Wrong("a part of no larger message")),
+            _ if index >= count => Err(Error::Wrong("a part after the last one")),
+            _ => Ok(Some(Self { of, count, index })),
+        }
+    }
+
+    /// Where there are four, only an odd number is read as it was.
+    fn octet(&self) -> u8 {
+        let four = u8::from(self.count == 4) << 4;
+        self.of << 4 | four | (self.count & 3) << 2 | self.index
+    }
+}
+
+impl Control {
+    fn all(&self) -> Vec<u8> {
+        match self {
+            Self::AskId => vec![0],
+            Self::Id(id) => [&[1][..], &id.0].concat(),
+            Self::Missing(all) => {
+                let entry = |(queue, index): &(u8, u16)| u16::from(*queue) << 11 | (index & MOST);
+                let entries = all.iter().flat_map(|it| entry(it).to_be_bytes());
+                std::iter::once(2).chain(entries).collect()
+            }
+            Self::Done(queue) => vec![3, *queue],
+            Self::Failed(queue, code) => vec![4, *queue, *code],
+            Self::AskDone(queue) => vec![5, *queue],
+            Self::Ping => vec![6],
+            Self::Neighbours(octets) => [&[7][..], octets].concat(),
+        }
+    }
+}
+
+fn control(kind: u8, rest: &[u8]) -> Result<Control, Error> {
+    let short = Error::Short(1 + rest.len());
+    Ok(match (kind, rest) {
+        (0, []) => Control::AskId,
+        (1, id) => Control::Id(Id::try_from(id)?),
+        (2, all) => {
+            let (entries, odd) = all.as_chunks::<2>();
+            if !odd.is_empty() || entries.is_empty() {
+                return Err(short);
+            }
+            let entry = |it: &[u8; 2]| (it[0] >> 3, u16::from_be_bytes(*it) & MOST);
+            Control::Missing(entries.iter().map(entry).collect())
+        }
+        (3, [queue]) => Control::Done(*queue),
+        (4, [queue, code]) => Control::Failed(*queue, *code),
+        (5, [queue]) => Control::AskDone(*queue),
+        (6, []) => Control::Ping,
+        (7, all) => Control::Neighbours(all.to_vec()),
+        _ => return Err(Error::Wrong("its length is another one's")),
+    })
+}
+
+#[cfg(test)]
+#[path = "frame_tests.rs"]
+mod tests;

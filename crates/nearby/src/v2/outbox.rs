@@ -1,0 +1,377 @@
+//! Takes messages apart, sends again what is asked for, and knows what became of each.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
+
+use super::frame::{Chunk, Control, FIRST, First, Frame, MOST, OTHER, Part};
+use super::inbox::SMALL;
+use super::{FRAME, LONGEST_FRAME, QUEUES, after};
+use crate::Id;
+
+/// Without a word about a message for so long, it is asked what became of it, ms.
+pub const PATIENCE: u64 = 3_000;
+/// So often, and then it came to nothing. Each third time all of it is sent anew.
+pub const TRIES: u32 = 8;
+/// What was sent and is not acknowledged yet, octets; one message may be more.
+const WINDOW: usize = 32_768;
+/// The same, messages: others overwrite the message of a queue after 29.
+const MESSAGES: usize = 10;
+/// What may wait to be sent, octets.
+pub const WAITING: usize = 1 << 20;
+/// Parts of a larger message at most.
+const PARTS: usize = 4;
+/// A message, octets, at most.
+pub const LONGEST: usize = PARTS * PART;
+/// Octets of a part: as many as its size can say.
+const PART: usize = u16::MAX as usize;
+
+/// What goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Priority {
+    /// What somebody waits for.
+    Urgent,
+    /// All else.
+    Usual,
+}
+
+/// Why a message is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// It is too long.
+    #[error("a message has at most {LONGEST} octets")]
+    Long,
+    /// Too much waits already.
+    #[error("too much waits to be sent to this peer")]
+    Full,
+}
+
+/// What became of a message, by the number that was given with it.
+pub type Outcome = (u64, bool);
+
+/// Messages that go to one peer, by one connection. Of one priority they arrive in order.
+#[derive(Debug)]
+pub struct Outbox {
+    own: Id,
+    /// Octets of a frame.
+    frame: usize,
+    /// The queue that was used last.
+    last: u8,
+    /// The number of the larger message that was sent last.
+    larger: u8,
+    begun: u64,
+    waiting: BTreeMap<Priority, VecDeque<Rc<Message>>>,
+    slots: BTreeMap<u8, Slot>,
+    control: VecDeque<Control>,
+    /// What came to nothing, and was not told yet.
+    lost: Vec<Outcome>,
+}
+
+#[derive(Debug)]
+struct Message {
+    number: u64,
+    priority: Priority,
+    octets: Vec<u8>,
+}
+
+impl Message {
+    fn is_large(&self) -> bool {
+        self.octets.len() > SMALL
+    }
+}
+
+/// A message, or a part of one, that is not acknowledged yet.
+#[derive(Debug)]
+struct Slot {
+    message: Rc<Message>,
+    begun: u64,
+    begin: usize,
+    first: First,
+    /// Octets of its frames: they stay as they were when it began.
+    frame: usize,
+    /// The next chunk that was never sent.
+    next: u16,
+    again: BTreeSet<u16>,
+    /// When it was heard of last, or sent.
+    heard: u64,
+    tries: u32,
+}
+
+impl Slot {
+    fn chunk(&self, queue: u8, index: u16, again: bool) -> Frame<'_> {
+        let head = self.frame - FIRST;
+        let each = self.frame - OTHER;
+        let size = usize::from(self.first.size);
+        let (from, to) = match usize::from(index) {
+            0 => (0, head),
+            index => (head + (index - 1) * each, head + index * each),
+        };
+        Frame::Chunk(Chunk {
+            queue,
+            again,
+            index,
+            first: (index == 0).then_some(self.first),
+            octets: &self.message.octets[self.begin..][from.min(size)..to.min(size)],
+        })
+    }
+}
+
+impl Outbox {
+    /// Nothing is to be sent yet.
+    pub fn new(own: Id) -> Self {
+        Self {
+            own,
+            frame: FRAME,
+            last: 0,
+            larger: 0,
+            begun: 0,
+            waiting: BTreeMap::new(),
+            slots: BTreeMap::new(),
+            control: VecDeque::new(),
+            lost: Vec::new(),
+        }
+    }
+
+    /// Frames may have so many octets from now on. Messages that are under way stay as they are.
+    pub fn frames_of(&mut self, octets: usize) {
+        self.frame = octets.clamp(FRAME, LONGEST_FRAME);
+    }
+
+    /// A message is to be sent. `number` tells which one it is, when something came of it.
+    ///
+    /// # Errors
+    /// It is not taken.
+    pub fn send(
+        &mut self,
+        number: u64,
+        priority: Priority,
+        octets: Vec<u8>,
+    ) -> Result<(), Refused> {
+        let all = self.waiting.values().flatten().map(|it| it.octets.len());
+        match octets.len() {
+            size if size > LONGEST => Err(Refused::Long),
+            size if all.sum::<usize>() + size > WAITING => Err(Refused::Full),
+            _ => {
+                let message = Message {
+                    number,
+                    priority,
+                    octets,
+                };
+                let waiting = self.waiting.entry(priority).or_default();
+                waiting.push_back(Rc::new(message));
+                Ok(())
+            }
+        }
+    }
+
+    /// Flow control is to be sent, before all else.
+    pub fn say(&mut self, control: Control) {
+        if !self.control.contains(&control) {
+            self.control.push_back(control);
+        }
+    }
+
+    /// The next frame, where there is something to send: asked for when the connection takes one.
+    pub fn next(&mut self, now: u64) -> Option<Vec<u8>> {
+        if let Some(control) = self.control.pop_front() {
+            return Some(Frame::Control(control).octets());
+        }
+        let under_way = |it: &&u8| {
+            let slot = &self.slots[*it];
+            !slot.again.is_empty() || slot.next < slot.first.count
+        };
+        let oldest = |it: &&u8| {
+            let slot = &self.slots[*it];
+            (slot.again.is_empty(), slot.message.priority, slot.begun)
+        };
+        let queue = self
+            .slots
+            .keys()
+            .filter(under_way)
+            .min_by_key(oldest)
+            .copied();
+        let hurries = queue.is_some_and(|queue| {
+            let slot = &self.slots[&queue];
+            slot.again.is_empty() && slot.message.priority > Priority::Urgent
+        });
+        let urgent = self.waiting.get(&Priority::Urgent);
+        let overtakes = hurries && urgent.is_some_and(|it| !it.is_empty());
+        let queue = match queue {
+            Some(queue) if !overtakes => queue,
+            queue => self.begin().or(queue)?,
+        };
+        let slot = self.slots.get_mut(&queue)?;
+        slot.heard = now;
+        let (index, again) = match slot.again.pop_first() {
+            Some(index) => (index, true),
+            None => {
+                slot.next += 1;
+                (slot.next - 1, false)
+            }
+        };
+        Some(slot.chunk(queue, index, again).octets())
+    }
+
+    /// Begins what is to be sent next, in the next queue.
+    fn begin(&mut self) -> Option<u8> {
+        let message = self.waiting.values().find_map(VecDeque::front)?;
+        let under_way: usize = self
+            .slots
+            .values()
+            .map(|it| usize::from(it.first.size))
+            .sum();
+        let is_full = under_way >= WINDOW && message.priority > Priority::Urgent;
+        // Others give out small messages before large ones.
+        let overtakes = |slot: &Slot| {
+            let sent = &slot.message;
+            sent.priority == message.priority && sent.is_large() != message.is_large()
+        };
+        if is_full || self.slots.len() >= MESSAGES || self.slots.values().any(overtakes) {
+            return None;
+        }
+        let message = Rc::clone(message);
+        let most = self.frame - FIRST + usize::from(MOST - 1) * (self.frame - OTHER);
+        let parts: Vec<&[u8]> = match message.octets.len() {
+            0 => vec![&[]],
+            _ => message.octets.chunks(most.min(PART)).collect(),
+        };
+        let queues: Vec<u8> = std::iter::successors(Some(after(self.last)), |it| Some(after(*it)))
+            .take(parts.len())
+            .collect();
+        if parts.len() <= PARTS && queues.iter().any(|it| self.slots.contains_key(it)) {
+            return None;
+        }
+        if let Some(waiting) = self.waiting.get_mut(&message.priority) {
+            waiting.pop_front();
+        }
+        if parts.len() > PARTS {
+            self.lost.push((message.number, false));
+            return self.begin();
+        }
+        let of = (parts.len() > 1).then(|| {
+            // Of four parts only an odd number is read as it was.
+            self.larger = ((self.larger + 2) % 16) | 1;
+            self.larger
+        });
+        let mut begin = 0;
+        for ((index, octets), queue) in (0..).zip(&parts).zip(&queues) {
+            let part = of.map(|of| Part {
+                of,
+                count: parts.len() as u8,
+                index,
+            });
+            self.begun += 1;
+            let slot = Slot {
+                message: Rc::clone(&message),
+                begun: self.begun,
+                begin,
+                first: self.first(part, octets),
+                frame: self.frame,
+                next: 0,
+                again: BTreeSet::new(),
+                heard: 0,
+                tries: 0,
+            };
+            begin += octets.len();
+            self.slots.insert(*queue, slot);
+            self.last = *queue;
+        }
+        queues.first().copied()
+    }
+
+    fn first(&self, part: Option<Part>, octets: &[u8]) -> First {
+        let rest = octets.len().saturating_sub(self.frame - FIRST);
+        First {
+            part,
+            size: octets.len() as u16,
+            count: 1 + rest.div_ceil(self.frame - OTHER) as u16,
+            sum: crc32fast::hash(octets),
+            from: self.own,
+        }
+    }
+
+    /// The other said something of messages. Anything else is not for here.
+    pub fn heard(&mut self, now: u64, control: &Control) -> Option<Outcome> {
+        match control {
+            Control::Missing(all) => {
+                for (queue, index) in all {
+                    let Some(slot) = self.slots.get_mut(queue) else {
+                        continue;
+                    };
+                    slot.heard = now;
+                    if *index < slot.next {
+                        slot.again.insert(*index);
+                    }
+                }
+                None
+            }
+            Control::Done(queue) => {
+                let slot = self.slots.get(queue)?;
+                // What is under way cannot be whole: it is said of a former message.
+                let all = slot.next == slot.first.count;
+                let slot = all.then(|| self.slots.remove(queue)).flatten()?;
+                let is_last = Rc::strong_count(&slot.message) == 1;
+                is_last.then_some((slot.message.number, true))
+            }
+            Control::Failed(queue, _) => {
+                let slot = self.slots.get_mut(queue)?;
+                (slot.next, slot.heard) = (0, now);
+                slot.again.clear();
+                slot.tries += 3;
+                let over = slot.tries > TRIES;
+                over.then(|| self.lose(*queue)).flatten()
+            }
+            _ => None,
+        }
+    }
+
+    /// Time goes by: what nothing was heard of is asked for. Gives what came to nothing.
+    pub fn tick(&mut self, now: u64) -> Vec<Outcome> {
+        let mut lost = Vec::new();
+        for (queue, slot) in &mut self.slots {
+            let all = slot.next == slot.first.count && slot.again.is_empty();
+            if !all || now < slot.heard + PATIENCE {
+                continue;
+            }
+            slot.heard = now;
+            slot.tries += 1;
+            if slot.tries > TRIES {
+                lost.push(*queue);
+            } else if slot.tries.is_multiple_of(3) {
+                slot.next = 0;
+            } else {
+                // Others answer the last chunk, if not the question.
+                slot.again.insert(slot.first.count - 1);
+                let asks = Control::AskDone(*queue);
+                if !self.control.contains(&asks) {
+                    self.control.push_back(asks);
+                }
+            }
+        }
+        let mut told = std::mem::take(&mut self.lost);
+        told.extend(lost.into_iter().filter_map(|it| self.lose(it)));
+        told
+    }
+
+    /// A message comes to nothing, with all of its parts.
+    fn lose(&mut self, queue: u8) -> Option<Outcome> {
+        let number = self.slots.get(&queue)?.message.number;
+        self.slots.retain(|_, slot| slot.message.number != number);
+        Some((number, false))
+    }
+
+    /// The connection ends: numbers of messages that nothing is known of.
+    pub fn end(self) -> Vec<u64> {
+        let sent = self.slots.values().map(|slot| slot.message.number);
+        let waiting = self.waiting.values().flatten().map(|it| it.number);
+        let all: BTreeSet<u64> = sent.chain(waiting).collect();
+        all.into_iter().collect()
+    }
+
+    /// Whether all that was to be sent is acknowledged.
+    pub fn is_empty(&self) -> bool {
+        self.slots.is_empty() && self.waiting.values().all(VecDeque::is_empty)
+    }
+}
+
+/// The other tells those that are to come from those that were.
+const _: () = assert!(MESSAGES + PARTS <= QUEUES as usize / 2);
