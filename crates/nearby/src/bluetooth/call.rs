@@ -28,7 +28,8 @@ fn error(text: &str) -> bluer::Error {
     }
 }
 
-/// Calls somebody, and has the connection told of.
+/// Calls somebody, and has the connection told of. What is half done stays: the other may have called
+/// meanwhile, and what BlueZ has of both is one.
 pub async fn call(
     adapter: &Adapter,
     address: Address,
@@ -37,29 +38,14 @@ pub async fn call(
     told: &mpsc::Sender<Told>,
 ) -> bluer::Result<()> {
     let device = adapter.device(address)?;
-    // A connection that the other made is not ours to end.
-    let ours = !device.is_connected().await?;
     let answered = tokio::time::timeout(PATIENCE, answer(&device, formats));
     let answered = answered
         .await
         .unwrap_or_else(|_| Err(error("it does not answer")));
-    let (format, service) = match answered {
-        Ok(answered) => answered,
-        Err(error) => {
-            if ours {
-                let _ = device.disconnect().await;
-            }
-            return Err(error);
-        }
-    };
+    let (format, service) = answered?;
     let opened = tokio::time::timeout(PATIENCE, open(address, format, &service, numbers, told));
-    let done = opened
-        .await
-        .unwrap_or_else(|_| Err(error("it does not say who it is")));
-    if done.is_err() && ours {
-        let _ = device.disconnect().await;
-    }
-    done
+    let done = opened.await;
+    done.unwrap_or_else(|_| Err(error("it does not say who it is")))
 }
 
 /// Connects, and finds the best format that both speak.

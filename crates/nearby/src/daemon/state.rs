@@ -193,6 +193,7 @@ impl Inner {
             }
             Told::Refused(address, why) => {
                 debug!(%address, why, "not reached");
+                self.let_go(address);
                 self.happen(Event::Refused(address.0));
             }
             Told::Heard(link, octets) => self.happen(Event::Heard(link, &octets)),
@@ -209,18 +210,22 @@ impl Inner {
         }
     }
 
-    /// A connection is over, and what is below it, where nobody else has one with the same.
+    /// A connection is over, and what is below it.
     fn hang_up(&mut self, link: u32) {
         let Some(address) = self.links.get(&link).map(|it| it.address) else {
             return;
         };
-        let others = |(number, it): (&u32, &Link)| *number != link && it.address == address;
-        if !self.links.iter().any(others)
+        self.close(link);
+        self.let_go(address);
+    }
+
+    /// What BlueZ has of an address ends, unless somebody speaks by it.
+    fn let_go(&self, address: bluer::Address) {
+        if !self.links.values().any(|it| it.address == address)
             && let Some(bluetooth) = &self.bluetooth
         {
             bluetooth.close(address);
         }
-        self.close(link);
     }
 
     fn act(&mut self, actions: Vec<Action>) {
