@@ -23,6 +23,3 @@ pub mod v2;
 #[cfg(feature = "bluetooth")]
 pub use command::main;
 pub use id::{Id, IdError};
-
-/// A longer message is not sent, nor taken, octets.
-pub const LONGEST: usize = 65_536;

@@ -176,11 +176,6 @@ impl Room {
         })
     }
 
-    /// How many connections there are.
-    pub fn links(&self) -> usize {
-        self.links.len()
-    }
-
     /// Sends a message; its outcomes have this number, which is below 2⁶³. Gives to how many peers.
     pub fn send(
         &mut self,

@@ -5,8 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Id, LONGEST};
+use super::Id;
 
+/// A longer message is not taken, octets.
+pub const LONGEST: usize = 65_536;
 /// What stands before and after each frame.
 const MARK: &[u8] = b"$$";
 /// Octets of a write: the least that every link can.

@@ -109,7 +109,7 @@ fn messages(count: u32, seed: u32) -> Vec<Vec<u8>> {
     let one = |number: u32| {
         let bits = (number * 7 + seed) % 17;
         let size = (1usize << bits) + (number as usize * 31) % (1 << bits.min(9));
-        let size = size.min(crate::LONGEST);
+        let size = size.min(65_536);
         (0..size as u32)
             .map(|at| (at ^ number ^ at >> 7) as u8)
             .collect()
