@@ -16,7 +16,8 @@ static NODE: LazyLock<envelope::Node> = LazyLock::new(|| {
 fuzz_target!(|octets: &[u8]| {
     let _ = envelope::read(octets);
     let mut room = Room::new(Settings {
-        own: *NODE,
+        own: NODE.id(),
+        node: Some(*NODE),
         address: [1; 6],
         formats: [Format::V1, Format::V2].into(),
         links: 4,

@@ -16,6 +16,7 @@ mod command;
 mod daemon;
 pub mod envelope;
 mod id;
+pub mod module;
 pub mod room;
 pub mod v1;
 pub mod v2;

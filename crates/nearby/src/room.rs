@@ -42,7 +42,10 @@ pub const AGE: u64 = 600_000;
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Who this is.
-    pub own: Node,
+    pub own: Id,
+    /// The same in whole, where the room is a node of qaul's: it says so to who asks, and passes on.
+    /// Without it whoever uses the room does both, and is given all that comes.
+    pub node: Option<Node>,
     /// Where.
     pub address: Address,
     /// Which formats are spoken.
@@ -157,7 +160,7 @@ impl Room {
     /// Nobody is near yet.
     pub fn new(settings: Settings) -> Self {
         Self {
-            own: settings.own.id(),
+            own: settings.own,
             settings,
             seen: BTreeMap::new(),
             peers: BTreeMap::new(),
@@ -368,10 +371,18 @@ impl Room {
         octets: Vec<u8>,
         out: &mut Vec<Action>,
     ) {
+        let Some(node) = self.settings.node else {
+            out.push(Action::Message {
+                from,
+                format,
+                octets,
+            });
+            return;
+        };
         let content = envelope::read(&octets);
         if let Ok(Content::Identification { asks, .. }) = content {
             if asks {
-                let answer = envelope::identification(&self.settings.own, false);
+                let answer = envelope::identification(&node, false);
                 self.passed += 1;
                 self.give(now, from, self.passed, Priority::Urgent, &answer, out);
             }

@@ -38,7 +38,8 @@ impl World {
         let place = |(at, formats): (usize, &&[Format])| {
             let key = Key::from_seed(&[at as u8 + 1; 32]).expect("any seed");
             let settings = Settings {
-                own: key.node(),
+                own: key.node().id(),
+                node: Some(key.node()),
                 address: address(at),
                 formats: formats.iter().copied().collect(),
                 links: 12,

@@ -50,7 +50,8 @@ impl State {
     /// Begins with an adapter.
     pub fn new(key: Key, settings: &Settings, bluetooth: Bluetooth) -> Self {
         let room = Room::new(crate::room::Settings {
-            own: key.node(),
+            own: key.node().id(),
+            node: Some(key.node()),
             address: bluetooth.address().0,
             formats: settings.formats.clone(),
             links: settings.links,

@@ -1,0 +1,315 @@
+//! What libqaul says to a Bluetooth module, and what that answers: the protobuf messages of
+//! `qaul.sys.ble` (`ble.proto` of qaul's `ble_module`), with the [`room`](crate::room) behind them.
+//!
+//! For whoever builds libqaul with this in the place of its own module: what libqaul sends goes to
+//! [`Module::command`], what the radio tells to [`Module::event`]; what comes out is to be given to
+//! libqaul, or to be done by the radio. libqaul passes messages on itself, so the room does not.
+//!
+//! Other than the predecessor: a send's result carries the message's id, not the receiver's; it tells
+//! of success when the message was acknowledged, not when it was put into a queue; and it is told of
+//! every message, once.
+
+mod wire;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use prost::Message as _;
+
+pub use wire::Error;
+use wire::{Ble, Kind};
+
+use crate::Id;
+use crate::room::{Action, Address, Event, Format, Room, Settings, To};
+use crate::v2::outbox::LONGEST;
+
+/// Messages of which no result was told yet, at most.
+const SENDING: usize = 1024;
+
+/// The adapter, as libqaul is told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Its name: `hci0`.
+    pub name: String,
+    /// Its Bluetooth address.
+    pub address: Address,
+    /// Whether it is switched on.
+    pub on: bool,
+}
+
+/// How much power may be spent to hear others soon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Power {
+    /// As little as can be.
+    Low,
+    /// Some.
+    Balanced,
+    /// Whatever it takes.
+    High,
+}
+
+/// Why the radio does not begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It is not said.
+    Unknown,
+    /// BlueZ does not let us.
+    Rights,
+    /// It did not answer in time.
+    Timeout,
+    /// There is no such adapter.
+    Device,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Out {
+    /// These octets are for libqaul.
+    Tell(Vec<u8>),
+    /// The radio is to begin, as this id; what came of it is [`Module::began`].
+    Begin(Id, Power),
+    /// The radio is to end.
+    End,
+    /// The radio is to do this: never [`Action::Near`], [`Action::Message`] or [`Action::Outcome`].
+    Radio(Action),
+}
+
+/// A Bluetooth module of libqaul's.
+#[derive(Debug)]
+pub struct Module {
+    device: Device,
+    formats: BTreeSet<Format>,
+    links: usize,
+    room: Option<Room>,
+    /// Whom libqaul was told of.
+    told: BTreeSet<Id>,
+    /// Messages by number, with the ids that libqaul knows them by.
+    sending: BTreeMap<u64, Vec<u8>>,
+    number: u64,
+}
+
+impl Module {
+    /// One that was not told to begin yet, with `links` connections at most.
+    pub fn new(device: Device, formats: BTreeSet<Format>, links: usize) -> Self {
+        Self {
+            device,
+            formats,
+            links,
+            room: None,
+            told: BTreeSet::new(),
+            sending: BTreeMap::new(),
+            number: 0,
+        }
+    }
+
+    /// libqaul says something.
+    ///
+    /// # Errors
+    /// It is no message of `qaul.sys.ble`, or one that only a module says.
+    pub fn command(&mut self, now: u64, octets: &[u8]) -> Result<Vec<Out>, Error> {
+        let mut out = Vec::new();
+        match wire::read(octets)? {
+            Kind::InfoRequest(_) => self.tell(Kind::InfoResponse(self.info()), &mut out),
+            Kind::StartRequest(asked) => self.start(&asked, &mut out),
+            Kind::StopRequest(_) => self.stop(&mut out),
+            Kind::DirectSend(asked) => self.send(now, asked, &mut out),
+            _ => return Err(Error::Module),
+        }
+        Ok(out)
+    }
+
+    /// What came of [`Out::Begin`].
+    pub fn began(&mut self, done: Result<(), (Why, String)>) -> Vec<Out> {
+        let mut out = Vec::new();
+        if done.is_err() {
+            self.room = None;
+        }
+        self.tell(Kind::StartResult(wire::result(done)), &mut out);
+        out
+    }
+
+    /// The radio tells something.
+    pub fn event(&mut self, now: u64, event: Event<'_>) -> Vec<Out> {
+        let mut out = Vec::new();
+        if let Some(room) = &mut self.room {
+            let actions = room.handle(now, event);
+            self.act(actions, &mut out);
+        }
+        out
+    }
+
+    /// What is to be written next by a connection, asked for when it takes more, and what follows.
+    pub fn next(&mut self, now: u64, link: u32) -> (Option<Vec<u8>>, Vec<Out>) {
+        let (mut out, mut actions) = (Vec::new(), Vec::new());
+        let room = self.room.as_mut();
+        let frame = room.and_then(|room| room.next(now, link, &mut actions));
+        self.act(actions, &mut out);
+        (frame, out)
+    }
+
+    /// Frames of a connection may have so many octets from now on.
+    pub fn frames_of(&mut self, link: u32, octets: usize) {
+        if let Some(room) = &mut self.room {
+            room.frames_of(link, octets);
+        }
+    }
+
+    fn tell(&self, kind: Kind, out: &mut Vec<Out>) {
+        let message = Some(kind);
+        out.push(Out::Tell(Ble { message }.encode_to_vec()));
+    }
+
+    fn info(&self) -> wire::InfoResponse {
+        let device = wire::DeviceInfo {
+            ble_support: true,
+            id: bluetooth(&self.device.address),
+            name: self.device.name.clone(),
+            bluetooth_on: self.device.on,
+        };
+        // Older ones read the one, newer ones the list.
+        wire::InfoResponse {
+            device: Some(device.clone()),
+            devices: vec![device],
+        }
+    }
+
+    fn start(&mut self, asked: &wire::StartRequest, out: &mut Vec<Out>) {
+        let own = match Id::try_from(asked.qaul_id.as_slice()) {
+            Ok(own) => own,
+            Err(error) => {
+                let failed = Err((Why::Unknown, error.to_string()));
+                return self.tell(Kind::StartResult(wire::result(failed)), out);
+            }
+        };
+        // Whoever asks twice begins anew.
+        if self.room.is_some() {
+            self.end(out);
+        }
+        self.room = Some(Room::new(Settings {
+            own,
+            node: None,
+            address: self.device.address,
+            formats: self.formats.clone(),
+            links: self.links,
+        }));
+        let power = match asked.power_setting {
+            0 => Power::Low,
+            1 => Power::Balanced,
+            _ => Power::High,
+        };
+        out.push(Out::Begin(own, power));
+    }
+
+    fn stop(&mut self, out: &mut Vec<Out>) {
+        if self.room.is_some() {
+            self.end(out);
+        }
+        self.tell(Kind::StopResult(wire::result(Ok(()))), out);
+    }
+
+    /// Nobody is near any more, and what was to be sent came to nothing.
+    fn end(&mut self, out: &mut Vec<Out>) {
+        self.room = None;
+        for message in std::mem::take(&mut self.sending).into_values() {
+            self.failed(message, "the module was told to stop", out);
+        }
+        for id in std::mem::take(&mut self.told) {
+            self.tell(Kind::DeviceUnavailable(id.into()), out);
+        }
+        out.push(Out::End);
+    }
+
+    fn send(&mut self, now: u64, asked: wire::DirectSend, out: &mut Vec<Out>) {
+        let to = match Id::try_from(asked.receiver_id.as_slice()) {
+            Ok(to) => to,
+            Err(error) => return self.failed(asked.message_id, &error.to_string(), out),
+        };
+        if asked.data.len() > LONGEST {
+            let why = format!("a message has at most {LONGEST} octets");
+            return self.failed(asked.message_id, &why, out);
+        }
+        if self.sending.len() >= SENDING {
+            return self.failed(asked.message_id, "too many messages wait", out);
+        }
+        let Some(room) = &mut self.room else {
+            return self.failed(asked.message_id, "the module was not told to start", out);
+        };
+        self.number += 1;
+        let (number, mut actions) = (self.number, Vec::new());
+        self.sending.insert(number, asked.message_id);
+        if room.send(now, To::One(to), number, &asked.data, &mut actions) == 0
+            && let Some(message) = self.sending.remove(&number)
+        {
+            self.failed(message, &format!("{to} is not near"), out);
+        }
+        self.act(actions, out);
+    }
+
+    fn failed(&self, id: Vec<u8>, why: &str, out: &mut Vec<Out>) {
+        let result = wire::DirectSendResult {
+            id,
+            success: false,
+            error_message: why.to_owned(),
+        };
+        self.tell(Kind::DirectSendResult(result), out);
+    }
+
+    fn act(&mut self, actions: Vec<Action>, out: &mut Vec<Out>) {
+        for action in actions {
+            match action {
+                Action::Near(id, true) => {
+                    self.told.insert(id);
+                    let found = wire::DeviceDiscovered {
+                        qaul_id: id.0.to_vec(),
+                        rssi: self.signal(id),
+                    };
+                    self.tell(Kind::DeviceDiscovered(found), out);
+                }
+                Action::Near(id, false) => {
+                    self.told.remove(&id);
+                    self.tell(Kind::DeviceUnavailable(id.into()), out);
+                }
+                Action::Message { from, octets, .. } => {
+                    let received = wire::DirectReceived {
+                        from: from.0.to_vec(),
+                        data: octets,
+                    };
+                    self.tell(Kind::DirectReceived(received), out);
+                }
+                Action::Outcome(number, _, done) => self.settled(number, done, out),
+                other => out.push(Out::Radio(other)),
+            }
+        }
+    }
+
+    fn signal(&self, id: Id) -> i32 {
+        let room = self.room.as_ref();
+        let peer = room.and_then(|room| room.shown().find(|it| it.id == id));
+        let signal = peer.and_then(|it| it.signal);
+        signal.map_or(wire::NO_SIGNAL, i32::from)
+    }
+
+    fn settled(&mut self, number: u64, done: bool, out: &mut Vec<Out>) {
+        let Some(id) = self.sending.remove(&number) else {
+            return;
+        };
+        if !done {
+            return self.failed(id, "it did not get there", out);
+        }
+        let result = wire::DirectSendResult {
+            id,
+            success: true,
+            error_message: String::new(),
+        };
+        self.tell(Kind::DirectSendResult(result), out);
+    }
+}
+
+/// A Bluetooth address as it is written.
+fn bluetooth(address: &Address) -> String {
+    let digits: Vec<String> = address.iter().map(|it| format!("{it:02X}")).collect();
+    digits.join(":")
+}
+
+#[cfg(test)]
+#[path = "module_tests.rs"]
+mod tests;
