@@ -242,6 +242,12 @@ fn text(said: &Said) -> String {
             let plain = |it: char| if it.is_control() { '\u{fffd}' } else { it };
             format!("{sender}: {}", text.chars().map(plain).collect::<String>())
         }
+        Said::Direct {
+            sender,
+            receiver,
+            octets,
+            ..
+        } => format!("{sender} sent {receiver} {octets} octets, encrypted"),
         Said::Other {
             peer, kind, octets, ..
         } => format!("{peer} sent {octets} octets: {kind}"),

@@ -1,6 +1,7 @@
 //! `weir-nearby run`: an adapter, the room around it, and who asks by the socket.
 
 mod answer;
+mod names;
 mod state;
 
 use std::collections::BTreeSet;

@@ -1,8 +1,12 @@
 //! What messages carry: qaul's protobuf messages (`qaul.net.ble`, `qaul.net.feed`,
 //! `qaul.net.messaging`), as far as a third one can read them.
 
+mod profile;
+
 use prost::Message as _;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
+
+pub use profile::Profile;
 
 use crate::Id;
 
@@ -134,8 +138,8 @@ pub enum Content {
         /// Who it is; anybody can say so.
         node: Option<Node>,
     },
-    /// Whom a neighbour can reach.
-    Routing,
+    /// Whom a neighbour can reach, and who they say to be.
+    Routing(Vec<Profile>),
     /// Encrypted from neighbour to neighbour.
     Sealed,
 }
@@ -184,7 +188,7 @@ pub fn read(octets: &[u8]) -> Result<Content, Error> {
         done.map_err(|_| Error::Signature)
     };
     match decoded::<Envelope>(octets)?.kind.ok_or(Error::Empty)? {
-        Kind::Info(_) => Ok(Content::Routing),
+        Kind::Info(octets) => Ok(Content::Routing(profile::profiles(&octets))),
         Kind::Encrypted(_) | Kind::Handshake(_) => Ok(Content::Sealed),
         Kind::Identification(said) => Ok(Content::Identification {
             asks: said.request,

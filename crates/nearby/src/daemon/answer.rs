@@ -25,6 +25,8 @@ pub struct Peers {
 pub struct PeerShown {
     /// 16 hexadecimal digits.
     pub id: String,
+    /// What it calls itself, where that was told and signed.
+    pub name: Option<String>,
     /// Where it was heard last: a Bluetooth address.
     pub address: String,
     /// What it speaks: `v1`, `v2`.
@@ -88,13 +90,26 @@ pub enum Said {
         /// When, by their clock: milliseconds since 1970.
         time: u64,
     },
+    /// A message from person to person, encrypted by them and passed on.
+    Direct {
+        /// By which peer it came.
+        peer: String,
+        /// By which format.
+        format: String,
+        /// Who signed it.
+        sender: String,
+        /// For whom it is.
+        receiver: String,
+        /// Its octets.
+        octets: usize,
+    },
     /// A message that is not to be read here.
     Other {
         /// By which peer it came.
         peer: String,
         /// By which format.
         format: String,
-        /// `direct`, `routing`, `sealed`, or why it is no message of qaul's.
+        /// `routing`, `sealed`, or why it is no message of qaul's.
         kind: String,
         /// Its octets.
         octets: usize,
@@ -125,8 +140,18 @@ impl Said {
                     time: feed.time,
                 };
             }
-            Ok(Content::Direct { .. }) => "direct".to_owned(),
-            Ok(Content::Routing | Content::Identification { .. }) => "routing".to_owned(),
+            Ok(Content::Direct {
+                sender, receiver, ..
+            }) => {
+                return Self::Direct {
+                    peer,
+                    format,
+                    sender: sender.id().to_string(),
+                    receiver: receiver.id().to_string(),
+                    octets: octets.len(),
+                };
+            }
+            Ok(Content::Routing(_) | Content::Identification { .. }) => "routing".to_owned(),
             Ok(Content::Sealed) => "sealed".to_owned(),
             Err(error) => error.to_string(),
         };
@@ -165,6 +190,7 @@ fn shown(state: &State) -> Peers {
     let now = unix_millis();
     let peers = state.peers().into_iter().map(|(it, ago)| PeerShown {
         id: it.id.to_string(),
+        name: state.name(it.id),
         address: bluer::Address(it.address).to_string(),
         formats: names(&it.formats),
         linked: names(&it.linked),

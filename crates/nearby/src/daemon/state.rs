@@ -12,9 +12,10 @@ use tracing::{debug, info};
 
 use super::Settings;
 use super::answer::Said;
+use super::names::Names;
 use crate::Id;
 use crate::bluetooth::{Bluetooth, Told};
-use crate::envelope::{self, Key};
+use crate::envelope::{self, Content, Key};
 use crate::room::{Action, Event, Format, Room, Shown, To};
 
 /// All of a running program; copies are the same.
@@ -28,6 +29,7 @@ struct Inner {
     bluetooth: Option<Rc<Bluetooth>>,
     links: BTreeMap<u32, Link>,
     feeds: Vec<Feed>,
+    names: Names,
     sent: u64,
 }
 
@@ -63,6 +65,7 @@ impl State {
             bluetooth: Some(Rc::new(bluetooth)),
             links: BTreeMap::new(),
             feeds: Vec::new(),
+            names: Names::default(),
             sent: 0,
         })))
     }
@@ -123,6 +126,11 @@ impl State {
             (shown, ago)
         };
         inner.room.shown().map(ago).collect()
+    }
+
+    /// What somebody calls themselves.
+    pub fn name(&self, id: Id) -> Option<String> {
+        self.0.borrow().names.of(id).map(str::to_owned)
     }
 
     /// Says something to all who are near, or to one of them. Gives to how many.
@@ -246,7 +254,12 @@ impl Inner {
                     from,
                     format,
                     octets,
-                } => self.tell(&Said::read(from, format, &octets)),
+                } => {
+                    if let Ok(Content::Routing(profiles)) = envelope::read(&octets) {
+                        profiles.into_iter().for_each(|it| self.names.note(it));
+                    }
+                    self.tell(&Said::read(from, format, &octets));
+                }
                 Action::Outcome(number, id, done) => {
                     self.tell(&Said::Outcome {
                         number,
