@@ -1,4 +1,4 @@
-//! What strangers send by Bluetooth: frames of both formats, by connections that come and go, and what
+//! What libqaul says to a module, and what strangers send by Bluetooth: frames of both formats, by connections that come and go, and what
 //! messages carry. No panic, and no more peers than are kept.
 #![no_main]
 
@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use nearby::envelope::{self, Key};
+use nearby::module::{Device, Module};
 use nearby::room::{Action, Event, Format, PEERS, Room, Settings};
 
 static NODE: LazyLock<envelope::Node> = LazyLock::new(|| {
@@ -15,6 +16,12 @@ static NODE: LazyLock<envelope::Node> = LazyLock::new(|| {
 
 fuzz_target!(|octets: &[u8]| {
     let _ = envelope::read(octets);
+    let device = Device {
+        name: String::new(),
+        address: [1; 6],
+        on: true,
+    };
+    let _ = Module::new(device, [Format::V2].into(), 4).command(0, octets);
     let mut room = Room::new(Settings {
         own: NODE.id(),
         node: Some(*NODE),
