@@ -2,6 +2,7 @@
 
 mod answer;
 mod names;
+mod past;
 mod state;
 
 use std::collections::BTreeSet;
@@ -14,7 +15,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::{info, warn};
 
-pub use answer::{Answer, Peers, Said, Say};
+pub use answer::{Answer, Lately, PeerShown, Peers, Said, Say};
+pub use past::Message;
 use state::State;
 
 use crate::bluetooth::{Bluetooth, Numbers};
