@@ -242,6 +242,10 @@ fn text(said: &Said) -> String {
             let plain = |it: char| if it.is_control() { '\u{fffd}' } else { it };
             format!("{sender}: {}", text.chars().map(plain).collect::<String>())
         }
+        Said::Own { text, to, peer, .. } => {
+            let whom = peer.clone().unwrap_or_else(|| format!("{to} who are near"));
+            format!("said to {whom}: {text}")
+        }
         Said::Other {
             peer, kind, octets, ..
         } => format!("{peer} sent {octets} octets: {kind}"),

@@ -1,6 +1,7 @@
 //! `weir-nearby run`: an adapter, the room around it, and who asks by the socket.
 
 mod answer;
+mod past;
 mod state;
 
 use std::collections::BTreeSet;
@@ -13,7 +14,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::{info, warn};
 
-pub use answer::{Answer, Peers, Said, Say};
+pub use answer::{Answer, Lately, Peers, Said, Say};
+pub use past::Message;
 use state::State;
 
 use crate::bluetooth::{Bluetooth, Numbers};

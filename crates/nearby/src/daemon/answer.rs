@@ -3,6 +3,7 @@
 use api::{Asked, Body, Later, Method, Problem, Response, Route, Routes, Who};
 use serde::{Deserialize, Serialize};
 
+use super::past::Message;
 use super::state::{State, names, unix_millis};
 use crate::Id;
 use crate::envelope::{self, Content};
@@ -54,6 +55,13 @@ impl Body for Say {
         "a JSON object with \"to\", which is \"all\" or an id, and \"text\"";
 }
 
+/// What was said lately.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Lately {
+    /// The oldest first.
+    pub messages: Vec<Message>,
+}
+
 /// To whom something was said.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Answer {
@@ -87,6 +95,21 @@ pub enum Said {
         text: String,
         /// When, by their clock: milliseconds since 1970.
         time: u64,
+    },
+    /// Something was said here.
+    Own {
+        /// Which one: they are counted from 1.
+        number: u64,
+        /// Who this is.
+        sender: String,
+        /// What.
+        text: String,
+        /// When: milliseconds since 1970.
+        time: u64,
+        /// To how many.
+        to: u64,
+        /// To whom, where it was said to one alone.
+        peer: Option<String>,
     },
     /// A message that is not to be read here.
     Other {
@@ -141,9 +164,14 @@ impl Said {
 
 /// What can be asked.
 pub fn routes(state: &State) -> Routes {
-    let [peers, say, listen] = [state, state, state].map(State::clone);
+    let [peers, say, listen, past] = [(); 4].map(|()| state.clone());
     Routes::new([
         Route::get("/v1/peers", Who::Root, move |()| Ok(shown(&peers))),
+        Route::get("/v1/past", Who::Root, move |()| {
+            Ok(Lately {
+                messages: past.past(),
+            })
+        }),
         Route::new(
             Method::POST,
             "/v1/messages",

@@ -12,6 +12,7 @@ use tracing::{debug, info};
 
 use super::Settings;
 use super::answer::Said;
+use super::past::{Message, Past};
 use crate::Id;
 use crate::bluetooth::{Bluetooth, Told};
 use crate::envelope::{self, Key};
@@ -28,6 +29,7 @@ struct Inner {
     bluetooth: Option<Rc<Bluetooth>>,
     links: BTreeMap<u32, Link>,
     feeds: Vec<Feed>,
+    past: Past,
     sent: u64,
 }
 
@@ -62,6 +64,7 @@ impl State {
             bluetooth: Some(Rc::new(bluetooth)),
             links: BTreeMap::new(),
             feeds: Vec::new(),
+            past: Past::default(),
             sent: 0,
         })))
     }
@@ -127,13 +130,35 @@ impl State {
     /// Says something to all who are near, or to one of them. Gives to how many.
     pub fn say(&self, to: To, text: &str) -> usize {
         let mut inner = self.0.borrow_mut();
-        let octets = envelope::feed(&inner.key, text, unix_millis());
+        let time = unix_millis();
+        let octets = envelope::feed(&inner.key, text, time);
         let now = inner.now();
         inner.sent += 1;
         let (number, mut out) = (inner.sent, Vec::new());
         let count = inner.room.send(now, to, number, &octets, &mut out);
+        let peer = match to {
+            To::All => None,
+            To::One(id) => Some(id.to_string()),
+        };
+        // Whom nobody heard said nothing.
+        if peer.is_none() || count > 0 {
+            let sender = inner.key.node().id().to_string();
+            inner.tell(&Said::Own {
+                number,
+                sender,
+                text: text.to_owned(),
+                time,
+                to: count as u64,
+                peer,
+            });
+        }
         inner.act(out);
         count
+    }
+
+    /// What was said lately.
+    pub fn past(&self) -> Vec<Message> {
+        self.0.borrow().past.messages().cloned().collect()
     }
 
     /// Somebody listens from now on.
@@ -304,6 +329,7 @@ impl Inner {
     }
 
     fn tell(&mut self, said: &Said) {
+        self.past.note(said);
         let Ok(mut line) = serde_json::to_vec(said) else {
             return;
         };

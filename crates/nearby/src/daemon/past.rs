@@ -1,0 +1,195 @@
+//! What was said lately, by whoever it was: for who begins to listen later.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::answer::Said;
+
+/// Messages at most.
+pub const MESSAGES: usize = 200;
+/// Octets of all texts at most: what strangers say is long, if they want it so.
+pub const OCTETS: usize = 1 << 20;
+
+/// A message that was said, here or elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// By which peer it came; of one that was said here to one peer alone, to whom.
+    pub peer: Option<String>,
+    /// By which format it came.
+    pub format: Option<String>,
+    /// Who said it.
+    pub sender: String,
+    /// What.
+    pub text: String,
+    /// When, by their clock: milliseconds since 1970.
+    pub time: u64,
+    /// It was said here.
+    pub own: bool,
+    /// Which one of those that were said here.
+    pub number: Option<u64>,
+    /// To how many it was said here.
+    pub to: u64,
+    /// How many of them have it.
+    pub done: u64,
+    /// How many it did not get to.
+    pub failed: u64,
+}
+
+/// The last messages, the oldest first.
+#[derive(Debug, Default)]
+pub struct Past {
+    messages: VecDeque<Message>,
+    octets: usize,
+}
+
+impl Past {
+    /// Something is told to those who listen now.
+    pub fn note(&mut self, said: &Said) {
+        match said {
+            Said::Message {
+                peer,
+                format,
+                sender,
+                text,
+                time,
+            } => self.put(Message {
+                peer: Some(peer.clone()),
+                format: Some(format.clone()),
+                sender: sender.clone(),
+                text: text.clone(),
+                time: *time,
+                own: false,
+                number: None,
+                to: 0,
+                done: 0,
+                failed: 0,
+            }),
+            Said::Own {
+                number,
+                sender,
+                text,
+                time,
+                to,
+                peer,
+            } => self.put(Message {
+                peer: peer.clone(),
+                format: None,
+                sender: sender.clone(),
+                text: text.clone(),
+                time: *time,
+                own: true,
+                number: Some(*number),
+                to: *to,
+                done: 0,
+                failed: 0,
+            }),
+            Said::Outcome { number, done, .. } => {
+                let mut all = self.messages.iter_mut();
+                // It may be forgotten already.
+                if let Some(message) = all.find(|it| it.number == Some(*number)) {
+                    match done {
+                        true => message.done += 1,
+                        false => message.failed += 1,
+                    }
+                }
+            }
+            Said::Near { .. } | Said::Gone { .. } | Said::Other { .. } => {}
+        }
+    }
+
+    fn put(&mut self, message: Message) {
+        self.octets += message.text.len();
+        self.messages.push_back(message);
+        while self.messages.len() > MESSAGES || self.octets > OCTETS {
+            let Some(oldest) = self.messages.pop_front() else {
+                return;
+            };
+            self.octets -= oldest.text.len();
+        }
+    }
+
+    /// All of them, the oldest first.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.messages.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heard(text: &str) -> Said {
+        Said::Message {
+            peer: "0598f7b34b75adcb".to_owned(),
+            format: "v2".to_owned(),
+            sender: "01".repeat(8),
+            text: text.to_owned(),
+            time: 7,
+        }
+    }
+
+    fn own(number: u64, to: u64) -> Said {
+        Said::Own {
+            number,
+            sender: "02".repeat(8),
+            text: "Hello".to_owned(),
+            time: 8,
+            to,
+            peer: None,
+        }
+    }
+
+    fn outcome(number: u64, done: bool) -> Said {
+        Said::Outcome {
+            number,
+            peer: "0598f7b34b75adcb".to_owned(),
+            done,
+        }
+    }
+
+    #[test]
+    fn what_was_said_is_kept_with_what_became_of_it() {
+        let mut past = Past::default();
+        past.note(&heard("Who is there?"));
+        past.note(&own(1, 3));
+        past.note(&own(2, 1));
+        let near = || "0598f7b34b75adcb".to_owned();
+        past.note(&Said::Near { peer: near() });
+        past.note(&Said::Gone { peer: near() });
+        for (number, done) in [(1, true), (2, false), (1, false), (1, true), (3, true)] {
+            past.note(&outcome(number, done));
+        }
+        let told = serde_json::to_value(past.messages().collect::<Vec<_>>()).expect("JSON");
+        let expected = serde_json::json!([
+            {"peer": "0598f7b34b75adcb", "format": "v2", "sender": "0101010101010101",
+             "text": "Who is there?", "time": 7, "own": false, "number": null,
+             "to": 0, "done": 0, "failed": 0},
+            {"peer": null, "format": null, "sender": "0202020202020202", "text": "Hello",
+             "time": 8, "own": true, "number": 1, "to": 3, "done": 2, "failed": 1},
+            {"peer": null, "format": null, "sender": "0202020202020202", "text": "Hello",
+             "time": 8, "own": true, "number": 2, "to": 1, "done": 0, "failed": 1},
+        ]);
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn it_is_bounded_by_number_and_by_size() {
+        let mut past = Past::default();
+        for number in 0..500 {
+            past.note(&heard(&number.to_string()));
+        }
+        let texts: Vec<&str> = past.messages().map(|it| it.text.as_str()).collect();
+        assert_eq!(texts.len(), MESSAGES);
+        assert_eq!((texts[0], texts[MESSAGES - 1]), ("300", "499"));
+        for _ in 0..100 {
+            past.note(&heard(&"x".repeat(65_536)));
+        }
+        let octets: usize = past.messages().map(|it| it.text.len()).sum();
+        assert_eq!((octets, past.messages().count()), (OCTETS, 16));
+        past.note(&heard(&"x".repeat(OCTETS + 1)));
+        assert_eq!((past.messages().count(), past.octets), (0, 0));
+        past.note(&heard("y"));
+        assert_eq!((past.messages().count(), past.octets), (1, 1));
+    }
+}
