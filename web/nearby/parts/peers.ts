@@ -38,7 +38,7 @@ export class Peers {
       entries.set(peer.id, entry);
       entry.bars.dataset.bars = String(bars(peer.signal));
       set(entry.values.signal, signalWords(peer.signal, say));
-      set(entry.values.speaks, peer.formats.map((it) => formatWords(it, say)).join("; "));
+      set(entry.values.speaks, peer.formats.map((it) => formatWords(it, say)).join(", "));
       set(entry.values.connection, linkWords(peer, say));
       set(entry.values.waiting, waitWords(peer.waiting, say));
       set(entry.values.seen, ago(peer.last_seen, now, this.language));

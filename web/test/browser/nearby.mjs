@@ -138,12 +138,12 @@ journey(
     await near(page, 3);
     const words = (id) => page.locator(".peer", { hasText: id }).innerText();
     assert.match(await words(ANNA), /Faint, −91\sdBm/);
-    assert.match(await words(ANNA), /v1, as Linux and iOS/);
+    assert.match(await words(ANNA), /v1 \(Linux, iOS\)/);
     assert.match(await words(ANNA), /none now/);
     assert.match(await words(ANNA), /1 message\n/);
     assert.match(await words(BERT), /Strong, −54\sdBm/);
     assert.match(await words(BERT), /by v2/);
-    assert.match(await words(CLEO), /Signal not known/);
+    assert.match(await words(CLEO), /not known/);
     assert.match(await words(CLEO), /12 messages/);
     await page.getByRole("combobox", { name: "To" }).selectOption(CLEO);
     mock.gone(CLEO);

@@ -37,7 +37,7 @@ test("a signal has bars and words", () => {
   assert.deepEqual(all.map(bars), [0, 1, 1, 2, 2, 3, 3, 4, 4, 4]);
   assert.equal(signalWords(-61, say), "Good, \u221261\u00a0dBm");
   assert.equal(signalWords(4, say), "Strong, 4\u00a0dBm");
-  assert.equal(signalWords(null, say), "Signal not known");
+  assert.equal(signalWords(null, say), "not known");
 });
 
 test("what there is between this one and a peer, and what waits", () => {
@@ -48,7 +48,7 @@ test("what there is between this one and a peer, and what waits", () => {
     [0, 1, 2].map((count) => waitWords(count, say)),
     ["nothing", "1 message", "2 messages"],
   );
-  assert.equal(formatWords("v2", say), "v2, as Android");
+  assert.equal(formatWords("v2", say), "v2 (Android)");
   assert.equal(formatWords("ip\u202e", say), "ip\ufffd");
 });
 
