@@ -115,7 +115,7 @@ demo: PROGRAMS += demo
 demo: setup-demo build ## shows a router being taken over, in namespaces, with figures
 	scripts/as-root $(TARGET_DIR)/release/demo
 
-build-nearby: ## builds target/release/weir-nearby
+build-nearby: web/dist-nearby/page.js ## builds target/release/weir-nearby, its page in it
 	$(CARGO) build --release $(WORKSPACE) --bin weir-nearby
 
 build-atlas: web/dist-atlas/atlas.css ## builds target/release/weir-atlas, its pages in it
@@ -191,7 +191,11 @@ web/dist-atlas/atlas.css: $(WEB_TOOLS) web/atlas.mjs $(shell find web/atlas web/
 	cd web && npm run atlas
 	@touch -c crates/atlas/build.rs
 
-web: web/dist/index.html web/dist-atlas/atlas.css ## builds the web pages, for the next build to put into the binaries (needs Node.js)
+web/dist-nearby/page.js: $(WEB_TOOLS) web/nearby.mjs $(shell find web/nearby web/src/style web/src/core/plain.ts web/atlas/parts/make.ts -type f)
+	cd web && npm run nearby
+	@touch -c crates/nearby/build.rs
+
+web: web/dist/index.html web/dist-atlas/atlas.css web/dist-nearby/page.js ## builds the web pages, for the next build to put into the binaries (needs Node.js)
 
 web-test: web ## checks the page: lint, unit tests, and a browser that uses it (figures are made up)
 	cd web && npm run lint

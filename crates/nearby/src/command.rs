@@ -9,6 +9,7 @@ mod send;
 mod watch;
 
 use std::io::{IsTerminal, Write};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -62,6 +63,12 @@ enum Command {
         /// Where its key is kept
         #[arg(long, default_value = "/var/lib/weir-nearby", value_name = "FOLDER")]
         state: PathBuf,
+        /// Serves a page, and figures for Prometheus at /metrics, such as at 127.0.0.1:9348
+        #[arg(long, value_name = "ADDRESS:PORT")]
+        page: Option<SocketAddr>,
+        /// Asks for what is in this file before it shows the page: needed where others reach it
+        #[arg(long, requires = "page", value_name = "FILE")]
+        page_token: Option<PathBuf>,
     },
     Peers(peers::Arguments),
     Send(send::Arguments),
@@ -136,6 +143,8 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
             format,
             links,
             state,
+            page,
+            page_token,
         } => {
             let formats = match format {
                 Formats::Both => [Format::V1, Format::V2].into(),
@@ -148,6 +157,10 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
                 links: usize::from(*links),
                 state: state.clone(),
                 socket: arguments.socket.clone(),
+                page: page.map(|listen| daemon::PageSettings {
+                    listen,
+                    token: page_token.clone(),
+                }),
             })
         }
         Command::Peers(arguments) => peers::run(arguments, &client()?, output),

@@ -1,7 +1,9 @@
 //! `weir-nearby run`: an adapter, the room around it, and who asks by the socket.
 
 mod answer;
+mod metrics;
 mod names;
+mod page;
 mod past;
 mod state;
 
@@ -11,11 +13,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use api::{Limits, Listener};
+use page::Page;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::{info, warn};
 
 pub use answer::{Answer, Lately, PeerShown, Peers, Said, Say};
+pub use page::Settings as PageSettings;
 pub use past::Message;
 use state::State;
 
@@ -43,6 +47,8 @@ pub struct Settings {
     pub state: PathBuf,
     /// Where others ask.
     pub socket: PathBuf,
+    /// The page, where there is to be one.
+    pub page: Option<PageSettings>,
 }
 
 /// Runs until it is told to end.
@@ -52,6 +58,7 @@ pub struct Settings {
 pub async fn run(settings: &Settings) -> Result<(), String> {
     let key = key(&settings.state)?;
     let own = key.node().id();
+    let page = settings.page.as_ref().map(Page::open).transpose()?;
     let (told, mut telling) = mpsc::channel(AHEAD);
     let numbers = Numbers::default();
     let open = || {
@@ -68,6 +75,10 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
     let listener = Listener::bind(&settings.socket).map_err(|error| whole(&error))?;
     let state = State::new(key, settings, bluetooth);
     info!(%own, adapter = settings.adapter, "looks for others");
+    if let Some(address) = page.as_ref().and_then(Page::address) {
+        info!("the page is at http://{address}/");
+    }
+    let mut page = std::pin::pin!(page::serve(page, &state));
     let routes = answer::routes(&state);
     let serve = api::serve(Rc::new(listener), &routes, Limits::default());
     let mut serve = std::pin::pin!(serve);
@@ -89,6 +100,7 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
         let error = loop {
             tokio::select! {
                 () = &mut serve => return Ok(()),
+                Err(error) = &mut page => return Err(wrong(error)),
                 _ = terminate.recv() => return Ok(()),
                 _ = interrupt.recv() => return Ok(()),
                 error = &mut gone => break Some(error.to_string()),

@@ -4,6 +4,7 @@
 //! those of Linux and those of Android hear each other. Each goes once to each.
 
 mod connection;
+mod counts;
 mod near;
 mod peer;
 mod recent;
@@ -12,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use connection::Connection;
 pub use connection::Format;
+pub use counts::Counts;
 pub use peer::Shown;
 use peer::{Peer, Waiting};
 use recent::Recent;
@@ -151,6 +153,10 @@ pub struct Room {
     recent: Recent,
     /// Numbers of messages that are passed on: nobody waits for their outcome.
     passed: u64,
+    /// Messages that came again.
+    doubled: u64,
+    /// Of the numbers of messages that are passed on, those of answers of its own.
+    answered: u64,
 }
 
 /// Numbers from here on are those of messages that are passed on.
@@ -168,6 +174,8 @@ impl Room {
             calling: None,
             recent: Recent::new(),
             passed: PASSED,
+            doubled: 0,
+            answered: 0,
         }
     }
 
@@ -384,11 +392,13 @@ impl Room {
             if asks {
                 let answer = envelope::identification(&node, false);
                 self.passed += 1;
+                self.answered += 1;
                 self.give(now, from, self.passed, Priority::Urgent, &answer, out);
             }
             return;
         }
         if !self.recent.is_new(now, &octets) {
+            self.doubled += 1;
             return;
         }
         // What nobody signed goes no further: whoever is asked for it would be this node.

@@ -62,7 +62,7 @@ impl Peer {
 
 /// The name by which the client came, if it is one of ours. An absolute request target goes before
 /// the header (RFC 9112 section 3.2.2).
-pub(crate) fn authority(
+pub fn authority(
     headers: &HeaderMap,
     uri: &Uri,
     peer: &Peer,
@@ -94,7 +94,7 @@ pub(crate) fn authority(
 /// Refuses what another site's page asks for. Browsers say where a request comes from
 /// (`Sec-Fetch-Site`; `Origin` on each POST), and a page cannot change that; what is not a browser
 /// needs say nothing.
-pub(crate) fn same_site(
+pub fn same_site(
     headers: &HeaderMap,
     own: &Authority,
     peer: &Peer,
@@ -136,7 +136,7 @@ pub(crate) fn is_local(headers: &HeaderMap, own: &Authority, peer: &Peer) -> boo
 }
 
 /// JSON only: a form of another site's page cannot send that unasked.
-pub(crate) fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
+pub fn is_json(headers: &HeaderMap) -> Result<(), Problem> {
     let is = only(headers, CONTENT_TYPE).is_some_and(|value| {
         let media = value.split(';').next().unwrap_or_default();
         media.trim().eq_ignore_ascii_case("application/json")
@@ -167,7 +167,7 @@ pub(crate) fn tokens(headers: &HeaderMap, cookie: &str) -> Vec<Token> {
 }
 
 /// A header's value, where it is there once and is text.
-pub(crate) fn only(
+pub fn only(
     headers: &HeaderMap,
     name: impl hyper::header::AsHeaderName + Into<HeaderName>,
 ) -> Option<&str> {

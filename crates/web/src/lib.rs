@@ -27,7 +27,7 @@ mod claim;
 pub mod crowd;
 mod door;
 mod error;
-mod guard;
+pub mod guard;
 pub mod host;
 mod login;
 pub mod password;
@@ -49,6 +49,7 @@ pub use door::Door;
 pub use error::WebError;
 pub use guard::Peer;
 pub use login::SessionState;
+pub use reply::protect;
 pub use serve::{Listeners, Served, serve};
 pub use settings::{
     DEFAULT_LISTEN, DEFAULT_PASSWORD_FILE, FiguresFor, Front, Limits, Metrics, Settings, Tls,

@@ -38,7 +38,7 @@ const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; f
 
 /// What every answer has. A document that the daemon made, such as a sheet to be printed, comes with
 /// a policy of its own.
-pub(crate) fn protect(headers: &mut HeaderMap) {
+pub fn protect(headers: &mut HeaderMap) {
     let policy = headers
         .entry(CONTENT_SECURITY_POLICY)
         .or_insert(HeaderValue::from_static(POLICY));

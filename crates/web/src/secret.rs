@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 /// Bytes that a file of one line may have.
 const LONGEST: u64 = 4096;
 
+/// Characters of a token, at least.
+const SHORTEST_TOKEN: usize = 16;
+
 /// Why a secret cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
@@ -132,6 +135,22 @@ pub fn read(path: &Path) -> Result<Option<(String, Stamp)>, SecretError> {
         return Err(content("is too long"));
     }
     Ok(Some((text, Stamp::of(&metadata))))
+}
+
+/// Reads a file that holds a token. One that is not there is as wrong as one that is empty.
+pub fn token(path: &Path) -> Result<String, SecretError> {
+    let text = read(path)?.map(|(text, _)| text.trim().to_owned());
+    match text {
+        Some(text)
+            if text.len() >= SHORTEST_TOKEN && text.bytes().all(|b| b.is_ascii_graphic()) =>
+        {
+            Ok(text)
+        }
+        _ => Err(SecretError::Content {
+            path: path.to_owned(),
+            why: "does not hold one line of at least 16 letters and digits",
+        }),
+    }
 }
 
 /// Root's or one's own, and closed to others.

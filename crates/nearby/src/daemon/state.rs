@@ -12,6 +12,7 @@ use tracing::{debug, info};
 
 use super::Settings;
 use super::answer::Said;
+use super::metrics::{Counts, Figures};
 use super::names::Names;
 use super::past::{Message, Past};
 use crate::Id;
@@ -32,6 +33,7 @@ struct Inner {
     feeds: Vec<Feed>,
     names: Names,
     past: Past,
+    counts: Counts,
     sent: u64,
 }
 
@@ -51,12 +53,13 @@ pub fn unix_millis() -> u64 {
 }
 
 impl State {
-    /// Begins with an adapter.
-    pub fn new(key: Key, settings: &Settings, bluetooth: Bluetooth) -> Self {
+    /// Begins with an adapter, or without.
+    pub fn new(key: Key, settings: &Settings, bluetooth: impl Into<Option<Bluetooth>>) -> Self {
+        let bluetooth = bluetooth.into();
         let room = Room::new(crate::room::Settings {
             own: key.node().id(),
             node: Some(key.node()),
-            address: bluetooth.address().0,
+            address: bluetooth.as_ref().map_or([0; 6], |it| it.address().0),
             formats: settings.formats.clone(),
             links: settings.links,
         });
@@ -64,11 +67,12 @@ impl State {
             key,
             room,
             begun: Instant::now(),
-            bluetooth: Some(Rc::new(bluetooth)),
+            bluetooth: bluetooth.map(Rc::new),
             links: BTreeMap::new(),
             feeds: Vec::new(),
             names: Names::default(),
             past: Past::default(),
+            counts: Counts::default(),
             sent: 0,
         })))
     }
@@ -174,6 +178,29 @@ impl State {
     pub fn listen(&self, feed: Feed) {
         self.0.borrow_mut().feeds.push(feed);
     }
+
+    /// How many listen.
+    pub fn listeners(&self) -> usize {
+        let inner = self.0.borrow();
+        inner.feeds.iter().filter(|feed| !feed.is_gone()).count()
+    }
+
+    /// Whoever listens is told that there is nothing to be told.
+    pub fn beat(&self) {
+        self.0.borrow_mut().beat();
+    }
+
+    /// What is exported.
+    pub fn figures(&self) -> Figures {
+        let inner = self.0.borrow();
+        Figures {
+            peers: inner.room.shown().collect(),
+            connections: inner.links.values().map(|it| it.format).collect(),
+            listeners: inner.feeds.iter().filter(|feed| !feed.is_gone()).count(),
+            room: inner.room.counts(),
+            counts: inner.counts.clone(),
+        }
+    }
 }
 
 impl Inner {
@@ -230,7 +257,12 @@ impl Inner {
                 self.let_go(address);
                 self.happen(Event::Refused(address.0));
             }
-            Told::Heard(link, octets) => self.happen(Event::Heard(link, &octets)),
+            Told::Heard(link, octets) => {
+                if let Some(from) = self.links.get(&link) {
+                    self.counts.read(from.format, octets.len());
+                }
+                self.happen(Event::Heard(link, &octets));
+            }
             Told::Frames(link, octets) => self.room.frames_of(link, octets),
             Told::Written(link) => self.pump(link),
             Told::Closed(link) => self.hang_up(link),
@@ -323,14 +355,17 @@ impl Inner {
             });
             let is_done = match next {
                 None => true,
-                Some(frame) => match link.writer.try_send(frame) {
-                    Ok(()) => false,
-                    Err(TrySendError::Full(frame)) => {
+                Some(frame) => match (frame.len(), link.writer.try_send(frame)) {
+                    (octets, Ok(())) => {
+                        self.counts.wrote(link.format, octets);
+                        false
+                    }
+                    (_, Err(TrySendError::Full(frame))) => {
                         link.held = Some(frame);
                         true
                     }
                     // That it is closed is told as well.
-                    Err(TrySendError::Closed(_)) => true,
+                    (_, Err(TrySendError::Closed(_))) => true,
                 },
             };
             // What follows from it wakes others, and not this one again.
@@ -344,6 +379,7 @@ impl Inner {
 
     fn tell(&mut self, said: &Said) {
         self.past.note(said);
+        self.counts.note(said);
         let Ok(mut line) = serde_json::to_vec(said) else {
             return;
         };

@@ -1,0 +1,22 @@
+//! Puts the page into the binary: the files of `web/dist-nearby`, or empty ones where they were not
+//! built, for which `/` says so.
+
+use std::path::PathBuf;
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
+    println!("cargo::rerun-if-changed=build.rs");
+    let built = root.join("../../web/dist-nearby");
+    // Cargo cannot wait for a directory that is not there: it would build anew each time.
+    // `make web` touches this file instead.
+    if built.is_dir() {
+        println!("cargo::rerun-if-changed={}", built.display());
+    }
+    for name in ["index.html", "page.js", "page.css"] {
+        let octets = fs::read(built.join(name)).unwrap_or_default();
+        fs::write(out.join(name), octets)?;
+    }
+    Ok(())
+}

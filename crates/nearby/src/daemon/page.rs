@@ -1,0 +1,123 @@
+//! The page, and figures for Prometheus: HTTP/1.1 over TCP.
+//!
+//! | request | answer |
+//! |---|---|
+//! | `GET /`, `/page.js`, `/page.css`, `/icon.svg` | the page; nothing in it is anybody's secret |
+//! | `GET /api/peers`, `GET /api/past`, `GET` and `POST /api/messages` | what the socket has at `/v1/…` |
+//! | `POST /api/login` | `{"token": …}`: a cookie, where a token is asked for |
+//! | `GET /metrics` | figures |
+//!
+//! A page of somebody else's must not speak in one's name, nor read: who comes by a name that is not
+//! ours is refused (DNS rebinding), and so is what another site's page asks for; nothing but JSON is
+//! taken, which a form cannot send. Connections are bounded by the server of the router's page.
+
+mod door;
+mod entry;
+mod files;
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::Duration;
+
+use web::Listeners;
+use web::secret::{self, SecretError};
+
+use super::state::State;
+use door::Door;
+use entry::Entry;
+
+/// Who listens hears of it at least so often, so that it is seen when the other end is gone.
+const BEAT: Duration = Duration::from_secs(5);
+
+/// How the page is to be served.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// The file with the token that is asked for.
+    pub token: Option<PathBuf>,
+}
+
+/// A page that has its socket.
+pub struct Page {
+    listeners: Listeners,
+    entry: Option<Entry>,
+}
+
+impl Page {
+    /// Reads the token, and binds the address.
+    ///
+    /// # Errors
+    /// In a sentence: whoever reaches it could read and speak, the file holds no token, or the address
+    /// is taken.
+    pub fn open(settings: &Settings) -> Result<Self, String> {
+        let address = settings.listen;
+        let entry = match &settings.token {
+            Some(file) => Some(Entry::new(&secret::token(file).map_err(|it| wrong(&it))?)),
+            None if address.ip().to_canonical().is_loopback() => None,
+            None => {
+                return Err(format!(
+                    "whoever reaches {address} could read and speak in your name: name a file with a \
+                     token by --page-token, or an address of this machine alone, such as 127.0.0.1"
+                ));
+            }
+        };
+        let listeners = Listeners::at(&[address]).map_err(|error| {
+            let why = super::whole(&error);
+            format!("the page cannot be served: {why}: choose another --page ADDRESS:PORT")
+        })?;
+        Ok(Self { listeners, entry })
+    }
+
+    /// Where it listens: with the port that the system chose, where 0 was asked for.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.listeners.addresses().first().copied()
+    }
+
+    /// Serves until dropped.
+    ///
+    /// # Errors
+    /// The socket cannot be used.
+    pub async fn serve(self, state: &State) -> std::io::Result<Infallible> {
+        self.serve_with(state, door::limits()).await
+    }
+
+    async fn serve_with(self, state: &State, limits: web::Limits) -> std::io::Result<Infallible> {
+        let door = Rc::new(Door::new(state.clone(), self.entry, limits));
+        let beat = async {
+            let mut clock = tokio::time::interval(BEAT);
+            loop {
+                clock.tick().await;
+                state.beat();
+            }
+        };
+        tokio::select! {
+            ended = web::serve(self.listeners, door) => ended,
+            never = beat => never,
+        }
+    }
+}
+
+/// Serves where there is a page; else it only never ends.
+pub async fn serve(page: Option<Page>, state: &State) -> std::io::Result<Infallible> {
+    match page {
+        Some(page) => page.serve(state).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn wrong(error: &SecretError) -> String {
+    let fix = match error {
+        SecretError::Content { path, .. } => {
+            format!("`openssl rand -hex 16 > {}` makes one", path.display())
+        }
+        other => other.hint(),
+    };
+    format!("--page-token: {error}: {fix}")
+}
+
+#[cfg(test)]
+#[path = "page_tests.rs"]
+mod tests;

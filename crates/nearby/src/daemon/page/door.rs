@@ -1,0 +1,237 @@
+//! Each request, from its head to its answer.
+
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+use api::server::{Answer, json, read_body, refuse};
+use api::{Body, Problem, Refusal, Routes, Who};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{HeaderMap, HeaderValue, SET_COOKIE};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response};
+use serde::Deserialize;
+use web::host::Hosts;
+use web::throttle::{LOGIN_ALL, LOGIN_EACH, Throttle};
+use web::{Limits, Peer, Served, guard};
+
+use super::entry::Entry;
+use super::files;
+use crate::daemon::answer::routes;
+use crate::daemon::metrics;
+use crate::daemon::state::State;
+
+/// Who may listen at once, the socket's among them: one more is refused.
+pub const LISTENERS: usize = 32;
+/// Octets of a body that says a token.
+const LONGEST_TOKEN: usize = 4096;
+
+/// What a client may take.
+pub fn limits() -> Limits {
+    Limits {
+        connections: 64,
+        per_address: 12,
+        body: LONGEST_TOKEN,
+        ..Limits::default()
+    }
+}
+
+/// What a request is for.
+enum Wanted {
+    Metrics,
+    Login,
+    /// A path of the socket's.
+    Api(&'static str),
+}
+
+/// A token, to be let in.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Given {
+    token: String,
+}
+
+impl Body for Given {
+    const EXPECTED: &'static str = "a JSON object with \"token\"";
+}
+
+/// Decides who gets what.
+pub struct Door {
+    state: State,
+    routes: Routes,
+    entry: Option<Entry>,
+    hosts: Hosts,
+    tries: RefCell<Throttle>,
+    begun: Instant,
+    limits: Limits,
+}
+
+impl Door {
+    /// Before a program that runs. Without an entry nobody is asked for a token.
+    pub fn new(state: State, entry: Option<Entry>, limits: Limits) -> Self {
+        Self {
+            routes: routes(&state),
+            state,
+            entry,
+            hosts: Hosts::new([]),
+            tries: RefCell::new(Throttle::new(LOGIN_EACH, LOGIN_ALL)),
+            begun: Instant::now(),
+            limits,
+        }
+    }
+
+    async fn decide(
+        &self,
+        parts: &Parts,
+        body: Incoming,
+        peer: Peer,
+    ) -> Result<Response<Answer>, Refusal> {
+        let headers = &parts.headers;
+        let own = guard::authority(headers, &parts.uri, &peer, &self.hosts);
+        let own = own.map_err(as_here)?;
+        let path = parts.uri.path();
+        if let Some(file) = files::find(path) {
+            takes(&parts.method, &[Method::GET])?;
+            return Ok(file);
+        }
+        let (wanted, methods): (_, &[Method]) = match path {
+            "/metrics" => (Wanted::Metrics, &[Method::GET]),
+            "/api/login" => (Wanted::Login, &[Method::POST]),
+            "/api/peers" => (Wanted::Api("/v1/peers"), &[Method::GET]),
+            "/api/past" => (Wanted::Api("/v1/past"), &[Method::GET]),
+            "/api/messages" => (Wanted::Api("/v1/messages"), &[Method::GET, Method::POST]),
+            _ => return Err(nothing(path).into()),
+        };
+        takes(&parts.method, methods)?;
+        let changes = parts.method != Method::GET;
+        guard::same_site(headers, &own, &peer, changes)?;
+        if changes {
+            guard::is_json(headers)?;
+        }
+        match wanted {
+            Wanted::Login => self.login(body, peer).await,
+            Wanted::Metrics => {
+                self.admit(headers)?;
+                let text = metrics::text(&self.state.figures());
+                Ok(files::answer(api::metrics::CONTENT_TYPE, text.into()))
+            }
+            Wanted::Api(path) => {
+                self.admit(headers)?;
+                self.ask(parts, path, body).await
+            }
+        }
+    }
+
+    /// As the socket answers it.
+    async fn ask(
+        &self,
+        parts: &Parts,
+        path: &str,
+        body: Incoming,
+    ) -> Result<Response<Answer>, Refusal> {
+        let found = self.routes.find(parts.method.as_str(), path, Who::Root);
+        let found = found.map_err(|refusal| *refusal)?;
+        let octets = match found.longest_body(self.limits.body) {
+            Some(longest) => read_body(body, longest, self.limits.request_time).await?,
+            None if path == "/v1/messages" && self.state.listeners() >= LISTENERS => {
+                let detail = format!("{LISTENERS} listen already");
+                let hint = "close some of the pages that show it";
+                let problem = Problem::new(503, "too_many", detail, hint);
+                return Err(problem.again_after(Duration::from_secs(10)).into());
+            }
+            None => Bytes::new(),
+        };
+        let query = parts.uri.query().unwrap_or_default();
+        Ok(found.answer(query, &octets).await?)
+    }
+
+    /// Whoever gave the token, where one is asked for.
+    fn admit(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        match &self.entry {
+            Some(entry) if !entry.admits(headers) => Err(Problem::new(
+                401,
+                "no_token",
+                "this is for those who gave the token",
+                "give the token that is in the file of --page-token",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    async fn login(&self, body: Incoming, peer: Peer) -> Result<Response<Answer>, Refusal> {
+        let Some(entry) = &self.entry else {
+            return Err(nothing("/api/login").into());
+        };
+        let now = self.begun.elapsed();
+        let tried = self.tries.borrow_mut().take(peer.address, now);
+        tried.map_err(|wait| {
+            let detail = "there were too many wrong tokens";
+            Problem::new(429, "too_many", detail, "wait some seconds").again_after(wait)
+        })?;
+        let octets = read_body(body, self.limits.body, self.limits.request_time).await?;
+        let given: Given = serde_json::from_slice(&octets).map_err(|error| {
+            let detail = format!("the request's body is not what is expected: {error}");
+            let hint = format!("send {}", Given::EXPECTED);
+            Problem::new(400, "malformed_body", detail, hint)
+        })?;
+        if !entry.is_token(given.token.trim()) {
+            let hint = "look into the file of --page-token";
+            return Err(Problem::new(401, "wrong_token", "that is another token", hint).into());
+        }
+        self.tries.borrow_mut().give_back(peer.address);
+        let mut response = json(&serde_json::json!({}))?;
+        if let Ok(mut cookie) = HeaderValue::from_str(&entry.cookie()) {
+            cookie.set_sensitive(true);
+            response.headers_mut().append(SET_COOKIE, cookie);
+        }
+        Ok(response)
+    }
+}
+
+impl Served for Door {
+    fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    fn now(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    async fn answer(&self, request: Request<Incoming>, peer: Peer) -> Response<Answer> {
+        let (parts, body) = request.into_parts();
+        let decided = self.decide(&parts, body, peer).await;
+        let mut response = decided.unwrap_or_else(|refusal| refuse(&refusal));
+        web::protect(response.headers_mut());
+        response
+    }
+}
+
+/// The router's page has a configuration to put names in; this one is reached by addresses.
+fn as_here(problem: Problem) -> Problem {
+    match problem.error.as_str() {
+        "wrong_host" => Problem::new(
+            403,
+            "wrong_host",
+            "this page is not known by the name that you came by",
+            "use the address, or on this machine localhost",
+        ),
+        _ => problem,
+    }
+}
+
+fn takes(method: &Method, methods: &[Method]) -> Result<(), Refusal> {
+    if methods.contains(method) {
+        return Ok(());
+    }
+    let allowed: Vec<&str> = methods.iter().map(Method::as_str).collect();
+    let detail = "the path does not take this method";
+    let hint = format!("use {}", allowed.join(" or "));
+    Err(Refusal {
+        problem: Problem::new(405, "wrong_method", detail, hint),
+        allow: Some(allowed.join(", ")),
+    })
+}
+
+fn nothing(path: &str) -> Problem {
+    let detail = format!("there is nothing at {}", api::problem::clipped(path));
+    Problem::new(404, "unknown_path", detail, "the page is at /")
+}

@@ -1,0 +1,114 @@
+//! Who may come in, where a token is asked for: pure.
+
+use hyper::HeaderMap;
+use hyper::header::{AUTHORIZATION, COOKIE};
+use ring::hmac;
+
+/// The cookie's name.
+const COOKIE_NAME: &str = "weir-nearby";
+/// Cookies of this name that are looked at: other programs of this host may have set some.
+const COOKIES: usize = 4;
+/// What is signed by the token, so that the token itself is not in the cookie.
+const SIGNED: &[u8] = b"weir-nearby page";
+/// How long a browser keeps the cookie, seconds: ninety days.
+const KEPT: u32 = 90 * 86_400;
+
+/// The token, as a key.
+pub struct Entry(hmac::Key);
+
+impl Entry {
+    /// By a token.
+    pub fn new(token: &str) -> Self {
+        Self(hmac::Key::new(hmac::HMAC_SHA256, token.as_bytes()))
+    }
+
+    /// Whether this is the token. Takes the same time, however wrong it is.
+    pub fn is_token(&self, given: &str) -> bool {
+        let given = hmac::Key::new(hmac::HMAC_SHA256, given.as_bytes());
+        let tag = hmac::sign(&given, SIGNED);
+        hmac::verify(&self.0, SIGNED, tag.as_ref()).is_ok()
+    }
+
+    /// The cookie for who gave the token: `Set-Cookie`.
+    pub fn cookie(&self) -> String {
+        use std::fmt::Write;
+        let tag = hmac::sign(&self.0, SIGNED);
+        let mut text = format!("{COOKIE_NAME}=");
+        for octet in tag.as_ref() {
+            // Writing to a string does not fail.
+            let _ = write!(text, "{octet:02x}");
+        }
+        text + &format!("; Path=/; Max-Age={KEPT}; HttpOnly; SameSite=Strict")
+    }
+
+    /// Whether a request comes from somebody who gave it: by the cookie, or, for programs, as
+    /// `Authorization: Bearer`.
+    pub fn admits(&self, headers: &HeaderMap) -> bool {
+        let bearer = web::guard::only(headers, AUTHORIZATION).and_then(|it| it.split_once(' '));
+        if let Some((scheme, token)) = bearer {
+            return scheme.eq_ignore_ascii_case("bearer") && self.is_token(token.trim());
+        }
+        let texts = headers
+            .get_all(COOKIE)
+            .iter()
+            .filter_map(|it| it.to_str().ok());
+        let pairs = texts
+            .flat_map(|it| it.split(';'))
+            .filter_map(|it| it.trim().split_once('='));
+        let mut ours = pairs.filter(|(name, _)| *name == COOKIE_NAME).take(COOKIES);
+        ours.any(|(_, value)| {
+            octets(value).is_some_and(|tag| hmac::verify(&self.0, SIGNED, &tag).is_ok())
+        })
+    }
+}
+
+/// Hexadecimal digits of 32 octets.
+fn octets(digits: &str) -> Option<[u8; 32]> {
+    let mut octets = [0; 32];
+    if digits.len() != 64 || !digits.bytes().all(|it| it.is_ascii_hexdigit()) {
+        return None;
+    }
+    for (at, octet) in octets.iter_mut().enumerate() {
+        *octet = u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(octets)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn headers(name: HeaderName, value: &str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.append(name, HeaderValue::from_str(value).expect("a header"));
+        headers
+    }
+
+    #[test]
+    fn by_the_token_or_its_cookie_and_by_nothing_else() {
+        let (entry, other) = (Entry::new("a token of letters"), Entry::new("another one"));
+        assert!(entry.is_token("a token of letters"));
+        assert!(!entry.is_token("a token of letter") && !entry.is_token(""));
+        let cookie = entry.cookie();
+        assert!(cookie.ends_with("; HttpOnly; SameSite=Strict"), "{cookie}");
+        assert!(!cookie.contains("letters"), "the token is not in it");
+        let pair = cookie.split(';').next().expect("a pair");
+        let by = |text: &str| entry.admits(&headers(COOKIE, text));
+        assert!(by(pair) && by(&format!("a=b; {COOKIE_NAME}=x; {pair}")));
+        assert!(!other.admits(&headers(COOKIE, pair)));
+        for wrong in ["", "weir-nearby=", "=", ";;", &pair[..pair.len() - 1]] {
+            assert!(!by(wrong), "{wrong}");
+        }
+        assert!(!by(&format!("{COOKIE_NAME}={}", "é".repeat(32))));
+        assert!(!by(&format!(
+            "{}{pair}",
+            format!("{COOKIE_NAME}=x;").repeat(COOKIES)
+        )));
+        let bearer = |text: &str| entry.admits(&headers(AUTHORIZATION, text));
+        assert!(bearer("Bearer a token of letters") && bearer("bearer a token of letters"));
+        assert!(!bearer("Bearer x") && !bearer("Basic a token of letters") && !bearer("Bearer"));
+        assert!(!entry.admits(&HeaderMap::new()));
+    }
+}

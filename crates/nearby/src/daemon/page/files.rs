@@ -1,0 +1,43 @@
+//! What a browser loads, in the binary: found by exact path.
+
+use api::server::Answer;
+use hyper::Response;
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+
+macro_rules! built {
+    ($name:literal) => {
+        include_bytes!(concat!(env!("OUT_DIR"), "/", $name))
+    };
+}
+
+/// Shown where the page was not built.
+const MISSING: &[u8] = b"<!doctype html><html lang=\"en\"><title>weir-nearby</title>\
+    <p>This weir-nearby was built without its page: `make web build-nearby` builds it with it.";
+
+/// The file at a path.
+pub fn find(path: &str) -> Option<Response<Answer>> {
+    let (media, octets): (_, &'static [u8]) = match path {
+        "/" => ("text/html; charset=utf-8", built!("index.html")),
+        "/page.js" => ("text/javascript; charset=utf-8", built!("page.js")),
+        "/page.css" => ("text/css; charset=utf-8", built!("page.css")),
+        "/icon.svg" => (
+            "image/svg+xml",
+            include_bytes!("../../../../../web/src/icon.svg"),
+        ),
+        _ => return None,
+    };
+    let octets = match octets {
+        [] if path == "/" => MISSING,
+        octets => octets,
+    };
+    Some(answer(media, Bytes::from_static(octets)))
+}
+
+/// A whole answer.
+pub fn answer(media: &'static str, octets: Bytes) -> Response<Answer> {
+    let mut response = Response::new(Answer::whole(octets));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
+    response
+}

@@ -1,0 +1,44 @@
+// Builds the page of weir-nearby into dist-nearby/: index.html, one script, one style sheet. Their
+// names are fixed, as the program names them (crates/nearby/build.rs). Fails where it is too large.
+import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const dist = join(here, "dist-nearby");
+
+/** Bytes of all of it, compressed by gzip. */
+const BUDGET = 20 * 1024;
+
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(dist, { recursive: true });
+const common = {
+  absWorkingDir: here,
+  outdir: dist,
+  bundle: true,
+  minify: true,
+  legalComments: "none",
+  logLevel: "warning",
+};
+await build({
+  ...common,
+  entryPoints: ["nearby/page.ts"],
+  format: "esm",
+  target: ["chrome109", "firefox115", "safari16"],
+});
+await build({ ...common, entryPoints: ["nearby/page.css"], target: ["chrome123", "firefox121"] });
+copyFileSync(join(here, "nearby/index.html"), join(dist, "index.html"));
+
+let total = 0;
+for (const name of ["index.html", "page.js", "page.css"]) {
+  const bytes = readFileSync(join(dist, name));
+  const zipped = gzipSync(bytes, { level: 9 }).length;
+  total += zipped;
+  console.log(`${name}: ${bytes.length} bytes, gzip ${zipped}`);
+}
+if (total > BUDGET) {
+  console.error(`the page is larger than ${BUDGET} bytes compressed: leave something out`);
+  process.exit(1);
+}
