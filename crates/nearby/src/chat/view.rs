@@ -86,7 +86,11 @@ pub fn rows(
                 (true, None) => "you".to_owned(),
                 (true, Some(peer)) => format!("you to {}", chat.name(peer)),
             };
-            head.push((name, Tone::Name(message.sender.clone())));
+            let tone = match message.own {
+                true => Tone::Plain,
+                false => Tone::Name(message.sender.clone()),
+            };
+            head.push((name, tone));
             head.push(("  ".to_owned(), Tone::Plain));
             let end = message.own.then(|| outcome(message, signs));
             (&message.text, Tone::Plain, end)
