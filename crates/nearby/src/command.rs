@@ -1,14 +1,22 @@
-//! The command line.
+//! The command line: a file for each command, with its arguments and what it does.
 
-use std::io::{BufRead, IsTerminal, Write};
-use std::net::SocketAddr;
+#[cfg(feature = "chat")]
+mod chat;
+mod completions;
+mod man;
+mod page;
+mod peers;
+mod send;
+mod watch;
+
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use api::{Client, ClientError, Method};
-use clap::{Parser, Subcommand, ValueEnum};
+use api::{Client, ClientError};
+use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
 
-use crate::daemon::{self, Answer, Peers, Said};
+use crate::daemon;
 use crate::room::Format;
 
 /// Messages by Bluetooth between people without a network.
@@ -16,7 +24,16 @@ use crate::room::Format;
 /// Speaks to qaul on Linux and iOS (v1) and on Android (v2), and passes on what one of them says to all
 /// so that the other hears it, too.
 #[derive(Debug, Parser)]
-#[command(name = "weir-nearby", version)]
+#[command(
+    name = "weir-nearby",
+    version,
+    after_long_help = "\
+Exit codes: 0 done, 1 failed, 2 the command line cannot be understood.
+Examples:
+  weir-nearby run
+  weir-nearby chat
+  weir-nearby send all 'Where are you?'"
+)]
 struct Arguments {
     /// Where the program that runs is asked.
     #[arg(
@@ -46,41 +63,16 @@ enum Command {
         /// Where its key is kept
         #[arg(long, default_value = "/var/lib/weir-nearby", value_name = "FOLDER")]
         state: PathBuf,
-        /// Serves a page, and figures for Prometheus at /metrics, such as at 127.0.0.1:9348
-        #[arg(long, value_name = "ADDRESS:PORT")]
-        page: Option<SocketAddr>,
-        /// Asks for what is in this file before it shows the page: needed where others reach it
-        #[arg(long, requires = "page", value_name = "FILE")]
-        page_token: Option<PathBuf>,
+        #[command(flatten)]
+        page: page::Arguments,
     },
-    /// Shows who is near
-    Peers {
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Says something that everybody can read, to all who are near or by one of them
-    Send {
-        /// `all`, or the id of one who is near: that one alone is told, and may tell it to others
-        #[arg(value_name = "PEER")]
-        to: String,
-        /// What to say
-        text: Option<String>,
-        /// Say what is in a file instead
-        #[arg(
-            long,
-            conflicts_with = "text",
-            required_unless_present = "text",
-            value_name = "FILE"
-        )]
-        file: Option<PathBuf>,
-    },
-    /// Shows what is said, and who comes and goes, as it happens
-    Watch {
-        /// As JSON, a line each
-        #[arg(long)]
-        json: bool,
-    },
+    Peers(peers::Arguments),
+    Send(send::Arguments),
+    Watch(watch::Arguments),
+    #[cfg(feature = "chat")]
+    Chat(chat::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -93,7 +85,7 @@ enum Formats {
     V2,
 }
 
-/// Why a command came to nothing, and what helps.
+/// Why a command came to nothing, and what helps. Without a word: the reader of the output is gone.
 struct Failure(String, String);
 
 impl From<ClientError> for Failure {
@@ -103,6 +95,7 @@ impl From<ClientError> for Failure {
                 format!("nothing listens at {}", path.display()),
                 "start `weir-nearby run`, or name its --socket".to_owned(),
             ),
+            ClientError::Output(error) => error.into(),
             error => Self(error.to_string(), error.hint()),
         }
     }
@@ -110,6 +103,9 @@ impl From<ClientError> for Failure {
 
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
+        if error.kind() == std::io::ErrorKind::BrokenPipe {
+            return Self(String::new(), String::new());
+        }
         Self(
             error.to_string(),
             "see whether the other end is still there".to_owned(),
@@ -120,8 +116,11 @@ impl From<std::io::Error> for Failure {
 /// The program.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match act(&arguments) {
+    let mut output = std::io::stdout();
+    match act(&arguments, &mut output).and_then(|()| Ok(output.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,
+        // The reader of the output went away (`weir-nearby watch | head`): not a failure.
+        Err(Failure(what, _)) if what.is_empty() => ExitCode::SUCCESS,
         Err(Failure(what, hint)) => {
             eprintln!("weir-nearby: {what}");
             if !hint.is_empty() {
@@ -132,7 +131,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn act(arguments: &Arguments) -> Result<(), Failure> {
+fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
     let client = || Client::new(&arguments.socket);
     match &arguments.command {
         Command::Run {
@@ -141,7 +140,6 @@ fn act(arguments: &Arguments) -> Result<(), Failure> {
             links,
             state,
             page,
-            page_token,
         } => {
             let formats = match format {
                 Formats::Both => [Format::V1, Format::V2].into(),
@@ -154,41 +152,22 @@ fn act(arguments: &Arguments) -> Result<(), Failure> {
                 links: usize::from(*links),
                 state: state.clone(),
                 socket: arguments.socket.clone(),
-                page: page.map(|listen| daemon::PageSettings {
-                    listen,
-                    token: page_token.clone(),
-                }),
+                page: page.settings(),
             })
         }
-        Command::Peers { json: true } => {
-            client()?.copy("/v1/peers", &mut std::io::stdout())?;
-            println!();
-            Ok(())
-        }
-        Command::Peers { json: false } => {
-            let told: Peers = client()?.get("/v1/peers")?;
-            show(&told)?;
-            Ok(())
-        }
-        Command::Send { to, text, file } => {
-            let text = match (text, file) {
-                (Some(text), _) => text.clone(),
-                (None, Some(file)) => std::fs::read_to_string(file).map_err(|error| {
-                    let what = format!("cannot read {} as text: {error}", file.display());
-                    Failure(what, "name another file".to_owned())
-                })?,
-                (None, None) => String::new(),
-            };
-            let say = daemon::Say {
-                to: to.clone(),
-                text,
-            };
-            let told: Answer = client()?.send(Method::POST, "/v1/messages", &say)?;
-            println!("said to {} who are near", told.peers);
-            Ok(())
-        }
-        Command::Watch { json } => watch(&client()?, *json),
+        Command::Peers(arguments) => peers::run(arguments, &client()?, output),
+        Command::Send(arguments) => send::run(arguments, &client()?, output),
+        Command::Watch(arguments) => watch::run(arguments, &client()?, output),
+        #[cfg(feature = "chat")]
+        Command::Chat(_) => chat::run(&arguments.socket, output),
+        Command::Completions(arguments) => completions::run(arguments, output),
+        Command::Man(arguments) => man::run(arguments, output),
     }
+}
+
+/// The whole command, for completions and manual pages.
+fn tree() -> clap::Command {
+    Arguments::command()
 }
 
 fn run(settings: &daemon::Settings) -> Result<(), Failure> {
@@ -205,66 +184,4 @@ fn run(settings: &daemon::Settings) -> Result<(), Failure> {
         .build()?;
     let done = runtime.block_on(daemon::run(settings));
     done.map_err(|what| Failure(what, String::new()))
-}
-
-fn show(told: &Peers) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    if told.peers.is_empty() {
-        return writeln!(out, "nobody is near");
-    }
-    writeln!(
-        out,
-        "{:<16}  {:<17}  {:<7}  {:>8}  waiting",
-        "id", "address", "formats", "signal"
-    )?;
-    for peer in &told.peers {
-        let signal = peer.signal.map_or(String::new(), |it| format!("{it} dBm"));
-        let (id, address, formats) = (&peer.id, &peer.address, peer.formats.join(" "));
-        writeln!(
-            out,
-            "{id:<16}  {address:<17}  {formats:<7}  {signal:>8}  {}",
-            peer.waiting
-        )?;
-    }
-    Ok(())
-}
-
-fn watch(client: &Client, json: bool) -> Result<(), Failure> {
-    let mut out = std::io::stdout();
-    for line in client.open("/v1/messages")?.lines() {
-        let line = line?;
-        if line.is_empty() {
-            continue;
-        }
-        if json {
-            writeln!(out, "{line}")?;
-        } else if let Ok(said) = serde_json::from_str::<Said>(&line) {
-            writeln!(out, "{}", text(&said))?;
-        }
-        out.flush()?;
-    }
-    Ok(())
-}
-
-/// A line for a person: what a stranger wrote moves no cursor.
-fn text(said: &Said) -> String {
-    match said {
-        Said::Near { peer } => format!("{peer} is near"),
-        Said::Gone { peer } => format!("{peer} is near no longer"),
-        Said::Message { sender, text, .. } => {
-            let plain = |it: char| if it.is_control() { '\u{fffd}' } else { it };
-            format!("{sender}: {}", text.chars().map(plain).collect::<String>())
-        }
-        Said::Own { text, to, peer, .. } => {
-            let whom = peer.clone().unwrap_or_else(|| format!("{to} who are near"));
-            format!("said to {whom}: {text}")
-        }
-        Said::Other {
-            peer, kind, octets, ..
-        } => format!("{peer} sent {octets} octets: {kind}"),
-        Said::Outcome { number, peer, done } => match done {
-            true => format!("message {number} is at {peer}"),
-            false => format!("message {number} did not get to {peer}"),
-        },
-    }
 }

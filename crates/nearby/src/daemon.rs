@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tracing::{info, warn};
 
-pub use answer::{Answer, Lately, Peers, Said, Say};
+pub use answer::{Answer, Lately, PeerShown, Peers, Said, Say};
 pub use page::Settings as PageSettings;
 pub use past::Message;
 use state::State;

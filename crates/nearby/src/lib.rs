@@ -10,6 +10,8 @@
 
 #[cfg(feature = "bluetooth")]
 mod bluetooth;
+#[cfg(feature = "chat")]
+pub mod chat;
 #[cfg(feature = "bluetooth")]
 mod command;
 #[cfg(feature = "bluetooth")]

@@ -48,6 +48,7 @@ fn units() -> Vec<Unit> {
         packaging(),
         packaging().join("debian"),
         packaging().join("atlas"),
+        packaging().join("nearby"),
     ];
     let entries = folders
         .iter()

@@ -36,16 +36,9 @@ pub struct Message {
     pub failed: u64,
 }
 
-/// The last messages, the oldest first.
-#[derive(Debug, Default)]
-pub struct Past {
-    messages: VecDeque<Message>,
-    octets: usize,
-}
-
-impl Past {
-    /// Something is told to those who listen now.
-    pub fn note(&mut self, said: &Said) {
+impl Message {
+    /// What is told as it happens, where it is a message.
+    pub fn of(said: &Said) -> Option<Self> {
         match said {
             Said::Message {
                 peer,
@@ -53,7 +46,7 @@ impl Past {
                 sender,
                 text,
                 time,
-            } => self.put(Message {
+            } => Some(Self {
                 peer: Some(peer.clone()),
                 format: Some(format.clone()),
                 sender: sender.clone(),
@@ -72,7 +65,7 @@ impl Past {
                 time,
                 to,
                 peer,
-            } => self.put(Message {
+            } => Some(Self {
                 peer: peer.clone(),
                 format: None,
                 sender: sender.clone(),
@@ -84,17 +77,34 @@ impl Past {
                 done: 0,
                 failed: 0,
             }),
-            Said::Outcome { number, done, .. } => {
-                let mut all = self.messages.iter_mut();
-                // It may be forgotten already.
-                if let Some(message) = all.find(|it| it.number == Some(*number)) {
-                    match done {
-                        true => message.done += 1,
-                        false => message.failed += 1,
-                    }
+            Said::Near { .. } | Said::Gone { .. } | Said::Other { .. } | Said::Outcome { .. } => {
+                None
+            }
+        }
+    }
+}
+
+/// The last messages, the oldest first.
+#[derive(Debug, Default)]
+pub struct Past {
+    messages: VecDeque<Message>,
+    octets: usize,
+}
+
+impl Past {
+    /// Something is told to those who listen now.
+    pub fn note(&mut self, said: &Said) {
+        if let Some(message) = Message::of(said) {
+            self.put(message);
+        } else if let Said::Outcome { number, done, .. } = said {
+            let mut all = self.messages.iter_mut();
+            // It may be forgotten already.
+            if let Some(message) = all.find(|it| it.number == Some(*number)) {
+                match done {
+                    true => message.done += 1,
+                    false => message.failed += 1,
                 }
             }
-            Said::Near { .. } | Said::Gone { .. } | Said::Other { .. } => {}
         }
     }
 

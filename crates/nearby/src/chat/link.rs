@@ -1,0 +1,114 @@
+//! The daemon, asked by threads: one hears what is told, one says what is to be said. All of them only
+//! send to the loop.
+
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::Duration;
+
+use api::{Client, ClientError, Method};
+
+use super::Event;
+use super::model::Told;
+use crate::daemon::{Answer, Lately, Peers, Said, Say};
+
+/// It is asked so often who is near.
+const LOOK: Duration = Duration::from_secs(1);
+/// A daemon that is gone is looked for so often.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// Tells events from a thread; also that it panicked: without it, all would stand still for ever.
+#[derive(Debug)]
+pub struct Teller(pub Sender<Event>);
+
+impl Drop for Teller {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            // Nobody is there any more, where it cannot be told.
+            let _ = self.0.send(Event::Panicked);
+        }
+    }
+}
+
+/// In words that say which program it is.
+fn words(error: &ClientError) -> String {
+    match error {
+        ClientError::NotRunning(path) => format!("nothing listens at {}", path.display()),
+        ClientError::Silent => "it is silent".to_owned(),
+        error => error.to_string(),
+    }
+}
+
+/// Hears what is told, and begins again where that ends.
+pub fn hear(socket: PathBuf, events: Sender<Event>) {
+    let teller = Teller(events);
+    thread::spawn(move || {
+        loop {
+            let why = match follow(&socket, &teller.0) {
+                Ok(()) => "it ended".to_owned(),
+                Err(error) => words(&error),
+            };
+            if teller.0.send(Event::Told(Told::Lost(why))).is_err() {
+                return;
+            }
+            thread::sleep(AGAIN);
+        }
+    });
+}
+
+fn follow(socket: &Path, events: &Sender<Event>) -> Result<(), ClientError> {
+    let client = Client::new(socket)?;
+    // First the stream, then the past: so nothing falls between them. What is in both is the same.
+    let stream = client.open("/v1/messages")?;
+    let past: Lately = client.get("/v1/past")?;
+    if events
+        .send(Event::Told(Told::Begun(past.messages)))
+        .is_err()
+    {
+        return Ok(());
+    }
+    for line in stream.lines() {
+        let line = line.map_err(|error| ClientError::Broken(error.to_string()))?;
+        // A later version may tell more than is understood here.
+        let Ok(said) = serde_json::from_str::<Said>(&line) else {
+            continue;
+        };
+        if events.send(Event::Told(Told::Said(said))).is_err() {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// Says what is to be said, in order, and asks who is near meanwhile.
+pub fn speak(socket: PathBuf, asked: Receiver<Say>, events: Sender<Event>) {
+    let teller = Teller(events);
+    thread::spawn(move || {
+        let mut wait = Duration::ZERO;
+        loop {
+            let told = match asked.recv_timeout(wait) {
+                Ok(what) => Told::Answered(say(&socket, what)),
+                Err(RecvTimeoutError::Timeout) => {
+                    wait = LOOK;
+                    // That it is gone is told by who hears.
+                    let peers = Client::new(&socket).and_then(|it| it.get::<Peers>("/v1/peers"));
+                    let Ok(told) = peers else { continue };
+                    Told::Peers(told.peers)
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            if teller.0.send(Event::Told(told)).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+fn say(socket: &Path, what: Say) -> Result<usize, [String; 3]> {
+    let said = Client::new(socket).and_then(|client| {
+        let answer: Answer = client.send(Method::POST, "/v1/messages", &what)?;
+        Ok(answer.peers)
+    });
+    said.map_err(|error| [what.to, what.text, words(&error)])
+}

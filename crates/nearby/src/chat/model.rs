@@ -1,0 +1,316 @@
+//! What a chat knows: what was said, who is near, what is typed. Pure: keys and what the daemon tells
+//! go in, what is to be done comes out.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::input::Input;
+use crate::daemon::{Message, PeerShown, Said};
+
+/// Lines that are remembered.
+const ENTRIES: usize = 500;
+/// Digits of an id that are shown, where no other begins alike.
+const SHORT: usize = 8;
+
+/// The commands that may be typed.
+pub const HELP: &str = "\
+/peers           who is near, and how well it is heard
+/to ID TEXT      says it by one who is near; whoever that is may tell it to others
+/to ID, /to all  whom the following goes to
+/help            this
+/quit            ends; so do Ctrl-C and Ctrl-D
+Page up and down show what was said before.";
+
+/// What the daemon tells.
+#[derive(Debug)]
+pub enum Told {
+    /// It is there, and this was said lately.
+    Begun(Vec<Message>),
+    /// Something happens.
+    Said(Said),
+    /// Who is near.
+    Peers(Vec<PeerShown>),
+    /// It is there no longer, and why.
+    Lost(String),
+    /// What was to be said was, to so many; or it was not: to whom it was to be, what, and why not.
+    Answered(Result<usize, [String; 3]>),
+}
+
+/// A line that was said, or that tells what happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Milliseconds since 1970.
+    pub time: u64,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What a line is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Somebody said something.
+    Message(Message),
+    /// Something happened.
+    Note(String),
+    /// Something went wrong.
+    Wrong(String),
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Say it, to `all` or an id.
+    Say(String, String),
+    /// End.
+    Quit,
+}
+
+/// All of a chat.
+#[derive(Debug, Default)]
+pub struct Chat {
+    /// What is typed.
+    pub input: Input,
+    /// Rows below what is seen.
+    pub scrolled: usize,
+    entries: VecDeque<Entry>,
+    peers: Vec<PeerShown>,
+    is_there: bool,
+    was_there: bool,
+    to: Option<String>,
+}
+
+impl Chat {
+    /// Lines, the oldest first.
+    pub fn entries(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.entries.iter()
+    }
+
+    /// Who is near.
+    pub fn peers(&self) -> &[PeerShown] {
+        &self.peers
+    }
+
+    /// Whether the daemon is there.
+    pub fn is_there(&self) -> bool {
+        self.is_there
+    }
+
+    /// To whom it goes, where it is not to all.
+    pub fn to(&self) -> Option<&str> {
+        self.to.as_deref()
+    }
+
+    /// How an id is shown: short, where nobody else's begins alike.
+    pub fn name(&self, id: &str) -> String {
+        let short: String = id.chars().take(SHORT).collect();
+        let mut alike: BTreeSet<&str> = BTreeSet::from([id]);
+        alike.extend(self.peers.iter().map(|it| it.id.as_str()));
+        alike.extend(self.entries.iter().filter_map(|it| match &it.kind {
+            Kind::Message(message) => Some(message.sender.as_str()),
+            Kind::Note(_) | Kind::Wrong(_) => None,
+        }));
+        match alike.iter().filter(|it| it.starts_with(&short)).count() {
+            1 => short,
+            _ => id.to_owned(),
+        }
+    }
+
+    /// The daemon told something.
+    pub fn told(&mut self, told: Told, now: u64) {
+        match told {
+            Told::Begun(past) => self.begin(past, now),
+            Told::Said(said) => self.said(said, now),
+            Told::Peers(peers) => self.peers = peers,
+            Told::Lost(why) => {
+                // Until it is there again, it is told once.
+                if std::mem::take(&mut self.is_there) || !self.was_there {
+                    self.was_there = true;
+                    let text = format!("weir-nearby is gone: {why}. It is tried again.");
+                    self.put(now, Kind::Wrong(text));
+                }
+                self.peers.clear();
+            }
+            // What was said is told, too.
+            Told::Answered(Ok(_)) => {}
+            Told::Answered(Err([to, text, why])) => {
+                self.put(now, Kind::Wrong(format!("not said: {why}")));
+                // It is there to be tried again, unless something else is typed meanwhile.
+                let now = self.to.as_deref().unwrap_or("all");
+                if self.input.text().is_empty() {
+                    match to == now {
+                        true => self.input.put(&text),
+                        false => self.input.put(&format!("/to {to} {text}")),
+                    }
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, past: Vec<Message>, now: u64) {
+        if self.was_there {
+            self.put(now, Kind::Note("weir-nearby is there again".to_owned()));
+        }
+        (self.is_there, self.was_there) = (true, true);
+        // One that begins anew counts anew.
+        for entry in &mut self.entries {
+            if let Kind::Message(message) = &mut entry.kind {
+                message.number = None;
+            }
+        }
+        for message in past {
+            let known = self.entries.iter_mut().find_map(|it| match &mut it.kind {
+                Kind::Message(known) if same(known, &message) => Some(known),
+                _ => None,
+            });
+            match known {
+                Some(known) => *known = message,
+                None => self.put(message.time, Kind::Message(message)),
+            }
+        }
+    }
+
+    fn said(&mut self, said: Said, now: u64) {
+        match said {
+            Said::Near { peer } => {
+                let text = format!("{} is near", self.name(&peer));
+                self.put(now, Kind::Note(text));
+            }
+            Said::Gone { peer } => {
+                let text = format!("{} is near no longer", self.name(&peer));
+                self.peers.retain(|it| it.id != peer);
+                self.put(now, Kind::Note(text));
+            }
+            Said::Other {
+                peer, kind, octets, ..
+            } => {
+                let name = self.name(&peer);
+                let text = format!("{name} sent {octets} octets that cannot be read here: {kind}");
+                self.put(now, Kind::Note(text));
+            }
+            Said::Outcome { number, done, .. } => {
+                let messages = self.entries.iter_mut().rev();
+                let message = messages.into_iter().find_map(|it| match &mut it.kind {
+                    Kind::Message(message) if message.number == Some(number) => Some(message),
+                    _ => None,
+                });
+                if let Some(message) = message {
+                    match done {
+                        // What came with the past came once.
+                        true => message.done = (message.done + 1).min(message.to),
+                        false => message.failed = (message.failed + 1).min(message.to),
+                    }
+                }
+            }
+            said => {
+                let Some(message) = Message::of(&said) else {
+                    return;
+                };
+                let mut all = self.entries.iter();
+                let is_known =
+                    all.any(|it| matches!(&it.kind, Kind::Message(known) if same(known, &message)));
+                if !is_known {
+                    self.put(message.time, Kind::Message(message));
+                }
+            }
+        }
+    }
+
+    fn put(&mut self, time: u64, kind: Kind) {
+        self.entries.push_back(Entry { time, kind });
+        if self.entries.len() > ENTRIES {
+            self.entries.pop_front();
+        }
+    }
+
+    /// The line that is typed is done.
+    pub fn enter(&mut self, now: u64) -> Option<Action> {
+        self.scrolled = 0;
+        let line = self.input.take();
+        let (command, rest) = match line.trim().split_once(char::is_whitespace) {
+            Some((command, rest)) => (command, rest.trim()),
+            None => (line.trim(), ""),
+        };
+        match command {
+            "" => None,
+            "/quit" => Some(Action::Quit),
+            "/help" => {
+                self.put(now, Kind::Note(HELP.to_owned()));
+                None
+            }
+            "/peers" => {
+                let text = self.listed();
+                self.put(now, Kind::Note(text));
+                None
+            }
+            "/to" => self.turn(rest, now),
+            // One that was meant for this shall not be heard by everybody.
+            _ if command.starts_with('/') => {
+                let text = format!("{command} is no command: /help has them");
+                self.put(now, Kind::Wrong(text));
+                None
+            }
+            _ => {
+                let to = self.to.clone().unwrap_or_else(|| "all".to_owned());
+                Some(Action::Say(to, line))
+            }
+        }
+    }
+
+    /// `/to ID`, `/to ID TEXT`, `/to all`.
+    fn turn(&mut self, rest: &str, now: u64) -> Option<Action> {
+        let (whom, text) = match rest.split_once(char::is_whitespace) {
+            Some((whom, text)) => (whom, text.trim()),
+            None => (rest, ""),
+        };
+        if whom == "all" || whom.is_empty() {
+            if !text.is_empty() {
+                return Some(Action::Say("all".to_owned(), text.to_owned()));
+            }
+            self.to = None;
+            self.put(now, Kind::Note("what you say goes to all".to_owned()));
+            return None;
+        }
+        let lower = whom.to_ascii_lowercase();
+        let near = self.peers.iter().map(|it| &it.id);
+        let found: Vec<String> = near.filter(|id| id.starts_with(&lower)).cloned().collect();
+        let [id] = found.as_slice() else {
+            let why = match found.len() {
+                0 => format!("nobody who is near has an id that begins with {whom}"),
+                count => format!("{count} who are near have ids that begin with {whom}"),
+            };
+            self.put(now, Kind::Wrong(format!("{why}: /peers has them")));
+            return None;
+        };
+        if !text.is_empty() {
+            return Some(Action::Say(id.clone(), text.to_owned()));
+        }
+        let text = format!("what you say goes to {}, until /to all", self.name(id));
+        self.to = Some(id.clone());
+        self.put(now, Kind::Note(text));
+        None
+    }
+
+    fn listed(&self) -> String {
+        if self.peers.is_empty() {
+            return "nobody is near".to_owned();
+        }
+        let line = |it: &PeerShown| {
+            let signal = it.signal.map_or(String::new(), |it| format!("  {it} dBm"));
+            let waiting = match it.waiting {
+                0 => String::new(),
+                count => format!("  {count} wait for it"),
+            };
+            format!("{}  {}{signal}{waiting}", it.id, it.formats.join(" "))
+        };
+        let lines: Vec<String> = self.peers.iter().map(line).collect();
+        lines.join("\n")
+    }
+}
+
+/// Whether one was told of twice: a moment is a millisecond of its sender's.
+fn same(one: &Message, other: &Message) -> bool {
+    (&one.sender, one.time, &one.text) == (&other.sender, other.time, &other.text)
+}
+
+#[cfg(test)]
+#[path = "model_tests.rs"]
+mod tests;

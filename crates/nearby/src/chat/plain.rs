@@ -1,0 +1,212 @@
+//! The loop without a terminal: each line of standard input is said, each message is a line out.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead, Read, Write};
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+
+use super::link::{self, Teller};
+use super::model::Told;
+use super::text::harmless;
+use super::{Event, clock};
+use crate::daemon::{Message, Say};
+
+/// Octets of a line at most: the daemon takes no more.
+const LONGEST: u64 = 32_768;
+/// Messages that are remembered: who comes back tells the last ones again.
+const KNOWN: usize = 500;
+
+/// How it went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// All lines were said.
+    Well,
+    /// One or more were not, which was told.
+    NotAllSaid,
+}
+
+/// Says and shows until standard input ends and all of it was said.
+///
+/// # Errors
+/// Standard output cannot be written to.
+pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
+    let (events, happening) = channel();
+    let (requests, asked) = channel();
+    link::hear(socket.to_owned(), events.clone());
+    link::speak(socket.to_owned(), asked, events.clone());
+    lines(events);
+    let mut known = Known::default();
+    let (mut waits, mut is_over, mut ended) = (0, false, Ended::Well);
+    let mut is_there = true;
+    for event in happening {
+        match event {
+            Event::Told(Told::Said(said)) => {
+                // What was said here needs not be told here.
+                if let Some(message) = Message::of(&said).filter(|it| !it.own)
+                    && known.is_new(&message)
+                {
+                    writeln!(output, "{}", line(&message))?;
+                    output.flush()?;
+                }
+            }
+            Event::Told(Told::Begun(past)) => {
+                if !std::mem::replace(&mut is_there, true) {
+                    eprintln!("weir-nearby: it is there again");
+                }
+                // What was said before this began is not news; what was said while it was gone is.
+                let is_first = known.begin();
+                for message in past.iter().filter(|it| !it.own) {
+                    if known.is_new(message) && !is_first {
+                        writeln!(output, "{}", line(message))?;
+                    }
+                }
+                output.flush()?;
+            }
+            Event::Told(Told::Lost(why)) => {
+                if std::mem::replace(&mut is_there, false) {
+                    eprintln!("weir-nearby: it is gone: {why}; it is tried again");
+                }
+            }
+            Event::Told(Told::Answered(answer)) => {
+                waits -= 1;
+                match answer {
+                    Ok(0) => eprintln!("weir-nearby: nobody is near"),
+                    Ok(_) => {}
+                    Err([_, _, why]) => {
+                        ended = Ended::NotAllSaid;
+                        eprintln!("weir-nearby: not said: {why}");
+                    }
+                }
+            }
+            Event::Line(Some(Ok(text))) => {
+                if !text.trim().is_empty() {
+                    waits += 1;
+                    let to = "all".to_owned();
+                    // The other end goes only after it has told so.
+                    let _ = requests.send(Say { to, text });
+                }
+            }
+            Event::Line(Some(Err(why))) => {
+                ended = Ended::NotAllSaid;
+                eprintln!("weir-nearby: not said: {why}");
+            }
+            Event::Line(None) => is_over = true,
+            Event::Panicked => return Err(io::Error::other("a part of it failed")),
+            Event::Stop => return Ok(ended),
+            Event::Told(Told::Peers(_)) | Event::Key(_) | Event::Pasted(_) | Event::Resized => {}
+        }
+        if is_over && waits == 0 {
+            return Ok(ended);
+        }
+    }
+    Ok(ended)
+}
+
+/// A message in one line.
+fn line(message: &Message) -> String {
+    let text = harmless(&message.text).replace('\n', " ");
+    format!("{} {}  {text}", clock(message.time), message.sender)
+}
+
+/// Messages that were shown.
+#[derive(Default)]
+struct Known {
+    has_begun: bool,
+    all: VecDeque<(String, u64, String)>,
+}
+
+impl Known {
+    fn begin(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_begun, true)
+    }
+
+    fn is_new(&mut self, message: &Message) -> bool {
+        let one = (message.sender.clone(), message.time, message.text.clone());
+        if self.all.contains(&one) {
+            return false;
+        }
+        self.all.push_back(one);
+        if self.all.len() > KNOWN {
+            self.all.pop_front();
+        }
+        true
+    }
+}
+
+/// Reads lines in a thread that ends with the process, or with standard input.
+fn lines(events: Sender<Event>) {
+    let teller = Teller(events);
+    thread::spawn(move || {
+        let mut input = io::stdin().lock();
+        loop {
+            let line = read(&mut input);
+            let is_over = line.is_none();
+            if teller.0.send(Event::Line(line)).is_err() || is_over {
+                return;
+            }
+        }
+    });
+}
+
+/// A line, or why it is none. One that is too long is passed over, and not kept.
+fn read(input: &mut impl BufRead) -> Option<Result<String, String>> {
+    let mut octets = Vec::new();
+    let mut is_long = false;
+    loop {
+        octets.clear();
+        let taken = input
+            .by_ref()
+            .take(LONGEST + 1)
+            .read_until(b'\n', &mut octets);
+        match taken {
+            // One that cannot be read is over, as one that ends.
+            Err(_) => return None,
+            Ok(0) if !is_long => return None,
+            Ok(_) => {}
+        }
+        let is_whole = octets.pop_if(|it| *it == b'\n').is_some();
+        if octets.len() as u64 > LONGEST {
+            is_long = true;
+        }
+        if is_whole || octets.len() as u64 <= LONGEST {
+            break;
+        }
+    }
+    octets.pop_if(|it| *it == b'\r');
+    if is_long {
+        return Some(Err(format!("a line has more than {LONGEST} bytes")));
+    }
+    let text = String::from_utf8(octets);
+    Some(text.map_err(|_| "a line is no text in UTF-8".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_one_by_one_and_long_ones_passed_over() {
+        let long = "x".repeat(100_000);
+        let most = "y".repeat(LONGEST as usize);
+        let text = format!("one\r\n\n{long}\n{most}\nlast");
+        let mut input = text.as_bytes();
+        let mut all = Vec::new();
+        while let Some(line) = read(&mut input) {
+            all.push(line);
+        }
+        let ok = |text: &str| Ok(text.to_owned());
+        let long = Err("a line has more than 32768 bytes".to_owned());
+        assert_eq!(
+            all,
+            [ok("one"), ok(""), long.clone(), ok(&most), ok("last")]
+        );
+        // Also where nothing follows.
+        let text = "x".repeat(LONGEST as usize + 1);
+        assert_eq!(read(&mut text.as_bytes()), Some(long));
+        assert_eq!(
+            read(&mut &b"\xff\n"[..]),
+            Some(Err("a line is no text in UTF-8".to_owned()))
+        );
+    }
+}

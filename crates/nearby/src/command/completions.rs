@@ -1,0 +1,29 @@
+//! `weir-nearby completions`: for the shell.
+
+use std::io::Write;
+
+use clap::Args;
+use clap_complete::Shell;
+
+use super::Failure;
+
+/// Prints the completions of a shell
+#[derive(Args, Debug)]
+#[command(after_long_help = "Example:
+  weir-nearby completions bash > /etc/bash_completion.d/weir-nearby")]
+pub(super) struct Arguments {
+    /// Which shell
+    shell: Shell,
+}
+
+pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
+    // In memory first: the generator panics where it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(
+        arguments.shell,
+        &mut super::tree(),
+        "weir-nearby",
+        &mut script,
+    );
+    Ok(output.write_all(&script)?)
+}

@@ -1,0 +1,52 @@
+//! `weir-nearby peers`: who is near.
+
+use std::io::Write;
+
+use api::Client;
+use clap::Args;
+
+use super::Failure;
+use crate::daemon::Peers;
+
+/// Shows who is near
+#[derive(Args, Debug)]
+#[command(after_long_help = "Example:
+  weir-nearby peers --json")]
+pub(super) struct Arguments {
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    arguments: &Arguments,
+    client: &Client,
+    output: &mut impl Write,
+) -> Result<(), Failure> {
+    if arguments.json {
+        client.copy("/v1/peers", output)?;
+        return Ok(writeln!(output)?);
+    }
+    Ok(show(&client.get("/v1/peers")?, output)?)
+}
+
+fn show(told: &Peers, output: &mut impl Write) -> std::io::Result<()> {
+    if told.peers.is_empty() {
+        return writeln!(output, "nobody is near");
+    }
+    writeln!(
+        output,
+        "{:<16}  {:<17}  {:<7}  {:>8}  waiting",
+        "id", "address", "formats", "signal"
+    )?;
+    for peer in &told.peers {
+        let signal = peer.signal.map_or(String::new(), |it| format!("{it} dBm"));
+        let (id, address, formats) = (&peer.id, &peer.address, peer.formats.join(" "));
+        writeln!(
+            output,
+            "{id:<16}  {address:<17}  {formats:<7}  {signal:>8}  {}",
+            peer.waiting
+        )?;
+    }
+    Ok(())
+}

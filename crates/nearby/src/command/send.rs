@@ -1,0 +1,53 @@
+//! `weir-nearby send`: says something.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use api::{Client, Method};
+use clap::Args;
+
+use super::Failure;
+use crate::daemon::{Answer, Say};
+
+/// Says something that everybody can read, to all who are near or by one of them
+#[derive(Args, Debug)]
+#[command(after_long_help = "Examples:
+  weir-nearby send all 'Where are you?'
+  weir-nearby send 0598f7b34b75adcb 'Tell the others'
+  weir-nearby send all --file news.txt")]
+pub(super) struct Arguments {
+    /// `all`, or the id of one who is near: that one alone is told, and may tell it to others
+    #[arg(value_name = "PEER")]
+    to: String,
+    /// What to say
+    text: Option<String>,
+    /// Say what is in a file instead
+    #[arg(
+        long,
+        conflicts_with = "text",
+        required_unless_present = "text",
+        value_name = "FILE"
+    )]
+    file: Option<PathBuf>,
+}
+
+pub(super) fn run(
+    arguments: &Arguments,
+    client: &Client,
+    output: &mut impl Write,
+) -> Result<(), Failure> {
+    let text = match (&arguments.text, &arguments.file) {
+        (Some(text), _) => text.clone(),
+        (None, Some(file)) => std::fs::read_to_string(file).map_err(|error| {
+            let what = format!("cannot read {} as text: {error}", file.display());
+            Failure(what, "name another file".to_owned())
+        })?,
+        (None, None) => String::new(),
+    };
+    let say = Say {
+        to: arguments.to.clone(),
+        text,
+    };
+    let told: Answer = client.send(Method::POST, "/v1/messages", &say)?;
+    Ok(writeln!(output, "said to {} who are near", told.peers)?)
+}

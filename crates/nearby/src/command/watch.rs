@@ -1,0 +1,66 @@
+//! `weir-nearby watch`: what is said, as it happens.
+
+use std::io::{BufRead, Write};
+
+use api::Client;
+use clap::Args;
+
+use super::Failure;
+use crate::daemon::Said;
+
+/// Shows what is said, and who comes and goes, as it happens
+#[derive(Args, Debug)]
+#[command(after_long_help = "Example:
+  weir-nearby watch --json | jq -r 'select(.event == \"message\").text'")]
+pub(super) struct Arguments {
+    /// As JSON, a line each
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    arguments: &Arguments,
+    client: &Client,
+    output: &mut impl Write,
+) -> Result<(), Failure> {
+    for line in client.open("/v1/messages")?.lines() {
+        let line = line?;
+        if line.is_empty() {
+            continue;
+        }
+        if arguments.json {
+            writeln!(output, "{line}")?;
+        } else if let Ok(said) = serde_json::from_str::<Said>(&line) {
+            writeln!(output, "{}", text(&said))?;
+        }
+        output.flush()?;
+    }
+    Ok(())
+}
+
+/// A line for a person: what a stranger wrote moves no cursor.
+fn text(said: &Said) -> String {
+    let harmless = |text: &str| {
+        let plain = |it: char| if it.is_control() { '\u{fffd}' } else { it };
+        text.chars().map(plain).collect::<String>()
+    };
+    match said {
+        Said::Near { peer } => format!("{peer} is near"),
+        Said::Gone { peer } => format!("{peer} is near no longer"),
+        Said::Message { sender, text, .. } => format!("{sender}: {}", harmless(text)),
+        Said::Own { text, to, peer, .. } => {
+            let whom = match peer {
+                Some(peer) => peer.clone(),
+                None => format!("{to} who are near"),
+            };
+            format!("said to {whom}: {}", harmless(text))
+        }
+        Said::Other {
+            peer, kind, octets, ..
+        } => format!("{peer} sent {octets} octets: {kind}"),
+        Said::Outcome { number, peer, done } => match done {
+            true => format!("message {number} is at {peer}"),
+            false => format!("message {number} did not get to {peer}"),
+        },
+    }
+}

@@ -1,0 +1,125 @@
+//! The command line: help, lines that are not understood, completions, the manual, no daemon.
+
+mod support;
+
+use std::fs;
+use std::process::Command;
+
+use support::{Directory, golden, run};
+
+const COMMANDS: [&str; 7] = [
+    "run",
+    "peers",
+    "send",
+    "watch",
+    "chat",
+    "completions",
+    "man",
+];
+
+#[test]
+fn help_is_as_written() {
+    let all = run(&["--help"]);
+    assert_eq!((all.code, all.err.as_str()), (Some(0), ""));
+    golden("help.txt", &all.out);
+    for command in COMMANDS {
+        let is_listed = all.out.contains(&format!("\n  {command} "));
+        assert!(is_listed, "{command} is listed");
+        let help = run(&[command, "--help"]);
+        assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{command}");
+        // Of `run` it is checked that there is one: its options are the daemon's.
+        if command != "run" {
+            golden(&format!("help-{command}.txt"), &help.out);
+        }
+    }
+    let version = format!("weir-nearby {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(run(&["--version"]).out, version);
+}
+
+#[test]
+fn usage_errors_exit_with_2() {
+    for arguments in [
+        &["nonsense"][..],
+        &[],
+        &["send"],
+        &["send", "all"],
+        &["send", "all", "text", "--file", "x"],
+        &["run", "--links", "9"],
+        &["run", "--format", "v3"],
+        &["chat", "all"],
+        &["completions", "sh"],
+        &["man"],
+    ] {
+        let ran = run(arguments);
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {}", ran.err);
+        assert!(ran.out.is_empty() && !ran.err.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn where_nothing_runs_it_is_said_what_to_do() {
+    let directory = Directory::new();
+    let socket = directory.path().join("nearby.sock");
+    let socket = socket.to_str().expect("text");
+    for command in [
+        &["peers"][..],
+        &["peers", "--json"],
+        &["send", "all", "Hello"],
+        &["watch"],
+        &["chat"],
+    ] {
+        let ran = run(&[&["--socket", socket], command].concat());
+        let expected = format!(
+            "weir-nearby: nothing listens at {socket}\n  \
+             hint: start `weir-nearby run`, or name its --socket\n"
+        );
+        assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{command:?}");
+        assert_eq!(ran.err, expected, "{command:?}");
+    }
+    let ran = run(&["--socket", socket, "send", "all", "--file", "/nonexistent"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.err.contains("cannot read /nonexistent as text"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn completions_know_the_commands() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ran = run(&["completions", shell]);
+        assert_eq!(ran.code, Some(0));
+        for command in COMMANDS {
+            assert!(ran.out.contains(command), "{shell}: {command}");
+        }
+    }
+}
+
+#[test]
+fn the_manual_is_written_and_formats() {
+    let directory = Directory::new();
+    let path = directory.path().to_str().expect("text");
+    let written = run(&["man", path]);
+    assert_eq!(written.code, Some(0), "{}", written.err);
+    let pages: Vec<&str> = written.out.lines().collect();
+    // Each command, `help`, and all of it.
+    assert_eq!(pages.len(), COMMANDS.len() + 2, "{pages:?}");
+    for page in pages {
+        let text = fs::read_to_string(page).expect("a page");
+        assert!(text.contains(".TH") && text.contains(".SH NAME"), "{page}");
+        // man is not everywhere; where it is, it has the last word.
+        let formatted = Command::new("man")
+            .args(["--warnings", "-l", page])
+            .env("MANPAGER", "cat")
+            .output();
+        if let Ok(formatted) = formatted {
+            let complaints = String::from_utf8_lossy(&formatted.stderr);
+            let is_well = formatted.status.success() && complaints.is_empty();
+            assert!(is_well, "{page}: {complaints}");
+        }
+    }
+    let failed = run(&["man", "/proc/nonexistent"]);
+    assert_eq!(failed.code, Some(1));
+    assert!(failed.err.contains("hint: name a folder"), "{}", failed.err);
+}
