@@ -1,7 +1,7 @@
 //! The loop without a terminal: each line of standard input is said, each message is a line out.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -36,6 +36,7 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
     link::hear(socket.to_owned(), events.clone());
     link::speak(socket.to_owned(), asked, events.clone());
     lines(events);
+    let is_typed = io::stdin().is_terminal();
     let mut known = Known::default();
     let (mut waits, mut is_over, mut ended) = (0, false, Ended::Well);
     let mut is_there = true;
@@ -79,6 +80,14 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
                     }
                 }
             }
+            // Whoever types means a command by it, and shall not be heard with it by everybody.
+            Event::Line(Some(Ok(text))) if is_typed && text.starts_with('/') => match text.trim() {
+                "/quit" => is_over = true,
+                command => {
+                    let only = "there is only /quit, where what is said goes elsewhere";
+                    eprintln!("weir-nearby: {} is not said: {only}", harmless(command));
+                }
+            },
             Event::Line(Some(Ok(text))) => {
                 if !text.trim().is_empty() {
                     waits += 1;

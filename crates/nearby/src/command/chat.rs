@@ -23,7 +23,7 @@ Exit codes: 0 done, 1 failed, or a line was not said.
 Examples:
   weir-nearby chat
   uptime | weir-nearby chat
-  weir-nearby chat < /dev/tty | tee said.txt")]
+  weir-nearby chat | tee said.txt")]
 pub(super) struct Arguments {}
 
 pub(super) fn run(socket: &Path, output: &mut impl Write) -> Result<(), Failure> {
