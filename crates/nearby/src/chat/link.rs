@@ -36,6 +36,7 @@ fn words(error: &ClientError) -> String {
     match error {
         ClientError::NotRunning(path) => format!("nothing listens at {}", path.display()),
         ClientError::Silent => "it is silent".to_owned(),
+        ClientError::Broken(_) => "the connection broke".to_owned(),
         error => error.to_string(),
     }
 }
@@ -46,7 +47,7 @@ pub fn hear(socket: PathBuf, events: Sender<Event>) {
     thread::spawn(move || {
         loop {
             let why = match follow(&socket, &teller.0) {
-                Ok(()) => "it ended".to_owned(),
+                Ok(()) => "the connection ended".to_owned(),
                 Err(error) => words(&error),
             };
             if teller.0.send(Event::Told(Told::Lost(why))).is_err() {
