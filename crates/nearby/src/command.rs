@@ -4,6 +4,7 @@
 mod chat;
 mod completions;
 mod man;
+mod page;
 mod peers;
 mod send;
 mod watch;
@@ -63,12 +64,8 @@ enum Command {
         /// Where its key is kept
         #[arg(long, default_value = "/var/lib/weir-nearby", value_name = "FOLDER")]
         state: PathBuf,
-        /// Serves a page, and figures for Prometheus at /metrics, such as at 127.0.0.1:9348
-        #[arg(long, value_name = "ADDRESS:PORT")]
-        page: Option<SocketAddr>,
-        /// Asks for what is in this file before it shows the page: needed where others reach it
-        #[arg(long, requires = "page", value_name = "FILE")]
-        page_token: Option<PathBuf>,
+        #[command(flatten)]
+        page: page::Arguments,
     },
     Peers(peers::Arguments),
     Send(send::Arguments),
@@ -144,7 +141,6 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
             links,
             state,
             page,
-            page_token,
         } => {
             let formats = match format {
                 Formats::Both => [Format::V1, Format::V2].into(),
@@ -157,10 +153,7 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
                 links: usize::from(*links),
                 state: state.clone(),
                 socket: arguments.socket.clone(),
-                page: page.map(|listen| daemon::PageSettings {
-                    listen,
-                    token: page_token.clone(),
-                }),
+                page: page.settings(),
             })
         }
         Command::Peers(arguments) => peers::run(arguments, &client()?, output),

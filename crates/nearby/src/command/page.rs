@@ -1,0 +1,27 @@
+//! What `run` is told of the page.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::daemon::PageSettings;
+
+/// As options.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Serves a page, and figures for Prometheus at /metrics, such as at 127.0.0.1:9348
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    page: Option<SocketAddr>,
+    /// Asks for what is in this file before it shows the page: needed where others reach it
+    #[arg(long, requires = "page", value_name = "FILE")]
+    page_token: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// What the page is to be, where there is to be one.
+    pub fn settings(&self) -> Option<PageSettings> {
+        self.page.map(|listen| PageSettings {
+            listen,
+            token: self.page_token.clone(),
+        })
+    }
+}
