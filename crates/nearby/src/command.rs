@@ -42,9 +42,12 @@ enum Command {
         /// Connections at most
         #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8), value_name = "COUNT")]
         links: u8,
-        /// Where its key is kept
+        /// Where its key is kept, and what waits for others
         #[arg(long, default_value = "/var/lib/weir-nearby", value_name = "FOLDER")]
         state: PathBuf,
+        /// What waits there for others takes so many bytes at most
+        #[arg(long, default_value_t = 16 << 20, value_parser = clap::value_parser!(u64).range(1 << 20..=1 << 40), value_name = "BYTES")]
+        queue: u64,
     },
     /// Shows who is near
     Peers {
@@ -54,7 +57,7 @@ enum Command {
     },
     /// Says something that everybody can read, to all who are near or by one of them
     Send {
-        /// `all`, or the id of one who is near: that one alone is told, and may tell it to others
+        /// `all`, or the id of one who is near, or was: that one alone is told, and may tell others
         #[arg(value_name = "PEER")]
         to: String,
         /// What to say
@@ -133,6 +136,7 @@ fn act(arguments: &Arguments) -> Result<(), Failure> {
             format,
             links,
             state,
+            queue,
         } => {
             let formats = match format {
                 Formats::Both => [Format::V1, Format::V2].into(),
@@ -144,6 +148,7 @@ fn act(arguments: &Arguments) -> Result<(), Failure> {
                 formats,
                 links: usize::from(*links),
                 state: state.clone(),
+                queue: *queue,
                 socket: arguments.socket.clone(),
             })
         }
@@ -171,7 +176,12 @@ fn act(arguments: &Arguments) -> Result<(), Failure> {
                 text,
             };
             let told: Answer = client()?.send(Method::POST, "/v1/messages", &say)?;
-            println!("said to {} who are near", told.peers);
+            let waits = match told.waiting {
+                0 => String::new(),
+                1 => ", waits for 1 who is not near".to_owned(),
+                count => format!(", waits for {count} who are not near"),
+            };
+            println!("said to {} who are near{waits}", told.peers);
             Ok(())
         }
         Command::Watch { json } => watch(&client()?, *json),
@@ -197,13 +207,14 @@ fn run(settings: &daemon::Settings) -> Result<(), Failure> {
 fn show(told: &Peers) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     if told.peers.is_empty() {
-        return writeln!(out, "nobody is near");
+        writeln!(out, "nobody is near")?;
+    } else {
+        writeln!(
+            out,
+            "{:<16}  {:<17}  {:<7}  {:>8}  waiting",
+            "id", "address", "formats", "signal"
+        )?;
     }
-    writeln!(
-        out,
-        "{:<16}  {:<17}  {:<7}  {:>8}  waiting",
-        "id", "address", "formats", "signal"
-    )?;
     for peer in &told.peers {
         let signal = peer.signal.map_or(String::new(), |it| format!("{it} dBm"));
         let (id, address, formats) = (&peer.id, &peer.address, peer.formats.join(" "));
@@ -212,6 +223,10 @@ fn show(told: &Peers) -> std::io::Result<()> {
             "{id:<16}  {address:<17}  {formats:<7}  {signal:>8}  {}",
             peer.waiting
         )?;
+    }
+    for away in told.away.iter().filter(|it| it.waiting > 0) {
+        let (id, waiting) = (&away.id, away.waiting);
+        writeln!(out, "{id:<16}  not near{:>30}  {waiting}", "")?;
     }
     Ok(())
 }

@@ -16,6 +16,8 @@ mod command;
 mod daemon;
 pub mod envelope;
 mod id;
+#[cfg(feature = "bluetooth")]
+mod queue;
 pub mod room;
 pub mod v1;
 pub mod v2;

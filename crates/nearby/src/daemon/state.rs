@@ -1,6 +1,8 @@
 //! The room, with the connections that are there, and who listens to what comes.
 
 use std::cell::RefCell;
+mod keeps;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -15,6 +17,7 @@ use super::answer::Said;
 use crate::Id;
 use crate::bluetooth::{Bluetooth, Told};
 use crate::envelope::{self, Key};
+use crate::queue::{Files, Queue};
 use crate::room::{Action, Event, Format, Room, Shown, To};
 
 /// All of a running program; copies are the same.
@@ -28,7 +31,9 @@ struct Inner {
     bluetooth: Option<Rc<Bluetooth>>,
     links: BTreeMap<u32, Link>,
     feeds: Vec<Feed>,
-    sent: u64,
+    queue: Queue,
+    /// The queue's clock when this began.
+    before: u64,
 }
 
 struct Link {
@@ -49,12 +54,14 @@ pub fn unix_millis() -> u64 {
 impl State {
     /// Begins with an adapter.
     pub fn new(key: Key, settings: &Settings, bluetooth: Bluetooth) -> Self {
-        let room = Room::new(crate::room::Settings {
+        let mut room = Room::new(crate::room::Settings {
             own: key.node(),
             address: bluetooth.address().0,
             formats: settings.formats.clone(),
             links: settings.links,
         });
+        let queue = Queue::open(settings.state.join("queue"), settings.queue, Files);
+        room.keeps(queue.known(), queue.last());
         Self(Rc::new(RefCell::new(Inner {
             key,
             room,
@@ -62,7 +69,8 @@ impl State {
             bluetooth: Some(Rc::new(bluetooth)),
             links: BTreeMap::new(),
             feeds: Vec::new(),
-            sent: 0,
+            before: queue.clock(),
+            queue,
         })))
     }
 
@@ -95,6 +103,7 @@ impl State {
     pub fn tick(&self) {
         let mut inner = self.0.borrow_mut();
         inner.happen(Event::Tick);
+        inner.keep_on();
         inner.feeds.retain(|feed| !feed.is_gone());
     }
 
@@ -129,8 +138,7 @@ impl State {
         let mut inner = self.0.borrow_mut();
         let octets = envelope::feed(&inner.key, text, unix_millis());
         let now = inner.now();
-        inner.sent += 1;
-        let (number, mut out) = (inner.sent, Vec::new());
+        let (number, mut out) = (inner.queue.next_number(now), Vec::new());
         let count = inner.room.send(now, to, number, &octets, &mut out);
         inner.act(out);
         count
@@ -144,7 +152,7 @@ impl State {
 
 impl Inner {
     fn now(&self) -> u64 {
-        self.begun.elapsed().as_millis() as u64
+        self.before + self.begun.elapsed().as_millis() as u64
     }
 
     fn happen(&mut self, event: Event<'_>) {
@@ -241,6 +249,7 @@ impl Inner {
                 Action::Close(link) => self.hang_up(link),
                 Action::Wake(link) => self.pump(link),
                 Action::Near(id, is) => self.near(id, is),
+                Action::Store(store) => self.store(store),
                 Action::Message {
                     from,
                     format,
@@ -258,6 +267,7 @@ impl Inner {
     }
 
     fn near(&mut self, id: Id, is: bool) {
+        self.saw(id);
         match is {
             true => info!(%id, "is near"),
             false => info!(%id, "is near no longer"),
