@@ -10,6 +10,7 @@ mod disk;
 mod file;
 mod index;
 mod notes;
+mod seen;
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -110,7 +111,7 @@ impl<D: Disk> Queue<D> {
                     let seen = Seen { clock, time: 0 };
                     self.notes.peers.entry(id).or_insert(seen);
                 }
-                _ if name == "notes" => {}
+                _ if name == "notes" || name == "seen" => {}
                 // What was not whole yet.
                 _ if name == "new" || name == "notes.new" => _ = self.disk.remove(&path),
                 _ => warn!(path = %path.display(), "is none of weir-nearby's: passed over"),
@@ -327,14 +328,40 @@ impl<D: Disk> Queue<D> {
     fn write_notes(&mut self, now: u64) {
         self.due = now + NOTES;
         self.notes.clock = now;
+        let text = self.notes.text();
+        self.replace(now, "notes", text.as_bytes());
+    }
+
+    /// A file is what it was, or this.
+    fn replace(&mut self, now: u64, name: &str, octets: &[u8]) {
         if !self.works(now) {
             return;
         }
-        let (new, path) = (self.folder.join("notes.new"), self.folder.join("notes"));
+        let (new, path) = (self.folder.join("notes.new"), self.folder.join(name));
         let written = gone(self.disk.remove(&new))
-            .and_then(|()| self.disk.write(&new, self.notes.text().as_bytes()))
+            .and_then(|()| self.disk.folder(&self.folder))
+            .and_then(|()| self.disk.write(&new, octets))
             .and_then(|()| self.disk.rename(&new, &path));
         self.went(now, written);
+    }
+
+    /// Which messages were here lately, the oldest first: as it was written last.
+    pub fn remembered(&self) -> Vec<[u8; seen::SUM]> {
+        let path = self.folder.join("seen");
+        let all = match fs::read(&path) {
+            Ok(all) => seen::read(&all),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
+            Err(_) => None,
+        };
+        all.unwrap_or_else(|| {
+            warn!(path = %path.display(), "is not what was written: passed over");
+            Vec::new()
+        })
+    }
+
+    /// Writes which messages were here lately.
+    pub fn remember(&mut self, now: u64, sums: impl Iterator<Item = [u8; seen::SUM]>) {
+        self.replace(now, "seen", &seen::write(sums));
     }
 
     fn remove_all(&mut self, all: &[Lost]) {

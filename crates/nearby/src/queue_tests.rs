@@ -303,6 +303,20 @@ fn foreign_and_damaged_files_stay_and_are_passed_over() {
 }
 
 #[test]
+fn what_was_here_is_remembered_and_half_of_it_is_not() {
+    let folder = Folder::new("seen");
+    let mut queue = folder.open();
+    assert!(queue.remembered().is_empty());
+    let sums = [[1; 16], [2; 16]];
+    queue.remember(0, sums.into_iter());
+    let path = folder.0.join("seen");
+    assert_eq!(folder.open().remembered(), sums);
+    let octets = fs::read(&path).expect("there");
+    fs::write(&path, &octets[..octets.len() - 16]).expect("written");
+    assert!(folder.open().remembered().is_empty());
+}
+
+#[test]
 fn numbers_go_on_after_a_crash_and_after_an_end() {
     let folder = Folder::new("numbers");
     let mut queue = folder.open();
@@ -345,6 +359,8 @@ proptest! {
         let begin = if begins { &b"weirmsg1"[..] } else { &[] };
         let _ = file::read(&[begin, &octets].concat());
         let _ = Notes::read(&text);
+        let begin = if begins { &b"weirsum1"[..] } else { &[] };
+        let _ = seen::read(&[begin, &octets].concat());
     }
 
     #[test]

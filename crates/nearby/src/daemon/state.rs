@@ -54,19 +54,29 @@ pub fn unix_millis() -> u64 {
 impl State {
     /// Begins with an adapter.
     pub fn new(key: Key, settings: &Settings, bluetooth: Bluetooth) -> Self {
+        Self::with(key, settings, bluetooth.address(), Some(bluetooth))
+    }
+
+    fn with(
+        key: Key,
+        settings: &Settings,
+        address: bluer::Address,
+        bluetooth: Option<Bluetooth>,
+    ) -> Self {
         let mut room = Room::new(crate::room::Settings {
             own: key.node(),
-            address: bluetooth.address().0,
+            address: address.0,
             formats: settings.formats.clone(),
             links: settings.links,
         });
         let queue = Queue::open(settings.state.join("queue"), settings.queue, Files);
         room.keeps(queue.known(), queue.last());
+        room.remember(queue.clock(), &queue.remembered());
         Self(Rc::new(RefCell::new(Inner {
             key,
             room,
             begun: Instant::now(),
-            bluetooth: Some(Rc::new(bluetooth)),
+            bluetooth: bluetooth.map(Rc::new),
             links: BTreeMap::new(),
             feeds: Vec::new(),
             before: queue.clock(),

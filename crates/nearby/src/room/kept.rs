@@ -113,6 +113,18 @@ impl Room {
         away.map(|(id, seen)| (*id, *seen))
     }
 
+    /// Sums of the messages that were here lately, so that none goes round in a circle.
+    pub fn remembered(&self) -> impl Iterator<Item = [u8; 16]> {
+        self.recent.all()
+    }
+
+    /// These were here before this began.
+    pub fn remember(&mut self, now: u64, sums: &[[u8; 16]]) {
+        for sum in sums {
+            self.recent.remember(now, *sum);
+        }
+    }
+
     /// It was tried to keep a message.
     pub fn kept(&mut self, keep: &Keep, is: bool) -> Vec<Action> {
         let mut out = Vec::new();

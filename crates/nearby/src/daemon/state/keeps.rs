@@ -73,6 +73,7 @@ impl Inner {
             return;
         }
         self.saw_all();
+        self.queue.remember(now, self.room.remembered());
         let old = self.queue.tick(now);
         self.lost(old);
     }
@@ -97,6 +98,11 @@ impl Drop for Inner {
         let actions = self.room.keep_all();
         self.act(actions);
         let now = self.now();
+        self.queue.remember(now, self.room.remembered());
         self.queue.end(now);
     }
 }
+
+#[cfg(test)]
+#[path = "keeps_tests.rs"]
+mod tests;
