@@ -10,7 +10,6 @@ mod send;
 mod watch;
 
 use std::io::{IsTerminal, Write};
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -61,9 +60,12 @@ enum Command {
         /// Connections at most
         #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8), value_name = "COUNT")]
         links: u8,
-        /// Where its key is kept
+        /// Where its key is kept, and what waits for others
         #[arg(long, default_value = "/var/lib/weir-nearby", value_name = "FOLDER")]
         state: PathBuf,
+        /// What waits there for others takes so many bytes at most
+        #[arg(long, default_value_t = 16 << 20, value_parser = clap::value_parser!(u64).range(1 << 20..=1 << 40), value_name = "BYTES")]
+        queue: u64,
         #[command(flatten)]
         page: page::Arguments,
     },
@@ -140,6 +142,7 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
             format,
             links,
             state,
+            queue,
             page,
         } => {
             let formats = match format {
@@ -152,6 +155,7 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
                 formats,
                 links: usize::from(*links),
                 state: state.clone(),
+                queue: *queue,
                 socket: arguments.socket.clone(),
                 page: page.settings(),
             })

@@ -45,6 +45,8 @@ pub struct Settings {
     pub links: usize,
     /// Where the key is.
     pub state: PathBuf,
+    /// What waits for others there takes so many octets at most.
+    pub queue: u64,
     /// Where others ask.
     pub socket: PathBuf,
     /// The page, where there is to be one.

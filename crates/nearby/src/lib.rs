@@ -19,6 +19,8 @@ mod daemon;
 pub mod envelope;
 mod id;
 pub mod module;
+#[cfg(feature = "bluetooth")]
+mod queue;
 pub mod room;
 pub mod v1;
 pub mod v2;

@@ -5,17 +5,21 @@
 
 mod connection;
 mod counts;
+mod kept;
 mod near;
 mod peer;
 mod recent;
+mod sends;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use connection::Connection;
 pub use connection::Format;
 pub use counts::Counts;
-pub use peer::Shown;
-use peer::{Peer, Waiting};
+use kept::Kept;
+pub use kept::{AWAY, FORGOTTEN, Keep, Message, Store};
+use peer::Peer;
+pub use peer::{PIECE, Shown};
 use recent::Recent;
 
 use crate::Id;
@@ -117,6 +121,8 @@ pub enum Action {
     },
     /// What became of a message, by its number: it got to a peer, or did not.
     Outcome(u64, Id, bool),
+    /// Something is to be done to what is kept: never before [`Room::keeps`].
+    Store(Store),
 }
 
 /// To whom a message goes.
@@ -157,6 +163,8 @@ pub struct Room {
     doubled: u64,
     /// Of the numbers of messages that are passed on, those of answers of its own.
     answered: u64,
+    /// What is known of those who are away, where messages are kept for them.
+    kept: Option<Kept>,
 }
 
 /// Numbers from here on are those of messages that are passed on.
@@ -176,6 +184,7 @@ impl Room {
             passed: PASSED,
             doubled: 0,
             answered: 0,
+            kept: None,
         }
     }
 
@@ -185,88 +194,6 @@ impl Room {
             let linked = self.links.values().filter(|it| it.peer() == Some(*id));
             peer.shown(*id, linked.map(Connection::format).collect())
         })
-    }
-
-    /// Sends a message; its outcomes have this number, which is below 2⁶³. Gives to how many peers.
-    pub fn send(
-        &mut self,
-        now: u64,
-        to: To,
-        number: u64,
-        octets: &[u8],
-        out: &mut Vec<Action>,
-    ) -> usize {
-        self.recent.is_new(now, octets);
-        let all: Vec<Id> = match to {
-            To::All => self.peers.keys().copied().collect(),
-            To::One(id) => self
-                .peers
-                .contains_key(&id)
-                .then_some(id)
-                .into_iter()
-                .collect(),
-        };
-        for id in &all {
-            self.give(now, *id, number, Priority::Usual, octets, out);
-        }
-        all.len()
-    }
-
-    /// A message waits for a peer, and goes where there is a connection.
-    fn give(
-        &mut self,
-        now: u64,
-        id: Id,
-        number: u64,
-        priority: Priority,
-        octets: &[u8],
-        out: &mut Vec<Action>,
-    ) {
-        let Some(peer) = self.peers.get_mut(&id) else {
-            return;
-        };
-        let waiting = Waiting {
-            number,
-            priority,
-            octets: octets.to_vec(),
-            since: now,
-        };
-        if !peer.wait(waiting) {
-            self.outcome(number, id, false, out);
-        }
-        self.flow(id, out);
-    }
-
-    /// What waits for a peer goes into its connection, in order.
-    fn flow(&mut self, id: Id, out: &mut Vec<Action>) {
-        let Some(peer) = self.peers.get_mut(&id) else {
-            return;
-        };
-        let mut best: Option<(&u32, &mut Connection)> = None;
-        for (link, connection) in &mut self.links {
-            let better = best
-                .as_ref()
-                .is_none_or(|(_, it)| it.format() < connection.format());
-            if connection.peer() == Some(id) && connection.sends() && better {
-                best = Some((link, connection));
-            }
-        }
-        let Some((link, connection)) = best else {
-            return;
-        };
-        while let Some(waiting) = peer.next() {
-            if !connection.send(waiting) {
-                break;
-            }
-            peer.gave();
-        }
-        out.push(Action::Wake(*link));
-    }
-
-    fn outcome(&mut self, number: u64, id: Id, done: bool, out: &mut Vec<Action>) {
-        if number < PASSED {
-            out.push(Action::Outcome(number, id, done));
-        }
     }
 
     /// Frames of a connection may have so many octets from now on.
@@ -285,15 +212,6 @@ impl Room {
             self.settled(id, number, true, out);
         }
         octets
-    }
-
-    fn settled(&mut self, id: Option<Id>, number: u64, done: bool, out: &mut Vec<Action>) {
-        let Some(id) = id else { return };
-        if let Some(peer) = self.peers.get_mut(&id) {
-            peer.settled(number);
-        }
-        self.outcome(number, id, done, out);
-        self.flow(id, out);
     }
 
     /// What happened, and when; what is to be done comes out, in this order.
@@ -403,16 +321,7 @@ impl Room {
         }
         // What nobody signed goes no further: whoever is asked for it would be this node.
         if let Ok(Content::Feed(_) | Content::Direct { .. }) = content {
-            let others: Vec<Id> = self
-                .peers
-                .keys()
-                .copied()
-                .filter(|id| *id != from)
-                .collect();
-            for id in others {
-                self.passed += 1;
-                self.give(now, id, self.passed, Priority::Usual, &octets, out);
-            }
+            self.pass_on(now, from, &octets, out);
         }
         out.push(Action::Message {
             from,
@@ -441,6 +350,8 @@ impl Room {
     }
 
     fn tick(&mut self, now: u64, out: &mut Vec<Action>) {
+        // Before anything is sent: what is kept is not yet there.
+        self.keep_late(now, out);
         let all: Vec<u32> = self.links.keys().copied().collect();
         for link in all {
             let Some(connection) = self.links.get_mut(&link) else {
@@ -462,9 +373,9 @@ impl Room {
         let gone = |(id, peer): &(&Id, &Peer)| now >= peer.seen() + GONE && !linked.contains(id);
         let gone: Vec<Id> = self.peers.iter().filter(gone).map(|(id, _)| *id).collect();
         for id in gone {
-            let waited = self.peers.remove(&id).map(Peer::all);
-            old.extend(waited.into_iter().flatten().map(|number| (number, id)));
             out.push(Action::Near(id, false));
+            let lost = self.leaves(now, id, out).into_iter();
+            old.extend(lost.map(|number| (number, id)));
         }
         for (number, id) in old {
             self.outcome(number, id, false, out);

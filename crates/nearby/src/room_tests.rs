@@ -4,6 +4,9 @@ use super::near::ADDRESSES;
 use super::*;
 use crate::envelope::{Key, feed};
 
+#[path = "room/kept_tests.rs"]
+mod kept;
+
 /// Rooms that hear each other, and connections that are made up.
 struct World {
     now: u64,
@@ -25,6 +28,8 @@ struct Place {
     outcomes: Vec<(u64, Id, bool)>,
     near: BTreeMap<Id, bool>,
     off: bool,
+    /// What is kept, where it is.
+    kept: Option<kept::Disk>,
 }
 
 const BOTH: [Format; 2] = [Format::V1, Format::V2];
@@ -51,6 +56,7 @@ impl World {
                 outcomes: Vec::new(),
                 near: BTreeMap::new(),
                 off: false,
+                kept: None,
             }
         };
         Self {
@@ -107,6 +113,7 @@ impl World {
                     octets,
                 } => place.got.push((from, format, octets)),
                 Action::Outcome(number, id, done) => place.outcomes.push((number, id, done)),
+                Action::Store(store) => kept::store(self, at, store),
             }
         }
     }

@@ -32,13 +32,14 @@ pub(super) fn run(
 
 fn show(told: &Peers, output: &mut impl Write) -> std::io::Result<()> {
     if told.peers.is_empty() {
-        return writeln!(output, "nobody is near");
+        writeln!(output, "nobody is near")?;
+    } else {
+        writeln!(
+            output,
+            "{:<16}  {:<17}  {:<7}  {:>8}  waiting",
+            "id", "address", "formats", "signal"
+        )?;
     }
-    writeln!(
-        output,
-        "{:<16}  {:<17}  {:<7}  {:>8}  waiting",
-        "id", "address", "formats", "signal"
-    )?;
     for peer in &told.peers {
         let signal = peer.signal.map_or(String::new(), |it| format!("{it} dBm"));
         let (id, address, formats) = (&peer.id, &peer.address, peer.formats.join(" "));
@@ -47,6 +48,10 @@ fn show(told: &Peers, output: &mut impl Write) -> std::io::Result<()> {
             "{id:<16}  {address:<17}  {formats:<7}  {signal:>8}  {}",
             peer.waiting
         )?;
+    }
+    for away in told.away.iter().filter(|it| it.waiting > 0) {
+        let (id, waiting) = (&away.id, away.waiting);
+        writeln!(output, "{id:<16}  not near{:>30}  {waiting}", "")?;
     }
     Ok(())
 }

@@ -16,7 +16,7 @@ use crate::daemon::{Answer, Say};
   weir-nearby send 0598f7b34b75adcb 'Tell the others'
   weir-nearby send all --file news.txt")]
 pub(super) struct Arguments {
-    /// `all`, or the id of one who is near: that one alone is told, and may tell it to others
+    /// `all`, or the id of one who is near, or was: that one alone is told, and may tell others
     #[arg(value_name = "PEER")]
     to: String,
     /// What to say
@@ -49,5 +49,14 @@ pub(super) fn run(
         text,
     };
     let told: Answer = client.send(Method::POST, "/v1/messages", &say)?;
-    Ok(writeln!(output, "said to {} who are near", told.peers)?)
+    let waits = match told.waiting {
+        0 => String::new(),
+        1 => ", waits for 1 who is not near".to_owned(),
+        count => format!(", waits for {count} who are not near"),
+    };
+    Ok(writeln!(
+        output,
+        "said to {} who are near{waits}",
+        told.peers
+    )?)
 }

@@ -19,6 +19,20 @@ const WAITING: usize = 1 << 20;
 pub struct Peers {
     /// By id.
     pub peers: Vec<PeerShown>,
+    /// Those who were near in the last seven days and are not, by id.
+    #[serde(default)]
+    pub away: Vec<AwayShown>,
+}
+
+/// Somebody who was near.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AwayShown {
+    /// 16 hexadecimal digits.
+    pub id: String,
+    /// When it was near last: milliseconds since 1970; none where that is not known.
+    pub last_seen: Option<u64>,
+    /// Messages that wait for it.
+    pub waiting: usize,
 }
 
 /// Somebody who is near.
@@ -69,6 +83,9 @@ pub struct Lately {
 pub struct Answer {
     /// How many of those who are near.
     pub peers: usize,
+    /// For how many it waits who are not near.
+    #[serde(default)]
+    pub waiting: usize,
 }
 
 /// What is told to who listens: a line of JSON each.
@@ -228,6 +245,7 @@ fn shown(state: &State) -> Peers {
     });
     Peers {
         peers: peers.collect(),
+        away: state.away(),
     }
 }
 
@@ -253,13 +271,23 @@ fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
             })?)
         }
     };
-    match (state.say(to, &say.text), to) {
-        (0, To::One(id)) => Err(Problem::new(
+    let peers = state.say(to, &say.text);
+    match (peers, state.waits(to), to) {
+        (0, Err(id), _) => Err(Problem::new(
+            503,
+            "not_kept",
+            format!("{id} is not near, and what waits for it cannot be kept"),
+            "the log says what is wrong with the disk".to_owned(),
+        )),
+        (0, Ok(0), To::One(id)) => Err(Problem::new(
             404,
             "not_near",
-            format!("{id} is not near"),
-            "`weir-nearby peers` has those who are".to_owned(),
+            format!("{id} is not near, and was not in the last seven days"),
+            "`weir-nearby peers` has those who are or were".to_owned(),
         )),
-        (peers, _) => Ok(Answer { peers }),
+        (peers, waiting, _) => Ok(Answer {
+            peers,
+            waiting: waiting.unwrap_or(0),
+        }),
     }
 }

@@ -24,7 +24,9 @@ fn with(token: Option<&str>, test: impl AsyncFnOnce(State, SocketAddr)) {
         adapter: String::new(),
         formats: [Format::V1, Format::V2].into(),
         links: 4,
-        state: PathBuf::new(),
+        // Nothing can be kept there: it is in memory alone.
+        state: PathBuf::from("/dev/null/state"),
+        queue: 1 << 20,
         socket: PathBuf::new(),
         page: None,
     };
@@ -256,7 +258,7 @@ fn what_another_sites_page_could_send_is_refused() {
         }
         assert!(state.past().iter().all(|it| !it.own), "nothing was said");
         let told = ask(address, say, &own, SAY).await;
-        assert_eq!((told.0, &told.2[..]), (200, r#"{"peers":1}"#));
+        assert_eq!((told.0, &told.2[..]), (200, r#"{"peers":1,"waiting":0}"#));
         assert_eq!(
             state.past().last().map(|it| (it.own, it.to)),
             Some((true, 1))

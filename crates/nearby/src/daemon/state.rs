@@ -1,6 +1,8 @@
 //! The room, with the connections that are there, and who listens to what comes.
 
 use std::cell::RefCell;
+mod keeps;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -18,6 +20,7 @@ use super::past::{Message, Past};
 use crate::Id;
 use crate::bluetooth::{Bluetooth, Told};
 use crate::envelope::{self, Content, Key};
+use crate::queue::{Files, Queue};
 use crate::room::{Action, Event, Format, Room, Shown, To};
 
 /// All of a running program; copies are the same.
@@ -34,7 +37,9 @@ struct Inner {
     names: Names,
     past: Past,
     counts: Counts,
-    sent: u64,
+    queue: Queue,
+    /// The queue's clock when this began.
+    before: u64,
 }
 
 struct Link {
@@ -56,13 +61,16 @@ impl State {
     /// Begins with an adapter, or without.
     pub fn new(key: Key, settings: &Settings, bluetooth: impl Into<Option<Bluetooth>>) -> Self {
         let bluetooth = bluetooth.into();
-        let room = Room::new(crate::room::Settings {
+        let mut room = Room::new(crate::room::Settings {
             own: key.node().id(),
             node: Some(key.node()),
             address: bluetooth.as_ref().map_or([0; 6], |it| it.address().0),
             formats: settings.formats.clone(),
             links: settings.links,
         });
+        let queue = Queue::open(settings.state.join("queue"), settings.queue, Files);
+        room.keeps(queue.known(), queue.last());
+        room.remember(queue.clock(), &queue.remembered());
         Self(Rc::new(RefCell::new(Inner {
             key,
             room,
@@ -73,7 +81,8 @@ impl State {
             names: Names::default(),
             past: Past::default(),
             counts: Counts::default(),
-            sent: 0,
+            before: queue.clock(),
+            queue,
         })))
     }
 
@@ -106,6 +115,7 @@ impl State {
     pub fn tick(&self) {
         let mut inner = self.0.borrow_mut();
         inner.happen(Event::Tick);
+        inner.keep_on();
         inner.feeds.retain(|feed| !feed.is_gone());
     }
 
@@ -146,8 +156,7 @@ impl State {
         let time = unix_millis();
         let octets = envelope::feed(&inner.key, text, time);
         let now = inner.now();
-        inner.sent += 1;
-        let (number, mut out) = (inner.sent, Vec::new());
+        let (number, mut out) = (inner.queue.next_number(now), Vec::new());
         let count = inner.room.send(now, to, number, &octets, &mut out);
         let peer = match to {
             To::All => None,
@@ -205,7 +214,7 @@ impl State {
 
 impl Inner {
     fn now(&self) -> u64 {
-        self.begun.elapsed().as_millis() as u64
+        self.before + self.begun.elapsed().as_millis() as u64
     }
 
     fn happen(&mut self, event: Event<'_>) {
@@ -307,6 +316,7 @@ impl Inner {
                 Action::Close(link) => self.hang_up(link),
                 Action::Wake(link) => self.pump(link),
                 Action::Near(id, is) => self.near(id, is),
+                Action::Store(store) => self.store(store),
                 Action::Message {
                     from,
                     format,
@@ -329,6 +339,7 @@ impl Inner {
     }
 
     fn near(&mut self, id: Id, is: bool) {
+        self.saw(id);
         match is {
             true => info!(%id, "is near"),
             false => info!(%id, "is near no longer"),

@@ -69,6 +69,7 @@ impl Room {
             }
             self.peers.insert(id, Peer::new(address, now));
             out.push(Action::Near(id, true));
+            self.comes(id, out);
         }
         if let Some(peer) = self.peers.get_mut(&id) {
             peer.near(now, address, formats, signal);

@@ -7,6 +7,9 @@ use crate::v2::outbox::Priority;
 /// What may wait for one peer, octets: a message more is not taken.
 const WAITING: usize = 1 << 20;
 
+/// It is asked for more of what is kept when less than this waits, octets, and given so much.
+pub const PIECE: usize = 1 << 18;
+
 /// A message that waits for a peer.
 #[derive(Clone, Debug)]
 pub struct Waiting {
@@ -18,6 +21,10 @@ pub struct Waiting {
     pub octets: Vec<u8>,
     /// Since when.
     pub since: u64,
+    /// Its place among all that can be kept.
+    pub sequence: Option<u64>,
+    /// It is kept, so it waits however long.
+    pub kept: bool,
 }
 
 /// Somebody who is near.
@@ -32,6 +39,10 @@ pub struct Peer {
     /// What is in one, in order.
     given: BTreeMap<u64, (u64, Waiting)>,
     order: u64,
+    /// What is kept beyond this place is not here yet.
+    rest: Option<u64>,
+    /// It was asked for.
+    asked: bool,
 }
 
 /// What is told of somebody who is near.
@@ -64,6 +75,8 @@ impl Peer {
             waiting: VecDeque::new(),
             given: BTreeMap::new(),
             order: 0,
+            rest: None,
+            asked: false,
         }
     }
 
@@ -111,23 +124,25 @@ impl Peer {
 
     /// A message is to wait for it. Gives whether there was room.
     pub fn wait(&mut self, message: Waiting) -> bool {
-        let all: usize = self.waiting.iter().map(|it| it.octets.len()).sum();
-        let room = all + message.octets.len() <= WAITING;
+        let room = self.octets() + message.octets.len() <= WAITING;
         if room {
-            let urgent = message.priority == Priority::Urgent;
-            let usual = self
-                .waiting
-                .iter()
-                .position(|it| it.priority > Priority::Urgent);
-            let at = usual.filter(|_| urgent).unwrap_or(self.waiting.len());
+            let before =
+                |it: &Waiting| (it.priority, it.sequence) <= (message.priority, message.sequence);
+            let at = self.waiting.iter().rposition(before).map_or(0, |it| it + 1);
             self.waiting.insert(at, message);
         }
         room
     }
 
-    /// What is to go next.
+    /// Octets that wait.
+    pub fn octets(&self) -> usize {
+        self.waiting.iter().map(|it| it.octets.len()).sum()
+    }
+
+    /// What is to go next: what is kept and not here yet goes before what came later.
     pub fn next(&self) -> Option<&Waiting> {
-        self.waiting.front()
+        let is_due = |it: &&Waiting| self.rest.is_none() || it.sequence <= self.rest;
+        self.waiting.front().filter(is_due)
     }
 
     /// That is in a connection now.
@@ -138,9 +153,10 @@ impl Peer {
         }
     }
 
-    /// Something came of a message.
-    pub fn settled(&mut self, number: u64) {
-        self.given.remove(&number);
+    /// Something came of a message. Gives its place, where it is kept.
+    pub fn settled(&mut self, number: u64) -> Option<u64> {
+        let (_, message) = self.given.remove(&number)?;
+        message.sequence.filter(|_| message.kept)
     }
 
     /// A connection ended, and nothing is known of these: they wait again, before all others.
@@ -153,18 +169,71 @@ impl Peer {
         }
     }
 
-    /// Takes away what waits for longer than this, and gives its numbers.
+    /// Takes away what waits for longer than this and is not kept, and gives its numbers.
     pub fn old(&mut self, now: u64, age: u64) -> Vec<u64> {
-        let is_old = |it: &&Waiting| now >= it.since + age;
+        let is_old = |it: &&Waiting| !it.kept && now >= it.since + age;
         let old = self.waiting.iter().filter(is_old);
         let old = old.map(|it| it.number).collect();
         self.waiting.retain(|it| !is_old(&it));
         old
     }
 
-    /// All that waits, or is in a connection.
-    pub fn all(self) -> Vec<u64> {
-        let waiting = self.waiting.into_iter().map(|it| it.number);
-        waiting.chain(self.given.into_keys()).collect()
+    /// All that waits, or is in a connection, in order.
+    pub fn all(self) -> impl Iterator<Item = Waiting> {
+        let mut given: Vec<_> = self.given.into_values().collect();
+        given.sort_unstable_by_key(|(order, _)| *order);
+        given.into_iter().map(|(_, it)| it).chain(self.waiting)
+    }
+
+    fn of(&mut self, sequence: u64) -> Option<&mut Waiting> {
+        let given = self.given.values_mut().map(|(_, it)| it);
+        let mut all = given.chain(&mut self.waiting);
+        all.find(|it| it.sequence == Some(sequence))
+    }
+
+    /// What is here and is not kept.
+    pub fn unkept(&self) -> impl Iterator<Item = &Waiting> {
+        let given = self.given.values().map(|(_, it)| it);
+        let all = given.chain(&self.waiting);
+        all.filter(|it| it.sequence.is_some() && !it.kept)
+    }
+
+    /// Whether a message is here.
+    pub fn has(&self, sequence: u64) -> bool {
+        let given = self.given.values().map(|(_, it)| it);
+        let mut all = given.chain(&self.waiting);
+        all.any(|it| it.sequence == Some(sequence))
+    }
+
+    /// A message that is here is kept, or is no longer.
+    pub fn keeps(&mut self, sequence: u64, is: bool) {
+        if let Some(message) = self.of(sequence) {
+            message.kept = is;
+        }
+        // It comes again in its turn: so what is here is bounded.
+        if let Some(rest) = self.rest.filter(|rest| is && sequence > *rest) {
+            let comes = |it: &Waiting| it.kept && it.sequence > Some(rest);
+            self.waiting.retain(|it| !comes(it));
+        }
+    }
+
+    /// Something is kept for it, from this place on, that is not here.
+    pub fn rest(&mut self, from: u64) {
+        let before = from.saturating_sub(1);
+        self.rest = Some(self.rest.map_or(before, |rest| rest.min(before)));
+    }
+
+    /// Beyond which place it is to be given what is kept, if now.
+    pub fn asks(&mut self) -> Option<u64> {
+        let asks = !self.asked && self.octets() < PIECE;
+        let rest = self.rest.filter(|_| asks)?;
+        self.asked = true;
+        Some(rest)
+    }
+
+    /// It is given what is kept, up to this place, or all.
+    pub fn was_given(&mut self, upto: Option<u64>) {
+        self.asked = false;
+        self.rest = upto;
     }
 }

@@ -2,8 +2,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use ring::digest::{SHA256, digest};
 
-/// A message is remembered for so long, ms.
-const REMEMBERED: u64 = 3_600_000;
+/// A message is remembered for so long, ms: for longer than it may wait somewhere, so that it does not
+/// go round for ever.
+const REMEMBERED: u64 = 30 * 86_400_000;
 /// So many are, at most.
 const MOST: usize = 8192;
 
@@ -25,6 +26,12 @@ impl Recent {
 
     /// Whether a message was not here before; from now on it was.
     pub fn is_new(&mut self, now: u64, octets: &[u8]) -> bool {
+        let sum = digest(&SHA256, octets);
+        self.remember(now, std::array::from_fn(|at| sum.as_ref()[at]))
+    }
+
+    /// As [`Self::is_new`], by its sum.
+    pub fn remember(&mut self, now: u64, key: [u8; 16]) -> bool {
         while let Some(oldest) = self.order.front() {
             let old = self
                 .since
@@ -36,12 +43,15 @@ impl Recent {
             self.since.remove(oldest);
             self.order.pop_front();
         }
-        let sum = digest(&SHA256, octets);
-        let key = std::array::from_fn(|at| sum.as_ref()[at]);
         let new = self.since.insert(key, now).is_none();
         if new {
             self.order.push_back(key);
         }
         new
+    }
+
+    /// The sums of all, the oldest first.
+    pub fn all(&self) -> impl Iterator<Item = [u8; 16]> {
+        self.order.iter().copied()
     }
 }

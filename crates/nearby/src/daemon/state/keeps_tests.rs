@@ -1,0 +1,105 @@
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::*;
+use crate::daemon::Settings;
+use crate::envelope::{Key, feed};
+use crate::room::{Event, Format};
+
+/// A folder that is gone afterwards.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn key(seed: u8) -> Key {
+    Key::from_seed(&[seed; 32]).expect("any seed")
+}
+
+/// The program without an adapter.
+fn begin(folder: &Path) -> State {
+    let settings = Settings {
+        adapter: String::new(),
+        formats: [Format::V1, Format::V2].into(),
+        links: 4,
+        state: folder.to_owned(),
+        queue: 1 << 20,
+        socket: PathBuf::new(),
+        page: None,
+    };
+    State::new(key(1), &settings, None)
+}
+
+fn opened(state: &State, link: u32, id: Id) {
+    let opened = Event::Opened {
+        link,
+        address: [link as u8; 6],
+        format: Format::V2,
+        caller: true,
+        id: Some(id),
+        frame: 244,
+    };
+    state.0.borrow_mut().happen(opened);
+}
+
+fn later(state: &State, seconds: u64) {
+    state.0.borrow_mut().before += Duration::from_secs(seconds).as_millis() as u64;
+    state.tick();
+}
+
+#[test]
+fn what_is_said_to_one_who_was_near_waits_through_a_restart() {
+    let name = format!("weir-nearby-keeps-{}", std::process::id());
+    let folder = Folder(std::env::temp_dir().join(name));
+    let (away, near) = (key(2).node().id(), key(3).node().id());
+    let state = begin(&folder.0);
+    assert_eq!(
+        (state.say(To::One(away), "?"), state.waits(To::One(away))),
+        (0, Ok(0))
+    );
+    opened(&state, 1, away);
+    state.0.borrow_mut().happen(Event::Closed(1));
+    later(&state, 20);
+    assert_eq!(state.say(To::One(away), "one"), 0);
+    assert_eq!(state.waits(To::One(away)), Ok(1));
+    opened(&state, 2, near);
+    assert_eq!(
+        (state.say(To::All, "two"), state.waits(To::All)),
+        (1, Ok(1))
+    );
+    // And one that is passed on, which is in memory when the program ends.
+    let passed = feed(&key(9), "three", 1);
+    let mut out = Vec::new();
+    let frame = crate::v1::frame(Id([9; 8]), &passed);
+    {
+        let mut inner = state.0.borrow_mut();
+        inner.happen(Event::Opened {
+            link: 3,
+            address: [3; 6],
+            format: Format::V1,
+            caller: false,
+            id: None,
+            frame: 20,
+        });
+        inner.happen(Event::Heard(3, &frame));
+        out.extend(inner.room.remembered());
+    }
+    drop(state);
+    let state = begin(&folder.0);
+    let waiting = |id: Id| {
+        let all = state.away();
+        let one = all.iter().find(|it| it.id == id.to_string());
+        one.map(|it| (it.waiting, it.last_seen.is_some()))
+    };
+    assert_eq!(waiting(away), Some((3, true)));
+    assert_eq!(waiting(near), Some((2, true)));
+    assert_eq!(state.0.borrow().room.remembered().collect::<Vec<_>>(), out);
+    assert_eq!(state.0.borrow_mut().queue.next_number(0), 4);
+    // It is read when it comes back.
+    opened(&state, 1, away);
+    let waits = |state: &State| state.peers().first().map(|(it, _)| it.waiting);
+    assert_eq!(waits(&state), Some(3));
+}

@@ -1,0 +1,487 @@
+//! Messages that wait for peers on the disk, as a mail server keeps its own: `queue/ID/PLACE` is one
+//! message for one peer, and one that is for many is one file with many names. Taken away is what was
+//! acknowledged, what is too old, and the oldest where there is too much.
+//!
+//! A file has a name in a peer's folder only when it is whole and on the disk. What is there and is no
+//! message is named in the log, and stays. Ages are counted by how long the program ran: the clocks of
+//! routers are wrong until they hear of a network, and one that jumps makes nothing old.
+
+mod disk;
+mod file;
+mod index;
+mod notes;
+mod seen;
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use tracing::{info, warn};
+
+pub use disk::{Disk, Files};
+pub use index::Lost;
+use index::{Entry, Index};
+use notes::{Notes, Seen};
+
+use crate::Id;
+use crate::room::{Keep, Message};
+
+/// What is older is given up, ms.
+pub const AGE: u64 = 7 * 86_400_000;
+/// After something went wrong it is tried again after so long, ms.
+const AGAIN: u64 = 30_000;
+/// What is remembered is written so often, ms: it is no message's, and a disk may be a flash.
+const NOTES: u64 = 3_600_000;
+/// The same where somebody new is known.
+const SOON: u64 = 60_000;
+/// So many numbers of messages are taken at once: they are not written one by one.
+const NUMBERS: u64 = 64;
+/// Places of messages are below this.
+const PLACES: u64 = 1 << 62;
+/// Names in a folder that are read, at most.
+const NAMES: usize = 65_536;
+
+/// The queue.
+pub struct Queue<D: Disk = Files> {
+    folder: PathBuf,
+    disk: D,
+    index: Index,
+    notes: Notes,
+    /// Numbers up to this one are those of messages that are said here by this run.
+    number: u64,
+    /// When it is to be written what is remembered.
+    due: u64,
+    /// The last place of which there is anything.
+    last: u64,
+    /// It does not work until then.
+    trouble: Option<u64>,
+}
+
+impl<D: Disk> Queue<D> {
+    /// Reads what is there. What is wrong with it is in the log.
+    pub fn open(folder: PathBuf, limit: u64, disk: D) -> Self {
+        let mut queue = Self {
+            index: Index::new(limit),
+            notes: Notes::default(),
+            number: 0,
+            due: 0,
+            last: 0,
+            trouble: None,
+            folder,
+            disk,
+        };
+        if let Err(error) = queue.disk.folder(&queue.folder) {
+            queue.went(0, Err(error));
+            return queue;
+        }
+        queue.read_notes();
+        queue.due = queue.notes.clock + SOON;
+        queue.read_folders();
+        queue.number = queue.notes.number.max(queue.index.number());
+        queue.notes.number = queue.number;
+        let (peers, waiting) = (queue.notes.peers.len(), queue.index.messages());
+        if waiting > 0 {
+            info!(peers, waiting, "messages wait from before");
+        }
+        queue
+    }
+
+    fn read_notes(&mut self) {
+        let path = self.folder.join("notes");
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                let (notes, wrong) = Notes::read(&text);
+                if wrong > 0 {
+                    warn!(path = %path.display(), wrong, "lines that say nothing are passed over");
+                }
+                self.notes = notes;
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => warn!(path = %path.display(), %error, "cannot be read: passed over"),
+        }
+        // What is known is who has a folder.
+        let clock = self.notes.clock;
+        let known = std::mem::take(&mut self.notes.peers);
+        let mut known: Vec<(Id, Seen)> = known.into_iter().collect();
+        known.retain(|(id, _)| self.folder_of(*id).is_dir());
+        self.notes.peers = known.into_iter().collect();
+        for (name, path) in names(&self.folder) {
+            match name.parse::<Id>() {
+                Ok(id) if path.is_dir() && name == id.to_string() => {
+                    let seen = Seen { clock, time: 0 };
+                    self.notes.peers.entry(id).or_insert(seen);
+                }
+                _ if name == "notes" || name == "seen" => {}
+                // What was not whole yet.
+                _ if name == "new" || name == "notes.new" => _ = self.disk.remove(&path),
+                _ => warn!(path = %path.display(), "is none of weir-nearby's: passed over"),
+            }
+        }
+    }
+
+    fn read_folders(&mut self) {
+        let all: Vec<Id> = self.notes.peers.keys().copied().collect();
+        for id in all {
+            for (name, path) in names(&self.folder_of(id)) {
+                let place = u64::from_str_radix(&name, 16).ok();
+                let place = place.filter(|it| *it < PLACES && name == place_name(*it));
+                self.last = self.last.max(place.unwrap_or(0));
+                let read = place.map(|place| (place, read_head(&path)));
+                match read {
+                    Some((place, Ok((number, since, size)))) => {
+                        let since = since.min(self.notes.clock);
+                        let entry = Entry {
+                            number,
+                            since,
+                            size,
+                        };
+                        self.index.add(id, place, entry);
+                    }
+                    Some((_, Err(error))) => passed_over(&path, &error),
+                    None => warn!(path = %path.display(), "is none of weir-nearby's: passed over"),
+                }
+            }
+        }
+    }
+
+    /// For how long the program ran before, all in all, ms.
+    pub fn clock(&self) -> u64 {
+        self.notes.clock
+    }
+
+    /// Who is known, and when each was near last by this clock.
+    pub fn known(&self) -> Vec<(Id, u64)> {
+        let known = self.notes.peers.iter();
+        known.map(|(id, seen)| (*id, seen.clock)).collect()
+    }
+
+    /// When somebody who is away was near last: milliseconds since 1970, or 0.
+    pub fn last_seen(&self, id: Id) -> u64 {
+        self.notes.peers.get(&id).map_or(0, |seen| seen.time)
+    }
+
+    /// The last place of a message.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// How many messages wait for somebody.
+    pub fn waiting(&self, id: Id) -> usize {
+        self.index.count(id)
+    }
+
+    /// The number of the next message that is said here.
+    pub fn next_number(&mut self, now: u64) -> u64 {
+        self.number += 1;
+        if self.number > self.notes.number {
+            self.notes.number = self.number + NUMBERS;
+            self.write_notes(now);
+        }
+        self.number
+    }
+
+    /// Somebody is near, or was until now.
+    pub fn saw(&mut self, now: u64, time: u64, id: Id) {
+        let seen = Seen { clock: now, time };
+        if self.notes.peers.insert(id, seen).is_none() {
+            if self.works(now) {
+                let made = self.disk.folder(&self.folder_of(id));
+                self.went(now, made);
+            }
+            self.due = self.due.min(now + SOON);
+        }
+    }
+
+    /// Keeps a message for its peers: for all of them, or none. Gives whether it is, and what had to go
+    /// for it.
+    pub fn keep(&mut self, now: u64, keep: &Keep) -> (bool, Vec<Lost>) {
+        let octets = file::write(&keep.message);
+        let size = octets.len() as u64;
+        let go = self.index.room_for(&keep.peers, keep.sequence, size);
+        let Some(go) = go.filter(|_| self.works(now)) else {
+            return (false, Vec::new());
+        };
+        let written = self.write(keep, &octets);
+        if !self.went(now, written) {
+            return (false, Vec::new());
+        }
+        let (number, since) = (keep.message.number, keep.message.since);
+        for id in &keep.peers {
+            let entry = Entry {
+                number,
+                since,
+                size,
+            };
+            self.index.add(*id, keep.sequence, entry);
+        }
+        self.remove_all(&go);
+        (true, go)
+    }
+
+    fn write(&self, keep: &Keep, octets: &[u8]) -> io::Result<()> {
+        for id in &keep.peers {
+            self.disk.folder(&self.folder_of(*id))?;
+        }
+        let new = self.folder.join("new");
+        let from = match self.index.holder(keep.sequence) {
+            Some(id) => self.path(id, keep.sequence),
+            None => {
+                // What is written to it would be written to whatever has its other names.
+                gone(self.disk.remove(&new))?;
+                self.disk.write(&new, octets)?;
+                new.clone()
+            }
+        };
+        let mut linked = Vec::new();
+        let done = self.link(keep, &from, &mut linked);
+        if done.is_err() {
+            for path in linked {
+                // At worst somebody gets it all the same.
+                let _ = self.disk.remove(&path);
+            }
+        }
+        if from == new {
+            // If it stays, the next one takes it away, or says what is wrong.
+            let _ = self.disk.remove(&new);
+        }
+        done
+    }
+
+    fn link(&self, keep: &Keep, from: &Path, linked: &mut Vec<PathBuf>) -> io::Result<()> {
+        for id in &keep.peers {
+            let path = self.path(*id, keep.sequence);
+            self.disk.link(from, &path)?;
+            linked.push(path);
+        }
+        let mut folders = keep.peers.iter().map(|id| self.folder_of(*id));
+        folders.try_for_each(|it| self.disk.sync(&it))
+    }
+
+    /// Messages for somebody beyond a place, in order: so many octets, or one. Gives whether that is
+    /// all, and what could not be read.
+    pub fn load(
+        &mut self,
+        id: Id,
+        after: u64,
+        octets: usize,
+    ) -> (Vec<(u64, Message)>, bool, Vec<Lost>) {
+        let (mut messages, mut lost, mut sum) = (Vec::new(), Vec::new(), 0);
+        let all: Vec<(u64, u64)> = self.index.after(id, after).collect();
+        for (place, size) in all {
+            sum += size as usize;
+            if sum > octets && !messages.is_empty() {
+                return (messages, false, lost);
+            }
+            let path = self.path(id, place);
+            match read(&path) {
+                Ok(mut message) => {
+                    message.since = message.since.min(self.index.since(id, place));
+                    messages.push((place, message));
+                }
+                Err(error) => {
+                    passed_over(&path, &error);
+                    lost.extend(self.index.get(id, place));
+                    self.index.remove(id, place);
+                }
+            }
+        }
+        (messages, true, lost)
+    }
+
+    /// Somebody has a message.
+    pub fn done(&mut self, id: Id, place: u64) {
+        let lost = self.index.get(id, place);
+        self.remove_all(lost.as_slice());
+    }
+
+    /// Somebody is known no longer. Gives what waited.
+    pub fn forget(&mut self, id: Id) -> Vec<Lost> {
+        let all = self.index.of(id);
+        self.remove_all(&all);
+        self.notes.peers.remove(&id);
+        let folder = self.folder_of(id);
+        if let Err(error) = gone(fs::remove_dir(&folder)) {
+            warn!(path = %folder.display(), %error, "stays");
+        }
+        all
+    }
+
+    /// Whether it is time for [`Self::tick`].
+    pub fn is_due(&self, now: u64) -> bool {
+        now >= self.due
+    }
+
+    /// Gives up what is too old, and writes what is to be remembered.
+    pub fn tick(&mut self, now: u64) -> Vec<Lost> {
+        let old = self.index.old(now, AGE);
+        self.remove_all(&old);
+        self.write_notes(now);
+        old
+    }
+
+    /// The program ends: what is to be remembered is written as it is.
+    pub fn end(&mut self, now: u64) {
+        self.notes.number = self.number;
+        self.write_notes(now);
+    }
+
+    fn write_notes(&mut self, now: u64) {
+        self.due = now + NOTES;
+        self.notes.clock = now;
+        let text = self.notes.text();
+        self.replace(now, "notes", text.as_bytes());
+    }
+
+    /// A file is what it was, or this.
+    fn replace(&mut self, now: u64, name: &str, octets: &[u8]) {
+        if !self.works(now) {
+            return;
+        }
+        let (new, path) = (self.folder.join("notes.new"), self.folder.join(name));
+        let written = gone(self.disk.remove(&new))
+            .and_then(|()| self.disk.folder(&self.folder))
+            .and_then(|()| self.disk.write(&new, octets))
+            .and_then(|()| self.disk.rename(&new, &path));
+        self.went(now, written);
+    }
+
+    /// Which messages were here lately, the oldest first: as it was written last.
+    pub fn remembered(&self) -> Vec<[u8; seen::SUM]> {
+        let path = self.folder.join("seen");
+        let all = match fs::read(&path) {
+            Ok(all) => seen::read(&all),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
+            Err(_) => None,
+        };
+        all.unwrap_or_else(|| {
+            warn!(path = %path.display(), "is not what was written: passed over");
+            Vec::new()
+        })
+    }
+
+    /// Writes which messages were here lately.
+    pub fn remember(&mut self, now: u64, sums: impl Iterator<Item = [u8; seen::SUM]>) {
+        self.replace(now, "seen", &seen::write(sums));
+    }
+
+    fn remove_all(&mut self, all: &[Lost]) {
+        for lost in all {
+            let path = self.path(lost.id, lost.sequence);
+            // It would come again after the next start, and be discarded by who has it.
+            if let Err(error) = gone(self.disk.remove(&path)) {
+                warn!(path = %path.display(), %error, "cannot be taken away");
+            }
+            self.index.remove(lost.id, lost.sequence);
+        }
+    }
+
+    /// Whether it is worth a try.
+    pub fn works(&self, now: u64) -> bool {
+        self.trouble.is_none_or(|until| now >= until)
+    }
+
+    /// What came of something, which is in the log when it is news. Gives whether it went well.
+    fn went(&mut self, now: u64, done: io::Result<()>) -> bool {
+        let path = self.folder.display();
+        match done {
+            Ok(()) => {
+                if self.trouble.take().is_some() {
+                    info!(%path, "messages are kept again");
+                }
+                true
+            }
+            Err(error) => {
+                if self.trouble.is_none() {
+                    let fix = "make room there and let it be written to, or name another --state";
+                    warn!(%path, %error, fix, "messages wait in memory only, for ten minutes");
+                }
+                self.trouble = Some(now + AGAIN);
+                false
+            }
+        }
+    }
+
+    fn folder_of(&self, id: Id) -> PathBuf {
+        self.folder.join(id.to_string())
+    }
+
+    fn path(&self, id: Id, place: u64) -> PathBuf {
+        self.folder_of(id).join(place_name(place))
+    }
+}
+
+fn place_name(place: u64) -> String {
+    format!("{place:016x}")
+}
+
+/// What is not there is taken away.
+fn gone(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+/// The names in a folder, in order.
+fn names(folder: &Path) -> Vec<(String, PathBuf)> {
+    let all = match fs::read_dir(folder) {
+        Ok(all) => all,
+        Err(error) => {
+            passed_over(folder, &error.into());
+            return Vec::new();
+        }
+    };
+    let name = |entry: fs::DirEntry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        (name, entry.path())
+    };
+    let mut names: Vec<_> = all.flatten().take(NAMES).map(name).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Why a file is no message.
+#[derive(Debug, thiserror::Error)]
+enum Unread {
+    #[error(transparent)]
+    Wrong(#[from] file::Wrong),
+    #[error(transparent)]
+    Disk(#[from] io::Error),
+}
+
+fn passed_over(path: &Path, error: &Unread) {
+    warn!(path = %path.display(), %error, "passed over");
+}
+
+fn open(path: &Path) -> io::Result<(fs::File, u64)> {
+    use std::os::unix::fs::OpenOptionsExt;
+    // Whatever else has this name is not waited for.
+    let mut options = fs::OpenOptions::new();
+    let flags = (nix::fcntl::OFlag::O_NONBLOCK | nix::fcntl::OFlag::O_NOFOLLOW).bits();
+    let file = options.read(true).custom_flags(flags).open(path)?;
+    let about = file.metadata()?;
+    match about.is_file() {
+        true => Ok((file, about.len())),
+        false => Err(io::Error::other("it is no file")),
+    }
+}
+
+/// Number, time and size of a file.
+fn read_head(path: &Path) -> Result<(Option<u64>, u64, u64), Unread> {
+    let (file, size) = open(path)?;
+    let mut head = Vec::new();
+    file.take(file::HEAD as u64).read_to_end(&mut head)?;
+    let (number, since) = file::head(&head, size as usize)?;
+    Ok((number, since, size))
+}
+
+fn read(path: &Path) -> Result<Message, Unread> {
+    let (file, _) = open(path)?;
+    let mut all = Vec::new();
+    file.take(file::MOST as u64 + 1).read_to_end(&mut all)?;
+    Ok(file::read(&all)?)
+}
+
+#[cfg(test)]
+#[path = "queue_tests.rs"]
+mod tests;

@@ -1,0 +1,87 @@
+//! What is in a file of the queue.
+
+use crate::room::Message;
+use crate::v2::outbox::{LONGEST, Priority};
+
+/// How each begins.
+const MAGIC: &[u8; 8] = b"weirmsg1";
+/// Octets before the message.
+pub const HEAD: usize = 36;
+/// Octets of a file, at most.
+pub const MOST: usize = HEAD + LONGEST;
+
+/// What is no message.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Wrong {
+    /// It does not begin as one.
+    #[error("it is no message of weir-nearby's")]
+    Foreign,
+    /// It has another length than it says.
+    #[error("it has {0} octets instead of {1}")]
+    Length(usize, usize),
+    /// Its sum is another one.
+    #[error("its octets are not those that were written")]
+    Sum,
+}
+
+/// A message's file: magic, number or 0 (8), when it was taken in (8), priority (1), zeros (3), octets
+/// (4), CRC-32 of all but itself (4), the message. Numbers are big endian.
+pub fn write(message: &Message) -> Vec<u8> {
+    let mut all = Vec::with_capacity(HEAD + message.octets.len());
+    all.extend(MAGIC);
+    all.extend(message.number.unwrap_or(0).to_be_bytes());
+    all.extend(message.since.to_be_bytes());
+    all.extend([u8::from(message.priority == Priority::Usual), 0, 0, 0]);
+    all.extend((message.octets.len() as u32).to_be_bytes());
+    let sum = sum(&all, &message.octets);
+    all.extend(sum.to_be_bytes());
+    all.extend(&message.octets);
+    all
+}
+
+/// Number and time of the message in a file that has so many octets and begins so.
+///
+/// # Errors
+/// It is none.
+pub fn head(begin: &[u8], size: usize) -> Result<(Option<u64>, u64), Wrong> {
+    let head = begin.first_chunk::<HEAD>();
+    let head = head.filter(|it| it.starts_with(MAGIC));
+    let head = head.ok_or(Wrong::Foreign)?;
+    let number = |at| u64::from_be_bytes(std::array::from_fn(|it| head[at + it]));
+    let octets = number(24) as u32 as usize;
+    if octets > LONGEST || size != HEAD + octets {
+        return Err(Wrong::Length(size, HEAD + octets));
+    }
+    // Larger numbers are not those of what was said here.
+    let own = Some(number(8)).filter(|it| (1..1 << 62).contains(it));
+    Ok((own, number(16)))
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// It is no message.
+pub fn read(all: &[u8]) -> Result<Message, Wrong> {
+    let (number, since) = head(all, all.len())?;
+    let (head, octets) = all.split_at(HEAD);
+    if sum(&head[..HEAD - 4], octets).to_be_bytes() != head[HEAD - 4..] {
+        return Err(Wrong::Sum);
+    }
+    let priority = match head[24] {
+        0 => Priority::Urgent,
+        _ => Priority::Usual,
+    };
+    Ok(Message {
+        number,
+        since,
+        priority,
+        octets: octets.to_vec(),
+    })
+}
+
+fn sum(head: &[u8], octets: &[u8]) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(head);
+    sum.update(octets);
+    sum.finalize()
+}

@@ -1,0 +1,224 @@
+//! Which messages are there for whom, and which go when there are too many.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::Id;
+
+/// For one peer at most this part of all.
+const SHARE: u64 = 4;
+/// For one peer, messages at most.
+const MOST: usize = 4096;
+/// Octets of a disk that the smallest file takes.
+const BLOCK: u64 = 4096;
+
+/// A message that is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its number, where it was said here.
+    pub number: Option<u64>,
+    /// When it was taken in.
+    pub since: u64,
+    /// Octets of its file.
+    pub size: u64,
+}
+
+/// A message that is to go, or is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// For whom it was.
+    pub id: Id,
+    /// Its place.
+    pub sequence: u64,
+    /// Its number, where it was said here.
+    pub number: Option<u64>,
+}
+
+/// What is there.
+#[derive(Debug)]
+pub struct Index {
+    limit: u64,
+    peers: BTreeMap<Id, BTreeMap<u64, Entry>>,
+    /// For how many each is there: it takes room once.
+    shared: BTreeMap<u64, (u64, usize)>,
+    total: u64,
+}
+
+fn room(size: u64) -> u64 {
+    size.div_ceil(BLOCK) * BLOCK
+}
+
+impl Index {
+    /// Nothing is there; octets at most.
+    pub fn new(limit: u64) -> Self {
+        Self {
+            limit,
+            peers: BTreeMap::new(),
+            shared: BTreeMap::new(),
+            total: 0,
+        }
+    }
+
+    /// A message is there.
+    pub fn add(&mut self, id: Id, sequence: u64, entry: Entry) {
+        let all = self.peers.entry(id).or_default();
+        if all.insert(sequence, entry).is_some() {
+            return;
+        }
+        let (_, count) = self.shared.entry(sequence).or_insert((entry.size, 0));
+        *count += 1;
+        if *count == 1 {
+            self.total += room(entry.size);
+        }
+    }
+
+    /// A message is there no longer. Gives whether it was.
+    pub fn remove(&mut self, id: Id, sequence: u64) -> bool {
+        let Some(all) = self.peers.get_mut(&id) else {
+            return false;
+        };
+        let was = all.remove(&sequence).is_some();
+        if all.is_empty() {
+            self.peers.remove(&id);
+        }
+        if was && let Some((size, count)) = self.shared.get_mut(&sequence) {
+            *count -= 1;
+            if *count == 0 {
+                self.total -= room(*size);
+                self.shared.remove(&sequence);
+            }
+        }
+        was
+    }
+
+    /// Octets that all takes.
+    #[cfg(test)]
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// How many are there for somebody.
+    pub fn count(&self, id: Id) -> usize {
+        self.peers.get(&id).map_or(0, BTreeMap::len)
+    }
+
+    /// The largest number of what was said here.
+    pub fn number(&self) -> u64 {
+        let all = self.peers.values().flat_map(BTreeMap::values);
+        all.filter_map(|it| it.number).max().unwrap_or(0)
+    }
+
+    /// Of whom the same file is there.
+    pub fn holder(&self, sequence: u64) -> Option<Id> {
+        let mut all = self.peers.iter();
+        let holder = all.find(|(_, it)| it.contains_key(&sequence));
+        holder.map(|(id, _)| *id)
+    }
+
+    /// What is there for somebody beyond a place, in order.
+    pub fn after(&self, id: Id, place: u64) -> impl Iterator<Item = (u64, u64)> {
+        let all = self.peers.get(&id).into_iter();
+        let beyond = (std::ops::Bound::Excluded(place), std::ops::Bound::Unbounded);
+        all.flat_map(move |it| it.range(beyond))
+            .map(|(sequence, entry)| (*sequence, entry.size))
+    }
+
+    /// A message, if it is there.
+    pub fn get(&self, id: Id, sequence: u64) -> Option<Lost> {
+        let entry = self.peers.get(&id)?.get(&sequence)?;
+        Some(lost(id, sequence, entry))
+    }
+
+    /// When a message was taken in.
+    pub fn since(&self, id: Id, sequence: u64) -> u64 {
+        let entry = self.peers.get(&id).and_then(|all| all.get(&sequence));
+        entry.map_or(0, |it| it.since)
+    }
+
+    /// How many messages there are.
+    pub fn messages(&self) -> usize {
+        self.shared.len()
+    }
+
+    /// All that is there for somebody.
+    pub fn of(&self, id: Id) -> Vec<Lost> {
+        let all = self.peers.get(&id).into_iter().flatten();
+        all.map(|(sequence, entry)| lost(id, *sequence, entry))
+            .collect()
+    }
+
+    /// What is to go so that a message has room: the oldest. None if it never has.
+    pub fn room_for(&self, peers: &[Id], sequence: u64, size: u64) -> Option<Vec<Lost>> {
+        let share = self.limit / SHARE;
+        if room(size) > share {
+            return None;
+        }
+        let (mut go, mut gone) = (Vec::new(), BTreeSet::new());
+        for id in peers {
+            let Some(all) = self.peers.get(id) else {
+                continue;
+            };
+            let mut octets: u64 = all.values().map(|it| room(it.size)).sum();
+            let mut count = all.len();
+            for (place, entry) in all {
+                if octets + room(size) <= share && count < MOST {
+                    break;
+                }
+                octets -= room(entry.size);
+                count -= 1;
+                gone.insert((*place, *id));
+                go.push(lost(*id, *place, entry));
+            }
+        }
+        let mut total = self.total;
+        let places: BTreeSet<u64> = gone.iter().map(|(place, _)| *place).collect();
+        for place in places {
+            let Some((size, count)) = self.shared.get(&place) else {
+                continue;
+            };
+            let less = gone.range((place, Id([0; 8]))..=(place, Id([255; 8])));
+            if less.count() == *count {
+                total -= room(*size);
+            }
+        }
+        let new = match self.shared.contains_key(&sequence) {
+            true => 0,
+            false => room(size),
+        };
+        for (place, (size, _)) in &self.shared {
+            if total + new <= self.limit {
+                break;
+            }
+            let rest = self
+                .peers
+                .iter()
+                .filter(|(id, _)| !gone.contains(&(*place, **id)));
+            let rest: Vec<Lost> = rest
+                .filter_map(|(id, all)| all.get(place).map(|entry| lost(*id, *place, entry)))
+                .collect();
+            if !rest.is_empty() {
+                total -= room(*size);
+                go.extend(rest);
+            }
+        }
+        Some(go)
+    }
+
+    /// What is older than this.
+    pub fn old(&self, now: u64, age: u64) -> Vec<Lost> {
+        let all = self.peers.iter().flat_map(|(id, all)| {
+            let old = all
+                .iter()
+                .filter(|(_, it)| now >= it.since.saturating_add(age));
+            old.map(|(sequence, entry)| lost(*id, *sequence, entry))
+        });
+        all.collect()
+    }
+}
+
+fn lost(id: Id, sequence: u64, entry: &Entry) -> Lost {
+    Lost {
+        id,
+        sequence,
+        number: entry.number,
+    }
+}

@@ -1,0 +1,23 @@
+//! Sums of messages that were here, so that after a restart none goes round again.
+
+/// Octets of a sum.
+pub const SUM: usize = 16;
+/// How the file begins.
+const MAGIC: &[u8; 8] = b"weirsum1";
+/// Sums that are read, at most.
+const MOST: usize = 65_536;
+
+/// A file: magic, CRC-32 of the rest (4), sums, the oldest first.
+pub fn write(sums: impl Iterator<Item = [u8; SUM]>) -> Vec<u8> {
+    let sums: Vec<u8> = sums.flatten().collect();
+    let check = crc32fast::hash(&sums).to_be_bytes();
+    [&MAGIC[..], &check, &sums].concat()
+}
+
+/// The sums in a file; none if it is not one.
+pub fn read(all: &[u8]) -> Option<Vec<[u8; SUM]>> {
+    let (check, sums) = all.strip_prefix(MAGIC)?.split_first_chunk::<4>()?;
+    let (sums, rest) = sums.as_chunks::<SUM>();
+    let whole = rest.is_empty() && crc32fast::hash(sums.as_flattened()).to_be_bytes() == *check;
+    (whole && sums.len() <= MOST).then(|| sums.to_vec())
+}

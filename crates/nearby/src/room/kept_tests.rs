@@ -1,0 +1,287 @@
+use super::*;
+use crate::room::{AWAY, FORGOTTEN, Message, Store};
+
+/// A disk that is made up.
+#[derive(Default)]
+pub struct Disk {
+    messages: BTreeMap<(Id, u64), Message>,
+    /// Messages that were written.
+    writes: usize,
+    full: bool,
+    /// Messages that were given at once, at most.
+    most: usize,
+}
+
+pub fn store(world: &mut World, at: usize, store: Store) {
+    let place = &mut world.places[at];
+    let disk = place.kept.as_mut().expect("messages are kept");
+    let actions = match store {
+        Store::Keep(keep) => {
+            if !disk.full {
+                disk.writes += 1;
+                for id in &keep.peers {
+                    let message = keep.message.clone();
+                    let before = disk.messages.insert((*id, keep.sequence), message);
+                    assert_eq!(before, None, "kept twice");
+                }
+            }
+            place.room.kept(&keep, !disk.full)
+        }
+        Store::Load(id, after) => {
+            let beyond = disk.messages.range((id, after + 1)..=(id, u64::MAX));
+            let mut beyond: Vec<_> = beyond.map(|((_, at), it)| (*at, it.clone())).collect();
+            let all = beyond.len() <= disk.most;
+            beyond.truncate(disk.most);
+            place.room.given(world.now, id, beyond, all)
+        }
+        Store::Drop(id, sequence) => {
+            disk.messages.remove(&(id, sequence)).expect("it is kept");
+            Vec::new()
+        }
+        Store::Forget(id) => {
+            disk.messages.retain(|(it, _), _| *it != id);
+            Vec::new()
+        }
+    };
+    world.act(at, actions);
+}
+
+impl World {
+    /// Rooms that keep messages, and know each other.
+    fn keeping(formats: &[&[Format]]) -> Self {
+        let mut world = Self::new(formats);
+        for place in &mut world.places {
+            place.kept = Some(Disk {
+                most: 2,
+                ..Disk::default()
+            });
+            place.room.keeps([], 0);
+        }
+        world.run(15_000);
+        world
+    }
+
+    fn disk(&mut self, at: usize) -> &mut Disk {
+        self.places[at].kept.as_mut().expect("messages are kept")
+    }
+
+    fn waiting(&self, at: usize) -> usize {
+        let disk = self.places[at].kept.as_ref();
+        disk.map_or(0, |it| it.messages.len())
+    }
+
+    /// Goes out of range of everybody.
+    fn leave(&mut self, at: usize) {
+        self.places[at].off = true;
+        self.cut_all(at);
+        self.run(GONE + 1000);
+    }
+
+    /// Comes back.
+    fn come(&mut self, at: usize) {
+        self.places[at].off = false;
+        self.run(WAITS + 8_000);
+    }
+
+    /// Ends, in order or not, and begins anew with what is on the disk.
+    fn restart(&mut self, at: usize, in_order: bool) {
+        self.cut_all(at);
+        if in_order {
+            let actions = self.places[at].room.keep_all();
+            self.act(at, actions);
+        }
+        let place = &mut self.places[at];
+        let settings = place.room.settings.clone();
+        let known: Vec<_> = place.room.away().collect();
+        let near = place.room.shown().map(|it| (it.id, it.seen));
+        let known: Vec<_> = known.into_iter().chain(near).collect();
+        let disk = place.kept.as_ref().expect("messages are kept");
+        let last = disk.messages.keys().map(|(_, it)| *it).max().unwrap_or(0);
+        place.room = Room::new(settings);
+        place.room.keeps(known, last);
+    }
+
+    fn cut_all(&mut self, at: usize) {
+        let ends = self.wires.iter().flatten().filter(|it| it.0 == at);
+        for (at, link) in ends.copied().collect::<Vec<_>>() {
+            self.cut(at, link);
+        }
+    }
+}
+
+#[test]
+fn who_comes_back_gets_what_was_said_meanwhile_in_order_and_once() {
+    for format in BOTH {
+        let mut world = World::keeping(&[&[format], &[format]]);
+        let id = world.id(1);
+        world.leave(1);
+        assert_eq!(world.say(0, 1, "one"), 0);
+        for (number, text) in [(2, "two"), (3, "three"), (4, "four"), (5, "five")] {
+            world.say(0, number, text);
+        }
+        assert_eq!(world.waiting(0), 5);
+        world.come(1);
+        world.say(0, 6, "six");
+        world.run(20_000);
+        let texts = ["one", "two", "three", "four", "five", "six"];
+        assert_eq!(world.texts(1), texts, "{format:?}");
+        let outcomes: Vec<_> = (1..=6).map(|it| (it, id, true)).collect();
+        assert_eq!(world.places[0].outcomes, outcomes);
+        assert_eq!(world.waiting(0), 0);
+    }
+}
+
+#[test]
+fn what_is_said_while_the_old_comes_back_goes_after_it() {
+    let mut world = World::keeping(&[&BOTH, &BOTH]);
+    world.leave(1);
+    for number in 1..=9 {
+        world.say(0, number, &format!("{number}"));
+    }
+    world.places[1].off = false;
+    while world.texts(1).is_empty() {
+        world.run(5);
+    }
+    for number in 10..=12 {
+        world.say(0, number, &format!("{number}"));
+    }
+    world.run(20_000);
+    let all: Vec<_> = (1..=12).map(|it| format!("{it}")).collect();
+    assert_eq!(world.texts(1), all);
+    assert_eq!(world.waiting(0), 0);
+}
+
+/// What waits in a connection, in memory and on the disk outlives the program that took it in.
+#[test]
+fn nothing_that_waits_is_lost_by_a_restart() {
+    for in_order in [true, false] {
+        let mut world = World::keeping(&[&BOTH, &BOTH, &BOTH]);
+        world.apart.insert([0, 2]);
+        world.leave(2);
+        world.say(0, 1, "passed on");
+        world.say(1, 1, "own");
+        world.run(if in_order { 1000 } else { 4000 });
+        assert_eq!(world.texts(1), ["passed on"]);
+        world.restart(1, in_order);
+        assert_eq!(world.waiting(1), 2);
+        world.come(2);
+        let mut texts = world.texts(2);
+        texts.sort_unstable();
+        assert_eq!(texts, ["own", "passed on"], "{in_order}");
+        let id = world.id(2);
+        assert!(world.places[1].outcomes.contains(&(1, id, true)));
+        assert_eq!(world.waiting(1), 0);
+    }
+}
+
+#[test]
+fn a_short_delivery_writes_nothing_of_what_is_passed_on() {
+    let mut world = World::keeping(&[&BOTH, &BOTH, &BOTH]);
+    world.apart.insert([0, 2]);
+    // They were near all the time, and are known.
+    world.run(20_000);
+    for number in 1..=5 {
+        world.say(0, number, "quickly");
+        world.run(1000);
+    }
+    world.run(5000);
+    assert_eq!(world.texts(2).len(), 5);
+    assert_eq!(world.disk(1).writes, 0);
+    assert_eq!(world.disk(0).writes, 5, "what is said here is kept at once");
+}
+
+#[test]
+fn who_goes_in_the_middle_gets_the_rest_later() {
+    for breaks in 20..60 {
+        let mut world = World::keeping(&[&BOTH, &BOTH, &BOTH]);
+        world.apart.insert([0, 2]);
+        for number in 1..=4 {
+            world.say(0, number, &"long ".repeat(300 * number as usize));
+        }
+        for _ in 0..breaks {
+            world.run(5);
+        }
+        world.leave(2);
+        world.come(2);
+        let lengths: Vec<_> = world.texts(2).iter().map(|it| it.len() / 1500).collect();
+        assert_eq!(lengths, [1, 2, 3, 4], "{breaks}");
+        assert_eq!(world.waiting(1), 0, "{breaks}");
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_leaves_all_as_it_is_without_one() {
+    let mut world = World::keeping(&[&BOTH, &BOTH]);
+    let id = world.id(1);
+    world.disk(0).full = true;
+    world.say(0, 1, "near");
+    world.run(3000);
+    assert_eq!(world.texts(1), ["near"]);
+    world.leave(1);
+    world.say(0, 2, "away");
+    assert_eq!(world.places[0].outcomes, [(1, id, true), (2, id, false)]);
+    world.disk(0).full = false;
+    world.say(0, 3, "later");
+    world.come(1);
+    assert_eq!(world.texts(1), ["near", "later"]);
+}
+
+#[test]
+fn what_has_no_room_in_memory_waits_on_the_disk() {
+    let mut world = World::keeping(&[&[Format::V1], &[Format::V1]]);
+    let (id, text) = (world.id(1), "x".repeat(30_000));
+    for number in 1..=60 {
+        assert_eq!(world.say(0, number, &text), 1);
+    }
+    let waiting = world.places[0].room.peers[&id].octets();
+    assert!(waiting <= 1 << 20, "{waiting}");
+    assert_eq!(world.waiting(0), 60);
+    assert!(world.places[0].outcomes.is_empty());
+    world.disk(0).most = 8;
+    world.run(7_000_000);
+    let numbers: Vec<_> = world.places[0].outcomes.iter().map(|it| it.0).collect();
+    assert_eq!(numbers, (1..=60).collect::<Vec<_>>());
+}
+
+#[test]
+fn who_is_away_is_bounded_and_forgotten() {
+    let mut world = World::keeping(&[&BOTH]);
+    let ids = |it: u64| Id((it + 1).to_be_bytes());
+    let known: Vec<_> = (0..AWAY as u64 + 9).map(|it| (ids(it), it)).collect();
+    world.places[0].room.keeps(known, 0);
+    assert_eq!(world.places[0].room.away().count(), AWAY);
+    world.say(0, 1, "to all");
+    assert_eq!(world.waiting(0), AWAY);
+    assert_eq!(world.disk(0).writes, 1);
+    // One who was near goes: whoever is away for longest is known no longer.
+    let opened = Event::Opened {
+        link: 7,
+        address: address(9),
+        format: Format::V2,
+        caller: false,
+        id: Some(Id([9; 8])),
+        frame: 20,
+    };
+    world.happen(0, opened);
+    world.happen(0, Event::Closed(7));
+    world.run(GONE + 1000);
+    let away: Vec<Id> = world.places[0].room.away().map(|(id, _)| id).collect();
+    assert_eq!(away.len(), AWAY);
+    assert!(away.contains(&Id([9; 8])) && !away.contains(&ids(0)));
+    assert_eq!(world.waiting(0), AWAY - 1);
+    world.now += FORGOTTEN;
+    world.now -= world.now % 100;
+    world.run(200);
+    assert_eq!(world.places[0].room.away().count(), 0);
+    assert_eq!(world.waiting(0), 0);
+}
+
+#[test]
+fn whom_nobody_knows_nothing_is_kept_for() {
+    let mut world = World::keeping(&[&BOTH, &BOTH]);
+    let (now, mut out) = (world.now, Vec::new());
+    let room = &mut world.places[0].room;
+    let to = To::One(Id([7; 8]));
+    assert_eq!(room.send(now, to, 1, b"x", &mut out), 0);
+    assert_eq!(out, []);
+}
