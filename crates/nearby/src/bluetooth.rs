@@ -3,8 +3,11 @@
 
 mod call;
 mod serve;
+mod service;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::time::Duration;
 
 use bluer::adv::{Advertisement, AdvertisementHandle};
@@ -12,8 +15,10 @@ use bluer::gatt::local::ApplicationHandle;
 use bluer::{Adapter, AdapterEvent, Address, DiscoveryFilter, DiscoveryTransport, Uuid};
 use futures::StreamExt;
 use tokio::sync::mpsc;
-use tracing::{debug, warn};
+use tokio::task::JoinSet;
+use tracing::{debug, info, warn};
 
+use self::service::Service;
 use crate::Id;
 use crate::room::Format;
 
@@ -32,8 +37,12 @@ const COMPANY: u16 = 0xffff;
 const LONGEST: usize = 244;
 /// Frames that wait to be written to a connection: BlueZ takes some before the air does.
 const AHEAD: usize = 4;
-/// BlueZ forgets an advertisement when it begins anew, and an adapter may come later.
+/// What BlueZ does not do now is asked for again after so long.
 const AGAIN: Duration = Duration::from_secs(2);
+/// Until BlueZ answered what it knows.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// It is looked so often whether BlueZ and the adapter are still there.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// What happens at an adapter.
 pub enum Told {
@@ -76,13 +85,22 @@ pub struct Opened {
 pub enum Error {
     /// BlueZ does not run.
     #[error("there is no Bluetooth service on this machine: {0}")]
-    Service(bluer::Error),
+    Service(String),
     /// It has no such adapter.
     #[error("there is no Bluetooth adapter {0}{1}")]
     Adapter(String, String),
+    /// Somebody switched it off.
+    #[error("the Bluetooth adapter {0} is switched off")]
+    Off(String),
     /// It refused something.
     #[error("the Bluetooth adapter {0} does not {1}: {2}")]
     Refused(String, &'static str, bluer::Error),
+}
+
+impl Error {
+    fn service(error: bluer::Error) -> Self {
+        Self::Service(error.to_string())
+    }
 }
 
 /// How many frames may wait to be written.
@@ -101,6 +119,9 @@ pub struct Bluetooth {
     formats: BTreeSet<Format>,
     told: mpsc::Sender<Told>,
     numbers: Numbers,
+    service: Service,
+    /// Calls end with it.
+    calls: RefCell<JoinSet<()>>,
     _served: ApplicationHandle,
     _said: Vec<AdvertisementHandle>,
 }
@@ -116,29 +137,28 @@ impl Numbers {
 }
 
 impl Bluetooth {
-    /// Begins to advertise and to look for others.
+    /// Begins to advertise and to look for others. `name`: of an adapter, or its address; one that is
+    /// off is switched on if `may_switch`.
     ///
     /// # Errors
     /// There is no such adapter, or it does not do it.
     pub async fn open(
         name: &str,
+        may_switch: bool,
         own: Id,
         formats: &BTreeSet<Format>,
         numbers: Numbers,
         told: mpsc::Sender<Told>,
     ) -> Result<Self, Error> {
-        let session = bluer::Session::new().await.map_err(Error::Service)?;
-        let names = session.adapter_names().await.map_err(Error::Service)?;
-        if !names.iter().any(|it| it == name) {
-            let others = match names.is_empty() {
-                true => ", and no other one".to_owned(),
-                false => format!("; there is {}", names.join(", ")),
-            };
-            return Err(Error::Adapter(name.to_owned(), others));
-        }
+        // BlueZ that begins anew meanwhile is to be noticed.
+        let service = Service::find().await.map_err(Error::Service)?;
+        let session = bluer::Session::new().await.map_err(Error::service)?;
         let refused = |what| move |error| Error::Refused(name.to_owned(), what, error);
-        let adapter = session.adapter(name).map_err(refused("open"))?;
-        if !adapter.is_powered().await.unwrap_or(false) {
+        let adapter = find(&session, name).await?;
+        if !adapter.is_powered().await.map_err(refused("open"))? {
+            if !may_switch {
+                return Err(Error::Off(name.to_owned()));
+            }
             power(&adapter).await.map_err(refused("go on"))?;
         }
         let application = serve::application(own, formats, &numbers, &told);
@@ -158,6 +178,8 @@ impl Bluetooth {
             formats: formats.clone(),
             told,
             numbers,
+            service,
+            calls: RefCell::default(),
             _served: served,
             _said: said,
         };
@@ -169,18 +191,59 @@ impl Bluetooth {
         self.address
     }
 
-    /// Tells of all who are seen, until the adapter is gone.
-    pub async fn look(&self) -> bluer::Error {
+    /// Tells of all who are seen, until the adapter is gone: why.
+    pub async fn look(&self) -> Error {
+        tokio::select! {
+            error = self.watch() => error,
+            never = self.discover() => match never {},
+        }
+    }
+
+    /// Ends when the adapter is gone, or BlueZ forgot what it is to do for us.
+    async fn watch(&self) -> Error {
+        let name = || self.adapter.name().to_owned();
         loop {
-            if let Err(error) = self.discover().await {
-                return error;
+            tokio::time::sleep(LOOK).await;
+            if let Err(why) = self.service.check().await {
+                return Error::Service(why);
             }
-            // BlueZ ended it: somebody else may have asked for it.
+            match self.adapter.is_powered().await {
+                Ok(true) => {}
+                Ok(false) => return Error::Off(name()),
+                Err(error) => return Error::Adapter(name(), format!(" any more: {error}")),
+            }
+            // It was there again before it was missed, or somebody took what was said there.
+            match self.adapter.active_advertising_instances().await {
+                Ok(count) if usize::from(count) >= self.formats.len() => {}
+                Ok(_) => {
+                    let error = bluer::Error {
+                        kind: bluer::ErrorKind::NotRegistered,
+                        message: "another one took it away".to_owned(),
+                    };
+                    return Error::Refused(name(), "advertise any more", error);
+                }
+                Err(error) => return Error::Refused(name(), "answer", error),
+            }
+        }
+    }
+
+    /// Others are looked for, again and again: somebody else may have BlueZ end it, or keep it from it.
+    async fn discover(&self) -> Infallible {
+        let mut fails = false;
+        loop {
+            match self.discover_once(&mut fails).await {
+                Ok(()) => debug!(adapter = self.adapter.name(), "no longer looks for others"),
+                Err(error) if !fails => {
+                    fails = true;
+                    warn!(%error, adapter = self.adapter.name(), "cannot look for others, which is tried again");
+                }
+                Err(_) => {}
+            }
             tokio::time::sleep(AGAIN).await;
         }
     }
 
-    async fn discover(&self) -> bluer::Result<()> {
+    async fn discover_once(&self, fails: &mut bool) -> bluer::Result<()> {
         let filter = DiscoveryFilter {
             uuids: [V1, V2].into_iter().collect(),
             transport: DiscoveryTransport::Le,
@@ -189,6 +252,9 @@ impl Bluetooth {
         };
         self.adapter.set_discovery_filter(filter).await?;
         let events = self.adapter.discover_devices_with_changes().await?;
+        if std::mem::take(fails) {
+            info!(adapter = self.adapter.name(), "looks for others again");
+        }
         let mut events = std::pin::pin!(events);
         while let Some(event) = events.next().await {
             let AdapterEvent::DeviceAdded(address) = event else {
@@ -232,7 +298,9 @@ impl Bluetooth {
     pub fn call(&self, address: Address) {
         let (adapter, told) = (self.adapter.clone(), self.told.clone());
         let (formats, numbers) = (self.formats.clone(), self.numbers.clone());
-        tokio::spawn(async move {
+        let mut calls = self.calls.borrow_mut();
+        while calls.try_join_next().is_some() {}
+        calls.spawn(async move {
             if let Err(error) = call::call(&adapter, address, &formats, &numbers, &told).await {
                 let _ = told.send(Told::Refused(address, error.to_string())).await;
             }
@@ -253,12 +321,32 @@ impl Bluetooth {
 
     /// Whether there is a connection with somebody.
     pub async fn is_connected(&self, address: Address) -> bool {
-        let device = self.adapter.device(address);
-        match device {
-            Ok(device) => device.is_connected().await.unwrap_or(false),
-            Err(_) => false,
-        }
+        let Ok(device) = self.adapter.device(address) else {
+            return false;
+        };
+        // Without a bus there is no answer at all.
+        let asked = tokio::time::timeout(PATIENCE, device.is_connected());
+        matches!(asked.await, Ok(Ok(true)))
     }
+}
+
+/// The adapter of that name, or that address.
+async fn find(session: &bluer::Session, name: &str) -> Result<Adapter, Error> {
+    let refused = |error| Error::Refused(name.to_owned(), "open", error);
+    let mut others = Vec::new();
+    for one in session.adapter_names().await.map_err(Error::service)? {
+        let adapter = session.adapter(&one).map_err(refused)?;
+        let address = adapter.address().await.map_err(refused)?.to_string();
+        if one == name || address.eq_ignore_ascii_case(name) {
+            return Ok(adapter);
+        }
+        others.push(format!("{one} ({address})"));
+    }
+    let others = match others.is_empty() {
+        true => ", and no other one".to_owned(),
+        false => format!("; there is {}", others.join(", ")),
+    };
+    Err(Error::Adapter(name.to_owned(), others))
 }
 
 /// An adapter is switched on, which BlueZ may not do at once.

@@ -73,7 +73,9 @@ impl State {
 
     /// The adapter is there again.
     pub fn begin(&self, bluetooth: Bluetooth) {
-        self.0.borrow_mut().bluetooth = Some(Rc::new(bluetooth));
+        let mut inner = self.0.borrow_mut();
+        inner.room.anew(Some(bluetooth.address().0));
+        inner.bluetooth = Some(Rc::new(bluetooth));
     }
 
     /// The adapter is gone, and all connections.
@@ -84,6 +86,7 @@ impl State {
         for link in all {
             inner.close(link);
         }
+        inner.room.anew(None);
     }
 
     /// The adapter told something.
@@ -99,7 +102,11 @@ impl State {
     }
 
     /// Whoever called by v1 says nothing when they go.
-    pub async fn look(&self, bluetooth: &Bluetooth) {
+    pub async fn look(&self) {
+        let Some(bluetooth) = self.bluetooth() else {
+            self.0.borrow_mut().beat();
+            return;
+        };
         let calls = |(link, it): (&u32, &Link)| {
             let one_way = it.format == Format::V1 && !it.caller;
             one_way.then_some((*link, it.address))
