@@ -2,22 +2,22 @@
 //! what is written by one comes out of it.
 
 mod call;
+mod discover;
 mod serve;
 mod service;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::time::Duration;
 
 use bluer::adv::{Advertisement, AdvertisementHandle};
 use bluer::gatt::local::ApplicationHandle;
-use bluer::{Adapter, AdapterEvent, Address, DiscoveryFilter, DiscoveryTransport, Uuid};
-use futures::StreamExt;
+use bluer::{Adapter, Address, Uuid};
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
-use tracing::{debug, info, warn};
+use tokio::task::{AbortHandle, JoinSet};
+use tracing::{debug, warn};
 
+use self::discover::Discovery;
 use self::service::Service;
 use crate::Id;
 use crate::room::Format;
@@ -39,6 +39,10 @@ const LONGEST: usize = 244;
 const AHEAD: usize = 4;
 /// What BlueZ does not do now is asked for again after so long.
 const AGAIN: Duration = Duration::from_secs(2);
+/// One format is said for so long, then the other: an adapter of Bluetooth 4 says one at a time.
+const TURN: Duration = Duration::from_secs(1);
+/// How often it is said: without this each 1.28 s, which both being found and being called wait for.
+const SAYS: [Duration; 2] = [Duration::from_millis(150), Duration::from_millis(250)];
 /// Until BlueZ answered what it knows.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// It is looked so often whether BlueZ and the adapter are still there.
@@ -120,8 +124,11 @@ pub struct Bluetooth {
     told: mpsc::Sender<Told>,
     numbers: Numbers,
     service: Service,
+    discovery: Discovery,
     /// Calls end with it.
     calls: RefCell<JoinSet<()>>,
+    /// Which is under way.
+    called: RefCell<Option<(Address, AbortHandle)>>,
     _served: ApplicationHandle,
     _said: Vec<AdvertisementHandle>,
 }
@@ -174,12 +181,14 @@ impl Bluetooth {
                 .address()
                 .await
                 .map_err(refused("tell its address"))?,
+            discovery: Discovery::new(adapter.clone(), formats.clone(), told.clone()),
             adapter,
             formats: formats.clone(),
             told,
             numbers,
             service,
             calls: RefCell::default(),
+            called: RefCell::default(),
             _served: served,
             _said: said,
         };
@@ -195,7 +204,7 @@ impl Bluetooth {
     pub async fn look(&self) -> Error {
         tokio::select! {
             error = self.watch() => error,
-            never = self.discover() => match never {},
+            never = self.discovery.run() => match never {},
         }
     }
 
@@ -227,84 +236,32 @@ impl Bluetooth {
         }
     }
 
-    /// Others are looked for, again and again: somebody else may have BlueZ end it, or keep it from it.
-    async fn discover(&self) -> Infallible {
-        let mut fails = false;
-        loop {
-            match self.discover_once(&mut fails).await {
-                Ok(()) => debug!(adapter = self.adapter.name(), "no longer looks for others"),
-                Err(error) if !fails => {
-                    fails = true;
-                    warn!(%error, adapter = self.adapter.name(), "cannot look for others, which is tried again");
-                }
-                Err(_) => {}
-            }
-            tokio::time::sleep(AGAIN).await;
-        }
-    }
-
-    async fn discover_once(&self, fails: &mut bool) -> bluer::Result<()> {
-        let filter = DiscoveryFilter {
-            uuids: [V1, V2].into_iter().collect(),
-            transport: DiscoveryTransport::Le,
-            duplicate_data: true,
-            ..DiscoveryFilter::default()
-        };
-        self.adapter.set_discovery_filter(filter).await?;
-        let events = self.adapter.discover_devices_with_changes().await?;
-        if std::mem::take(fails) {
-            info!(adapter = self.adapter.name(), "looks for others again");
-        }
-        let mut events = std::pin::pin!(events);
-        while let Some(event) = events.next().await {
-            let AdapterEvent::DeviceAdded(address) = event else {
-                continue;
-            };
-            // It may be gone again.
-            if let Err(error) = self.see(address).await {
-                debug!(%address, %error, "not seen");
-            }
-        }
-        Ok(())
-    }
-
-    async fn see(&self, address: Address) -> bluer::Result<()> {
-        let device = self.adapter.device(address)?;
-        // What BlueZ remembers of before is not near.
-        let Some(signal) = device.rssi().await? else {
-            return Ok(());
-        };
-        let services = device.uuids().await?.unwrap_or_default();
-        let makers = device.manufacturer_data().await?.unwrap_or_default();
-        let begin = makers
-            .get(&COMPANY)
-            .and_then(|it| <[u8; 5]>::try_from(it.as_slice()).ok());
-        for (format, service) in [(Format::V1, V1), (Format::V2, V2)] {
-            if services.contains(&service) && self.formats.contains(&format) {
-                let seen = Told::Seen {
-                    address,
-                    format,
-                    prefix: begin.filter(|_| format == Format::V2),
-                    signal: Some(signal),
-                };
-                // Whoever does not listen any more ends.
-                let _ = self.told.send(seen).await;
-            }
-        }
-        Ok(())
-    }
-
     /// Calls somebody: what comes of it is told.
     pub fn call(&self, address: Address) {
         let (adapter, told) = (self.adapter.clone(), self.told.clone());
         let (formats, numbers) = (self.formats.clone(), self.numbers.clone());
+        let quiet = self.discovery.quiet();
         let mut calls = self.calls.borrow_mut();
         while calls.try_join_next().is_some() {}
-        calls.spawn(async move {
-            if let Err(error) = call::call(&adapter, address, &formats, &numbers, &told).await {
+        let handle = calls.spawn(async move {
+            let called = call::call(&adapter, address, &formats, &numbers, &told, quiet);
+            if let Err(error) = called.await {
                 let _ = told.send(Told::Refused(address, error.to_string())).await;
             }
         });
+        *self.called.borrow_mut() = Some((address, handle));
+    }
+
+    /// A call is not needed any more: the other one came through. Whether there was one.
+    pub fn give_up(&self, address: Address) -> bool {
+        let mut called = self.called.borrow_mut();
+        match called.take_if(|(of, handle)| *of == address && !handle.is_finished()) {
+            Some((_, handle)) => {
+                handle.abort();
+                true
+            }
+            None => false,
+        }
     }
 
     /// Ends a connection.
@@ -371,6 +328,9 @@ fn advertisement(own: Id, format: Format) -> Advertisement {
         // Others of v1 take nobody whose name has another length for one of theirs.
         local_name: Some("qaulw".to_owned()),
         discoverable: Some(true),
+        duration: Some(TURN),
+        min_interval: Some(SAYS[0]),
+        max_interval: Some(SAYS[1]),
         ..Advertisement::default()
     };
     if format == Format::V2 {

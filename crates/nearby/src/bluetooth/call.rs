@@ -12,12 +12,16 @@ use nix::sys::socket::{MsgFlags, send};
 use tokio::sync::mpsc;
 use tracing::debug;
 
+use super::discover::Quiet;
 use super::{LONGEST, Numbers, Opened, Told, V1, V1_ID, V1_MESSAGE, V2, V2_ID, V2_MESSAGE, ahead};
 use crate::Id;
 use crate::room::Format;
 
-/// Until somebody answered a call, and said what it can.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Until somebody answered a call. Two that call each other do not hear each other's: then both would
+/// wait for 20 s, if one did not end it.
+const ANSWERS: Duration = Duration::from_secs(5);
+/// Until it said what it can, and who it is.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// BlueZ has as much as it takes: it is asked again after so long.
 const FULL: Duration = Duration::from_millis(5);
 
@@ -36,23 +40,32 @@ pub async fn call(
     formats: &BTreeSet<Format>,
     numbers: &Numbers,
     told: &mpsc::Sender<Told>,
+    quiet: Quiet,
 ) -> bluer::Result<()> {
     let device = adapter.device(address)?;
-    let answered = tokio::time::timeout(PATIENCE, answer(&device, formats));
-    let answered = answered
-        .await
-        .unwrap_or_else(|_| Err(error("it does not answer")));
-    let (format, service) = answered?;
+    quiet.begin().await;
+    debug!(%address, "calls");
+    let reached = tokio::time::timeout(ANSWERS, reach(&device)).await;
+    reached.unwrap_or_else(|_| Err(error("it does not answer")))?;
+    drop(quiet);
+    debug!(%address, "it answers");
+    let chosen = tokio::time::timeout(PATIENCE, choose(&device, formats)).await;
+    let (format, service) = chosen.unwrap_or_else(|_| Err(error("it does not say what it can")))?;
+    debug!(%address, format = format.name(), "it says what it can");
     let opened = tokio::time::timeout(PATIENCE, open(address, format, &service, numbers, told));
     let done = opened.await;
     done.unwrap_or_else(|_| Err(error("it does not say who it is")))
 }
 
-/// Connects, and finds the best format that both speak.
-async fn answer(device: &Device, formats: &BTreeSet<Format>) -> bluer::Result<(Format, Service)> {
-    if !device.is_connected().await? {
-        device.connect().await?;
+async fn reach(device: &Device) -> bluer::Result<()> {
+    match device.is_connected().await? {
+        true => Ok(()),
+        false => device.connect().await,
     }
+}
+
+/// Finds the best format that both speak.
+async fn choose(device: &Device, formats: &BTreeSet<Format>) -> bluer::Result<(Format, Service)> {
     while !device.is_services_resolved().await? {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

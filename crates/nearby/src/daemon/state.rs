@@ -189,6 +189,14 @@ impl Inner {
                     "a connection"
                 );
                 self.links.insert(opened.link, link);
+                // It goes both ways: a call that is under way would wait in vain.
+                if !opened.caller
+                    && opened.format == Format::V2
+                    && let Some(bluetooth) = &self.bluetooth
+                    && bluetooth.give_up(opened.address)
+                {
+                    self.happen(Event::Refused(opened.address.0));
+                }
                 self.happen(Event::Opened {
                     link: opened.link,
                     address: opened.address.0,
