@@ -33,6 +33,8 @@ const V2_MESSAGE: Uuid = Uuid::from_u128(0x4db14402_0bd0_4445_9906_47d9c4791cff)
 const V2_CHANNEL: Uuid = Uuid::from_u128(0x4db14403_0bd0_4445_9906_47d9c4791cff);
 /// Nobody's company, under which v2 says how an id begins.
 const COMPANY: u16 = 0xffff;
+/// Others of v1 take nobody whose name has another length for one of theirs.
+const NAME: &str = "qaulw";
 /// Longer values were lost between two BlueZ, without a word.
 const LONGEST: usize = 244;
 /// Frames that wait to be written to a connection: BlueZ takes some before the air does.
@@ -45,6 +47,8 @@ const TURN: Duration = Duration::from_secs(1);
 const SAYS: [Duration; 2] = [Duration::from_millis(150), Duration::from_millis(250)];
 /// Until BlueZ answered what it knows.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Until connections are ended.
+const LEAVES: Duration = Duration::from_secs(2);
 /// It is looked so often whether BlueZ and the adapter are still there.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -266,14 +270,20 @@ impl Bluetooth {
 
     /// Ends a connection.
     pub fn close(&self, address: Address) {
-        let Ok(device) = self.adapter.device(address) else {
-            return;
-        };
+        let adapter = self.adapter.clone();
         tokio::spawn(async move {
-            if let Err(error) = device.disconnect().await {
+            if let Err(error) = part(&adapter, address).await {
                 debug!(%address, %error, "not disconnected");
             }
         });
+    }
+
+    /// Ends connections, before it is dropped: BlueZ 5.66 was seen to die where a program goes that
+    /// still has some.
+    pub async fn leave(&self, addresses: impl IntoIterator<Item = Address>) {
+        let parts = addresses.into_iter().map(|it| part(&self.adapter, it));
+        // Where BlueZ is gone there is nothing to be ended.
+        let _ = tokio::time::timeout(LEAVES, futures::future::join_all(parts)).await;
     }
 
     /// Whether there is a connection with somebody.
@@ -306,6 +316,17 @@ async fn find(session: &bluer::Session, name: &str) -> Result<Adapter, Error> {
     Err(Error::Adapter(name.to_owned(), others))
 }
 
+/// Ends the connection with somebody, and has BlueZ forget who it was: it would remember everybody for
+/// ever, and what they were then able to do rather than what they say now.
+async fn part(adapter: &Adapter, address: Address) -> bluer::Result<()> {
+    let device = adapter.device(address)?;
+    // Whom somebody paired with here stays.
+    match device.is_paired().await? || device.is_trusted().await? {
+        true => device.disconnect().await,
+        false => adapter.remove_device(address).await,
+    }
+}
+
 /// An adapter is switched on, which BlueZ may not do at once.
 async fn power(adapter: &Adapter) -> bluer::Result<()> {
     let mut tries = 0;
@@ -325,8 +346,7 @@ async fn power(adapter: &Adapter) -> bluer::Result<()> {
 fn advertisement(own: Id, format: Format) -> Advertisement {
     let mut said = Advertisement {
         service_uuids: BTreeSet::from([V1]),
-        // Others of v1 take nobody whose name has another length for one of theirs.
-        local_name: Some("qaulw".to_owned()),
+        local_name: Some(NAME.to_owned()),
         discoverable: Some(true),
         duration: Some(TURN),
         min_interval: Some(SAYS[0]),

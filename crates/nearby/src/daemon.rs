@@ -85,15 +85,17 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
     });
     loop {
         tokio::select! {
-            () = &mut serve => return Ok(()),
-            _ = terminate.recv() => return Ok(()),
-            _ = interrupt.recv() => return Ok(()),
+            () = &mut serve => break,
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
             never = &mut kept => match never {},
             () = &mut looks => {}
             Some(told) = telling.recv() => state.told(told),
             _ = clock.tick() => state.tick(),
         }
     }
+    state.leave().await;
+    Ok(())
 }
 
 /// The node's key: made at the first start.

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use bluer::gatt::remote::{Characteristic, CharacteristicWriteRequest, Service};
 use bluer::gatt::{CharacteristicReader, CharacteristicWriter, WriteOp};
-use bluer::{Adapter, Address, Device, Uuid};
+use bluer::{Adapter, Address, Device};
+use futures::future::try_join_all;
+use futures::try_join;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, send};
 use tokio::sync::mpsc;
@@ -69,28 +71,39 @@ async fn choose(device: &Device, formats: &BTreeSet<Format>) -> bluer::Result<(F
     while !device.is_services_resolved().await? {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+    // Asked for all at once: each answer takes a while.
     let services = device.services().await?;
+    let uuids = try_join_all(services.iter().map(Service::uuid)).await?;
     for format in formats.iter().rev() {
         let wanted = match format {
             Format::V1 => V1,
             Format::V2 => V2,
         };
-        for service in &services {
-            if service.uuid().await? == wanted {
-                return Ok((*format, service.clone()));
-            }
+        let found = services.iter().zip(&uuids).find(|(_, it)| **it == wanted);
+        if let Some((service, _)) = found {
+            return Ok((*format, service.clone()));
         }
     }
     Err(error("it has none of the services"))
 }
 
-async fn find(service: &Service, wanted: Uuid) -> bluer::Result<Characteristic> {
-    for one in service.characteristics().await? {
-        if one.uuid().await? == wanted {
-            return Ok(one);
-        }
-    }
-    Err(error("a characteristic is missing"))
+/// Where the id is read, and where messages go.
+async fn find(
+    service: &Service,
+    format: Format,
+) -> bluer::Result<(Characteristic, Characteristic)> {
+    let (id, message) = match format {
+        Format::V1 => (V1_ID, V1_MESSAGE),
+        Format::V2 => (V2_ID, V2_MESSAGE),
+    };
+    let all = service.characteristics().await?;
+    let uuids = try_join_all(all.iter().map(Characteristic::uuid)).await?;
+    let pick = |wanted| {
+        let found = all.iter().zip(&uuids).find(|(_, it)| **it == wanted);
+        let found = found.map(|(one, _)| one.clone());
+        found.ok_or_else(|| error("a characteristic is missing"))
+    };
+    Ok((pick(id)?, pick(message)?))
 }
 
 async fn open(
@@ -100,28 +113,26 @@ async fn open(
     numbers: &Numbers,
     told: &mpsc::Sender<Told>,
 ) -> bluer::Result<()> {
-    let (id, message) = match format {
-        Format::V1 => (V1_ID, V1_MESSAGE),
-        Format::V2 => (V2_ID, V2_MESSAGE),
-    };
-    let id = find(service, id).await?.read().await?;
-    let id = Id::try_from(&id[..]).map_err(|it| error(&it.to_string()))?;
-    let message = find(service, message).await?;
+    let (id, message) = find(service, format).await?;
     let link = numbers.next();
     let (writer, frames) = mpsc::channel(ahead(format));
     let mut frame = crate::v1::WRITE;
-    match format {
+    let id = match format {
         Format::V1 => {
+            let id = id.read().await?;
             tokio::spawn(write_each(link, message, frames, told.clone()));
+            id
         }
         Format::V2 => {
-            let reader = message.notify_io().await?;
-            let output = message.write_io().await?;
+            let (id, reader, output) =
+                try_join!(id.read(), message.notify_io(), message.write_io())?;
             frame = octets(output.mtu());
             tokio::spawn(read(link, reader, told.clone()));
             tokio::spawn(write(link, output, frames, told.clone()));
+            id
         }
-    }
+    };
+    let id = Id::try_from(&id[..]).map_err(|it| error(&it.to_string()))?;
     let opened = Opened {
         link,
         address,

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::{debug, info, warn};
 
-use super::{AGAIN, COMPANY, Told, V1, V2};
+use super::{AGAIN, COMPANY, NAME, Told, V1, V2};
 use crate::room::Format;
 
 /// A round: an adapter tells of each once a round only, and BlueZ itself makes one of 10 s and rests
@@ -147,6 +147,19 @@ impl Discovery {
         let begin = makers
             .get(&COMPANY)
             .and_then(|it| <[u8; 5]>::try_from(it.as_slice()).ok());
+        // BlueZ believes what it found at a connection, which may be long ago, and the filter let through
+        // only who says it is one of ours.
+        let is_stale = !services.contains(&V1)
+            && !services.contains(&V2)
+            && (begin.is_some()
+                || device
+                    .name()
+                    .await?
+                    .is_some_and(|it| it.len() == NAME.len()));
+        if is_stale && !device.is_connected().await? {
+            debug!(%address, "BlueZ is to forget what it was");
+            return super::part(&self.adapter, address).await;
+        }
         for (format, service) in [(Format::V1, V1), (Format::V2, V2)] {
             if services.contains(&service) && self.formats.contains(&format) {
                 let seen = Told::Seen {

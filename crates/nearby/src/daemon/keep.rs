@@ -25,6 +25,7 @@ pub async fn keep(
         let mut error = bluetooth.look().await;
         drop(bluetooth);
         warn!(%error, "Bluetooth is gone: it is waited for");
+        state.leave().await;
         state.end();
         loop {
             match open(!matches!(error, Error::Off(_))).await {

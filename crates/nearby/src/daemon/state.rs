@@ -78,6 +78,17 @@ impl State {
         inner.bluetooth = Some(Rc::new(bluetooth));
     }
 
+    /// All connections end, before the adapter is given up.
+    pub async fn leave(&self) {
+        let inner = self.0.borrow();
+        let addresses: BTreeSet<_> = inner.links.values().map(|it| it.address).collect();
+        let bluetooth = inner.bluetooth.clone();
+        drop(inner);
+        if let Some(bluetooth) = bluetooth {
+            bluetooth.leave(addresses).await;
+        }
+    }
+
     /// The adapter is gone, and all connections.
     pub fn end(&self) {
         let mut inner = self.0.borrow_mut();
