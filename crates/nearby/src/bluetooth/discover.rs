@@ -1,5 +1,6 @@
 //! Looks for others: in rounds, and not while somebody is called.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::time::Duration;
@@ -21,6 +22,9 @@ const ENDS: Duration = Duration::from_millis(50);
 /// Until a round is over, before somebody is called all the same: another program may look, too.
 const QUIET: Duration = Duration::from_secs(1);
 
+/// Addresses that BlueZ is told to forget, at most.
+const ADDRESSES: usize = 256;
+
 /// Looks for others at one adapter.
 pub struct Discovery {
     adapter: Adapter,
@@ -28,6 +32,8 @@ pub struct Discovery {
     told: mpsc::Sender<Told>,
     /// How many need it to be quiet.
     quiet: watch::Sender<usize>,
+    /// Whom BlueZ was told to forget.
+    forgotten: RefCell<BTreeSet<Address>>,
 }
 
 /// As long as there is one it is quiet: a call waits for an advertisement of the other, and while
@@ -61,6 +67,7 @@ impl Discovery {
             formats,
             told,
             quiet: watch::Sender::new(0),
+            forgotten: RefCell::default(),
         }
     }
 
@@ -156,7 +163,7 @@ impl Discovery {
                     .name()
                     .await?
                     .is_some_and(|it| it.len() == NAME.len()));
-        if is_stale && !device.is_connected().await? {
+        if is_stale && !device.is_connected().await? && self.is_first(address) {
             debug!(%address, "BlueZ is to forget what it was");
             return super::part(&self.adapter, address).await;
         }
@@ -173,5 +180,11 @@ impl Discovery {
             }
         }
         Ok(())
+    }
+
+    /// Each is forgotten once: it may be somebody who has nothing to do with this.
+    fn is_first(&self, address: Address) -> bool {
+        let mut forgotten = self.forgotten.borrow_mut();
+        forgotten.len() < ADDRESSES && forgotten.insert(address)
     }
 }

@@ -80,10 +80,11 @@ impl State {
 
     /// All connections end, before the adapter is given up.
     pub async fn leave(&self) {
-        let inner = self.0.borrow();
-        let addresses: BTreeSet<_> = inner.links.values().map(|it| it.address).collect();
-        let bluetooth = inner.bluetooth.clone();
-        drop(inner);
+        let (addresses, bluetooth) = {
+            let inner = self.0.borrow();
+            let addresses: BTreeSet<_> = inner.links.values().map(|it| it.address).collect();
+            (addresses, inner.bluetooth.clone())
+        };
         if let Some(bluetooth) = bluetooth {
             bluetooth.leave(addresses).await;
         }

@@ -156,3 +156,7 @@ impl Room {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "near_tests.rs"]
+mod tests;
