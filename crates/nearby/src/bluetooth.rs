@@ -47,8 +47,8 @@ const TURN: Duration = Duration::from_secs(1);
 const SAYS: [Duration; 2] = [Duration::from_millis(150), Duration::from_millis(250)];
 /// Until BlueZ answered what it knows.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Until connections are ended.
-const LEAVES: Duration = Duration::from_secs(2);
+/// Until connections are ended: BlueZ itself takes 2 s for one.
+const LEAVES: Duration = Duration::from_secs(5);
 /// It is looked so often whether BlueZ and the adapter are still there.
 const LOOK: Duration = Duration::from_secs(2);
 
