@@ -2,18 +2,23 @@
 //! what is written by one comes out of it.
 
 mod call;
+mod discover;
 mod serve;
+mod service;
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bluer::adv::{Advertisement, AdvertisementHandle};
 use bluer::gatt::local::ApplicationHandle;
-use bluer::{Adapter, AdapterEvent, Address, DiscoveryFilter, DiscoveryTransport, Uuid};
-use futures::StreamExt;
+use bluer::{Adapter, Address, Uuid};
 use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
 use tracing::{debug, warn};
 
+use self::discover::Discovery;
+use self::service::Service;
 use crate::Id;
 use crate::room::Format;
 
@@ -28,12 +33,24 @@ const V2_MESSAGE: Uuid = Uuid::from_u128(0x4db14402_0bd0_4445_9906_47d9c4791cff)
 const V2_CHANNEL: Uuid = Uuid::from_u128(0x4db14403_0bd0_4445_9906_47d9c4791cff);
 /// Nobody's company, under which v2 says how an id begins.
 const COMPANY: u16 = 0xffff;
+/// Others of v1 take nobody whose name has another length for one of theirs.
+const NAME: &str = "qaulw";
 /// Longer values were lost between two BlueZ, without a word.
 const LONGEST: usize = 244;
 /// Frames that wait to be written to a connection: BlueZ takes some before the air does.
 const AHEAD: usize = 4;
-/// BlueZ forgets an advertisement when it begins anew, and an adapter may come later.
+/// What BlueZ does not do now is asked for again after so long.
 const AGAIN: Duration = Duration::from_secs(2);
+/// One format is said for so long, then the other: an adapter of Bluetooth 4 says one at a time.
+const TURN: Duration = Duration::from_secs(1);
+/// How often it is said: without this each 1.28 s, which both being found and being called wait for.
+const SAYS: [Duration; 2] = [Duration::from_millis(150), Duration::from_millis(250)];
+/// Until BlueZ answered what it knows.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Until connections are ended: BlueZ itself takes 2 s for one.
+const LEAVES: Duration = Duration::from_secs(5);
+/// It is looked so often whether BlueZ and the adapter are still there.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// What happens at an adapter.
 pub enum Told {
@@ -76,13 +93,22 @@ pub struct Opened {
 pub enum Error {
     /// BlueZ does not run.
     #[error("there is no Bluetooth service on this machine: {0}")]
-    Service(bluer::Error),
+    Service(String),
     /// It has no such adapter.
     #[error("there is no Bluetooth adapter {0}{1}")]
     Adapter(String, String),
+    /// Somebody switched it off.
+    #[error("the Bluetooth adapter {0} is switched off")]
+    Off(String),
     /// It refused something.
     #[error("the Bluetooth adapter {0} does not {1}: {2}")]
     Refused(String, &'static str, bluer::Error),
+}
+
+impl Error {
+    fn service(error: bluer::Error) -> Self {
+        Self::Service(error.to_string())
+    }
 }
 
 /// How many frames may wait to be written.
@@ -101,6 +127,12 @@ pub struct Bluetooth {
     formats: BTreeSet<Format>,
     told: mpsc::Sender<Told>,
     numbers: Numbers,
+    service: Service,
+    discovery: Discovery,
+    /// Calls end with it.
+    calls: RefCell<JoinSet<()>>,
+    /// Which is under way.
+    called: RefCell<Option<(Address, AbortHandle)>>,
     _served: ApplicationHandle,
     _said: Vec<AdvertisementHandle>,
 }
@@ -116,29 +148,28 @@ impl Numbers {
 }
 
 impl Bluetooth {
-    /// Begins to advertise and to look for others.
+    /// Begins to advertise and to look for others. `name`: of an adapter, or its address; one that is
+    /// off is switched on if `may_switch`.
     ///
     /// # Errors
     /// There is no such adapter, or it does not do it.
     pub async fn open(
         name: &str,
+        may_switch: bool,
         own: Id,
         formats: &BTreeSet<Format>,
         numbers: Numbers,
         told: mpsc::Sender<Told>,
     ) -> Result<Self, Error> {
-        let session = bluer::Session::new().await.map_err(Error::Service)?;
-        let names = session.adapter_names().await.map_err(Error::Service)?;
-        if !names.iter().any(|it| it == name) {
-            let others = match names.is_empty() {
-                true => ", and no other one".to_owned(),
-                false => format!("; there is {}", names.join(", ")),
-            };
-            return Err(Error::Adapter(name.to_owned(), others));
-        }
+        // BlueZ that begins anew meanwhile is to be noticed.
+        let service = Service::find().await.map_err(Error::Service)?;
+        let session = bluer::Session::new().await.map_err(Error::service)?;
         let refused = |what| move |error| Error::Refused(name.to_owned(), what, error);
-        let adapter = session.adapter(name).map_err(refused("open"))?;
-        if !adapter.is_powered().await.unwrap_or(false) {
+        let adapter = find(&session, name).await?;
+        if !adapter.is_powered().await.map_err(refused("open"))? {
+            if !may_switch {
+                return Err(Error::Off(name.to_owned()));
+            }
             power(&adapter).await.map_err(refused("go on"))?;
         }
         let application = serve::application(own, formats, &numbers, &told);
@@ -154,10 +185,14 @@ impl Bluetooth {
                 .address()
                 .await
                 .map_err(refused("tell its address"))?,
+            discovery: Discovery::new(adapter.clone(), formats.clone(), told.clone()),
             adapter,
             formats: formats.clone(),
             told,
             numbers,
+            service,
+            calls: RefCell::default(),
+            called: RefCell::default(),
             _served: served,
             _said: said,
         };
@@ -169,95 +204,126 @@ impl Bluetooth {
         self.address
     }
 
-    /// Tells of all who are seen, until the adapter is gone.
-    pub async fn look(&self) -> bluer::Error {
+    /// Tells of all who are seen, until the adapter is gone: why.
+    pub async fn look(&self) -> Error {
+        tokio::select! {
+            error = self.watch() => error,
+            never = self.discovery.run() => match never {},
+        }
+    }
+
+    /// Ends when the adapter is gone, or BlueZ forgot what it is to do for us.
+    async fn watch(&self) -> Error {
+        let name = || self.adapter.name().to_owned();
         loop {
-            if let Err(error) = self.discover().await {
-                return error;
+            tokio::time::sleep(LOOK).await;
+            if let Err(why) = self.service.check().await {
+                return Error::Service(why);
             }
-            // BlueZ ended it: somebody else may have asked for it.
-            tokio::time::sleep(AGAIN).await;
-        }
-    }
-
-    async fn discover(&self) -> bluer::Result<()> {
-        let filter = DiscoveryFilter {
-            uuids: [V1, V2].into_iter().collect(),
-            transport: DiscoveryTransport::Le,
-            duplicate_data: true,
-            ..DiscoveryFilter::default()
-        };
-        self.adapter.set_discovery_filter(filter).await?;
-        let events = self.adapter.discover_devices_with_changes().await?;
-        let mut events = std::pin::pin!(events);
-        while let Some(event) = events.next().await {
-            let AdapterEvent::DeviceAdded(address) = event else {
-                continue;
-            };
-            // It may be gone again.
-            if let Err(error) = self.see(address).await {
-                debug!(%address, %error, "not seen");
+            match self.adapter.is_powered().await {
+                Ok(true) => {}
+                Ok(false) => return Error::Off(name()),
+                Err(error) => return Error::Adapter(name(), format!(" any more: {error}")),
+            }
+            // It was there again before it was missed, or somebody took what was said there.
+            match self.adapter.active_advertising_instances().await {
+                Ok(count) if usize::from(count) >= self.formats.len() => {}
+                Ok(_) => {
+                    let error = bluer::Error {
+                        kind: bluer::ErrorKind::NotRegistered,
+                        message: "another one took it away".to_owned(),
+                    };
+                    return Error::Refused(name(), "advertise any more", error);
+                }
+                Err(error) => return Error::Refused(name(), "answer", error),
             }
         }
-        Ok(())
-    }
-
-    async fn see(&self, address: Address) -> bluer::Result<()> {
-        let device = self.adapter.device(address)?;
-        // What BlueZ remembers of before is not near.
-        let Some(signal) = device.rssi().await? else {
-            return Ok(());
-        };
-        let services = device.uuids().await?.unwrap_or_default();
-        let makers = device.manufacturer_data().await?.unwrap_or_default();
-        let begin = makers
-            .get(&COMPANY)
-            .and_then(|it| <[u8; 5]>::try_from(it.as_slice()).ok());
-        for (format, service) in [(Format::V1, V1), (Format::V2, V2)] {
-            if services.contains(&service) && self.formats.contains(&format) {
-                let seen = Told::Seen {
-                    address,
-                    format,
-                    prefix: begin.filter(|_| format == Format::V2),
-                    signal: Some(signal),
-                };
-                // Whoever does not listen any more ends.
-                let _ = self.told.send(seen).await;
-            }
-        }
-        Ok(())
     }
 
     /// Calls somebody: what comes of it is told.
     pub fn call(&self, address: Address) {
         let (adapter, told) = (self.adapter.clone(), self.told.clone());
         let (formats, numbers) = (self.formats.clone(), self.numbers.clone());
-        tokio::spawn(async move {
-            if let Err(error) = call::call(&adapter, address, &formats, &numbers, &told).await {
+        let quiet = self.discovery.quiet();
+        let mut calls = self.calls.borrow_mut();
+        while calls.try_join_next().is_some() {}
+        let handle = calls.spawn(async move {
+            let called = call::call(&adapter, address, &formats, &numbers, &told, quiet);
+            if let Err(error) = called.await {
                 let _ = told.send(Told::Refused(address, error.to_string())).await;
             }
         });
+        *self.called.borrow_mut() = Some((address, handle));
+    }
+
+    /// A call is not needed any more: the other one came through. Whether there was one.
+    pub fn give_up(&self, address: Address) -> bool {
+        let mut called = self.called.borrow_mut();
+        match called.take_if(|(of, handle)| *of == address && !handle.is_finished()) {
+            Some((_, handle)) => {
+                handle.abort();
+                true
+            }
+            None => false,
+        }
     }
 
     /// Ends a connection.
     pub fn close(&self, address: Address) {
-        let Ok(device) = self.adapter.device(address) else {
-            return;
-        };
+        let adapter = self.adapter.clone();
         tokio::spawn(async move {
-            if let Err(error) = device.disconnect().await {
+            if let Err(error) = part(&adapter, address).await {
                 debug!(%address, %error, "not disconnected");
             }
         });
     }
 
+    /// Ends connections, before it is dropped: BlueZ 5.66 was seen to die where a program goes that
+    /// still has some.
+    pub async fn leave(&self, addresses: impl IntoIterator<Item = Address>) {
+        let parts = addresses.into_iter().map(|it| part(&self.adapter, it));
+        // Where BlueZ is gone there is nothing to be ended.
+        let _ = tokio::time::timeout(LEAVES, futures::future::join_all(parts)).await;
+    }
+
     /// Whether there is a connection with somebody.
     pub async fn is_connected(&self, address: Address) -> bool {
-        let device = self.adapter.device(address);
-        match device {
-            Ok(device) => device.is_connected().await.unwrap_or(false),
-            Err(_) => false,
+        let Ok(device) = self.adapter.device(address) else {
+            return false;
+        };
+        // Without a bus there is no answer at all.
+        let asked = tokio::time::timeout(PATIENCE, device.is_connected());
+        matches!(asked.await, Ok(Ok(true)))
+    }
+}
+
+/// The adapter of that name, or that address.
+async fn find(session: &bluer::Session, name: &str) -> Result<Adapter, Error> {
+    let refused = |error| Error::Refused(name.to_owned(), "open", error);
+    let mut others = Vec::new();
+    for one in session.adapter_names().await.map_err(Error::service)? {
+        let adapter = session.adapter(&one).map_err(refused)?;
+        let address = adapter.address().await.map_err(refused)?.to_string();
+        if one == name || address.eq_ignore_ascii_case(name) {
+            return Ok(adapter);
         }
+        others.push(format!("{one} ({address})"));
+    }
+    let others = match others.is_empty() {
+        true => ", and no other one".to_owned(),
+        false => format!("; there is {}", others.join(", ")),
+    };
+    Err(Error::Adapter(name.to_owned(), others))
+}
+
+/// Ends the connection with somebody, and has BlueZ forget who it was: it would remember everybody for
+/// ever, and what they were then able to do rather than what they say now.
+async fn part(adapter: &Adapter, address: Address) -> bluer::Result<()> {
+    let device = adapter.device(address)?;
+    // Whom somebody paired with here stays.
+    match device.is_paired().await? || device.is_trusted().await? {
+        true => device.disconnect().await,
+        false => adapter.remove_device(address).await,
     }
 }
 
@@ -280,9 +346,11 @@ async fn power(adapter: &Adapter) -> bluer::Result<()> {
 fn advertisement(own: Id, format: Format) -> Advertisement {
     let mut said = Advertisement {
         service_uuids: BTreeSet::from([V1]),
-        // Others of v1 take nobody whose name has another length for one of theirs.
-        local_name: Some("qaulw".to_owned()),
+        local_name: Some(NAME.to_owned()),
         discoverable: Some(true),
+        duration: Some(TURN),
+        min_interval: Some(SAYS[0]),
+        max_interval: Some(SAYS[1]),
         ..Advertisement::default()
     };
     if format == Format::V2 {

@@ -50,8 +50,13 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Looks for others, until it is ended
+    ///
+    /// Runs as root, or as whoever may speak to BlueZ by D-Bus: everybody in Debian, and elsewhere often
+    /// the group `bluetooth`. Who is not root names a --state and a --socket that it may write.
+    /// An adapter that is off is switched on at the start; one that somebody switches off later is waited
+    /// for.
     Run {
-        /// The Bluetooth adapter
+        /// The Bluetooth adapter, by its name or its address
         #[arg(long, default_value = "hci0", value_name = "NAME")]
         adapter: String,
         /// What is spoken

@@ -1,6 +1,7 @@
 //! `weir-nearby run`: an adapter, the room around it, and who asks by the socket.
 
 mod answer;
+mod keep;
 mod metrics;
 mod names;
 mod page;
@@ -16,7 +17,7 @@ use api::{Limits, Listener};
 use page::Page;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
-use tracing::{info, warn};
+use tracing::info;
 
 pub use answer::{Answer, Lately, PeerShown, Peers, Said, Say};
 pub use page::Settings as PageSettings;
@@ -29,7 +30,7 @@ use crate::room::Format;
 
 /// The room's clock.
 const TICK: Duration = Duration::from_millis(100);
-/// It is looked so often whether BlueZ is still there, and who is still connected.
+/// It is looked so often who is still connected.
 const LOOK: Duration = Duration::from_secs(2);
 /// What an adapter may tell before it is looked at.
 const AHEAD: usize = 64;
@@ -63,17 +64,19 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
     let page = settings.page.as_ref().map(Page::open).transpose()?;
     let (told, mut telling) = mpsc::channel(AHEAD);
     let numbers = Numbers::default();
-    let open = || {
-        let told = told.clone();
+    let open = async |may_switch| {
+        let (adapter, told) = (&settings.adapter, told.clone());
         Bluetooth::open(
-            &settings.adapter,
+            adapter,
+            may_switch,
             own,
             &settings.formats,
             numbers.clone(),
             told,
         )
+        .await
     };
-    let bluetooth = open().await.map_err(|error| error.to_string())?;
+    let bluetooth = open(true).await.map_err(|error| error.to_string())?;
     let listener = Listener::bind(&settings.socket).map_err(|error| whole(&error))?;
     let state = State::new(key, settings, bluetooth);
     info!(%own, adapter = settings.adapter, "looks for others");
@@ -88,44 +91,28 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
     let mut terminate = signal(SignalKind::terminate()).map_err(wrong)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(wrong)?;
     let mut clock = tokio::time::interval(TICK);
-    let mut looks = tokio::time::interval(LOOK);
+    // What BlueZ keeps waiting keeps nobody else waiting.
+    let mut kept = std::pin::pin!(keep::keep(&state, open));
+    let mut looks = std::pin::pin!(async {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            state.look().await;
+        }
+    });
     loop {
-        let bluetooth = state.bluetooth();
-        let gone = async {
-            match &bluetooth {
-                Some(bluetooth) => bluetooth.look().await,
-                None => std::future::pending().await,
-            }
-        };
-        let mut gone = std::pin::pin!(gone);
-        // Until BlueZ goes, or comes again.
-        let error = loop {
-            tokio::select! {
-                () = &mut serve => return Ok(()),
-                Err(error) = &mut page => return Err(wrong(error)),
-                _ = terminate.recv() => return Ok(()),
-                _ = interrupt.recv() => return Ok(()),
-                error = &mut gone => break Some(error.to_string()),
-                Some(told) = telling.recv() => state.told(told),
-                _ = clock.tick() => state.tick(),
-                _ = looks.tick() => match &bluetooth {
-                    Some(bluetooth) => state.look(bluetooth).await,
-                    None => match open().await {
-                        Ok(bluetooth) => {
-                            info!("Bluetooth is there again");
-                            state.begin(bluetooth);
-                            break None;
-                        }
-                        Err(_) => continue,
-                    },
-                },
-            }
-        };
-        if let Some(error) = error {
-            warn!(error, "Bluetooth is gone: it is waited for");
-            state.end();
+        tokio::select! {
+            () = &mut serve => break,
+            Err(error) = &mut page => return Err(wrong(error)),
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+            never = &mut kept => match never {},
+            () = &mut looks => {}
+            Some(told) = telling.recv() => state.told(told),
+            _ = clock.tick() => state.tick(),
         }
     }
+    state.leave().await;
+    Ok(())
 }
 
 /// The node's key: made at the first start.

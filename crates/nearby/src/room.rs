@@ -243,7 +243,8 @@ impl Room {
                 }
             }
             Event::Refused(address) => {
-                self.calling = None;
+                // It may be one from before the radio went.
+                self.calling = self.calling.filter(|it| *it != address);
                 if let Some(seen) = self.seen.get_mut(&address) {
                     let (_, pause) = seen.again;
                     seen.again = (now + pause, (2 * pause).min(AGAIN[1]));

@@ -6,18 +6,24 @@ use std::time::Duration;
 
 use bluer::gatt::remote::{Characteristic, CharacteristicWriteRequest, Service};
 use bluer::gatt::{CharacteristicReader, CharacteristicWriter, WriteOp};
-use bluer::{Adapter, Address, Device, Uuid};
+use bluer::{Adapter, Address, Device};
+use futures::future::try_join_all;
+use futures::try_join;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, send};
 use tokio::sync::mpsc;
 use tracing::debug;
 
+use super::discover::Quiet;
 use super::{LONGEST, Numbers, Opened, Told, V1, V1_ID, V1_MESSAGE, V2, V2_ID, V2_MESSAGE, ahead};
 use crate::Id;
 use crate::room::Format;
 
-/// Until somebody answered a call, and said what it can.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Until somebody answered a call. Two that call each other do not hear each other's: then both would
+/// wait for 20 s, if one did not end it.
+const ANSWERS: Duration = Duration::from_secs(5);
+/// Until it said what it can, and who it is.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// BlueZ has as much as it takes: it is asked again after so long.
 const FULL: Duration = Duration::from_millis(5);
 
@@ -36,48 +42,68 @@ pub async fn call(
     formats: &BTreeSet<Format>,
     numbers: &Numbers,
     told: &mpsc::Sender<Told>,
+    quiet: Quiet,
 ) -> bluer::Result<()> {
     let device = adapter.device(address)?;
-    let answered = tokio::time::timeout(PATIENCE, answer(&device, formats));
-    let answered = answered
-        .await
-        .unwrap_or_else(|_| Err(error("it does not answer")));
-    let (format, service) = answered?;
+    quiet.begin().await;
+    debug!(%address, "calls");
+    let reached = tokio::time::timeout(ANSWERS, reach(&device)).await;
+    reached.unwrap_or_else(|_| Err(error("it does not answer")))?;
+    drop(quiet);
+    debug!(%address, "it answers");
+    let chosen = tokio::time::timeout(PATIENCE, choose(&device, formats)).await;
+    let (format, service) = chosen.unwrap_or_else(|_| Err(error("it does not say what it can")))?;
+    debug!(%address, format = format.name(), "it says what it can");
     let opened = tokio::time::timeout(PATIENCE, open(address, format, &service, numbers, told));
     let done = opened.await;
     done.unwrap_or_else(|_| Err(error("it does not say who it is")))
 }
 
-/// Connects, and finds the best format that both speak.
-async fn answer(device: &Device, formats: &BTreeSet<Format>) -> bluer::Result<(Format, Service)> {
-    if !device.is_connected().await? {
-        device.connect().await?;
+async fn reach(device: &Device) -> bluer::Result<()> {
+    match device.is_connected().await? {
+        true => Ok(()),
+        false => device.connect().await,
     }
+}
+
+/// Finds the best format that both speak.
+async fn choose(device: &Device, formats: &BTreeSet<Format>) -> bluer::Result<(Format, Service)> {
     while !device.is_services_resolved().await? {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+    // Asked for all at once: each answer takes a while.
     let services = device.services().await?;
+    let uuids = try_join_all(services.iter().map(Service::uuid)).await?;
     for format in formats.iter().rev() {
         let wanted = match format {
             Format::V1 => V1,
             Format::V2 => V2,
         };
-        for service in &services {
-            if service.uuid().await? == wanted {
-                return Ok((*format, service.clone()));
-            }
+        let found = services.iter().zip(&uuids).find(|(_, it)| **it == wanted);
+        if let Some((service, _)) = found {
+            return Ok((*format, service.clone()));
         }
     }
     Err(error("it has none of the services"))
 }
 
-async fn find(service: &Service, wanted: Uuid) -> bluer::Result<Characteristic> {
-    for one in service.characteristics().await? {
-        if one.uuid().await? == wanted {
-            return Ok(one);
-        }
-    }
-    Err(error("a characteristic is missing"))
+/// Where the id is read, and where messages go.
+async fn find(
+    service: &Service,
+    format: Format,
+) -> bluer::Result<(Characteristic, Characteristic)> {
+    let (id, message) = match format {
+        Format::V1 => (V1_ID, V1_MESSAGE),
+        Format::V2 => (V2_ID, V2_MESSAGE),
+    };
+    let all = service.characteristics().await?;
+    let uuids = try_join_all(all.iter().map(Characteristic::uuid)).await?;
+    let pick = |wanted| {
+        let found = all.iter().zip(&uuids).find(|(_, it)| **it == wanted);
+        let found = found.map(|(one, _)| one.clone());
+        found.ok_or_else(|| error("a characteristic is missing"))
+    };
+    Ok((pick(id)?, pick(message)?))
 }
 
 async fn open(
@@ -87,28 +113,26 @@ async fn open(
     numbers: &Numbers,
     told: &mpsc::Sender<Told>,
 ) -> bluer::Result<()> {
-    let (id, message) = match format {
-        Format::V1 => (V1_ID, V1_MESSAGE),
-        Format::V2 => (V2_ID, V2_MESSAGE),
-    };
-    let id = find(service, id).await?.read().await?;
-    let id = Id::try_from(&id[..]).map_err(|it| error(&it.to_string()))?;
-    let message = find(service, message).await?;
+    let (id, message) = find(service, format).await?;
     let link = numbers.next();
     let (writer, frames) = mpsc::channel(ahead(format));
     let mut frame = crate::v1::WRITE;
-    match format {
+    let id = match format {
         Format::V1 => {
+            let id = id.read().await?;
             tokio::spawn(write_each(link, message, frames, told.clone()));
+            id
         }
         Format::V2 => {
-            let reader = message.notify_io().await?;
-            let output = message.write_io().await?;
+            let (id, reader, output) =
+                try_join!(id.read(), message.notify_io(), message.write_io())?;
             frame = octets(output.mtu());
             tokio::spawn(read(link, reader, told.clone()));
             tokio::spawn(write(link, output, frames, told.clone()));
+            id
         }
-    }
+    };
+    let id = Id::try_from(&id[..]).map_err(|it| error(&it.to_string()))?;
     let opened = Opened {
         link,
         address,

@@ -93,7 +93,21 @@ impl State {
 
     /// The adapter is there again.
     pub fn begin(&self, bluetooth: Bluetooth) {
-        self.0.borrow_mut().bluetooth = Some(Rc::new(bluetooth));
+        let mut inner = self.0.borrow_mut();
+        inner.room.anew(Some(bluetooth.address().0));
+        inner.bluetooth = Some(Rc::new(bluetooth));
+    }
+
+    /// All connections end, before the adapter is given up.
+    pub async fn leave(&self) {
+        let (addresses, bluetooth) = {
+            let inner = self.0.borrow();
+            let addresses: BTreeSet<_> = inner.links.values().map(|it| it.address).collect();
+            (addresses, inner.bluetooth.clone())
+        };
+        if let Some(bluetooth) = bluetooth {
+            bluetooth.leave(addresses).await;
+        }
     }
 
     /// The adapter is gone, and all connections.
@@ -104,6 +118,7 @@ impl State {
         for link in all {
             inner.close(link);
         }
+        inner.room.anew(None);
     }
 
     /// The adapter told something.
@@ -120,7 +135,11 @@ impl State {
     }
 
     /// Whoever called by v1 says nothing when they go.
-    pub async fn look(&self, bluetooth: &Bluetooth) {
+    pub async fn look(&self) {
+        let Some(bluetooth) = self.bluetooth() else {
+            self.0.borrow_mut().beat();
+            return;
+        };
         let calls = |(link, it): (&u32, &Link)| {
             let one_way = it.format == Format::V1 && !it.caller;
             one_way.then_some((*link, it.address))
@@ -252,6 +271,14 @@ impl Inner {
                     "a connection"
                 );
                 self.links.insert(opened.link, link);
+                // It goes both ways: a call that is under way would wait in vain.
+                if !opened.caller
+                    && opened.format == Format::V2
+                    && let Some(bluetooth) = &self.bluetooth
+                    && bluetooth.give_up(opened.address)
+                {
+                    self.happen(Event::Refused(opened.address.0));
+                }
                 self.happen(Event::Opened {
                     link: opened.link,
                     address: opened.address.0,

@@ -13,7 +13,16 @@ pub const ADDRESSES: usize = 128;
 const SETTLES: u64 = 2_000;
 /// Of v1 both call, and neither gets through when they do it at once: the higher address waits so long.
 const YIELDS: u64 = 5_000;
+
 impl Room {
+    /// The radio is no longer, or another one is there, at this address: what was heard by the one before
+    /// is not called by the next until it hears it, too.
+    pub fn anew(&mut self, address: Option<Address>) {
+        self.seen.clear();
+        self.calling = None;
+        self.settings.address = address.unwrap_or(self.settings.address);
+    }
+
     pub(super) fn see(
         &mut self,
         now: u64,
@@ -148,3 +157,7 @@ impl Room {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "near_tests.rs"]
+mod tests;

@@ -1,0 +1,190 @@
+//! Looks for others: in rounds, and not while somebody is called.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use bluer::{Adapter, AdapterEvent, Address, DiscoveryFilter, DiscoveryTransport, ErrorKind};
+use futures::StreamExt;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, timeout_at};
+use tracing::{debug, info, warn};
+
+use super::{AGAIN, COMPANY, NAME, Told, V1, V2};
+use crate::room::Format;
+
+/// A round: an adapter tells of each once a round only, and BlueZ itself makes one of 10 s and rests
+/// for 5 s.
+const ROUND: Duration = Duration::from_secs(5);
+/// BlueZ ends a round in the background.
+const ENDS: Duration = Duration::from_millis(50);
+/// Until a round is over, before somebody is called all the same: another program may look, too.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// Addresses that BlueZ is told to forget, at most.
+const ADDRESSES: usize = 256;
+
+/// Looks for others at one adapter.
+pub struct Discovery {
+    adapter: Adapter,
+    formats: BTreeSet<Format>,
+    told: mpsc::Sender<Told>,
+    /// How many need it to be quiet.
+    quiet: watch::Sender<usize>,
+    /// Whom BlueZ was told to forget.
+    forgotten: RefCell<BTreeSet<Address>>,
+}
+
+/// As long as there is one it is quiet: a call waits for an advertisement of the other, and while
+/// others are looked for the adapter does not tell of it again.
+pub struct Quiet {
+    adapter: Adapter,
+    quiet: watch::Sender<usize>,
+}
+
+impl Quiet {
+    /// Waits until the round that was under way is over.
+    pub async fn begin(&self) {
+        let until = Instant::now() + QUIET;
+        while Instant::now() < until && self.adapter.is_discovering().await.unwrap_or(false) {
+            sleep(ENDS).await;
+        }
+    }
+}
+
+impl Drop for Quiet {
+    fn drop(&mut self) {
+        self.quiet.send_modify(|count| *count -= 1);
+    }
+}
+
+impl Discovery {
+    /// At an adapter: it tells of who speaks one of these.
+    pub fn new(adapter: Adapter, formats: BTreeSet<Format>, told: mpsc::Sender<Told>) -> Self {
+        Self {
+            adapter,
+            formats,
+            told,
+            quiet: watch::Sender::new(0),
+            forgotten: RefCell::default(),
+        }
+    }
+
+    /// It is to be quiet from now on.
+    pub fn quiet(&self) -> Quiet {
+        self.quiet.send_modify(|count| *count += 1);
+        Quiet {
+            adapter: self.adapter.clone(),
+            quiet: self.quiet.clone(),
+        }
+    }
+
+    /// Others are looked for, again and again: somebody else may have BlueZ end it, or keep it from it.
+    pub async fn run(&self) -> Infallible {
+        let mut quiet = self.quiet.subscribe();
+        let mut fails = false;
+        loop {
+            // The sender is here: it does not end.
+            let _ = quiet.wait_for(|count| *count == 0).await;
+            let looks = self.round(&mut fails);
+            let round = tokio::select! {
+                round = looks => round,
+                _ = quiet.wait_for(|count| *count > 0) => Ok(()),
+            };
+            match round {
+                Ok(()) => sleep(ENDS).await,
+                // The round before is not over yet.
+                Err(error) if error.kind == ErrorKind::DiscoveryActive => sleep(ENDS).await,
+                Err(error) => {
+                    let adapter = self.adapter.name();
+                    match std::mem::replace(&mut fails, true) {
+                        false => {
+                            warn!(%error, adapter, "cannot look for others, which is tried again");
+                        }
+                        true => debug!(%error, adapter, "still cannot look for others"),
+                    }
+                    sleep(AGAIN).await;
+                }
+            }
+        }
+    }
+
+    async fn round(&self, fails: &mut bool) -> bluer::Result<()> {
+        let filter = DiscoveryFilter {
+            uuids: [V1, V2].into_iter().collect(),
+            transport: DiscoveryTransport::Le,
+            duplicate_data: true,
+            ..DiscoveryFilter::default()
+        };
+        self.adapter.set_discovery_filter(filter).await?;
+        let events = self.adapter.discover_devices_with_changes().await?;
+        if std::mem::take(fails) {
+            info!(adapter = self.adapter.name(), "looks for others again");
+        }
+        let until = Instant::now() + ROUND;
+        let mut events = std::pin::pin!(events);
+        while let Ok(event) = timeout_at(until, events.next()).await {
+            match event {
+                Some(AdapterEvent::DeviceAdded(address)) => {
+                    // It may be gone again.
+                    if let Err(error) = self.see(address).await {
+                        debug!(%address, %error, "not seen");
+                    }
+                }
+                Some(_) => {}
+                // Somebody else had it ended.
+                None => {
+                    sleep(AGAIN).await;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn see(&self, address: Address) -> bluer::Result<()> {
+        let device = self.adapter.device(address)?;
+        // What BlueZ remembers of before is not near.
+        let Some(signal) = device.rssi().await? else {
+            return Ok(());
+        };
+        let services = device.uuids().await?.unwrap_or_default();
+        let makers = device.manufacturer_data().await?.unwrap_or_default();
+        let begin = makers
+            .get(&COMPANY)
+            .and_then(|it| <[u8; 5]>::try_from(it.as_slice()).ok());
+        // BlueZ believes what it found at a connection, which may be long ago, and the filter let through
+        // only who says it is one of ours.
+        let is_stale = !services.contains(&V1)
+            && !services.contains(&V2)
+            && (begin.is_some()
+                || device
+                    .name()
+                    .await?
+                    .is_some_and(|it| it.len() == NAME.len()));
+        if is_stale && !device.is_connected().await? && self.is_first(address) {
+            debug!(%address, "BlueZ is to forget what it was");
+            return super::part(&self.adapter, address).await;
+        }
+        for (format, service) in [(Format::V1, V1), (Format::V2, V2)] {
+            if services.contains(&service) && self.formats.contains(&format) {
+                let seen = Told::Seen {
+                    address,
+                    format,
+                    prefix: begin.filter(|_| format == Format::V2),
+                    signal: Some(signal),
+                };
+                // Whoever does not listen any more ends.
+                let _ = self.told.send(seen).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Each is forgotten once: it may be somebody who has nothing to do with this.
+    fn is_first(&self, address: Address) -> bool {
+        let mut forgotten = self.forgotten.borrow_mut();
+        forgotten.len() < ADDRESSES && forgotten.insert(address)
+    }
+}

@@ -1,0 +1,77 @@
+//! Whether BlueZ is still the one that was there at the beginning: one that is killed says nothing when
+//! it goes, and what was registered with it is unknown to the next.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dbus::nonblock::{Proxy, SyncConnection};
+use tokio::task::JoinHandle;
+
+const NAME: &str = "org.bluez";
+const BUS: &str = "org.freedesktop.DBus";
+/// The bus itself answers at once.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// One BlueZ, from when it was found on.
+pub struct Service {
+    connection: Arc<SyncConnection>,
+    /// It ends with the bus.
+    bus: JoinHandle<()>,
+    owner: String,
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.bus.abort();
+    }
+}
+
+impl Service {
+    /// Finds the one that runs.
+    ///
+    /// # Errors
+    /// There is no bus, or no BlueZ.
+    pub async fn find() -> Result<Self, String> {
+        let connected = tokio::task::spawn_blocking(dbus_tokio::connection::new_system_sync).await;
+        let connected = connected.map_err(|error| error.to_string())?;
+        let (resource, connection) = connected.map_err(|error| error.to_string())?;
+        let bus = tokio::spawn(async move {
+            let _ = resource.await;
+        });
+        let mut service = Self {
+            connection,
+            bus,
+            owner: String::new(),
+        };
+        service.owner = service.owner().await?;
+        Ok(service)
+    }
+
+    /// Whether it is still there.
+    ///
+    /// # Errors
+    /// It is not: why.
+    pub async fn check(&self) -> Result<(), String> {
+        match self.owner().await? == self.owner {
+            true => Ok(()),
+            false => Err("BlueZ began anew".to_owned()),
+        }
+    }
+
+    /// Who has BlueZ's name on the bus: each that starts is another one.
+    async fn owner(&self) -> Result<String, String> {
+        let gone = || Err("the D-Bus system bus is gone".to_owned());
+        // A connection that ended answers nothing, not even that it is late.
+        if self.bus.is_finished() {
+            return gone();
+        }
+        let proxy = Proxy::new(BUS, "/org/freedesktop/DBus", PATIENCE, &*self.connection);
+        let asked = proxy.method_call(BUS, "GetNameOwner", (NAME,));
+        match tokio::time::timeout(PATIENCE, asked).await {
+            Ok(answer) => answer
+                .map(|(owner,): (String,)| owner)
+                .map_err(|error| format!("BlueZ does not run: {error}")),
+            Err(_) => gone(),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The adapter is kept: when it goes it is waited for, and all that was registered is registered anew.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use tracing::{debug, info, warn};
+
+use super::state::State;
+use crate::bluetooth::{Bluetooth, Error};
+
+/// Until an adapter that is not there is looked for again.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// Keeps it. `open` is told whether it may switch the adapter on: not where somebody switched it off
+/// while it ran.
+pub async fn keep(
+    state: &State,
+    open: impl AsyncFn(bool) -> Result<Bluetooth, Error>,
+) -> Infallible {
+    loop {
+        let Some(bluetooth) = state.bluetooth() else {
+            // The first one is there before this begins.
+            std::future::pending().await
+        };
+        let mut error = bluetooth.look().await;
+        drop(bluetooth);
+        warn!(%error, "Bluetooth is gone: it is waited for");
+        state.leave().await;
+        state.end();
+        loop {
+            match open(!matches!(error, Error::Off(_))).await {
+                Ok(bluetooth) => {
+                    state.begin(bluetooth);
+                    info!("Bluetooth is there again");
+                    break;
+                }
+                Err(again) => {
+                    debug!(error = %again, "Bluetooth is not there yet");
+                    // Who switched it off may also have ended BlueZ, or taken the adapter out.
+                    if !matches!(error, Error::Off(_)) {
+                        error = again;
+                    }
+                }
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+}

@@ -1,0 +1,52 @@
+use super::super::{Event, Settings};
+use super::*;
+use crate::envelope::Key;
+
+fn room() -> Room {
+    let key = Key::from_seed(&[1; 32]).expect("any seed");
+    Room::new(Settings {
+        own: key.node(),
+        address: [0; 6],
+        formats: [Format::V1, Format::V2].into(),
+        links: 4,
+    })
+}
+
+/// Somebody whose id is above all others is heard: whether it is called.
+fn hears(room: &mut Room, now: u64, address: Address) -> bool {
+    let seen = Event::Seen {
+        address,
+        format: Format::V2,
+        prefix: Some([0xff; 5]),
+        signal: None,
+    };
+    let actions = room.handle(now, seen);
+    actions.contains(&Action::Connect(address))
+}
+
+#[test]
+fn without_a_radio_nobody_is_called_and_with_the_next_one_all_at_once() {
+    let mut room = room();
+    assert!(hears(&mut room, 0, [1; 6]));
+    // It goes while somebody is called, after some calls came to nothing.
+    assert!(room.handle(10, Event::Refused([1; 6])).is_empty());
+    room.anew(None);
+    let actions = room.handle(10 + AGAIN[1], Event::Tick);
+    assert!(actions.is_empty(), "{actions:?}");
+    room.anew(Some([9; 6]));
+    assert_eq!(room.settings.address, [9; 6]);
+    assert!(hears(&mut room, 100 + AGAIN[1], [1; 6]));
+}
+
+#[test]
+fn what_became_of_a_call_by_the_radio_before_ends_no_call_by_the_next() {
+    let mut room = room();
+    assert!(hears(&mut room, 0, [1; 6]));
+    room.anew(Some([0; 6]));
+    assert!(hears(&mut room, 10, [2; 6]));
+    let actions = room.handle(20, Event::Refused([1; 6]));
+    assert!(actions.is_empty(), "{actions:?}");
+    assert!(!hears(&mut room, 30, [3; 6]), "one call at a time");
+    let actions = room.handle(40, Event::Refused([2; 6]));
+    assert_eq!(actions, [Action::Connect([3; 6])]);
+}
