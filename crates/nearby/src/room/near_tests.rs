@@ -31,11 +31,11 @@ fn without_a_radio_nobody_is_called_and_with_the_next_one_all_at_once() {
     // It goes while somebody is called, after some calls came to nothing.
     assert!(room.handle(10, Event::Refused([1; 6])).is_empty());
     room.anew(None);
-    let actions = room.handle(10 + AGAIN[1], Event::Tick);
+    let actions = room.handle(10 + AGAIN[0], Event::Tick);
     assert!(actions.is_empty(), "{actions:?}");
     room.anew(Some([9; 6]));
     assert_eq!(room.settings.address, [9; 6]);
-    assert!(hears(&mut room, 100 + AGAIN[1], [1; 6]));
+    assert!(hears(&mut room, 100 + AGAIN[0], [1; 6]));
 }
 
 #[test]
