@@ -90,7 +90,7 @@ impl Door {
         let own = own.map_err(as_here)?;
         let path = parts.uri.path();
         if let Some(file) = files::find(path) {
-            takes(&parts.method, &[Method::GET])?;
+            takes(&parts.method, &[Method::GET]).map_err(|it| *it)?;
             return Ok(file);
         }
         let (wanted, methods): (_, &[Method]) = match path {
@@ -101,7 +101,7 @@ impl Door {
             "/api/messages" => (Wanted::Api("/v1/messages"), &[Method::GET, Method::POST]),
             _ => return Err(nothing(path).into()),
         };
-        takes(&parts.method, methods)?;
+        takes(&parts.method, methods).map_err(|it| *it)?;
         let changes = parts.method != Method::GET;
         guard::same_site(headers, &own, &peer, changes)?;
         if changes {
@@ -218,17 +218,17 @@ fn as_here(problem: Problem) -> Problem {
     }
 }
 
-fn takes(method: &Method, methods: &[Method]) -> Result<(), Refusal> {
+fn takes(method: &Method, methods: &[Method]) -> Result<(), Box<Refusal>> {
     if methods.contains(method) {
         return Ok(());
     }
     let allowed: Vec<&str> = methods.iter().map(Method::as_str).collect();
     let detail = "the path does not take this method";
     let hint = format!("use {}", allowed.join(" or "));
-    Err(Refusal {
+    Err(Box::new(Refusal {
         problem: Problem::new(405, "wrong_method", detail, hint),
         allow: Some(allowed.join(", ")),
-    })
+    }))
 }
 
 fn nothing(path: &str) -> Problem {
