@@ -10,6 +10,10 @@ pub struct Disk {
     full: bool,
     /// Messages that were given at once, at most.
     most: usize,
+    /// It takes its time to read.
+    slow: bool,
+    /// What it is asked for meanwhile.
+    asked: Vec<Store>,
 }
 
 pub fn store(world: &mut World, at: usize, store: Store) {
@@ -26,6 +30,10 @@ pub fn store(world: &mut World, at: usize, store: Store) {
                 }
             }
             place.room.kept(&keep, !disk.full)
+        }
+        Store::Load(..) if disk.slow => {
+            disk.asked.push(store);
+            Vec::new()
         }
         Store::Load(id, after) => {
             let beyond = disk.messages.range((id, after + 1)..=(id, u64::MAX));
@@ -138,17 +146,37 @@ fn what_is_said_while_the_old_comes_back_goes_after_it() {
     for number in 1..=9 {
         world.say(0, number, &format!("{number}"));
     }
-    world.places[1].off = false;
-    while world.texts(1).is_empty() {
-        world.run(5);
-    }
+    world.disk(0).slow = true;
+    world.come(1);
     for number in 10..=12 {
         world.say(0, number, &format!("{number}"));
     }
+    world.run(5000);
+    assert_eq!(world.texts(1), [""; 0]);
+    world.disk(0).slow = false;
+    let asked = std::mem::take(&mut world.disk(0).asked);
+    assert_eq!(asked.len(), 1);
+    asked.into_iter().for_each(|it| store(&mut world, 0, it));
     world.run(20_000);
     let all: Vec<_> = (1..=12).map(|it| format!("{it}")).collect();
     assert_eq!(world.texts(1), all);
     assert_eq!(world.waiting(0), 0);
+}
+
+#[test]
+fn what_is_passed_on_to_one_who_goes_at_that_moment_waits() {
+    for moment in [1500, 500, 100] {
+        let mut world = World::keeping(&[&BOTH, &BOTH, &BOTH]);
+        world.apart.insert([0, 2]);
+        world.places[2].off = true;
+        world.cut_all(2);
+        world.run(GONE - moment);
+        world.say(0, 1, "a last word");
+        world.run(moment + 4000);
+        assert_eq!(world.places[1].room.away().count(), 1);
+        world.come(2);
+        assert_eq!(world.texts(2), ["a last word"], "{moment}");
+    }
 }
 
 /// What waits in a connection, in memory and on the disk outlives the program that took it in.
@@ -181,7 +209,7 @@ fn a_short_delivery_writes_nothing_of_what_is_passed_on() {
     // They were near all the time, and are known.
     world.run(20_000);
     for number in 1..=5 {
-        world.say(0, number, "quickly");
+        world.say(0, number, &"quickly ".repeat(1000));
         world.run(1000);
     }
     world.run(5000);
