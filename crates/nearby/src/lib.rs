@@ -19,6 +19,7 @@ mod id;
 pub mod room;
 pub mod v1;
 pub mod v2;
+pub mod village;
 
 #[cfg(feature = "bluetooth")]
 pub use command::main;

@@ -4,14 +4,17 @@
 //! those of Linux and those of Android hear each other. Each goes once to each.
 
 mod connection;
+mod far;
 mod near;
 mod peer;
 mod recent;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 use connection::Connection;
-pub use connection::Format;
+pub use connection::{Format, Place};
+pub use far::LINKS;
 pub use peer::Shown;
 use peer::{Peer, Waiting};
 use recent::Recent;
@@ -20,6 +23,7 @@ use crate::Id;
 use crate::envelope::{self, Content, Node};
 use crate::v2::link;
 use crate::v2::outbox::Priority;
+use crate::village::HOPS;
 
 /// A Bluetooth address.
 pub type Address = [u8; 6];
@@ -47,7 +51,7 @@ pub struct Settings {
     pub address: Address,
     /// Which formats are spoken.
     pub formats: BTreeSet<Format>,
-    /// Connections at most.
+    /// Connections by Bluetooth at most.
     pub links: usize,
 }
 
@@ -79,6 +83,17 @@ pub enum Event<'a> {
         id: Option<Id>,
         /// Octets of a frame.
         frame: usize,
+    },
+    /// There is a link by IP, with somebody who proved their id.
+    Reached {
+        /// A number that no other has.
+        link: u32,
+        /// With whom.
+        address: SocketAddr,
+        /// Whether this side called.
+        caller: bool,
+        /// Who it is.
+        id: Id,
     },
     /// Who was to be called was not reached.
     Refused(Address),
@@ -172,7 +187,12 @@ impl Room {
     pub fn shown(&self) -> impl Iterator<Item = Shown> {
         self.peers.iter().map(|(id, peer)| {
             let linked = self.links.values().filter(|it| it.peer() == Some(*id));
-            peer.shown(*id, linked.map(Connection::format).collect())
+            let by_ip = linked.clone().find(|it| it.format() == Format::Ip);
+            let shown = peer.shown(*id, linked.map(Connection::format).collect());
+            Shown {
+                place: by_ip.map_or(shown.place, Connection::place),
+                ..shown
+            }
         })
     }
 
@@ -196,7 +216,7 @@ impl Room {
                 .collect(),
         };
         for id in &all {
-            self.give(now, *id, number, Priority::Usual, octets, out);
+            self.give(now, *id, number, (Priority::Usual, HOPS), octets, out);
         }
         all.len()
     }
@@ -207,7 +227,7 @@ impl Room {
         now: u64,
         id: Id,
         number: u64,
-        priority: Priority,
+        (priority, hops): (Priority, u8),
         octets: &[u8],
         out: &mut Vec<Action>,
     ) {
@@ -218,6 +238,7 @@ impl Room {
             number,
             priority,
             octets: octets.to_vec(),
+            hops,
             since: now,
         };
         if !peer.wait(waiting) {
@@ -313,6 +334,12 @@ impl Room {
                     None => out.push(Action::Wake(link)),
                 }
             }
+            Event::Reached {
+                link,
+                address,
+                caller,
+                id,
+            } => self.reach(now, link, (address, caller), id, &mut out),
             Event::Refused(address) => {
                 self.calling = None;
                 if let Some(seen) = self.seen.get_mut(&address) {
@@ -333,6 +360,12 @@ impl Room {
             return;
         };
         let events = connection.heard(now, octets);
+        let by_ip = connection
+            .peer()
+            .filter(|_| connection.format() == Format::Ip);
+        if let Some(peer) = by_ip.and_then(|id| self.peers.get_mut(&id)) {
+            peer.heard(now);
+        }
         self.told(now, link, events, out);
         out.push(Action::Wake(link));
     }
@@ -353,18 +386,22 @@ impl Room {
                     if let Some(peer) = self.peers.get_mut(&id) {
                         peer.heard(now);
                     }
-                    self.message(now, id, format, octets, out);
+                    self.message(now, id, (format, Some(HOPS)), octets, out);
+                }
+                link::Event::Hopped(hops, octets) => {
+                    let Some(id) = id else { continue };
+                    self.message(now, id, (format, hops.checked_sub(1)), octets, out);
                 }
             }
         }
     }
 
-    /// A message came: it is given out, and goes on, once.
+    /// A message came: it is given out, and goes on, once; by IP where it still may.
     fn message(
         &mut self,
         now: u64,
         from: Id,
-        format: Format,
+        (format, hops): (Format, Option<u8>),
         octets: Vec<u8>,
         out: &mut Vec<Action>,
     ) {
@@ -373,7 +410,7 @@ impl Room {
             if asks {
                 let answer = envelope::identification(&self.settings.own, false);
                 self.passed += 1;
-                self.give(now, from, self.passed, Priority::Urgent, &answer, out);
+                self.give(now, from, self.passed, (Priority::Urgent, 0), &answer, out);
             }
             return;
         }
@@ -382,15 +419,21 @@ impl Room {
         }
         // What nobody signed goes no further: whoever is asked for it would be this node.
         if let Ok(Content::Feed(_) | Content::Direct { .. }) = content {
+            let ends = if hops.is_none() {
+                self.far()
+            } else {
+                BTreeSet::new()
+            };
             let others: Vec<Id> = self
                 .peers
                 .keys()
                 .copied()
-                .filter(|id| *id != from)
+                .filter(|id| *id != from && !ends.contains(id))
                 .collect();
             for id in others {
                 self.passed += 1;
-                self.give(now, id, self.passed, Priority::Usual, &octets, out);
+                let how = (Priority::Usual, hops.unwrap_or(0));
+                self.give(now, id, self.passed, how, &octets, out);
             }
         }
         out.push(Action::Message {
@@ -409,10 +452,14 @@ impl Room {
         if let Some(id) = id {
             for event in events {
                 if let link::Event::Message(octets) = event {
-                    self.message(now, id, format, octets, out);
+                    self.message(now, id, (format, Some(HOPS)), octets, out);
                 }
             }
+            let is_far = self.reaches(id);
             if let Some(peer) = self.peers.get_mut(&id) {
+                if format == Format::Ip && !is_far {
+                    peer.parted(now);
+                }
                 peer.back(&unknown);
             }
             self.flow(id, out);

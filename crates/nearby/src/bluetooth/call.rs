@@ -61,6 +61,7 @@ async fn answer(device: &Device, formats: &BTreeSet<Format>) -> bluer::Result<(F
         let wanted = match format {
             Format::V1 => V1,
             Format::V2 => V2,
+            Format::Ip => continue,
         };
         for service in &services {
             if service.uuid().await? == wanted {
@@ -89,7 +90,7 @@ async fn open(
 ) -> bluer::Result<()> {
     let (id, message) = match format {
         Format::V1 => (V1_ID, V1_MESSAGE),
-        Format::V2 => (V2_ID, V2_MESSAGE),
+        Format::V2 | Format::Ip => (V2_ID, V2_MESSAGE),
     };
     let id = find(service, id).await?.read().await?;
     let id = Id::try_from(&id[..]).map_err(|it| error(&it.to_string()))?;
@@ -101,7 +102,7 @@ async fn open(
         Format::V1 => {
             tokio::spawn(write_each(link, message, frames, told.clone()));
         }
-        Format::V2 => {
+        Format::V2 | Format::Ip => {
             let reader = message.notify_io().await?;
             let output = message.write_io().await?;
             frame = octets(output.mtu());
