@@ -1,5 +1,7 @@
 //! The command line.
 
+mod village;
+
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -33,7 +35,7 @@ struct Arguments {
 enum Command {
     /// Looks for others, until it is ended
     Run {
-        /// The Bluetooth adapter
+        /// The Bluetooth adapter; `none`: this node is reached by IP alone
         #[arg(long, default_value = "hci0", value_name = "NAME")]
         adapter: String,
         /// What is spoken
@@ -45,7 +47,11 @@ enum Command {
         /// Where its key is kept
         #[arg(long, default_value = "/var/lib/weir-nearby", value_name = "FOLDER")]
         state: PathBuf,
+        #[command(flatten)]
+        village: village::Arguments,
     },
+    /// Prints a secret for a new village: all its nodes have it in a file
+    Village,
     /// Shows who is near
     Peers {
         /// As JSON
@@ -133,7 +139,15 @@ fn act(arguments: &Arguments) -> Result<(), Failure> {
             format,
             links,
             state,
+            village,
         } => {
+            let village = village.settings()?;
+            if adapter == daemon::NO_ADAPTER && village.is_none() {
+                return Err(Failure(
+                    "without Bluetooth and without a village nobody is reached".to_owned(),
+                    "name an --adapter, or the --village whose nodes are reached by IP".to_owned(),
+                ));
+            }
             let formats = match format {
                 Formats::Both => [Format::V1, Format::V2].into(),
                 Formats::V1 => [Format::V1].into(),
@@ -145,8 +159,10 @@ fn act(arguments: &Arguments) -> Result<(), Failure> {
                 links: usize::from(*links),
                 state: state.clone(),
                 socket: arguments.socket.clone(),
+                village,
             })
         }
+        Command::Village => village::make(),
         Command::Peers { json: true } => {
             client()?.copy("/v1/peers", &mut std::io::stdout())?;
             println!();
@@ -201,7 +217,7 @@ fn show(told: &Peers) -> std::io::Result<()> {
     }
     writeln!(
         out,
-        "{:<16}  {:<17}  {:<7}  {:>8}  waiting",
+        "{:<16}  {:<17}  {:<8}  {:>8}  waiting",
         "id", "address", "formats", "signal"
     )?;
     for peer in &told.peers {
@@ -209,7 +225,7 @@ fn show(told: &Peers) -> std::io::Result<()> {
         let (id, address, formats) = (&peer.id, &peer.address, peer.formats.join(" "));
         writeln!(
             out,
-            "{id:<16}  {address:<17}  {formats:<7}  {signal:>8}  {}",
+            "{id:<16}  {address:<17}  {formats:<8}  {signal:>8}  {}",
             peer.waiting
         )?;
     }

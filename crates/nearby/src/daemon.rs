@@ -2,10 +2,12 @@
 
 mod answer;
 mod state;
+pub mod village;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use api::{Limits, Listener};
@@ -24,13 +26,15 @@ use crate::room::Format;
 const TICK: Duration = Duration::from_millis(100);
 /// It is looked so often whether BlueZ is still there, and who is still connected.
 const LOOK: Duration = Duration::from_secs(2);
+/// The name of no adapter.
+pub const NO_ADAPTER: &str = "none";
 /// What an adapter may tell before it is looked at.
 const AHEAD: usize = 64;
 
 /// How it is to run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Which adapter.
+    /// Which adapter; `none`: no Bluetooth.
     pub adapter: String,
     /// What is spoken.
     pub formats: BTreeSet<Format>,
@@ -40,6 +44,8 @@ pub struct Settings {
     pub state: PathBuf,
     /// Where others ask.
     pub socket: PathBuf,
+    /// Who else is reached, by IP.
+    pub village: Option<village::Settings>,
 }
 
 /// Runs until it is told to end.
@@ -47,7 +53,7 @@ pub struct Settings {
 /// # Errors
 /// It cannot begin: in a sentence.
 pub async fn run(settings: &Settings) -> Result<(), String> {
-    let key = key(&settings.state)?;
+    let key = Arc::new(key(&settings.state)?);
     let own = key.node().id();
     let (told, mut telling) = mpsc::channel(AHEAD);
     let numbers = Numbers::default();
@@ -61,8 +67,16 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
             told,
         )
     };
-    let bluetooth = open().await.map_err(|error| error.to_string())?;
+    let is_deaf = settings.adapter == NO_ADAPTER;
+    let bluetooth = match is_deaf {
+        true => None,
+        false => Some(open().await.map_err(|error| error.to_string())?),
+    };
     let listener = Listener::bind(&settings.socket).map_err(|error| whole(&error))?;
+    let (links, mut linking) = mpsc::channel(AHEAD);
+    if let Some(village) = &settings.village {
+        village::begin(village, Arc::clone(&key), numbers.clone(), links)?;
+    }
     let state = State::new(key, settings, bluetooth);
     info!(%own, adapter = settings.adapter, "looks for others");
     let routes = answer::routes(&state);
@@ -90,9 +104,11 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
                 _ = interrupt.recv() => return Ok(()),
                 error = &mut gone => break Some(error.to_string()),
                 Some(told) = telling.recv() => state.told(told),
+                Some(told) = linking.recv() => state.linked(told),
                 _ = clock.tick() => state.tick(),
                 _ = looks.tick() => match &bluetooth {
                     Some(bluetooth) => state.look(bluetooth).await,
+                    None if is_deaf => state.beat(),
                     None => match open().await {
                         Ok(bluetooth) => {
                             info!("Bluetooth is there again");

@@ -25,9 +25,9 @@ pub struct Peers {
 pub struct PeerShown {
     /// 16 hexadecimal digits.
     pub id: String,
-    /// Where it was heard last: a Bluetooth address.
+    /// Where it was heard last: a Bluetooth address, or where there is a link by IP an address and port.
     pub address: String,
-    /// What it speaks: `v1`, `v2`.
+    /// What it speaks: `v1`, `v2`, `ip`.
     pub formats: Vec<String>,
     /// By what there are connections.
     pub linked: Vec<String>,
@@ -165,7 +165,7 @@ fn shown(state: &State) -> Peers {
     let now = unix_millis();
     let peers = state.peers().into_iter().map(|(it, ago)| PeerShown {
         id: it.id.to_string(),
-        address: bluer::Address(it.address).to_string(),
+        address: it.place.to_string(),
         formats: names(&it.formats),
         linked: names(&it.linked),
         signal: it.signal,

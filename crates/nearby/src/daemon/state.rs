@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use api::Feed;
@@ -12,17 +13,18 @@ use tracing::{debug, info};
 
 use super::Settings;
 use super::answer::Said;
+use super::village;
 use crate::Id;
 use crate::bluetooth::{Bluetooth, Told};
 use crate::envelope::{self, Key};
-use crate::room::{Action, Event, Format, Room, Shown, To};
+use crate::room::{Action, Event, Format, Place, Room, Shown, To};
 
 /// All of a running program; copies are the same.
 #[derive(Clone)]
 pub struct State(Rc<RefCell<Inner>>);
 
 struct Inner {
-    key: Key,
+    key: Arc<Key>,
     room: Room,
     begun: Instant,
     bluetooth: Option<Rc<Bluetooth>>,
@@ -32,7 +34,7 @@ struct Inner {
 }
 
 struct Link {
-    address: bluer::Address,
+    place: Place,
     format: Format,
     caller: bool,
     writer: mpsc::Sender<Vec<u8>>,
@@ -47,11 +49,11 @@ pub fn unix_millis() -> u64 {
 }
 
 impl State {
-    /// Begins with an adapter.
-    pub fn new(key: Key, settings: &Settings, bluetooth: Bluetooth) -> Self {
+    /// Begins, with an adapter where there is one.
+    pub fn new(key: Arc<Key>, settings: &Settings, bluetooth: Option<Bluetooth>) -> Self {
         let room = Room::new(crate::room::Settings {
             own: key.node(),
-            address: bluetooth.address().0,
+            address: bluetooth.as_ref().map_or([0; 6], |it| it.address().0),
             formats: settings.formats.clone(),
             links: settings.links,
         });
@@ -59,7 +61,7 @@ impl State {
             key,
             room,
             begun: Instant::now(),
-            bluetooth: Some(Rc::new(bluetooth)),
+            bluetooth: bluetooth.map(Rc::new),
             links: BTreeMap::new(),
             feeds: Vec::new(),
             sent: 0,
@@ -76,11 +78,12 @@ impl State {
         self.0.borrow_mut().bluetooth = Some(Rc::new(bluetooth));
     }
 
-    /// The adapter is gone, and all connections.
+    /// The adapter is gone, and all its connections.
     pub fn end(&self) {
         let mut inner = self.0.borrow_mut();
         inner.bluetooth = None;
-        let all: Vec<u32> = inner.links.keys().copied().collect();
+        let by_it = |(link, it): (&u32, &Link)| (it.format != Format::Ip).then_some(*link);
+        let all: Vec<u32> = inner.links.iter().filter_map(by_it).collect();
         for link in all {
             inner.close(link);
         }
@@ -89,6 +92,16 @@ impl State {
     /// The adapter told something.
     pub fn told(&self, told: Told) {
         self.0.borrow_mut().told(told);
+    }
+
+    /// A village's link told something.
+    pub fn linked(&self, told: village::Told) {
+        self.0.borrow_mut().linked(told);
+    }
+
+    /// Whoever listens is told that there is nothing to be told.
+    pub fn beat(&self) {
+        self.0.borrow_mut().beat();
     }
 
     /// Time goes by.
@@ -102,7 +115,10 @@ impl State {
     pub async fn look(&self, bluetooth: &Bluetooth) {
         let calls = |(link, it): (&u32, &Link)| {
             let one_way = it.format == Format::V1 && !it.caller;
-            one_way.then_some((*link, it.address))
+            let Place::Bluetooth(address) = it.place else {
+                return None;
+            };
+            one_way.then_some((*link, bluer::Address(address)))
         };
         let all: Vec<_> = self.0.borrow().links.iter().filter_map(calls).collect();
         for (link, address) in all {
@@ -168,7 +184,7 @@ impl Inner {
             }),
             Told::Opened(opened) => {
                 let link = Link {
-                    address: opened.address,
+                    place: opened.address.0.into(),
                     format: opened.format,
                     caller: opened.caller,
                     writer: opened.writer,
@@ -203,25 +219,54 @@ impl Inner {
         }
     }
 
+    fn linked(&mut self, told: village::Told) {
+        match told {
+            village::Told::Reached(reached) => {
+                let (address, caller, id) = (reached.address, reached.caller, reached.id);
+                info!(%address, %id, caller, "a link");
+                let link = Link {
+                    place: Place::Ip(address),
+                    format: Format::Ip,
+                    caller,
+                    writer: reached.writer,
+                    held: None,
+                };
+                self.links.insert(reached.link, link);
+                self.happen(Event::Reached {
+                    link: reached.link,
+                    address,
+                    caller,
+                    id,
+                });
+            }
+            village::Told::Heard(link, record) => self.happen(Event::Heard(link, &record)),
+            village::Told::Written(link) => self.pump(link),
+            village::Told::Closed(link) => self.hang_up(link),
+        }
+    }
+
     fn close(&mut self, link: u32) {
         if let Some(closed) = self.links.remove(&link) {
-            info!(address = %closed.address, format = closed.format.name(), "a connection no longer");
+            info!(address = %closed.place, format = closed.format.name(), "a connection no longer");
             self.happen(Event::Closed(link));
         }
     }
 
     /// A connection is over, and what is below it.
     fn hang_up(&mut self, link: u32) {
-        let Some(address) = self.links.get(&link).map(|it| it.address) else {
+        let Some(place) = self.links.get(&link).map(|it| it.place) else {
             return;
         };
         self.close(link);
-        self.let_go(address);
+        if let Place::Bluetooth(address) = place {
+            self.let_go(bluer::Address(address));
+        }
     }
 
     /// What BlueZ has of an address ends, unless somebody speaks by it.
     fn let_go(&self, address: bluer::Address) {
-        if !self.links.values().any(|it| it.address == address)
+        let place = Place::Bluetooth(address.0);
+        if !self.links.values().any(|it| it.place == place)
             && let Some(bluetooth) = &self.bluetooth
         {
             bluetooth.close(address);
