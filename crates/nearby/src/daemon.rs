@@ -115,7 +115,10 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
                             state.begin(bluetooth);
                             break None;
                         }
-                        Err(_) => continue,
+                        Err(_) => {
+                            state.beat();
+                            continue;
+                        }
                     },
                 },
             }

@@ -30,7 +30,7 @@ pub type Address = [u8; 6];
 
 /// Who was not seen for so long, and has no connection, is out of range, ms.
 pub const GONE: u64 = 15_000;
-/// Peers at most.
+/// Peers at most; and as many as are reached by IP.
 pub const PEERS: usize = 64;
 /// So long it is waited for the one that is to call, ms.
 pub const WAITS: u64 = 8_000;

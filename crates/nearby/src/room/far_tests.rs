@@ -259,6 +259,39 @@ fn of_two_links_one_stays_and_it_is_the_same_at_both() {
 }
 
 #[test]
+fn who_says_many_ids_by_radio_keeps_no_node_out() {
+    let mut room = room(0);
+    room.settings.formats = [Format::V2].into();
+    for link in 0..200u32 {
+        let opened = Event::Opened {
+            link,
+            address: [2, 0, 0, 0, 0, link as u8],
+            format: Format::V2,
+            caller: false,
+            id: Some(Id(u64::from(link + 1).to_be_bytes())),
+            frame: 20,
+        };
+        room.handle(1, opened);
+    }
+    assert_eq!(room.peers.len(), PEERS);
+    for link in 1000..1200u32 {
+        let reached = Event::Reached {
+            link,
+            address: address(1),
+            caller: false,
+            id: Id(u64::from(link).to_be_bytes()),
+        };
+        let actions = room.handle(1, reached);
+        let is_closed = actions.contains(&Action::Close(link));
+        assert_eq!(is_closed, link >= 1000 + LINKS as u32);
+        if is_closed || link % 2 == 0 {
+            room.handle(1, Event::Closed(link));
+        }
+    }
+    assert_eq!(room.peers.len(), PEERS + LINKS);
+}
+
+#[test]
 fn links_are_bounded_and_own_ones_refused() {
     let mut room = room(0);
     let reach = |room: &mut Room, link: u32, id: Id| {

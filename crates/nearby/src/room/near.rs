@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::connection::{Connection, Format};
 use super::peer::Peer;
-use super::{AGAIN, Action, Address, PEERS, Place, Room, Seen, WAITS};
+use super::{AGAIN, Action, Address, LINKS, PEERS, Place, Room, Seen, WAITS};
 use crate::Id;
 
 /// Addresses that are seen and not yet known, at most.
@@ -64,7 +64,12 @@ impl Room {
         out: &mut Vec<Action>,
     ) {
         if !self.peers.contains_key(&id) {
-            if self.peers.len() >= PEERS {
+            // Whoever is heard by radio can say many ids: who proved one has a place beside them.
+            let most = match place {
+                Place::Bluetooth(_) => PEERS,
+                Place::Ip(_) => PEERS + LINKS,
+            };
+            if self.peers.len() >= most {
                 return;
             }
             self.peers.insert(id, Peer::new(place, now));
