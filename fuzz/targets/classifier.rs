@@ -28,7 +28,11 @@ fn check(frame: &[u8]) {
     let expected = model::seen(frame);
     let number = expected.sort as u32 | if expected.hidden { HIDDEN } else { 0 };
     assert_eq!(said, number, "{expected:?} {frame:02x?}");
-    assert_eq!(vlan, expected.vlan.map_or(NO_VLAN, u32::from), "{frame:02x?}");
+    assert_eq!(
+        vlan,
+        expected.vlan.map_or(NO_VLAN, u32::from),
+        "{frame:02x?}"
+    );
 }
 
 fuzz_target!(|octets: &[u8]| {

@@ -1,21 +1,41 @@
-//! What libqaul says to a module, and what strangers send by Bluetooth: frames of both formats, by connections that come and go, and what
-//! messages carry. No panic, and no more peers than are kept.
+//! What libqaul says to a module; what strangers send by Bluetooth: frames of both formats, by connections that come and go, and what
+//! messages carry; what they say to a node of a village, and what nodes say to each other by IP. No panic,
+//! and no more peers and links than are kept.
 #![no_main]
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use nearby::envelope::{self, Key};
 use nearby::module::{Device, Module};
-use nearby::room::{Action, Event, Format, PEERS, Room, Settings};
+use nearby::room::{Action, Event, Format, LINKS, PEERS, Room, Settings};
+use nearby::village::{Handshake, Secret};
 
-static NODE: LazyLock<envelope::Node> = LazyLock::new(|| {
-    let key = Key::from_seed(&[1; 32]).expect("any seed");
-    key.node()
-});
+static KEY: LazyLock<Arc<Key>> =
+    LazyLock::new(|| Arc::new(Key::from_seed(&[1; 32]).expect("any seed")));
+
+/// A stranger's octets, at either end of a handshake.
+fn shake(octets: &[u8]) {
+    let secret = Secret::new([1; 32]);
+    let called = Handshake::answer(&secret, Arc::clone(&KEY));
+    let caller = Handshake::call(&secret, Arc::clone(&KEY)).map(|it| it.0);
+    for mut side in [called, caller].into_iter().flatten() {
+        let mut out = Vec::new();
+        for piece in octets.chunks(40) {
+            if side.heard(piece, &mut out).is_err() {
+                break;
+            }
+        }
+        assert!(out.is_empty());
+    }
+    if let Ok(text) = std::str::from_utf8(octets) {
+        let _ = text.parse::<Secret>();
+    }
+}
 
 fuzz_target!(|octets: &[u8]| {
     let _ = envelope::read(octets);
+    shake(octets);
     let device = Device {
         name: String::new(),
         address: [1; 6],
@@ -23,8 +43,8 @@ fuzz_target!(|octets: &[u8]| {
     };
     let _ = Module::new(device, [Format::V2].into(), 4).command(0, octets);
     let mut room = Room::new(Settings {
-        own: NODE.id(),
-        node: Some(*NODE),
+        own: KEY.node().id(),
+        node: Some(KEY.node()),
         address: [1; 6],
         formats: [Format::V1, Format::V2].into(),
         links: 4,
@@ -36,10 +56,23 @@ fuzz_target!(|octets: &[u8]| {
         now += u64::from(*head) * 10;
         let link = links.min(u32::from(head % 4));
         let address = [2, 0, 0, 0, 0, head % 8];
-        let format = if head & 4 == 0 { Format::V1 } else { Format::V2 };
+        let format = if head & 4 == 0 {
+            Format::V1
+        } else {
+            Format::V2
+        };
         let event = match head >> 5 {
             0 => Event::Tick,
             1 => Event::Closed(link),
+            5 if head & 16 == 0 => {
+                links += 1;
+                Event::Reached {
+                    link: links,
+                    address: ([192, 0, 2, *head], 9351).into(),
+                    caller: head & 8 == 0,
+                    id: nearby::Id(*frame.first_chunk().unwrap_or(&[head & 3; 8])),
+                }
+            }
             2 => {
                 links += 1;
                 Event::Opened {
@@ -68,5 +101,7 @@ fuzz_target!(|octets: &[u8]| {
             }
         }
     }
-    assert!(room.shown().count() <= PEERS);
+    assert!(room.shown().count() <= PEERS + LINKS);
+    let linked = room.shown().filter(|it| room.reaches(it.id));
+    assert!(linked.count() <= LINKS);
 });

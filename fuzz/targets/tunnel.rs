@@ -62,7 +62,8 @@ fuzz_target!(|data: &[u8]| {
                 assert!(refused.is_err());
             }
             kind => {
-                let Some(body) = Kind::of(kind - 4).and_then(|kind| Body::read(kind, octets)) else {
+                let Some(body) = Kind::of(kind - 4).and_then(|kind| Body::read(kind, octets))
+                else {
                     continue;
                 };
                 let mut again = vec![0; body.length()];

@@ -116,7 +116,7 @@ pub fn ahead(format: Format) -> usize {
     match format {
         // Each write is acknowledged before the next.
         Format::V1 => 1,
-        Format::V2 => AHEAD,
+        Format::V2 | Format::Ip => AHEAD,
     }
 }
 
@@ -142,7 +142,8 @@ pub struct Bluetooth {
 pub struct Numbers(std::sync::Arc<std::sync::atomic::AtomicU32>);
 
 impl Numbers {
-    fn next(&self) -> u32 {
+    /// One that no other has.
+    pub fn next(&self) -> u32 {
         self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
     }
 }

@@ -7,6 +7,7 @@ mod man;
 mod page;
 mod peers;
 mod send;
+mod village;
 mod watch;
 
 use std::io::{IsTerminal, Write};
@@ -56,7 +57,7 @@ enum Command {
     /// An adapter that is off is switched on at the start; one that somebody switches off later is waited
     /// for.
     Run {
-        /// The Bluetooth adapter, by its name or its address
+        /// The Bluetooth adapter, by its name or its address; `none`: this node is reached by IP alone
         #[arg(long, default_value = "hci0", value_name = "NAME")]
         adapter: String,
         /// What is spoken
@@ -73,7 +74,11 @@ enum Command {
         queue: u64,
         #[command(flatten)]
         page: page::Arguments,
+        #[command(flatten)]
+        village: village::Arguments,
     },
+    /// Prints a secret for a new village: all its nodes have it in a file
+    Village,
     Peers(peers::Arguments),
     Send(send::Arguments),
     Watch(watch::Arguments),
@@ -149,7 +154,15 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
             state,
             queue,
             page,
+            village,
         } => {
+            let village = village.settings()?;
+            if adapter == daemon::NO_ADAPTER && village.is_none() {
+                return Err(Failure(
+                    "without Bluetooth and without a village nobody is reached".to_owned(),
+                    "name an --adapter, or the --village whose nodes are reached by IP".to_owned(),
+                ));
+            }
             let formats = match format {
                 Formats::Both => [Format::V1, Format::V2].into(),
                 Formats::V1 => [Format::V1].into(),
@@ -163,8 +176,10 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
                 queue: *queue,
                 socket: arguments.socket.clone(),
                 page: page.settings(),
+                village,
             })
         }
+        Command::Village => village::make(),
         Command::Peers(arguments) => peers::run(arguments, &client()?, output),
         Command::Send(arguments) => send::run(arguments, &client()?, output),
         Command::Watch(arguments) => watch::run(arguments, &client()?, output),

@@ -7,10 +7,12 @@ mod names;
 mod page;
 mod past;
 mod state;
+pub mod village;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use api::{Limits, Listener};
@@ -32,13 +34,15 @@ use crate::room::Format;
 const TICK: Duration = Duration::from_millis(100);
 /// It is looked so often who is still connected.
 const LOOK: Duration = Duration::from_secs(2);
+/// The name of no adapter.
+pub const NO_ADAPTER: &str = "none";
 /// What an adapter may tell before it is looked at.
 const AHEAD: usize = 64;
 
 /// How it is to run.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Which adapter.
+    /// Which adapter; `none`: no Bluetooth.
     pub adapter: String,
     /// What is spoken.
     pub formats: BTreeSet<Format>,
@@ -52,6 +56,8 @@ pub struct Settings {
     pub socket: PathBuf,
     /// The page, where there is to be one.
     pub page: Option<PageSettings>,
+    /// Who else is reached, by IP.
+    pub village: Option<village::Settings>,
 }
 
 /// Runs until it is told to end.
@@ -59,7 +65,7 @@ pub struct Settings {
 /// # Errors
 /// It cannot begin: in a sentence.
 pub async fn run(settings: &Settings) -> Result<(), String> {
-    let key = key(&settings.state)?;
+    let key = Arc::new(key(&settings.state)?);
     let own = key.node().id();
     let page = settings.page.as_ref().map(Page::open).transpose()?;
     let (told, mut telling) = mpsc::channel(AHEAD);
@@ -76,8 +82,16 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
         )
         .await
     };
-    let bluetooth = open(true).await.map_err(|error| error.to_string())?;
+    let is_deaf = settings.adapter == NO_ADAPTER;
+    let bluetooth = match is_deaf {
+        true => None,
+        false => Some(open(true).await.map_err(|error| error.to_string())?),
+    };
     let listener = Listener::bind(&settings.socket).map_err(|error| whole(&error))?;
+    let (links, mut linking) = mpsc::channel(AHEAD);
+    if let Some(village) = &settings.village {
+        village::begin(village, Arc::clone(&key), numbers.clone(), links)?;
+    }
     let state = State::new(key, settings, bluetooth);
     info!(%own, adapter = settings.adapter, "looks for others");
     if let Some(address) = page.as_ref().and_then(Page::address) {
@@ -105,9 +119,10 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
             Err(error) = &mut page => return Err(wrong(error)),
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
-            never = &mut kept => match never {},
+            never = &mut kept, if !is_deaf => match never {},
             () = &mut looks => {}
             Some(told) = telling.recv() => state.told(told),
+            Some(told) = linking.recv() => state.linked(told),
             _ = clock.tick() => state.tick(),
         }
     }

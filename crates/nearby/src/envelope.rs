@@ -50,6 +50,12 @@ impl Key {
         let key = self.0.public_key().as_ref();
         Node(std::array::from_fn(|at| key[at]))
     }
+
+    /// Its signature of something.
+    pub fn sign(&self, octets: &[u8]) -> [u8; 64] {
+        let signature = self.0.sign(octets);
+        std::array::from_fn(|at| signature.as_ref()[at])
+    }
 }
 
 #[derive(Clone, PartialEq, prost::Message)]

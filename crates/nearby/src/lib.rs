@@ -24,6 +24,7 @@ mod queue;
 pub mod room;
 pub mod v1;
 pub mod v2;
+pub mod village;
 
 #[cfg(feature = "bluetooth")]
 pub use command::main;

@@ -5,6 +5,7 @@
 
 mod connection;
 mod counts;
+mod far;
 mod kept;
 mod near;
 mod peer;
@@ -12,10 +13,12 @@ mod recent;
 mod sends;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 use connection::Connection;
-pub use connection::Format;
+pub use connection::{Format, Place};
 pub use counts::Counts;
+pub use far::LINKS;
 use kept::Kept;
 pub use kept::{AWAY, FORGOTTEN, Keep, Message, Store};
 use peer::Peer;
@@ -26,13 +29,14 @@ use crate::Id;
 use crate::envelope::{self, Content, Node};
 use crate::v2::link;
 use crate::v2::outbox::Priority;
+use crate::village::HOPS;
 
 /// A Bluetooth address.
 pub type Address = [u8; 6];
 
 /// Who was not seen for so long, and has no connection, is out of range, ms.
 pub const GONE: u64 = 15_000;
-/// Peers at most.
+/// Peers at most; and as many as are reached by IP.
 pub const PEERS: usize = 64;
 /// So long it is waited for the one that is to call, ms.
 pub const WAITS: u64 = 8_000;
@@ -56,7 +60,7 @@ pub struct Settings {
     pub address: Address,
     /// Which formats are spoken.
     pub formats: BTreeSet<Format>,
-    /// Connections at most.
+    /// Connections by Bluetooth at most.
     pub links: usize,
 }
 
@@ -88,6 +92,17 @@ pub enum Event<'a> {
         id: Option<Id>,
         /// Octets of a frame.
         frame: usize,
+    },
+    /// There is a link by IP, with somebody who proved their id.
+    Reached {
+        /// A number that no other has.
+        link: u32,
+        /// With whom.
+        address: SocketAddr,
+        /// Whether this side called.
+        caller: bool,
+        /// Who it is.
+        id: Id,
     },
     /// Who was to be called was not reached.
     Refused(Address),
@@ -192,7 +207,12 @@ impl Room {
     pub fn shown(&self) -> impl Iterator<Item = Shown> {
         self.peers.iter().map(|(id, peer)| {
             let linked = self.links.values().filter(|it| it.peer() == Some(*id));
-            peer.shown(*id, linked.map(Connection::format).collect())
+            let by_ip = linked.clone().find(|it| it.format() == Format::Ip);
+            let shown = peer.shown(*id, linked.map(Connection::format).collect());
+            Shown {
+                place: by_ip.map_or(shown.place, Connection::place),
+                ..shown
+            }
         })
     }
 
@@ -242,6 +262,12 @@ impl Room {
                     None => out.push(Action::Wake(link)),
                 }
             }
+            Event::Reached {
+                link,
+                address,
+                caller,
+                id,
+            } => self.reach(now, link, (address, caller), id, &mut out),
             Event::Refused(address) => {
                 // It may be one from before the radio went.
                 self.calling = self.calling.filter(|it| *it != address);
@@ -263,6 +289,12 @@ impl Room {
             return;
         };
         let events = connection.heard(now, octets);
+        let by_ip = connection
+            .peer()
+            .filter(|_| connection.format() == Format::Ip);
+        if let Some(peer) = by_ip.and_then(|id| self.peers.get_mut(&id)) {
+            peer.heard(now);
+        }
         self.told(now, link, events, out);
         out.push(Action::Wake(link));
     }
@@ -283,18 +315,22 @@ impl Room {
                     if let Some(peer) = self.peers.get_mut(&id) {
                         peer.heard(now);
                     }
-                    self.message(now, id, format, octets, out);
+                    self.message(now, id, (format, Some(HOPS)), octets, out);
+                }
+                link::Event::Hopped(hops, octets) => {
+                    let Some(id) = id else { continue };
+                    self.message(now, id, (format, hops.checked_sub(1)), octets, out);
                 }
             }
         }
     }
 
-    /// A message came: it is given out, and goes on, once.
+    /// A message came: it is given out, and goes on, once; by IP where it still may.
     fn message(
         &mut self,
         now: u64,
         from: Id,
-        format: Format,
+        (format, hops): (Format, Option<u8>),
         octets: Vec<u8>,
         out: &mut Vec<Action>,
     ) {
@@ -322,7 +358,7 @@ impl Room {
         }
         // What nobody signed goes no further: whoever is asked for it would be this node.
         if let Ok(Content::Feed(_) | Content::Direct { .. }) = content {
-            self.pass_on(now, from, &octets, out);
+            self.pass_on(now, from, hops, &octets, out);
         }
         out.push(Action::Message {
             from,
@@ -340,10 +376,14 @@ impl Room {
         if let Some(id) = id {
             for event in events {
                 if let link::Event::Message(octets) = event {
-                    self.message(now, id, format, octets, out);
+                    self.message(now, id, (format, Some(HOPS)), octets, out);
                 }
             }
+            let is_far = self.reaches(id);
             if let Some(peer) = self.peers.get_mut(&id) {
+                if format == Format::Ip && !is_far {
+                    peer.parted(now);
+                }
                 peer.back(&unknown);
             }
             self.flow(id, out);

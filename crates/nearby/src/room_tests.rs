@@ -343,6 +343,7 @@ fn who_says_another_id_than_before_is_cut_off() {
         };
         world.happen(0, opened);
         let said = |id: u8| match format {
+            Format::Ip => unreachable!("not by Bluetooth"),
             Format::V1 => crate::v1::frame(Id([id; 8]), b"x"),
             Format::V2 => [&[1][..], &[id; 8]].concat(),
         };

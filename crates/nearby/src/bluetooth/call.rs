@@ -78,6 +78,7 @@ async fn choose(device: &Device, formats: &BTreeSet<Format>) -> bluer::Result<(F
         let wanted = match format {
             Format::V1 => V1,
             Format::V2 => V2,
+            Format::Ip => continue,
         };
         let found = services.iter().zip(&uuids).find(|(_, it)| **it == wanted);
         if let Some((service, _)) = found {
@@ -94,7 +95,7 @@ async fn find(
 ) -> bluer::Result<(Characteristic, Characteristic)> {
     let (id, message) = match format {
         Format::V1 => (V1_ID, V1_MESSAGE),
-        Format::V2 => (V2_ID, V2_MESSAGE),
+        Format::V2 | Format::Ip => (V2_ID, V2_MESSAGE),
     };
     let all = service.characteristics().await?;
     let uuids = try_join_all(all.iter().map(Characteristic::uuid)).await?;
@@ -123,7 +124,7 @@ async fn open(
             tokio::spawn(write_each(link, message, frames, told.clone()));
             id
         }
-        Format::V2 => {
+        Format::V2 | Format::Ip => {
             let (id, reader, output) =
                 try_join!(id.read(), message.notify_io(), message.write_io())?;
             frame = octets(output.mtu());

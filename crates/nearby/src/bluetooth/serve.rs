@@ -33,7 +33,8 @@ pub fn application(
 ) -> Application {
     let services = formats.iter().map(|format| match format {
         Format::V1 => v1(own, numbers, told),
-        Format::V2 => v2(own, numbers, told),
+        // No adapter speaks the last of these.
+        Format::V2 | Format::Ip => v2(own, numbers, told),
     });
     Application {
         services: services.collect(),

@@ -42,9 +42,9 @@ pub struct PeerShown {
     pub id: String,
     /// What it calls itself, where that was told and signed.
     pub name: Option<String>,
-    /// Where it was heard last: a Bluetooth address.
+    /// Where it was heard last: a Bluetooth address, or where there is a link by IP an address and port.
     pub address: String,
-    /// What it speaks: `v1`, `v2`.
+    /// What it speaks: `v1`, `v2`, `ip`.
     pub formats: Vec<String>,
     /// By what there are connections.
     pub linked: Vec<String>,
@@ -236,7 +236,7 @@ fn shown(state: &State) -> Peers {
     let peers = state.peers().into_iter().map(|(it, ago)| PeerShown {
         id: it.id.to_string(),
         name: state.name(it.id),
-        address: bluer::Address(it.address).to_string(),
+        address: it.place.to_string(),
         formats: names(&it.formats),
         linked: names(&it.linked),
         signal: it.signal,

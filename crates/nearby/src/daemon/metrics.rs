@@ -35,7 +35,7 @@ pub struct Figures {
 }
 
 /// Formats that are told even where there is nothing to tell.
-const FORMATS: [Format; 2] = [Format::V1, Format::V2];
+const FORMATS: [Format; 3] = [Format::V1, Format::V2, Format::Ip];
 /// What a message may be.
 const KINDS: [&str; 5] = ["feed", "direct", "routing", "sealed", "unreadable"];
 
@@ -215,8 +215,8 @@ mod tests {
         counts.wrote(Format::V2, 244);
         let peer = Shown {
             id: Id([1; 8]),
-            address: [0; 6],
-            formats: FORMATS.into(),
+            place: [0; 6].into(),
+            formats: [Format::V1, Format::V2].into(),
             linked: [Format::V2].into(),
             signal: None,
             seen: 0,

@@ -1,4 +1,5 @@
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -29,6 +30,7 @@ fn with(token: Option<&str>, test: impl AsyncFnOnce(State, SocketAddr)) {
         queue: 1 << 20,
         socket: PathBuf::new(),
         page: None,
+        village: None,
     };
     let limits = web::Limits {
         request_time: REQUEST_TIME,
@@ -38,7 +40,7 @@ fn with(token: Option<&str>, test: impl AsyncFnOnce(State, SocketAddr)) {
         .enable_all()
         .build();
     runtime.expect("a runtime").block_on(async {
-        let state = State::new(key(7), &settings, None);
+        let state = State::new(Arc::new(key(7)), &settings, None);
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let page = Page {
             listeners: Listeners::at(&[any]).expect("bound"),

@@ -1,10 +1,11 @@
 //! The room, with the connections that are there, and who listens to what comes.
 
-use std::cell::RefCell;
 mod keeps;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use api::Feed;
@@ -17,18 +18,19 @@ use super::answer::Said;
 use super::metrics::{Counts, Figures};
 use super::names::Names;
 use super::past::{Message, Past};
+use super::village;
 use crate::Id;
 use crate::bluetooth::{Bluetooth, Told};
 use crate::envelope::{self, Content, Key};
 use crate::queue::{Files, Queue};
-use crate::room::{Action, Event, Format, Room, Shown, To};
+use crate::room::{Action, Event, Format, Place, Room, Shown, To};
 
 /// All of a running program; copies are the same.
 #[derive(Clone)]
 pub struct State(Rc<RefCell<Inner>>);
 
 struct Inner {
-    key: Key,
+    key: Arc<Key>,
     room: Room,
     begun: Instant,
     bluetooth: Option<Rc<Bluetooth>>,
@@ -43,12 +45,22 @@ struct Inner {
 }
 
 struct Link {
-    address: bluer::Address,
+    place: Place,
     format: Format,
     caller: bool,
     writer: mpsc::Sender<Vec<u8>>,
     /// What it does not take yet.
     held: Option<Vec<u8>>,
+}
+
+impl Link {
+    /// With whom, where it is by Bluetooth.
+    fn address(&self) -> Option<bluer::Address> {
+        match self.place {
+            Place::Bluetooth(address) => Some(bluer::Address(address)),
+            Place::Ip(_) => None,
+        }
+    }
 }
 
 /// Milliseconds since 1970.
@@ -58,9 +70,8 @@ pub fn unix_millis() -> u64 {
 }
 
 impl State {
-    /// Begins with an adapter, or without.
-    pub fn new(key: Key, settings: &Settings, bluetooth: impl Into<Option<Bluetooth>>) -> Self {
-        let bluetooth = bluetooth.into();
+    /// Begins, with an adapter where there is one.
+    pub fn new(key: Arc<Key>, settings: &Settings, bluetooth: Option<Bluetooth>) -> Self {
         let mut room = Room::new(crate::room::Settings {
             own: key.node().id(),
             node: Some(key.node()),
@@ -102,7 +113,8 @@ impl State {
     pub async fn leave(&self) {
         let (addresses, bluetooth) = {
             let inner = self.0.borrow();
-            let addresses: BTreeSet<_> = inner.links.values().map(|it| it.address).collect();
+            let links = inner.links.values();
+            let addresses: BTreeSet<_> = links.filter_map(Link::address).collect();
             (addresses, inner.bluetooth.clone())
         };
         if let Some(bluetooth) = bluetooth {
@@ -110,11 +122,12 @@ impl State {
         }
     }
 
-    /// The adapter is gone, and all connections.
+    /// The adapter is gone, and all its connections.
     pub fn end(&self) {
         let mut inner = self.0.borrow_mut();
         inner.bluetooth = None;
-        let all: Vec<u32> = inner.links.keys().copied().collect();
+        let by_it = |(link, it): (&u32, &Link)| (it.format != Format::Ip).then_some(*link);
+        let all: Vec<u32> = inner.links.iter().filter_map(by_it).collect();
         for link in all {
             inner.close(link);
         }
@@ -124,6 +137,11 @@ impl State {
     /// The adapter told something.
     pub fn told(&self, told: Told) {
         self.0.borrow_mut().told(told);
+    }
+
+    /// A village's link told something.
+    pub fn linked(&self, told: village::Told) {
+        self.0.borrow_mut().linked(told);
     }
 
     /// Time goes by.
@@ -142,7 +160,10 @@ impl State {
         };
         let calls = |(link, it): (&u32, &Link)| {
             let one_way = it.format == Format::V1 && !it.caller;
-            one_way.then_some((*link, it.address))
+            let Place::Bluetooth(address) = it.place else {
+                return None;
+            };
+            one_way.then_some((*link, bluer::Address(address)))
         };
         let all: Vec<_> = self.0.borrow().links.iter().filter_map(calls).collect();
         for (link, address) in all {
@@ -257,7 +278,7 @@ impl Inner {
             }),
             Told::Opened(opened) => {
                 let link = Link {
-                    address: opened.address,
+                    place: opened.address.0.into(),
                     format: opened.format,
                     caller: opened.caller,
                     writer: opened.writer,
@@ -305,25 +326,57 @@ impl Inner {
         }
     }
 
+    fn linked(&mut self, told: village::Told) {
+        match told {
+            village::Told::Reached(reached) => {
+                let (address, caller, id) = (reached.address, reached.caller, reached.id);
+                info!(%address, %id, caller, "a link");
+                let link = Link {
+                    place: Place::Ip(address),
+                    format: Format::Ip,
+                    caller,
+                    writer: reached.writer,
+                    held: None,
+                };
+                self.links.insert(reached.link, link);
+                self.happen(Event::Reached {
+                    link: reached.link,
+                    address,
+                    caller,
+                    id,
+                });
+            }
+            village::Told::Heard(link, record) => {
+                self.counts.read(Format::Ip, record.len());
+                self.happen(Event::Heard(link, &record));
+            }
+            village::Told::Written(link) => self.pump(link),
+            village::Told::Closed(link) => self.hang_up(link),
+        }
+    }
+
     fn close(&mut self, link: u32) {
         if let Some(closed) = self.links.remove(&link) {
-            info!(address = %closed.address, format = closed.format.name(), "a connection no longer");
+            info!(address = %closed.place, format = closed.format.name(), "a connection no longer");
             self.happen(Event::Closed(link));
         }
     }
 
     /// A connection is over, and what is below it.
     fn hang_up(&mut self, link: u32) {
-        let Some(address) = self.links.get(&link).map(|it| it.address) else {
+        let Some(place) = self.links.get(&link).map(|it| it.place) else {
             return;
         };
         self.close(link);
-        self.let_go(address);
+        if let Place::Bluetooth(address) = place {
+            self.let_go(bluer::Address(address));
+        }
     }
 
     /// What BlueZ has of an address ends, unless somebody speaks by it.
     fn let_go(&self, address: bluer::Address) {
-        if !self.links.values().any(|it| it.address == address)
+        let place = Place::Bluetooth(address.0);
+        if !self.links.values().any(|it| it.place == place)
             && let Some(bluetooth) = &self.bluetooth
         {
             bluetooth.close(address);

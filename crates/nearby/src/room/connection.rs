@@ -1,8 +1,11 @@
 use std::collections::VecDeque;
+use std::fmt;
+use std::net::SocketAddr;
 
 use super::Address;
 use super::peer::Waiting;
 use crate::v2::link::{self, Link, Why};
+use crate::village::Exchange;
 use crate::{Id, v1};
 
 /// How messages are written.
@@ -12,6 +15,9 @@ pub enum Format {
     V1,
     /// As Android does it.
     V2,
+    /// As nodes of a village do it. Where there is more than one the last of these is taken: it is the
+    /// fastest, and only here an id is proven.
+    Ip,
 }
 
 impl Format {
@@ -20,6 +26,33 @@ impl Format {
         match self {
             Self::V1 => "v1",
             Self::V2 => "v2",
+            Self::Ip => "ip",
+        }
+    }
+}
+
+/// Where somebody is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Near, by Bluetooth.
+    Bluetooth(Address),
+    /// By a village's link, anywhere.
+    Ip(SocketAddr),
+}
+
+impl From<Address> for Place {
+    fn from(address: Address) -> Self {
+        Self::Bluetooth(address)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bluetooth([a, b, c, d, e, f]) => {
+                write!(out, "{a:02X}:{b:02X}:{c:02X}:{d:02X}:{e:02X}:{f:02X}")
+            }
+            Self::Ip(address) => address.fmt(out),
         }
     }
 }
@@ -32,7 +65,7 @@ const WRONG: u32 = 16;
 /// A connection.
 #[derive(Debug)]
 pub struct Connection {
-    address: Address,
+    place: Place,
     caller: bool,
     kind: Kind,
     /// When something was written or heard last.
@@ -54,6 +87,7 @@ enum Kind {
         written: Option<u64>,
     },
     V2(Link),
+    Ip(Exchange),
 }
 
 impl Connection {
@@ -68,7 +102,8 @@ impl Connection {
         now: u64,
     ) -> Self {
         let kind = match format {
-            Format::V1 => Kind::V1 {
+            // By Bluetooth there is nothing else.
+            Format::V1 | Format::Ip => Kind::V1 {
                 peer,
                 own,
                 reader: v1::Reader::default(),
@@ -84,9 +119,19 @@ impl Connection {
             }
         };
         Self {
-            address,
+            place: address.into(),
             caller,
             kind,
+            busy: now,
+        }
+    }
+
+    /// A village's link that was made now, with somebody who proved their id.
+    pub fn by_ip(address: SocketAddr, caller: bool, peer: Id, now: u64) -> Self {
+        Self {
+            place: Place::Ip(address),
+            caller,
+            kind: Kind::Ip(Exchange::new(peer, now)),
             busy: now,
         }
     }
@@ -98,9 +143,17 @@ impl Connection {
         }
     }
 
-    /// With whom, by Bluetooth.
-    pub fn address(&self) -> Address {
-        self.address
+    /// With whom.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// With whom, where that is by Bluetooth.
+    pub fn address(&self) -> Option<Address> {
+        match self.place {
+            Place::Bluetooth(address) => Some(address),
+            Place::Ip(_) => None,
+        }
     }
 
     /// Whether this side called.
@@ -113,6 +166,7 @@ impl Connection {
         match self.kind {
             Kind::V1 { .. } => Format::V1,
             Kind::V2(_) => Format::V2,
+            Kind::Ip(_) => Format::Ip,
         }
     }
 
@@ -121,6 +175,7 @@ impl Connection {
         match &self.kind {
             Kind::V1 { peer, .. } => *peer,
             Kind::V2(link) => link.peer(),
+            Kind::Ip(link) => Some(link.peer()),
         }
     }
 
@@ -131,7 +186,7 @@ impl Connection {
 
     /// Whether messages go both ways.
     pub fn is_double(&self) -> bool {
-        self.format() == Format::V2
+        self.format() != Format::V1
     }
 
     /// Takes a message, if it can.
@@ -148,6 +203,7 @@ impl Connection {
                 let octets = message.octets.clone();
                 link.send(message.number, message.priority, octets).is_ok()
             }
+            Kind::Ip(link) => link.send(message.number, message.hops, &message.octets),
         }
     }
 
@@ -176,6 +232,7 @@ impl Connection {
                 (next, done)
             }
             Kind::V2(link) => (link.next(now), Vec::new()),
+            Kind::Ip(link) => (link.next(now), Vec::new()),
         }
     }
 
@@ -184,6 +241,7 @@ impl Connection {
         self.busy = now;
         match &mut self.kind {
             Kind::V2(link) => link.heard(now, octets),
+            Kind::Ip(link) => link.heard(now, octets),
             Kind::V1 {
                 peer,
                 reader,
@@ -221,6 +279,7 @@ impl Connection {
         match &mut self.kind {
             Kind::V1 { .. } => Vec::new(),
             Kind::V2(link) => link.tick(now),
+            Kind::Ip(link) => link.tick(now),
         }
     }
 
@@ -231,7 +290,7 @@ impl Connection {
             Kind::V1 {
                 messages, writes, ..
             } => self.caller && messages.is_empty() && writes.is_empty() && now >= self.busy + time,
-            Kind::V2(_) => false,
+            Kind::V2(_) | Kind::Ip(_) => false,
         }
     }
 
@@ -239,6 +298,7 @@ impl Connection {
     pub fn end(self) -> (Vec<link::Event>, Vec<u64>) {
         match self.kind {
             Kind::V2(link) => link.end(),
+            Kind::Ip(link) => (Vec::new(), link.end()),
             Kind::V1 {
                 messages, written, ..
             } => {

@@ -7,6 +7,7 @@ use super::peer::Waiting;
 use super::{Action, PASSED, Room};
 use crate::Id;
 use crate::v2::outbox::Priority;
+use crate::village::HOPS;
 
 /// Who was not seen for so long is forgotten, ms.
 pub const FORGOTTEN: u64 = 7 * 86_400_000;
@@ -177,6 +178,7 @@ impl Room {
                 number: message.number.unwrap_or(self.passed),
                 priority: message.priority,
                 octets: message.octets,
+                hops: HOPS,
                 since: message.since,
                 sequence: Some(sequence),
                 kept: true,
@@ -306,6 +308,7 @@ impl Room {
                 number: self.passed,
                 priority: Priority::Usual,
                 octets: late.octets.clone(),
+                hops: HOPS,
                 since: late.since,
                 sequence: Some(late.sequence),
                 kept: false,

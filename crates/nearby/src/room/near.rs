@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::connection::{Connection, Format};
 use super::peer::Peer;
-use super::{AGAIN, Action, Address, PEERS, Room, Seen, WAITS};
+use super::{AGAIN, Action, Address, LINKS, PEERS, Place, Room, Seen, WAITS};
 use crate::Id;
 
 /// Addresses that are seen and not yet known, at most.
@@ -58,7 +58,7 @@ impl Room {
         }
         let (id, signal, formats) = (seen.id, seen.signal, seen.formats.clone());
         if let Some(id) = id {
-            self.near(now, id, address, &formats, signal, out);
+            self.near(now, id, address.into(), &formats, signal, out);
         }
     }
 
@@ -67,21 +67,26 @@ impl Room {
         &mut self,
         now: u64,
         id: Id,
-        address: Address,
+        place: Place,
         formats: &BTreeSet<Format>,
         signal: Option<i16>,
         out: &mut Vec<Action>,
     ) {
         if !self.peers.contains_key(&id) {
-            if self.peers.len() >= PEERS {
+            // Whoever is heard by radio can say many ids: who proved one has a place beside them.
+            let most = match place {
+                Place::Bluetooth(_) => PEERS,
+                Place::Ip(_) => PEERS + LINKS,
+            };
+            if self.peers.len() >= most {
                 return;
             }
-            self.peers.insert(id, Peer::new(address, now));
+            self.peers.insert(id, Peer::new(place, now));
             out.push(Action::Near(id, true));
             self.comes(id, out);
         }
         if let Some(peer) = self.peers.get_mut(&id) {
-            peer.near(now, address, formats, signal);
+            peer.near(now, place, formats, signal);
         }
     }
 
@@ -90,29 +95,30 @@ impl Room {
         let Some(connection) = self.links.get(&link) else {
             return;
         };
-        let (address, format) = (connection.address(), connection.format());
+        let (place, format) = (connection.place(), connection.format());
         if id == self.own {
             out.push(Action::Close(link));
             return;
         }
         let (mut formats, mut signal) = (BTreeSet::from([format]), None);
-        if let Some(seen) = self.seen.get_mut(&address) {
+        if let Place::Bluetooth(address) = place
+            && let Some(seen) = self.seen.get_mut(&address)
+        {
             seen.id = Some(id);
             seen.again = (now, AGAIN[0]);
             formats.extend(&seen.formats);
             signal = seen.signal;
         }
-        self.near(now, id, address, &formats, signal, out);
+        self.near(now, id, place, &formats, signal, out);
         // Of two connections by one format that stays where the lower id called.
-        let lower = self.own < id;
         let twice = self.links.iter().find(|(other, it)| {
             **other != link && it.peer() == Some(id) && it.format() == format && it.is_double()
         });
-        let twice = twice.map(|(other, it)| (*other, it.is_caller()));
-        if let Some((other, caller)) = twice
+        let twice = twice.map(|(other, _)| *other);
+        if let Some(other) = twice
             && self.links[&link].is_double()
         {
-            out.push(Action::Close(if caller == lower { link } else { other }));
+            out.push(Action::Close(self.closes(link, other, id)));
         }
         self.flow(id, out);
         out.push(Action::Wake(link));
@@ -120,14 +126,14 @@ impl Room {
 
     /// Calls one who is to be called now.
     pub(super) fn call(&mut self, now: u64, out: &mut Vec<Action>) {
-        if self.calling.is_some() || self.links.len() >= self.settings.links {
+        if self.calling.is_some() || self.by_bluetooth() >= self.settings.links {
             return;
         }
         let mine = self.own.0.first_chunk::<5>();
         let due = self.seen.iter().find(|(address, seen)| {
             let same = |it: &Connection| match seen.id {
                 Some(id) => it.peer() == Some(id),
-                None => it.address() == **address,
+                None => it.address() == Some(**address),
             };
             if self.links.values().any(|it| it.sends() && same(it)) {
                 return false;

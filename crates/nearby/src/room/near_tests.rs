@@ -5,7 +5,8 @@ use crate::envelope::Key;
 fn room() -> Room {
     let key = Key::from_seed(&[1; 32]).expect("any seed");
     Room::new(Settings {
-        own: key.node(),
+        own: key.node().id(),
+        node: Some(key.node()),
         address: [0; 6],
         formats: [Format::V1, Format::V2].into(),
         links: 4,

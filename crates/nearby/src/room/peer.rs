@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{Address, Format};
+use super::{Format, Place};
 use crate::Id;
 use crate::v2::outbox::Priority;
 
@@ -19,6 +19,8 @@ pub struct Waiting {
     pub priority: Priority,
     /// The message.
     pub octets: Vec<u8>,
+    /// By so many links of a village it may go when it is there.
+    pub hops: u8,
     /// Since when.
     pub since: u64,
     /// Its place among all that can be kept.
@@ -30,7 +32,7 @@ pub struct Waiting {
 /// Somebody who is near.
 #[derive(Debug)]
 pub struct Peer {
-    address: Address,
+    place: Place,
     formats: BTreeSet<Format>,
     signal: Option<i16>,
     seen: u64,
@@ -51,7 +53,7 @@ pub struct Shown {
     /// Who.
     pub id: Id,
     /// Where it was heard last.
-    pub address: Address,
+    pub place: Place,
     /// What it speaks.
     pub formats: BTreeSet<Format>,
     /// By what there are connections.
@@ -66,9 +68,9 @@ pub struct Shown {
 
 impl Peer {
     /// One that was not known before.
-    pub fn new(address: Address, now: u64) -> Self {
+    pub fn new(place: Place, now: u64) -> Self {
         Self {
-            address,
+            place,
             formats: BTreeSet::new(),
             signal: None,
             seen: now,
@@ -84,11 +86,11 @@ impl Peer {
     pub fn near(
         &mut self,
         now: u64,
-        address: Address,
+        place: Place,
         formats: &BTreeSet<Format>,
         signal: Option<i16>,
     ) {
-        self.address = address;
+        self.place = place;
         self.formats.extend(formats);
         self.signal = signal.or(self.signal);
         self.seen = now;
@@ -96,6 +98,13 @@ impl Peer {
 
     /// Something was heard of it.
     pub fn heard(&mut self, now: u64) {
+        self.seen = now;
+    }
+
+    /// It is reached by IP no longer. It is waited for as if something had been heard of it now: who lost
+    /// a link calls again soon.
+    pub fn parted(&mut self, now: u64) {
+        self.formats.remove(&Format::Ip);
         self.seen = now;
     }
 
@@ -108,7 +117,7 @@ impl Peer {
     pub fn shown(&self, id: Id, linked: BTreeSet<Format>) -> Shown {
         Shown {
             id,
-            address: self.address,
+            place: self.place,
             formats: self.formats.clone(),
             linked,
             signal: self.signal,

@@ -1,10 +1,13 @@
 //! What goes to whom, and what came of it.
 
+use std::collections::BTreeSet;
+
 use super::connection::Connection;
 use super::peer::Waiting;
 use super::{Action, PASSED, Room, Store, To};
 use crate::Id;
 use crate::v2::outbox::Priority;
+use crate::village::HOPS;
 
 impl Room {
     /// Sends a message; its outcomes have this number, which is below 2⁶³. Gives to how many who are
@@ -26,6 +29,7 @@ impl Room {
                 number,
                 priority: Priority::Usual,
                 octets: octets.to_vec(),
+                hops: HOPS,
                 since: now,
                 sequence,
                 kept: false,
@@ -35,9 +39,22 @@ impl Room {
         near.len()
     }
 
-    /// A message goes on to all but the one that it came from.
-    pub(super) fn pass_on(&mut self, now: u64, from: Id, octets: &[u8], out: &mut Vec<Action>) {
-        let others = self.peers.keys().copied().filter(|id| *id != from);
+    /// A message goes on to all but the one that it came from; by IP, where it still may.
+    pub(super) fn pass_on(
+        &mut self,
+        now: u64,
+        from: Id,
+        hops: Option<u8>,
+        octets: &[u8],
+        out: &mut Vec<Action>,
+    ) {
+        let ends = if hops.is_none() {
+            self.far()
+        } else {
+            BTreeSet::new()
+        };
+        let others = self.peers.keys().copied();
+        let others = others.filter(|id| *id != from && !ends.contains(id));
         let others: Vec<Id> = others.collect();
         let sequence = self.keep_later(now, from, octets, !others.is_empty(), out);
         for id in others {
@@ -46,6 +63,7 @@ impl Room {
                 number: self.passed,
                 priority: Priority::Usual,
                 octets: octets.to_vec(),
+                hops: hops.unwrap_or(0),
                 since: now,
                 sequence,
                 kept: false,
@@ -68,6 +86,7 @@ impl Room {
             number,
             priority,
             octets: octets.to_vec(),
+            hops: 0,
             since: now,
             sequence: None,
             kept: false,

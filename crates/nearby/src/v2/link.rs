@@ -23,6 +23,8 @@ pub enum Event {
     Peer(Id),
     /// A message came.
     Message(Vec<u8>),
+    /// A message came by IP, and may go by so many more links.
+    Hopped(u8, Vec<u8>),
     /// What became of a message.
     Outcome(u64, bool),
     /// A message of the other came to nothing.

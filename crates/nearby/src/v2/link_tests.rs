@@ -45,7 +45,7 @@ impl Pair {
                 Event::Outcome(number, done) => self.outcomes[at].push((number, done)),
                 Event::Close(why) => self.closed.push(why),
                 Event::Peer(id) => assert_eq!(id, self.ids[1 - at]),
-                Event::Lost => {}
+                Event::Lost | Event::Hopped(..) => {}
             }
         }
     }

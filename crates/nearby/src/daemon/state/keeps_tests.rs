@@ -1,4 +1,5 @@
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::*;
@@ -29,8 +30,9 @@ fn begin(folder: &Path) -> State {
         queue: 1 << 20,
         socket: PathBuf::new(),
         page: None,
+        village: None,
     };
-    State::new(key(1), &settings, None)
+    State::new(Arc::new(key(1)), &settings, None)
 }
 
 fn opened(state: &State, link: u32, id: Id) {

@@ -1,0 +1,92 @@
+//! What the command line says of a village, and the file with its secret.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::Failure;
+use crate::daemon::village::{Name, Settings};
+use crate::village::Secret;
+
+/// Octets of the file at most: its line has fewer.
+const LONGEST: u64 = 1024;
+
+/// Who else is reached, by IP.
+#[derive(Debug, Args)]
+#[group(id = "village-arguments")]
+pub struct Arguments {
+    /// Be a node of a village, whose secret is in this file: `weir-nearby village` makes it
+    #[arg(long, value_name = "FILE")]
+    village: Option<PathBuf>,
+    /// Where other nodes call; else port 9351 of all addresses
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "village")]
+    listen: Vec<SocketAddr>,
+    /// A node that is called; its port is 9351 where none is named
+    #[arg(long = "node", value_name = "HOST:PORT", requires = "village")]
+    nodes: Vec<Name>,
+}
+
+impl Arguments {
+    /// What is to be run, where there is a village.
+    pub fn settings(&self) -> Result<Option<Settings>, Failure> {
+        let Some(path) = &self.village else {
+            return Ok(None);
+        };
+        Ok(Some(Settings {
+            secret: read(path)?,
+            listen: self.listen.clone(),
+            nodes: self.nodes.clone(),
+        }))
+    }
+}
+
+/// Reads the file.
+fn read(path: &Path) -> Result<Secret, Failure> {
+    let name = path.display();
+    let wrong = |error: std::io::Error| {
+        Failure(
+            format!("cannot read the village's secret from {name}: {error}"),
+            "make one by `weir-nearby village > FILE`, or copy that of another node".to_owned(),
+        )
+    };
+    let file = File::open(path).map_err(wrong)?;
+    let mode = file.metadata().map_err(wrong)?.permissions().mode();
+    if mode & 0o077 != 0 {
+        return Err(Failure(
+            format!(
+                "others may read or change the village's secret in {name} (mode {:03o})",
+                mode & 0o777
+            ),
+            format!("chmod 600 {name}, and make another secret if somebody may have read this one"),
+        ));
+    }
+    let mut text = String::new();
+    file.take(LONGEST)
+        .read_to_string(&mut text)
+        .map_err(wrong)?;
+    text.parse().map_err(|error| {
+        Failure(
+            format!("there is no village's secret in {name}: {error}"),
+            "copy the file of another node".to_owned(),
+        )
+    })
+}
+
+/// Prints a new secret. A file that it is written to is its owner's alone from then on.
+pub fn make() -> Result<(), Failure> {
+    let mut octets = [0; 32];
+    getrandom::fill(&mut octets)
+        .map_err(|error| Failure(format!("no random numbers: {error}"), String::new()))?;
+    let mut out = std::io::stdout();
+    let file = File::from(out.as_fd().try_clone_to_owned()?);
+    if file.metadata()?.is_file() {
+        file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    }
+    writeln!(out, "{}", Secret::new(octets).line())?;
+    Ok(())
+}

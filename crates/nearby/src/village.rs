@@ -1,0 +1,56 @@
+//! Nodes that reach each other by IP, and so are one village: links between two of them.
+//!
+//! A [`Handshake`] makes octets of a TCP connection into a [`Session`], whose two halves seal and open
+//! records. Only who has the village's [`Secret`] gets that far, and has proven its id by its key.
+//! By the records two [`Exchange`] messages. A [`Door`] bounds how many strangers are tried at once.
+//!
+//! All of it is pure, as the rest: octets go in, octets come out. `docs/nearby-protocol.md` has them.
+
+mod door;
+mod exchange;
+mod handshake;
+mod secret;
+mod session;
+
+pub use door::{Door, HALF_OPEN, PER_SOURCE};
+pub use exchange::{Exchange, MESSAGE};
+pub use handshake::{Handshake, HandshakeError, Through};
+pub use secret::{Secret, SecretError};
+pub use session::{Broken, Opener, RECORD, Sealer, Session};
+
+/// The protocol's version: two of different ones do not understand each other.
+pub const VERSION: u8 = 1;
+/// The TCP port, where none is named.
+pub const PORT: u16 = 9351;
+/// By so many IP links a message goes at most, from where it was said or came by Bluetooth.
+pub const HOPS: u8 = 8;
+/// A handshake takes so long at most, ms.
+pub const PATIENCE: u64 = 5_000;
+/// Pauses between two tries to reach a node: the first, twice as long each time, and at most, ms.
+pub const PAUSES: [u64; 2] = [1_000, 60_000];
+
+/// How long it is waited for the next try, after so many that came to nothing: up to a quarter less or
+/// more by chance, so that those who lost a node do not all come back at once.
+pub fn pause(tries: u32, chance: u8) -> u64 {
+    let [first, most] = PAUSES;
+    let whole = (first << tries.min(10)).min(most);
+    (whole * 3 / 4 + whole * u64::from(chance) / 510).clamp(first * 3 / 4, most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_end_at_a_minute() {
+        let shortest: Vec<u64> = (0..8).map(|tries| pause(tries, 0)).collect();
+        assert_eq!(shortest[..3], [750, 1_500, 3_000]);
+        for tries in 0..100 {
+            for chance in [0, 127, 255] {
+                assert!((750..=60_000).contains(&pause(tries, chance)));
+            }
+        }
+        assert_eq!(pause(u32::MAX, 255), 60_000);
+        assert_ne!(pause(3, 0), pause(3, 200), "not all at once");
+    }
+}

@@ -1,0 +1,126 @@
+use std::collections::VecDeque;
+use std::net::IpAddr;
+
+/// Strangers that are in the middle of a handshake, at most.
+pub const HALF_OPEN: usize = 32;
+/// Of those, from one source at most.
+pub const PER_SOURCE: usize = 4;
+
+/// Who is in the middle of a handshake. Anybody can connect, so there is a bound; and since nobody has
+/// proven anything, who came first has to go for who comes now: a source that fills its places only
+/// drives out its own, and one that has many is the first to give.
+#[derive(Debug, Default)]
+pub struct Door {
+    /// In the order in which they came.
+    inside: VecDeque<(u32, Source)>,
+}
+
+/// Where somebody comes from: of IPv6 a whole /64 is one household's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    Four([u8; 4]),
+    Six([u8; 8]),
+}
+
+impl Source {
+    fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(address) => Self::Four(address.octets()),
+            IpAddr::V6(address) => {
+                let octets = address.octets();
+                Self::Six(std::array::from_fn(|at| octets[at]))
+            }
+        }
+    }
+}
+
+impl Door {
+    /// Somebody comes, who has this number from now on. Gives who has to go for it.
+    pub fn enter(&mut self, number: u32, address: IpAddr) -> Option<u32> {
+        let source = Source::of(address);
+        let count = |it: &Source| self.inside.iter().filter(|(_, other)| other == it).count();
+        let from = if count(&source) >= PER_SOURCE {
+            Some(source)
+        } else if self.inside.len() >= HALF_OPEN {
+            // Of those with as many the one that came first.
+            let most = self.inside.iter().rev().max_by_key(|(_, it)| count(it));
+            most.map(|(_, source)| *source)
+        } else {
+            None
+        };
+        let oldest = from.and_then(|from| self.inside.iter().position(|(_, it)| *it == from));
+        let goes = oldest.and_then(|at| self.inside.remove(at));
+        self.inside.push_back((number, source));
+        goes.map(|(number, _)| number)
+    }
+
+    /// Somebody is through, or gone.
+    pub fn leave(&mut self, number: u32) {
+        self.inside.retain(|(other, _)| *other != number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().expect("an address")
+    }
+
+    #[test]
+    fn of_one_source_the_oldest_goes() {
+        let mut door = Door::default();
+        for number in 0..4 {
+            assert_eq!(
+                door.enter(number, address(&format!("2001:db8::{number}"))),
+                None
+            );
+        }
+        assert_eq!(door.enter(4, address("2001:db8::1:2:3:4")), Some(0));
+        assert_eq!(
+            door.enter(5, address("2001:db8:0:1::1")),
+            None,
+            "another /64"
+        );
+        assert_eq!(door.enter(6, address("192.0.2.1")), None);
+        for number in 7..10 {
+            assert_eq!(door.enter(number, address("::ffff:192.0.2.1")), None);
+        }
+        assert_eq!(
+            door.enter(10, address("192.0.2.1")),
+            Some(6),
+            "it is the same host"
+        );
+        door.leave(7);
+        assert_eq!(door.enter(11, address("192.0.2.1")), None);
+    }
+
+    #[test]
+    fn who_has_many_gives_to_who_has_none() {
+        let mut door = Door::default();
+        assert_eq!(
+            door.enter(1000, address("198.51.100.7")),
+            None,
+            "a node, and slow"
+        );
+        let mut gone = Vec::new();
+        for number in 0..1000u32 {
+            let host = format!("192.0.2.{}", number % 100);
+            gone.extend(door.enter(number, address(&host)));
+            assert!(door.inside.len() <= HALF_OPEN);
+        }
+        assert_eq!(gone.len(), 1001 - HALF_OPEN);
+
+        let mut door = Door::default();
+        door.enter(1000, address("198.51.100.7"));
+        for number in 0..1000u32 {
+            let host = format!("192.0.2.{}", number % 12);
+            assert_ne!(
+                door.enter(number, address(&host)),
+                Some(1000),
+                "of twelve, each has more"
+            );
+        }
+    }
+}

@@ -1,0 +1,127 @@
+use std::fmt;
+use std::str::FromStr;
+
+use ring::digest::{SHA256, digest};
+
+/// What the line begins with.
+const PREFIX: &str = "weir-village1-";
+/// Octets of the sum at its end.
+const SUM: usize = 4;
+
+/// What all nodes of a village share: whoever has it is one of them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret([u8; 32]);
+
+/// What is no line with a village's secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SecretError {
+    /// It begins otherwise.
+    #[error("it is no line that `weir-nearby village` made: those begin with {PREFIX}")]
+    Prefix,
+    /// Its length, its digits or its sum are wrong.
+    #[error("its line is damaged: copy it anew, all {} characters of it", PREFIX.len() + 2 * (32 + SUM))]
+    Damaged,
+}
+
+impl Secret {
+    /// Made of 32 octets that nobody can guess.
+    pub fn new(octets: [u8; 32]) -> Self {
+        Self(octets)
+    }
+
+    /// The octets.
+    pub(super) fn octets(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The line to be kept in a file, without its end.
+    pub fn line(&self) -> String {
+        let all = self
+            .0
+            .iter()
+            .chain(&self.sum())
+            .copied()
+            .collect::<Vec<u8>>();
+        let digits: String = all.iter().map(|it| format!("{it:02x}")).collect();
+        format!("{PREFIX}{digits}")
+    }
+
+    fn sum(&self) -> [u8; SUM] {
+        let whole = digest(&SHA256, &[PREFIX.as_bytes(), &self.0].concat());
+        std::array::from_fn(|at| whole.as_ref()[at])
+    }
+}
+
+impl FromStr for Secret {
+    type Err = SecretError;
+
+    /// Reads the line. White space around it is nothing.
+    fn from_str(text: &str) -> Result<Self, SecretError> {
+        let digits = text
+            .trim()
+            .strip_prefix(PREFIX)
+            .ok_or(SecretError::Prefix)?;
+        let (all, rest) = digits.as_bytes().as_chunks::<2>();
+        let octet = |pair: &[u8; 2]| {
+            let digit = |it: u8| char::from(it).to_digit(16);
+            let (high, low) = (digit(pair[0])?, digit(pair[1])?);
+            u8::try_from(high << 4 | low).ok()
+        };
+        let octets: Option<Vec<u8>> = all.iter().map(octet).collect();
+        let octets = octets
+            .filter(|_| rest.is_empty())
+            .ok_or(SecretError::Damaged)?;
+        let octets = <[u8; 32 + SUM]>::try_from(octets).map_err(|_| SecretError::Damaged)?;
+        let secret = Self(std::array::from_fn(|at| octets[at]));
+        match octets[32..] == secret.sum() {
+            true => Ok(secret),
+            false => Err(SecretError::Damaged),
+        }
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Secret(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_read_as_it_is_written_and_no_other_line_is() {
+        let secret = Secret::new(std::array::from_fn(|at| at as u8));
+        let line = secret.line();
+        assert_eq!(line.len(), 86);
+        assert_eq!(format!(" {line}\n").parse(), Ok(secret.clone()));
+        assert!(!format!("{secret:?}").contains("0102"));
+        for at in PREFIX.len()..line.len() {
+            for digit in ['0', '1', 'f', 'x', '+'] {
+                let mut wrong: Vec<char> = line.chars().collect();
+                if wrong[at] == digit {
+                    continue;
+                }
+                wrong[at] = digit;
+                let wrong: String = wrong.into_iter().collect();
+                assert_eq!(
+                    wrong.parse::<Secret>(),
+                    Err(SecretError::Damaged),
+                    "{wrong}"
+                );
+            }
+            assert_eq!(line[..at].parse::<Secret>(), Err(SecretError::Damaged));
+        }
+        assert_eq!(
+            format!("{line}00").parse::<Secret>(),
+            Err(SecretError::Damaged)
+        );
+        assert_eq!(
+            format!("{line}ä").parse::<Secret>(),
+            Err(SecretError::Damaged)
+        );
+        assert_eq!("weir1-abc".parse::<Secret>(), Err(SecretError::Prefix));
+        assert_eq!("".parse::<Secret>(), Err(SecretError::Prefix));
+    }
+}

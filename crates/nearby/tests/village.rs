@@ -1,0 +1,320 @@
+//! Whole programs that reach each other by IP, on this machine's loopback, without Bluetooth.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_weir-nearby");
+/// What does not happen within this does not happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder of a test's own.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    /// A file with a new secret.
+    fn secret(&self, name: &str) -> PathBuf {
+        let path = self.0.join(name);
+        let file = std::fs::File::create(&path).expect("a file");
+        let mut make = Command::new(PROGRAM);
+        let done = make.arg("village").stdout(file).status();
+        assert!(done.expect("the program").success());
+        path
+    }
+}
+
+/// A port on which nobody listens now.
+fn port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+/// Lines that a program wrote.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl Lines {
+    fn of(read: impl Read + Send + 'static) -> Self {
+        let lines = Self::default();
+        let into = lines.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(read).lines().map_while(Result::ok) {
+                into.0.lock().expect("lines").push(line);
+            }
+        });
+        lines
+    }
+
+    fn with(&self, text: &str) -> usize {
+        let lines = self.0.lock().expect("lines");
+        lines.iter().filter(|it| it.contains(text)).count()
+    }
+}
+
+/// A node that runs.
+struct Node {
+    socket: PathBuf,
+    run: Child,
+    watch: Child,
+    log: Lines,
+    said: Lines,
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        for child in [&mut self.watch, &mut self.run] {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Node {
+    fn run(folder: &Folder, name: &str, secret: &Path, port: u16, nodes: &[u16]) -> Self {
+        let socket = folder.0.join(format!("{name}.sock"));
+        let mut run = Command::new(PROGRAM);
+        run.arg("--socket").arg(&socket);
+        run.args(["run", "--adapter", "none", "--state"])
+            .arg(folder.0.join(name));
+        run.arg("--village").arg(secret);
+        run.arg("--listen").arg(format!("127.0.0.1:{port}"));
+        for node in nodes {
+            run.arg("--node").arg(format!("localhost:{node}"));
+        }
+        run.env("WEIR_LOG", "debug").stderr(Stdio::piped());
+        let mut run = run.spawn().expect("the program");
+        let log = Lines::of(run.stderr.take().expect("its log"));
+        until("it listens", || log.with("looks for others") > 0);
+        let mut watch = Command::new(PROGRAM);
+        watch.arg("--socket").arg(&socket).args(["watch", "--json"]);
+        let mut watch = watch.stdout(Stdio::piped()).spawn().expect("the program");
+        let said = Lines::of(watch.stdout.take().expect("what is said"));
+        Self {
+            socket,
+            run,
+            watch,
+            log,
+            said,
+        }
+    }
+
+    fn ask(&self, arguments: &[&str]) -> String {
+        let mut ask = Command::new(PROGRAM);
+        ask.arg("--socket").arg(&self.socket).args(arguments);
+        let Output { status, stdout, .. } = ask.output().expect("the program");
+        assert!(status.success(), "{arguments:?}");
+        String::from_utf8(stdout).expect("text")
+    }
+
+    fn say(&self, text: &str) {
+        self.ask(&["send", "all", text]);
+    }
+
+    /// Peers to whom there is a link.
+    fn links(&self) -> usize {
+        let told: serde_json::Value =
+            serde_json::from_str(&self.ask(&["peers", "--json"])).expect("JSON");
+        let peers = told["peers"].as_array().expect("peers");
+        let linked = peers
+            .iter()
+            .filter(|it| it["linked"] == serde_json::json!(["ip"]));
+        linked.count()
+    }
+
+    fn heard(&self, text: &str) -> usize {
+        self.said.with(&format!("\"text\":\"{text}\""))
+    }
+}
+
+fn until(what: &str, mut is: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is() {
+        assert!(begun.elapsed() < PATIENCE, "it does not come to be: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Each says something: all others hear it, and after a last word of each that came, too, once.
+fn all_hear_all(nodes: &[&Node], round: &str) {
+    for last in ["", " and no more"] {
+        for (at, node) in nodes.iter().enumerate() {
+            node.say(&format!("{round} {at}{last}"));
+        }
+        for (at, node) in nodes.iter().enumerate() {
+            for from in (0..nodes.len()).filter(|it| *it != at) {
+                let text = format!("{round} {from}{last}");
+                until(&format!("{at} hears {text}"), || node.heard(&text) > 0);
+            }
+        }
+    }
+    for (at, node) in nodes.iter().enumerate() {
+        for from in 0..nodes.len() {
+            let times = usize::from(from != at);
+            assert_eq!(
+                node.heard(&format!("{round} {from}")),
+                times,
+                "{at} of {from}"
+            );
+        }
+    }
+}
+
+#[test]
+fn in_a_chain_each_hears_each_once_also_when_one_was_killed_and_comes_back() {
+    let folder = Folder::new("chain");
+    let secret = folder.secret("secret");
+    let ports = [port(), port(), port()];
+    let one = Node::run(&folder, "1", &secret, ports[0], &[]);
+    let two = Node::run(&folder, "2", &secret, ports[1], &[ports[0]]);
+    let three = Node::run(&folder, "3", &secret, ports[2], &[ports[1]]);
+    until("a chain", || {
+        [one.links(), two.links(), three.links()] == [1, 2, 1]
+    });
+    all_hear_all(&[&one, &two, &three], "first");
+    // It is long enough for several records.
+    let long = "long ".repeat(6_000);
+    one.say(&long);
+    until("what is long comes", || three.heard(&long) == 1);
+    let peers = one.ask(&["peers", "--json"]);
+    assert!(
+        peers.contains("\"formats\":[\"ip\"]") && peers.contains("\"signal\":null"),
+        "{peers}"
+    );
+    assert!(peers.contains("\"address\":\"127.0.0.1:"), "{peers}");
+
+    drop(two);
+    until("they lost it", || one.links() + three.links() == 0);
+    let two = Node::run(&folder, "2", &secret, ports[1], &[ports[0]]);
+    until("a chain again", || {
+        [one.links(), two.links(), three.links()] == [1, 2, 1]
+    });
+    all_hear_all(&[&one, &two, &three], "second");
+}
+
+#[test]
+fn in_a_ring_where_all_name_each_other_each_hears_each_once() {
+    let folder = Folder::new("ring");
+    let secret = folder.secret("secret");
+    let ports = [port(), port(), port()];
+    let run = |name: &str, at: usize| Node::run(&folder, name, &secret, ports[at], &ports);
+    let nodes = [run("1", 0), run("2", 1), run("3", 2)];
+    let links = || nodes.iter().map(Node::links).collect::<Vec<_>>();
+    until("a ring", || links() == [2, 2, 2]);
+    all_hear_all(&[&nodes[0], &nodes[1], &nodes[2]], "ring");
+    for node in &nodes {
+        until("it knows its own address", || {
+            node.log.with("it is this node itself") > 0
+        });
+    }
+}
+
+#[test]
+fn who_has_another_secret_gets_in_nowhere_and_both_are_told() {
+    let folder = Folder::new("stranger");
+    let (secret, other) = (folder.secret("secret"), folder.secret("other"));
+    assert_ne!(std::fs::read(&secret).ok(), std::fs::read(&other).ok());
+    let ports = [port(), port(), port()];
+    let one = Node::run(&folder, "1", &secret, ports[0], &[]);
+    let two = Node::run(&folder, "2", &secret, ports[1], &[ports[0]]);
+    let stranger = Node::run(&folder, "3", &other, ports[2], &[ports[0], ports[1]]);
+    let refused = "it hangs up without an answer: it has another secret";
+    until("it is told", || stranger.log.with(refused) >= 2);
+    for node in [&one, &two] {
+        until("they are told", || {
+            node.log.with("does not get into the village") > 0
+        });
+        let warned = || node.log.with("WARN");
+        until("it came again", || {
+            node.log.with("does not get into the village") > 1
+        });
+        assert_eq!(warned(), 1, "once for many times");
+    }
+    until("a link", || [one.links(), two.links()] == [1, 1]);
+    stranger.say("let me in");
+    all_hear_all(&[&one, &two], "ours");
+    assert_eq!([one.heard("let me in"), two.heard("let me in")], [0, 0]);
+    assert_eq!(
+        stranger.links() + stranger.heard("ours 0") + stranger.heard("ours 1"),
+        0
+    );
+}
+
+#[test]
+fn who_connects_and_is_silent_or_talks_nonsense_changes_nothing() {
+    let folder = Folder::new("nonsense");
+    let secret = folder.secret("secret");
+    let ports = [port(), port()];
+    let one = Node::run(&folder, "1", &secret, ports[0], &[]);
+    let connect = || TcpStream::connect(("127.0.0.1", ports[0])).expect("a connection");
+    let mut silent: Vec<TcpStream> = (0..100).map(|_| connect()).collect();
+    for seed in 0..100u8 {
+        let octets: Vec<u8> = (0..2_000u32).map(|at| (at * 31) as u8 ^ seed).collect();
+        // It may be closed before all is written.
+        let _ = connect().write_all(&octets);
+        let _ = connect().write_all(&[&[0, 48][..], &octets[..48]].concat());
+    }
+    silent.extend((0..100).map(|_| connect()));
+    // A node gets in beside them all, and they get no answer.
+    let two = Node::run(&folder, "2", &secret, ports[1], &[ports[0]]);
+    until("a link", || [one.links(), two.links()] == [1, 1]);
+    all_hear_all(&[&one, &two], "unmoved");
+    for stream in &mut silent {
+        stream.set_read_timeout(Some(PATIENCE)).expect("a bound");
+        let mut answer = Vec::new();
+        // It is closed, or reset: either way in time, and without a word.
+        let end = stream.read_to_end(&mut answer);
+        let is_reset = |it: &std::io::Error| it.kind() == std::io::ErrorKind::ConnectionReset;
+        assert!(end.as_ref().err().is_none_or(is_reset), "{end:?}");
+        assert!(answer.is_empty());
+    }
+}
+
+#[test]
+fn a_secret_that_others_may_read_or_that_is_damaged_is_refused() {
+    let folder = Folder::new("secret");
+    let secret = folder.secret("secret");
+    let mode = |mode| std::fs::Permissions::from_mode(mode);
+    let made = std::fs::metadata(&secret)
+        .expect("a file")
+        .permissions()
+        .mode();
+    assert_eq!(made & 0o777, 0o600);
+    let run = |more: &[&str]| {
+        let mut run = Command::new(PROGRAM);
+        run.arg("--socket").arg(folder.0.join("socket"));
+        run.args(["run", "--adapter", "none", "--state"])
+            .arg(folder.0.join("state"))
+            .args(more);
+        let Output { status, stderr, .. } = run.output().expect("the program");
+        assert!(!status.success());
+        String::from_utf8(stderr).expect("text")
+    };
+    let path = secret.to_str().expect("text");
+    std::fs::set_permissions(&secret, mode(0o640)).expect("a mode");
+    let told = run(&["--village", path]);
+    assert!(
+        told.contains("(mode 640)") && told.contains("chmod 600"),
+        "{told}"
+    );
+    std::fs::set_permissions(&secret, mode(0o600)).expect("a mode");
+    let line = std::fs::read_to_string(&secret).expect("a line");
+    std::fs::write(&secret, &line[..40]).expect("a file");
+    let told = run(&["--village", path]);
+    assert!(told.contains("its line is damaged"), "{told}");
+    assert!(!told.contains(&line[20..40]), "a secret is not printed");
+    assert!(run(&["--village", "/nowhere"]).contains("cannot read"));
+    assert!(run(&[]).contains("nobody is reached"));
+    // What only a village has.
+    assert!(run(&["--node", "a:1"]).contains("--village"));
+}
