@@ -11,7 +11,7 @@ use bluer::adv::{Advertisement, AdvertisementHandle};
 use bluer::gatt::local::ApplicationHandle;
 use bluer::{Adapter, AdapterEvent, Address, DiscoveryFilter, DiscoveryTransport, Uuid};
 use futures::StreamExt;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tracing::{debug, warn};
 
 use crate::Id;
@@ -32,6 +32,11 @@ const COMPANY: u16 = 0xffff;
 const LONGEST: usize = 244;
 /// Frames that wait to be written to a connection: BlueZ takes some before the air does.
 const AHEAD: usize = 4;
+/// BlueZ connects to nobody while it looks for others, which it does for ten seconds at a time: nobody is
+/// looked for while somebody is called, for so long at most. Others are not gone so soon.
+const CALLS: Duration = Duration::from_secs(4);
+/// Advertisements take turns, each so long: who looks for one of them waits for the other to end.
+const TURN: Duration = Duration::from_secs(1);
 /// BlueZ forgets an advertisement when it begins anew, and an adapter may come later.
 const AGAIN: Duration = Duration::from_secs(2);
 
@@ -101,6 +106,8 @@ pub struct Bluetooth {
     formats: BTreeSet<Format>,
     told: mpsc::Sender<Told>,
     numbers: Numbers,
+    /// Whether somebody is called.
+    calling: watch::Sender<bool>,
     _served: ApplicationHandle,
     _said: Vec<AdvertisementHandle>,
 }
@@ -158,6 +165,7 @@ impl Bluetooth {
             formats: formats.clone(),
             told,
             numbers,
+            calling: watch::Sender::new(false),
             _served: served,
             _said: said,
         };
@@ -171,16 +179,23 @@ impl Bluetooth {
 
     /// Tells of all who are seen, until the adapter is gone.
     pub async fn look(&self) -> bluer::Error {
+        let mut calling = self.calling.subscribe();
         loop {
-            if let Err(error) = self.discover().await {
-                return error;
+            match self.discover(&mut calling).await {
+                Err(error) => return error,
+                Ok(true) => {
+                    let done = calling.wait_for(|calls| !calls);
+                    // It may take longer than others stay.
+                    let _ = tokio::time::timeout(CALLS, done).await;
+                }
+                // BlueZ ended it: somebody else may have asked for it.
+                Ok(false) => tokio::time::sleep(AGAIN).await,
             }
-            // BlueZ ended it: somebody else may have asked for it.
-            tokio::time::sleep(AGAIN).await;
         }
     }
 
-    async fn discover(&self) -> bluer::Result<()> {
+    /// Looks for others until somebody is called, or BlueZ ends it: which of both it was.
+    async fn discover(&self, calling: &mut watch::Receiver<bool>) -> bluer::Result<bool> {
         let filter = DiscoveryFilter {
             uuids: [V1, V2].into_iter().collect(),
             transport: DiscoveryTransport::Le,
@@ -190,16 +205,24 @@ impl Bluetooth {
         self.adapter.set_discovery_filter(filter).await?;
         let events = self.adapter.discover_devices_with_changes().await?;
         let mut events = std::pin::pin!(events);
-        while let Some(event) = events.next().await {
-            let AdapterEvent::DeviceAdded(address) = event else {
-                continue;
+        loop {
+            let event = tokio::select! {
+                event = events.next() => event,
+                Ok(()) = calling.changed() => match *calling.borrow() {
+                    true => return Ok(true),
+                    false => continue,
+                },
+            };
+            let address = match event {
+                Some(AdapterEvent::DeviceAdded(address)) => address,
+                Some(_) => continue,
+                None => return Ok(false),
             };
             // It may be gone again.
             if let Err(error) = self.see(address).await {
                 debug!(%address, %error, "not seen");
             }
         }
-        Ok(())
     }
 
     async fn see(&self, address: Address) -> bluer::Result<()> {
@@ -232,8 +255,12 @@ impl Bluetooth {
     pub fn call(&self, address: Address) {
         let (adapter, told) = (self.adapter.clone(), self.told.clone());
         let (formats, numbers) = (self.formats.clone(), self.numbers.clone());
+        let calling = self.calling.clone();
+        calling.send_replace(true);
         tokio::spawn(async move {
-            if let Err(error) = call::call(&adapter, address, &formats, &numbers, &told).await {
+            let called = call::call(&adapter, address, &formats, &numbers, &told).await;
+            calling.send_replace(false);
+            if let Err(error) = called {
                 let _ = told.send(Told::Refused(address, error.to_string())).await;
             }
         });
@@ -283,6 +310,7 @@ fn advertisement(own: Id, format: Format) -> Advertisement {
         // Others of v1 take nobody whose name has another length for one of theirs.
         local_name: Some("qaulw".to_owned()),
         discoverable: Some(true),
+        duration: Some(TURN),
         ..Advertisement::default()
     };
     if format == Format::V2 {
