@@ -15,6 +15,7 @@ Control commands (a = sending address or null for all, b = receiving one or null
         delay: "ms":n (in order);  rate: "bps":octets per second
   {"cmd":"clear"}                     all rules off
   {"cmd":"link","ms":30,"packets":6}  links as radios have them: both ends may send so many packets each so many ms; "ms":0 = at once
+  {"cmd":"mtu","most":23}             what either end says that it can take is said to be so much at most, 0 = as it is
   {"cmd":"disconnect","a":a,"b":b,"reason":8}       the link between both ends (8 = supervision timeout), seen by both
   {"cmd":"disconnect_after","a":..,"b":..,"pdus":n}  after n more PDUs of a towards b
   {"cmd":"mute","a":a,"on":true}      out of range: advertisements unheard, links die by supervision timeout
@@ -56,7 +57,7 @@ class Rule:
 
 class Link(blink.LocalLink):
     def __init__(s):
-        super().__init__(); s.rules = []; s.stats = {}; s.muted = set(); s.pairs = set(); s.killers = []; s.last = {}; s.ways = {}; s.event = (0, 0)
+        super().__init__(); s.rules = []; s.stats = {}; s.muted = set(); s.pairs = set(); s.killers = []; s.last = {}; s.ways = {}; s.event = (0, 0); s.mtu = 0
     # Data goes straight on where no fault is asked for: bumble takes long to read it.
     def passes(s, c, packet):
         if s.rules or s.killers or s.muted: return False
@@ -70,6 +71,7 @@ class Link(blink.LocalLink):
         conn, o, st, taken = way
         if s.pairs and s.deaf(name(c.public_address), name(o.controller.public_address)): return False
         begins = word >> 12 & 3 != 1; st[0] += begins; st[1] += len(packet) - 5
+        if s.mtu and packet[7:9] == b'\4\0' and packet[9] in (2, 3): packet = packet[:10] + min(s.mtu, packet[10] | packet[11] << 8).to_bytes(2, 'little')
         on = bytes([2]) + (o.handle | (0x2000 if begins else 0x1000)).to_bytes(2, 'little') + packet[3:]
         done = bytes([4, 0x13, 5, 1]) + handle.to_bytes(2, 'little') + b'\1\0'
         loop = asyncio.get_running_loop(); ms, packets = s.event
@@ -346,6 +348,7 @@ class Air:
         elif k == 'clear':
             hits = [(r.kind, r.hits, r.n) for r in s.link.rules]; s.link.rules.clear(); s.link.killers.clear(); return {'hits': hits}
         elif k == 'link': s.link.event = (c['ms'], c.get('packets', 6))
+        elif k == 'mtu': s.link.mtu = c['most']
         elif k == 'disconnect':
             for conn in list(s.find(c.get('a'), c.get('b'))): s.link.drop_link(conn, c.get('reason', 8))
         elif k == 'disconnect_after': s.link.killers.append({'a': c.get('a'), 'b': c.get('b'), 'pdus': c['pdus']})

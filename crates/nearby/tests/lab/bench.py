@@ -19,9 +19,14 @@ NameResolving = false
 [GATT]
 Cache = no
 Channels = 1
-ExchangeMTU = {mtu}
+ExchangeMTU = 517
 [Policy]
 AutoEnable = true
+"""
+# Advertisements each 100 to 150 ms, where BlueZ's own are 1.28 s apart.
+QUICK = """[LE]
+MinAdvertisementInterval = 160
+MaxAdvertisementInterval = 240
 """
 address = 'C0:DE:00:00:00:{:02X}'.format
 
@@ -49,15 +54,17 @@ class Lab:
         self.air = subprocess.Popen([sys.executable, f'{HERE}/air.py', '--vhci', str(controllers)], stdout=open(f'{OUT}/air', 'w'), stderr=subprocess.STDOUT)
         while not os.path.exists('/run/air.sock'):
             time.sleep(0.1)
+        if os.environ.get('WEIR_BTMON'):
+            subprocess.Popen(['btmon', '-w', f'{OUT}/btmon'], stdout=subprocess.DEVNULL)
         self.begin()
 
-    def begin(self, mtu=517):
+    def begin(self):
         """BlueZ anew: it knows nobody."""
         if self.bluetoothd:
             self.bluetoothd.terminate()
             self.bluetoothd.wait()
         with open('/run/bt/main.conf', 'w') as file:
-            file.write(CONF.format(mtu=mtu))
+            file.write(CONF + (QUICK if os.environ.get('WEIR_QUICK') else ''))
         log = open(f'{OUT}/bluetoothd', 'a')
         self.bluetoothd = subprocess.Popen(['/usr/libexec/bluetooth/bluetoothd', '-n', '-f', '/run/bt/main.conf'], stdout=log, stderr=log)
         for _ in range(100):
@@ -220,7 +227,8 @@ def first(count):
 
 
 def ours(lab, link, mtu, octets, messages, times):
-    lab.begin(mtu)
+    lab.begin()
+    lab.ask(cmd='mtu', most=mtu)
     one, other = (Program(number, 'v2', 1) for number in (0, 1))
     until_linked(one), until_linked(other)
     time.sleep(2)
@@ -238,6 +246,7 @@ def ours(lab, link, mtu, octets, messages, times):
         print('ours', mtu, link, rates[-1], flush=True)
     after = lab.ask(cmd='stats')['traffic'][f'{address(0)}>{address(1)}']
     lab.ask(cmd='link', **AT_ONCE)
+    lab.ask(cmd='mtu', most=0)
     one.end(), other.end()
     return dict(unit='octets/s', **spread(rates), all=rates, octets=octets, packets=after[0] - before[0])
 
