@@ -32,6 +32,8 @@ const MESSAGE: Uuid = Uuid::from_u128(0x99e91402_80ed_4943_9bcb_39c532a76023);
 /// It names this one, too, and does not use it.
 const RAW: Uuid = Uuid::from_u128(0x99e91403_80ed_4943_9bcb_39c532a76023);
 const OWN: Id = Id([0xab, 0x59, 0x7b, 0xa8, 0x80, 0x6c, 0x04, 0x43]);
+/// BlueZ may have more of it than the link took: whoever measures ends this program.
+const STAYS: Duration = Duration::from_secs(600);
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -96,7 +98,8 @@ async fn write(adapter: &Adapter, address: Address, how: &str, all: &[Vec<u8>]) 
     let op_type = match how {
         "raw" => {
             raw(&found, all).await?;
-            return Ok(tokio::time::sleep(Duration::from_secs(600)).await);
+            tokio::time::sleep(STAYS).await;
+            return Ok(());
         }
         "request" => WriteOp::Request,
         _ => WriteOp::Command,
@@ -112,8 +115,8 @@ async fn write(adapter: &Adapter, address: Address, how: &str, all: &[Vec<u8>]) 
         }
         tell("written", message);
     }
-    // BlueZ may have more of it than the link took.
-    Ok(tokio::time::sleep(Duration::from_secs(600)).await)
+    tokio::time::sleep(STAYS).await;
+    Ok(())
 }
 
 async fn find(device: &bluer::Device, wanted: Uuid) -> Result<remote::Characteristic> {
@@ -213,7 +216,7 @@ async fn hear(adapter: &Adapter) -> Result<()> {
                 Some(octets) => {
                     frames_heard += 1;
                     // To tell each of them would take longer than the link.
-                    if frames_heard % 50 == 0 {
+                    if frames_heard.is_multiple_of(50) {
                         tell("frames", &octets);
                     }
                 }
