@@ -37,6 +37,8 @@ const AHEAD: usize = 4;
 const CALLS: Duration = Duration::from_secs(4);
 /// Advertisements take turns, each so long: who looks for one of them waits for the other to end.
 const TURN: Duration = Duration::from_secs(1);
+/// BlueZ is asked again after so long, when it has something else to do.
+const BUSY: Duration = Duration::from_millis(200);
 /// BlueZ forgets an advertisement when it begins anew, and an adapter may come later.
 const AGAIN: Duration = Duration::from_secs(2);
 
@@ -182,6 +184,11 @@ impl Bluetooth {
         let mut calling = self.calling.subscribe();
         loop {
             match self.discover(&mut calling).await {
+                // It is there, and does something else yet.
+                Err(error) if error.kind == bluer::ErrorKind::InProgress => {
+                    debug!(%error, "does not look yet");
+                    tokio::time::sleep(BUSY).await;
+                }
                 Err(error) => return error,
                 Ok(true) => {
                     let done = calling.wait_for(|calls| !calls);
