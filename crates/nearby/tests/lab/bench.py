@@ -93,7 +93,7 @@ class Asked(http.client.HTTPConnection):
 
 class Program:
     """A weir-nearby, on an adapter of its own. What it tells is in `events`, each with when it was told."""
-    made = itertools.count()
+    made, running = itertools.count(), []
 
     def __init__(self, number, form='both', links=4, events=None):
         self.events = events or queue.Queue()
@@ -105,6 +105,7 @@ class Program:
         threading.Thread(target=self.read_log, daemon=True).start()
         threading.Thread(target=self.read, daemon=True).start()
         self.asked = Asked(self.socket)
+        Program.running.append(self)
 
     def read_log(self):
         with open(f'{OUT}/run{self.number}', 'a') as file:
@@ -159,6 +160,7 @@ class Program:
         return next((round(when, 2) for when, line in self.log if what in line), None)
 
     def end(self):
+        Program.running.remove(self)
         self.process.terminate()
         self.process.wait()
 
@@ -241,7 +243,7 @@ def ours(lab, link, mtu, octets, messages, times):
             number += 1
             one.say(text_of(number, octets))
         last = f'{number:06}:'
-        when, _ = other.until(lambda it: it['event'] == 'message' and it['text'].startswith(last), 600)
+        when, _ = other.until(lambda it: it['event'] == 'message' and it['text'].startswith(last), 120)
         rates.append(round(messages * octets / (when - begun)))
         print('ours', mtu, link, rates[-1], flush=True)
     after = lab.ask(cmd='stats')['traffic'][f'{address(0)}>{address(1)}']
@@ -317,13 +319,22 @@ def frames(lab, link, octets, count, times):
 def rate(times):
     lab = Lab(2)
     for name, link, more in (('radio', RADIO, 1), ('at once', AT_ONCE, 4)):
-        step = lambda what, make: figure(f'{what}, {name}', **make())
+        def step(what, make):
+            # What comes to nothing is told, and the others are measured all the same.
+            try:
+                figure(f'{what}, {name}', **make())
+            except (SystemExit, queue.Empty) as error:
+                figure(f'{what}, {name}', unit='octets/s', median=None, why=repr(error))
+                for program in Program.running[:]:
+                    program.end()
+                lab.ask(cmd='link', **AT_ONCE)
+                lab.ask(cmd='mtu', most=0)
         step('link, frames of 20', lambda: frames(lab, link, 20, 200 * (times + 2), times))
         step('link, frames of 244', lambda: frames(lab, link, 244, 200 * (times + 2), times))
-        step('ours, frames of 20', lambda: ours(lab, link, 23, 1_000, 15 * more, times))
         step('ours, frames of 244', lambda: ours(lab, link, 517, 1_000, 150 * more, times))
         step('predecessor, commands', lambda: theirs(lab, link, 'command', 1_000, 2 * times * more))
         step('predecessor, requests', lambda: theirs(lab, link, 'request', 300 * more, times))
+        step('ours, frames of 20', lambda: ours(lab, link, 23, 1_000, 15 * more, times))
 
 
 def lossy(count):
@@ -434,7 +445,7 @@ def table(path):
         if it['figure'].startswith('memory'):
             print(f'{it["figure"]:<52} highest {it["hwm"]} kB, share {it["pss"]} kB, own {it["anonymous"]} kB')
             continue
-        print(f'{it["figure"]:<52} {it["median"]:>9} {it.get("least", ""):>9} {it.get("most", ""):>9} {it.get("tries", "")} {it["unit"]}')
+        print(f'{it["figure"]:<52} {it["median"] or it.get("why", ""):>9} {it.get("least", ""):>9} {it.get("most", ""):>9} {it.get("tries", "")} {it["unit"]}')
         if 'said' in it:
             print(f'  said {it["said"]}, heard {it["heard"]}, wrong {it["wrong"]}, not acknowledged {it["unacknowledged"]}, octets {it["octets"]}, {it["seconds"]} s')
 
