@@ -7,6 +7,7 @@ use crate::daemon::PageSettings;
 
 /// As options.
 #[derive(Debug, clap::Args)]
+#[group(id = "page-arguments")]
 pub struct Arguments {
     /// Serves a page, and figures for Prometheus at /metrics, such as at 127.0.0.1:9348
     #[arg(long, value_name = "ADDRESS:PORT")]

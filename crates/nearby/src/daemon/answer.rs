@@ -9,8 +9,9 @@ use crate::Id;
 use crate::envelope::{self, Content};
 use crate::room::{Format, To};
 
-/// Octets of a text at most.
-const LONGEST: usize = 32_768;
+/// Octets of a text at most: with who says it, when, and the signature it is the longest message that
+/// both formats have.
+const LONGEST: usize = crate::v1::LONGEST - 129;
 /// What waits for somebody who listens, octets.
 const WAITING: usize = 1 << 20;
 
@@ -289,5 +290,18 @@ fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
             peers,
             waiting: waiting.unwrap_or(0),
         }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::envelope::{Key, feed};
+
+    #[test]
+    fn the_longest_text_makes_the_longest_message() {
+        let key = Key::from_seed(&[7; 32]).expect("a key");
+        let longest = "x".repeat(LONGEST);
+        assert_eq!(feed(&key, &longest, u64::MAX).len(), crate::v1::LONGEST);
     }
 }

@@ -177,7 +177,7 @@ mod tests {
         let told = text(&nothing());
         let samples: Vec<&str> = told.lines().filter(|it| !it.starts_with('#')).collect();
         assert!(samples.iter().all(|it| it.ends_with(" 0")), "{told}");
-        assert_eq!(samples.len(), 6 + 2 + 2 + 10 + 2 + 4);
+        assert_eq!(samples.len(), 6 + 3 + 3 + 15 + 2 + 6);
         for metric in METRICS {
             let family = metric.name.trim_end_matches("_total");
             let help = format!("# HELP {family} {}\n", metric.help);

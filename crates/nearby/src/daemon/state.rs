@@ -11,7 +11,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use api::Feed;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
-use tracing::{debug, info};
+use tracing::{debug, info, trace};
 
 use super::Settings;
 use super::answer::Said;
@@ -270,12 +270,15 @@ impl Inner {
                 format,
                 prefix,
                 signal,
-            } => self.happen(Event::Seen {
-                address: address.0,
-                format,
-                prefix,
-                signal,
-            }),
+            } => {
+                trace!(%address, format = format.name(), "heard");
+                self.happen(Event::Seen {
+                    address: address.0,
+                    format,
+                    prefix,
+                    signal,
+                });
+            }
             Told::Opened(opened) => {
                 let link = Link {
                     place: opened.address.0.into(),
@@ -388,6 +391,7 @@ impl Inner {
             match action {
                 Action::Connect(address) => {
                     let address = bluer::Address(address);
+                    debug!(%address, "calls");
                     match &self.bluetooth {
                         Some(bluetooth) => bluetooth.call(address),
                         None => self.happen(Event::Refused(address.0)),

@@ -14,6 +14,8 @@ Control commands (a = sending address or null for all, b = receiving one or null
         drop_*: "every":n (each nth) or "p":0.1; optional "cid":4 (4 = ATT, >=64 = L2CAP CoC); "count":max
         delay: "ms":n (in order);  rate: "bps":octets per second
   {"cmd":"clear"}                     all rules off
+  {"cmd":"link","ms":30,"packets":6}  links as radios have them: both ends may send so many packets each so many ms; "ms":0 = at once
+  {"cmd":"mtu","most":23}             what either end says that it can take is said to be so much at most, 0 = as it is
   {"cmd":"disconnect","a":a,"b":b,"reason":8}       the link between both ends (8 = supervision timeout), seen by both
   {"cmd":"disconnect_after","a":..,"b":..,"pdus":n}  after n more PDUs of a towards b
   {"cmd":"mute","a":a,"on":true}      out of range: advertisements unheard, links die by supervision timeout
@@ -55,7 +57,36 @@ class Rule:
 
 class Link(blink.LocalLink):
     def __init__(s):
-        super().__init__(); s.rules = []; s.stats = {}; s.muted = set(); s.pairs = set(); s.killers = []; s.last = {}
+        super().__init__(); s.rules = []; s.stats = {}; s.muted = set(); s.pairs = set(); s.killers = []; s.last = {}; s.ways = {}; s.event = (0, 0); s.mtu = 0
+    # Data goes straight on where no fault is asked for: bumble takes long to read it.
+    def passes(s, c, packet):
+        if s.rules or s.killers or s.muted: return False
+        word = packet[1] | packet[2] << 8; handle = word & 0xfff
+        way = s.ways.get((c, handle))
+        if way is None or way[0].controller.le_connections.get(way[0].peer_address) is not way[0] or way[1].controller.le_connections.get(way[1].peer_address) is not way[1]:
+            conn = next((x for x in c.le_connections.values() if x.handle == handle), None); o = conn and s.other(conn)
+            if o is None: return False
+            # Until when, and how many packets of that event are taken.
+            way = s.ways[c, handle] = (conn, o, s.stats.setdefault(f'{name(c.public_address)}>{name(o.controller.public_address)}', [0, 0, 0]), [0, 0])
+        conn, o, st, taken = way
+        if s.pairs and s.deaf(name(c.public_address), name(o.controller.public_address)): return False
+        begins = word >> 12 & 3 != 1; st[0] += begins; st[1] += len(packet) - 5
+        if s.mtu and packet[7:9] == b'\4\0' and packet[9] in (2, 3): packet = packet[:10] + min(s.mtu, packet[10] | packet[11] << 8).to_bytes(2, 'little')
+        on = bytes([2]) + (o.handle | (0x2000 if begins else 0x1000)).to_bytes(2, 'little') + packet[3:]
+        done = bytes([4, 0x13, 5, 1]) + handle.to_bytes(2, 'little') + b'\1\0'
+        loop = asyncio.get_running_loop(); ms, packets = s.event
+        if not ms: loop.call_soon(s.passed, way, on, done); return True
+        event = -int(-loop.time() * 1000 // ms)
+        if event > taken[0]: taken[:] = [event, 0]
+        if taken[1] >= packets: taken[:] = [taken[0] + 1, 0]
+        taken[1] += 1
+        # A packet and what acknowledges it are 2.5 ms on the air.
+        loop.call_at((taken[0] * ms + 2.5 * taken[1]) / 1000, s.passed, way, on, done)
+        return True
+    def passed(s, way, on, done):
+        conn, o = way[0], way[1]
+        if o.controller.hci_sink and o.controller.le_connections.get(o.peer_address) is o: o.controller.hci_sink.on_packet(on)
+        if conn.controller.hci_sink and conn.controller.le_connections.get(conn.peer_address) is conn: conn.controller.hci_sink.on_packet(done)
     def deaf(s, a, b):
         return a in s.muted or b in s.muted or frozenset((a, b)) in s.pairs
     def send_advertising_pdu(s, sender, packet):
@@ -176,6 +207,7 @@ class Ctl(bc.Controller):
                 'HCI_LE_SET_EXTENDED_SCAN_ENABLE_COMMAND', 'HCI_LE_EXTENDED_CREATE_CONNECTION_COMMAND') if hasattr(hci, n)}
         self.seen = set(); self.accept = set()
     def on_packet(self, packet):
+        if packet[0] == 2 and self.link.passes(self, packet): return
         try: self.on_hci_packet(hci.HCI_Packet.from_bytes(packet))
         except Exception as e: say(event='bad-packet', who=self.name, error=repr(e), packet=packet.hex()[:80])
     def send_hci_packet(self, packet):
@@ -315,6 +347,8 @@ class Air:
         if k == 'rule': s.link.rules.append(Rule(c))
         elif k == 'clear':
             hits = [(r.kind, r.hits, r.n) for r in s.link.rules]; s.link.rules.clear(); s.link.killers.clear(); return {'hits': hits}
+        elif k == 'link': s.link.event = (c['ms'], c.get('packets', 6))
+        elif k == 'mtu': s.link.mtu = c['most']
         elif k == 'disconnect':
             for conn in list(s.find(c.get('a'), c.get('b'))): s.link.drop_link(conn, c.get('reason', 8))
         elif k == 'disconnect_after': s.link.killers.append({'a': c.get('a'), 'b': c.get('b'), 'pdus': c['pdus']})
