@@ -1,0 +1,3 @@
+//! What is said between those who are near.
+
+mod pair;
