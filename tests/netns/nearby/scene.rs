@@ -234,6 +234,20 @@ impl Scene<'_> {
         self.shared.command(command)
     }
 
+    /// All that the air told.
+    pub fn air_told(&self) -> Vec<Value> {
+        self.shared.air.told.all()
+    }
+
+    /// Waits for something that the air tells.
+    pub fn air_wait<T>(
+        &self,
+        what: &str,
+        find: impl FnMut(&[Value]) -> Option<T>,
+    ) -> Result<T, Error> {
+        self.shared.air.told.wait(what, find)
+    }
+
     /// BlueZ dies, and another one begins.
     pub fn bluez_again(&mut self) -> Result<(), Error> {
         self.shared.bluez = None;
