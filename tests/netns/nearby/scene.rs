@@ -1,4 +1,4 @@
-//! A bus, BlueZ and the air, for all tests of this program; adapters, programs and peers for each.
+//! A bus and the air, for all tests of this program; BlueZ, adapters, programs and peers for each.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -111,11 +111,10 @@ impl Shared {
         let mut air = python("air.py");
         air.args(["--tcp", PORT, "--control"]).arg(&socket);
         let air = Teller::start(&mut air, &folder.join("air"))?;
-        let bluez = Self::bluez(&folder)?;
         air.told.wait_for(&json!({"event": "ready"}))?;
         let control = UnixStream::connect(&socket).map_err(Error::system("reach the air"))?;
         Ok(Self {
-            bluez: Some(bluez),
+            bluez: None,
             _bus: bus,
             air,
             control: BufReader::new(control),
@@ -167,6 +166,7 @@ pub fn tried(name: &str, test: impl FnOnce(&mut Scene) -> Result<(), Error>) -> 
     let Some(shared) = shared.as_mut() else {
         return Err(unexpected("no air"));
     };
+    shared.bluez = Some(Shared::bluez(&shared.folder)?);
     let folder = shared.folder.join(name);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).map_err(Error::system(folder.display().to_string()))?;
@@ -277,6 +277,8 @@ impl Scene<'_> {
 impl Drop for Scene<'_> {
     fn drop(&mut self) {
         let _ = self.air(&json!({"cmd": "clear"}));
+        // BlueZ 5.66 died of adapters that went while they were in use.
+        self.shared.bluez = None;
         for adapter in std::mem::take(&mut self.adapters) {
             let _ = self.air(&json!({"cmd": "remove", "index": adapter.index}));
         }
