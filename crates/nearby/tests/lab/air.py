@@ -12,7 +12,7 @@ Addresses: vhci number i is C0:DE:00:00:00:<i> hex (public), TCP controllers C0:
 Control commands (a = sending address or null for all, b = receiving one or null):
   {"cmd":"rule","from":a,"to":b,"kind":K,...}  K = drop_pdu | drop_frag | dup_pdu | corrupt | delay | rate
         drop_*: "every":n (each nth) or "p":0.1; optional "cid":4 (4 = ATT, >=64 = L2CAP CoC); "count":max;
-            "ops":[82,27] (of ATT only these: 0x52 writes without response, 0x1b notifications)
+            "ops":[82,27,35] (of ATT only these: 0x52 writes without response, 0x1b and 0x23 notifications)
         delay: "ms":n (in order);  rate: "bps":octets per second
   {"cmd":"clear"}                     all rules off
   {"cmd":"disconnect","a":a,"b":b,"reason":8}       the link between both ends (8 = supervision timeout), seen by both

@@ -29,11 +29,11 @@ fn of_each_ten_packets_one_is_lost_and_no_message() -> Result<(), Error> {
         let pair = pair(scene)?;
         let sizes = [1, 300, 20, 1500, 5, 4000, 900, 64, 2500, 8];
         let texts = texts(&sizes);
-        // A request without an answer would end the connection: of what waits for none.
+        // A request without an answer would end the connection: of writes and notifications, one or several.
         for (from, to) in [(0, 1), (1, 0)] {
             scene.air(
                 &json!({"cmd": "rule", "kind": "drop_pdu", "every": 10, "cid": 4,
-                "ops": [0x52, 0x1b],
+                "ops": [0x52, 0x1b, 0x23],
                 "from": pair[from].adapter.address, "to": pair[to].adapter.address}),
             )?;
         }
