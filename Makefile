@@ -15,11 +15,11 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 WORKSPACE := --workspace --locked
 # Tests that make namespaces need root; cargo hands each test program to this command.
 ROOT_RUNNER := CARGO_TARGET_$(shell uname -m | tr a-z A-Z)_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/scripts/test-program
-SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_debian/systemd.sh crates/nearby/tests/lab/try packaging/debian/reload_config $(wildcard packaging/openwrt/files/*.init)
+SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_debian/systemd.sh packaging/debian/reload_config $(wildcard packaging/openwrt/files/*.init)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-vm lint compile unit system-short system waiting compilers leftover demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest instructions instructions-record paths uci-peer install clean
+.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-vm lint compile unit system-short system waiting compilers leftover demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest vm-air instructions instructions-record paths uci-peer install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -42,7 +42,7 @@ test: ## what tells most in a quarter of an hour: setup, lint, the page in a bro
 	@MAKE='$(MAKE)' scripts/stages setup lint+web-test compile unit system-short
 
 test-long: setup ## what else must pass: every system test, every compiler, a little fuzzing, some tests in a VM
-	@MAKE='$(MAKE)' scripts/stages compile atlas-test system+waiting+leftover vm-wires+vm-more vm-oldest+compilers
+	@MAKE='$(MAKE)' scripts/stages compile atlas-test system+waiting+leftover vm-wires+vm-more vm-oldest+compilers+vm-air
 
 test-vm: setup ## runs the whole VM list on each kernel of KERNELS
 	@for kernel in $(KERNELS); do \
@@ -168,6 +168,9 @@ vm-wires: ## ways to wrap packets, routers of Debian's services, and cables, in 
 
 vm-more: ## what else a host may lack, in a machine
 	tests/vm/run --kernel 6.12 more
+
+vm-air: ## messages by Bluetooth, with BlueZ and adapters that are made up, in a machine
+	tests/vm/run --kernel 6.12 air
 
 # Its verifier knows less: every compiler's programs are loaded, and something is forwarded.
 vm-oldest: $(OBJECTS) ## loads all programs on kernel 6.1

@@ -11,7 +11,8 @@ Addresses: vhci number i is C0:DE:00:00:00:<i> hex (public), TCP controllers C0:
 
 Control commands (a = sending address or null for all, b = receiving one or null):
   {"cmd":"rule","from":a,"to":b,"kind":K,...}  K = drop_pdu | drop_frag | dup_pdu | corrupt | delay | rate
-        drop_*: "every":n (each nth) or "p":0.1; optional "cid":4 (4 = ATT, >=64 = L2CAP CoC); "count":max
+        drop_*: "every":n (each nth) or "p":0.1; optional "cid":4 (4 = ATT, >=64 = L2CAP CoC); "count":max;
+            "ops":[82,27,35] (of ATT only these: 0x52 writes without response, 0x1b and 0x23 notifications)
         delay: "ms":n (in order);  rate: "bps":octets per second
   {"cmd":"clear"}                     all rules off
   {"cmd":"link","ms":30,"packets":6}  links as radios have them: both ends may send so many packets each so many ms; "ms":0 = at once
@@ -43,11 +44,11 @@ name = lambda a: str(a).split('/')[0]
 
 class Rule:
     def __init__(s, c):
-        s.src, s.dst, s.kind, s.cid = c.get('from'), c.get('to'), c['kind'], c.get('cid')
+        s.src, s.dst, s.kind, s.cid, s.ops = c.get('from'), c.get('to'), c['kind'], c.get('cid'), c.get('ops')
         s.every, s.p, s.count = c.get('every', 0), c.get('p', 0), c.get('count', 1 << 60)
         s.ms, s.bps, s.n, s.hits, s.after = c.get('ms', 0), c.get('bps', 0), 0, 0, c.get('after', 0)
-    def fits(s, src, dst, cid=None):
-        return (s.src in (None, src)) and (s.dst in (None, dst)) and (s.cid is None or cid is None or s.cid == cid or (s.cid >= 64 and cid >= 64))
+    def fits(s, src, dst, cid=None, op=None):
+        return (s.ops is None or cid == 4 and op in s.ops) and (s.src in (None, src)) and (s.dst in (None, dst)) and (s.cid is None or cid is None or s.cid == cid or (s.cid >= 64 and cid >= 64))
     def fires(s):
         s.n += 1
         if s.n <= s.after or s.hits >= s.count: return False
@@ -109,7 +110,7 @@ class Link(blink.LocalLink):
         o = s.other(conn)
         src, dst = name(conn.controller.public_address), name(o.controller.public_address) if o else None
         if o is None: return
-        cid = struct.unpack_from('<H', pdu, 2)[0]
+        cid, op = struct.unpack_from('<H', pdu, 2)[0], pdu[4] if len(pdu) > 4 else None
         st = s.stats.setdefault(f'{src}>{dst}', [0, 0, 0]); st[0] += 1; st[1] += len(pdu)
         for k in list(s.killers):
             if k['a'] in (None, src) and k['b'] in (None, dst):
@@ -119,7 +120,7 @@ class Link(blink.LocalLink):
         if s.deaf(src, dst): st[2] += 1; return
         copies, delay = 1, 0
         for r in s.rules:
-            if not r.fits(src, dst, cid): continue
+            if not r.fits(src, dst, cid, op): continue
             if r.kind == 'drop_pdu' and r.fires(): copies = 0
             elif r.kind == 'dup_pdu' and r.fires(): copies = 2
             elif r.kind == 'corrupt' and r.fires():
@@ -130,7 +131,7 @@ class Link(blink.LocalLink):
         loop = asyncio.get_running_loop()
         # In order even if the delay changes; with "rate" packets queue behind each other.
         now = loop.time(); key = (src, dst)
-        rate = any(r.kind == 'rate' and r.fits(src, dst, cid) for r in s.rules)
+        rate = any(r.kind == 'rate' and r.fits(src, dst, cid, op) for r in s.rules)
         at = max(now, s.last.get(key, 0)) + delay if rate else max(now + delay, s.last.get(key, 0))
         s.last[key] = at
         for _ in range(copies):

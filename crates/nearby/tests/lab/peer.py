@@ -28,7 +28,7 @@ P.add_argument('--v1-write', choices=['request', 'command'], default='request');
 P.add_argument('--android', action='store_true', help='as strict as Android: no stall timer, no repeated ack, no ack timeout')
 P.add_argument('--l2cap', action='store_true', help='v2: listen on and use an L2CAP channel above 16000 octets'); P.add_argument('--max-links', type=int, default=8)
 P.add_argument('--defer', type=float, default=8.0, help='role both: the higher id connects only after so many seconds'); P.add_argument('--interval', type=float, default=100)
-P.add_argument('--random-address', action='store_true'); P.add_argument('--verbose', action='store_true'); P.add_argument('--debug', action='store_true')
+P.add_argument('--random-address', action='store_true'); P.add_argument('--verbose', action='store_true'); P.add_argument('--debug', action='store_true'); P.add_argument('--hex', action='store_true', help='tells the octets of each message')
 O = P.parse_args()
 if O.debug: import logging; logging.basicConfig(level=logging.DEBUG)
 ID = bytes.fromhex(O.id); assert len(ID) == 8, '--id takes 16 hex digits'
@@ -39,6 +39,7 @@ S1, R1, M1 = U1('399'), U1('401'), U1('402'); S2, R2, M2, PSM2 = U2('399'), U2('
 T0 = time.monotonic()
 def say(event, **k): print(json.dumps({'event': event, 't': round(time.monotonic() - T0, 3), **k}), flush=True)
 def got(link, fmt, sender, data, via='gatt', **k):
+    if O.hex: k['hex'] = data.hex()
     say('message', **{'from': sender.hex() if sender else None}, format=fmt, length=len(data), sha256=hashlib.sha256(data).hexdigest(), via=via, head=data[:16].hex(), address=link.adr, **k)
 
 # --- v1: $$ JSON $$ -----------------------------------------------------------------------------------------------

@@ -1,0 +1,143 @@
+//! An air that loses, connections that end, and BlueZ that dies.
+
+use lab::Error;
+use serde_json::{Value, json};
+
+use super::independent::{HIGH, peer_heard};
+use super::{heard, texts};
+use crate::scene::{Node, Scene, tried};
+
+/// Two who are connected, and said something to each other.
+fn pair(scene: &mut Scene) -> Result<[Node; 2], Error> {
+    let pair = [scene.node("v2")?, scene.node("v2")?];
+    for (from, to) in [(0, 1), (1, 0)] {
+        pair[from].linked(&pair[to].id, "v2")?;
+    }
+    Ok(pair)
+}
+
+/// How often connections ended so far.
+fn ends(told: &[Value]) -> usize {
+    let is_end = |it: &&Value| it["event"] == "link-down";
+    told.iter().filter(is_end).count()
+}
+
+#[test]
+#[ignore = "needs hci_vhci and BlueZ: run by tests/vm/run"]
+fn of_each_ten_packets_one_is_lost_and_no_message() -> Result<(), Error> {
+    tried("loss", |scene: &mut Scene| {
+        let pair = pair(scene)?;
+        let sizes = [1, 300, 20, 1500, 5, 4000, 900, 64, 2500, 8];
+        let texts = texts(&sizes);
+        // A request without an answer would end the connection: of writes and notifications, one or several.
+        for (from, to) in [(0, 1), (1, 0)] {
+            scene.air(
+                &json!({"cmd": "rule", "kind": "drop_pdu", "every": 10, "cid": 4,
+                "ops": [0x52, 0x1b, 0x23],
+                "from": pair[from].adapter.address, "to": pair[to].adapter.address}),
+            )?;
+        }
+        for text in &texts {
+            pair[0].say("all", text)?;
+            pair[1].say("all", text)?;
+        }
+        heard(&pair[1], &texts)?;
+        heard(&pair[0], &texts)?;
+        let told = scene.air(&json!({"cmd": "clear"}))?;
+        let lost = |rule: &Value| rule[1].as_u64().unwrap_or_default();
+        let lost: Vec<u64> = told["hits"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(lost)
+            .collect();
+        assert!(
+            lost.len() == 2 && lost.iter().all(|it| *it >= 4),
+            "lost: {lost:?}"
+        );
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs hci_vhci and BlueZ: run by tests/vm/run"]
+fn connections_that_end_in_the_middle_of_a_message_double_or_lose_none() -> Result<(), Error> {
+    tried("ends", |scene: &mut Scene| {
+        let pair = pair(scene)?;
+        // Four chunks: each of them is the one that is lost, then the acknowledgement.
+        let texts = texts(&[700; 5]);
+        for (number, text) in texts.iter().enumerate() {
+            let before = ends(&scene.air_told());
+            let (from, to, after) = if number < 4 {
+                (0, 1, number)
+            } else {
+                (1, 0, 0)
+            };
+            scene.air(&json!({"cmd": "disconnect_after", "pdus": after,
+                "a": pair[from].adapter.address, "b": pair[to].adapter.address}))?;
+            pair[0].say("all", text)?;
+            scene.air_wait("a connection to end", |told| {
+                (ends(told) > before).then_some(())
+            })?;
+            heard(&pair[1], &texts[..=number])?;
+            pair[0]
+                .told
+                .wait_for(&json!({"event": "outcome", "number": number + 1,
+                "peer": pair[1].id, "done": true}))?;
+        }
+        Ok(())
+    })
+}
+
+#[test]
+#[ignore = "needs hci_vhci and BlueZ: run by tests/vm/run"]
+fn messages_stay_in_order_when_the_other_side_calls_anew() -> Result<(), Error> {
+    tried("order", |scene: &mut Scene| {
+        let node = scene.node("v2")?;
+        let mut peer = scene.peer(HIGH, &["--format", "v2", "--hex"])?;
+        node.linked(HIGH, "v2")?;
+        // This one called, and cannot do so again.
+        peer.told()
+            .wait_for(&json!({"event": "connected", "role": "peripheral"}))?;
+        peer.ask("advertise off")?;
+        peer.told()
+            .wait_for(&json!({"event": "ok", "cmd": "advertise"}))?;
+        let before = ends(&scene.air_told());
+        scene.air(&json!({"cmd": "disconnect_after", "pdus": 9,
+            "a": node.adapter.address, "b": peer.address}))?;
+        let texts = texts(&[1500, 20, 700, 1, 2000, 300]);
+        for text in &texts {
+            node.say("all", text)?;
+        }
+        scene.air_wait("a connection to end", |told| {
+            (ends(told) > before).then_some(())
+        })?;
+        peer.ask(&format!("connect {}", node.adapter.address))?;
+        peer.told()
+            .wait_for(&json!({"event": "connected", "role": "central"}))?;
+        for number in 1..=texts.len() {
+            node.told
+                .wait_for(&json!({"event": "outcome", "number": number,
+                "peer": HIGH, "done": true}))?;
+        }
+        peer_heard(&peer, &texts)
+    })
+}
+
+#[test]
+#[ignore = "needs hci_vhci and BlueZ: run by tests/vm/run"]
+fn they_meet_again_when_bluez_died_and_is_there_again() -> Result<(), Error> {
+    tried("bluez", |scene: &mut Scene| {
+        let pair = pair(scene)?;
+        scene.bluez_again()?;
+        for (from, to) in [(0, 1), (1, 0)] {
+            pair[from].linked(&pair[to].id, "v2")?;
+        }
+        for (from, to) in [(0, 1), (1, 0)] {
+            let text = format!("from {from}");
+            pair[from].say("all", &text)?;
+            heard(&pair[to], &[text])?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,108 @@
+//! Beside a peer that was written from the formats alone, on another stack.
+
+use lab::Error;
+use nearby::envelope::{self, Key};
+use serde_json::{Value, json};
+
+use super::texts;
+use crate::scene::{Node, Peer, Scene, tried, unexpected};
+
+/// Ids below and above all others: who is below calls.
+pub const LOW: &str = "0000000000000001";
+pub const HIGH: &str = "ff00000000000001";
+
+fn hex(octets: &[u8]) -> String {
+    octets.iter().map(|it| format!("{it:02x}")).collect()
+}
+
+/// The octets of all messages that a peer heard, in order.
+fn octets(told: &[Value]) -> Vec<String> {
+    let messages = told.iter().filter(|it| it["event"] == "message");
+    let octets = messages.filter_map(|it| it["hex"].as_str());
+    octets.map(str::to_owned).collect()
+}
+
+/// Waits until a peer heard so many messages, and looks whether each has its text.
+pub fn peer_heard(peer: &Peer, texts: &[String]) -> Result<(), Error> {
+    let all = peer.told().wait("a peer's messages", |told| {
+        let all = octets(told);
+        (all.len() >= texts.len()).then_some(all)
+    })?;
+    for (octets, text) in all.iter().zip(texts) {
+        let is = octets.contains(&hex(text.as_bytes()));
+        // Signature, sender, time and what Protobuf has around them.
+        let around = (octets.len() / 2).saturating_sub(text.len());
+        assert!(
+            is && (100..160).contains(&around),
+            "{} octets are not {} × {:.1}",
+            octets.len() / 2,
+            text.len(),
+            text
+        );
+    }
+    assert_eq!(all.len(), texts.len());
+    Ok(())
+}
+
+/// Both ways, once each and whole.
+fn speak(node: &Node, peer: &mut Peer, format: &str, sizes: &[usize]) -> Result<(), Error> {
+    node.near(&[&peer.id])?;
+    let texts = texts(sizes);
+    for text in &texts {
+        node.say("all", text)?;
+    }
+    for number in 1..=texts.len() {
+        node.told
+            .wait_for(&json!({"event": "outcome", "number": number,
+            "peer": peer.id, "done": true}))?;
+    }
+    peer_heard(peer, &texts)?;
+    // By somebody whom it passes on, and something that nobody can read.
+    let key = Key::from_seed(&[7; 32]).ok_or_else(|| unexpected("no key"))?;
+    for text in &texts {
+        let message = hex(&envelope::feed(&key, text, 1));
+        peer.ask(&format!("send {} {message}", node.id))?;
+        node.told
+            .wait_for(&json!({"event": "message", "text": text,
+            "sender": key.node().id().to_string(), "peer": peer.id, "format": format}))?;
+    }
+    for size in [1, 20] {
+        peer.ask(&format!("send-random {} {size}", node.id))?;
+        node.told
+            .wait_for(&json!({"event": "other", "octets": size, "peer": peer.id}))?;
+    }
+    assert!(node.texts() == texts, "not each text once");
+    Ok(())
+}
+
+#[test]
+#[ignore = "needs hci_vhci and BlueZ: run by tests/vm/run"]
+fn a_peer_of_v2_that_calls_is_understood() -> Result<(), Error> {
+    tried("v2-calls", |scene: &mut Scene| {
+        let node = scene.node("both")?;
+        let options = ["--format", "v2", "--role", "central", "--hex"];
+        let mut peer = scene.peer(LOW, &options)?;
+        speak(&node, &mut peer, "v2", &[1, 20, 244, 1500, 9000])
+    })
+}
+
+#[test]
+#[ignore = "needs hci_vhci and BlueZ: run by tests/vm/run"]
+fn a_peer_of_v2_that_is_called_is_understood() -> Result<(), Error> {
+    tried("v2-called", |scene: &mut Scene| {
+        let node = scene.node("both")?;
+        let options = ["--format", "v2", "--role", "peripheral", "--hex"];
+        let mut peer = scene.peer(HIGH, &options)?;
+        speak(&node, &mut peer, "v2", &[1, 20, 244, 1500, 9000])
+    })
+}
+
+#[test]
+#[ignore = "needs hci_vhci and BlueZ: run by tests/vm/run"]
+fn a_peer_of_v1_is_understood() -> Result<(), Error> {
+    tried("v1", |scene: &mut Scene| {
+        let node = scene.node("both")?;
+        let mut peer = scene.peer(HIGH, &["--format", "v1", "--hex"])?;
+        speak(&node, &mut peer, "v1", &[1, 20, 300])
+    })
+}

@@ -1,0 +1,38 @@
+//! What is said between those who are near.
+
+mod bridge;
+mod faults;
+mod independent;
+mod pair;
+mod strangers;
+
+use lab::Error;
+use serde_json::json;
+
+use crate::scene::Node;
+
+/// Messages of these sizes, each with letters of its own.
+fn texts(sizes: &[usize]) -> Vec<String> {
+    let letters = ('a'..='z').cycle();
+    let texts = sizes.iter().zip(letters);
+    texts
+        .map(|(size, letter)| letter.to_string().repeat(*size))
+        .collect()
+}
+
+/// Waits until somebody heard the last of these, and compares all that were heard so far.
+fn heard(node: &Node, texts: &[String]) -> Result<(), Error> {
+    let last = texts.last().cloned().unwrap_or_default();
+    let waited = json!({"event": "message", "text": last});
+    node.told.wait_for(&waited)?;
+    let short = |all: &[String]| {
+        let mut shown = Vec::new();
+        for text in all {
+            shown.push(format!("{} × {:.1}", text.len(), text));
+        }
+        shown
+    };
+    let (is, wanted) = (node.texts(), texts);
+    assert!(is == wanted, "{:?}, not {:?}", short(&is), short(wanted));
+    Ok(())
+}

@@ -1,0 +1,142 @@
+//! Programs that tell what happens: a line of JSON each.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use lab::Error;
+use serde_json::Value;
+use weir_tests::LIMIT;
+
+/// How many of the last lines an error has.
+const SHOWN: usize = 20;
+
+/// What was told so far, in order: whoever waits for something is woken.
+#[derive(Clone, Default)]
+pub struct Told(Arc<(Mutex<Lines>, Condvar)>);
+
+#[derive(Default)]
+struct Lines {
+    all: Vec<Value>,
+    is_over: bool,
+}
+
+impl Told {
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes all that is read from now on, until there is no more.
+    pub fn take(&self, source: impl BufRead) {
+        for line in source.lines().map_while(Result::ok) {
+            if let Ok(value) = serde_json::from_str(&line) {
+                self.lines().all.push(value);
+                self.0.1.notify_all();
+            }
+        }
+        self.lines().is_over = true;
+        self.0.1.notify_all();
+    }
+
+    /// All of it, so far.
+    pub fn all(&self) -> Vec<Value> {
+        self.lines().all.clone()
+    }
+
+    /// How many, so far.
+    pub fn count(&self) -> usize {
+        self.lines().all.len()
+    }
+
+    /// Waits until something is found in what was told.
+    pub fn wait<T>(
+        &self,
+        what: &str,
+        mut find: impl FnMut(&[Value]) -> Option<T>,
+    ) -> Result<T, Error> {
+        let end = Instant::now() + LIMIT;
+        let mut lines = self.lines();
+        loop {
+            if let Some(found) = find(&lines.all) {
+                return Ok(found);
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if lines.is_over || left.is_zero() {
+                let why = if lines.is_over {
+                    "it ended"
+                } else {
+                    "too late"
+                };
+                let last = lines.all.len().saturating_sub(SHOWN);
+                let last: Vec<String> = lines.all[last..].iter().map(Value::to_string).collect();
+                let text = format!("{what} ({why}); told last:\n{}", last.join("\n"));
+                return Err(Error::Timeout(text));
+            }
+            let waited = self.0.1.wait_timeout(lines, left);
+            lines = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Waits for a line of which this is a part.
+    pub fn wait_for(&self, what: &Value) -> Result<Value, Error> {
+        self.wait(&what.to_string(), |all| {
+            all.iter().find(|it| fits(it, what)).cloned()
+        })
+    }
+}
+
+/// Whether an object has all that another one has.
+pub fn fits(told: &Value, wanted: &Value) -> bool {
+    let mut wanted = wanted.as_object().into_iter().flatten();
+    wanted.all(|(key, value)| told.get(key) == Some(value))
+}
+
+/// A program; it ends with this.
+pub struct Teller {
+    child: Child,
+    input: ChildStdin,
+    pub told: Told,
+}
+
+impl Teller {
+    /// Starts it; what else it says goes to a file.
+    pub fn start(command: &mut Command, log: &Path) -> Result<Self, Error> {
+        let name = command.get_program().display().to_string();
+        let wrong = |error: std::io::Error| Error::system(format!("start {name}"))(error);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(File::create(log).map_err(Error::system(log.display().to_string()))?)
+            .spawn()
+            .map_err(wrong)?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Error::Unexpected(format!("{name} has no pipes")));
+        };
+        let told = Told::default();
+        let taker = told.clone();
+        std::thread::spawn(move || taker.take(BufReader::new(output)));
+        Ok(Self { child, input, told })
+    }
+
+    /// Says a line to it.
+    pub fn ask(&mut self, line: &str) -> Result<(), Error> {
+        let said = writeln!(self.input, "{line}").and_then(|()| self.input.flush());
+        said.map_err(Error::system(format!("say {line}")))
+    }
+
+    /// Whether it ended, which nobody asked for.
+    pub fn is_over(&mut self) -> bool {
+        !matches!(self.child.try_wait(), Ok(None))
+    }
+}
+
+impl Drop for Teller {
+    fn drop(&mut self) {
+        // It may be over by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
