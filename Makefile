@@ -15,7 +15,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 WORKSPACE := --workspace --locked
 # Tests that make namespaces need root; cargo hands each test program to this command.
 ROOT_RUNNER := CARGO_TARGET_$(shell uname -m | tr a-z A-Z)_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/scripts/test-program
-SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_debian/systemd.sh packaging/debian/reload_config $(wildcard packaging/openwrt/files/*.init)
+SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_debian/systemd.sh crates/nearby/tests/lab/bench packaging/debian/reload_config $(wildcard packaging/openwrt/files/*.init)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

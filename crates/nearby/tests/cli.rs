@@ -7,8 +7,9 @@ use std::process::Command;
 
 use support::{Directory, golden, run};
 
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 8] = [
     "run",
+    "village",
     "peers",
     "send",
     "watch",

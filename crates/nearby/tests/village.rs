@@ -57,8 +57,13 @@ impl Lines {
     }
 
     fn with(&self, text: &str) -> usize {
+        self.with_all(&[text])
+    }
+
+    fn with_all(&self, texts: &[&str]) -> usize {
         let lines = self.0.lock().expect("lines");
-        lines.iter().filter(|it| it.contains(text)).count()
+        let has_all = |it: &&String| texts.iter().all(|text| it.contains(text));
+        lines.iter().filter(has_all).count()
     }
 }
 
@@ -133,7 +138,9 @@ impl Node {
     }
 
     fn heard(&self, text: &str) -> usize {
-        self.said.with(&format!("\"text\":\"{text}\""))
+        // What was said here is told here, too.
+        self.said
+            .with_all(&["\"event\":\"message\"", &format!("\"text\":\"{text}\"")])
     }
 }
 
