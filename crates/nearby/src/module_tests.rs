@@ -133,7 +133,7 @@ fn what_libqaul_says_is_read_by_its_octets() {
         panic!("{:?}", place.told);
     };
     let device = info.device.clone().expect("for older ones");
-    assert_eq!(info.devices, [device.clone()]);
+    assert_eq!(info.devices, std::slice::from_ref(&device));
     assert_eq!(
         (device.id.as_str(), device.name.as_str()),
         ("00:00:00:00:00:01", "hci0")

@@ -174,7 +174,7 @@ async fn write_each(
 }
 
 /// What comes is told, until the connection ends.
-pub async fn read(link: u32, reader: CharacteristicReader, told: mpsc::Sender<Told>) {
+async fn read(link: u32, reader: CharacteristicReader, told: mpsc::Sender<Told>) {
     loop {
         match reader.recv().await {
             Ok(frame) if !frame.is_empty() => {

@@ -2,9 +2,10 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use bluer::Address;
-use bluer::gatt::CharacteristicReader;
+use bluer::gatt::CharacteristicWriter;
 use bluer::gatt::local::{
     Application, Characteristic, CharacteristicControl, CharacteristicControlEvent,
     CharacteristicNotify, CharacteristicNotifyMethod, CharacteristicRead, CharacteristicWrite,
@@ -14,13 +15,17 @@ use futures::StreamExt;
 use tokio::sync::mpsc;
 use tracing::debug;
 
-use super::call::{octets, read, write};
+use super::call::{octets, write};
 use super::{
     Numbers, Opened, Told, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID, V2_MESSAGE, ahead,
 };
 use crate::Id;
 use crate::room::Format;
 
+/// Writes that wait to be looked at.
+const AHEAD: usize = 16;
+/// Who calls and is not notified for so long has no use of its connection.
+const UNHEARD: Duration = Duration::from_secs(2);
 /// No channel: a number below zero.
 const NO_CHANNEL: [u8; 4] = (-1_i32).to_be_bytes();
 
@@ -123,7 +128,22 @@ async fn take(
 
 fn v2(own: Id, numbers: &Numbers, told: &mpsc::Sender<Told>) -> Service {
     let (control, control_handle) = characteristic_control();
-    tokio::spawn(accept(control, numbers.clone(), told.clone()));
+    let (heard, writes) = mpsc::channel(AHEAD);
+    let ends = Ends {
+        all: BTreeMap::new(),
+        numbers: numbers.clone(),
+        told: told.clone(),
+    };
+    tokio::spawn(accept(control, writes, ends));
+    // BlueZ has one socket for what all write, and does not say who wrote: so each write is asked for.
+    let write = move |octets: Vec<u8>, asked: bluer::gatt::local::CharacteristicWriteRequest| {
+        let heard = heard.clone();
+        Box::pin(async move {
+            let from = (asked.device_address, usize::from(asked.mtu));
+            let _ = heard.send((from, octets)).await;
+            Ok(())
+        }) as std::pin::Pin<Box<_>>
+    };
     Service {
         uuid: V2,
         primary: true,
@@ -134,7 +154,7 @@ fn v2(own: Id, numbers: &Numbers, told: &mpsc::Sender<Told>) -> Service {
                 write: Some(CharacteristicWrite {
                     write: true,
                     write_without_response: true,
-                    method: CharacteristicWriteMethod::Io,
+                    method: CharacteristicWriteMethod::Fun(Box::new(write)),
                     ..CharacteristicWrite::default()
                 }),
                 notify: Some(CharacteristicNotify {
@@ -151,40 +171,39 @@ fn v2(own: Id, numbers: &Numbers, told: &mpsc::Sender<Told>) -> Service {
     }
 }
 
-/// Who calls subscribes and writes: with the first of both there is a connection.
-async fn accept(mut control: CharacteristicControl, numbers: Numbers, told: mpsc::Sender<Told>) {
-    /// What a connection has not yet.
-    struct Half {
-        link: u32,
-        frames: Option<mpsc::Receiver<Vec<u8>>>,
-        reads: bool,
-        /// It cannot be had any more where nobody writes to the connection.
-        writer: mpsc::WeakSender<Vec<u8>>,
-    }
-    let mut halves: BTreeMap<Address, Half> = BTreeMap::new();
-    while let Some(event) = control.next().await {
-        let (address, mtu) = match &event {
-            CharacteristicControlEvent::Write(asked) => (asked.device_address(), asked.mtu()),
-            CharacteristicControlEvent::Notify(writer) => (writer.device_address(), writer.mtu()),
-        };
-        let is_write = matches!(event, CharacteristicControlEvent::Write(_));
-        // A second one of a kind is of another connection.
-        let again = |half: &Half| match is_write {
-            true => half.reads,
-            false => half.frames.is_none(),
-        };
-        halves
-            .retain(|of, half| half.writer.upgrade().is_some() && !(*of == address && again(half)));
-        let half = match halves.entry(address) {
-            Entry::Occupied(half) => half.into_mut(),
+/// Who writes, by a link that can so much; and what.
+type Write = ((Address, usize), Vec<u8>);
+
+/// Connections of v2 that others made.
+struct Ends {
+    all: BTreeMap<Address, End>,
+    numbers: Numbers,
+    told: mpsc::Sender<Told>,
+}
+
+struct End {
+    link: u32,
+    since: Instant,
+    /// What is to be notified, until there is a socket for it.
+    frames: Option<mpsc::Receiver<Vec<u8>>>,
+    /// It cannot be had any more where nobody writes to the connection.
+    writer: mpsc::WeakSender<Vec<u8>>,
+}
+
+impl Ends {
+    /// The connection with somebody, made where there is none.
+    async fn of(&mut self, (address, mtu): (Address, usize)) -> &mut End {
+        self.all.retain(|_, end| end.writer.upgrade().is_some());
+        match self.all.entry(address) {
+            Entry::Occupied(end) => end.into_mut(),
             Entry::Vacant(place) => {
-                let link = numbers.next();
+                let link = self.numbers.next();
                 let (writer, frames) = mpsc::channel(ahead(Format::V2));
-                let half = Half {
+                let end = End {
                     link,
+                    since: Instant::now(),
                     writer: writer.downgrade(),
                     frames: Some(frames),
-                    reads: false,
                 };
                 let opened = Opened {
                     link,
@@ -195,26 +214,66 @@ async fn accept(mut control: CharacteristicControl, numbers: Numbers, told: mpsc
                     frame: octets(mtu),
                     writer,
                 };
-                let _ = told.send(Told::Opened(opened)).await;
-                place.insert(half)
+                let _ = self.told.send(Told::Opened(opened)).await;
+                place.insert(end)
             }
-        };
+        }
+    }
+
+    /// Somebody wrote.
+    async fn write(&mut self, (from, octets): Write) {
+        let link = self.of(from).await.link;
         // Who called said meanwhile how much a frame may have.
-        let _ = told.send(Told::Frames(half.link, octets(mtu))).await;
-        match event {
-            CharacteristicControlEvent::Write(asked) => match asked.accept() {
-                Ok(reader) => {
-                    half.reads = true;
-                    let reader: CharacteristicReader = reader;
-                    tokio::spawn(read(half.link, reader, told.clone()));
-                }
-                Err(error) => debug!(%address, %error, "not accepted"),
+        let frame = super::call::octets(from.1);
+        let _ = self.told.send(Told::Frames(link, frame)).await;
+        let _ = self.told.send(Told::Heard(link, octets)).await;
+    }
+
+    /// Somebody is to be notified: who is already has another connection now.
+    async fn notify(&mut self, output: CharacteristicWriter) {
+        let from = (output.device_address(), output.mtu());
+        let is_old = |end: &End| end.frames.is_none() && end.writer.upgrade().is_some();
+        if let Some(old) = self
+            .all
+            .get(&from.0)
+            .filter(|end| is_old(end))
+            .map(|it| it.link)
+        {
+            self.all.remove(&from.0);
+            let _ = self.told.send(Told::Closed(old)).await;
+        }
+        let end = self.of(from).await;
+        let (link, frames) = (end.link, end.frames.take());
+        if let Some(frames) = frames {
+            tokio::spawn(write(link, output, frames, self.told.clone()));
+        }
+    }
+
+    /// Older ones of BlueZ (5.66 is) have one socket for all who are to be notified, and what goes into it
+    /// goes to all of them: so one at a time calls, and the others are called.
+    async fn let_go(&mut self) {
+        let waits = |end: &End| end.frames.is_some() && end.since.elapsed() >= UNHEARD;
+        let all = self.all.extract_if(.., |_, end| waits(end));
+        for (address, end) in all.collect::<Vec<_>>() {
+            debug!(%address, "BlueZ notifies another one, so this one is to be called");
+            let _ = self.told.send(Told::Closed(end.link)).await;
+        }
+    }
+}
+
+/// Who calls is to be notified, and writes: with the first of both there is a connection.
+async fn accept(control: CharacteristicControl, mut writes: mpsc::Receiver<Write>, mut ends: Ends) {
+    let mut control = std::pin::pin!(control);
+    let mut clock = tokio::time::interval(UNHEARD / 4);
+    loop {
+        tokio::select! {
+            event = control.next() => match event {
+                Some(CharacteristicControlEvent::Notify(output)) => ends.notify(output).await,
+                Some(CharacteristicControlEvent::Write(_)) => {}
+                None => return,
             },
-            CharacteristicControlEvent::Notify(output) => {
-                if let Some(frames) = half.frames.take() {
-                    tokio::spawn(write(half.link, output, frames, told.clone()));
-                }
-            }
+            Some(heard) = writes.recv() => ends.write(heard).await,
+            _ = clock.tick() => ends.let_go().await,
         }
     }
 }

@@ -152,18 +152,15 @@ impl State {
         inner.feeds.retain(|feed| !feed.is_gone());
     }
 
-    /// Whoever called by v1 says nothing when they go.
+    /// BlueZ does not say that whoever called is gone.
     pub async fn look(&self) {
         let Some(bluetooth) = self.bluetooth() else {
             self.0.borrow_mut().beat();
             return;
         };
         let calls = |(link, it): (&u32, &Link)| {
-            let one_way = it.format == Format::V1 && !it.caller;
-            let Place::Bluetooth(address) = it.place else {
-                return None;
-            };
-            one_way.then_some((*link, bluer::Address(address)))
+            let address = it.address().filter(|_| !it.caller);
+            address.map(|address| (*link, address))
         };
         let all: Vec<_> = self.0.borrow().links.iter().filter_map(calls).collect();
         for (link, address) in all {
