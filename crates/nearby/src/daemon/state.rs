@@ -189,6 +189,7 @@ impl State {
 
     /// Says something to all who are near, or to one of them. Gives to how many.
     pub fn say(&self, to: To, text: &str) -> usize {
+        let waiting = self.waits(to).unwrap_or(0);
         let mut inner = self.0.borrow_mut();
         let time = unix_millis();
         let octets = envelope::feed(&inner.key, text, time);
@@ -199,15 +200,16 @@ impl State {
             To::All => None,
             To::One(id) => Some(id.to_string()),
         };
-        // Whom nobody heard said nothing.
-        if peer.is_none() || count > 0 {
+        // Whom nobody hears, and nobody will, said nothing.
+        let all = count + waiting;
+        if peer.is_none() || all > 0 {
             let sender = inner.key.node().id().to_string();
             inner.tell(&Said::Own {
                 number,
                 sender,
                 text: text.to_owned(),
                 time,
-                to: count as u64,
+                to: all as u64,
                 peer,
             });
         }
