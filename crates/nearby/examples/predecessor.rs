@@ -73,27 +73,43 @@ fn tell(event: &str, octets: &[u8]) {
     );
 }
 
-async fn write(adapter: &Adapter, address: Address, how: &str, all: &[Vec<u8>]) -> Result<()> {
+/// Looks for somebody, connects, and finds what is to be written to.
+async fn reach(
+    adapter: &Adapter,
+    address: Address,
+    wanted: Uuid,
+) -> Result<remote::Characteristic> {
     let filter = DiscoveryFilter {
         uuids: [SERVICE].into(),
         transport: DiscoveryTransport::Le,
         ..DiscoveryFilter::default()
     };
     adapter.set_discovery_filter(filter).await?;
-    let mut events = adapter.discover_devices().await?;
-    while let Some(event) = events.next().await {
-        if matches!(event, bluer::AdapterEvent::DeviceAdded(found) if found == address) {
-            break;
+    let device = adapter.device(address)?;
+    {
+        let events = adapter.discover_devices_with_changes().await?;
+        let mut events = std::pin::pin!(events);
+        // What BlueZ remembers of before is not near.
+        while !matches!(device.rssi().await, Ok(Some(_))) {
+            events.next().await;
         }
     }
-    drop(events);
-    let device = adapter.device(address)?;
-    while let Err(error) = device.connect().await {
-        eprintln!("{error}");
-        tokio::time::sleep(Duration::from_secs(1)).await;
+    device.connect().await?;
+    while !device.is_services_resolved().await? {
+        tokio::time::sleep(Duration::from_millis(50)).await;
     }
+    find(&device, wanted).await
+}
+
+async fn write(adapter: &Adapter, address: Address, how: &str, all: &[Vec<u8>]) -> Result<()> {
     let wanted = if how == "raw" { RAW } else { MESSAGE };
-    let found = find(&device, wanted).await?;
+    let found = loop {
+        match reach(adapter, address, wanted).await {
+            Ok(found) => break found,
+            Err(error) => eprintln!("{error}"),
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    };
     tokio::time::sleep(Duration::from_secs(1)).await;
     let op_type = match how {
         "raw" => {

@@ -316,7 +316,7 @@ def frames(lab, link, octets, count, times):
     return dict(unit='octets/s', **spread(rates), all=rates, octets=octets)
 
 
-def rate(times):
+def rate(times, small=False):
     lab = Lab(2)
     for name, link, more in (('radio', RADIO, 1), ('at once', AT_ONCE, 4)):
         def step(what, make):
@@ -329,12 +329,14 @@ def rate(times):
                     program.end()
                 lab.ask(cmd='link', **AT_ONCE)
                 lab.ask(cmd='mtu', most=0)
+        if small:
+            step('ours, frames of 20', lambda: ours(lab, link, 23, 1_000, 15 * more, times))
+            continue
         step('link, frames of 20', lambda: frames(lab, link, 20, 200 * (times + 2), times))
         step('link, frames of 244', lambda: frames(lab, link, 244, 200 * (times + 2), times))
         step('ours, frames of 244', lambda: ours(lab, link, 517, 1_000, 150 * more, times))
         step('predecessor, commands', lambda: theirs(lab, link, 'command', 1_000, 2 * times * more))
         step('predecessor, requests', lambda: theirs(lab, link, 'request', 300 * more, times))
-        step('ours, frames of 20', lambda: ours(lab, link, 23, 1_000, 15 * more, times))
 
 
 def lossy(count):
@@ -454,7 +456,7 @@ if sys.argv[1] == '--table':
     table(sys.argv[2])
 else:
     what, _, count = sys.argv[1].partition('=')
-    run, usual = dict(first=(first, 15), rate=(rate, 5), lossy=(lossy, 1_000), eight=(eight, 9), lost=(lost, 10_000))[what]
+    run, usual = dict(first=(first, 15), rate=(rate, 5), small=(lambda times: rate(times, True), 5), lossy=(lossy, 1_000), eight=(eight, 9), lost=(lost, 10_000))[what]
     try:
         run(int(count or usual))
     finally:
