@@ -112,6 +112,8 @@ fn messages_stay_in_order_when_the_other_side_calls_anew() -> Result<(), Error> 
         scene.air_wait("a connection to end", |told| {
             (ends(told) > before).then_some(())
         })?;
+        // It has the old one until it is told, and would take that.
+        peer.told().wait_for(&json!({"event": "disconnected"}))?;
         peer.ask(&format!("connect {}", node.adapter.address))?;
         peer.told()
             .wait_for(&json!({"event": "connected", "role": "central"}))?;
