@@ -62,12 +62,20 @@ const AHEAD: usize = 4;
 /// Frames in v1 in a row that are none, until the connection is closed.
 const WRONG: u32 = 16;
 
+/// Where both call at once there are two connections for less than this, ms.
+pub const SETTLED: u64 = 10_000;
+/// Others say something each five seconds: who was silent for longer may be gone, ms.
+pub const ALIVE: u64 = 6_000;
+
 /// A connection.
 #[derive(Debug)]
 pub struct Connection {
     place: Place,
     caller: bool,
     kind: Kind,
+    opened: u64,
+    /// When something was heard last.
+    heard: u64,
     /// When something was written or heard last.
     busy: u64,
 }
@@ -122,6 +130,8 @@ impl Connection {
             place: address.into(),
             caller,
             kind,
+            opened: now,
+            heard: now,
             busy: now,
         }
     }
@@ -132,6 +142,8 @@ impl Connection {
             place: Place::Ip(address),
             caller,
             kind: Kind::Ip(Exchange::new(peer, now)),
+            opened: now,
+            heard: now,
             busy: now,
         }
     }
@@ -141,6 +153,12 @@ impl Connection {
         if let Kind::V2(link) = &mut self.kind {
             link.frames_of(octets);
         }
+    }
+
+    /// Whether it is there for a while, and the other still is: nobody takes its place by saying the
+    /// same id. Who begins anew waits until it is silent.
+    pub fn stands(&self, now: u64) -> bool {
+        now >= self.opened + SETTLED && now < self.heard + ALIVE
     }
 
     /// With whom.
@@ -239,6 +257,7 @@ impl Connection {
     /// The other wrote something.
     pub fn heard(&mut self, now: u64, octets: &[u8]) -> Vec<link::Event> {
         self.busy = now;
+        self.heard = now;
         match &mut self.kind {
             Kind::V2(link) => link.heard(now, octets),
             Kind::Ip(link) => link.heard(now, octets),

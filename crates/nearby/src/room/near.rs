@@ -110,7 +110,7 @@ impl Room {
             signal = seen.signal;
         }
         self.near(now, id, place, &formats, signal, out);
-        // Of two connections by one format that stays where the lower id called.
+        // Of two connections by one format that stays where the lower id called; nobody proved an id.
         let twice = self.links.iter().find(|(other, it)| {
             **other != link && it.peer() == Some(id) && it.format() == format && it.is_double()
         });
@@ -118,7 +118,11 @@ impl Room {
         if let Some(other) = twice
             && self.links[&link].is_double()
         {
-            out.push(Action::Close(self.closes(link, other, id)));
+            let stands = format == Format::V2 && self.links[&other].stands(now);
+            out.push(Action::Close(match stands {
+                true => link,
+                false => self.closes(link, other, id),
+            }));
         }
         self.flow(id, out);
         out.push(Action::Wake(link));

@@ -1,3 +1,4 @@
+use super::super::connection::{ALIVE, SETTLED};
 use super::super::{Event, Settings};
 use super::*;
 use crate::envelope::Key;
@@ -50,4 +51,41 @@ fn what_became_of_a_call_by_the_radio_before_ends_no_call_by_the_next() {
     assert!(!hears(&mut room, 30, [3; 6]), "one call at a time");
     let actions = room.handle(40, Event::Refused([2; 6]));
     assert_eq!(actions, [Action::Connect([3; 6])]);
+}
+
+/// A connection of v2 that somebody else made, or this one, with this id: which are closed for it.
+fn opens(room: &mut Room, now: u64, link: u32, caller: bool) -> Vec<Action> {
+    let opened = Event::Opened {
+        link,
+        address: [link as u8; 6],
+        format: Format::V2,
+        caller,
+        id: Some(Id([0xff; 8])),
+        frame: 20,
+    };
+    let actions = room.handle(now, opened);
+    let closes = actions.into_iter();
+    closes.filter(|it| matches!(it, Action::Close(_))).collect()
+}
+
+/// Anybody can say an id. One connection of both that called at once goes, whichever it is.
+#[test]
+fn who_says_the_id_of_one_who_is_there_does_not_take_its_place() {
+    let mut room = room();
+    assert!(opens(&mut room, 0, 1, false).is_empty());
+    assert_eq!(opens(&mut room, SETTLED - 1, 2, true), [Action::Close(1)]);
+    for link in [1, 2] {
+        room.handle(SETTLED - 1, Event::Closed(link));
+    }
+    assert!(opens(&mut room, SETTLED, 3, false).is_empty());
+    let now = 3 * SETTLED;
+    let ping = [6];
+    room.handle(now, Event::Heard(3, &ping));
+    assert_eq!(
+        opens(&mut room, now + ALIVE - 1, 4, true),
+        [Action::Close(4)]
+    );
+    room.handle(now + ALIVE - 1, Event::Closed(4));
+    // Where it is silent the other may be there anew.
+    assert_eq!(opens(&mut room, now + ALIVE, 5, true), [Action::Close(3)]);
 }
