@@ -66,6 +66,7 @@ pub struct Settings {
 /// It cannot begin: in a sentence.
 pub async fn run(settings: &Settings) -> Result<(), String> {
     let key = Arc::new(key(&settings.state)?);
+    let _alone = alone(&settings.state)?;
     let own = key.node().id();
     let page = settings.page.as_ref().map(Page::open).transpose()?;
     let (told, mut telling) = mpsc::channel(AHEAD);
@@ -130,6 +131,47 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
     Ok(())
 }
 
+/// Nobody else may use the same key and queue: until this is dropped.
+fn alone(state: &Path) -> Result<std::fs::File, String> {
+    let path = state.join("lock");
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).open(&path);
+    let file = file.map_err(|error| format!("cannot open {}: {error}", path.display()))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(format!(
+            "another weir-nearby has its key and queue in {}: end it, or name another --state",
+            state.display()
+        )),
+        Err(std::fs::TryLockError::Error(error)) => {
+            Err(format!("cannot lock {}: {error}", path.display()))
+        }
+    }
+}
+
+/// The octets of the key's file, which only its owner may read.
+fn read_key(path: &Path) -> Result<Vec<u8>, std::io::Error> {
+    use std::io::Read;
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    let wrong = |what: String| std::io::Error::other(what);
+    let mut options = std::fs::OpenOptions::new();
+    // Of a pipe nothing is waited for.
+    let flags = nix::fcntl::OFlag::O_NONBLOCK.bits();
+    let file = options.read(true).custom_flags(flags).open(path)?;
+    let about = file.metadata()?;
+    let mode = about.permissions().mode() & 0o777;
+    if !about.is_file() {
+        return Err(wrong("it is no file".to_owned()));
+    }
+    if mode & 0o077 != 0 {
+        let what = format!("others may read or change it (mode {mode:03o}): chmod 600 it");
+        return Err(wrong(what));
+    }
+    let mut seed = Vec::new();
+    file.take(64).read_to_end(&mut seed)?;
+    Ok(seed)
+}
+
 /// The node's key: made at the first start.
 fn key(state: &Path) -> Result<Key, String> {
     use std::io::Write;
@@ -137,7 +179,7 @@ fn key(state: &Path) -> Result<Key, String> {
     let path = state.join("key");
     let wrong =
         |what: &str, error: std::io::Error| format!("cannot {what} {}: {error}", path.display());
-    let seed = match std::fs::read(&path) {
+    let seed = match read_key(&path) {
         Ok(seed) => seed,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let mut seed = [0; 32];

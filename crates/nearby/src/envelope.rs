@@ -2,6 +2,7 @@
 //! `qaul.net.messaging`), as far as a third one can read them.
 
 mod profile;
+mod small;
 
 use prost::Message as _;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
@@ -26,7 +27,8 @@ impl Node {
     /// Reads those.
     pub fn read(octets: &[u8]) -> Option<Self> {
         let key = octets.strip_prefix(&PREFIX)?;
-        key.try_into().ok().map(Self)
+        let node = key.try_into().ok().map(Self);
+        node.filter(|node: &Self| !small::is_small(&node.0))
     }
 
     /// Its short name.
@@ -223,6 +225,20 @@ pub fn read(octets: &[u8]) -> Result<Content, Error> {
             })
         }
     }
+}
+
+/// A message without what nobody signed: what is signed and its signature alone, in one way to write
+/// them. Else whoever passes it on could make many of it, each of which is from its sender. `None`:
+/// nothing in it is signed.
+pub fn plain(octets: &[u8]) -> Option<Vec<u8>> {
+    let again = |octets: &[u8]| decoded::<Signed>(octets).map(|signed| signed.encode_to_vec());
+    let kind = match decoded::<Envelope>(octets).ok()?.kind? {
+        Kind::Feed(octets) => Kind::Feed(again(&octets).ok()?),
+        Kind::Messaging(octets) => Kind::Messaging(again(&octets).ok()?),
+        _ => return None,
+    };
+    let kind = Some(kind);
+    Some(Envelope { kind }.encode_to_vec())
 }
 
 /// A message to all.

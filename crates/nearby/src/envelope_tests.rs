@@ -74,3 +74,54 @@ proptest! {
         let _ = read(&octets);
     }
 }
+
+/// Whatever is put beside what is signed goes, so it is the same message again.
+#[test]
+fn what_nobody_signed_is_left_away() {
+    let octets = feed(&key(1), "Guten Tag", 7);
+    assert_eq!(plain(&octets), Some(octets.clone()));
+    let beside = [&octets[..], &[0x78, 0x01]].concat();
+    assert_eq!(plain(&beside), Some(octets.clone()));
+    // In the container, too: another field, the same one twice, and in another order.
+    let inside = &octets[2 + usize::from(octets[1] >= 0x80)..];
+    let signature = inside[..66].to_vec();
+    let message = &inside[66..];
+    for other in [
+        [inside, &[0x78, 0x01]].concat(),
+        [&signature[..], inside].concat(),
+        [message, &signature].concat(),
+    ] {
+        let kind = Some(Kind::Feed(other));
+        let other = Envelope { kind }.encode_to_vec();
+        assert!(matches!(read(&other), Ok(Content::Feed(_))));
+        assert_ne!(other, octets);
+        assert_eq!(plain(&other), Some(octets.clone()));
+    }
+    assert_eq!(plain(&identification(&key(1).node(), true)), None);
+}
+
+/// R is the neutral element, and S is zero: that is a signature of whatever it is by these keys.
+#[test]
+fn a_key_by_which_anybody_signs_is_nobody() {
+    for first in [0, 1, 0xec] {
+        let mut node = Node([0; 32]);
+        node.0[0] = first;
+        if first == 0xec {
+            node.0[1..].fill(0xff);
+        }
+        assert_eq!(Node::read(&node.octets()), None, "{first}");
+        let message = FeedMessage {
+            sender: node.octets(),
+            content: "anything".to_owned(),
+            time: 7,
+        };
+        let mut signature = vec![0; 64];
+        signature[0] = 1;
+        let signed = Signed {
+            signature,
+            message: message.encode_to_vec(),
+        };
+        let kind = Some(Kind::Feed(signed.encode_to_vec()));
+        assert_eq!(read(&Envelope { kind }.encode_to_vec()), Err(Error::Node));
+    }
+}

@@ -342,6 +342,7 @@ impl Room {
             });
             return;
         };
+        let octets = envelope::plain(&octets).unwrap_or(octets);
         let content = envelope::read(&octets);
         if let Ok(Content::Identification { asks, .. }) = content {
             if asks {

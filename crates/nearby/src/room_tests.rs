@@ -353,3 +353,24 @@ fn who_says_another_id_than_before_is_cut_off() {
         assert!(actions.contains(&Action::Close(7)), "{actions:?}");
     }
 }
+
+/// Whoever passes a message on can put something beside what is signed: it is the same one all the same.
+#[test]
+fn a_message_with_something_beside_what_is_signed_is_the_same_one() {
+    let mut world = World::new(&[&BOTH, &BOTH]);
+    world.run(20_000);
+    let octets = feed(&Key::from_seed(&[9; 32]).expect("any seed"), "once", 7);
+    for (number, beside) in [(1, 0), (2, 1), (3, 2)] {
+        let octets = match beside {
+            0 => octets.clone(),
+            beside => [&octets[..], &[0x78, beside]].concat(),
+        };
+        let (now, mut out) = (world.now, Vec::new());
+        let room = &mut world.places[0].room;
+        assert_eq!(room.send(now, To::All, number, &octets, &mut out), 1);
+        world.act(0, out);
+        world.run(2_000);
+    }
+    let got: Vec<&Vec<u8>> = world.places[1].got.iter().map(|it| &it.2).collect();
+    assert_eq!(got, [&octets]);
+}

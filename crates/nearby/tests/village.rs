@@ -325,3 +325,37 @@ fn a_secret_that_others_may_read_or_that_is_damaged_is_refused() {
     // What only a village has.
     assert!(run(&["--node", "a:1"]).contains("--village"));
 }
+
+/// Two with one key and one queue would lose what the other keeps, and take each other's place.
+#[test]
+fn one_state_has_one_program_and_its_key_is_its_owners() {
+    let folder = Folder::new("alone");
+    let secret = folder.secret("secret");
+    let port = port();
+    let node = Node::run(&folder, "first", &secret, port, &[]);
+    let state = folder.0.join("first");
+    let second = || {
+        let mut run = Command::new(PROGRAM);
+        run.arg("--socket").arg(folder.0.join("other.sock"));
+        run.args([
+            "run",
+            "--adapter",
+            "none",
+            "--listen",
+            "127.0.0.1:0",
+            "--village",
+        ]);
+        run.arg(&secret).arg("--state").arg(&state);
+        let Output { status, stderr, .. } = run.output().expect("the program");
+        assert!(!status.success());
+        String::from_utf8(stderr).expect("text")
+    };
+    let told = second();
+    assert!(told.contains("name another --state"), "{told}");
+    drop(node);
+    let key = state.join("key");
+    let mode = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(&key, mode).expect("a mode");
+    let told = second();
+    assert!(told.contains("(mode 644): chmod 600"), "{told}");
+}

@@ -1,13 +1,16 @@
 //! `weir-nearby send`: says something.
 
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 
 use api::{Client, Method};
 use clap::Args;
 
 use super::Failure;
 use crate::daemon::{Answer, Say};
+
+/// More of a file is not read, octets: no text may be as long.
+const MOST: u64 = 1 << 17;
 
 /// Says something that everybody can read, to all who are near or by one of them
 #[derive(Args, Debug)]
@@ -38,7 +41,7 @@ pub(super) fn run(
 ) -> Result<(), Failure> {
     let text = match (&arguments.text, &arguments.file) {
         (Some(text), _) => text.clone(),
-        (None, Some(file)) => std::fs::read_to_string(file).map_err(|error| {
+        (None, Some(file)) => read(file).map_err(|error| {
             let what = format!("cannot read {} as text: {error}", file.display());
             Failure(what, "name another file".to_owned())
         })?,
@@ -59,4 +62,12 @@ pub(super) fn run(
         "said to {} who are near{waits}",
         told.peers
     )?)
+}
+
+/// A file's text, and of a longer one as much as is refused.
+fn read(path: &Path) -> std::io::Result<String> {
+    let mut text = String::new();
+    let file = std::fs::File::open(path)?;
+    file.take(MOST).read_to_string(&mut text)?;
+    Ok(text)
 }

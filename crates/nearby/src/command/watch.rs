@@ -41,7 +41,12 @@ pub(super) fn run(
 /// A line for a person: what a stranger wrote moves no cursor.
 fn text(said: &Said) -> String {
     let harmless = |text: &str| {
-        let plain = |it: char| if it.is_control() { '\u{fffd}' } else { it };
+        // Nor turns the line round, or ends it.
+        let moves = |it: char| matches!(it, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        let plain = |it: char| match it.is_control() || moves(it) {
+            true => '\u{fffd}',
+            false => it,
+        };
         text.chars().map(plain).collect::<String>()
     };
     match said {

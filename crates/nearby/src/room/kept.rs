@@ -13,6 +13,9 @@ use crate::village::HOPS;
 pub const FORGOTTEN: u64 = 7 * 86_400_000;
 /// Those who are away and are known, at most.
 pub const AWAY: usize = 64;
+/// Where all their places are taken, who was near for less than this is not one of them, ms: anybody can
+/// say many ids.
+pub const STAYS: u64 = 60_000;
 /// A message that is passed on is kept when it has waited for so long, ms: most are there before.
 pub const SOON: u64 = 2_000;
 /// What may wait for that, octets: more is kept at once.
@@ -101,6 +104,8 @@ impl Room {
     /// Messages are kept from now on. `known`: who was near before, and when last; `sequence`: the last
     /// place of a message that is kept.
     pub fn keeps(&mut self, known: impl IntoIterator<Item = (Id, u64)>, sequence: u64) {
+        let mut known: Vec<(Id, u64)> = known.into_iter().collect();
+        known.sort_unstable_by_key(|(_, seen)| std::cmp::Reverse(*seen));
         self.kept = Some(Kept {
             away: known.into_iter().take(AWAY).collect(),
             sequence,
@@ -297,7 +302,9 @@ impl Room {
         let (Some(kept), Some(peer)) = (&mut self.kept, self.peers.get_mut(&id)) else {
             return;
         };
-        kept.away.remove(&id);
+        if kept.away.remove(&id).is_some() {
+            peer.returns();
+        }
         peer.rest(0);
         for late in &mut kept.late {
             if !late.peers.contains(&id) {
@@ -328,6 +335,10 @@ impl Room {
         let Some(kept) = &mut self.kept else {
             return peer.all().map(|it| it.number).collect();
         };
+        if kept.away.len() >= AWAY && !peer.stayed(STAYS) {
+            out.push(kept.forget(id));
+            return peer.all().map(|it| it.number).collect();
+        }
         let mut lost = Vec::new();
         kept.away.insert(id, peer.seen().min(now));
         for waiting in peer.all().filter(|it| !it.kept) {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::room::kept::STAYS;
 use crate::room::{AWAY, FORGOTTEN, Message, Store};
 
 /// A disk that is made up.
@@ -275,27 +276,40 @@ fn what_has_no_room_in_memory_waits_on_the_disk() {
 fn who_is_away_is_bounded_and_forgotten() {
     let mut world = World::keeping(&[&BOTH]);
     let ids = |it: u64| Id((it + 1).to_be_bytes());
+    let away = |world: &World| {
+        let away = world.places[0].room.away();
+        away.map(|(id, _)| id).collect::<Vec<Id>>()
+    };
+    let opened = |link, id| Event::Opened {
+        link,
+        address: address(9),
+        format: Format::V2,
+        caller: false,
+        id: Some(Id([id; 8])),
+        frame: 20,
+    };
     let known: Vec<_> = (0..AWAY as u64 + 9).map(|it| (ids(it), it)).collect();
     world.places[0].room.keeps(known, 0);
     assert_eq!(world.places[0].room.away().count(), AWAY);
     world.say(0, 1, "to all");
     assert_eq!(world.waiting(0), AWAY);
     assert_eq!(world.disk(0).writes, 1);
-    // One who was near goes: whoever is away for longest is known no longer.
-    let opened = Event::Opened {
-        link: 7,
-        address: address(9),
-        format: Format::V2,
-        caller: false,
-        id: Some(Id([9; 8])),
-        frame: 20,
-    };
-    world.happen(0, opened);
-    world.happen(0, Event::Closed(7));
+    assert!(!away(&world).contains(&ids(8)) && away(&world).contains(&ids(9)));
+    // One who was there for a moment drives out nobody.
+    world.happen(0, opened(6, 8));
+    world.happen(0, Event::Closed(6));
     world.run(GONE + 1000);
-    let away: Vec<Id> = world.places[0].room.away().map(|(id, _)| id).collect();
-    assert_eq!(away.len(), AWAY);
-    assert!(away.contains(&Id([9; 8])) && !away.contains(&ids(0)));
+    assert!(!away(&world).contains(&Id([8; 8])) && away(&world).contains(&ids(9)));
+    // One who was near goes: whoever is away for longest is known no longer.
+    let begun = world.now;
+    while world.now < begun + STAYS + GONE {
+        world.happen(0, opened(7, 9));
+        world.run(5_000);
+        world.happen(0, Event::Closed(7));
+    }
+    world.run(GONE + 1000);
+    assert_eq!(away(&world).len(), AWAY);
+    assert!(away(&world).contains(&Id([9; 8])) && !away(&world).contains(&ids(9)));
     assert_eq!(world.waiting(0), AWAY - 1);
     world.now += FORGOTTEN;
     world.now -= world.now % 100;

@@ -36,6 +36,9 @@ pub struct Peer {
     formats: BTreeSet<Format>,
     signal: Option<i16>,
     seen: u64,
+    /// Since when it is near, and whether it was known before.
+    since: u64,
+    known: bool,
     /// What waits for a connection.
     waiting: VecDeque<Waiting>,
     /// What is in one, in order.
@@ -74,12 +77,24 @@ impl Peer {
             formats: BTreeSet::new(),
             signal: None,
             seen: now,
+            since: now,
+            known: false,
             waiting: VecDeque::new(),
             given: BTreeMap::new(),
             order: 0,
             rest: None,
             asked: false,
         }
+    }
+
+    /// It was known before.
+    pub fn returns(&mut self) {
+        self.known = true;
+    }
+
+    /// Whether it stayed for so long, or was known before.
+    pub fn stayed(&self, time: u64) -> bool {
+        self.known || self.seen >= self.since + time
     }
 
     /// Its advertisement was heard, or it has a connection.

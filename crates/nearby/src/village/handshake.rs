@@ -215,6 +215,7 @@ fn told(opener: &mut Opener, message: &[u8], signed: &[u8]) -> Result<Node, Hand
     let records = opener.heard(message).map_err(|_| HandshakeError::Secret)?;
     let proof = records.first().and_then(|it| it.split_first_chunk::<32>());
     let (node, signature) = proof.ok_or(HandshakeError::Proof)?;
+    Node::read(&Node(*node).octets()).ok_or(HandshakeError::Proof)?;
     let done = UnparsedPublicKey::new(&ED25519, node).verify(signed, signature);
     done.map_err(|_| HandshakeError::Proof)?;
     Ok(Node(*node))

@@ -28,8 +28,7 @@ impl State {
         let mut away = inner.room.away().map(|(id, _)| id).filter(is_meant);
         match (inner.queue.works(inner.now()), to) {
             (true, _) => Ok(away.count()),
-            (false, To::One(_)) => away.next().map_or(Ok(0), Err),
-            (false, To::All) => Ok(0),
+            (false, _) => away.next().map_or(Ok(0), Err),
         }
     }
 }
