@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use bluer::{Adapter, AdapterEvent, Address, DiscoveryFilter, DiscoveryTransport, ErrorKind};
-use futures::StreamExt;
+use futures::{Stream, StreamExt};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::{debug, info, warn};
@@ -87,10 +87,17 @@ impl Discovery {
         loop {
             // The sender is here: it does not end.
             let _ = quiet.wait_for(|count| *count == 0).await;
-            let looks = self.round(&mut fails);
-            let round = tokio::select! {
-                round = looks => round,
-                _ = quiet.wait_for(|count| *count > 0) => Ok(()),
+            // BlueZ that was asked for a round and whose answer nobody waits for has one until the program
+            // ends, and gives no other: so this is not left before the answer came.
+            let round = match self.start(&mut fails).await {
+                Ok(events) => {
+                    tokio::select! {
+                        () = self.hear(events) => {}
+                        _ = quiet.wait_for(|count| *count > 0) => {}
+                    }
+                    Ok(())
+                }
+                Err(error) => Err(error),
             };
             match round {
                 Ok(()) => sleep(ENDS).await,
@@ -110,7 +117,10 @@ impl Discovery {
         }
     }
 
-    async fn round(&self, fails: &mut bool) -> bluer::Result<()> {
+    async fn start(
+        &self,
+        fails: &mut bool,
+    ) -> bluer::Result<impl Stream<Item = AdapterEvent> + use<>> {
         let filter = DiscoveryFilter {
             uuids: [V1, V2].into_iter().collect(),
             transport: DiscoveryTransport::Le,
@@ -122,6 +132,11 @@ impl Discovery {
         if std::mem::take(fails) {
             info!(adapter = self.adapter.name(), "looks for others again");
         }
+        Ok(events)
+    }
+
+    /// Tells of who is seen, until a round is over.
+    async fn hear(&self, events: impl Stream<Item = AdapterEvent>) {
         let until = Instant::now() + ROUND;
         let mut events = std::pin::pin!(events);
         while let Ok(event) = timeout_at(until, events.next()).await {
@@ -140,7 +155,6 @@ impl Discovery {
                 }
             }
         }
-        Ok(())
     }
 
     async fn see(&self, address: Address) -> bluer::Result<()> {
