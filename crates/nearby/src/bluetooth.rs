@@ -177,7 +177,8 @@ impl Bluetooth {
         let served = adapter.serve_gatt_application(application).await;
         let served = served.map_err(refused("serve"))?;
         let mut said = Vec::new();
-        for format in formats {
+        // What was said first is heard first: v2 says the id, too, and who knows it calls.
+        for format in formats.iter().rev() {
             let handle = adapter.advertise(advertisement(own, *format)).await;
             said.push(handle.map_err(refused("advertise"))?);
         }

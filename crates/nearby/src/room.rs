@@ -373,6 +373,7 @@ impl Room {
             return;
         };
         let (id, format) = (connection.peer(), connection.format());
+        self.yields(now, &connection);
         let (events, unknown) = connection.end();
         if let Some(id) = id {
             for event in events {

@@ -15,7 +15,7 @@ use futures::StreamExt;
 use tokio::sync::mpsc;
 use tracing::debug;
 
-use super::call::{octets, write};
+use super::call::write;
 use super::{
     Numbers, Opened, Told, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID, V2_MESSAGE, ahead,
 };
@@ -28,6 +28,12 @@ const AHEAD: usize = 16;
 const UNHEARD: Duration = Duration::from_secs(2);
 /// No channel: a number below zero.
 const NO_CHANNEL: [u8; 4] = (-1_i32).to_be_bytes();
+
+/// Octets of a frame that is notified on a link that can so much: where who calls takes several values
+/// at once, BlueZ says the length of each, and of what does not fit then it leaves the end away.
+fn octets(mtu: usize) -> usize {
+    super::call::octets(mtu.saturating_sub(2))
+}
 
 /// The services of these formats.
 pub fn application(
@@ -221,12 +227,12 @@ impl Ends {
     }
 
     /// Somebody wrote.
-    async fn write(&mut self, (from, octets): Write) {
+    async fn write(&mut self, (from, value): Write) {
         let link = self.of(from).await.link;
         // Who called said meanwhile how much a frame may have.
-        let frame = super::call::octets(from.1);
+        let frame = octets(from.1);
         let _ = self.told.send(Told::Frames(link, frame)).await;
-        let _ = self.told.send(Told::Heard(link, octets)).await;
+        let _ = self.told.send(Told::Heard(link, value)).await;
     }
 
     /// Somebody is to be notified: who is already has another connection now.

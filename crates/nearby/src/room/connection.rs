@@ -67,6 +67,9 @@ pub const SETTLED: u64 = 10_000;
 /// Others say something each five seconds: who was silent for longer may be gone, ms.
 pub const ALIVE: u64 = 6_000;
 
+/// Who is called says who it is at once: without a word for so long it cannot, ms.
+const DUMB: u64 = 1_500;
+
 /// A connection.
 #[derive(Debug)]
 pub struct Connection {
@@ -76,6 +79,8 @@ pub struct Connection {
     opened: u64,
     /// When something was heard last.
     heard: u64,
+    /// Whether anything ever was.
+    speaks: bool,
     /// When something was written or heard last.
     busy: u64,
 }
@@ -132,6 +137,7 @@ impl Connection {
             kind,
             opened: now,
             heard: now,
+            speaks: false,
             busy: now,
         }
     }
@@ -144,6 +150,7 @@ impl Connection {
             kind: Kind::Ip(Exchange::new(peer, now)),
             opened: now,
             heard: now,
+            speaks: false,
             busy: now,
         }
     }
@@ -159,6 +166,11 @@ impl Connection {
     /// same id. Who begins anew waits until it is silent.
     pub fn stands(&self, now: u64) -> bool {
         now >= self.opened + SETTLED && now < self.heard + ALIVE
+    }
+
+    /// Whether the other, who was called, had time to say something, and nothing was heard.
+    pub fn is_dumb(&self, now: u64) -> bool {
+        self.caller && self.is_double() && !self.speaks && now >= self.opened + DUMB
     }
 
     /// With whom.
@@ -258,6 +270,7 @@ impl Connection {
     pub fn heard(&mut self, now: u64, octets: &[u8]) -> Vec<link::Event> {
         self.busy = now;
         self.heard = now;
+        self.speaks = true;
         match &mut self.kind {
             Kind::V2(link) => link.heard(now, octets),
             Kind::Ip(link) => link.heard(now, octets),

@@ -11,6 +11,9 @@ use crate::Id;
 pub const ADDRESSES: usize = 128;
 /// So long it is waited for what else somebody speaks, ms.
 const SETTLES: u64 = 2_000;
+/// Who was called and let go without a word notifies another one, and calls itself: it is left the time
+/// for it, ms.
+const LEFT: u64 = 30_000;
 /// Of v1 both call, and neither gets through when they do it at once: the higher address waits so long.
 const YIELDS: u64 = 5_000;
 
@@ -126,6 +129,14 @@ impl Room {
         }
         self.flow(id, out);
         out.push(Action::Wake(link));
+    }
+
+    /// A connection ended: who could say nothing by it is not called again at once.
+    pub(super) fn yields(&mut self, now: u64, connection: &Connection) {
+        let address = connection.address().filter(|_| connection.is_dumb(now));
+        if let Some(seen) = address.and_then(|it| self.seen.get_mut(&it)) {
+            seen.again.0 = now + LEFT;
+        }
     }
 
     /// Calls one who is to be called now.

@@ -89,3 +89,27 @@ fn who_says_the_id_of_one_who_is_there_does_not_take_its_place() {
     // Where it is silent the other may be there anew.
     assert_eq!(opens(&mut room, now + ALIVE, 5, true), [Action::Close(3)]);
 }
+
+/// It can notify one only, and would let everybody go again who calls before it does.
+#[test]
+fn who_was_called_and_let_go_without_a_word_is_left_to_call() {
+    let mut room = room();
+    let address = [3; 6];
+    assert!(hears(&mut room, 0, address));
+    assert!(opens(&mut room, 100, 3, true).is_empty());
+    room.handle(2_200, Event::Closed(3));
+    for now in [2_300, 10_000, 20_000, 32_000] {
+        assert!(!hears(&mut room, now, address), "{now}");
+    }
+    assert!(hears(&mut room, 32_300, address));
+    // Who said something, or was cut off before it could, is called at once.
+    assert!(opens(&mut room, 32_400, 3, true).is_empty());
+    room.handle(32_500, Event::Heard(3, &[6]));
+    let calls = |room: &mut Room, now| {
+        let actions = room.handle(now, Event::Closed(3));
+        actions.contains(&Action::Connect(address)) || hears(room, now, address)
+    };
+    assert!(calls(&mut room, 40_000));
+    assert!(opens(&mut room, 40_100, 3, true).is_empty());
+    assert!(calls(&mut room, 40_200));
+}
