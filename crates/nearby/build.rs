@@ -18,5 +18,9 @@ fn main() -> io::Result<()> {
         let octets = fs::read(built.join(name)).unwrap_or_default();
         fs::write(out.join(name), octets)?;
     }
+    // The profile has its programs stripped, which is lost where a package has an opt-level of its own.
+    if env::var("PROFILE").as_deref() == Ok("release") {
+        println!("cargo::rustc-link-arg-bins=-Wl,--strip-all");
+    }
     Ok(())
 }

@@ -7,6 +7,7 @@
 //! predecessor ADAPTER raw ADDRESS COUNT OCTETS SEED               writes so many frames, which are not read
 //! ```
 //! COUNT and OCTETS are those of messages, or frames. `command` is how it writes today, without a response.
+//! Each message is of an id of its own, as if it were of so many people: what is lost depends on it.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -55,13 +56,16 @@ async fn main() -> Result<()> {
 }
 
 /// Random octets, the same ones for a seed.
-fn messages(count: usize, octets: usize, seed: u32) -> Vec<Vec<u8>> {
+fn messages(count: usize, octets: usize, seed: u32) -> Vec<(Id, Vec<u8>)> {
     let mut dice = seed.max(1);
     let mut octet = move || {
         dice = (u64::from(dice) * 48_271 % 0x7fff_ffff) as u32;
         (dice >> 8) as u8
     };
-    let mut one = || (0..octets).map(|_| octet()).collect();
+    let mut one = || {
+        let from = Id(std::array::from_fn(|_| octet()));
+        (from, (0..octets).map(|_| octet()).collect())
+    };
     (0..count).map(|_| one()).collect()
 }
 
@@ -101,7 +105,12 @@ async fn reach(
     find(&device, wanted).await
 }
 
-async fn write(adapter: &Adapter, address: Address, how: &str, all: &[Vec<u8>]) -> Result<()> {
+async fn write(
+    adapter: &Adapter,
+    address: Address,
+    how: &str,
+    all: &[(Id, Vec<u8>)],
+) -> Result<()> {
     let wanted = if how == "raw" { RAW } else { MESSAGE };
     let found = loop {
         match reach(adapter, address, wanted).await {
@@ -125,8 +134,8 @@ async fn write(adapter: &Adapter, address: Address, how: &str, all: &[Vec<u8>]) 
         ..CharacteristicWriteRequest::default()
     };
     tell("begin", &[]);
-    for message in all {
-        for octets in v1::frame(OWN, message).chunks(v1::WRITE) {
+    for (from, message) in all {
+        for octets in v1::frame(*from, message).chunks(v1::WRITE) {
             found.write_ext(octets, &asked).await?;
         }
         tell("written", message);
@@ -147,10 +156,10 @@ async fn find(device: &bluer::Device, wanted: Uuid) -> Result<remote::Characteri
 }
 
 /// Frames, as fast as they are taken.
-async fn raw(found: &remote::Characteristic, all: &[Vec<u8>]) -> Result<()> {
+async fn raw(found: &remote::Characteristic, all: &[(Id, Vec<u8>)]) -> Result<()> {
     let output = found.write_io().await?;
     tell("begin", &[]);
-    for frame in all {
+    for (_, frame) in all {
         loop {
             output.sendable().await?;
             match send(
