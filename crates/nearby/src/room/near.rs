@@ -46,7 +46,9 @@ impl Room {
             last: now,
             id: None,
             again: (now, AGAIN[0]),
+            heard: true,
         });
+        seen.heard = true;
         seen.formats.insert(format);
         seen.prefix = prefix.or(seen.prefix);
         seen.signal = signal.or(seen.signal);
@@ -159,7 +161,7 @@ impl Room {
                     (seen.id.is_none() || waits) && now >= seen.first + until
                 }
             };
-            wanted && now >= seen.again.0
+            wanted && seen.heard && now >= seen.again.0
         });
         if let Some(address) = due.map(|(address, _)| *address) {
             self.calling = Some(address);
