@@ -160,6 +160,9 @@ struct Seen {
     id: Option<Id>,
     /// When it may be called again, and how long it is waited after that.
     again: (u64, u64),
+    /// Whether it was heard since a connection with it ended or a call came to nothing: until then BlueZ,
+    /// which was told to forget it, knows nobody to be called.
+    heard: bool,
 }
 
 /// All who are near.
@@ -273,6 +276,7 @@ impl Room {
                 self.calling = self.calling.filter(|it| *it != address);
                 if let Some(seen) = self.seen.get_mut(&address) {
                     let (_, pause) = seen.again;
+                    seen.heard = false;
                     seen.again = (now + pause, (2 * pause).min(AGAIN[1]));
                 }
             }
@@ -373,7 +377,7 @@ impl Room {
             return;
         };
         let (id, format) = (connection.peer(), connection.format());
-        self.yields(now, &connection);
+        self.parts(now, &connection);
         let (events, unknown) = connection.end();
         if let Some(id) = id {
             for event in events {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -13,12 +14,14 @@ use lab::namespace::wait_until;
 use serde_json::{Value, json};
 use weir_tests::{LIMIT, built};
 
-use crate::teller::{Teller, Told, fits};
+use crate::teller::{Teller, Told, ended, fits};
 
 /// Where the air's programs are.
 const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/nearby/tests/lab");
 /// Where peers of Python's reach the air.
-const PORT: &str = "7300";
+const PORT: u16 = 7300;
+/// Where programs reach the bus.
+const BUS: &str = "/run/dbus/system_bus_socket";
 const CONFIGURATION: &str = "[General]
 ControllerMode = le
 ReverseServiceDiscovery = false
@@ -102,15 +105,18 @@ impl Shared {
         if !loaded.map_err(Error::system("run modprobe"))?.success() {
             return Err(unexpected("there is no module hci_vhci"));
         }
+        // A test program that failed is over before what it started is.
+        wait_until("another test program's bus and air to end", LIMIT, || {
+            Ok(UnixStream::connect(BUS).is_err() && TcpListener::bind(("127.0.0.1", PORT)).is_ok())
+        })?;
         let bus = ["dbus-daemon", "--system", "--nofork", "--nopidfile"];
         let bus = Service::start(&folder.join("dbus"), &bus)?;
-        wait_until("the bus", LIMIT, || {
-            Ok(UnixStream::connect("/run/dbus/system_bus_socket").is_ok())
-        })?;
+        wait_until("the bus", LIMIT, || Ok(UnixStream::connect(BUS).is_ok()))?;
         let socket = folder.join("air.sock");
         let mut air = python("air.py");
-        air.args(["--tcp", PORT, "--control"]).arg(&socket);
-        let air = Teller::start(&mut air, &folder.join("air"))?;
+        air.args(["--tcp", &PORT.to_string(), "--control"])
+            .arg(&socket);
+        let air = Teller::start(&mut ended(&air), &folder.join("air"))?;
         air.told.wait_for(&json!({"event": "ready"}))?;
         let control = UnixStream::connect(&socket).map_err(Error::system("reach the air"))?;
         Ok(Self {
@@ -160,7 +166,9 @@ pub struct Scene<'a> {
 /// Runs a test with the air to itself. Where it fails, the logs are shown.
 pub fn tried(name: &str, test: impl FnOnce(&mut Scene) -> Result<(), Error>) -> Result<(), Error> {
     let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
-    if shared.is_none() {
+    if shared.as_mut().is_none_or(|it| it.air.is_over()) {
+        // Both are there once.
+        *shared = None;
         *shared = Some(Shared::start()?);
     }
     let Some(shared) = shared.as_mut() else {
@@ -322,7 +330,7 @@ impl Node {
         command.args(["run", "--adapter", &adapter.name, "--format", format]);
         command.arg("--state").arg(folder.join("state"));
         command.env("WEIR_LOG", "debug");
-        let mut program = Teller::start(&mut command, &log)?;
+        let mut program = Teller::start(&mut ended(&command), &log)?;
         let mut id = None;
         wait_until("weir-nearby to say who it is", LIMIT, || {
             if program.is_over() {

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use lab::Error;
 use serde_json::Value;
@@ -13,6 +13,8 @@ use weir_tests::LIMIT;
 
 /// How many of the last lines an error has.
 const SHOWN: usize = 20;
+/// Until a program that is not needed any more is killed.
+const ENDS: Duration = Duration::from_secs(2);
 
 /// What was told so far, in order: whoever waits for something is woken.
 #[derive(Clone, Default)]
@@ -94,10 +96,31 @@ pub fn fits(told: &Value, wanted: &Value) -> bool {
     wanted.all(|(key, value)| told.get(key) == Some(value))
 }
 
+/// Runs what reads nothing, and ends it when the standard input does: that is when this program ends,
+/// however it ends, too.
+const ENDED: &str = "exec 3<&0; \"$@\" < /dev/null 3<&- & it=$!
+    { read -r line <&3; kill -9 $it; } > /dev/null 2>&1 & reader=$!; exec 3<&-
+    wait $it; code=$?; kill $reader 2> /dev/null; exit $code";
+
+/// A command that is ended when its standard input is.
+pub fn ended(command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", ENDED, "sh"]).arg(command.get_program());
+    shell.args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    shell
+}
+
 /// A program; it ends with this.
 pub struct Teller {
     child: Child,
-    input: ChildStdin,
+    /// Closed, it has the program end.
+    input: Option<ChildStdin>,
     pub told: Told,
 }
 
@@ -118,12 +141,19 @@ impl Teller {
         let told = Told::default();
         let taker = told.clone();
         std::thread::spawn(move || taker.take(BufReader::new(output)));
-        Ok(Self { child, input, told })
+        Ok(Self {
+            child,
+            input: Some(input),
+            told,
+        })
     }
 
     /// Says a line to it.
     pub fn ask(&mut self, line: &str) -> Result<(), Error> {
-        let said = writeln!(self.input, "{line}").and_then(|()| self.input.flush());
+        let Some(input) = &mut self.input else {
+            return Ok(());
+        };
+        let said = writeln!(input, "{line}").and_then(|()| input.flush());
         said.map_err(Error::system(format!("say {line}")))
     }
 
@@ -135,6 +165,12 @@ impl Teller {
 
 impl Drop for Teller {
     fn drop(&mut self) {
+        // Whoever reads ends by that, but perhaps not soon.
+        self.input = None;
+        let end = Instant::now() + ENDS;
+        while Instant::now() < end && !self.is_over() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
         // It may be over by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -49,7 +49,9 @@ impl Room {
             last: now,
             id: None,
             again: (now, AGAIN[0]),
+            heard: true,
         });
+        seen.heard = true;
         seen.formats.insert(format);
         seen.prefix = prefix.or(seen.prefix);
         seen.signal = signal.or(seen.signal);
@@ -131,11 +133,15 @@ impl Room {
         out.push(Action::Wake(link));
     }
 
-    /// A connection ended: who could say nothing by it is not called again at once.
-    pub(super) fn yields(&mut self, now: u64, connection: &Connection) {
-        let address = connection.address().filter(|_| connection.is_dumb(now));
+    /// A connection ended: it is to be heard again before it is called, and who could say nothing by it
+    /// is left to call first.
+    pub(super) fn parts(&mut self, now: u64, connection: &Connection) {
+        let address = connection.address();
         if let Some(seen) = address.and_then(|it| self.seen.get_mut(&it)) {
-            seen.again.0 = now + LEFT;
+            seen.heard = false;
+            if connection.is_dumb(now) {
+                seen.again.0 = now + LEFT;
+            }
         }
     }
 
@@ -170,7 +176,7 @@ impl Room {
                     (seen.id.is_none() || waits) && now >= seen.first + until
                 }
             };
-            wanted && now >= seen.again.0
+            wanted && seen.heard && now >= seen.again.0
         });
         if let Some(address) = due.map(|(address, _)| *address) {
             self.calling = Some(address);

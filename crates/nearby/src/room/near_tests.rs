@@ -113,3 +113,24 @@ fn who_was_called_and_let_go_without_a_word_is_left_to_call() {
     assert!(opens(&mut room, 40_100, 3, true).is_empty());
     assert!(calls(&mut room, 40_200));
 }
+
+/// BlueZ was told to forget it, and calls nobody whom it does not know: each such call would make the pause
+/// before the next one longer.
+#[test]
+fn who_was_connected_is_called_when_it_is_heard_again_and_at_once() {
+    let mut room = room();
+    assert!(hears(&mut room, 0, [1; 6]));
+    opens(&mut room, 10, 1, true);
+    let actions = room.handle(5_000, Event::Closed(1));
+    assert!(!actions.contains(&Action::Connect([1; 6])), "{actions:?}");
+    let actions = room.handle(5_100, Event::Tick);
+    assert!(!actions.contains(&Action::Connect([1; 6])), "{actions:?}");
+    assert!(hears(&mut room, 5_200, [1; 6]));
+    // The same after a call that came to nothing, and a pause.
+    room.handle(6_000, Event::Refused([1; 6]));
+    let actions = room.handle(6_000 + AGAIN[0], Event::Tick);
+    assert!(!actions.contains(&Action::Connect([1; 6])), "{actions:?}");
+    assert!(hears(&mut room, 6_001 + AGAIN[0], [1; 6]));
+    room.handle(6_100 + AGAIN[0], Event::Refused([1; 6]));
+    assert!(!hears(&mut room, 6_200 + AGAIN[0], [1; 6]), "not yet");
+}

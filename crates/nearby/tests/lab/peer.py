@@ -329,7 +329,7 @@ async def connect(adr, e=None, hold=False):
         async with outbound:
             if any(str(l.conn.peer_address) == key for l in links.values()): return next(l for l in links.values() if str(l.conn.peer_address) == key)
             c = await dial(adr, key)
-        s = links.setdefault(c.handle, Link(c)); fm = await discover(s)
+        s = link_of(c); fm = await discover(s)
         if e is not None and fm: e['read'] = True
         if fm == ['v1'] and not O.v1_hold and not hold: await c.disconnect()
         if not fm: failed[key] = time.monotonic() + 60; await c.disconnect()
@@ -344,7 +344,7 @@ async def connect(adr, e=None, hold=False):
 def on_connection(c):
     f = waiters.get(str(c.peer_address))
     if f and not f.done(): f.set_result(c)
-    s = links.setdefault(c.handle, Link(c)); say('connected', address=s.adr, role='central' if s.out else 'peripheral', mtu=c.att_mtu)
+    s = link_of(c); say('connected', address=s.adr, role='central' if s.out else 'peripheral', mtu=c.att_mtu)
     def gone(reason):
         s.closed = True; s.gone.set(); links.pop(c.handle, None); say('disconnected', address=s.adr, id=s.id.hex() if s.id else None, reason=int(reason))
         for ch, f in s.sending.values():
@@ -353,7 +353,10 @@ def on_connection(c):
     c.on('disconnection', gone)
     c.on('connection_att_mtu_update', lambda: say('mtu', address=s.adr, mtu=c.att_mtu))
     if PERIPHERAL and not s.out and adv['on'] and len(links) < O.max_links: asyncio.ensure_future(advertise())
-def link_of(conn): return links.setdefault(conn.handle, Link(conn))
+def link_of(conn):
+    """By the connection, not by its handle: bumble handles a write also after the connection that it came by ended."""
+    if not hasattr(conn, 'of_qaul'): conn.of_qaul = links[conn.handle] = Link(conn)
+    return conn.of_qaul
 adv = {'on': False}; advlock = asyncio.Lock()
 async def advertise(on=True):
     async with advlock:
