@@ -2,6 +2,7 @@
 //! what is written by one comes out of it.
 
 mod call;
+mod channel;
 mod discover;
 mod serve;
 mod service;
@@ -67,6 +68,10 @@ pub enum Told {
     Refused(Address, String),
     /// A frame came by a connection.
     Heard(u32, Vec<u8>),
+    /// A whole message came by its channel.
+    Whole(u32, Vec<u8>),
+    /// There is a channel beside it that takes longer frames, or no longer.
+    Channel(u32, bool),
     /// Frames of it may have so many octets from now on.
     Frames(u32, usize),
     /// A frame was written to it.
@@ -124,7 +129,7 @@ pub fn ahead(format: Format) -> usize {
 pub struct Bluetooth {
     adapter: Adapter,
     address: Address,
-    formats: BTreeSet<Format>,
+    speaks: Speaks,
     told: mpsc::Sender<Told>,
     numbers: Numbers,
     service: Service,
@@ -135,6 +140,15 @@ pub struct Bluetooth {
     called: RefCell<Option<(Address, AbortHandle)>>,
     _served: ApplicationHandle,
     _said: Vec<AdvertisementHandle>,
+}
+
+/// Who this is, and what it speaks.
+#[derive(Clone, Debug)]
+struct Speaks {
+    own: Id,
+    formats: BTreeSet<Format>,
+    /// Channels, too, beside connections of v2.
+    channels: bool,
 }
 
 /// Numbers of connections.
@@ -159,6 +173,7 @@ impl Bluetooth {
         may_switch: bool,
         own: Id,
         formats: &BTreeSet<Format>,
+        channels: bool,
         numbers: Numbers,
         told: mpsc::Sender<Told>,
     ) -> Result<Self, Error> {
@@ -173,7 +188,19 @@ impl Bluetooth {
             }
             power(&adapter).await.map_err(refused("go on"))?;
         }
-        let application = serve::application(own, formats, &numbers, &told);
+        let address = adapter
+            .address()
+            .await
+            .map_err(refused("tell its address"))?;
+        let kind = adapter.address_type().await;
+        let kind = kind.map_err(refused("tell its address"))?;
+        let speaks = Speaks {
+            own,
+            formats: formats.clone(),
+            channels,
+        };
+        let listener = channels.then(|| channel::listen(address, kind)).flatten();
+        let application = serve::application(&speaks, &numbers, &told, listener);
         let served = adapter.serve_gatt_application(application).await;
         let served = served.map_err(refused("serve"))?;
         let mut said = Vec::new();
@@ -183,13 +210,10 @@ impl Bluetooth {
             said.push(handle.map_err(refused("advertise"))?);
         }
         let bluetooth = Self {
-            address: adapter
-                .address()
-                .await
-                .map_err(refused("tell its address"))?,
+            address,
             discovery: Discovery::new(adapter.clone(), formats.clone(), told.clone()),
             adapter,
-            formats: formats.clone(),
+            speaks,
             told,
             numbers,
             service,
@@ -229,7 +253,7 @@ impl Bluetooth {
             }
             // It was there again before it was missed, or somebody took what was said there.
             match self.adapter.active_advertising_instances().await {
-                Ok(count) if usize::from(count) >= self.formats.len() => {}
+                Ok(count) if usize::from(count) >= self.speaks.formats.len() => {}
                 Ok(_) => {
                     let error = bluer::Error {
                         kind: bluer::ErrorKind::NotRegistered,
@@ -245,12 +269,12 @@ impl Bluetooth {
     /// Calls somebody: what comes of it is told.
     pub fn call(&self, address: Address) {
         let (adapter, told) = (self.adapter.clone(), self.told.clone());
-        let (formats, numbers) = (self.formats.clone(), self.numbers.clone());
+        let (speaks, numbers) = (self.speaks.clone(), self.numbers.clone());
         let quiet = self.discovery.quiet();
         let mut calls = self.calls.borrow_mut();
         while calls.try_join_next().is_some() {}
         let handle = calls.spawn(async move {
-            let called = call::call(&adapter, address, &formats, &numbers, &told, quiet);
+            let called = call::call(&adapter, address, &speaks, &numbers, &told, quiet);
             if let Err(error) = called.await {
                 let _ = told.send(Told::Refused(address, error.to_string())).await;
             }

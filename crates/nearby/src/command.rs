@@ -66,6 +66,9 @@ enum Command {
         /// Connections at most
         #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8), value_name = "COUNT")]
         links: u8,
+        /// Makes and offers no channels (L2CAP): v2 then goes by GATT alone
+        #[arg(long)]
+        no_channels: bool,
         /// Where its key is kept, and what waits for others
         #[arg(long, default_value = "/var/lib/weir-nearby", value_name = "FOLDER")]
         state: PathBuf,
@@ -151,6 +154,7 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
             adapter,
             format,
             links,
+            no_channels,
             state,
             queue,
             page,
@@ -172,6 +176,7 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
                 adapter: adapter.clone(),
                 formats,
                 links: usize::from(*links),
+                channels: !no_channels,
                 state: state.clone(),
                 queue: *queue,
                 socket: arguments.socket.clone(),

@@ -48,6 +48,8 @@ pub struct Settings {
     pub formats: BTreeSet<Format>,
     /// Connections at most.
     pub links: usize,
+    /// Whether channels are made and offered beside connections of v2.
+    pub channels: bool,
     /// Where the key is.
     pub state: PathBuf,
     /// What waits for others there takes so many octets at most.
@@ -78,6 +80,7 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
             may_switch,
             own,
             &settings.formats,
+            settings.channels,
             numbers.clone(),
             told,
         )

@@ -108,6 +108,8 @@ pub enum Event<'a> {
     Refused(Address),
     /// A write or notification came by a connection.
     Heard(u32, &'a [u8]),
+    /// A whole message came by a channel beside a connection.
+    Whole(u32, &'a [u8]),
     /// A connection is no longer.
     Closed(u32),
     /// Time goes by.
@@ -211,9 +213,11 @@ impl Room {
         self.peers.iter().map(|(id, peer)| {
             let linked = self.links.values().filter(|it| it.peer() == Some(*id));
             let by_ip = linked.clone().find(|it| it.format() == Format::Ip);
+            let channel = linked.clone().any(Connection::has_channel);
             let shown = peer.shown(*id, linked.map(Connection::format).collect());
             Shown {
                 place: by_ip.map_or(shown.place, Connection::place),
+                channel,
                 ..shown
             }
         })
@@ -223,6 +227,13 @@ impl Room {
     pub fn frames_of(&mut self, link: u32, octets: usize) {
         if let Some(connection) = self.links.get_mut(&link) {
             connection.frames_of(octets);
+        }
+    }
+
+    /// There is a channel beside a connection that takes longer frames, or no longer.
+    pub fn channel(&mut self, link: u32, is: bool) {
+        if let Some(connection) = self.links.get_mut(&link) {
+            connection.channel(is);
         }
     }
 
@@ -281,6 +292,11 @@ impl Room {
                 }
             }
             Event::Heard(link, octets) => self.hear(now, link, octets, &mut out),
+            Event::Whole(link, octets) => {
+                let connection = self.links.get_mut(&link);
+                let events = connection.map(|it| it.whole(now, octets));
+                self.told(now, link, events.unwrap_or_default(), &mut out);
+            }
             Event::Closed(link) => self.close(now, link, &mut out),
             Event::Tick => self.tick(now, &mut out),
         }

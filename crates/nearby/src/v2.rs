@@ -1,9 +1,10 @@
 //! The format of Android: messages in numbered chunks, of which lost ones are asked for, with a sum and
 //! an acknowledgement.
 //!
-//! [`frame`] is what is on the air, [`inbox`] puts messages together, [`outbox`] takes them apart, and
-//! [`link`] is one connection with both.
+//! [`frame`] is what is on the air, [`inbox`] puts messages together, [`outbox`] takes them apart,
+//! [`link`] is one connection with both, and [`channel`] what may be beside it.
 
+pub mod channel;
 pub mod frame;
 pub mod inbox;
 pub mod link;

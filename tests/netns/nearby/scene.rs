@@ -216,10 +216,15 @@ impl Scene<'_> {
 
     /// A program with an adapter of its own, which speaks these formats.
     pub fn node(&mut self, format: &str) -> Result<Node, Error> {
+        self.node_with(format, &[])
+    }
+
+    /// The same, with options of `run`.
+    pub fn node_with(&mut self, format: &str, options: &[&str]) -> Result<Node, Error> {
         let adapter = self.adapter()?;
         let folder = self.folder.join(&adapter.name);
         fs::create_dir_all(&folder).map_err(Error::system(folder.display().to_string()))?;
-        Node::start(adapter, format, &folder)
+        Node::start(adapter, format, options, &folder)
     }
 
     /// Who is no weir, with this id.
@@ -323,12 +328,20 @@ pub struct Node {
 }
 
 impl Node {
-    fn start(adapter: Adapter, format: &str, folder: &Path) -> Result<Self, Error> {
+    fn start(
+        adapter: Adapter,
+        format: &str,
+        options: &[&str],
+        folder: &Path,
+    ) -> Result<Self, Error> {
         let (socket, log) = (folder.join("socket"), folder.join("log"));
         let mut command = Command::new(program());
         command.arg("--socket").arg(&socket);
         command.args(["run", "--adapter", &adapter.name, "--format", format]);
-        command.arg("--state").arg(folder.join("state"));
+        command
+            .arg("--state")
+            .arg(folder.join("state"))
+            .args(options);
         command.env("WEIR_LOG", "debug");
         let mut program = Teller::start(&mut ended(&command), &log)?;
         let mut id = None;

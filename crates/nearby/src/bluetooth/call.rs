@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bluer::gatt::remote::{Characteristic, CharacteristicWriteRequest, Service};
@@ -14,8 +15,12 @@ use nix::sys::socket::{MsgFlags, send};
 use tokio::sync::mpsc;
 use tracing::debug;
 
+use super::channel::{self, Line};
 use super::discover::Quiet;
-use super::{LONGEST, Numbers, Opened, Told, V1, V1_ID, V1_MESSAGE, V2, V2_ID, V2_MESSAGE, ahead};
+use super::{
+    LONGEST, Numbers, Opened, Speaks, Told, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID,
+    V2_MESSAGE, ahead,
+};
 use crate::Id;
 use crate::room::Format;
 
@@ -39,7 +44,7 @@ fn error(text: &str) -> bluer::Error {
 pub async fn call(
     adapter: &Adapter,
     address: Address,
-    formats: &BTreeSet<Format>,
+    speaks: &Speaks,
     numbers: &Numbers,
     told: &mpsc::Sender<Told>,
     quiet: Quiet,
@@ -51,10 +56,19 @@ pub async fn call(
     reached.unwrap_or_else(|_| Err(error("it does not answer")))?;
     drop(quiet);
     debug!(%address, "it answers");
-    let chosen = tokio::time::timeout(PATIENCE, choose(&device, formats)).await;
+    let chosen = tokio::time::timeout(PATIENCE, choose(&device, &speaks.formats)).await;
     let (format, service) = chosen.unwrap_or_else(|_| Err(error("it does not say what it can")))?;
     debug!(%address, format = format.name(), "it says what it can");
-    let opened = tokio::time::timeout(PATIENCE, open(address, format, &service, numbers, told));
+    let opened = tokio::time::timeout(
+        PATIENCE,
+        open(
+            (adapter, &device),
+            speaks,
+            (format, &service),
+            numbers,
+            told,
+        ),
+    );
     let done = opened.await;
     done.unwrap_or_else(|_| Err(error("it does not say who it is")))
 }
@@ -88,11 +102,11 @@ async fn choose(device: &Device, formats: &BTreeSet<Format>) -> bluer::Result<(F
     Err(error("it has none of the services"))
 }
 
-/// Where the id is read, and where messages go.
+/// Where the id is read, where messages go, and where the number of a channel is read, if anywhere.
 async fn find(
     service: &Service,
     format: Format,
-) -> bluer::Result<(Characteristic, Characteristic)> {
+) -> bluer::Result<(Characteristic, Characteristic, Option<Characteristic>)> {
     let (id, message) = match format {
         Format::V1 => (V1_ID, V1_MESSAGE),
         Format::V2 | Format::Ip => (V2_ID, V2_MESSAGE),
@@ -104,17 +118,18 @@ async fn find(
         let found = found.map(|(one, _)| one.clone());
         found.ok_or_else(|| error("a characteristic is missing"))
     };
-    Ok((pick(id)?, pick(message)?))
+    let channel = (format == Format::V2).then(|| pick(V2_CHANNEL).ok());
+    Ok((pick(id)?, pick(message)?, channel.flatten()))
 }
 
 async fn open(
-    address: Address,
-    format: Format,
-    service: &Service,
+    (adapter, device): (&Adapter, &Device),
+    speaks: &Speaks,
+    (format, service): (Format, &Service),
     numbers: &Numbers,
     told: &mpsc::Sender<Told>,
 ) -> bluer::Result<()> {
-    let (id, message) = find(service, format).await?;
+    let (id, message, channel) = find(service, format).await?;
     let link = numbers.next();
     let (writer, frames) = mpsc::channel(ahead(format));
     let mut frame = crate::v1::WRITE;
@@ -129,14 +144,29 @@ async fn open(
                 try_join!(id.read(), message.notify_io(), message.write_io())?;
             frame = octets(output.mtu());
             tokio::spawn(read(link, reader, told.clone()));
-            tokio::spawn(write(link, output, frames, told.clone()));
+            let (make, made) = mpsc::channel(1);
+            let line = Line {
+                link,
+                own: speaks.own,
+                gatt: output,
+                frame: Arc::new(frame.into()),
+                frames,
+                made,
+                told: told.clone(),
+            };
+            tokio::spawn(line.run());
+            // The connection is there without it.
+            if let Some(number) = channel.filter(|_| speaks.channels) {
+                let made = channel::call(adapter.clone(), device.clone(), number, make);
+                tokio::spawn(made);
+            }
             id
         }
     };
     let id = Id::try_from(&id[..]).map_err(|it| error(&it.to_string()))?;
     let opened = Opened {
         link,
-        address,
+        address: device.address(),
         format,
         caller: true,
         id: Some(id),
@@ -190,26 +220,9 @@ async fn read(link: u32, reader: CharacteristicReader, told: mpsc::Sender<Told>)
     let _ = told.send(Told::Closed(link)).await;
 }
 
-/// Frames are written, until the connection ends.
-pub async fn write(
-    link: u32,
-    output: CharacteristicWriter,
-    mut frames: mpsc::Receiver<Vec<u8>>,
-    told: mpsc::Sender<Told>,
-) {
-    while let Some(frame) = frames.recv().await {
-        if let Err(error) = put(&output, &frame).await {
-            debug!(link, %error, "not written");
-            break;
-        }
-        let _ = told.send(Told::Written(link)).await;
-    }
-    let _ = told.send(Told::Closed(link)).await;
-}
-
 /// Writes one frame. The writer itself refuses what is longer than its link could carry when it was made:
 /// who calls may say only later how much it can, and 20 octets always fit.
-async fn put(output: &CharacteristicWriter, frame: &[u8]) -> std::io::Result<()> {
+pub async fn put(output: &CharacteristicWriter, frame: &[u8]) -> std::io::Result<()> {
     loop {
         output.sendable().await?;
         match send(

@@ -1,7 +1,9 @@
 //! What others find here when they call.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use bluer::Address;
@@ -11,13 +13,14 @@ use bluer::gatt::local::{
     CharacteristicNotify, CharacteristicNotifyMethod, CharacteristicRead, CharacteristicWrite,
     CharacteristicWriteMethod, Service, characteristic_control,
 };
+use bluer::l2cap::Stream;
 use futures::StreamExt;
 use tokio::sync::mpsc;
 use tracing::debug;
 
-use super::call::write;
+use super::channel::{Line, Listener, Made};
 use super::{
-    Numbers, Opened, Told, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID, V2_MESSAGE, ahead,
+    Numbers, Opened, Speaks, Told, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID, V2_MESSAGE, ahead,
 };
 use crate::Id;
 use crate::room::Format;
@@ -27,7 +30,9 @@ const AHEAD: usize = 16;
 /// Who calls and is not notified for so long has no use of its connection.
 const UNHEARD: Duration = Duration::from_secs(2);
 /// No channel: a number below zero.
-const NO_CHANNEL: [u8; 4] = (-1_i32).to_be_bytes();
+const NO_CHANNEL: i32 = -1;
+/// Channels of those who did not write yet, at most: each is there for [`UNHEARD`].
+const STRANGERS: usize = 4;
 
 /// Octets of a frame that is notified on a link that can so much: where who calls takes several values
 /// at once, BlueZ says the length of each, and of what does not fit then it leaves the end away.
@@ -37,15 +42,16 @@ fn octets(mtu: usize) -> usize {
 
 /// The services of these formats.
 pub fn application(
-    own: Id,
-    formats: &BTreeSet<Format>,
+    speaks: &Speaks,
     numbers: &Numbers,
     told: &mpsc::Sender<Told>,
+    mut channels: Option<Listener>,
 ) -> Application {
-    let services = formats.iter().map(|format| match format {
+    let own = speaks.own;
+    let services = speaks.formats.iter().map(|format| match format {
         Format::V1 => v1(own, numbers, told),
         // No adapter speaks the last of these.
-        Format::V2 | Format::Ip => v2(own, numbers, told),
+        Format::V2 | Format::Ip => v2(own, numbers, told, channels.take()),
     });
     Application {
         services: services.collect(),
@@ -132,15 +138,27 @@ async fn take(
     }
 }
 
-fn v2(own: Id, numbers: &Numbers, told: &mpsc::Sender<Told>) -> Service {
+fn v2(
+    own: Id,
+    numbers: &Numbers,
+    told: &mpsc::Sender<Told>,
+    channels: Option<Listener>,
+) -> Service {
     let (control, control_handle) = characteristic_control();
     let (heard, writes) = mpsc::channel(AHEAD);
+    let number = channels.as_ref().map_or(NO_CHANNEL, Listener::number);
+    let (make, made) = mpsc::channel(1);
+    if let Some(channels) = channels {
+        tokio::spawn(channels.run(make));
+    }
     let ends = Ends {
+        own,
         all: BTreeMap::new(),
+        strangers: VecDeque::new(),
         numbers: numbers.clone(),
         told: told.clone(),
     };
-    tokio::spawn(accept(control, writes, ends));
+    tokio::spawn(accept(control, writes, made, ends));
     // BlueZ has one socket for what all write, and does not say who wrote: so each write is asked for.
     let write = move |octets: Vec<u8>, asked: bluer::gatt::local::CharacteristicWriteRequest| {
         let heard = heard.clone();
@@ -171,7 +189,7 @@ fn v2(own: Id, numbers: &Numbers, told: &mpsc::Sender<Told>) -> Service {
                 control_handle,
                 ..Characteristic::default()
             },
-            value(V2_CHANNEL, NO_CHANNEL.to_vec()),
+            value(V2_CHANNEL, number.to_be_bytes().to_vec()),
         ],
         ..Service::default()
     }
@@ -182,7 +200,10 @@ type Write = ((Address, usize), Vec<u8>);
 
 /// Connections of v2 that others made.
 struct Ends {
+    own: Id,
     all: BTreeMap<Address, End>,
+    /// Channels with whom there is no connection yet: BlueZ tells later of those.
+    strangers: VecDeque<(Instant, Address, Stream)>,
     numbers: Numbers,
     told: mpsc::Sender<Told>,
 }
@@ -192,6 +213,11 @@ struct End {
     since: Instant,
     /// What is to be notified, until there is a socket for it.
     frames: Option<mpsc::Receiver<Vec<u8>>>,
+    /// Octets of a frame.
+    frame: Arc<AtomicUsize>,
+    make: mpsc::Sender<Made<Stream>>,
+    /// Channels that were made, until somebody writes to them.
+    made: Option<mpsc::Receiver<Made<Stream>>>,
     /// It cannot be had any more where nobody writes to the connection.
     writer: mpsc::WeakSender<Vec<u8>>,
 }
@@ -205,8 +231,21 @@ impl Ends {
             Entry::Vacant(place) => {
                 let link = self.numbers.next();
                 let (writer, frames) = mpsc::channel(ahead(Format::V2));
+                let (make, made) = mpsc::channel(1);
+                let known = self.strangers.iter().position(|(_, of, _)| *of == address);
+                let known = known.and_then(|it| self.strangers.remove(it));
+                if let Some((_, _, stream)) = known {
+                    // There is room for it, as it is the first.
+                    let _ = make.try_send(Made {
+                        stream,
+                        caller: false,
+                    });
+                }
                 let end = End {
                     link,
+                    frame: Arc::new(octets(mtu).into()),
+                    make,
+                    made: Some(made),
                     since: Instant::now(),
                     writer: writer.downgrade(),
                     frames: Some(frames),
@@ -228,9 +267,11 @@ impl Ends {
 
     /// Somebody wrote.
     async fn write(&mut self, (from, value): Write) {
-        let link = self.of(from).await.link;
+        let end = self.of(from).await;
+        let link = end.link;
         // Who called said meanwhile how much a frame may have.
         let frame = octets(from.1);
+        end.frame.store(frame, Ordering::Relaxed);
         let _ = self.told.send(Told::Frames(link, frame)).await;
         let _ = self.told.send(Told::Heard(link, value)).await;
     }
@@ -249,15 +290,51 @@ impl Ends {
             let _ = self.told.send(Told::Closed(old)).await;
         }
         let end = self.of(from).await;
-        let (link, frames) = (end.link, end.frames.take());
-        if let Some(frames) = frames {
-            tokio::spawn(write(link, output, frames, self.told.clone()));
+        let (link, frame) = (end.link, Arc::clone(&end.frame));
+        if let Some((frames, made)) = end.frames.take().zip(end.made.take()) {
+            let line = Line {
+                link,
+                own: self.own,
+                gatt: output,
+                frame,
+                frames,
+                made,
+                told: self.told.clone(),
+            };
+            tokio::spawn(line.run());
+        }
+    }
+
+    /// Somebody made a channel: it is for who has a connection, or has one soon.
+    fn channel(&mut self, address: Address, stream: Stream) {
+        let end = self.all.get(&address);
+        match end.filter(|end| end.writer.upgrade().is_some()) {
+            Some(end) => {
+                let caller = false;
+                // Who makes more than are looked at has those closed.
+                let _ = end.make.try_send(Made { stream, caller });
+            }
+            None => {
+                self.strangers.retain(|(_, of, _)| *of != address);
+                if self.strangers.len() >= STRANGERS {
+                    self.strangers.pop_front();
+                }
+                let one = (Instant::now(), address, stream);
+                self.strangers.push_back(one);
+            }
         }
     }
 
     /// Older ones of BlueZ (5.66 is) have one socket for all who are to be notified, and what goes into it
     /// goes to all of them: so one at a time calls, and the others are called.
     async fn let_go(&mut self) {
+        self.strangers.retain(|(since, address, _)| {
+            let stays = since.elapsed() < UNHEARD;
+            if !stays {
+                debug!(%address, "a channel of somebody without a connection");
+            }
+            stays
+        });
         let waits = |end: &End| end.frames.is_some() && end.since.elapsed() >= UNHEARD;
         let all = self.all.extract_if(.., |_, end| waits(end));
         for (address, end) in all.collect::<Vec<_>>() {
@@ -268,7 +345,12 @@ impl Ends {
 }
 
 /// Who calls is to be notified, and writes: with the first of both there is a connection.
-async fn accept(control: CharacteristicControl, mut writes: mpsc::Receiver<Write>, mut ends: Ends) {
+async fn accept(
+    control: CharacteristicControl,
+    mut writes: mpsc::Receiver<Write>,
+    mut made: mpsc::Receiver<(Address, Stream)>,
+    mut ends: Ends,
+) {
     let mut control = std::pin::pin!(control);
     let mut clock = tokio::time::interval(UNHEARD / 4);
     loop {
@@ -279,6 +361,7 @@ async fn accept(control: CharacteristicControl, mut writes: mpsc::Receiver<Write
                 None => return,
             },
             Some(heard) = writes.recv() => ends.write(heard).await,
+            Some((address, stream)) = made.recv() => ends.channel(address, stream),
             _ = clock.tick() => ends.let_go().await,
         }
     }

@@ -11,6 +11,7 @@ fn peer(id: &str) -> PeerShown {
         address: "00:00:5E:00:53:01".to_owned(),
         formats: vec!["v1".to_owned(), "v2".to_owned()],
         linked: Vec::new(),
+        channel: false,
         signal: Some(-61),
         last_seen: 0,
         waiting: 2,

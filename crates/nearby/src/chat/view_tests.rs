@@ -39,6 +39,7 @@ fn peer(id: &str, signal: Option<i16>) -> PeerShown {
         address: "00:00:5E:00:53:01".to_owned(),
         formats: Vec::new(),
         linked: Vec::new(),
+        channel: false,
         signal,
         last_seen: 0,
         waiting: 0,

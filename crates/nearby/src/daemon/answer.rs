@@ -49,6 +49,9 @@ pub struct PeerShown {
     pub formats: Vec<String>,
     /// By what there are connections.
     pub linked: Vec<String>,
+    /// Whether a channel (L2CAP) carries what v2 says to it.
+    #[serde(default)]
+    pub channel: bool,
     /// How loud it was, dBm.
     pub signal: Option<i16>,
     /// When it was heard last: milliseconds since 1970.
@@ -240,6 +243,7 @@ fn shown(state: &State) -> Peers {
         address: it.place.to_string(),
         formats: names(&it.formats),
         linked: names(&it.linked),
+        channel: it.channel,
         signal: it.signal,
         last_seen: now.saturating_sub(ago),
         waiting: it.waiting,

@@ -218,6 +218,7 @@ mod tests {
             place: [0; 6].into(),
             formats: [Format::V1, Format::V2].into(),
             linked: [Format::V2].into(),
+            channel: false,
             signal: None,
             seen: 0,
             waiting: 3,

@@ -322,6 +322,15 @@ impl Inner {
                 }
                 self.happen(Event::Heard(link, &octets));
             }
+            Told::Whole(link, octets) => {
+                self.counts.read(Format::V2, octets.len());
+                self.happen(Event::Whole(link, &octets));
+            }
+            Told::Channel(link, is) => {
+                debug!(link, is, "a channel beside the connection");
+                self.room.channel(link, is);
+                self.pump(link);
+            }
             Told::Frames(link, octets) => self.room.frames_of(link, octets),
             Told::Written(link) => self.pump(link),
             Told::Closed(link) => self.hang_up(link),

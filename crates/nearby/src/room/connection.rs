@@ -162,6 +162,28 @@ impl Connection {
         }
     }
 
+    /// There is a channel beside it that takes longer frames, or no longer.
+    pub fn channel(&mut self, is: bool) {
+        if let Kind::V2(link) = &mut self.kind {
+            link.channel(is);
+        }
+    }
+
+    /// Whether there is a channel beside it.
+    pub fn has_channel(&self) -> bool {
+        matches!(&self.kind, Kind::V2(link) if link.has_channel())
+    }
+
+    /// A whole message came by a channel.
+    pub fn whole(&mut self, now: u64, octets: &[u8]) -> Vec<link::Event> {
+        self.busy = now;
+        self.heard = now;
+        match &mut self.kind {
+            Kind::V2(link) => link.whole(now, octets),
+            Kind::V1 { .. } | Kind::Ip(_) => Vec::new(),
+        }
+    }
+
     /// Whether it is there for a while, and the other still is: nobody takes its place by saying the
     /// same id. Who begins anew waits until it is silent.
     pub fn stands(&self, now: u64) -> bool {

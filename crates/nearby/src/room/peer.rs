@@ -61,6 +61,8 @@ pub struct Shown {
     pub formats: BTreeSet<Format>,
     /// By what there are connections.
     pub linked: BTreeSet<Format>,
+    /// Whether there is a channel beside one of them.
+    pub channel: bool,
     /// How loud, dBm.
     pub signal: Option<i16>,
     /// When something was heard of it last.
@@ -135,6 +137,7 @@ impl Peer {
             place: self.place,
             formats: self.formats.clone(),
             linked,
+            channel: false,
             signal: self.signal,
             seen: self.seen,
             waiting: self.waiting.len() + self.given.len(),

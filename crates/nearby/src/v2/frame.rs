@@ -147,6 +147,15 @@ impl Chunk<'_> {
 }
 
 impl First {
+    /// Whether it is of the same message, which may be cut otherwise.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let cut = Self {
+            count: other.count,
+            ..*self
+        };
+        cut == *other
+    }
+
     fn read(octets: &[u8; FIRST - OTHER]) -> Result<Self, Error> {
         let [large, rest @ ..] = octets;
         let (size, rest) = number::<2>(rest)?;

@@ -191,16 +191,22 @@ impl Inbox {
         match self.slots.get(queue) {
             // Another one takes its place. The same one begun again goes on.
             Some(slot) => {
-                let other = slot.first.is_some() && first.is_some() && slot.first != *first;
-                if chunk.again || !other {
+                let other = slot.first.zip(*first).filter(|(old, new)| old != new);
+                let Some((old, new)) = other.filter(|_| !chunk.again) else {
+                    return true;
+                };
+                let is_cut_anew = old.is_same(&new);
+                if is_cut_anew && slot.whole.is_some() {
                     return true;
                 }
                 self.slots.remove(queue);
-                told.push(Told::Lost);
+                if !is_cut_anew {
+                    told.push(Told::Lost);
+                }
             }
             None => {
                 let known = self.known(*queue);
-                if known.is_some_and(|known| first.is_none_or(|first| first == *known)) {
+                if known.is_some_and(|known| first.is_none_or(|first| first.is_same(known))) {
                     // It was whole, and the other does not know.
                     if chunk.again || first.is_some() {
                         told.push(Told::Reply(Control::Done(*queue)));

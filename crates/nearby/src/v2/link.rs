@@ -3,6 +3,7 @@
 use super::frame::{Control, Frame};
 use super::inbox::{Inbox, Told};
 use super::outbox::{Outbox, Outcome, Priority, Refused};
+use super::{FRAME, LONGEST_FRAME, channel};
 use crate::Id;
 
 /// The own id is said again after so long, until the other said its, ms.
@@ -53,6 +54,10 @@ pub struct Link {
     peer: Option<Id>,
     inbox: Inbox,
     outbox: Outbox,
+    /// Octets of a frame by GATT.
+    frame: usize,
+    /// There is a channel, too.
+    channel: bool,
     opened: u64,
     /// How often the own id was said, and when last.
     introduced: (u32, u64),
@@ -69,6 +74,8 @@ impl Link {
             peer,
             inbox: Inbox::new(),
             outbox: Outbox::new(own),
+            frame: FRAME,
+            channel: false,
             opened: now,
             introduced: (0, now),
             heard: now,
@@ -82,9 +89,37 @@ impl Link {
         self.peer
     }
 
-    /// Frames may have so many octets from now on.
+    /// Frames may have so many octets from now on, where there is no channel.
     pub fn frames_of(&mut self, octets: usize) {
-        self.outbox.frames_of(octets);
+        self.frame = octets.clamp(FRAME, LONGEST_FRAME);
+        if !self.channel {
+            self.outbox.frames_of(self.frame);
+        }
+    }
+
+    /// There is a channel that takes longer frames, or no longer: what was under way by it then goes
+    /// again without.
+    pub fn channel(&mut self, is: bool) {
+        self.channel = is;
+        match is {
+            true => self.outbox.frames_of(channel::FRAME),
+            false => {
+                self.outbox.frames_of(self.frame);
+                self.outbox.cut_anew();
+            }
+        }
+    }
+
+    /// Whether there is a channel.
+    pub fn has_channel(&self) -> bool {
+        self.channel
+    }
+
+    /// A whole message came by a channel: nobody acknowledges those.
+    pub fn whole(&mut self, now: u64, octets: &[u8]) -> Vec<Event> {
+        self.heard = now;
+        let event = self.peer.map(|_| Event::Message(octets.to_vec()));
+        event.into_iter().collect()
     }
 
     /// A message is to be sent. See [`Outbox::send`].

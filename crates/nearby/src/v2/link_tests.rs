@@ -233,3 +233,58 @@ fn a_connection_that_ends_gives_what_was_whole_and_tells_what_is_not_known() {
     let got = pair.got[1].len() + events.len();
     assert!(known <= got && got < all.len(), "{known} {got}");
 }
+
+#[test]
+fn a_channel_that_breaks_loses_and_doubles_nothing() {
+    // The last chunks of 20 octets are too many for one message, which begins anew.
+    for (octets, breaks) in (1..40).map(|it| (244, it * 3)).chain([(20, 4), (20, 30)]) {
+        let mut pair = Pair::new(octets);
+        pair.run(50);
+        pair.links.iter_mut().for_each(|it| it.channel(true));
+        let sizes = [3_000, 9_000, 1, 12_000, 60_000, 100];
+        for (number, size) in (1..).zip(sizes) {
+            for (at, link) in pair.links.iter_mut().enumerate() {
+                let message = vec![number as u8 + 100 * at as u8; size];
+                link.send(number, Priority::Usual, message).expect("room");
+            }
+        }
+        pair.run(breaks);
+        // What is under way by it is lost, and what it said last as well.
+        pair.air = Default::default();
+        pair.links.iter_mut().for_each(|it| it.channel(false));
+        pair.run(60_000);
+        for at in 0..2 {
+            let got: Vec<(u8, usize)> = pair.got[at].iter().map(|it| (it[0], it.len())).collect();
+            let mut wanted: Vec<(u8, usize)> = (1..).zip(sizes).collect();
+            wanted
+                .iter_mut()
+                .for_each(|it| it.0 += 100 * (1 - at as u8));
+            if octets == 20 {
+                // Order is not kept then.
+                let (mut is, mut was) = (got.clone(), wanted.clone());
+                is.sort_unstable();
+                was.sort_unstable();
+                assert_eq!(is, was, "{octets}, broke after {breaks} ms");
+            } else {
+                // Small ones and large ones are in order, each.
+                let sorted = |mut all: Vec<(u8, usize)>| {
+                    all.sort_by_key(|(_, size)| *size > 16_000);
+                    all
+                };
+                assert_eq!(sorted(got), sorted(wanted), "broke after {breaks} ms");
+            }
+            let mut outcomes = pair.outcomes[at].clone();
+            outcomes.sort_unstable();
+            let all: Vec<_> = (1..=6).map(|it| (it, true)).collect();
+            assert_eq!(outcomes, all, "{octets}, broke after {breaks} ms");
+        }
+    }
+}
+
+#[test]
+fn what_is_whole_by_a_channel_comes_from_whom_the_connection_is_with() {
+    let mut link = Link::new(Id([1; 8]), None, 0);
+    assert_eq!(link.whole(1, b"whole"), []);
+    link.heard(2, &Frame::Control(Control::Id(Id([2; 8]))).octets());
+    assert_eq!(link.whole(3, b"whole"), [Event::Message(b"whole".to_vec())]);
+}

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use super::frame::{Chunk, Control, FIRST, First, Frame, MOST, OTHER, Part};
 use super::inbox::SMALL;
-use super::{FRAME, LONGEST_FRAME, QUEUES, after};
+use super::{FRAME, QUEUES, after, channel};
 use crate::Id;
 
 /// Without a word about a message for so long, it is asked what became of it, ms.
@@ -133,7 +133,39 @@ impl Outbox {
 
     /// Frames may have so many octets from now on. Messages that are under way stay as they are.
     pub fn frames_of(&mut self, octets: usize) {
-        self.frame = octets.clamp(FRAME, LONGEST_FRAME);
+        self.frame = octets.clamp(FRAME, channel::FRAME);
+    }
+
+    /// No longer frame goes through any more: what is under way in such is cut anew, and all of it is
+    /// sent again. In the same queue, so that who has it already says so.
+    pub fn cut_anew(&mut self) {
+        let most = self.most();
+        // Where chunks get so small that there would be too many, the message begins anew.
+        let over = |slot: &&Slot| slot.frame > self.frame && usize::from(slot.first.size) > most;
+        let over = self.slots.values().filter(over);
+        let mut over: Vec<_> = over.map(|it| (it.begun, Rc::clone(&it.message))).collect();
+        over.sort_unstable_by_key(|(begun, _)| *begun);
+        over.dedup_by_key(|(_, message)| message.number);
+        for (_, message) in over.into_iter().rev() {
+            let number = message.number;
+            self.slots.retain(|_, slot| slot.message.number != number);
+            let waiting = self.waiting.entry(message.priority).or_default();
+            waiting.push_front(message);
+        }
+        for slot in self.slots.values_mut() {
+            if slot.frame > self.frame {
+                slot.frame = self.frame;
+                slot.first.count = count(self.frame, usize::from(slot.first.size));
+                slot.next = 0;
+                slot.again.clear();
+            }
+        }
+    }
+
+    /// Octets of a message, or part, at most: of as many chunks as there may be.
+    fn most(&self) -> usize {
+        let all = self.frame - FIRST + usize::from(MOST - 1) * (self.frame - OTHER);
+        all.min(PART)
     }
 
     /// A message is to be sent. `number` tells which one it is, when something came of it.
@@ -229,10 +261,9 @@ impl Outbox {
             return None;
         }
         let message = Rc::clone(message);
-        let most = self.frame - FIRST + usize::from(MOST - 1) * (self.frame - OTHER);
         let parts: Vec<&[u8]> = match message.octets.len() {
             0 => vec![&[]],
-            _ => message.octets.chunks(most.min(PART)).collect(),
+            _ => message.octets.chunks(self.most()).collect(),
         };
         let queues: Vec<u8> = std::iter::successors(Some(after(self.last)), |it| Some(after(*it)))
             .take(parts.len())
@@ -279,11 +310,10 @@ impl Outbox {
     }
 
     fn first(&self, part: Option<Part>, octets: &[u8]) -> First {
-        let rest = octets.len().saturating_sub(self.frame - FIRST);
         First {
             part,
             size: octets.len() as u16,
-            count: 1 + rest.div_ceil(self.frame - OTHER) as u16,
+            count: count(self.frame, octets.len()),
             sum: crc32fast::hash(octets),
             from: self.own,
         }
@@ -371,6 +401,12 @@ impl Outbox {
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty() && self.waiting.values().all(VecDeque::is_empty)
     }
+}
+
+/// Chunks of so many octets, in frames of so many.
+fn count(frame: usize, octets: usize) -> u16 {
+    let rest = octets.saturating_sub(frame - FIRST);
+    1 + rest.div_ceil(frame - OTHER) as u16
 }
 
 /// The other tells those that are to come from those that were.

@@ -9,6 +9,8 @@ Reads commands, one per line:
   send1 / send2 ...     force a format          broadcast HEX         peers         disconnect ID        connect ADDRESS
   raw ID HEX[,HEX...]   writes these octets as they are on the message characteristic (write without response / notification)
   rawreq ID HEX         the same with response          flc ID HEX    ask ID (v2: request id)
+  l2open ID [PSM]       makes a channel (L2CAP)       l2raw ID HEX[,HEX...]   writes these octets into it as they are     l2close ID
+  l2stranger ADDRESS PSM  connects, and makes a channel without having read or written anything
   advertise on|off      scan on|off      lose N (drop each Nth chunk that we send; 0 = off)      ack on|off       quit
 """
 import argparse, asyncio, hashlib, json, random, struct, sys, time, zlib
@@ -26,7 +28,8 @@ P.add_argument('--name', default=''); P.add_argument('--mtu', type=int, default=
 P.add_argument('--v1-cut', choices=['plain', 'safe'], default='plain', help='20-octet cut as Linux and Android do, or the one that survives their bugs')
 P.add_argument('--v1-write', choices=['request', 'command'], default='request'); P.add_argument('--v1-hold', action='store_true', help='keep the link after reading the id')
 P.add_argument('--android', action='store_true', help='as strict as Android: no stall timer, no repeated ack, no ack timeout')
-P.add_argument('--l2cap', action='store_true', help='v2: listen on and use an L2CAP channel above 16000 octets'); P.add_argument('--max-links', type=int, default=8)
+P.add_argument('--l2cap', action='store_true', help='v2: listen on and use an L2CAP channel above 16000 octets'); P.add_argument('--l2cap-frames', action='store_true', help='with --l2cap: says its id by a channel, and all frames by it once the other did, as weir-nearby does'); P.add_argument('--idle', action='store_true', help='neither looks for others nor advertises')
+P.add_argument('--max-links', type=int, default=8)
 P.add_argument('--defer', type=float, default=8.0, help='role both: the higher id connects only after so many seconds'); P.add_argument('--interval', type=float, default=100)
 P.add_argument('--random-address', action='store_true'); P.add_argument('--verbose', action='store_true'); P.add_argument('--debug', action='store_true'); P.add_argument('--hex', action='store_true', help='tells the octets of each message')
 O = P.parse_args()
@@ -84,21 +87,22 @@ class Link:
     def __init__(s, conn):
         s.conn, s.adr, s.id, s.psm, s.chan = conn, str(conn.peer_address).split('/')[0], None, 0, None
         s.out = conn.role == hci.Role.CENTRAL; s.v1in = V1In(); s.m1 = s.m2 = None; s.subscribed = False
-        s.slots = {}; s.done = {}; s.sending = {}; s.q = 0; s.large = {}; s.largei = 0; s.lock = asyncio.Lock(); s.v1lock = asyncio.Lock(); s.fmt = None; s.closed = False; s.gone = asyncio.Event(); s.l2 = b''; s.told = False
+        s.slots = {}; s.done = {}; s.sending = {}; s.q = 0; s.large = {}; s.largei = 0; s.lock = asyncio.Lock(); s.v1lock = asyncio.Lock(); s.fmt = None; s.closed = False; s.gone = asyncio.Event(); s.l2 = b''; s.l2told = s.by = False; s.told = False
     # -- identity
     def identified(s, i, how):
         if s.id == i: return
         s.id = i; known[i.hex()] = s.adr; say('identified', id=i.hex(), address=s.adr, how=how, role='central' if s.out else 'peripheral', format=s.fmt)
     # -- v2 output
     def can2(s): return bool(s.m2 or s.subscribed)
-    def size(s): return max(20, min(s.conn.att_mtu - 3, O.chunk, 509))
+    def size(s): return 4092 if s.by else max(20, min(s.conn.att_mtu - 3, O.chunk, 509))
     async def put(s, frame, chunk=False, response=False):
         if s.closed: raise Lost('link is down')
         if chunk and lose['n']:
             lose['c'] += 1
             if lose['c'] % lose['n'] == 0: return
         if O.verbose: say('frame', dir='out', hex=frame[:40].hex(), length=len(frame), address=s.adr)
-        if s.m2: await s.m2.write_value(frame, with_response=response)
+        if s.by: s.chan.write(struct.pack('>I', len(frame)) + frame); await s.chan.drain()
+        elif s.m2: await s.m2.write_value(frame, with_response=response)
         elif s.subscribed: await dev.notify_subscriber(s.conn, char2, frame)
         else: raise Lost('no v2 channel')
         while len(getattr(dev.host.le_acl_packet_queue, '_packets', ())) > 40: await asyncio.sleep(0.005)   # no endless queue in our own stack
@@ -111,7 +115,7 @@ class Link:
             await asyncio.sleep(1.5)
     async def send2(s, data):
         """True when acknowledged."""
-        if O.l2cap and s.psm and s.psm > 0 and len(data) > 16000:
+        if O.l2cap and not O.l2cap_frames and (s.chan or s.psm and s.psm > 0) and len(data) > 16000:
             await s.open(); s.chan.write(struct.pack('>I', len(data)) + data); await s.chan.drain(); return 'l2cap'
         cap = v2_max(s.size())
         if len(data) <= cap: return await s.part(data, 0)
@@ -187,7 +191,7 @@ class Link:
             s.later(bytes([4, q, 0])); return say('error', what='crc or size', queue=q, size=sl.size, got=len(data))
         s.done[q] = 1; s.say_ack(q)
         if s.id and sl.sender != s.id: say('error', what='sender in chunk is not the link', link=s.id.hex(), chunk=sl.sender.hex())
-        if not sl.ind: return got(s, 'v2', sl.sender, data)
+        if not sl.ind: return got(s, 'v2', sl.sender, data, via='l2frames' if s.by else 'gatt')
         i, n, p = sl.ind >> 4, (sl.ind >> 2 & 3) or 4, sl.ind & 3
         L = s.large.setdefault(i, {}); L[p] = data
         if len(L) == n: del s.large[i]; got(s, 'v2', sl.sender, b''.join(L[k] for k in range(n)), parts=n)
@@ -219,14 +223,30 @@ class Link:
                 s.ask(q, [j for j in range(sl.total or 1) if j not in sl.parts][:18])
     # -- L2CAP
     async def open(s):
-        if not s.chan: s.chan = await s.conn.create_l2cap_channel(l2cap.LeCreditBasedChannelSpec(psm=s.psm, mtu=2048, mps=1024)); s.chan.sink = s.l2in
+        if not s.chan: s.channel(await s.conn.create_l2cap_channel(l2cap.LeCreditBasedChannelSpec(psm=s.psm, mtu=2048, mps=1024)))
+        if O.l2cap_frames: s.l2hello()
+    def channel(s, ch):
+        if s.chan: s.chan.abort()
+        s.chan, s.l2, s.l2told, s.by = ch, b'', False, False; ch.sink = s.l2in
+        def closed():
+            say('l2closed', address=s.adr, id=s.id.hex() if s.id else None)
+            if s.chan is ch: s.chan, s.by = None, False
+        ch.on('close', closed)
+        say('l2cap', address=s.adr, mtu=ch.mtu, peer_mtu=ch.peer_mtu)
+    def l2hello(s):
+        if not s.l2told: s.l2told = True; s.chan.write(struct.pack('>I', 9) + b'\x01' + ID)
+    def l2frame(s, f):
+        if not s.by and f[0] == 1: s.l2hello(); s.by = True; say('l2carries', address=s.adr)
+        s.frame(f)
     def l2in(s, data):
         s.l2 += data
         while len(s.l2) >= 4:
             n, = struct.unpack_from('>I', s.l2)
             if not 0 < n <= 1 << 24: s.l2 = b''; return say('error', what='l2cap length', n=n)
             if len(s.l2) < 4 + n: return
-            got(s, 'v2', s.id, s.l2[4:4 + n], via='l2cap'); s.l2 = s.l2[4 + n:]
+            one, s.l2 = s.l2[4:4 + n], s.l2[4 + n:]
+            if O.l2cap_frames and n <= 16000: s.l2frame(one)
+            else: got(s, 'v2', s.id, one, via='l2cap')
     # -- v1
     async def send1(s, data):
         async with s.v1lock:
@@ -414,6 +434,14 @@ async def command(line):
                     if not l.m1: await discover(l, True)
                     await l.m1.write_value(f, with_response=c == 'rawreq')
             say('ok', cmd=c)
+        elif c == 'l2open':
+            l = pick(a[0]); l.psm = int(a[1]) if len(a) > 1 else l.psm; await l.open(); say('ok', cmd=c)
+        elif c == 'l2raw':
+            for h in a[1].split(','): pick(a[0]).chan.write(bytes.fromhex(h))
+            say('ok', cmd=c)
+        elif c == 'l2close': await pick(a[0]).chan.disconnect(); say('ok', cmd=c)
+        elif c == 'l2stranger':
+            adr = Address(a[0], Address.PUBLIC_DEVICE_ADDRESS); l = link_of(await dial(adr, str(adr))); l.psm = int(a[1]); await l.open(); say('ok', cmd=c)
         elif c == 'flc': await pick(a[0]).put(bytes.fromhex(a[1])); say('ok', cmd=c)
         elif c == 'ask': await pick(a[0]).put(b'\0'); say('ok', cmd=c)
         elif c == 'peers': say('peers', links=[{'address': l.adr, 'id': l.id.hex() if l.id else None, 'role': 'central' if l.out else 'peripheral', 'format': l.fmt, 'mtu': l.conn.att_mtu, 'v2': l.can2(), 'psm': l.psm} for l in links.values()], known=known)
@@ -444,7 +472,7 @@ async def main():
         psm = -1
         if O.l2cap:
             def incoming(ch):
-                l = link_of(ch.connection); l.chan = ch; ch.sink = l.l2in; say('l2cap', address=l.adr, mtu=ch.mtu, peer_mtu=getattr(ch, 'peer_mtu', None))
+                link_of(ch.connection).channel(ch)
             psm = dev.create_l2cap_server(l2cap.LeCreditBasedChannelSpec(mtu=2048, mps=1024, max_credits=64), incoming).psm
         char2 = Characteristic(M2, Pr.WRITE | Pr.WRITE_WITHOUT_RESPONSE | Pr.NOTIFY, RW, CharacteristicValue(read=lambda c: b'', write=lambda c, v: link_of(c).frame(bytes(v))))
         def subscribed(conn, notify, indicate):
@@ -457,7 +485,7 @@ async def main():
     dev.on('connection', on_connection); dev.on('advertisement', on_advertisement)
     await dev.power_on()
     say('ready', address=str(dev.public_address if OWN == OwnAddressType.PUBLIC else dev.random_address).split('/')[0], id=ID.hex(), format=O.format, role=O.role)
-    await advertise(); await scan()
+    if not O.idle: await advertise(); await scan()
     async def tick():
         while True:
             await asyncio.sleep(0.5)

@@ -7,9 +7,10 @@ use super::independent::{HIGH, peer_heard};
 use super::{heard, texts};
 use crate::scene::{Node, Scene, tried};
 
-/// Two who are connected, and said something to each other.
+/// Two who are connected, without a channel: it is GATT that loses.
 fn pair(scene: &mut Scene) -> Result<[Node; 2], Error> {
-    let pair = [scene.node("v2")?, scene.node("v2")?];
+    let mut node = || scene.node_with("v2", &["--no-channels"]);
+    let pair = [node()?, node()?];
     for (from, to) in [(0, 1), (1, 0)] {
         pair[from].linked(&pair[to].id, "v2")?;
     }

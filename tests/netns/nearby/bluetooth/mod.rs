@@ -1,6 +1,7 @@
 //! What is said between those who are near.
 
 mod bridge;
+mod channel;
 mod faults;
 mod independent;
 mod pair;

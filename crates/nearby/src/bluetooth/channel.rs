@@ -1,0 +1,361 @@
+//! Channels beside GATT (L2CAP): who offers one has its number read, and who calls makes it.
+//!
+//! Whatever goes wrong with one, the connection goes on without. A channel carries frames only when
+//! both sides said by it who they are: qaul's says nothing by it, and would take a frame for a message.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bluer::gatt::CharacteristicWriter;
+use bluer::gatt::remote::Characteristic;
+use bluer::l2cap::{PSM_LE_DYN_START, PSM_LE_MAX, Socket, SocketAddr, Stream, StreamListener};
+use bluer::{Adapter, Address, AddressType, Device};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, WriteHalf};
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tracing::{debug, info};
+
+use super::Told;
+use crate::Id;
+use crate::v2::channel::{self, FRAME, Reader};
+use crate::v2::frame::{Control, Frame};
+
+/// What the other may write at once, octets: a frame and its length.
+const TAKES: u16 = FRAME as u16 + 4;
+/// Who called and is not taken in yet.
+const BACKLOG: u32 = 4;
+/// Until a number is read and a channel is there.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// What a channel does not take for so long, or does not finish, it will not.
+const STALLS: Duration = Duration::from_secs(5);
+/// It may be that one cannot be accepted now: it is tried again after so long.
+const AGAIN: Duration = Duration::from_secs(1);
+
+/// A channel that was made.
+pub struct Made<S> {
+    /// What is read and written.
+    pub stream: S,
+    /// Whether this side called.
+    pub caller: bool,
+}
+
+/// Channels with others, and the number by which they are made.
+pub struct Listener {
+    listener: StreamListener,
+    psm: u16,
+}
+
+impl Listener {
+    /// What is read by others.
+    pub fn number(&self) -> i32 {
+        i32::from(self.psm)
+    }
+
+    /// Gives all that are made, until nobody takes them.
+    pub async fn run(self, made: mpsc::Sender<(Address, Stream)>) {
+        loop {
+            tokio::select! {
+                () = made.closed() => return,
+                accepted = self.listener.accept() => match accepted {
+                    Ok((stream, from)) => {
+                        let _ = made.send((from.addr, stream)).await;
+                    }
+                    Err(error) => {
+                        debug!(%error, "no channel accepted");
+                        tokio::time::sleep(AGAIN).await;
+                    }
+                },
+            }
+        }
+    }
+}
+
+/// Takes the first number of an adapter's that is free. Without one nothing is offered.
+pub fn listen(address: Address, kind: AddressType) -> Option<Listener> {
+    let tried = || -> io::Result<Listener> {
+        let socket = Socket::<Stream>::new_stream()?;
+        let mut refused = None;
+        for psm in PSM_LE_DYN_START..=PSM_LE_MAX {
+            match socket.bind(SocketAddr::new(address, kind, psm)) {
+                Ok(()) => {
+                    socket.set_recv_mtu(TAKES)?;
+                    let listener = socket.listen(BACKLOG)?;
+                    return Ok(Listener { listener, psm });
+                }
+                Err(error) => refused = Some(error),
+            }
+        }
+        Err(refused.unwrap_or_else(|| io::ErrorKind::AddrInUse.into()))
+    };
+    let listener = tried();
+    if let Err(error) = &listener {
+        info!(%error, "no channels (L2CAP) are offered");
+    }
+    listener.ok()
+}
+
+/// Makes a channel where the other offers one.
+pub async fn call(
+    adapter: Adapter,
+    device: Device,
+    number: Characteristic,
+    made: mpsc::Sender<Made<Stream>>,
+) {
+    let address = device.address();
+    let tried = async {
+        let number = number.read().await.map_err(io::Error::other)?;
+        let Some(psm) = psm(&number) else {
+            return Ok(None);
+        };
+        let kind = device.address_type().await.map_err(io::Error::other)?;
+        let own = adapter.address_type().await.map_err(io::Error::other)?;
+        let from = adapter.address().await.map_err(io::Error::other)?;
+        let socket = Socket::<Stream>::new_stream()?;
+        socket.bind(SocketAddr::new(from, own, 0))?;
+        socket.set_recv_mtu(TAKES)?;
+        socket
+            .connect(SocketAddr::new(address, kind, psm))
+            .await
+            .map(Some)
+    };
+    let tried = tokio::time::timeout(PATIENCE, tried).await;
+    match tried.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+        Ok(Some(stream)) => {
+            let caller = true;
+            let _ = made.send(Made { stream, caller }).await;
+        }
+        Ok(None) => debug!(%address, "it offers no channel"),
+        Err(error) => debug!(%address, %error, "no channel"),
+    }
+}
+
+/// The number of a channel, as it is read: others than these are for other things.
+fn psm(octets: &[u8]) -> Option<u16> {
+    let number = i32::from_be_bytes(octets.try_into().ok()?);
+    let psm = u16::try_from(number).ok()?;
+    (PSM_LE_DYN_START..=PSM_LE_MAX)
+        .contains(&psm)
+        .then_some(psm)
+}
+
+/// What a connection has without a channel.
+pub trait Gatt: Send {
+    /// Writes one frame.
+    fn put(&self, frame: &[u8]) -> impl Future<Output = io::Result<()>> + Send;
+}
+
+impl Gatt for CharacteristicWriter {
+    fn put(&self, frame: &[u8]) -> impl Future<Output = io::Result<()>> + Send {
+        super::call::put(self, frame)
+    }
+}
+
+/// One connection, and what it writes by.
+pub struct Line<S, G> {
+    pub link: u32,
+    pub own: Id,
+    pub gatt: G,
+    /// Octets of a frame by GATT: more than when it began, when the other says so.
+    pub frame: Arc<AtomicUsize>,
+    /// What is to be written.
+    pub frames: mpsc::Receiver<Vec<u8>>,
+    /// A channel that is made takes the place of the one before.
+    pub made: mpsc::Receiver<Made<S>>,
+    pub told: mpsc::Sender<Told>,
+}
+
+/// A channel that is there.
+struct Channel<S> {
+    writer: WriteHalf<S>,
+    reader: AbortHandle,
+    /// What came of it: that the other says who it is, and with its end that it is over.
+    news: mpsc::Receiver<()>,
+    introduced: bool,
+    /// Both said who they are.
+    carries: bool,
+}
+
+impl<S> Drop for Channel<S> {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+impl<S, G> Line<S, G>
+where
+    S: AsyncRead + AsyncWrite + Send + 'static,
+    G: Gatt,
+{
+    /// Frames are written, until the connection ends.
+    pub async fn run(mut self) {
+        let mut channel: Option<Channel<S>> = None;
+        loop {
+            let news = async {
+                match &mut channel {
+                    Some(channel) => channel.news.recv().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                frame = self.frames.recv() => {
+                    let Some(frame) = frame else { break };
+                    if let Err(error) = self.write(&mut channel, &frame).await {
+                        debug!(link = self.link, %error, "not written");
+                        break;
+                    }
+                    let _ = self.told.send(Told::Written(self.link)).await;
+                }
+                news = news => match news {
+                    Some(()) => self.greeted(&mut channel).await,
+                    None => self.drop(&mut channel).await,
+                },
+                Some(made) = self.made.recv() => {
+                    self.drop(&mut channel).await;
+                    channel = Some(self.begin(made.stream));
+                    if made.caller {
+                        self.introduce(&mut channel).await;
+                    }
+                }
+            }
+        }
+        let _ = self.told.send(Told::Closed(self.link)).await;
+    }
+
+    fn begin(&self, stream: S) -> Channel<S> {
+        let (reader, writer) = tokio::io::split(stream);
+        let (tell, news) = mpsc::channel(1);
+        let reader = tokio::spawn(read(self.link, reader, tell, self.told.clone()));
+        Channel {
+            writer,
+            reader: reader.abort_handle(),
+            news,
+            introduced: false,
+            carries: false,
+        }
+    }
+
+    /// Says by a channel who this is.
+    async fn introduce(&mut self, channel: &mut Option<Channel<S>>) {
+        let Some(one) = channel else { return };
+        one.introduced = true;
+        let id = Frame::Control(Control::Id(self.own)).octets();
+        if let Err(error) = put(one, &id).await {
+            debug!(link = self.link, %error, "a channel takes nothing");
+            self.drop(channel).await;
+        }
+    }
+
+    /// The other said who it is: from now on it carries frames.
+    async fn greeted(&mut self, channel: &mut Option<Channel<S>>) {
+        if channel.as_ref().is_some_and(|it| !it.introduced) {
+            self.introduce(channel).await;
+        }
+        if let Some(channel) = channel {
+            channel.carries = true;
+            let _ = self.told.send(Told::Channel(self.link, true)).await;
+        }
+    }
+
+    /// A channel is over. What it was to carry is cut anew for GATT: chunks that wait here are not.
+    async fn drop(&mut self, channel: &mut Option<Channel<S>>) {
+        let Some(over) = channel.take() else { return };
+        if over.carries {
+            debug!(link = self.link, "the channel is over");
+            let _ = self.told.send(Told::Channel(self.link, false)).await;
+            while let Ok(frame) = self.frames.try_recv() {
+                // Flow control stays; the rest is asked for.
+                if is_control(&frame) && self.gatt.put(&frame).await.is_err() {
+                    break;
+                }
+                let _ = self.told.send(Told::Written(self.link)).await;
+            }
+        }
+    }
+
+    /// Writes a frame by the channel, or without.
+    async fn write(&mut self, channel: &mut Option<Channel<S>>, frame: &[u8]) -> io::Result<()> {
+        if let Some(one) = channel.as_mut().filter(|it| it.carries) {
+            match put(one, frame).await {
+                Ok(()) => return Ok(()),
+                Err(error) => {
+                    debug!(link = self.link, %error, "a channel takes nothing more");
+                    self.drop(channel).await;
+                    if !is_control(frame) {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        // A longer one was cut for a channel that is over, and goes again, cut for GATT.
+        match frame.len() > self.frame.load(Ordering::Relaxed) {
+            true => Ok(()),
+            false => self.gatt.put(frame).await,
+        }
+    }
+}
+
+/// Whether a frame is flow control, and so no chunk.
+fn is_control(frame: &[u8]) -> bool {
+    matches!(frame, [0..8, ..])
+}
+
+async fn put<S: AsyncWrite>(channel: &mut Channel<S>, frame: &[u8]) -> io::Result<()> {
+    let octets = channel::written(frame);
+    let written = channel.writer.write_all(&octets);
+    let written = tokio::time::timeout(STALLS, written).await;
+    written.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+/// Tells what comes by a channel, until it ends, or nothing can be understood any more.
+async fn read<S: AsyncRead + Unpin>(
+    link: u32,
+    mut stream: S,
+    tell: mpsc::Sender<()>,
+    told: mpsc::Sender<Told>,
+) {
+    let (mut reader, mut known) = (Reader::default(), false);
+    let mut octets = vec![0; usize::from(TAKES)];
+    loop {
+        let some = stream.read(&mut octets);
+        let some = match reader.waits() {
+            false => some.await,
+            true => match tokio::time::timeout(STALLS, some).await {
+                Ok(some) => some,
+                Err(_) => Err(io::ErrorKind::TimedOut.into()),
+            },
+        };
+        let count = match some {
+            Ok(0) => return,
+            Ok(count) => count,
+            Err(error) => return debug!(link, %error, "a channel is not read"),
+        };
+        let mut all = Vec::new();
+        let done = reader.read(octets.get(..count).unwrap_or_default(), &mut all);
+        for one in all {
+            let event = match one {
+                channel::Told::Message(octets) => Told::Whole(link, octets),
+                channel::Told::Frame(frame) => {
+                    if !known {
+                        if !matches!(Frame::read(&frame), Ok(Frame::Control(Control::Id(_)))) {
+                            return debug!(link, "by a channel comes what is nobody's");
+                        }
+                        known = true;
+                        let _ = tell.send(()).await;
+                    }
+                    Told::Heard(link, frame)
+                }
+            };
+            let _ = told.send(event).await;
+        }
+        if let Err(error) = done {
+            return debug!(link, %error, "a channel lies");
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "channel_tests.rs"]
+mod tests;
