@@ -38,10 +38,18 @@ impl Inner {
     pub(super) fn store(&mut self, store: Store) {
         let now = self.now();
         match store {
-            Store::Keep(keep) => {
+            Store::Keep(mut keep) => {
                 let (is, lost) = self.queue.keep(now, &keep);
+                // It may itself be among them.
+                let (itself, lost): (Vec<Lost>, _) = lost
+                    .into_iter()
+                    .partition(|it| it.sequence == keep.sequence);
                 self.lost(lost);
-                let actions = self.room.kept(&keep, is);
+                let itself: Vec<Id> = itself.into_iter().map(|it| it.id).collect();
+                keep.peers.retain(|id| !itself.contains(id));
+                let mut actions = self.room.kept(&keep, is);
+                keep.peers = itself;
+                actions.extend(self.room.kept(&keep, false));
                 self.act(actions);
             }
             Store::Load(id, after) => {
