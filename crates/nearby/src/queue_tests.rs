@@ -267,7 +267,7 @@ fn sequences(lost: &[Lost]) -> Vec<(Id, u64)> {
 fn what_is_said_here_does_not_give_way_to_what_is_passed_on() {
     let folder = Folder::new("own");
     let mut queue = folder.open_with(16 * 4096, &Dying::default());
-    let mut keep = |queue: &mut Queue<_>, keep: &Keep| {
+    let keep = |queue: &mut Queue<_>, keep: &Keep| {
         let (is, lost) = queue.keep(0, keep);
         (is, sequences(&lost))
     };

@@ -210,6 +210,17 @@ fn one_state_has_one_program_and_its_key_is_its_owners() {
     };
     let told = second();
     assert!(told.contains("name another --state"), "{told}");
+    // The same where only the socket is.
+    let mut run = Command::new(PROGRAM);
+    run.arg("--socket").arg(&node.socket);
+    run.args(["run", "--adapter", "none", "--listen", "127.0.0.1:0"]);
+    run.arg("--village").arg(&secret);
+    let ran = run.arg("--state").arg(folder.0.join("other")).output();
+    let told = String::from_utf8(ran.expect("the program").stderr).expect("text");
+    assert!(
+        told.contains("another weir-nearby is asked at") && told.contains("another --socket"),
+        "{told}"
+    );
     drop(node);
     let key = state.join("key");
     let mode = std::fs::Permissions::from_mode(0o644);

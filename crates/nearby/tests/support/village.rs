@@ -70,7 +70,7 @@ impl Lines {
 
 /// A node that runs.
 pub struct Node {
-    socket: PathBuf,
+    pub socket: PathBuf,
     run: Child,
     watch: Child,
     pub log: Lines,

@@ -18,6 +18,13 @@ impl State {
         away.collect()
     }
 
+    /// How many of those who are meant are known and away.
+    pub fn away_of(&self, to: To) -> usize {
+        let inner = self.0.borrow();
+        let is_meant = |id: &Id| to == To::All || to == To::One(*id);
+        inner.room.away().filter(|(id, _)| is_meant(id)).count()
+    }
+
     /// For how many who are away a message waits that was said now.
     ///
     /// # Errors
