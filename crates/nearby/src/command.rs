@@ -40,7 +40,7 @@ struct Arguments {
     #[arg(
         long,
         global = true,
-        default_value = "/run/weir/nearby.sock",
+        default_value = "/run/weir-nearby/socket",
         value_name = "PATH"
     )]
     socket: PathBuf,
