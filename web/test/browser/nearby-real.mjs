@@ -52,7 +52,7 @@ before(async () => {
   folder = mkdtempSync(join(tmpdir(), "weir-nearby-"));
   const secret = execFileSync(program, ["village"]);
   writeFileSync(join(folder, "secret"), secret, { mode: 0o600 });
-  writeFileSync(join(folder, "token"), "a token of many letters and 1 digit\n", { mode: 0o600 });
+  writeFileSync(join(folder, "token"), "0123456789abcdef0123456789abcdef\n", { mode: 0o600 });
   browser = await launch();
 });
 
@@ -81,7 +81,7 @@ test("two talk by their pages", { timeout: 4 * PATIENCE }, async () => {
   const there = await open(browser, two.page);
   await here.page.goto("/");
   await there.page.goto("/");
-  await there.page.locator("#token").fill("a token of many letters and 1 digit");
+  await there.page.locator("#token").fill("0123456789abcdef0123456789abcdef");
   await there.page.keyboard.press("Enter");
   for (const { page } of [here, there]) {
     await page.getByText("Connected", { exact: true }).waitFor();
@@ -111,7 +111,7 @@ test("two talk by their pages", { timeout: 4 * PATIENCE }, async () => {
   await there.page.getByText("Connected", { exact: true }).waitFor({ state: "hidden" });
   await near(here.page, 0);
   await say(here.page, "and later");
-  await here.page.getByText("waits for 1 who is not near").waitFor();
+  await here.page.getByText("Nobody is near. It waits for 1 who were.").waitFor();
   here.clean();
   there.clean(/401|Failed to load|ERR_|NetworkError/);
   await here.close();
