@@ -205,9 +205,10 @@ web-test: web ## checks the page: lint, unit tests, and a browser that uses it (
 	cd web && npm test
 	cd web && npm run browser
 
-# After `compile`: it drives target/debug/weir-atlas, with the real data.
-atlas-test: ## checks the atlas's pages and charts in a browser (needs `make web compile`)
+# After `compile`: it drives target/debug/weir-atlas, with the real data, and two target/debug/weir-nearby.
+atlas-test: ## checks the pages of weir-atlas and weir-nearby themselves in a browser (needs `make web compile`)
 	cd web && npm run browser-atlas
+	cd web && npm run browser-nearby
 
 # Not after `build`: `sudo make install` should need no compiler, and leave no files of root in target/.
 install: ## installs binary, man pages, completions and service under DESTDIR and PREFIX

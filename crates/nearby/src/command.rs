@@ -11,7 +11,7 @@ mod village;
 mod watch;
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use api::{Client, ClientError};
@@ -36,11 +36,11 @@ Examples:
   weir-nearby send all 'Where are you?'"
 )]
 struct Arguments {
-    /// Where the program that runs is asked.
+    /// Where the program that runs is asked, by root and by who runs it.
     #[arg(
         long,
         global = true,
-        default_value = "/run/weir/nearby.sock",
+        default_value = "/run/weir-nearby/socket",
         value_name = "PATH"
     )]
     socket: PathBuf,
@@ -112,6 +112,8 @@ impl From<ClientError> for Failure {
                 "start `weir-nearby run`, or name its --socket".to_owned(),
             ),
             ClientError::Output(error) => error.into(),
+            ClientError::NotAllowed(path) => not_allowed(&format!("at {}", path.display())),
+            ClientError::Problem(problem) if problem.error == "not_here" => not_allowed("there"),
             error => Self(error.to_string(), error.hint()),
         }
     }
@@ -122,11 +124,41 @@ impl From<std::io::Error> for Failure {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             return Self(String::new(), String::new());
         }
+        use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        if let StorageFull | QuotaExceeded | FileTooLarge = error.kind() {
+            return Self(
+                format!("the output cannot be written: {error}"),
+                "make room where it goes, or send it elsewhere".to_owned(),
+            );
+        }
         Self(
             error.to_string(),
             "see whether the other end is still there".to_owned(),
         )
     }
+}
+
+/// The socket may be opened by a group, too, but what is asked is answered to these alone: as weir's.
+fn not_allowed(at: &str) -> Failure {
+    Failure(
+        format!("only root and the user who runs weir-nearby may ask {at}"),
+        "run the command as one of them, such as by sudo".to_owned(),
+    )
+}
+
+/// Octets of a socket's path at most (unix(7)).
+const LONGEST_PATH: usize = 107;
+
+/// Said before it comes to nothing for another reason.
+fn check(socket: &Path) -> Result<(), Failure> {
+    let length = socket.as_os_str().len();
+    if length > LONGEST_PATH {
+        return Err(Failure(
+            format!("the socket's path has {length} bytes, and {LONGEST_PATH} are the most"),
+            "name a shorter one with --socket".to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 /// The program.
@@ -149,6 +181,7 @@ pub fn main() -> ExitCode {
 
 fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
     let client = || Client::new(&arguments.socket);
+    check(&arguments.socket)?;
     match &arguments.command {
         Command::Run {
             adapter,

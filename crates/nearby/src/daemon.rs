@@ -15,6 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
+use api::server::SocketError;
 use api::{Limits, Listener};
 use page::Page;
 use tokio::signal::unix::{SignalKind, signal};
@@ -91,7 +92,7 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
         true => None,
         false => Some(open(true).await.map_err(|error| error.to_string())?),
     };
-    let listener = Listener::bind(&settings.socket).map_err(|error| whole(&error))?;
+    let listener = Listener::bind(&settings.socket).map_err(|error| no_socket(&error))?;
     let (links, mut linking) = mpsc::channel(AHEAD);
     if let Some(village) = &settings.village {
         village::begin(village, Arc::clone(&key), numbers.clone(), links)?;
@@ -215,6 +216,18 @@ fn key(state: &Path) -> Result<Key, String> {
         let path = path.display();
         format!("{path} is no key of 32 octets: move it away, and another one is made")
     })
+}
+
+/// Why nobody could ask, and what helps.
+fn no_socket(error: &SocketError) -> String {
+    match error {
+        SocketError::InUse(path) => format!(
+            "another weir-nearby is asked at {}: end it, or name another --socket",
+            path.display()
+        ),
+        SocketError::NotASocket(_) => format!("{error}: move it away, or name another --socket"),
+        error => whole(error),
+    }
 }
 
 /// An error with all its causes.

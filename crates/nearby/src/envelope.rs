@@ -14,6 +14,10 @@ use crate::Id;
 /// What a node's whole name begins with; its public key follows. libp2p has it so for short keys.
 const PREFIX: [u8; 6] = [0x00, 0x24, 0x08, 0x01, 0x12, 0x20];
 
+/// Octets of a text at most: with who says it, when, and the signature it is the longest message that
+/// both formats have.
+pub const LONGEST_TEXT: usize = crate::v1::LONGEST - 129;
+
 /// A node's whole name: its Ed25519 public key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Node(pub [u8; 32]);

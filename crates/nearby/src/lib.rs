@@ -19,6 +19,7 @@ mod daemon;
 pub mod envelope;
 mod id;
 pub mod module;
+mod octets;
 #[cfg(feature = "bluetooth")]
 mod queue;
 pub mod room;
@@ -29,3 +30,4 @@ pub mod village;
 #[cfg(feature = "bluetooth")]
 pub use command::main;
 pub use id::{Id, IdError};
+pub use octets::Octets;

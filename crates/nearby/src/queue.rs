@@ -12,6 +12,7 @@ mod index;
 mod notes;
 mod seen;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -47,6 +48,8 @@ pub struct Queue<D: Disk = Files> {
     disk: D,
     index: Index,
     notes: Notes,
+    /// Who is known and has no folder yet.
+    unmade: BTreeSet<Id>,
     /// Numbers up to this one are those of messages that are said here by this run.
     number: u64,
     /// When it is to be written what is remembered.
@@ -63,6 +66,7 @@ impl<D: Disk> Queue<D> {
         let mut queue = Self {
             index: Index::new(limit),
             notes: Notes::default(),
+            unmade: BTreeSet::new(),
             number: 0,
             due: 0,
             last: 0,
@@ -184,29 +188,38 @@ impl<D: Disk> Queue<D> {
     pub fn saw(&mut self, now: u64, time: u64, id: Id) {
         let seen = Seen { clock: now, time };
         if self.notes.peers.insert(id, seen).is_none() {
-            if self.works(now) {
-                let made = self.disk.folder(&self.folder_of(id));
-                self.went(now, made);
-            }
+            self.unmade.insert(id);
+            self.make_folders(now);
             self.due = self.due.min(now + SOON);
         }
     }
 
     /// Keeps a message for its peers: for all of them, or none. Gives whether it is, and what had to go
-    /// for it.
+    /// for it; or the message itself, for whom nothing gives way to it.
     pub fn keep(&mut self, now: u64, keep: &Keep) -> (bool, Vec<Lost>) {
         let octets = file::write(&keep.message);
         let size = octets.len() as u64;
-        let go = self.index.room_for(&keep.peers, keep.sequence, size);
+        let number = keep.message.number;
+        let go = self
+            .index
+            .room_for(&keep.peers, keep.sequence, size, number.is_some());
         let Some(go) = go.filter(|_| self.works(now)) else {
             return (false, Vec::new());
         };
-        let written = self.write(keep, &octets);
+        let goes = |id: &Id| {
+            let mut itself = go.iter().filter(|it| it.sequence == keep.sequence);
+            itself.any(|it| it.id == *id)
+        };
+        let peers: Vec<Id> = keep.peers.iter().copied().filter(|it| !goes(it)).collect();
+        if peers.is_empty() {
+            return (true, go);
+        }
+        let written = self.write(keep.sequence, &peers, &octets);
         if !self.went(now, written) {
             return (false, Vec::new());
         }
-        let (number, since) = (keep.message.number, keep.message.since);
-        for id in &keep.peers {
+        let since = keep.message.since;
+        for id in &peers {
             let entry = Entry {
                 number,
                 since,
@@ -214,17 +227,22 @@ impl<D: Disk> Queue<D> {
             };
             self.index.add(*id, keep.sequence, entry);
         }
-        self.remove_all(&go);
+        let old: Vec<Lost> = go
+            .iter()
+            .copied()
+            .filter(|it| it.sequence != keep.sequence)
+            .collect();
+        self.remove_all(&old);
         (true, go)
     }
 
-    fn write(&self, keep: &Keep, octets: &[u8]) -> io::Result<()> {
-        for id in &keep.peers {
+    fn write(&self, sequence: u64, peers: &[Id], octets: &[u8]) -> io::Result<()> {
+        for id in peers {
             self.disk.folder(&self.folder_of(*id))?;
         }
         let new = self.folder.join("new");
-        let from = match self.index.holder(keep.sequence) {
-            Some(id) => self.path(id, keep.sequence),
+        let from = match self.index.holder(sequence) {
+            Some(id) => self.path(id, sequence),
             None => {
                 // What is written to it would be written to whatever has its other names.
                 gone(self.disk.remove(&new))?;
@@ -233,7 +251,7 @@ impl<D: Disk> Queue<D> {
             }
         };
         let mut linked = Vec::new();
-        let done = self.link(keep, &from, &mut linked);
+        let done = self.link(sequence, peers, &from, &mut linked);
         if done.is_err() {
             for path in linked {
                 // At worst somebody gets it all the same.
@@ -247,13 +265,19 @@ impl<D: Disk> Queue<D> {
         done
     }
 
-    fn link(&self, keep: &Keep, from: &Path, linked: &mut Vec<PathBuf>) -> io::Result<()> {
-        for id in &keep.peers {
-            let path = self.path(*id, keep.sequence);
+    fn link(
+        &self,
+        sequence: u64,
+        peers: &[Id],
+        from: &Path,
+        linked: &mut Vec<PathBuf>,
+    ) -> io::Result<()> {
+        for id in peers {
+            let path = self.path(*id, sequence);
             self.disk.link(from, &path)?;
             linked.push(path);
         }
-        let mut folders = keep.peers.iter().map(|id| self.folder_of(*id));
+        let mut folders = peers.iter().map(|id| self.folder_of(*id));
         folders.try_for_each(|it| self.disk.sync(&it))
     }
 
@@ -299,6 +323,7 @@ impl<D: Disk> Queue<D> {
         let all = self.index.of(id);
         self.remove_all(&all);
         self.notes.peers.remove(&id);
+        self.unmade.remove(&id);
         let folder = self.folder_of(id);
         if let Err(error) = gone(fs::remove_dir(&folder)) {
             warn!(path = %folder.display(), %error, "stays");
@@ -325,24 +350,44 @@ impl<D: Disk> Queue<D> {
         self.write_notes(now);
     }
 
+    /// What could not be written is in memory, and written when there is room.
     fn write_notes(&mut self, now: u64) {
         self.due = now + NOTES;
         self.notes.clock = now;
         let text = self.notes.text();
-        self.replace(now, "notes", text.as_bytes());
+        let is = self.make_folders(now) && self.replace(now, "notes", text.as_bytes());
+        if !is {
+            let again = self.trouble.unwrap_or(now);
+            self.due = again.clamp(now + 1, now + AGAIN);
+        }
     }
 
-    /// A file is what it was, or this.
-    fn replace(&mut self, now: u64, name: &str, octets: &[u8]) {
+    /// Who is known has a folder. Gives whether all have.
+    fn make_folders(&mut self, now: u64) -> bool {
+        while let Some(id) = self.unmade.first().copied() {
+            if !self.works(now) {
+                return false;
+            }
+            let made = self.disk.folder(&self.folder_of(id));
+            if !self.went(now, made) {
+                return false;
+            }
+            self.unmade.remove(&id);
+        }
+        true
+    }
+
+    /// A file is what it was, or this. Gives whether it is this.
+    fn replace(&mut self, now: u64, name: &str, octets: &[u8]) -> bool {
         if !self.works(now) {
-            return;
+            return false;
         }
         let (new, path) = (self.folder.join("notes.new"), self.folder.join(name));
         let written = gone(self.disk.remove(&new))
             .and_then(|()| self.disk.folder(&self.folder))
             .and_then(|()| self.disk.write(&new, octets))
             .and_then(|()| self.disk.rename(&new, &path));
-        self.went(now, written);
+        self.went(now, written)
     }
 
     /// Which messages were here lately, the oldest first: as it was written last.

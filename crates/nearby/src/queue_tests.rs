@@ -251,6 +251,124 @@ fn the_oldest_goes_where_there_is_too_much() {
     assert_eq!(again.index.total(), 16 * 4096, "and so it is on the disk");
 }
 
+/// One that is passed on.
+fn passed(sequence: u64, peers: &[Id], size: usize) -> Keep {
+    let mut keep = message(sequence, peers, size);
+    keep.message.number = None;
+    keep
+}
+
+fn sequences(lost: &[Lost]) -> Vec<(Id, u64)> {
+    lost.iter().map(|it| (it.id, it.sequence)).collect()
+}
+
+/// A quarter is for one peer: four of them.
+#[test]
+fn what_is_said_here_does_not_give_way_to_what_is_passed_on() {
+    let folder = Folder::new("own");
+    let mut queue = folder.open_with(16 * 4096, &Dying::default());
+    let keep = |queue: &mut Queue<_>, keep: &Keep| {
+        let (is, lost) = queue.keep(0, keep);
+        (is, sequences(&lost))
+    };
+    for sequence in [1, 2] {
+        assert!(keep(&mut queue, &message(sequence, &[A], 100)).0);
+    }
+    for sequence in [3, 4] {
+        assert!(keep(&mut queue, &passed(sequence, &[A], 100)).0);
+    }
+    // What is passed on drives out its own kind, and goes for what is said here.
+    assert_eq!(
+        keep(&mut queue, &passed(5, &[A], 100)),
+        (true, vec![(A, 3)])
+    );
+    assert_eq!(
+        keep(&mut queue, &message(6, &[A], 100)),
+        (true, vec![(A, 4)])
+    );
+    assert_eq!(
+        keep(&mut queue, &message(7, &[A], 100)),
+        (true, vec![(A, 5)])
+    );
+    // Nothing gives way to it: it is kept for the other, and lost for this one.
+    assert_eq!(
+        keep(&mut queue, &passed(8, &[A, B], 100)),
+        (true, vec![(A, 8)])
+    );
+    assert_eq!(
+        keep(&mut queue, &passed(9, &[A], 100)),
+        (true, vec![(A, 9)])
+    );
+    assert_eq!(places(&mut queue, A), [1, 2, 6, 7]);
+    assert_eq!(places(&mut queue, B), [8]);
+    // Among what is said here the oldest goes.
+    assert_eq!(
+        keep(&mut queue, &message(10, &[A], 100)),
+        (true, vec![(A, 1)])
+    );
+    let again = folder.open();
+    assert_eq!(again.waiting(A), 4, "and so it is on the disk");
+}
+
+/// The same where all together is full.
+#[test]
+fn nor_where_all_together_take_too_much() {
+    let folder = Folder::new("own-all");
+    let mut queue = folder.open_with(16 * 4096, &Dying::default());
+    let id = |it: u64| Id([it as u8; 8]);
+    for peer in 1..=4 {
+        for at in 0..3 {
+            assert!(queue.keep(0, &message(peer * 10 + at, &[id(peer)], 100)).0);
+        }
+        assert!(queue.keep(0, &passed(peer * 10 + 3, &[id(peer)], 100)).0);
+    }
+    let lost = |queue: &mut Queue<_>, keep: &Keep| {
+        let (is, lost) = queue.keep(0, keep);
+        (is, sequences(&lost))
+    };
+    assert_eq!(
+        lost(&mut queue, &passed(90, &[A], 100)),
+        (true, vec![(id(1), 13)])
+    );
+    for (sequence, goes) in [(91, (id(2), 23)), (92, (id(3), 33)), (93, (id(4), 43))] {
+        assert_eq!(
+            lost(&mut queue, &message(sequence, &[B], 100)),
+            (true, vec![goes])
+        );
+    }
+    assert_eq!(
+        lost(&mut queue, &message(94, &[B], 100)),
+        (true, vec![(A, 90)])
+    );
+    // All of it is said here now.
+    assert_eq!(lost(&mut queue, &passed(95, &[A], 100)), (false, vec![]));
+    assert_eq!(
+        lost(&mut queue, &message(96, &[id(9)], 100)),
+        (true, vec![(id(1), 10)])
+    );
+}
+
+/// Who was met while the disk was full is known after it is not, and after a restart.
+#[test]
+fn who_came_while_the_disk_was_full_is_written_when_there_is_room() {
+    let folder = Folder::new("full-known");
+    let disk = Dying::default();
+    let mut queue = folder.open_with(1 << 24, &disk);
+    disk.left.set(Some(0));
+    queue.saw(0, 1_785_000_000_000, A);
+    assert!(queue.is_due(SOON));
+    queue.tick(SOON);
+    queue.saw(SOON + 1, 1_785_000_000_000, B);
+    disk.left.set(None);
+    // No later than that.
+    assert!(queue.is_due(SOON + AGAIN));
+    queue.tick(SOON + AGAIN);
+    drop(queue);
+    let queue = folder.open();
+    assert_eq!(queue.known().len(), 2);
+    assert_eq!(queue.last_seen(B), 1_785_000_000_000);
+}
+
 #[test]
 fn age_is_by_how_long_it_ran_and_no_clock_that_jumps_makes_old() {
     let folder = Folder::new("age");

@@ -27,6 +27,7 @@ use recent::Recent;
 
 use crate::Id;
 use crate::envelope::{self, Content, Node};
+use crate::octets::Pool;
 use crate::v2::link;
 use crate::v2::outbox::Priority;
 use crate::village::HOPS;
@@ -183,6 +184,8 @@ pub struct Room {
     doubled: u64,
     /// Of the numbers of messages that are passed on, those of answers of its own.
     answered: u64,
+    /// Counts what messages take that are in memory.
+    pool: Pool,
     /// What is known of those who are away, where messages are kept for them.
     kept: Option<Kept>,
 }
@@ -204,6 +207,7 @@ impl Room {
             passed: PASSED,
             doubled: 0,
             answered: 0,
+            pool: Pool::default(),
             kept: None,
         }
     }
@@ -415,6 +419,7 @@ impl Room {
     fn tick(&mut self, now: u64, out: &mut Vec<Action>) {
         // Before anything is sent: what is kept is not yet there.
         self.keep_late(now, out);
+        self.spill();
         let all: Vec<u32> = self.links.keys().copied().collect();
         for link in all {
             let Some(connection) = self.links.get_mut(&link) else {

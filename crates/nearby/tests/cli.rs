@@ -3,9 +3,9 @@
 mod support;
 
 use std::fs;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-use support::{Directory, golden, run};
+use support::{Daemon, Directory, golden, nearby, ran, run};
 
 const COMMANDS: [&str; 8] = [
     "run",
@@ -84,6 +84,47 @@ fn where_nothing_runs_it_is_said_what_to_do() {
         "{}",
         ran.err
     );
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let directory = Directory::new();
+    let long = directory.path().join("x".repeat(120));
+    let long = long.to_str().expect("text");
+    for command in [&["peers"][..], &["chat"], &["run", "--adapter", "none"]] {
+        let ran = run(&[&["--socket", long], command].concat());
+        assert_eq!(ran.code, Some(1), "{command:?}");
+        let told = format!("has {} bytes, and 107 are the most", long.len());
+        assert!(ran.err.contains(&told), "{command:?}: {}", ran.err);
+        assert!(ran.err.contains("hint: name a shorter one"), "{}", ran.err);
+    }
+    // A disk that is full is not somebody who is gone.
+    let socket = directory.path().join("sock");
+    let daemon = Daemon::start(&socket, Vec::new());
+    let socket = socket.to_str().expect("text");
+    for command in [&["peers"][..], &["peers", "--json"], &["watch"]] {
+        let full = fs::File::create("/dev/full").expect("Linux has it");
+        let mut told = nearby(&[&["--socket", socket], command].concat());
+        let told = told.stdout(full).stderr(Stdio::piped()).spawn();
+        let told = told.expect("the command runs");
+        let ended = std::thread::scope(|scope| {
+            let ended = scope.spawn(|| told.wait_with_output().expect("it ends"));
+            while !ended.is_finished() {
+                daemon.hears("0598f7b34b75adcb", 1, "something");
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            ran(ended.join().expect("no panic"))
+        });
+        assert_eq!(ended.code, Some(1), "{command:?}");
+        assert_eq!(
+            ended.err,
+            "weir-nearby: the output cannot be written: No space left on device (os error 28)\n  \
+             hint: make room where it goes, or send it elsewhere\n",
+            "{command:?}"
+        );
+    }
+    let usage = run(&["send", "all"]).err;
+    assert!(usage.contains("<PEER|all> <TEXT|--file <FILE>>"), "{usage}");
 }
 
 #[test]

@@ -31,6 +31,12 @@ export interface Message {
 }
 
 /** What comes by the stream; the page asks anew for what it shows, and need not know more. */
+/** To how many something was said who are near, and for how many who are not it waits. */
+export interface Answer {
+  peers: number;
+  waiting: number;
+}
+
 export interface Said {
   readonly event: string;
   readonly peer?: string | null;

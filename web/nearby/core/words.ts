@@ -2,7 +2,7 @@
 
 import { plain } from "../../src/core/plain";
 import type { Say } from "../text";
-import type { Message, Peer } from "./types";
+import type { Answer, Message, Peer } from "./types";
 
 /** Characters of a message that are shown; the program takes no longer ones for itself. */
 const LONGEST = 65_536;
@@ -54,6 +54,15 @@ export function fate(message: Message, say: Say): string {
   if (to === 0) return say("heardByNobody");
   const counts = { done: String(done), to: String(to), failed: String(failed) };
   return failed === 0 ? say("at", counts) : say("atFailed", counts);
+}
+
+/** To whom something was said now: who is near, and for how many who are not it waits. */
+export function saidWords({ peers, waiting }: Answer, say: Say): string {
+  const waits = { count: String(waiting) };
+  if (peers === 0 && waiting > 0) return say("saidLater", waits);
+  const key = peers === 0 ? "saidToNobody" : peers === 1 ? "saidToOne" : "saidTo";
+  const said = say(key, { count: String(peers) });
+  return waiting === 0 ? said : `${said} ${say("saidWaits", waits)}`;
 }
 
 /** When, by the sender's clock, which may say anything: the day too, where it is another one. */

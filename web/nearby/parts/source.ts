@@ -1,7 +1,7 @@
 // What the page asks of the program.
 
 import { Lines } from "../core/lines";
-import type { Message, Peer, Said } from "../core/types";
+import type { Answer, Message, Peer, Said } from "../core/types";
 
 /** How long it may be silent: it says something each five seconds, ms. */
 const SILENT = 15_000;
@@ -49,9 +49,9 @@ export async function past(): Promise<Message[]> {
   return ((await (await ask("/api/past")).json()) as { messages: Message[] }).messages;
 }
 
-/** Says something. Gives to how many. */
-export async function speak(to: string, text: string): Promise<number> {
-  return ((await (await post("/api/messages", { to, text })).json()) as { peers: number }).peers;
+/** Says something. Gives to how many who are near, and for how many who are not it waits. */
+export async function speak(to: string, text: string): Promise<Answer> {
+  return (await (await post("/api/messages", { to, text })).json()) as Answer;
 }
 
 export async function enter(token: string): Promise<void> {

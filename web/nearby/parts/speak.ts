@@ -3,6 +3,7 @@
 import { make } from "../../atlas/parts/make";
 import { plain } from "../../src/core/plain";
 import type { Peer } from "../core/types";
+import { saidWords } from "../core/words";
 import type { Say } from "../text";
 import { Refused, speak } from "./source";
 
@@ -74,11 +75,10 @@ export class Speak {
     if (this.#under || text.trim() === "") return;
     this.#under = true;
     try {
-      const count = await speak(this.#to.value, text);
+      const answer = await speak(this.#to.value, text);
       // What was typed meanwhile stays.
       if (this.#text.value === text) this.#text.value = "";
-      const key = count === 0 ? "saidToNobody" : count === 1 ? "saidToOne" : "saidTo";
-      this.#tell(this.say(key, { count: String(count) }), false);
+      this.#tell(saidWords(answer, this.say), false);
       this.said();
     } catch (error) {
       const why = error instanceof Refused ? error.message : this.say("unreachable");

@@ -6,10 +6,12 @@ const LONGEST = 253;
 
 /**
  * C0 and C1 controls, line and paragraph separators, what turns the direction of writing (UAX 9:
- * RLO and its like, which can make `gpj.exe` of `exe.jpg`), and what is not seen at all.
+ * RLO and its like, which can make `gpj.exe` of `exe.jpg`), and what is not seen at all. First, to be
+ * left as they are, the joiners within an emoji of several parts (UTS 51), which no word has.
  */
 const CONTROLS = new RegExp(
-  "[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f]|" +
+  "((?:\\p{Extended_Pictographic}[\\ufe0f\\u{1f3fb}-\\u{1f3ff}]?\\u200d)+(?=\\p{Extended_Pictographic}))|" +
+    "[\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f]|" +
     "[\\ufeff\\ufff9-\\ufffb]|[\\u{e0000}-\\u{e007f}]",
   "gu",
 );
@@ -19,7 +21,7 @@ const CONTROLS = new RegExp(
  * seen), not endless.
  */
 export function plain(text: string, longest = LONGEST): string {
-  const shown = text.replace(CONTROLS, "\ufffd");
+  const shown = text.replace(CONTROLS, (_, joined?: string) => joined ?? "\ufffd");
   // By code points, so that none is cut in half.
   const points = Array.from(shown.slice(0, longest * 2));
   return points.length > longest || shown.length > longest * 2

@@ -67,7 +67,7 @@ export async function serve({ port = 0, token } = {}) {
     last = Object.assign(last, { number, to: count, done: 0, failed: 0 });
     messages.push(last);
     tell({ event: "own", number, sender: OWN, text, time, to: count, peer: last.peer });
-    json(answer, { peers: count });
+    json(answer, { peers: count, waiting: 0 });
   }
 
   const server = createServer(async (request, answer) => {

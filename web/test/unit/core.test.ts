@@ -29,6 +29,17 @@ test("names neither control the screen nor turn its direction, and are not endle
   assert.equal(plain("<b>"), "<b>");
 });
 
+test("an emoji of several parts stays one, and nothing else is joined unseen", () => {
+  const whole = ["👨\u200d👩\u200d👧", "🕵🏽\u200d♂\ufe0f", "❤\ufe0f\u200d🔥", "🏳\ufe0f\u200d🌈"];
+  for (const emoji of whole) {
+    assert.equal(plain(`a ${emoji} b`), `a ${emoji} b`);
+    assert.equal(plain(`${emoji}\u200dx`), `${emoji}\ufffdx`);
+    assert.equal(plain(`x\u200d${emoji}`), `x\ufffd${emoji}`);
+  }
+  assert.equal(plain("pay\u200dpal"), "pay\ufffdpal");
+  assert.equal(plain("👨\u200d\u200d👩 👨 \u200d👩"), "👨\ufffd\ufffd👩 👨 \ufffd👩");
+});
+
 test("a device without a name that can be seen is called by its address", () => {
   const device = { name: null, addresses: ["192.0.2.7"], mac: "02:00:00:00:00:01" };
   assert.equal(nameOf(device), "192.0.2.7");

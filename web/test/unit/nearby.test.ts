@@ -12,6 +12,7 @@ import {
   keys,
   linkWords,
   readable,
+  saidWords,
   signalWords,
   waitWords,
   when,
@@ -58,6 +59,14 @@ test("to how many a message got", () => {
   assert.equal(told(3, 2, 0), "Got to 2 of 3");
   assert.equal(told(3, 2, 1), "Got to 2 of 3, not to 1");
   assert.equal(told(0, 0, 0), "Nobody was near.");
+});
+
+test("to whom something was said, also where it waits", () => {
+  const said = (peers: number, waiting: number) => saidWords({ peers, waiting }, say);
+  assert.equal(said(0, 0), "Nobody is near: nobody hears it.");
+  assert.equal(said(0, 2), "Nobody is near. It waits for 2 who were.");
+  assert.equal(said(1, 0), "Said to one who is near.");
+  assert.equal(said(3, 1), "Said to 3 who are near. It waits for 1 who are not near.");
 });
 
 test("times, whatever a stranger's clock says", () => {

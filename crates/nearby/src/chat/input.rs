@@ -1,9 +1,8 @@
 //! The line that somebody types.
 
 use super::text::{harmless, letters, width};
+use crate::envelope::LONGEST_TEXT as LONGEST;
 
-/// Octets at most: the daemon takes no more.
-const LONGEST: usize = 32_768;
 /// Lines that are remembered.
 const LINES: usize = 100;
 

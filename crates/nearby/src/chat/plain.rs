@@ -11,9 +11,10 @@ use super::model::Told;
 use super::text::harmless;
 use super::{Event, clock};
 use crate::daemon::{Message, Say};
+use crate::envelope::LONGEST_TEXT;
 
 /// Octets of a line at most: the daemon takes no more.
-const LONGEST: u64 = 32_768;
+const LONGEST: u64 = LONGEST_TEXT as u64;
 /// Messages that are remembered: who comes back tells the last ones again.
 const KNOWN: usize = 500;
 
@@ -205,7 +206,7 @@ mod tests {
             all.push(line);
         }
         let ok = |text: &str| Ok(text.to_owned());
-        let long = Err("a line has more than 32768 bytes".to_owned());
+        let long = Err(format!("a line has more than {LONGEST} bytes"));
         assert_eq!(
             all,
             [ok("one"), ok(""), long.clone(), ok(&most), ok("last")]

@@ -14,15 +14,18 @@ const MOST: u64 = 1 << 17;
 
 /// Says something that everybody can read, to all who are near or by one of them
 #[derive(Args, Debug)]
-#[command(after_long_help = "Examples:
+#[command(
+    override_usage = "weir-nearby send [OPTIONS] <PEER|all> <TEXT|--file <FILE>>",
+    after_long_help = "Examples:
   weir-nearby send all 'Where are you?'
   weir-nearby send 0598f7b34b75adcb 'Tell the others'
-  weir-nearby send all --file news.txt")]
+  weir-nearby send all --file news.txt"
+)]
 pub(super) struct Arguments {
     /// `all`, or the id of one who is near, or was: that one alone is told, and may tell others
     #[arg(value_name = "PEER")]
     to: String,
-    /// What to say
+    /// What to say: 65407 bytes at most
     text: Option<String>,
     /// Say what is in a file instead
     #[arg(

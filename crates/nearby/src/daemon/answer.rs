@@ -6,12 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::past::Message;
 use super::state::{State, names, unix_millis};
 use crate::Id;
-use crate::envelope::{self, Content};
+use crate::envelope::{self, Content, LONGEST_TEXT as LONGEST};
 use crate::room::{Format, To};
 
-/// Octets of a text at most: with who says it, when, and the signature it is the longest message that
-/// both formats have.
-const LONGEST: usize = crate::v1::LONGEST - 129;
 /// What waits for somebody who listens, octets.
 const WAITING: usize = 1 << 20;
 
@@ -256,6 +253,10 @@ fn shown(state: &State) -> Peers {
 
 fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
     let wrong = |code, detail: String, hint: &str| Problem::new(400, code, detail, hint.to_owned());
+    if say.text.trim().is_empty() {
+        let detail = "the text is empty, and nobody would be told anything".to_owned();
+        return Err(wrong("empty", detail, "say something"));
+    }
     if say.text.len() > LONGEST {
         let detail = format!(
             "the text has {} bytes, and {LONGEST} are the most",
@@ -276,21 +277,32 @@ fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
             })?)
         }
     };
-    let peers = state.say(to, &say.text);
-    match (peers, state.waits(to), to) {
-        (0, Err(id), _) => Err(Problem::new(
+    let not_kept = |id: Id| {
+        Problem::new(
             503,
             "not_kept",
             format!("{id} is not near, and what waits for it cannot be kept"),
             "the log says what is wrong with the disk".to_owned(),
-        )),
-        (0, Ok(0), To::One(id)) => Err(Problem::new(
-            404,
-            "not_near",
-            format!("{id} is not near, and was not in the last seven days"),
-            "`weir-nearby peers` has those who are or were".to_owned(),
-        )),
-        (peers, waiting, _) => Ok(Answer {
+        )
+    };
+    // What goes nowhere is not said: it has no number, and no place in what was said.
+    match (state.near(to), state.waits(to), to) {
+        (0, Err(id), _) => return Err(not_kept(id)),
+        (0, Ok(0), To::One(id)) => {
+            return Err(Problem::new(
+                404,
+                "not_near",
+                format!("{id} is not near, and was not in the last seven days"),
+                "`weir-nearby peers` has those who are or were".to_owned(),
+            ));
+        }
+        _ => {}
+    }
+    let peers = state.say(to, &say.text);
+    match (peers, state.waits(to)) {
+        // It became so by this message.
+        (0, Err(id)) => Err(not_kept(id)),
+        (peers, waiting) => Ok(Answer {
             peers,
             waiting: waiting.unwrap_or(0),
         }),
@@ -298,14 +310,5 @@ fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::envelope::{Key, feed};
-
-    #[test]
-    fn the_longest_text_makes_the_longest_message() {
-        let key = Key::from_seed(&[7; 32]).expect("a key");
-        let longest = "x".repeat(LONGEST);
-        assert_eq!(feed(&key, &longest, u64::MAX).len(), crate::v1::LONGEST);
-    }
-}
+#[path = "answer_tests.rs"]
+mod tests;

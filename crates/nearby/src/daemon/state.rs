@@ -187,9 +187,16 @@ impl State {
         self.0.borrow().names.of(id).map(str::to_owned)
     }
 
+    /// How many of those who are meant are near.
+    pub fn near(&self, to: To) -> usize {
+        let is_meant = |it: &Shown| to == To::All || to == To::One(it.id);
+        self.0.borrow().room.shown().filter(is_meant).count()
+    }
+
     /// Says something to all who are near, or to one of them. Gives to how many.
     pub fn say(&self, to: To, text: &str) -> usize {
-        let waiting = self.waits(to).unwrap_or(0);
+        // Also where it cannot be kept for them: then it is told that it did not get there.
+        let away = self.away_of(to);
         let mut inner = self.0.borrow_mut();
         let time = unix_millis();
         let octets = envelope::feed(&inner.key, text, time);
@@ -201,7 +208,7 @@ impl State {
             To::One(id) => Some(id.to_string()),
         };
         // Whom nobody hears, and nobody will, said nothing.
-        let all = count + waiting;
+        let all = count + away;
         if peer.is_none() || all > 0 {
             let sender = inner.key.node().id().to_string();
             inner.tell(&Said::Own {

@@ -33,7 +33,7 @@ const OF_USE: Duration = Duration::from_secs(10);
 /// It is looked so often whether one who called is still there.
 const LOOK: Duration = Duration::from_secs(1);
 /// Records that wait to be written to a link.
-const AHEAD: usize = 4;
+const AHEAD: usize = 2;
 /// A source with another secret is told of so often.
 const TELLS: Duration = Duration::from_secs(600);
 /// So many sources are remembered.

@@ -146,27 +146,27 @@ impl Index {
             .collect()
     }
 
-    /// What is to go so that a message has room: the oldest. None if it never has.
-    pub fn room_for(&self, peers: &[Id], sequence: u64, size: u64) -> Option<Vec<Lost>> {
+    /// What is to go so that a message has room: what is passed on for others, and then, for what is said
+    /// here, the oldest of that. Where it is the message itself that goes for somebody, nothing gives
+    /// way to it. None if it has no room at all.
+    pub fn room_for(&self, peers: &[Id], sequence: u64, size: u64, own: bool) -> Option<Vec<Lost>> {
         let share = self.limit / SHARE;
         if room(size) > share {
             return None;
         }
-        let (mut go, mut gone) = (Vec::new(), BTreeSet::new());
+        let mut go = Vec::new();
+        let mut gone: BTreeSet<(u64, Id)> = BTreeSet::new();
         for id in peers {
-            let Some(all) = self.peers.get(id) else {
-                continue;
-            };
-            let mut octets: u64 = all.values().map(|it| room(it.size)).sum();
-            let mut count = all.len();
-            for (place, entry) in all {
-                if octets + room(size) <= share && count < MOST {
-                    break;
+            match self.room_of(*id, size, own) {
+                Some(all) => {
+                    gone.extend(all.iter().map(|it| (it.sequence, *id)));
+                    go.extend(all);
                 }
-                octets -= room(entry.size);
-                count -= 1;
-                gone.insert((*place, *id));
-                go.push(lost(*id, *place, entry));
+                None => go.push(Lost {
+                    id: *id,
+                    sequence,
+                    number: None,
+                }),
             }
         }
         let mut total = self.total;
@@ -184,21 +184,47 @@ impl Index {
             true => 0,
             false => room(size),
         };
-        for (place, (size, _)) in &self.shared {
-            if total + new <= self.limit {
+        for owns in [false, true] {
+            for (place, (size, _)) in &self.shared {
+                if total + new <= self.limit {
+                    return Some(go);
+                }
+                let rest = self
+                    .peers
+                    .iter()
+                    .filter(|(id, _)| !gone.contains(&(*place, **id)));
+                let rest: Vec<Lost> = rest
+                    .filter_map(|(id, all)| all.get(place).map(|entry| lost(*id, *place, entry)))
+                    .collect();
+                if rest.first().is_some_and(|it| it.number.is_some() == owns) {
+                    total -= room(*size);
+                    go.extend(rest);
+                }
+            }
+            if !own {
                 break;
             }
-            let rest = self
-                .peers
-                .iter()
-                .filter(|(id, _)| !gone.contains(&(*place, **id)));
-            let rest: Vec<Lost> = rest
-                .filter_map(|(id, all)| all.get(place).map(|entry| lost(*id, *place, entry)))
-                .collect();
-            if !rest.is_empty() {
-                total -= room(*size);
-                go.extend(rest);
-            }
+        }
+        (total + new <= self.limit).then_some(go)
+    }
+
+    /// What is to go so that a message more is within somebody's share. None where nothing may.
+    fn room_of(&self, id: Id, size: u64, own: bool) -> Option<Vec<Lost>> {
+        let share = self.limit / SHARE;
+        let Some(all) = self.peers.get(&id) else {
+            return Some(Vec::new());
+        };
+        let mut octets: u64 = all.values().map(|it| room(it.size)).sum();
+        let mut count = all.len();
+        let passed = all.iter().filter(|(_, it)| it.number.is_none());
+        let said = all.iter().filter(|(_, it)| it.number.is_some() && own);
+        let mut old = passed.chain(said);
+        let mut go = Vec::new();
+        while octets + room(size) > share || count >= MOST {
+            let (place, entry) = old.next()?;
+            octets -= room(entry.size);
+            count -= 1;
+            go.push(lost(id, *place, entry));
         }
         Some(go)
     }

@@ -59,6 +59,8 @@ impl fmt::Display for Place {
 
 /// Messages in v1 that are not written yet, at most.
 const AHEAD: usize = 4;
+/// Octets of their frames: beyond that none is taken.
+const HEAVY: usize = 32_768;
 /// Frames in v1 in a row that are none, until the connection is closed.
 const WRONG: u32 = 16;
 
@@ -245,7 +247,8 @@ impl Connection {
     pub fn send(&mut self, message: &Waiting) -> bool {
         match &mut self.kind {
             Kind::V1 { messages, own, .. } => {
-                let room = messages.len() < AHEAD;
+                let octets: usize = messages.iter().map(|(_, frame)| frame.len()).sum();
+                let room = messages.len() < AHEAD && octets < HEAVY;
                 if room {
                     messages.push_back((message.number, v1::frame(*own, &message.octets)));
                 }
@@ -255,7 +258,7 @@ impl Connection {
                 let octets = message.octets.clone();
                 link.send(message.number, message.priority, octets).is_ok()
             }
-            Kind::Ip(link) => link.send(message.number, message.hops, &message.octets),
+            Kind::Ip(link) => link.send(message.number, message.hops, message.octets.clone()),
         }
     }
 

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::peer::Waiting;
+use super::peer::{ALL, Peer, Waiting};
 use super::{Action, PASSED, Room};
-use crate::Id;
 use crate::v2::outbox::Priority;
 use crate::village::HOPS;
+use crate::{Id, Octets};
 
 /// Who was not seen for so long is forgotten, ms.
 pub const FORGOTTEN: u64 = 7 * 86_400_000;
@@ -19,7 +19,7 @@ pub const STAYS: u64 = 60_000;
 /// A message that is passed on is kept when it has waited for so long, ms: most are there before.
 pub const SOON: u64 = 2_000;
 /// What may wait for that, octets: more is kept at once.
-const LATE: usize = 1 << 20;
+const LATE: usize = 1 << 19;
 /// So many are kept at a tick, so that a disk that is slow holds up nothing.
 const AT_ONCE: usize = 8;
 
@@ -75,7 +75,7 @@ pub(super) struct Kept {
 struct Late {
     sequence: u64,
     since: u64,
-    octets: Vec<u8>,
+    octets: Octets,
     /// For whom it is not in memory.
     peers: BTreeSet<Id>,
 }
@@ -96,7 +96,7 @@ fn message(waiting: Waiting) -> Message {
         number: (waiting.number < PASSED).then_some(waiting.number),
         since: waiting.since,
         priority: waiting.priority,
-        octets: waiting.octets,
+        octets: waiting.octets.to_vec(),
     }
 }
 
@@ -182,13 +182,13 @@ impl Room {
             let waiting = Waiting {
                 number: message.number.unwrap_or(self.passed),
                 priority: message.priority,
-                octets: message.octets,
+                octets: self.pool.take(message.octets),
                 hops: HOPS,
                 since: message.since,
                 sequence: Some(sequence),
                 kept: true,
             };
-            if !peer.wait(waiting) {
+            if !peer.wait(waiting, self.pool.used() > ALL) {
                 upto = Some(sequence.saturating_sub(1));
                 break;
             }
@@ -210,6 +210,13 @@ impl Room {
             }
         }
         out
+    }
+
+    /// What is kept need not be in memory, too, where all takes too much.
+    pub(super) fn spill(&mut self) {
+        if self.pool.used() > ALL && self.kept.is_some() {
+            self.peers.values_mut().for_each(Peer::spill);
+        }
     }
 
     /// All is to be kept that is not yet: the program ends.
@@ -264,7 +271,7 @@ impl Room {
         &mut self,
         now: u64,
         from: Id,
-        octets: &[u8],
+        octets: &Octets,
         any_near: bool,
         out: &mut Vec<Action>,
     ) -> Option<u64> {
@@ -277,7 +284,7 @@ impl Room {
         kept.late.push_back(Late {
             sequence,
             since: now,
-            octets: octets.to_vec(),
+            octets: octets.clone(),
             peers,
         });
         while self.late() > LATE && self.keep_latest(out) {}
@@ -286,7 +293,7 @@ impl Room {
 
     fn late(&self) -> usize {
         let late = self.kept.iter().flat_map(|kept| &kept.late);
-        late.map(|it| it.octets.len()).sum()
+        late.map(|it| it.octets.weight()).sum()
     }
 
     /// A message has no room in memory.
@@ -311,7 +318,7 @@ impl Room {
                 continue;
             }
             self.passed += 1;
-            let waits = peer.wait(Waiting {
+            let waiting = Waiting {
                 number: self.passed,
                 priority: Priority::Usual,
                 octets: late.octets.clone(),
@@ -319,7 +326,8 @@ impl Room {
                 since: late.since,
                 sequence: Some(late.sequence),
                 kept: false,
-            });
+            };
+            let waits = peer.wait(waiting, self.pool.used() > ALL);
             if waits {
                 late.peers.remove(&id);
             }
@@ -385,7 +393,7 @@ impl Room {
                 number: None,
                 since: late.since,
                 priority: Priority::Usual,
-                octets: late.octets,
+                octets: late.octets.to_vec(),
             };
             out.push(keep(late.sequence, peers.into_iter().collect(), message));
         }

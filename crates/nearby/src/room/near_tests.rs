@@ -121,6 +121,7 @@ fn who_was_connected_is_called_when_it_is_heard_again_and_at_once() {
     let mut room = room();
     assert!(hears(&mut room, 0, [1; 6]));
     opens(&mut room, 10, 1, true);
+    room.handle(20, Event::Heard(1, &[6]));
     let actions = room.handle(5_000, Event::Closed(1));
     assert!(!actions.contains(&Action::Connect([1; 6])), "{actions:?}");
     let actions = room.handle(5_100, Event::Tick);

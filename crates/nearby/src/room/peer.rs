@@ -1,14 +1,16 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Format, Place};
-use crate::Id;
 use crate::v2::outbox::Priority;
+use crate::{Id, Octets};
 
-/// What may wait for one peer, octets: a message more is not taken.
+/// What may be there for one peer, octets: a message more is not taken.
 const WAITING: usize = 1 << 20;
+/// What may be there for all, octets: beyond that each has [`PIECE`], and a message.
+pub const ALL: usize = 1 << 20;
 
-/// It is asked for more of what is kept when less than this waits, octets, and given so much.
-pub const PIECE: usize = 1 << 18;
+/// It is asked for more of what is kept when less than this is there, octets, and given so much.
+pub const PIECE: usize = 1 << 16;
 
 /// A message that waits for a peer.
 #[derive(Clone, Debug)]
@@ -18,7 +20,7 @@ pub struct Waiting {
     /// What goes first.
     pub priority: Priority,
     /// The message.
-    pub octets: Vec<u8>,
+    pub octets: Octets,
     /// By so many links of a village it may go when it is there.
     pub hops: u8,
     /// Since when.
@@ -149,9 +151,11 @@ impl Peer {
         !self.waiting.is_empty()
     }
 
-    /// A message is to wait for it. Gives whether there was room.
-    pub fn wait(&mut self, message: Waiting) -> bool {
-        let room = self.octets() + message.octets.len() <= WAITING;
+    /// A message is to wait for it. `scarce`: all together take too much. Gives whether there was room:
+    /// one that takes what it is given has always some.
+    pub fn wait(&mut self, message: Waiting, scarce: bool) -> bool {
+        let octets = self.octets();
+        let room = octets < PIECE || (!scarce && octets + message.octets.weight() <= WAITING);
         if room {
             let before =
                 |it: &Waiting| (it.priority, it.sequence) <= (message.priority, message.sequence);
@@ -161,9 +165,11 @@ impl Peer {
         room
     }
 
-    /// Octets that wait.
+    /// Octets that wait, or are in a connection.
     pub fn octets(&self) -> usize {
-        self.waiting.iter().map(|it| it.octets.len()).sum()
+        let given = self.given.values().map(|(_, it)| it);
+        let all = given.chain(&self.waiting);
+        all.map(|it| it.octets.weight()).sum()
     }
 
     /// What is to go next: what is kept and not here yet goes before what came later.
@@ -237,10 +243,35 @@ impl Peer {
         if let Some(message) = self.of(sequence) {
             message.kept = is;
         }
-        // It comes again in its turn: so what is here is bounded.
-        if let Some(rest) = self.rest.filter(|rest| is && sequence > *rest) {
+        if self.rest.is_some_and(|rest| is && sequence > rest) {
+            self.drop_rest();
+        }
+    }
+
+    /// What is kept beyond what is here comes again in its turn: so what is here is bounded.
+    fn drop_rest(&mut self) {
+        if let Some(rest) = self.rest {
             let comes = |it: &Waiting| it.kept && it.sequence > Some(rest);
             self.waiting.retain(|it| !comes(it));
+        }
+    }
+
+    /// All together take too much: of what is kept no more than a piece stays here.
+    pub fn spill(&mut self) {
+        // What was asked for fits to what is here now.
+        if self.asked {
+            return;
+        }
+        let given = self.given.values().map(|(_, it)| it.octets.weight());
+        let mut octets: usize = given.sum();
+        let beyond = self.waiting.iter().find(|it| {
+            let is = octets >= PIECE && it.kept;
+            octets += it.octets.weight();
+            is
+        });
+        if let Some(from) = beyond.and_then(|it| it.sequence) {
+            self.rest(from);
+            self.drop_rest();
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::connection::Connection;
-use super::peer::Waiting;
+use super::peer::{ALL, Waiting};
 use super::{Action, PASSED, Room, Store, To};
 use crate::Id;
 use crate::v2::outbox::Priority;
@@ -24,11 +24,12 @@ impl Room {
         let is_meant = |id: &Id| to == To::All || to == To::One(*id);
         let near: Vec<Id> = self.peers.keys().copied().filter(is_meant).collect();
         let sequence = self.keep_own(now, number, octets, is_meant, out);
+        let octets = self.pool.take(octets.to_vec());
         for id in &near {
             let waiting = Waiting {
                 number,
                 priority: Priority::Usual,
-                octets: octets.to_vec(),
+                octets: octets.clone(),
                 hops: HOPS,
                 since: now,
                 sequence,
@@ -56,13 +57,14 @@ impl Room {
         let others = self.peers.keys().copied();
         let others = others.filter(|id| *id != from && !ends.contains(id));
         let others: Vec<Id> = others.collect();
-        let sequence = self.keep_later(now, from, octets, !others.is_empty(), out);
+        let octets = self.pool.take(octets.to_vec());
+        let sequence = self.keep_later(now, from, &octets, !others.is_empty(), out);
         for id in others {
             self.passed += 1;
             let waiting = Waiting {
                 number: self.passed,
                 priority: Priority::Usual,
-                octets: octets.to_vec(),
+                octets: octets.clone(),
                 hops: hops.unwrap_or(0),
                 since: now,
                 sequence,
@@ -85,7 +87,7 @@ impl Room {
         let waiting = Waiting {
             number,
             priority,
-            octets: octets.to_vec(),
+            octets: self.pool.take(octets.to_vec()),
             hops: 0,
             since: now,
             sequence: None,
@@ -100,7 +102,7 @@ impl Room {
             return;
         };
         let (number, sequence) = (waiting.number, waiting.sequence);
-        if !peer.wait(waiting) {
+        if !peer.wait(waiting, self.pool.used() > ALL) {
             match sequence {
                 // It comes from where it is kept when there is room.
                 Some(sequence) => self.has_no_room(id, sequence),

@@ -4,7 +4,7 @@ use super::frame::{Control, Frame};
 use super::inbox::{Inbox, Told};
 use super::outbox::{Outbox, Outcome, Priority, Refused};
 use super::{FRAME, LONGEST_FRAME, channel};
-use crate::Id;
+use crate::{Id, Octets};
 
 /// The own id is said again after so long, until the other said its, ms.
 pub const INTRODUCES: u64 = 1_500;
@@ -130,7 +130,7 @@ impl Link {
         &mut self,
         number: u64,
         priority: Priority,
-        octets: Vec<u8>,
+        octets: impl Into<Octets>,
     ) -> Result<(), Refused> {
         self.outbox.send(number, priority, octets)
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::frame::{Chunk, Control, FIRST, First, Frame, MOST, OTHER, Part};
 use super::inbox::SMALL;
 use super::{FRAME, QUEUES, after, channel};
-use crate::Id;
+use crate::{Id, Octets};
 
 /// Without a word about a message for so long, it is asked what became of it, ms.
 pub const PATIENCE: u64 = 3_000;
@@ -70,7 +70,7 @@ pub struct Outbox {
 struct Message {
     number: u64,
     priority: Priority,
-    octets: Vec<u8>,
+    octets: Octets,
 }
 
 impl Message {
@@ -176,8 +176,9 @@ impl Outbox {
         &mut self,
         number: u64,
         priority: Priority,
-        octets: Vec<u8>,
+        octets: impl Into<Octets>,
     ) -> Result<(), Refused> {
+        let octets = octets.into();
         let all = self.waiting.values().flatten().map(|it| it.octets.len());
         match octets.len() {
             size if size > LONGEST => Err(Refused::Long),

@@ -2,8 +2,8 @@ use std::collections::VecDeque;
 
 use super::HOPS;
 use super::session::RECORD;
-use crate::Id;
 use crate::v2::link::{Event, Why};
+use crate::{Id, Octets};
 
 /// Octets of a message, at most.
 pub const MESSAGE: usize = 262_144;
@@ -44,7 +44,7 @@ pub struct Exchange {
 struct Outgoing {
     number: u32,
     hops: u8,
-    octets: Vec<u8>,
+    octets: Octets,
     /// So many of them are written.
     written: Option<usize>,
 }
@@ -79,7 +79,8 @@ impl Exchange {
 
     /// A message is to be sent, which may go by so many more links when it is there. Gives whether it is
     /// taken.
-    pub fn send(&mut self, number: u64, hops: u8, octets: &[u8]) -> bool {
+    pub fn send(&mut self, number: u64, hops: u8, octets: impl Into<Octets>) -> bool {
+        let octets = octets.into();
         let weight: usize = self.under_way.iter().map(|it| it.2).sum();
         let heavy = !self.under_way.is_empty() && weight + octets.len() > WEIGHT;
         if octets.len() > MESSAGE || self.under_way.len() >= AHEAD || heavy {
@@ -90,7 +91,7 @@ impl Exchange {
         self.waiting.push_back(Outgoing {
             number: self.number,
             hops: hops.min(HOPS),
-            octets: octets.to_vec(),
+            octets,
             written: None,
         });
         self.number = self.number.wrapping_add(1);

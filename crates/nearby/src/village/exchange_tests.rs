@@ -31,7 +31,7 @@ fn messages_of_any_size_come_in_order_and_are_acknowledged() {
     ];
     for (number, size) in sizes.iter().enumerate() {
         let octets: Vec<u8> = (0..*size).map(|at| (at % 251) as u8).collect();
-        assert!(one.send(100 + number as u64, 5, &octets));
+        assert!(one.send(100 + number as u64, 5, octets.clone()));
         let events = flow(&mut one, &mut other, 0);
         assert_eq!(events, [Event::Hopped(5, octets)]);
         let events = flow(&mut other, &mut one, 0);

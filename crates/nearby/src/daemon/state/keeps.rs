@@ -18,6 +18,13 @@ impl State {
         away.collect()
     }
 
+    /// How many of those who are meant are known and away.
+    pub fn away_of(&self, to: To) -> usize {
+        let inner = self.0.borrow();
+        let is_meant = |id: &Id| to == To::All || to == To::One(*id);
+        inner.room.away().filter(|(id, _)| is_meant(id)).count()
+    }
+
     /// For how many who are away a message waits that was said now.
     ///
     /// # Errors
@@ -38,10 +45,18 @@ impl Inner {
     pub(super) fn store(&mut self, store: Store) {
         let now = self.now();
         match store {
-            Store::Keep(keep) => {
+            Store::Keep(mut keep) => {
                 let (is, lost) = self.queue.keep(now, &keep);
+                // It may itself be among them.
+                let (itself, lost): (Vec<Lost>, _) = lost
+                    .into_iter()
+                    .partition(|it| it.sequence == keep.sequence);
                 self.lost(lost);
-                let actions = self.room.kept(&keep, is);
+                let itself: Vec<Id> = itself.into_iter().map(|it| it.id).collect();
+                keep.peers.retain(|id| !itself.contains(id));
+                let mut actions = self.room.kept(&keep, is);
+                keep.peers = itself;
+                actions.extend(self.room.kept(&keep, false));
                 self.act(actions);
             }
             Store::Load(id, after) => {

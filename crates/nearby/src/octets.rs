@@ -1,0 +1,108 @@
+//! Octets of a message. However many wait for it, it is in memory once; and all that are there are
+//! counted, so that what waits can be bounded over all.
+
+use std::cell::Cell;
+use std::fmt;
+use std::ops::Deref;
+use std::rc::Rc;
+
+/// What one takes beside its octets, about.
+const BESIDE: usize = 128;
+
+/// A message's octets; copies are the same.
+#[derive(Clone)]
+pub struct Octets(Rc<Counted>);
+
+struct Counted {
+    octets: Vec<u8>,
+    pool: Pool,
+}
+
+/// Counts those that are there.
+#[derive(Clone, Debug, Default)]
+pub struct Pool(Rc<Cell<usize>>);
+
+impl Pool {
+    /// One more is there.
+    pub fn take(&self, mut octets: Vec<u8>) -> Octets {
+        octets.shrink_to_fit();
+        self.0.set(self.0.get() + weight(octets.len()));
+        Octets(Rc::new(Counted {
+            octets,
+            pool: self.clone(),
+        }))
+    }
+
+    /// What all that are there take, octets.
+    pub fn used(&self) -> usize {
+        self.0.get()
+    }
+}
+
+impl Octets {
+    /// What it takes, octets.
+    pub fn weight(&self) -> usize {
+        weight(self.len())
+    }
+}
+
+fn weight(length: usize) -> usize {
+    length + BESIDE
+}
+
+/// One that is counted nowhere.
+impl From<Vec<u8>> for Octets {
+    fn from(octets: Vec<u8>) -> Self {
+        Pool::default().take(octets)
+    }
+}
+
+impl From<&[u8]> for Octets {
+    fn from(octets: &[u8]) -> Self {
+        octets.to_vec().into()
+    }
+}
+
+impl<const N: usize> From<&[u8; N]> for Octets {
+    fn from(octets: &[u8; N]) -> Self {
+        octets.to_vec().into()
+    }
+}
+
+impl Deref for Octets {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0.octets
+    }
+}
+
+impl fmt::Debug for Octets {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Octets({})", self.len())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        let used = &self.pool.0;
+        used.set(used.get() - weight(self.octets.len()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_counted_once() {
+        let pool = Pool::default();
+        let one = pool.take(vec![1; 1000]);
+        let other = one.clone();
+        assert_eq!((pool.used(), one.weight()), (1128, 1128));
+        drop(one);
+        assert_eq!((pool.used(), &other[..3]), (1128, &[1, 1, 1][..]));
+        drop(other);
+        assert_eq!(pool.used(), 0);
+    }
+}

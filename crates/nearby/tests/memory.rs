@@ -1,0 +1,56 @@
+//! How much memory a node takes beside others that read nothing, with whole programs that reach each
+//! other by IP.
+
+#[path = "support/village.rs"]
+mod village;
+
+use village::{Folder, Node, port, until};
+
+/// Programs that are stopped: as whoever takes nothing.
+const PEERS: usize = 8;
+/// What is said in all, by the node and by one whose messages it passes on: far more
+/// than may be there, and no more than the queue has for each.
+const SAID: usize = 60;
+/// A text's octets.
+const LENGTH: usize = 60_000;
+/// By so much the most that it takes may grow, KiB: 2 MiB that wait, and a piece and a message and what
+/// is under way for each.
+const GROWS: u64 = 4_096;
+
+#[test]
+fn who_reads_nothing_costs_a_node_little() {
+    let folder = Folder::new("memory");
+    let secret = folder.secret("secret");
+    let at = port();
+    let node = Node::run(&folder, "node", &secret, at, &[]);
+    let peers: Vec<Node> = (0..PEERS)
+        .map(|it| Node::run(&folder, &format!("{it}"), &secret, port(), &[at]))
+        .collect();
+    let floods = Node::run(&folder, "floods", &secret, port(), &[at]);
+    until("all are there", || node.links() == PEERS + 1);
+    let before = node.most_memory();
+    for peer in &peers {
+        peer.stop();
+    }
+    let text = folder.0.join("text");
+    for at in 0..SAID {
+        std::fs::write(&text, format!("{at:08} {}", "x".repeat(LENGTH))).expect("a text");
+        let from = if at % 2 == 0 { &floods } else { &node };
+        from.ask(&["send", "all", "--file", text.to_str().expect("text")]);
+    }
+    until("it heard all", || {
+        node.said.with("\"event\":\"message\"") == SAID / 2
+    });
+    let after = node.most_memory();
+    println!("{before} KiB, then {after} KiB");
+    assert!(after <= before + GROWS, "{before} KiB, then {after} KiB");
+    for peer in &peers {
+        peer.go_on();
+    }
+    // What could not be in memory gets to them all the same.
+    for peer in &peers {
+        until("it heard all", || {
+            peer.said.with("\"event\":\"message\"") == SAID
+        });
+    }
+}

@@ -1,0 +1,180 @@
+//! Whole programs that reach each other by IP, on this machine's loopback, without Bluetooth.
+#![allow(dead_code, reason = "each program of tests uses a part of it")]
+
+use std::io::{BufRead, BufReader, Read};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// The program.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_weir-nearby");
+/// What does not happen within this does not happen.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder of a test's own.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    /// A file with a new secret.
+    pub fn secret(&self, name: &str) -> PathBuf {
+        let path = self.0.join(name);
+        let file = std::fs::File::create(&path).expect("a file");
+        let mut make = Command::new(PROGRAM);
+        let done = make.arg("village").stdout(file).status();
+        assert!(done.expect("the program").success());
+        path
+    }
+}
+
+/// A port on which nobody listens now.
+pub fn port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+/// Lines that a program wrote.
+#[derive(Clone, Default)]
+pub struct Lines(Arc<Mutex<Vec<String>>>);
+
+impl Lines {
+    fn of(read: impl Read + Send + 'static) -> Self {
+        let lines = Self::default();
+        let into = lines.clone();
+        std::thread::spawn(move || {
+            for line in BufReader::new(read).lines().map_while(Result::ok) {
+                into.0.lock().expect("lines").push(line);
+            }
+        });
+        lines
+    }
+
+    pub fn with(&self, text: &str) -> usize {
+        self.with_all(&[text])
+    }
+
+    pub fn with_all(&self, texts: &[&str]) -> usize {
+        let lines = self.0.lock().expect("lines");
+        let has_all = |it: &&String| texts.iter().all(|text| it.contains(text));
+        lines.iter().filter(has_all).count()
+    }
+}
+
+/// A node that runs.
+pub struct Node {
+    pub socket: PathBuf,
+    run: Child,
+    watch: Child,
+    pub log: Lines,
+    pub said: Lines,
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        for child in [&mut self.watch, &mut self.run] {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+impl Node {
+    pub fn run(folder: &Folder, name: &str, secret: &Path, port: u16, nodes: &[u16]) -> Self {
+        let socket = folder.0.join(format!("{name}.sock"));
+        let mut run = Command::new(PROGRAM);
+        run.arg("--socket").arg(&socket);
+        run.args(["run", "--adapter", "none", "--state"])
+            .arg(folder.0.join(name));
+        run.arg("--village").arg(secret);
+        run.arg("--listen").arg(format!("127.0.0.1:{port}"));
+        for node in nodes {
+            run.arg("--node").arg(format!("localhost:{node}"));
+        }
+        run.env("WEIR_LOG", "debug").stderr(Stdio::piped());
+        let mut run = run.spawn().expect("the program");
+        let log = Lines::of(run.stderr.take().expect("its log"));
+        until("it listens", || log.with("looks for others") > 0);
+        let mut watch = Command::new(PROGRAM);
+        watch.arg("--socket").arg(&socket).args(["watch", "--json"]);
+        let mut watch = watch.stdout(Stdio::piped()).spawn().expect("the program");
+        let said = Lines::of(watch.stdout.take().expect("what is said"));
+        Self {
+            socket,
+            run,
+            watch,
+            log,
+            said,
+        }
+    }
+
+    pub fn ask(&self, arguments: &[&str]) -> String {
+        let mut ask = Command::new(PROGRAM);
+        ask.arg("--socket").arg(&self.socket).args(arguments);
+        let Output { status, stdout, .. } = ask.output().expect("the program");
+        assert!(status.success(), "{arguments:?}");
+        String::from_utf8(stdout).expect("text")
+    }
+
+    pub fn say(&self, text: &str) {
+        self.ask(&["send", "all", text]);
+    }
+
+    /// The most memory that it took until now, KiB.
+    pub fn most_memory(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.run.id());
+        let status = std::fs::read_to_string(path).expect("it runs");
+        let mut lines = status.lines().filter_map(|it| it.strip_prefix("VmHWM:"));
+        let most = lines.next().and_then(|it| it.trim().strip_suffix(" kB"));
+        most.and_then(|it| it.parse().ok()).expect("a number")
+    }
+
+    /// It does nothing any more, and reads nothing.
+    pub fn stop(&self) {
+        self.signal("-STOP");
+    }
+
+    /// It does something again.
+    pub fn go_on(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, which: &str) {
+        let mut kill = Command::new("kill");
+        let done = kill.arg(which).arg(self.run.id().to_string()).status();
+        assert!(done.expect("kill").success());
+    }
+
+    /// Peers to whom there is a link.
+    pub fn links(&self) -> usize {
+        let told: serde_json::Value =
+            serde_json::from_str(&self.ask(&["peers", "--json"])).expect("JSON");
+        let peers = told["peers"].as_array().expect("peers");
+        let linked = peers
+            .iter()
+            .filter(|it| it["linked"] == serde_json::json!(["ip"]));
+        linked.count()
+    }
+
+    pub fn heard(&self, text: &str) -> usize {
+        // What was said here is told here, too.
+        self.said
+            .with_all(&["\"event\":\"message\"", &format!("\"text\":\"{text}\"")])
+    }
+}
+
+/// Waits for it.
+pub fn until(what: &str, mut is: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is() {
+        assert!(begun.elapsed() < PATIENCE, "it does not come to be: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
