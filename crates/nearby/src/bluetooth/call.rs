@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bluer::gatt::remote::{Characteristic, CharacteristicWriteRequest, Service};
@@ -143,13 +144,15 @@ async fn open(
             let (id, reader, output) =
                 try_join!(id.read(), message.notify_io(), message.write_io())?;
             frame = octets(output.mtu());
-            tokio::spawn(read(link, reader, told.clone()));
+            let carried = Arc::default();
+            tokio::spawn(read(link, reader, Arc::clone(&carried), told.clone()));
             let (make, made) = mpsc::channel(1);
             let line = Line {
                 link,
                 own: speaks.own,
                 gatt: output,
                 frame: Arc::new(frame.into()),
+                carried,
                 frames,
                 made,
                 told: told.clone(),
@@ -203,10 +206,17 @@ async fn write_each(
     let _ = told.send(Told::Closed(link)).await;
 }
 
-/// What comes is told, until the connection ends.
-async fn read(link: u32, reader: CharacteristicReader, told: mpsc::Sender<Told>) {
+/// What comes is told, until the connection ends. BlueZ (5.66) notifies all of what is for one of them:
+/// where there is a channel, what is for this one comes by it.
+async fn read(
+    link: u32,
+    reader: CharacteristicReader,
+    carried: Arc<AtomicBool>,
+    told: mpsc::Sender<Told>,
+) {
     loop {
         match reader.recv().await {
+            Ok(frame) if !frame.is_empty() && carried.load(Ordering::Relaxed) => {}
             Ok(frame) if !frame.is_empty() => {
                 let _ = told.send(Told::Heard(link, frame)).await;
             }

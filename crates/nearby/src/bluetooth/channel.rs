@@ -5,8 +5,8 @@
 
 use std::future::Future;
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bluer::gatt::CharacteristicWriter;
@@ -31,6 +31,8 @@ const BACKLOG: u32 = 4;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What a channel does not take for so long, or does not finish, it will not.
 const STALLS: Duration = Duration::from_secs(5);
+/// Who calls and can be told nothing for so long, by GATT or a channel, has no use of its connection.
+pub const UNHEARD: Duration = Duration::from_secs(2);
 /// It may be that one cannot be accepted now: it is tried again after so long.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -142,14 +144,35 @@ fn psm(octets: &[u8]) -> Option<u16> {
 }
 
 /// What a connection has without a channel.
-pub trait Gatt: Send {
+pub trait Gatt: Send + Sync {
+    /// Whether anything can be written.
+    fn is_there(&self) -> bool;
+
     /// Writes one frame.
     fn put(&self, frame: &[u8]) -> impl Future<Output = io::Result<()>> + Send;
 }
 
 impl Gatt for CharacteristicWriter {
+    fn is_there(&self) -> bool {
+        true
+    }
+
     fn put(&self, frame: &[u8]) -> impl Future<Output = io::Result<()>> + Send {
         super::call::put(self, frame)
+    }
+}
+
+/// Where it comes later, or never: BlueZ may notify somebody else.
+impl<G: Gatt> Gatt for Arc<OnceLock<G>> {
+    fn is_there(&self) -> bool {
+        self.get().is_some_and(Gatt::is_there)
+    }
+
+    async fn put(&self, frame: &[u8]) -> io::Result<()> {
+        match self.get() {
+            Some(gatt) => gatt.put(frame).await,
+            None => Err(io::ErrorKind::NotConnected.into()),
+        }
     }
 }
 
@@ -160,6 +183,8 @@ pub struct Line<S, G> {
     pub gatt: G,
     /// Octets of a frame by GATT: more than when it began, when the other says so.
     pub frame: Arc<AtomicUsize>,
+    /// Whether a channel carries what is said: what is notified meanwhile is for others.
+    pub carried: Arc<AtomicBool>,
     /// What is to be written.
     pub frames: mpsc::Receiver<Vec<u8>>,
     /// A channel that is made takes the place of the one before.
@@ -192,7 +217,11 @@ where
     /// Frames are written, until the connection ends.
     pub async fn run(mut self) {
         let mut channel: Option<Channel<S>> = None;
+        let late = tokio::time::sleep(UNHEARD);
+        let mut late = std::pin::pin!(late);
         loop {
+            let carries = channel.as_ref().is_some_and(|it| it.carries);
+            let goes = carries || self.gatt.is_there();
             let news = async {
                 match &mut channel {
                     Some(channel) => channel.news.recv().await,
@@ -200,7 +229,7 @@ where
                 }
             };
             tokio::select! {
-                frame = self.frames.recv() => {
+                frame = self.frames.recv(), if goes => {
                     let Some(frame) = frame else { break };
                     if let Err(error) = self.write(&mut channel, &frame).await {
                         debug!(link = self.link, %error, "not written");
@@ -219,6 +248,10 @@ where
                         self.introduce(&mut channel).await;
                     }
                 }
+                () = &mut late, if !goes => break,
+            }
+            if channel.is_none() && !self.gatt.is_there() {
+                break;
             }
         }
         let _ = self.told.send(Told::Closed(self.link)).await;
@@ -255,6 +288,7 @@ where
         }
         if let Some(channel) = channel {
             channel.carries = true;
+            self.carried.store(true, Ordering::Relaxed);
             let _ = self.told.send(Told::Channel(self.link, true)).await;
         }
     }
@@ -262,6 +296,7 @@ where
     /// A channel is over. What it was to carry is cut anew for GATT: chunks that wait here are not.
     async fn drop(&mut self, channel: &mut Option<Channel<S>>) {
         let Some(over) = channel.take() else { return };
+        self.carried.store(false, Ordering::Relaxed);
         if over.carries {
             debug!(link = self.link, "the channel is over");
             let _ = self.told.send(Told::Channel(self.link, false)).await;

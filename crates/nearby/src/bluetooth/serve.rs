@@ -2,9 +2,9 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use bluer::Address;
 use bluer::gatt::CharacteristicWriter;
@@ -18,7 +18,7 @@ use futures::StreamExt;
 use tokio::sync::mpsc;
 use tracing::debug;
 
-use super::channel::{Line, Listener, Made};
+use super::channel::{Line, Listener, Made, UNHEARD};
 use super::{
     Numbers, Opened, Speaks, Told, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID, V2_MESSAGE, ahead,
 };
@@ -27,8 +27,6 @@ use crate::room::Format;
 
 /// Writes that wait to be looked at.
 const AHEAD: usize = 16;
-/// Who calls and is not notified for so long has no use of its connection.
-const UNHEARD: Duration = Duration::from_secs(2);
 /// No channel: a number below zero.
 const NO_CHANNEL: i32 = -1;
 /// Channels of those who did not write yet, at most: each is there for [`UNHEARD`].
@@ -211,15 +209,36 @@ struct Ends {
 struct End {
     link: u32,
     since: Instant,
-    /// What is to be notified, until there is a socket for it.
+    /// What is to be told, until there is something to tell it by.
     frames: Option<mpsc::Receiver<Vec<u8>>>,
     /// Octets of a frame.
     frame: Arc<AtomicUsize>,
+    /// The socket by which it is notified, when it has one.
+    gatt: Arc<OnceLock<CharacteristicWriter>>,
     make: mpsc::Sender<Made<Stream>>,
     /// Channels that were made, until somebody writes to them.
     made: Option<mpsc::Receiver<Made<Stream>>>,
     /// It cannot be had any more where nobody writes to the connection.
     writer: mpsc::WeakSender<Vec<u8>>,
+}
+
+impl End {
+    /// There is something to tell it by: a socket, or a channel.
+    fn begin(&mut self, own: Id, told: &mpsc::Sender<Told>) {
+        if let Some((frames, made)) = self.frames.take().zip(self.made.take()) {
+            let line = Line {
+                link: self.link,
+                own,
+                gatt: Arc::clone(&self.gatt),
+                frame: Arc::clone(&self.frame),
+                carried: Arc::default(),
+                frames,
+                made,
+                told: told.clone(),
+            };
+            tokio::spawn(line.run());
+        }
+    }
 }
 
 impl Ends {
@@ -234,15 +253,9 @@ impl Ends {
                 let (make, made) = mpsc::channel(1);
                 let known = self.strangers.iter().position(|(_, of, _)| *of == address);
                 let known = known.and_then(|it| self.strangers.remove(it));
-                if let Some((_, _, stream)) = known {
-                    // There is room for it, as it is the first.
-                    let _ = make.try_send(Made {
-                        stream,
-                        caller: false,
-                    });
-                }
-                let end = End {
+                let mut end = End {
                     link,
+                    gatt: Arc::default(),
                     frame: Arc::new(octets(mtu).into()),
                     make,
                     made: Some(made),
@@ -260,6 +273,12 @@ impl Ends {
                     writer,
                 };
                 let _ = self.told.send(Told::Opened(opened)).await;
+                if let Some((_, _, stream)) = known {
+                    let caller = false;
+                    // There is room for it, as it is the first.
+                    let _ = end.make.try_send(Made { stream, caller });
+                    end.begin(self.own, &self.told);
+                }
                 place.insert(end)
             }
         }
@@ -279,7 +298,7 @@ impl Ends {
     /// Somebody is to be notified: who is already has another connection now.
     async fn notify(&mut self, output: CharacteristicWriter) {
         let from = (output.device_address(), output.mtu());
-        let is_old = |end: &End| end.frames.is_none() && end.writer.upgrade().is_some();
+        let is_old = |end: &End| end.gatt.get().is_some() && end.writer.upgrade().is_some();
         if let Some(old) = self
             .all
             .get(&from.0)
@@ -289,30 +308,21 @@ impl Ends {
             self.all.remove(&from.0);
             let _ = self.told.send(Told::Closed(old)).await;
         }
+        let (own, told) = (self.own, self.told.clone());
         let end = self.of(from).await;
-        let (link, frame) = (end.link, Arc::clone(&end.frame));
-        if let Some((frames, made)) = end.frames.take().zip(end.made.take()) {
-            let line = Line {
-                link,
-                own: self.own,
-                gatt: output,
-                frame,
-                frames,
-                made,
-                told: self.told.clone(),
-            };
-            tokio::spawn(line.run());
-        }
+        let _ = end.gatt.set(output);
+        end.begin(own, &told);
     }
 
     /// Somebody made a channel: it is for who has a connection, or has one soon.
     fn channel(&mut self, address: Address, stream: Stream) {
-        let end = self.all.get(&address);
+        let end = self.all.get_mut(&address);
         match end.filter(|end| end.writer.upgrade().is_some()) {
             Some(end) => {
                 let caller = false;
                 // Who makes more than are looked at has those closed.
                 let _ = end.make.try_send(Made { stream, caller });
+                end.begin(self.own, &self.told);
             }
             None => {
                 self.strangers.retain(|(_, of, _)| *of != address);
