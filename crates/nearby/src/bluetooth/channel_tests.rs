@@ -122,7 +122,7 @@ async fn next(stream: &mut DuplexStream) -> Vec<u8> {
     frame
 }
 
-/// Runs it, with time that goes by as soon as all wait.
+/// Runs it.
 fn run(test: impl Future<Output = ()>) {
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_all().build().expect("a runtime");
