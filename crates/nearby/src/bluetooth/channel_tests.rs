@@ -7,10 +7,14 @@ use super::*;
 const OWN: Id = Id([1; 8]);
 const OTHER: Id = Id([2; 8]);
 
-/// GATT that takes all.
-struct Taken(mpsc::Sender<Vec<u8>>);
+/// GATT that takes all, where it is there.
+struct Taken(mpsc::Sender<Vec<u8>>, bool);
 
 impl Gatt for Taken {
+    fn is_there(&self) -> bool {
+        self.1
+    }
+
     fn put(&self, frame: &[u8]) -> impl Future<Output = io::Result<()>> + Send {
         let sent = self.0.send(frame.to_vec());
         async move { sent.await.map_err(|_| io::ErrorKind::BrokenPipe.into()) }
@@ -27,6 +31,10 @@ struct Lab {
 
 impl Lab {
     fn new() -> Self {
+        Self::with(true)
+    }
+
+    fn with(gatt_is_there: bool) -> Self {
         let (frames, writes) = mpsc::channel(4);
         let (make, made) = mpsc::channel(1);
         let (put, gatt) = mpsc::channel(16);
@@ -34,8 +42,9 @@ impl Lab {
         let line = Line {
             link: 7,
             own: OWN,
-            gatt: Taken(put),
+            gatt: Taken(put, gatt_is_there),
             frame: Arc::new(20.into()),
+            carried: Arc::default(),
             frames: writes,
             made,
             told: tell,
@@ -243,5 +252,34 @@ fn a_number_is_one_that_others_may_have() {
         &[],
     ] {
         assert_eq!(psm(other), None);
+    }
+}
+
+/// BlueZ notifies another one.
+#[tokio::test]
+async fn without_gatt_what_is_said_waits_for_a_channel_and_ends_with_it() {
+    let mut lab = Lab::with(false);
+    let said = Frame::Control(Control::Ping).octets();
+    let mut other = lab.channel(false, 4_096).await;
+    lab.say(&said).await;
+    put_all(&mut other, &channel::written(&id(OTHER))).await;
+    lab.heard_and_carries().await;
+    assert_eq!(next(&mut other).await, id(OWN));
+    assert_eq!(next(&mut other).await, said);
+    drop(other);
+    lab.carries(false).await;
+    assert!(matches!(lab.told().await, Told::Closed(7)));
+    assert!(lab.gatt.recv().await.is_none(), "nothing went there");
+}
+
+#[tokio::test]
+async fn who_can_be_told_nothing_is_let_go() {
+    for says in [false, true] {
+        let mut lab = Lab::with(false);
+        let began = Instant::now();
+        let other = lab.channel(!says, 4_096).await;
+        assert!(matches!(lab.told().await, Told::Closed(7)));
+        assert!(began.elapsed() >= UNHEARD);
+        drop(other);
     }
 }
