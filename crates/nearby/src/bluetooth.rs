@@ -20,6 +20,7 @@ use tracing::{debug, warn};
 use self::discover::Discovery;
 use self::service::Service;
 use crate::Id;
+use crate::power::{Needs, Power};
 use crate::room::Format;
 
 /// Services, and their characteristics: what is read to know who it is, what is written and notified,
@@ -43,8 +44,6 @@ const AHEAD: usize = 4;
 const AGAIN: Duration = Duration::from_secs(2);
 /// One format is said for so long, then the other: an adapter of Bluetooth 4 says one at a time.
 const TURN: Duration = Duration::from_secs(1);
-/// How often it is said: without this each 1.28 s, which both being found and being called wait for.
-const SAYS: [Duration; 2] = [Duration::from_millis(150), Duration::from_millis(250)];
 /// Until BlueZ answered what it knows.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Until connections are ended: BlueZ itself takes 2 s for one.
@@ -150,13 +149,13 @@ impl Numbers {
 
 impl Bluetooth {
     /// Begins to advertise and to look for others. `name`: of an adapter, or its address; one that is
-    /// off is switched on if `may_switch`.
+    /// off is switched on if `may_switch`; `power`: what may be spent.
     ///
     /// # Errors
     /// There is no such adapter, or it does not do it.
     pub async fn open(
         name: &str,
-        may_switch: bool,
+        (may_switch, power): (bool, Power),
         own: Id,
         formats: &BTreeSet<Format>,
         numbers: Numbers,
@@ -171,14 +170,14 @@ impl Bluetooth {
             if !may_switch {
                 return Err(Error::Off(name.to_owned()));
             }
-            power(&adapter).await.map_err(refused("go on"))?;
+            switch_on(&adapter).await.map_err(refused("go on"))?;
         }
         let application = serve::application(own, formats, &numbers, &told);
         let served = adapter.serve_gatt_application(application).await;
         let served = served.map_err(refused("serve"))?;
         let mut said = Vec::new();
         for format in formats {
-            let handle = adapter.advertise(advertisement(own, *format)).await;
+            let handle = adapter.advertise(advertisement(own, *format, power)).await;
             said.push(handle.map_err(refused("advertise"))?);
         }
         let bluetooth = Self {
@@ -186,7 +185,7 @@ impl Bluetooth {
                 .address()
                 .await
                 .map_err(refused("tell its address"))?,
-            discovery: Discovery::new(adapter.clone(), formats.clone(), told.clone()),
+            discovery: Discovery::new(adapter.clone(), formats.clone(), told.clone(), power),
             adapter,
             formats: formats.clone(),
             told,
@@ -239,6 +238,11 @@ impl Bluetooth {
                 Err(error) => return Error::Refused(name(), "answer", error),
             }
         }
+    }
+
+    /// What others are looked for, from now on.
+    pub fn need(&self, needs: Needs) {
+        self.discovery.need(needs);
     }
 
     /// Calls somebody: what comes of it is told.
@@ -329,7 +333,7 @@ async fn part(adapter: &Adapter, address: Address) -> bluer::Result<()> {
 }
 
 /// An adapter is switched on, which BlueZ may not do at once.
-async fn power(adapter: &Adapter) -> bluer::Result<()> {
+async fn switch_on(adapter: &Adapter) -> bluer::Result<()> {
     let mut tries = 0;
     loop {
         match adapter.set_powered(true).await {
@@ -344,14 +348,15 @@ async fn power(adapter: &Adapter) -> bluer::Result<()> {
 }
 
 /// What fits into the 31 octets of any adapter: each format has one of its own.
-fn advertisement(own: Id, format: Format) -> Advertisement {
+fn advertisement(own: Id, format: Format, power: Power) -> Advertisement {
+    let [least, most] = power.says().map(Duration::from_millis);
     let mut said = Advertisement {
         service_uuids: BTreeSet::from([V1]),
         local_name: Some(NAME.to_owned()),
         discoverable: Some(true),
         duration: Some(TURN),
-        min_interval: Some(SAYS[0]),
-        max_interval: Some(SAYS[1]),
+        min_interval: Some(least),
+        max_interval: Some(most),
         ..Advertisement::default()
     };
     if format == Format::V2 {

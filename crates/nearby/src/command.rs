@@ -6,6 +6,7 @@ mod completions;
 mod man;
 mod page;
 mod peers;
+mod power;
 mod send;
 mod village;
 mod watch;
@@ -66,6 +67,9 @@ enum Command {
         /// Connections at most
         #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8), value_name = "COUNT")]
         links: u8,
+        /// What may be spent to hear others soon
+        #[arg(long, value_enum, default_value = "balanced")]
+        power: power::Power,
         /// Where its key is kept, and what waits for others
         #[arg(long, default_value = "/var/lib/weir-nearby", value_name = "FOLDER")]
         state: PathBuf,
@@ -151,6 +155,7 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
             adapter,
             format,
             links,
+            power,
             state,
             queue,
             page,
@@ -172,6 +177,7 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
                 adapter: adapter.clone(),
                 formats,
                 links: usize::from(*links),
+                power: (*power).into(),
                 state: state.clone(),
                 queue: *queue,
                 socket: arguments.socket.clone(),

@@ -28,6 +28,7 @@ use state::State;
 
 use crate::bluetooth::{Bluetooth, Numbers};
 use crate::envelope::Key;
+use crate::power::Power;
 use crate::room::Format;
 
 /// The room's clock.
@@ -48,6 +49,8 @@ pub struct Settings {
     pub formats: BTreeSet<Format>,
     /// Connections at most.
     pub links: usize,
+    /// How much power is spent to hear others soon.
+    pub power: Power,
     /// Where the key is.
     pub state: PathBuf,
     /// What waits for others there takes so many octets at most.
@@ -75,7 +78,7 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
         let (adapter, told) = (&settings.adapter, told.clone());
         Bluetooth::open(
             adapter,
-            may_switch,
+            (may_switch, settings.power),
             own,
             &settings.formats,
             numbers.clone(),

@@ -19,6 +19,7 @@ mod daemon;
 pub mod envelope;
 mod id;
 pub mod module;
+pub mod power;
 #[cfg(feature = "bluetooth")]
 mod queue;
 pub mod room;

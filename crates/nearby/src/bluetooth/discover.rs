@@ -8,15 +8,13 @@ use std::time::Duration;
 use bluer::{Adapter, AdapterEvent, Address, DiscoveryFilter, DiscoveryTransport, ErrorKind};
 use futures::{Stream, StreamExt};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tracing::{debug, info, warn};
 
 use super::{AGAIN, COMPANY, NAME, Told, V1, V2};
+use crate::power::{Needs, Power, Rounds};
 use crate::room::Format;
 
-/// A round: an adapter tells of each once a round only, and BlueZ itself makes one of 10 s and rests
-/// for 5 s.
-const ROUND: Duration = Duration::from_secs(5);
 /// BlueZ ends a round in the background.
 const ENDS: Duration = Duration::from_millis(50);
 /// Until a round is over, before somebody is called all the same: another program may look, too.
@@ -30,6 +28,9 @@ pub struct Discovery {
     adapter: Adapter,
     formats: BTreeSet<Format>,
     told: mpsc::Sender<Told>,
+    power: Power,
+    /// What there is to be looked for.
+    needs: watch::Sender<Needs>,
     /// How many need it to be quiet.
     quiet: watch::Sender<usize>,
     /// Whom BlueZ was told to forget.
@@ -61,14 +62,27 @@ impl Drop for Quiet {
 
 impl Discovery {
     /// At an adapter: it tells of who speaks one of these.
-    pub fn new(adapter: Adapter, formats: BTreeSet<Format>, told: mpsc::Sender<Told>) -> Self {
+    pub fn new(
+        adapter: Adapter,
+        formats: BTreeSet<Format>,
+        told: mpsc::Sender<Told>,
+        power: Power,
+    ) -> Self {
         Self {
             adapter,
             formats,
             told,
+            power,
+            needs: watch::Sender::default(),
             quiet: watch::Sender::new(0),
             forgotten: RefCell::default(),
         }
+    }
+
+    /// What there is to be looked for, from now on.
+    pub fn need(&self, needs: Needs) {
+        self.needs
+            .send_if_modified(|it| std::mem::replace(it, needs) != needs);
     }
 
     /// It is to be quiet from now on.
@@ -84,15 +98,18 @@ impl Discovery {
     pub async fn run(&self) -> Infallible {
         let mut quiet = self.quiet.subscribe();
         let mut fails = false;
+        let (began, mut rounds) = (Instant::now(), Rounds::new(self.power));
         loop {
+            self.rest(began, &mut rounds).await;
             // The sender is here: it does not end.
             let _ = quiet.wait_for(|count| *count == 0).await;
             // BlueZ that was asked for a round and whose answer nobody waits for has one until the program
             // ends, and gives no other: so this is not left before the answer came.
+            let (now, needs) = (began.elapsed().as_millis() as u64, *self.needs.borrow());
             let round = match self.start(&mut fails).await {
                 Ok(events) => {
                     tokio::select! {
-                        () = self.hear(events) => {}
+                        () = self.hear(events) => rounds.done(now, needs),
                         _ = quiet.wait_for(|count| *count > 0) => {}
                     }
                     Ok(())
@@ -117,6 +134,20 @@ impl Discovery {
         }
     }
 
+    /// Waits until the next round may begin.
+    async fn rest(&self, began: Instant, rounds: &mut Rounds) {
+        let mut needs = self.needs.subscribe();
+        loop {
+            let next = rounds.next(*needs.borrow_and_update());
+            let due = began + Duration::from_millis(next);
+            tokio::select! {
+                () = sleep_until(due) => break,
+                // The sender is here: it does not end.
+                _ = needs.changed() => {}
+            }
+        }
+    }
+
     async fn start(
         &self,
         fails: &mut bool,
@@ -137,7 +168,7 @@ impl Discovery {
 
     /// Tells of who is seen, until a round is over.
     async fn hear(&self, events: impl Stream<Item = AdapterEvent>) {
-        let until = Instant::now() + ROUND;
+        let until = Instant::now() + Duration::from_millis(self.power.round());
         let mut events = std::pin::pin!(events);
         while let Ok(event) = timeout_at(until, events.next()).await {
             match event {

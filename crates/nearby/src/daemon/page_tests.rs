@@ -25,6 +25,7 @@ fn with(token: Option<&str>, test: impl AsyncFnOnce(State, SocketAddr)) {
         adapter: String::new(),
         formats: [Format::V1, Format::V2].into(),
         links: 4,
+        power: crate::power::Power::Balanced,
         // Nothing can be kept there: it is in memory alone.
         state: PathBuf::from("/dev/null/state"),
         queue: 1 << 20,

@@ -26,6 +26,7 @@ fn begin(folder: &Path) -> State {
         adapter: String::new(),
         formats: [Format::V1, Format::V2].into(),
         links: 4,
+        power: crate::power::Power::Balanced,
         state: folder.to_owned(),
         queue: 1 << 20,
         socket: PathBuf::new(),
