@@ -21,6 +21,7 @@ use tracing::{debug, warn};
 use self::discover::Discovery;
 use self::service::Service;
 use crate::Id;
+use crate::power::{Needs, Power};
 use crate::room::Format;
 
 /// Services, and their characteristics: what is read to know who it is, what is written and notified,
@@ -44,8 +45,6 @@ const AHEAD: usize = 4;
 const AGAIN: Duration = Duration::from_secs(2);
 /// One format is said for so long, then the other: an adapter of Bluetooth 4 says one at a time.
 const TURN: Duration = Duration::from_secs(1);
-/// How often it is said: without this each 1.28 s, which both being found and being called wait for.
-const SAYS: [Duration; 2] = [Duration::from_millis(150), Duration::from_millis(250)];
 /// Until BlueZ answered what it knows.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Until connections are ended: BlueZ itself takes 2 s for one.
@@ -144,11 +143,15 @@ pub struct Bluetooth {
 
 /// Who this is, and what it speaks.
 #[derive(Clone, Debug)]
-struct Speaks {
-    own: Id,
-    formats: BTreeSet<Format>,
+pub struct Speaks {
+    /// Its id.
+    pub own: Id,
+    /// Which formats.
+    pub formats: BTreeSet<Format>,
     /// Channels, too, beside connections of v2.
-    channels: bool,
+    pub channels: bool,
+    /// What may be spent for it.
+    pub power: Power,
 }
 
 /// Numbers of connections.
@@ -171,9 +174,7 @@ impl Bluetooth {
     pub async fn open(
         name: &str,
         may_switch: bool,
-        own: Id,
-        formats: &BTreeSet<Format>,
-        channels: bool,
+        speaks: Speaks,
         numbers: Numbers,
         told: mpsc::Sender<Told>,
     ) -> Result<Self, Error> {
@@ -186,7 +187,7 @@ impl Bluetooth {
             if !may_switch {
                 return Err(Error::Off(name.to_owned()));
             }
-            power(&adapter).await.map_err(refused("go on"))?;
+            switch_on(&adapter).await.map_err(refused("go on"))?;
         }
         let address = adapter
             .address()
@@ -194,24 +195,25 @@ impl Bluetooth {
             .map_err(refused("tell its address"))?;
         let kind = adapter.address_type().await;
         let kind = kind.map_err(refused("tell its address"))?;
-        let speaks = Speaks {
-            own,
-            formats: formats.clone(),
-            channels,
-        };
-        let listener = channels.then(|| channel::listen(address, kind)).flatten();
+        let listener = speaks
+            .channels
+            .then(|| channel::listen(address, kind))
+            .flatten();
         let application = serve::application(&speaks, &numbers, &told, listener);
         let served = adapter.serve_gatt_application(application).await;
         let served = served.map_err(refused("serve"))?;
+        let discovery = Discovery::new(adapter.clone(), &speaks, told.clone());
+        // Who begins at the same moment is heard, too.
+        discovery.begin().await;
         let mut said = Vec::new();
         // What was said first is heard first: v2 says the id, too, and who knows it calls.
-        for format in formats.iter().rev() {
-            let handle = adapter.advertise(advertisement(own, *format)).await;
+        for format in speaks.formats.iter().rev() {
+            let handle = adapter.advertise(advertisement(&speaks, *format)).await;
             said.push(handle.map_err(refused("advertise"))?);
         }
         let bluetooth = Self {
             address,
-            discovery: Discovery::new(adapter.clone(), formats.clone(), told.clone()),
+            discovery,
             adapter,
             speaks,
             told,
@@ -264,6 +266,11 @@ impl Bluetooth {
                 Err(error) => return Error::Refused(name(), "answer", error),
             }
         }
+    }
+
+    /// What others are looked for, from now on.
+    pub fn need(&self, needs: Needs) {
+        self.discovery.need(needs);
     }
 
     /// Calls somebody: what comes of it is told.
@@ -354,7 +361,7 @@ async fn part(adapter: &Adapter, address: Address) -> bluer::Result<()> {
 }
 
 /// An adapter is switched on, which BlueZ may not do at once.
-async fn power(adapter: &Adapter) -> bluer::Result<()> {
+async fn switch_on(adapter: &Adapter) -> bluer::Result<()> {
     let mut tries = 0;
     loop {
         match adapter.set_powered(true).await {
@@ -369,20 +376,22 @@ async fn power(adapter: &Adapter) -> bluer::Result<()> {
 }
 
 /// What fits into the 31 octets of any adapter: each format has one of its own.
-fn advertisement(own: Id, format: Format) -> Advertisement {
+fn advertisement(speaks: &Speaks, format: Format) -> Advertisement {
+    let [least, most] = speaks.power.says().map(Duration::from_millis);
     let mut said = Advertisement {
         service_uuids: BTreeSet::from([V1]),
         local_name: Some(NAME.to_owned()),
         discoverable: Some(true),
         duration: Some(TURN),
-        min_interval: Some(SAYS[0]),
-        max_interval: Some(SAYS[1]),
+        min_interval: Some(least),
+        max_interval: Some(most),
         ..Advertisement::default()
     };
     if format == Format::V2 {
         said.service_uuids = BTreeSet::from([V2]);
         said.local_name = None;
-        said.manufacturer_data.insert(COMPANY, own.0[..5].to_vec());
+        said.manufacturer_data
+            .insert(COMPANY, speaks.own.0[..5].to_vec());
     }
     said
 }

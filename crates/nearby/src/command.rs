@@ -6,6 +6,7 @@ mod completions;
 mod man;
 mod page;
 mod peers;
+mod power;
 mod send;
 mod village;
 mod watch;
@@ -69,6 +70,9 @@ enum Command {
         /// Makes and offers no channels (L2CAP): v2 then goes by GATT alone
         #[arg(long)]
         no_channels: bool,
+        /// What may be spent to hear others soon
+        #[arg(long, value_enum, default_value = "balanced")]
+        power: power::Power,
         /// Where its key is kept, and what waits for others
         #[arg(long, default_value = "/var/lib/weir-nearby", value_name = "FOLDER")]
         state: PathBuf,
@@ -188,6 +192,7 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
             format,
             links,
             no_channels,
+            power,
             state,
             queue,
             page,
@@ -210,6 +215,7 @@ fn act(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
                 formats,
                 links: usize::from(*links),
                 channels: !no_channels,
+                power: (*power).into(),
                 state: state.clone(),
                 queue: *queue,
                 socket: arguments.socket.clone(),

@@ -27,8 +27,9 @@ pub use page::Settings as PageSettings;
 pub use past::Message;
 use state::State;
 
-use crate::bluetooth::{Bluetooth, Numbers};
+use crate::bluetooth::{Bluetooth, Numbers, Speaks};
 use crate::envelope::Key;
+use crate::power::Power;
 use crate::room::Format;
 
 /// The room's clock.
@@ -51,6 +52,8 @@ pub struct Settings {
     pub links: usize,
     /// Whether channels are made and offered beside connections of v2.
     pub channels: bool,
+    /// How much power is spent to hear others soon.
+    pub power: Power,
     /// Where the key is.
     pub state: PathBuf,
     /// What waits for others there takes so many octets at most.
@@ -74,18 +77,15 @@ pub async fn run(settings: &Settings) -> Result<(), String> {
     let page = settings.page.as_ref().map(Page::open).transpose()?;
     let (told, mut telling) = mpsc::channel(AHEAD);
     let numbers = Numbers::default();
+    let speaks = Speaks {
+        own,
+        formats: settings.formats.clone(),
+        channels: settings.channels,
+        power: settings.power,
+    };
     let open = async |may_switch| {
         let (adapter, told) = (&settings.adapter, told.clone());
-        Bluetooth::open(
-            adapter,
-            may_switch,
-            own,
-            &settings.formats,
-            settings.channels,
-            numbers.clone(),
-            told,
-        )
-        .await
+        Bluetooth::open(adapter, may_switch, speaks.clone(), numbers.clone(), told).await
     };
     let is_deaf = settings.adapter == NO_ADAPTER;
     let bluetooth = match is_deaf {

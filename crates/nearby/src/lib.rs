@@ -20,6 +20,7 @@ pub mod envelope;
 mod id;
 pub mod module;
 mod octets;
+pub mod power;
 #[cfg(feature = "bluetooth")]
 mod queue;
 pub mod room;

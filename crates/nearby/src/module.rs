@@ -19,6 +19,7 @@ pub use wire::Error;
 use wire::{Ble, Kind};
 
 use crate::Id;
+pub use crate::power::Power;
 use crate::room::{Action, Address, Event, Format, Room, Settings, To};
 use crate::v2::outbox::LONGEST;
 
@@ -34,17 +35,6 @@ pub struct Device {
     pub address: Address,
     /// Whether it is switched on.
     pub on: bool,
-}
-
-/// How much power may be spent to hear others soon.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Power {
-    /// As little as can be.
-    Low,
-    /// Some.
-    Balanced,
-    /// Whatever it takes.
-    High,
 }
 
 /// Why the radio does not begin.
@@ -194,7 +184,7 @@ impl Module {
         let power = match asked.power_setting {
             0 => Power::Low,
             1 => Power::Balanced,
-            _ => Power::High,
+            _ => Power::Fast,
         };
         out.push(Out::Begin(own, power));
     }

@@ -54,7 +54,7 @@ impl Place {
     fn started(at: u8) -> Self {
         let mut place = Self::new(at);
         let out = place.module.command(0, &start(at));
-        assert_eq!(out, Ok(vec![Out::Begin(id(at), Power::High)]));
+        assert_eq!(out, Ok(vec![Out::Begin(id(at), Power::Fast)]));
         place.module.began(Ok(()));
         place
     }

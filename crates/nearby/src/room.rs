@@ -188,6 +188,8 @@ pub struct Room {
     pool: Pool,
     /// What is known of those who are away, where messages are kept for them.
     kept: Option<Kept>,
+    /// Who was not heard for so long is gone, ms.
+    gone: u64,
 }
 
 /// Numbers from here on are those of messages that are passed on.
@@ -209,7 +211,13 @@ impl Room {
             answered: 0,
             pool: Pool::default(),
             kept: None,
+            gone: GONE,
         }
+    }
+
+    /// The radio rests for so long, ms: who is near is heard so much later.
+    pub fn rests(&mut self, time: u64) {
+        self.gone = GONE + time;
     }
 
     /// All who are near.
@@ -432,13 +440,14 @@ impl Room {
             self.told(now, link, events, out);
             out.push(Action::Wake(link));
         }
-        self.seen.retain(|_, seen| now < seen.last + GONE);
+        self.seen.retain(|_, seen| now < seen.last + self.gone);
         let linked: BTreeSet<Id> = self.links.values().filter_map(Connection::peer).collect();
         let mut old = Vec::new();
         for (id, peer) in &mut self.peers {
             old.extend(peer.old(now, AGE).into_iter().map(|number| (number, *id)));
         }
-        let gone = |(id, peer): &(&Id, &Peer)| now >= peer.seen() + GONE && !linked.contains(id);
+        let away = self.gone;
+        let gone = |(id, peer): &(&Id, &Peer)| now >= peer.seen() + away && !linked.contains(id);
         let gone: Vec<Id> = self.peers.iter().filter(gone).map(|(id, _)| *id).collect();
         for id in gone {
             out.push(Action::Near(id, false));

@@ -47,6 +47,7 @@ fn usage_errors_exit_with_2() {
         &["send", "all", "text", "--file", "x"],
         &["run", "--links", "9"],
         &["run", "--format", "v3"],
+        &["run", "--power", "most"],
         &["chat", "all"],
         &["completions", "sh"],
         &["man"],
@@ -135,6 +136,7 @@ fn completions_know_the_commands() {
         for command in COMMANDS {
             assert!(ran.out.contains(command), "{shell}: {command}");
         }
+        assert!(ran.out.contains("balanced"), "{shell}: --power");
     }
 }
 

@@ -3,20 +3,19 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::time::Duration;
 
 use bluer::{Adapter, AdapterEvent, Address, DiscoveryFilter, DiscoveryTransport, ErrorKind};
 use futures::{Stream, StreamExt};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use tracing::{debug, info, warn};
 
-use super::{AGAIN, COMPANY, NAME, Told, V1, V2};
+use super::{AGAIN, COMPANY, NAME, Speaks, Told, V1, V2};
+use crate::power::{Needs, Power, Rounds};
 use crate::room::Format;
 
-/// A round: an adapter tells of each once a round only, and BlueZ itself makes one of 10 s and rests
-/// for 5 s.
-const ROUND: Duration = Duration::from_secs(5);
 /// BlueZ ends a round in the background.
 const ENDS: Duration = Duration::from_millis(50);
 /// Until a round is over, before somebody is called all the same: another program may look, too.
@@ -30,11 +29,18 @@ pub struct Discovery {
     adapter: Adapter,
     formats: BTreeSet<Format>,
     told: mpsc::Sender<Told>,
+    power: Power,
+    /// What there is to be looked for.
+    needs: watch::Sender<Needs>,
     /// How many need it to be quiet.
     quiet: watch::Sender<usize>,
     /// Whom BlueZ was told to forget.
     forgotten: RefCell<BTreeSet<Address>>,
+    /// The round that was begun first.
+    begun: RefCell<Option<Events>>,
 }
+
+type Events = Pin<Box<dyn Stream<Item = AdapterEvent>>>;
 
 /// As long as there is one it is quiet: a call waits for an advertisement of the other, and while
 /// others are looked for the adapter does not tell of it again.
@@ -61,14 +67,29 @@ impl Drop for Quiet {
 
 impl Discovery {
     /// At an adapter: it tells of who speaks one of these.
-    pub fn new(adapter: Adapter, formats: BTreeSet<Format>, told: mpsc::Sender<Told>) -> Self {
+    pub fn new(adapter: Adapter, speaks: &Speaks, told: mpsc::Sender<Told>) -> Self {
         Self {
             adapter,
-            formats,
+            formats: speaks.formats.clone(),
             told,
+            power: speaks.power,
+            needs: watch::Sender::default(),
             quiet: watch::Sender::new(0),
             forgotten: RefCell::default(),
+            begun: RefCell::default(),
         }
+    }
+
+    /// Begins the first round, if it can: what is heard is told when it [runs](Self::run).
+    pub async fn begin(&self) {
+        let begun = self.start().await.ok();
+        *self.begun.borrow_mut() = begun;
+    }
+
+    /// What there is to be looked for, from now on.
+    pub fn need(&self, needs: Needs) {
+        self.needs
+            .send_if_modified(|it| std::mem::replace(it, needs) != needs);
     }
 
     /// It is to be quiet from now on.
@@ -84,15 +105,26 @@ impl Discovery {
     pub async fn run(&self) -> Infallible {
         let mut quiet = self.quiet.subscribe();
         let mut fails = false;
+        let (began, mut rounds) = (Instant::now(), Rounds::new(self.power));
         loop {
+            self.rest(began, &mut rounds).await;
             // The sender is here: it does not end.
             let _ = quiet.wait_for(|count| *count == 0).await;
             // BlueZ that was asked for a round and whose answer nobody waits for has one until the program
             // ends, and gives no other: so this is not left before the answer came.
-            let round = match self.start(&mut fails).await {
+            let (now, needs) = (began.elapsed().as_millis() as u64, *self.needs.borrow());
+            let begun = self.begun.borrow_mut().take();
+            let round = match begun {
+                Some(events) => Ok(events),
+                None => self.start().await,
+            };
+            let round = match round {
                 Ok(events) => {
+                    if std::mem::take(&mut fails) {
+                        info!(adapter = self.adapter.name(), "looks for others again");
+                    }
                     tokio::select! {
-                        () = self.hear(events) => {}
+                        () = self.hear(events) => rounds.done(now, needs),
                         _ = quiet.wait_for(|count| *count > 0) => {}
                     }
                     Ok(())
@@ -117,10 +149,21 @@ impl Discovery {
         }
     }
 
-    async fn start(
-        &self,
-        fails: &mut bool,
-    ) -> bluer::Result<impl Stream<Item = AdapterEvent> + use<>> {
+    /// Waits until the next round may begin.
+    async fn rest(&self, began: Instant, rounds: &mut Rounds) {
+        let mut needs = self.needs.subscribe();
+        loop {
+            let next = rounds.next(*needs.borrow_and_update());
+            let due = began + Duration::from_millis(next);
+            tokio::select! {
+                () = sleep_until(due) => break,
+                // The sender is here: it does not end.
+                _ = needs.changed() => {}
+            }
+        }
+    }
+
+    async fn start(&self) -> bluer::Result<Events> {
         let filter = DiscoveryFilter {
             uuids: [V1, V2].into_iter().collect(),
             transport: DiscoveryTransport::Le,
@@ -129,16 +172,12 @@ impl Discovery {
         };
         self.adapter.set_discovery_filter(filter).await?;
         let events = self.adapter.discover_devices_with_changes().await?;
-        if std::mem::take(fails) {
-            info!(adapter = self.adapter.name(), "looks for others again");
-        }
-        Ok(events)
+        Ok(Box::pin(events))
     }
 
     /// Tells of who is seen, until a round is over.
-    async fn hear(&self, events: impl Stream<Item = AdapterEvent>) {
-        let until = Instant::now() + ROUND;
-        let mut events = std::pin::pin!(events);
+    async fn hear(&self, mut events: Events) {
+        let until = Instant::now() + Duration::from_millis(self.power.round());
         while let Ok(event) = timeout_at(until, events.next()).await {
             match event {
                 Some(AdapterEvent::DeviceAdded(address)) => {

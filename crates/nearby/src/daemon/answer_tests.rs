@@ -24,6 +24,7 @@ fn say(state: &State, to: &str, text: &str) -> Result<Answer, (u16, String)> {
 fn begin(folder: PathBuf) -> State {
     let settings = Settings {
         channels: true,
+        power: crate::power::Power::Balanced,
         adapter: String::new(),
         formats: [Format::V1, Format::V2].into(),
         links: 4,

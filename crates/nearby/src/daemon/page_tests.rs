@@ -26,6 +26,7 @@ fn with(token: Option<&str>, test: impl AsyncFnOnce(State, SocketAddr)) {
         formats: [Format::V1, Format::V2].into(),
         links: 4,
         channels: true,
+        power: crate::power::Power::Balanced,
         // Nothing can be kept there: it is in memory alone.
         state: PathBuf::from("/dev/null/state"),
         queue: 1 << 20,

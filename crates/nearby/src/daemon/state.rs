@@ -80,6 +80,7 @@ impl State {
             links: settings.links,
         });
         let queue = Queue::open(settings.state.join("queue"), settings.queue, Files);
+        room.rests(settings.power.rests());
         room.keeps(queue.known(), queue.last());
         room.remember(queue.clock(), &queue.remembered());
         Self(Rc::new(RefCell::new(Inner {
@@ -149,6 +150,9 @@ impl State {
         let mut inner = self.0.borrow_mut();
         inner.happen(Event::Tick);
         inner.keep_on();
+        if let Some(bluetooth) = &inner.bluetooth {
+            bluetooth.need(inner.needs());
+        }
         inner.feeds.retain(|feed| !feed.is_gone());
     }
 

@@ -1,5 +1,5 @@
 use super::super::connection::{ALIVE, SETTLED};
-use super::super::{Event, Settings};
+use super::super::{Event, GONE, Settings};
 use super::*;
 use crate::envelope::Key;
 
@@ -134,4 +134,17 @@ fn who_was_connected_is_called_when_it_is_heard_again_and_at_once() {
     assert!(hears(&mut room, 6_001 + AGAIN[0], [1; 6]));
     room.handle(6_100 + AGAIN[0], Event::Refused([1; 6]));
     assert!(!hears(&mut room, 6_200 + AGAIN[0], [1; 6]), "not yet");
+}
+
+/// It rests between two rounds of looking for others.
+#[test]
+fn where_the_radio_rests_nobody_is_gone_sooner() {
+    let mut room = room();
+    room.rests(25_000);
+    assert!(hears(&mut room, 0, [1; 6]));
+    opens(&mut room, 10, 1, true);
+    room.handle(20, Event::Closed(1));
+    let gone = |actions: &[Action]| actions.contains(&Action::Near(Id([0xff; 8]), false));
+    assert!(!gone(&room.handle(GONE + 24_000, Event::Tick)));
+    assert!(gone(&room.handle(GONE + 26_000, Event::Tick)));
 }

@@ -3,8 +3,9 @@
 use super::{Inner, State, unix_millis};
 use crate::Id;
 use crate::daemon::answer::AwayShown;
+use crate::power::Needs;
 use crate::queue::Lost;
-use crate::room::{PIECE, Store, To};
+use crate::room::{PIECE, Place, Store, To};
 
 impl State {
     /// Who is known and away.
@@ -41,6 +42,22 @@ impl State {
 }
 
 impl Inner {
+    /// What others are to be looked for.
+    pub(super) fn needs(&self) -> Needs {
+        let mut needs = Needs::default();
+        for peer in self.room.shown() {
+            needs.near += usize::from(matches!(peer.place, Place::Bluetooth(_)));
+            needs.waiting += if peer.linked.is_empty() {
+                peer.waiting
+            } else {
+                0
+            };
+        }
+        let away = self.room.away().map(|(id, _)| self.queue.waiting(id));
+        needs.waiting += away.sum::<usize>();
+        needs
+    }
+
     /// Something is to be done to what is kept.
     pub(super) fn store(&mut self, store: Store) {
         let now = self.now();

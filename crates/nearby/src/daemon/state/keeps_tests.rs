@@ -27,6 +27,7 @@ fn begin(folder: &Path) -> State {
         formats: [Format::V1, Format::V2].into(),
         links: 4,
         channels: true,
+        power: crate::power::Power::Balanced,
         state: folder.to_owned(),
         queue: 1 << 20,
         socket: PathBuf::new(),
