@@ -1,4 +1,4 @@
-//! How much power is spent to hear others soon: when the next round of looking for others begins. Pure.
+//! How much power is spent to hear others soon: when the next round of looking for them begins.
 
 /// How much power may be spent to hear others soon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum Power {
 
 /// From the begin of a round to that of the next, ms, where little power is spent.
 pub const EACH: u64 = 30_000;
-/// The same where nobody is near, or something waits for somebody to whom there is no connection, ms.
+/// The same where nobody is near, or something waits for who is not connected, ms.
 pub const SOONER: u64 = 15_000;
 
 impl Power {

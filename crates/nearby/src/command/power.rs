@@ -7,11 +7,11 @@ use crate::power;
 /// As a word.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Power {
-    /// Looks for 5 s of each 30 s, or 15 s where nobody is near; at once for a new message to who is away
+    /// Looks for 5 s of each 30 s, or 15 s where nobody is near; at once for a new message
     Low,
     /// Looks for others all the time, for 5 s each
     Balanced,
-    /// The same for 2 s each, so that who was lost is heard again sooner; and says more often who it is
+    /// The same for 2 s each: who was lost is heard again sooner
     Fast,
 }
 
