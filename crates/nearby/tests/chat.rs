@@ -276,7 +276,7 @@ fn it_works_through_pipes() {
     assert_eq!(daemon.said(), said);
 
     // Where it could not be said, the exit code says so.
-    let long = "x".repeat(40_000);
+    let long = "x".repeat(70_000);
     let mut chat = nearby(&["chat", "--socket", path.to_str().expect("text")])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -291,7 +291,7 @@ fn it_works_through_pipes() {
     assert!(
         ended
             .err
-            .contains("not said: a line has more than 32768 bytes"),
+            .contains("not said: a line has more than 65407 bytes"),
         "{}",
         ended.err
     );

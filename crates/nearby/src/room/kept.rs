@@ -21,7 +21,7 @@ pub const SOON: u64 = 2_000;
 /// What may wait for that, octets: more is kept at once.
 const LATE: usize = 1 << 19;
 /// So many are kept at a tick, so that a disk that is slow holds up nothing.
-const AT_ONCE: usize = 8;
+pub(super) const AT_ONCE: usize = 8;
 
 /// What is to be done to what is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,9 +146,25 @@ impl Room {
                     self.flow(*id, &mut out);
                 }
                 None if is => {}
-                _ => {
-                    if let Some(number) = keep.message.number {
-                        self.outcome(number, *id, false, &mut out);
+                peer => {
+                    let Some(number) = keep.message.number else {
+                        continue;
+                    };
+                    // What is passed on gives way in memory, too.
+                    let waits = peer.is_some_and(|peer| {
+                        peer.insist(&Waiting {
+                            number,
+                            priority: keep.message.priority,
+                            octets: self.pool.take(keep.message.octets.clone()),
+                            hops: HOPS,
+                            since: keep.message.since,
+                            sequence: Some(keep.sequence),
+                            kept: false,
+                        })
+                    });
+                    match waits {
+                        true => self.flow(*id, &mut out),
+                        false => self.outcome(number, *id, false, &mut out),
                     }
                 }
             }

@@ -1,6 +1,7 @@
 use super::*;
-use crate::room::kept::STAYS;
+use crate::room::kept::{AT_ONCE, STAYS};
 use crate::room::{AWAY, FORGOTTEN, Message, Store};
+use crate::village::HOPS;
 
 /// A disk that is made up.
 #[derive(Default)]
@@ -270,6 +271,61 @@ fn what_has_no_room_in_memory_waits_on_the_disk() {
     world.run(7_000_000);
     let numbers: Vec<_> = world.places[0].outcomes.iter().map(|it| it.0).collect();
     assert_eq!(numbers, (1..=60).collect::<Vec<_>>());
+}
+
+/// Many messages that are passed on wait for the other one.
+fn pass_on(world: &mut World, count: u8) {
+    for at in 0..count {
+        let (now, mut out) = (world.now, Vec::new());
+        let room = &mut world.places[0].room;
+        let octets = [at; 30_000];
+        room.pass_on(now, Id([9; 8]), Some(HOPS), &octets, &mut out);
+        world.act(0, out);
+    }
+}
+
+#[test]
+fn what_is_said_here_does_not_give_way_in_memory_to_what_is_passed_on() {
+    let mut world = World::keeping(&[&[Format::V1], &[Format::V1]]);
+    let id = world.id(1);
+    world.disk(0).full = true;
+    pass_on(&mut world, 60);
+    assert_eq!(world.say(0, 1, &"own ".repeat(5_000)), 1);
+    assert_eq!(world.places[0].outcomes, []);
+    let own = |it: &crate::room::peer::Waiting| it.number == 1;
+    let peer = &world.places[0].room.peers[&id];
+    assert_eq!(peer.unkept().filter(|it| own(it)).count(), 1, "it waits");
+    assert!(peer.octets() <= 1 << 20);
+    assert!(world.places[0].room.pool.used() <= 3 << 20);
+}
+
+/// However many read nothing: each has a piece and a message, and beyond that there is a bound for all.
+#[test]
+fn what_waits_in_memory_is_bounded_over_all() {
+    let mut world = World::keeping(&[&[Format::V1]]);
+    for link in 1..=40u8 {
+        let opened = Event::Opened {
+            link: u32::from(link),
+            address: address(usize::from(link)),
+            format: Format::V2,
+            caller: false,
+            id: Some(Id([link; 8])),
+            frame: 20,
+        };
+        world.happen(0, opened);
+    }
+    let room = &mut world.places[0].room;
+    assert_eq!(room.peers.len(), 40);
+    pass_on(&mut world, 200);
+    // What waits for two seconds is on the disk, and is not in memory, too.
+    world.now += 3_000 - world.now % 100;
+    for _ in 0..200 / AT_ONCE {
+        world.happen(0, Event::Tick);
+    }
+    let used = world.places[0].room.pool.used();
+    assert!(used <= 2 << 20, "{used}");
+    // One of them is who it came from.
+    assert_eq!(world.waiting(0), 39 * 200, "and none is lost");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::{Format, Place};
+use super::{Format, PASSED, Place};
 use crate::v2::outbox::Priority;
 use crate::{Id, Octets};
 
@@ -163,6 +163,19 @@ impl Peer {
             self.waiting.insert(at, message);
         }
         room
+    }
+
+    /// What is said here is to wait, and is kept nowhere else: the latest of what is only passed on gives
+    /// way to it. Gives whether there was room.
+    pub fn insist(&mut self, message: &Waiting) -> bool {
+        while !self.wait(message.clone(), false) {
+            let passed = |it: &Waiting| it.number >= PASSED && !it.kept;
+            let Some(last) = self.waiting.iter().rposition(passed) else {
+                return false;
+            };
+            self.waiting.remove(last);
+        }
+        true
     }
 
     /// Octets that wait, or are in a connection.
