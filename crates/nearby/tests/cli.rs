@@ -136,7 +136,9 @@ fn completions_know_the_commands() {
         for command in COMMANDS {
             assert!(ran.out.contains(command), "{shell}: {command}");
         }
-        assert!(ran.out.contains("balanced"), "{shell}: --power");
+        // The other two complete no values.
+        let values = ["bash", "zsh", "fish"].contains(&shell);
+        assert_eq!(ran.out.contains("balanced"), values, "{shell}: --power");
     }
 }
 

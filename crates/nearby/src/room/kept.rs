@@ -139,6 +139,8 @@ impl Room {
                 Some(peer) if peer.has(keep.sequence) => {
                     if is {
                         peer.keeps(keep.sequence, true);
+                        // It may have made room for what is to come before it.
+                        self.flow(*id, &mut out);
                     }
                 }
                 Some(peer) if is => {

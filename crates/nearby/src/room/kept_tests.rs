@@ -328,6 +328,45 @@ fn what_waits_in_memory_is_bounded_over_all() {
     assert_eq!(world.waiting(0), 39 * 200, "and none is lost");
 }
 
+/// A disk may be slower than the one who takes them: nothing else would have it go on.
+#[test]
+fn what_was_here_before_it_was_kept_comes_when_it_is() {
+    let mut world = World::keeping(&[&[Format::V1], &[Format::V1]]);
+    let id = world.id(1);
+    world.disk(0).slow = true;
+    let room = &mut world.places[0].room;
+    let message = Message {
+        number: None,
+        since: world.now,
+        priority: Priority::Usual,
+        octets: vec![0; 70_000],
+    };
+    // The one before it is on the disk alone; the second fills what may be here.
+    let waiting = crate::room::peer::Waiting {
+        number: PASSED + 1,
+        priority: message.priority,
+        octets: room.pool.take(message.octets.clone()),
+        hops: 0,
+        since: message.since,
+        sequence: Some(2),
+        kept: false,
+    };
+    let peer = room.peers.get_mut(&id).expect("it is near");
+    peer.rest(1);
+    assert!(peer.wait(waiting, false));
+    assert_eq!((peer.next().is_none(), peer.asks()), (true, None));
+    let keep = Keep {
+        sequence: 2,
+        peers: vec![id],
+        message,
+    };
+    let actions = room.kept(&keep, true);
+    assert!(
+        actions.contains(&Action::Store(Store::Load(id, 0))),
+        "{actions:?}"
+    );
+}
+
 #[test]
 fn who_is_away_is_bounded_and_forgotten() {
     let mut world = World::keeping(&[&BOTH]);
