@@ -16,6 +16,7 @@ use bluer::{Adapter, Address, AddressType, Device};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, WriteHalf};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 use tracing::{debug, info};
 
 use super::Told;
@@ -33,6 +34,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const STALLS: Duration = Duration::from_secs(5);
 /// Who calls and can be told nothing for so long, by GATT or a channel, has no use of its connection.
 pub const UNHEARD: Duration = Duration::from_secs(2);
+/// What was notified before a channel carried anything is there after so long.
+const SETTLES: Duration = Duration::from_secs(1);
 /// It may be that one cannot be accepted now: it is tried again after so long.
 const AGAIN: Duration = Duration::from_secs(1);
 
@@ -183,7 +186,7 @@ pub struct Line<S, G> {
     pub gatt: G,
     /// Octets of a frame by GATT: more than when it began, when the other says so.
     pub frame: Arc<AtomicUsize>,
-    /// Whether a channel carries what is said: what is notified meanwhile is for others.
+    /// Whether a channel carries what is said, for a while: what is notified now is for others.
     pub carried: Arc<AtomicBool>,
     /// What is to be written.
     pub frames: mpsc::Receiver<Vec<u8>>,
@@ -201,6 +204,8 @@ struct Channel<S> {
     introduced: bool,
     /// Both said who they are.
     carries: bool,
+    /// Since when.
+    since: Instant,
 }
 
 impl<S> Drop for Channel<S> {
@@ -222,6 +227,8 @@ where
         loop {
             let carries = channel.as_ref().is_some_and(|it| it.carries);
             let goes = carries || self.gatt.is_there();
+            let since = channel.as_ref().map_or_else(Instant::now, |it| it.since);
+            let settles = carries && !self.carried.load(Ordering::Relaxed);
             let news = async {
                 match &mut channel {
                     Some(channel) => channel.news.recv().await,
@@ -248,6 +255,9 @@ where
                         self.introduce(&mut channel).await;
                     }
                 }
+                () = tokio::time::sleep_until(since + SETTLES), if settles => {
+                    self.carried.store(true, Ordering::Relaxed);
+                }
                 () = &mut late, if !goes => break,
             }
             if channel.is_none() && !self.gatt.is_there() {
@@ -267,6 +277,7 @@ where
             news,
             introduced: false,
             carries: false,
+            since: Instant::now(),
         }
     }
 
@@ -287,8 +298,7 @@ where
             self.introduce(channel).await;
         }
         if let Some(channel) = channel {
-            channel.carries = true;
-            self.carried.store(true, Ordering::Relaxed);
+            (channel.carries, channel.since) = (true, Instant::now());
             let _ = self.told.send(Told::Channel(self.link, true)).await;
         }
     }

@@ -1,5 +1,3 @@
-use std::time::Instant;
-
 use tokio::io::DuplexStream;
 
 use super::*;
@@ -27,6 +25,7 @@ struct Lab {
     make: mpsc::Sender<Made<DuplexStream>>,
     gatt: mpsc::Receiver<Vec<u8>>,
     told: mpsc::Receiver<Told>,
+    carried: Arc<AtomicBool>,
 }
 
 impl Lab {
@@ -39,12 +38,13 @@ impl Lab {
         let (make, made) = mpsc::channel(1);
         let (put, gatt) = mpsc::channel(16);
         let (tell, told) = mpsc::channel(64);
+        let carried = Arc::default();
         let line = Line {
             link: 7,
             own: OWN,
             gatt: Taken(put, gatt_is_there),
             frame: Arc::new(20.into()),
-            carried: Arc::default(),
+            carried: Arc::clone(&carried),
             frames: writes,
             made,
             told: tell,
@@ -55,6 +55,7 @@ impl Lab {
             make,
             gatt,
             told,
+            carried,
         }
     }
 
@@ -282,4 +283,17 @@ async fn who_can_be_told_nothing_is_let_go() {
         assert!(began.elapsed() >= UNHEARD);
         drop(other);
     }
+}
+
+/// What was notified before is still on its way.
+#[tokio::test]
+async fn what_is_notified_is_passed_over_a_while_after_a_channel_carries() {
+    let mut lab = Lab::new();
+    let other = lab.greeted(4_096).await;
+    assert!(!lab.carried.load(Ordering::Relaxed));
+    tokio::time::sleep(SETTLES + Duration::from_millis(500)).await;
+    assert!(lab.carried.load(Ordering::Relaxed));
+    drop(other);
+    lab.carries(false).await;
+    assert!(!lab.carried.load(Ordering::Relaxed));
 }
