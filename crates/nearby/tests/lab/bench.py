@@ -95,12 +95,14 @@ class Program:
     """A weir-nearby, on an adapter of its own. What it tells is in `events`, each with when it was told."""
     made, running = itertools.count(), []
 
-    def __init__(self, number, form='both', links=4, events=None):
+    def __init__(self, number, form='both', links=4, events=None, channels=True):
         self.events = events or queue.Queue()
         self.socket, self.log, self.own = f'/run/weir/{next(Program.made)}.sock', [], None
         self.begun = time.monotonic()
         self.number = number
         command = [NEARBY, '--socket', self.socket, 'run', '--adapter', f'hci{number}', '--state', self.socket[:-4], '--format', form, '--links', str(links)]
+        if not channels:
+            command.append('--no-channels')
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         threading.Thread(target=self.read_log, daemon=True).start()
         threading.Thread(target=self.read, daemon=True).start()
@@ -233,10 +235,10 @@ def first(count):
         figure(f'first message, {name}', unit='s', **spread(tries or [0]), asked=count, all=tries, phases=phases)
 
 
-def ours(lab, link, mtu, octets, messages, times):
+def ours(lab, link, mtu, octets, messages, times, channels=False):
     lab.begin()
     lab.ask(cmd='mtu', most=mtu)
-    one, other = (Program(number, 'v2', 1) for number in (0, 1))
+    one, other = (Program(number, 'v2', 1, channels=channels) for number in (0, 1))
     until_linked(one), until_linked(other)
     time.sleep(2)
     if mtu == 23 and one.called() != 'true':
@@ -344,6 +346,7 @@ def rate(times, small=False):
         step('link, frames of 20', lambda: frames(lab, link, 20, 200 * (times + 2), times))
         step('link, frames of 244', lambda: frames(lab, link, 244, 200 * (times + 2), times))
         step('ours, frames of 244', lambda: ours(lab, link, 517, 1_000, 150 * more, times))
+        step('ours, a channel', lambda: ours(lab, link, 517, 1_000, 150 * more, times, channels=True))
         step('predecessor, commands', lambda: theirs(lab, link, 'command', 1_000, 2 * times * more))
         step('predecessor, requests', lambda: theirs(lab, link, 'request', 300 * more, times))
 
