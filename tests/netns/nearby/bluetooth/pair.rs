@@ -3,27 +3,39 @@
 use lab::Error;
 use serde_json::json;
 
-use crate::scene::{Scene, tried};
+use crate::scene::{Node, Scene, tried};
+
+/// They come near, and each says something to the other.
+fn meet(one: &Node, other: &Node) -> Result<(), Error> {
+    one.near(&[&other.id])?;
+    other.near(&[&one.id])?;
+    for (from, to) in [(one, other), (other, one)] {
+        let text = format!("from {}", from.id);
+        from.say("all", &text)?;
+        let peer = &from.id;
+        let heard = json!({"event": "message", "peer": peer, "sender": peer, "format": "v2",
+            "text": text});
+        to.told.wait_for(&heard)?;
+        let done = json!({"event": "outcome", "number": 1, "peer": to.id, "done": true});
+        from.told.wait_for(&done)?;
+        assert_eq!(to.texts(), [text]);
+    }
+    Ok(())
+}
 
 #[test]
 #[ignore = "needs hci_vhci and BlueZ: run by tests/vm/run"]
 fn two_know_each_other_and_each_hears_what_the_other_says() -> Result<(), Error> {
     tried("pair", |scene: &mut Scene| {
-        let one = scene.node("both")?;
-        let other = scene.node("both")?;
-        one.near(&[&other.id])?;
-        other.near(&[&one.id])?;
-        for (from, to) in [(&one, &other), (&other, &one)] {
-            let text = format!("from {}", from.id);
-            from.say("all", &text)?;
-            let peer = &from.id;
-            let heard = json!({"event": "message", "peer": peer, "sender": peer, "format": "v2",
-                "text": text});
-            to.told.wait_for(&heard)?;
-            let done = json!({"event": "outcome", "number": 1, "peer": to.id, "done": true});
-            from.told.wait_for(&done)?;
-            assert_eq!(to.texts(), [text]);
-        }
-        Ok(())
+        meet(&scene.node("both")?, &scene.node("both")?)
+    })
+}
+
+#[test]
+#[ignore = "needs hci_vhci and BlueZ: run by tests/vm/run"]
+fn who_rests_and_who_hurries_meet() -> Result<(), Error> {
+    tried("power", |scene: &mut Scene| {
+        let mut node = |power| scene.node_with("both", &["--power", power]);
+        meet(&node("low")?, &node("fast")?)
     })
 }
