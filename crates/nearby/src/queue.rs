@@ -8,15 +8,17 @@
 
 mod disk;
 mod file;
+mod folder;
 mod index;
 mod notes;
 mod seen;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
+use folder::{gone, names, passed_over, place_name, read, read_head};
 use tracing::{info, warn};
 
 pub use disk::{Disk, Files};
@@ -39,8 +41,6 @@ const SOON: u64 = 60_000;
 const NUMBERS: u64 = 64;
 /// Places of messages are below this.
 const PLACES: u64 = 1 << 62;
-/// Names in a folder that are read, at most.
-const NAMES: usize = 65_536;
 
 /// The queue.
 pub struct Queue<D: Disk = Files> {
@@ -453,78 +453,6 @@ impl<D: Disk> Queue<D> {
     fn path(&self, id: Id, place: u64) -> PathBuf {
         self.folder_of(id).join(place_name(place))
     }
-}
-
-fn place_name(place: u64) -> String {
-    format!("{place:016x}")
-}
-
-/// What is not there is taken away.
-fn gone(done: io::Result<()>) -> io::Result<()> {
-    match done {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        done => done,
-    }
-}
-
-/// The names in a folder, in order.
-fn names(folder: &Path) -> Vec<(String, PathBuf)> {
-    let all = match fs::read_dir(folder) {
-        Ok(all) => all,
-        Err(error) => {
-            passed_over(folder, &error.into());
-            return Vec::new();
-        }
-    };
-    let name = |entry: fs::DirEntry| {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        (name, entry.path())
-    };
-    let mut names: Vec<_> = all.flatten().take(NAMES).map(name).collect();
-    names.sort_unstable();
-    names
-}
-
-/// Why a file is no message.
-#[derive(Debug, thiserror::Error)]
-enum Unread {
-    #[error(transparent)]
-    Wrong(#[from] file::Wrong),
-    #[error(transparent)]
-    Disk(#[from] io::Error),
-}
-
-fn passed_over(path: &Path, error: &Unread) {
-    warn!(path = %path.display(), %error, "passed over");
-}
-
-fn open(path: &Path) -> io::Result<(fs::File, u64)> {
-    use std::os::unix::fs::OpenOptionsExt;
-    // Whatever else has this name is not waited for.
-    let mut options = fs::OpenOptions::new();
-    let flags = (nix::fcntl::OFlag::O_NONBLOCK | nix::fcntl::OFlag::O_NOFOLLOW).bits();
-    let file = options.read(true).custom_flags(flags).open(path)?;
-    let about = file.metadata()?;
-    match about.is_file() {
-        true => Ok((file, about.len())),
-        false => Err(io::Error::other("it is no file")),
-    }
-}
-
-/// Number, time and size of a file.
-fn read_head(path: &Path) -> Result<(Option<u64>, u64, u64), Unread> {
-    let (file, size) = open(path)?;
-    let mut head = Vec::new();
-    file.take(file::HEAD as u64).read_to_end(&mut head)?;
-    let (number, since) = file::head(&head, size as usize)?;
-    Ok((number, since, size))
-}
-
-fn read(path: &Path) -> Result<Message, Unread> {
-    let (file, _) = open(path)?;
-    let mut all = Vec::new();
-    file.take(file::MOST as u64 + 1).read_to_end(&mut all)?;
-    Ok(file::read(&all)?)
 }
 
 #[cfg(test)]

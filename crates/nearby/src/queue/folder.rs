@@ -1,0 +1,90 @@
+//! What is read of the queue's folders, whoever put it there.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use tracing::warn;
+
+use super::file;
+use crate::room::Message;
+
+/// Names in a folder that are read, at most.
+const NAMES: usize = 65_536;
+
+/// The name of a message's file.
+pub fn place_name(place: u64) -> String {
+    format!("{place:016x}")
+}
+
+/// What is not there is taken away.
+pub fn gone(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+/// The names in a folder, in order.
+pub fn names(folder: &Path) -> Vec<(String, PathBuf)> {
+    let all = match fs::read_dir(folder) {
+        Ok(all) => all,
+        Err(error) => {
+            passed_over(folder, &error.into());
+            return Vec::new();
+        }
+    };
+    let name = |entry: fs::DirEntry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        (name, entry.path())
+    };
+    let mut names: Vec<_> = all.flatten().take(NAMES).map(name).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Why a file is no message.
+#[derive(Debug, thiserror::Error)]
+pub enum Unread {
+    /// It was read, and is none.
+    #[error(transparent)]
+    Wrong(#[from] file::Wrong),
+    /// It cannot be read.
+    #[error(transparent)]
+    Disk(#[from] io::Error),
+}
+
+/// Says that a file is left as it is.
+pub fn passed_over(path: &Path, error: &Unread) {
+    warn!(path = %path.display(), %error, "passed over");
+}
+
+fn open(path: &Path) -> io::Result<(fs::File, u64)> {
+    use std::os::unix::fs::OpenOptionsExt;
+    // Whatever else has this name is not waited for.
+    let mut options = fs::OpenOptions::new();
+    let flags = (nix::fcntl::OFlag::O_NONBLOCK | nix::fcntl::OFlag::O_NOFOLLOW).bits();
+    let file = options.read(true).custom_flags(flags).open(path)?;
+    let about = file.metadata()?;
+    match about.is_file() {
+        true => Ok((file, about.len())),
+        false => Err(io::Error::other("it is no file")),
+    }
+}
+
+/// Number, time and size of a file.
+pub fn read_head(path: &Path) -> Result<(Option<u64>, u64, u64), Unread> {
+    let (file, size) = open(path)?;
+    let mut head = Vec::new();
+    file.take(file::HEAD as u64).read_to_end(&mut head)?;
+    let (number, since) = file::head(&head, size as usize)?;
+    Ok((number, since, size))
+}
+
+/// The message in a file.
+pub fn read(path: &Path) -> Result<Message, Unread> {
+    let (file, _) = open(path)?;
+    let mut all = Vec::new();
+    file.take(file::MOST as u64 + 1).read_to_end(&mut all)?;
+    Ok(file::read(&all)?)
+}
