@@ -3,6 +3,7 @@
 
 mod call;
 mod channel;
+mod crowd;
 mod discover;
 mod serve;
 mod service;

@@ -13,7 +13,7 @@ use futures::future::try_join_all;
 use futures::try_join;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, send};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tracing::debug;
 
 use super::channel::{self, Line};
@@ -153,6 +153,7 @@ async fn open(
                 gatt: output,
                 frame: Arc::new(frame.into()),
                 carried,
+                hushed: watch::channel(false).1,
                 frames,
                 made,
                 told: told.clone(),

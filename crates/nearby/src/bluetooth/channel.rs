@@ -14,7 +14,7 @@ use bluer::gatt::remote::Characteristic;
 use bluer::l2cap::{PSM_LE_DYN_START, PSM_LE_MAX, Socket, SocketAddr, Stream, StreamListener};
 use bluer::{Adapter, Address, AddressType, Device};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, WriteHalf};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tracing::{debug, info};
@@ -188,6 +188,8 @@ pub struct Line<S, G> {
     pub frame: Arc<AtomicUsize>,
     /// Whether a channel carries what is said, for a while: what is notified now is for others.
     pub carried: Arc<AtomicBool>,
+    /// Whether nothing is to go by GATT for a while.
+    pub hushed: watch::Receiver<bool>,
     /// What is to be written.
     pub frames: mpsc::Receiver<Vec<u8>>,
     /// A channel that is made takes the place of the one before.
@@ -227,6 +229,7 @@ where
         loop {
             let carries = channel.as_ref().is_some_and(|it| it.carries);
             let goes = carries || self.gatt.is_there();
+            let hushed = !carries && *self.hushed.borrow_and_update();
             let since = channel.as_ref().map_or_else(Instant::now, |it| it.since);
             let settles = carries && !self.carried.load(Ordering::Relaxed);
             let news = async {
@@ -236,7 +239,7 @@ where
                 }
             };
             tokio::select! {
-                frame = self.frames.recv(), if goes => {
+                frame = self.frames.recv(), if goes && !hushed => {
                     let Some(frame) = frame else { break };
                     if let Err(error) = self.write(&mut channel, &frame).await {
                         debug!(link = self.link, %error, "not written");
@@ -258,6 +261,7 @@ where
                 () = tokio::time::sleep_until(since + SETTLES), if settles => {
                     self.carried.store(true, Ordering::Relaxed);
                 }
+                Ok(()) = self.hushed.changed() => {}
                 () = &mut late, if !goes => break,
             }
             if channel.is_none() && !self.gatt.is_there() {

@@ -26,6 +26,7 @@ struct Lab {
     gatt: mpsc::Receiver<Vec<u8>>,
     told: mpsc::Receiver<Told>,
     carried: Arc<AtomicBool>,
+    hushed: watch::Sender<bool>,
 }
 
 impl Lab {
@@ -39,12 +40,14 @@ impl Lab {
         let (put, gatt) = mpsc::channel(16);
         let (tell, told) = mpsc::channel(64);
         let carried = Arc::default();
+        let hushed = watch::Sender::new(false);
         let line = Line {
             link: 7,
             own: OWN,
             gatt: Taken(put, gatt_is_there),
             frame: Arc::new(20.into()),
             carried: Arc::clone(&carried),
+            hushed: hushed.subscribe(),
             frames: writes,
             made,
             told: tell,
@@ -56,6 +59,7 @@ impl Lab {
             gatt,
             told,
             carried,
+            hushed,
         }
     }
 
@@ -296,4 +300,19 @@ async fn what_is_notified_is_passed_over_a_while_after_a_channel_carries() {
     drop(other);
     lab.carries(false).await;
     assert!(!lab.carried.load(Ordering::Relaxed));
+}
+
+#[tokio::test]
+async fn what_others_would_hear_waits_but_not_by_a_channel() {
+    let mut lab = Lab::new();
+    lab.hushed.send_replace(true);
+    lab.say(&[3, 1]).await;
+    let early = tokio::time::timeout(Duration::from_millis(50), lab.gatt.recv()).await;
+    assert!(early.is_err());
+    lab.hushed.send_replace(false);
+    assert_eq!(lab.gatt.recv().await, Some(vec![3, 1]));
+    lab.hushed.send_replace(true);
+    let mut other = lab.greeted(4_096).await;
+    lab.say(&[3, 2]).await;
+    assert_eq!(next(&mut other).await, [3, 2]);
 }

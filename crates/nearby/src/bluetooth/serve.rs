@@ -15,10 +15,11 @@ use bluer::gatt::local::{
 };
 use bluer::l2cap::Stream;
 use futures::StreamExt;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tracing::debug;
 
 use super::channel::{Line, Listener, Made, UNHEARD};
+use super::crowd::Crowd;
 use super::{
     Numbers, Opened, Speaks, Told, V1, V1_ID, V1_MESSAGE, V2, V2_CHANNEL, V2_ID, V2_MESSAGE, ahead,
 };
@@ -153,6 +154,8 @@ fn v2(
         own,
         all: BTreeMap::new(),
         strangers: VecDeque::new(),
+        crowd: Crowd::default(),
+        hushed: watch::Sender::new(false),
         numbers: numbers.clone(),
         told: told.clone(),
     };
@@ -202,6 +205,9 @@ struct Ends {
     all: BTreeMap<Address, End>,
     /// Channels with whom there is no connection yet: BlueZ tells later of those.
     strangers: VecDeque<(Instant, Address, Stream)>,
+    crowd: Crowd,
+    /// Whether nobody is to be notified.
+    hushed: watch::Sender<bool>,
     numbers: Numbers,
     told: mpsc::Sender<Told>,
 }
@@ -224,7 +230,7 @@ struct End {
 
 impl End {
     /// There is something to tell it by: a socket, or a channel.
-    fn begin(&mut self, own: Id, told: &mpsc::Sender<Told>) {
+    fn begin(&mut self, own: Id, hushed: watch::Receiver<bool>, told: &mpsc::Sender<Told>) {
         if let Some((frames, made)) = self.frames.take().zip(self.made.take()) {
             let line = Line {
                 link: self.link,
@@ -232,6 +238,7 @@ impl End {
                 gatt: Arc::clone(&self.gatt),
                 frame: Arc::clone(&self.frame),
                 carried: Arc::default(),
+                hushed,
                 frames,
                 made,
                 told: told.clone(),
@@ -277,7 +284,7 @@ impl Ends {
                     let caller = false;
                     // There is room for it, as it is the first.
                     let _ = end.make.try_send(Made { stream, caller });
-                    end.begin(self.own, &self.told);
+                    end.begin(self.own, self.hushed.subscribe(), &self.told);
                 }
                 place.insert(end)
             }
@@ -308,10 +315,10 @@ impl Ends {
             self.all.remove(&from.0);
             let _ = self.told.send(Told::Closed(old)).await;
         }
-        let (own, told) = (self.own, self.told.clone());
+        let (own, hushed, told) = (self.own, self.hushed.subscribe(), self.told.clone());
         let end = self.of(from).await;
         let _ = end.gatt.set(output);
-        end.begin(own, &told);
+        end.begin(own, hushed, &told);
     }
 
     /// Somebody made a channel: it is for who has a connection, or has one soon.
@@ -322,7 +329,7 @@ impl Ends {
                 let caller = false;
                 // Who makes more than are looked at has those closed.
                 let _ = end.make.try_send(Made { stream, caller });
-                end.begin(self.own, &self.told);
+                end.begin(self.own, self.hushed.subscribe(), &self.told);
             }
             None => {
                 self.strangers.retain(|(_, of, _)| *of != address);
@@ -333,6 +340,14 @@ impl Ends {
                 self.strangers.push_back(one);
             }
         }
+    }
+
+    /// Who is not notified hears what others are.
+    fn hush(&mut self) {
+        let hears = |end: &End| end.gatt.get().is_none() && end.since.elapsed() < UNHEARD;
+        let hushed = self.crowd.is(Instant::now(), self.all.values().any(hears));
+        self.hushed
+            .send_if_modified(|it| std::mem::replace(it, hushed) != hushed);
     }
 
     /// Older ones of BlueZ (5.66 is) have one socket for all who are to be notified, and what goes into it
@@ -374,5 +389,6 @@ async fn accept(
             Some((address, stream)) = made.recv() => ends.channel(address, stream),
             _ = clock.tick() => ends.let_go().await,
         }
+        ends.hush();
     }
 }
