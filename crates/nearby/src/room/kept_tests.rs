@@ -1,5 +1,6 @@
 use super::*;
 use crate::room::kept::{AT_ONCE, STAYS};
+use crate::room::peer::PIECE;
 use crate::room::{AWAY, FORGOTTEN, Message, Store};
 use crate::village::HOPS;
 
@@ -274,8 +275,8 @@ fn what_has_no_room_in_memory_waits_on_the_disk() {
 }
 
 /// Many messages that are passed on wait for the other one.
-fn pass_on(world: &mut World, count: u8) {
-    for at in 0..count {
+fn pass_on(world: &mut World, messages: std::ops::Range<u8>) {
+    for at in messages {
         let (now, mut out) = (world.now, Vec::new());
         let room = &mut world.places[0].room;
         let octets = [at; 30_000];
@@ -289,8 +290,10 @@ fn what_is_said_here_does_not_give_way_in_memory_to_what_is_passed_on() {
     let mut world = World::keeping(&[&[Format::V1], &[Format::V1]]);
     let id = world.id(1);
     world.disk(0).full = true;
-    pass_on(&mut world, 60);
-    assert_eq!(world.say(0, 1, &"own ".repeat(5_000)), 1);
+    pass_on(&mut world, 0..60);
+    let peer = &world.places[0].room.peers[&id];
+    assert!(peer.octets() > (1 << 20) - 28_000, "it has no room");
+    assert_eq!(world.say(0, 1, &"own ".repeat(7_000)), 1);
     assert_eq!(world.places[0].outcomes, []);
     let own = |it: &crate::room::peer::Waiting| it.number == 1;
     let peer = &world.places[0].room.peers[&id];
@@ -304,10 +307,15 @@ fn what_is_said_here_does_not_give_way_in_memory_to_what_is_passed_on() {
 fn what_waits_in_memory_is_bounded_over_all() {
     let mut world = World::keeping(&[&[Format::V1]]);
     for link in 1..=40u8 {
+        if link == 3 {
+            // Two have as much as they may: there is room for all of it.
+            pass_on(&mut world, 0..34);
+        }
         let opened = Event::Opened {
             link: u32::from(link),
             address: address(usize::from(link)),
-            format: Format::V2,
+            // What is in a connection stays there; by this one nothing goes.
+            format: if link < 3 { Format::V1 } else { Format::V2 },
             caller: false,
             id: Some(Id([link; 8])),
             frame: 20,
@@ -316,7 +324,9 @@ fn what_waits_in_memory_is_bounded_over_all() {
     }
     let room = &mut world.places[0].room;
     assert_eq!(room.peers.len(), 40);
-    pass_on(&mut world, 200);
+    let first = |world: &World| world.places[0].room.peers[&Id([1; 8])].octets();
+    assert!(first(&world) > 1_000_000);
+    pass_on(&mut world, 34..200);
     // What waits for two seconds is on the disk, and is not in memory, too.
     world.now += 3_000 - world.now % 100;
     for _ in 0..200 / AT_ONCE {
@@ -324,8 +334,10 @@ fn what_waits_in_memory_is_bounded_over_all() {
     }
     let used = world.places[0].room.pool.used();
     assert!(used <= 2 << 20, "{used}");
+    let first = first(&world);
+    assert!(first <= PIECE + 31_000, "of it a piece stays: {first}");
     // One of them is who it came from.
-    assert_eq!(world.waiting(0), 39 * 200, "and none is lost");
+    assert_eq!(world.waiting(0), 2 * 34 + 39 * 166, "and none is lost");
 }
 
 /// A disk may be slower than the one who takes them: nothing else would have it go on.

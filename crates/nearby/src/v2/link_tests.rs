@@ -281,6 +281,35 @@ fn a_channel_that_breaks_loses_and_doubles_nothing() {
     }
 }
 
+/// Whoever waits for it need not ask.
+#[test]
+fn what_was_under_way_by_a_channel_begins_anew_without() {
+    let mut link = Link::new(Id([1; 8]), Some(Id([2; 8])), 0);
+    link.frames_of(244);
+    link.channel(true);
+    link.send(1, Priority::Usual, vec![7; 60_000])
+        .expect("room");
+    let said = |link: &mut Link| -> Vec<(bool, u16)> {
+        let frames = std::iter::from_fn(|| link.next(1));
+        let chunks = frames.map(|it| match Frame::read(&it).expect("a frame") {
+            Frame::Chunk(it) => (it.again, it.index),
+            Frame::Control(it) => panic!("{it:?}"),
+        });
+        chunks.collect()
+    };
+    assert!(matches!(link.next(1), Some(it) if it[0] == 1), "its id");
+    let by_channel = said(&mut link);
+    assert!(by_channel.len() > 5);
+    let last = by_channel.len() as u16 - 1;
+    link.heard(
+        2,
+        &Frame::Control(Control::Missing(vec![(1, last)])).octets(),
+    );
+    link.channel(false);
+    let all: Vec<_> = (0..249).map(|it| (false, it)).collect();
+    assert_eq!(said(&mut link), all);
+}
+
 #[test]
 fn what_is_whole_by_a_channel_comes_from_whom_the_connection_is_with() {
     let mut link = Link::new(Id([1; 8]), None, 0);
