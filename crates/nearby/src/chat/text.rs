@@ -82,7 +82,7 @@ pub fn wrapped(text: &str, most: usize) -> Vec<String> {
                 };
                 continue;
             }
-            for (_, letter) in letters(word) {
+            for letter in letters(word).flat_map(|(_, it)| fitting(it, most)) {
                 let wide = width(letter);
                 if taken + wide > most {
                     rows.push(std::mem::take(&mut row));
@@ -95,6 +95,12 @@ pub fn wrapped(text: &str, most: usize) -> Vec<String> {
         rows.push(row);
     }
     rows
+}
+
+/// A letter, or its characters where it is too wide: a mark may take a column of its own.
+fn fitting(letter: &str, most: usize) -> impl Iterator<Item = &str> {
+    let is_cut = width(letter) > most;
+    letter.split_inclusive(move |_| is_cut)
 }
 
 #[cfg(test)]
@@ -127,6 +133,8 @@ mod tests {
         assert_eq!(wrapped("a\n\nb", 9), ["a", "", "b"]);
         assert_eq!(wrapped("", 9), [""]);
         assert_eq!(wrapped("写", 0), ["写"]);
+        // A mark that takes a column of its own.
+        assert_eq!(wrapped("\u{2e9b}\u{a3e}", 2), ["\u{2e9b}", "\u{a3e}"]);
     }
 
     proptest! {
