@@ -11,13 +11,11 @@ mod link;
 mod model;
 mod plain;
 mod run;
-mod screen;
 mod text;
 mod view;
 
 pub(crate) use plain::{Ended, plain};
 pub(crate) use run::run;
-pub use screen::Screen;
 pub(crate) use view::Look;
 
 use keys::Key;

@@ -206,7 +206,7 @@ fn panics_on_the_screen() {
     if std::env::var_os("WEIR_TEST_PANIC").is_none() {
         return;
     }
-    let _screen = nearby::chat::Screen::enter().expect("a terminal");
+    let _screen = cli::screen::Screen::enter(cli::screen::Use::Write).expect("a terminal");
     panic!("on purpose");
 }
 

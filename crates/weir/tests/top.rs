@@ -293,7 +293,7 @@ fn panics_on_the_screen() {
     if std::env::var_os("WEIR_TEST_PANIC").is_none() {
         return;
     }
-    let _screen = weir::modules::monitor::top::Screen::enter().expect("a terminal");
+    let _screen = cli::screen::Screen::enter(cli::screen::Use::Look).expect("a terminal");
     panic!("on purpose");
 }
 

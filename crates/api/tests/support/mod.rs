@@ -1,14 +1,14 @@
 //! A daemon made of paper: invented flows, served from a thread of its own.
 
+#[path = "../../../cli/tests/support/directory.rs"]
+mod directory;
+
 use std::cell::Cell;
-use std::fs;
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -17,31 +17,9 @@ use answers::{
     Flow, FlowFilter, FlowId, FlowQuery, FlowState, History, HistoryQuery, Hook, Hop, Port,
     Protocol, Reason, Reloaded, Selection, Status, Talks, TalksQuery, Translated, TtlRange,
 };
+pub use directory::Directory;
 use tokio::sync::oneshot;
 use weir_api::{Asked, Body, Later, Limits, Listener, Method, Problem, Route, Routes, Who, serve};
-
-/// A directory that goes away again.
-pub struct Directory(PathBuf);
-
-impl Directory {
-    pub fn new() -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("weir-api-{}-{number}", process::id()));
-        fs::create_dir_all(&path).expect("a temporary directory");
-        Self(path)
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// What the daemon tells.
 pub struct Paper {

@@ -1,6 +1,5 @@
 //! `weir-atlas man`: the manual.
 
-use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -20,25 +19,9 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
     let folder = arguments.folder.join("man1");
-    fs::create_dir_all(&folder).map_err(Error::file(&folder))?;
-    let mut command = super::tree();
-    command.build();
-    let subcommands = command
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set());
-    let mut commands: Vec<clap::Command> = subcommands.cloned().collect();
-    commands.push(command);
-    for command in commands {
-        let page = clap_mangen::Man::new(command)
-            .source(concat!("weir-atlas ", env!("CARGO_PKG_VERSION")))
-            .manual("");
-        let mut text = Vec::new();
-        let file = folder.join(page.get_filename());
-        page.render(&mut text)?;
-        // Exit codes and examples; the name is the generator's.
-        let text = String::from_utf8_lossy(&text).replace("\n.SH EXTRA\n", "\n.SH NOTES\n");
-        fs::write(&file, text).map_err(Error::file(&file))?;
-        writeln!(output, "{}", file.display())?;
+    let pages = cli::manual::write(super::tree(), &folder).map_err(Error::file(&folder))?;
+    for page in pages {
+        writeln!(output, "{}", page.display())?;
     }
     Ok(())
 }

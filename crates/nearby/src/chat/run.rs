@@ -5,14 +5,13 @@ use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use nix::sys::signal::{SigSet, Signal};
+use cli::screen::{Screen, Use, signals};
 use ratatui::crossterm::event;
 
 use super::input::Edit;
 use super::keys::Key;
 use super::link::{self, Teller};
 use super::model::{Action, Chat};
-use super::screen::Screen;
 use super::view::{self, Look};
 use super::{Event, clock, now};
 use crate::daemon::Say;
@@ -25,8 +24,9 @@ pub fn run(socket: &Path, look: Look) -> io::Result<()> {
     let (events, happening) = channel();
     let (requests, asked) = channel();
     // Before other threads are started: they inherit that signals are waited for.
-    signals(events.clone())?;
-    let mut screen = Screen::enter()?;
+    let stops = events.clone();
+    signals(move || drop(stops.send(Event::Stop)))?;
+    let mut screen = Screen::enter(Use::Write)?;
     link::hear(socket.to_owned(), events.clone());
     link::speak(socket.to_owned(), asked, events.clone());
     keys(events);
@@ -79,20 +79,6 @@ fn pressed(chat: &mut Chat, key: Key, page: usize) -> Option<Action> {
         Key::Redraw => {}
     }
     None
-}
-
-/// Signals that end it are waited for instead of obeyed at once: the terminal is given back first.
-fn signals(events: Sender<Event>) -> io::Result<()> {
-    let set: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]
-        .into_iter()
-        .collect();
-    set.thread_block()?;
-    thread::spawn(move || {
-        // Fails for a wrong set only, and this one was taken above.
-        let _ = set.wait();
-        let _ = events.send(Event::Stop);
-    });
-    Ok(())
 }
 
 /// Reads keys in a thread that ends with the process, or with the terminal.

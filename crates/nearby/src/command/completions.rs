@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use clap::Args;
-use clap_complete::Shell;
+use cli::completions::{Shell, script};
 
 use super::Failure;
 
@@ -17,13 +17,5 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
-    // In memory first: the generator panics where it cannot write.
-    let mut script = Vec::new();
-    clap_complete::generate(
-        arguments.shell,
-        &mut super::tree(),
-        "weir-nearby",
-        &mut script,
-    );
-    Ok(output.write_all(&script)?)
+    Ok(output.write_all(&script(super::tree(), arguments.shell))?)
 }

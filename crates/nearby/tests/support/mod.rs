@@ -1,91 +1,40 @@
 //! Runs the command against a daemon that is made up: hosts have no Bluetooth, and a test that needs one
 //! could not say what it hears.
-#![allow(dead_code, reason = "each program of tests uses a part of it")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "each program of tests uses a part of it"
+)]
 
-#[path = "../../../weir/tests/support/tmux.rs"]
+#[path = "../../../cli/tests/support/command.rs"]
+mod command;
+#[path = "../../../cli/tests/support/directory.rs"]
+mod directory;
+#[path = "../../../cli/tests/support/tmux.rs"]
 pub mod tmux;
 
 use std::cell::RefCell;
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
 use api::{
     Asked, Body, Feed, Later, Limits, Listener, Method, Problem, Response, Route, Routes, Who,
 };
+pub use command::{Ran, golden, ran};
+pub use directory::Directory;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-/// A directory that goes away again.
-pub struct Directory(PathBuf);
-
-impl Directory {
-    pub fn new() -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("weir-nearby-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        fs::create_dir_all(&path).expect("a temporary directory");
-        Self(path)
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 /// The command, in an environment that says nothing.
 pub fn nearby(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_weir-nearby"));
-    command.args(arguments).env_clear().stdin(Stdio::null());
-    command
-}
-
-/// What came out, as text.
-pub struct Ran {
-    pub code: Option<i32>,
-    pub out: String,
-    pub err: String,
+    command::command(env!("CARGO_BIN_EXE_weir-nearby"), arguments)
 }
 
 pub fn run(arguments: &[&str]) -> Ran {
     ran(nearby(arguments).output().expect("the command runs"))
-}
-
-pub fn ran(output: Output) -> Ran {
-    Ran {
-        code: output.status.code(),
-        out: String::from_utf8(output.stdout).expect("text"),
-        err: String::from_utf8(output.stderr).expect("text"),
-    }
-}
-
-/// Compares with a file of `tests/golden`; with `WEIR_UPDATE_GOLDEN` set, writes it instead.
-pub fn golden(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/golden")
-        .join(name);
-    if std::env::var_os("WEIR_UPDATE_GOLDEN").is_some() {
-        fs::write(&path, text).expect("written");
-        return;
-    }
-    let expected =
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert!(
-        text == expected,
-        "{} differs; it is now:\n{text}",
-        path.display()
-    );
 }
 
 /// What is to be said, as the daemon takes it.

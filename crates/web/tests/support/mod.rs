@@ -5,12 +5,13 @@
     reason = "each test program uses its part of the support module"
 )]
 
+#[path = "../../../cli/tests/support/directory.rs"]
+mod directory;
+
 use std::cell::Cell;
-use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,6 +20,7 @@ use std::time::Duration;
 
 use answers::{CaptureQuery, Config, ConfigEntry, FlowFilter, Reloaded, Status};
 use api::{Asked, Method, Route, Routes, Who};
+pub use directory::Directory;
 use tokio::sync::oneshot;
 use weir_web::channel::{self, Theirs};
 use weir_web::password::{Cost, hash};
@@ -32,33 +34,12 @@ pub const CHEAP: Cost = Cost {
 
 pub const PASSWORD: &str = "correct horse";
 
-/// A directory that goes away again.
-pub struct Directory(PathBuf);
-
 impl Directory {
-    pub fn new() -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("weir-web-{}-{number}", process::id()));
-        fs::create_dir_all(&path).expect("a temporary directory");
-        Self(path)
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-
     /// A file with the password's hash.
     pub fn with_password(&self) -> PathBuf {
-        let file = self.0.join("password");
+        let file = self.path().join("password");
         secret::write(&file, &hash(PASSWORD, CHEAP).expect("hashed")).expect("written");
         file
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

@@ -1,7 +1,7 @@
 //! `weir completions`: for the shell.
 
 use clap::Args;
-use clap_complete::Shell;
+use cli::completions::{Shell, script};
 
 use crate::Error;
 use crate::registry::Context;
@@ -18,13 +18,6 @@ pub struct CompletionsArgs {
 }
 
 pub fn run(args: &CompletionsArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
-    // In memory first: the generator panics where it cannot write.
-    let mut script = Vec::new();
-    clap_complete::generate(
-        args.shell,
-        &mut context.registry.tree(),
-        "weir",
-        &mut script,
-    );
+    let script = script(context.registry.tree(), args.shell);
     Ok(context.output.raw().write_all(&script)?)
 }

@@ -35,30 +35,8 @@ pub fn run(args: &ManArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
 
 fn write(directory: &Path, registry: &Registry) -> std::io::Result<Vec<PathBuf>> {
     let (commands, files) = (directory.join("man1"), directory.join("man5"));
-    fs::create_dir_all(&commands)?;
     fs::create_dir_all(&files)?;
-    let mut pages = Vec::new();
-
-    let mut command = registry.tree();
-    command.build();
-    let mut put = |command: clap::Command| -> std::io::Result<()> {
-        let page = clap_mangen::Man::new(command)
-            .source(concat!("weir ", env!("CARGO_PKG_VERSION")))
-            .manual("");
-        let mut text = Vec::new();
-        page.render(&mut text)?;
-        // Exit codes and examples; the name is the generator's.
-        let text = String::from_utf8_lossy(&text).replace("\n.SH EXTRA\n", "\n.SH NOTES\n");
-        let file = commands.join(page.get_filename());
-        fs::write(&file, text)?;
-        pages.push(file);
-        Ok(())
-    };
-    for sub in command.get_subcommands() {
-        put(sub.clone())?;
-    }
-    put(command)?;
-
+    let mut pages = cli::manual::write(registry.tree(), &commands)?;
     let file = files.join("weir.toml.5");
     fs::write(&file, configuration_page(&help(&registry.sections())))?;
     pages.push(file);

@@ -12,12 +12,9 @@ mod keys;
 mod poll;
 mod rows;
 mod samples;
-mod screen;
-mod signals;
 mod state;
 mod view;
 
 pub use run::run;
-pub use screen::Screen;
 
 mod run;

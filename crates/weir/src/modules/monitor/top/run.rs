@@ -6,12 +6,12 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Instant;
 
+use cli::screen::{Screen, Use, signals};
 use ratatui::crossterm::event;
 
 use super::keys::Key;
-use super::screen::Screen;
 use super::state::{Action, Answer, State};
-use super::{poll, signals, view};
+use super::{poll, view};
 use crate::output::Charset;
 
 /// What happens to the loop.
@@ -47,8 +47,9 @@ impl Drop for Told {
 pub fn run(socket: PathBuf, charset: Charset, colour: bool) -> io::Result<()> {
     let (events, happening) = channel();
     let (requests, asked) = channel();
-    signals::start(events.clone()).map_err(io::Error::from)?;
-    let mut screen = Screen::enter()?;
+    let stops = events.clone();
+    signals(move || drop(stops.send(Event::Stop)))?;
+    let mut screen = Screen::enter(Use::Look)?;
     poll::start(socket, asked, events.clone());
     keys(events);
 

@@ -3,10 +3,12 @@
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
+use nix::sys::signal::{SigSet, Signal};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use ratatui::crossterm::cursor::{MoveTo, Show};
+use ratatui::crossterm::cursor::{Hide, MoveTo, Show};
 use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use ratatui::crossterm::style::ResetColor;
 use ratatui::crossterm::terminal::{
@@ -20,6 +22,15 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 /// Bytes of a picture that are written at once; over ssh each write may be a packet.
 const PICTURE: usize = 32 * 1024;
 
+/// What is done in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Use {
+    /// Somebody looks: there is no cursor.
+    Look,
+    /// Somebody writes: what is pasted is told as one.
+    Write,
+}
+
 /// The terminal as long as it is ours: raw, the alternate screen. Given back when dropped, and before a
 /// panic is told.
 pub struct Screen {
@@ -31,7 +42,7 @@ impl Screen {
     ///
     /// # Errors
     /// Standard output is not a terminal, or is gone.
-    pub fn enter() -> io::Result<Self> {
+    pub fn enter(what: Use) -> io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let before = std::panic::take_hook();
@@ -44,8 +55,12 @@ impl Screen {
         enable_raw_mode()?;
         TAKEN.store(true, Ordering::SeqCst);
         let mut output = BufWriter::with_capacity(PICTURE, io::stdout());
-        let entered = queue!(output, EnterAlternateScreen, EnableBracketedPaste)
-            .and_then(|()| output.flush());
+        let entered = queue!(output, EnterAlternateScreen);
+        let entered = entered.and_then(|()| match what {
+            Use::Look => queue!(output, Hide),
+            Use::Write => queue!(output, EnableBracketedPaste),
+        });
+        let entered = entered.and_then(|()| output.flush());
         let terminal = entered.and_then(|()| Terminal::new(CrosstermBackend::new(output)));
         match terminal {
             Ok(terminal) => Ok(Self { terminal }),
@@ -56,7 +71,8 @@ impl Screen {
         }
     }
 
-    pub(super) fn terminal(&mut self) -> &mut Terminal<CrosstermBackend<BufWriter<Stdout>>> {
+    /// What is drawn into.
+    pub fn terminal(&mut self) -> &mut Terminal<CrosstermBackend<BufWriter<Stdout>>> {
         &mut self.terminal
     }
 }
@@ -65,6 +81,24 @@ impl Drop for Screen {
     fn drop(&mut self) {
         give_back();
     }
+}
+
+/// Signals that end it are waited for instead of obeyed at once: the terminal is given back first. To be
+/// called before other threads are started: they inherit that these are waited for.
+///
+/// # Errors
+/// They cannot be waited for.
+pub fn signals(stop: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    let set: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]
+        .into_iter()
+        .collect();
+    set.thread_block()?;
+    thread::spawn(move || {
+        // Fails for a wrong set only, and this one was taken above.
+        let _ = set.wait();
+        stop();
+    });
+    Ok(())
 }
 
 /// Does nothing when it was given back already.
