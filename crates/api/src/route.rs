@@ -16,8 +16,9 @@ use crate::server::{Answer, json};
 /// What takes a while: it may come from another thread.
 pub type Later<T> = Pin<Box<dyn Future<Output = Result<T, Problem>>>>;
 
-/// Bytes of the longest body that any row takes ([`Route::with_body`]): a picture, as text.
-pub const LONGEST_BODY: usize = 192 * 1024;
+/// Bytes of the longest body that any row takes ([`Route::with_body`]): a message of nearby's, of which JSON
+/// says each byte with six.
+pub const LONGEST_BODY: usize = 400 * 1024;
 
 /// Who may ask. Each may ask what those before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

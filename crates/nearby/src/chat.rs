@@ -21,6 +21,9 @@ pub(crate) use view::Look;
 use keys::Key;
 use model::Told;
 
+/// Events that wait for the loop: whoever has more waits.
+const AHEAD: usize = 64;
+
 /// What happens to the loop.
 #[derive(Debug)]
 enum Event {

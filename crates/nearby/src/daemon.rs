@@ -2,6 +2,7 @@
 
 mod answer;
 mod keep;
+mod listeners;
 mod metrics;
 mod names;
 mod page;

@@ -17,6 +17,8 @@ mod command;
 #[cfg(feature = "bluetooth")]
 mod daemon;
 pub mod envelope;
+#[cfg(feature = "bluetooth")]
+mod harmless;
 mod id;
 pub mod module;
 mod octets;

@@ -124,7 +124,16 @@ fn errors_say_what_to_do() {
             "{command:?}"
         );
     }
+    let long = run(&["--socket", socket, "send", "all", &"x".repeat(65_408)]).err;
+    assert!(
+        long.contains("the text has more than 65407 bytes"),
+        "{long}"
+    );
     let usage = run(&["send", "all"]).err;
+    assert!(
+        usage.contains("provided:\n  <TEXT|--file <FILE>>"),
+        "{usage}"
+    );
     assert!(usage.contains("<PEER|all> <TEXT|--file <FILE>>"), "{usage}");
 }
 

@@ -1,6 +1,6 @@
 //! Whole programs that reach each other by IP, on this machine's loopback, without Bluetooth.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
@@ -106,7 +106,8 @@ fn who_has_another_secret_gets_in_nowhere_and_both_are_told() {
         assert_eq!(warned(), 1, "once for many times");
     }
     until("a link", || [one.links(), two.links()] == [1, 1]);
-    stranger.say("let me in");
+    let told = stranger.refuses(&["send", "all", "let me in"]);
+    assert!(told.contains("nobody is near"), "{told}");
     all_hear_all(&[&one, &two], "ours");
     assert_eq!([one.heard("let me in"), two.heard("let me in")], [0, 0]);
     assert_eq!(
@@ -227,4 +228,66 @@ fn one_state_has_one_program_and_its_key_is_its_owners() {
     std::fs::set_permissions(&key, mode).expect("a mode");
     let told = second();
     assert!(told.contains("(mode 644): chmod 600"), "{told}");
+}
+
+/// JSON says each of these with six: a log with colours is such text.
+#[test]
+fn the_longest_text_comes_also_where_json_is_long() {
+    let folder = Folder::new("longest");
+    let secret = folder.secret("secret");
+    let port = port();
+    let one = Node::run(&folder, "one", &secret, port, &[]);
+    let other = Node::run(&folder, "other", &secret, 0, &[port]);
+    until("a link", || one.links() == 1);
+    let file = folder.0.join("text");
+    let path = file.to_str().expect("text");
+    std::fs::write(&file, "\u{1b}".repeat(65_407)).expect("a file");
+    assert_eq!(
+        one.ask(&["send", "all", "--file", path]),
+        "said to 1 who are near\n"
+    );
+    let long = "\\u001b".repeat(65_407);
+    until("it comes", || other.heard(&long) == 1);
+    std::fs::write(&file, "ä".repeat(32_704)).expect("a file");
+    let told = one.refuses(&["send", "all", "--file", path]);
+    assert!(
+        told.contains("the text has more than 65407 bytes"),
+        "{told}"
+    );
+}
+
+/// Whoever keeps what is told would else have holes that nobody sees.
+#[test]
+fn who_reads_too_slowly_is_told_what_was_missed() {
+    let folder = Folder::new("slow");
+    let secret = folder.secret("secret");
+    let port = port();
+    let one = Node::run(&folder, "one", &secret, port, &[]);
+    let other = Node::run(&folder, "other", &secret, 0, &[port]);
+    until("a link", || one.links() == 1);
+    let client = api::Client::new(&other.socket).expect("a socket");
+    let mut lines = client.open("/v1/messages").expect("a stream").lines();
+    let file = folder.0.join("text");
+    for number in 0..60 {
+        let text = format!("{number} {}", "x".repeat(60_000));
+        std::fs::write(&file, text).expect("a file");
+        one.ask(&["send", "all", "--file", file.to_str().expect("text")]);
+    }
+    one.say("the last");
+    until("all came", || other.heard("the last") == 1);
+    let (mut came, mut missed) = (0, 0);
+    // The last one is told, or missed and told as such.
+    while came + missed < 61 {
+        let line = lines.next().expect("it goes on").expect("a line");
+        let Ok(said) = serde_json::from_str::<serde_json::Value>(&line) else {
+            continue;
+        };
+        match said["event"].as_str() {
+            Some("message") => came += 1,
+            Some("missed") => missed += said["count"].as_u64().expect("a count"),
+            _ => {}
+        }
+    }
+    assert_eq!(came + missed, 61);
+    assert!(missed > 0, "it was too slow");
 }

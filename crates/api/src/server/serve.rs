@@ -115,7 +115,7 @@ async fn converse<A: Arrivals + 'static>(
             Ok::<_, Infallible>(if allowed {
                 asked.respond(request, &visitor).await
             } else {
-                let detail = "only root and the user that weir runs as may speak to it";
+                let detail = "only root and the user that it runs as may speak to it";
                 let problem = Problem::new(403, "not_allowed", detail, "run the command as root");
                 unseated(refuse(&problem.into()))
             })

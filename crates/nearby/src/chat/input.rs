@@ -1,7 +1,8 @@
 //! The line that somebody types.
 
-use super::text::{harmless, letters, width};
+use super::text::{letters, width};
 use crate::envelope::LONGEST_TEXT as LONGEST;
+use crate::harmless::harmless;
 
 /// Lines that are remembered.
 const LINES: usize = 100;

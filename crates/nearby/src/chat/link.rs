@@ -3,7 +3,7 @@
 
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 
 /// Tells events from a thread; also that it panicked: without it, all would stand still for ever.
 #[derive(Debug)]
-pub struct Teller(pub Sender<Event>);
+pub struct Teller(pub SyncSender<Event>);
 
 impl Drop for Teller {
     fn drop(&mut self) {
@@ -42,7 +42,7 @@ fn words(error: &ClientError) -> String {
 }
 
 /// Hears what is told, and begins again where that ends.
-pub fn hear(socket: PathBuf, events: Sender<Event>) {
+pub fn hear(socket: PathBuf, events: SyncSender<Event>) {
     let teller = Teller(events);
     thread::spawn(move || {
         loop {
@@ -58,15 +58,15 @@ pub fn hear(socket: PathBuf, events: Sender<Event>) {
     });
 }
 
-fn follow(socket: &Path, events: &Sender<Event>) -> Result<(), ClientError> {
+fn follow(socket: &Path, events: &SyncSender<Event>) -> Result<(), ClientError> {
     let client = Client::new(socket)?;
     // First the stream, then the past: so nothing falls between them. What is in both is the same.
     let stream = client.open("/v1/messages")?;
-    let past: Lately = client.get("/v1/past")?;
-    if events
-        .send(Event::Told(Told::Begun(past.messages)))
-        .is_err()
-    {
+    let past = || -> Result<Told, ClientError> {
+        let past: Lately = client.get("/v1/past")?;
+        Ok(Told::Begun(past.messages))
+    };
+    if events.send(Event::Told(past()?)).is_err() {
         return Ok(());
     }
     for line in stream.lines() {
@@ -75,7 +75,11 @@ fn follow(socket: &Path, events: &Sender<Event>) -> Result<(), ClientError> {
         let Ok(said) = serde_json::from_str::<Said>(&line) else {
             continue;
         };
+        let missed = matches!(said, Said::Missed { .. });
         if events.send(Event::Told(Told::Said(said))).is_err() {
+            return Ok(());
+        }
+        if missed && events.send(Event::Told(past()?)).is_err() {
             return Ok(());
         }
     }
@@ -83,7 +87,7 @@ fn follow(socket: &Path, events: &Sender<Event>) -> Result<(), ClientError> {
 }
 
 /// Says what is to be said, in order, and asks who is near meanwhile.
-pub fn speak(socket: PathBuf, asked: Receiver<Say>, events: Sender<Event>) {
+pub fn speak(socket: PathBuf, asked: Receiver<Say>, events: SyncSender<Event>) {
     let teller = Teller(events);
     thread::spawn(move || {
         let mut wait = Duration::ZERO;
@@ -106,10 +110,8 @@ pub fn speak(socket: PathBuf, asked: Receiver<Say>, events: Sender<Event>) {
     });
 }
 
-fn say(socket: &Path, what: Say) -> Result<usize, [String; 3]> {
-    let said = Client::new(socket).and_then(|client| {
-        let answer: Answer = client.send(Method::POST, "/v1/messages", &what)?;
-        Ok(answer.peers)
-    });
+fn say(socket: &Path, what: Say) -> Result<Answer, [String; 3]> {
+    let said =
+        Client::new(socket).and_then(|client| client.send(Method::POST, "/v1/messages", &what));
     said.map_err(|error| [what.to, what.text, words(&error)])
 }

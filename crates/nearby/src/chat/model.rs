@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::input::Input;
-use crate::daemon::{Message, PeerShown, Said};
+use crate::daemon::{Answer, Message, PeerShown, Said};
 
 /// Lines that are remembered.
 const ENTRIES: usize = 500;
@@ -31,8 +31,8 @@ pub enum Told {
     Peers(Vec<PeerShown>),
     /// It is there no longer, and why.
     Lost(String),
-    /// What was to be said was, to so many; or it was not: to whom it was to be, what, and why not.
-    Answered(Result<usize, [String; 3]>),
+    /// What was to be said was; or it was not: to whom it was to be, what, and why not.
+    Answered(Result<Answer, [String; 3]>),
 }
 
 /// A line that was said, or that tells what happened.
@@ -146,10 +146,11 @@ impl Chat {
     }
 
     fn begin(&mut self, past: Vec<Message>, now: u64) {
-        if self.was_there {
+        // Also what was missed is asked for.
+        if !std::mem::replace(&mut self.is_there, true) && self.was_there {
             self.put(now, Kind::Note("weir-nearby is there again".to_owned()));
         }
-        (self.is_there, self.was_there) = (true, true);
+        self.was_there = true;
         // One that begins anew counts anew.
         for entry in &mut self.entries {
             if let Kind::Message(message) = &mut entry.kind {
@@ -195,6 +196,10 @@ impl Chat {
                 let name = self.name(&peer);
                 let text = format!("{name} sent {octets} octets that cannot be read here: {kind}");
                 self.put(now, Kind::Note(text));
+            }
+            Said::Missed { count } => {
+                let text = format!("{count} events were missed, as this was too slow");
+                self.put(now, Kind::Wrong(text));
             }
             Said::Outcome { number, done, .. } => {
                 let messages = self.entries.iter_mut().rev();

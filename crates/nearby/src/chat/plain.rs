@@ -3,15 +3,15 @@
 use std::collections::VecDeque;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SyncSender, channel, sync_channel};
 use std::thread;
 
 use super::link::{self, Teller};
 use super::model::Told;
-use super::text::harmless;
-use super::{Event, clock};
-use crate::daemon::{Message, Say};
+use super::{AHEAD, Event, clock};
+use crate::daemon::{Message, Said, Say};
 use crate::envelope::LONGEST_TEXT;
+use crate::harmless::harmless;
 
 /// Octets of a line at most: the daemon takes no more.
 const LONGEST: u64 = LONGEST_TEXT as u64;
@@ -32,7 +32,7 @@ pub enum Ended {
 /// # Errors
 /// Standard output cannot be written to.
 pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
-    let (events, happening) = channel();
+    let (events, happening) = sync_channel(AHEAD);
     let (requests, asked) = channel();
     link::hear(socket.to_owned(), events.clone());
     link::speak(socket.to_owned(), asked, events.clone());
@@ -41,8 +41,13 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
     let mut known = Known::default();
     let (mut waits, mut is_over, mut ended) = (0, false, Ended::Well);
     let mut is_there = true;
+    // For how many what is said waits, where nobody is near.
+    let mut later = None;
     for event in happening {
         match event {
+            Event::Told(Told::Said(Said::Missed { count })) => {
+                eprintln!("weir-nearby: {count} events were missed, as this was too slow");
+            }
             Event::Told(Told::Said(said)) => {
                 // What was said here needs not be told here.
                 if let Some(message) = Message::of(&said).filter(|it| !it.own)
@@ -73,8 +78,14 @@ pub fn plain(socket: &Path, output: &mut impl Write) -> io::Result<Ended> {
             Event::Told(Told::Answered(answer)) => {
                 waits -= 1;
                 match answer {
-                    Ok(0) => eprintln!("weir-nearby: nobody is near"),
-                    Ok(_) => {}
+                    // Told once, and not for each line.
+                    Ok(answer) => {
+                        let waits = (answer.peers == 0).then_some(answer.waiting);
+                        if let Some(count) = waits.filter(|_| later != waits) {
+                            eprintln!("weir-nearby: nobody is near: it waits for {count}");
+                        }
+                        later = waits;
+                    }
                     Err([_, _, why]) => {
                         ended = Ended::NotAllSaid;
                         eprintln!("weir-nearby: not said: {why}");
@@ -145,7 +156,7 @@ impl Known {
 }
 
 /// Reads lines in a thread that ends with the process, or with standard input.
-fn lines(events: Sender<Event>) {
+fn lines(events: SyncSender<Event>) {
     let teller = Teller(events);
     thread::spawn(move || {
         let mut input = io::stdin().lock();

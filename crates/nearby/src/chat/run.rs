@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SyncSender, channel, sync_channel};
 use std::thread;
 
 use cli::screen::{Screen, Use, signals};
@@ -13,7 +13,7 @@ use super::keys::Key;
 use super::link::{self, Teller};
 use super::model::{Action, Chat};
 use super::view::{self, Look};
-use super::{Event, clock, now};
+use super::{AHEAD, Event, clock, now};
 use crate::daemon::Say;
 
 /// Talks until somebody has had enough.
@@ -21,7 +21,7 @@ use crate::daemon::Say;
 /// # Errors
 /// The terminal cannot be taken over, or written to.
 pub fn run(socket: &Path, look: Look) -> io::Result<()> {
-    let (events, happening) = channel();
+    let (events, happening) = sync_channel(AHEAD);
     let (requests, asked) = channel();
     // Before other threads are started: they inherit that signals are waited for.
     let stops = events.clone();
@@ -82,7 +82,7 @@ fn pressed(chat: &mut Chat, key: Key, page: usize) -> Option<Action> {
 }
 
 /// Reads keys in a thread that ends with the process, or with the terminal.
-fn keys(events: Sender<Event>) {
+fn keys(events: SyncSender<Event>) {
     let teller = Teller(events);
     thread::spawn(move || {
         loop {

@@ -6,8 +6,9 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::model::{Chat, Entry, Kind};
-use super::text::{harmless, letters, width, wrapped};
+use super::text::{letters, width, wrapped};
 use crate::daemon::Message;
+use crate::harmless::harmless;
 
 /// Colours of names; each can be read on black and on white.
 const COLOURS: [Color; 6] = [

@@ -4,17 +4,16 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use api::{Client, Method};
-use clap::Args;
+use clap::{ArgGroup, Args};
 
 use super::Failure;
 use crate::daemon::{Answer, Say};
-
-/// More of a file is not read, octets: no text may be as long.
-const MOST: u64 = 1 << 17;
+use crate::envelope::LONGEST_TEXT;
 
 /// Says something that everybody can read, to all who are near or by one of them
 #[derive(Args, Debug)]
 #[command(
+    group = ArgGroup::new("what").required(true).args(["text", "file"]),
     override_usage = "weir-nearby send [OPTIONS] <PEER|all> <TEXT|--file <FILE>>",
     after_long_help = "Examples:
   weir-nearby send all 'Where are you?'
@@ -28,12 +27,7 @@ pub(super) struct Arguments {
     /// What to say: 65407 bytes at most
     text: Option<String>,
     /// Say what is in a file instead
-    #[arg(
-        long,
-        conflicts_with = "text",
-        required_unless_present = "text",
-        value_name = "FILE"
-    )]
+    #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }
 
@@ -50,6 +44,11 @@ pub(super) fn run(
         })?,
         (None, None) => String::new(),
     };
+    // Also of a longer file no more is read.
+    if text.len() > LONGEST_TEXT {
+        let what = format!("the text has more than {LONGEST_TEXT} bytes");
+        return Err(Failure(what, "send it in pieces".to_owned()));
+    }
     let say = Say {
         to: arguments.to.clone(),
         text,
@@ -69,8 +68,16 @@ pub(super) fn run(
 
 /// A file's text, and of a longer one as much as is refused.
 fn read(path: &Path) -> std::io::Result<String> {
-    let mut text = String::new();
+    let mut octets = Vec::new();
     let file = std::fs::File::open(path)?;
-    file.take(MOST).read_to_string(&mut text)?;
-    Ok(text)
+    let count = file
+        .take(LONGEST_TEXT as u64 + 1)
+        .read_to_end(&mut octets)?;
+    match String::from_utf8(octets) {
+        // It may end within a letter.
+        Err(error) if count > LONGEST_TEXT && error.utf8_error().error_len().is_none() => {
+            Ok(String::from_utf8_lossy(error.as_bytes()).into_owned())
+        }
+        text => text.map_err(std::io::Error::other),
+    }
 }

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::Failure;
 use crate::daemon::Said;
+use crate::harmless::harmless;
 
 /// Shows what is said, and who comes and goes, as it happens
 #[derive(Args, Debug)]
@@ -24,7 +25,10 @@ pub(super) fn run(
     output: &mut impl Write,
 ) -> Result<(), Failure> {
     for line in client.open("/v1/messages")?.lines() {
-        let line = line?;
+        let line = line.map_err(|_| {
+            let what = "weir-nearby ended, and with it what it tells".to_owned();
+            Failure(what, "start it again, and then this".to_owned())
+        })?;
         if line.is_empty() {
             continue;
         }
@@ -40,15 +44,8 @@ pub(super) fn run(
 
 /// A line for a person: what a stranger wrote moves no cursor.
 fn text(said: &Said) -> String {
-    let harmless = |text: &str| {
-        // Nor turns the line round, or ends it.
-        let moves = |it: char| matches!(it, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        let plain = |it: char| match it.is_control() || moves(it) {
-            true => '\u{fffd}',
-            false => it,
-        };
-        text.chars().map(plain).collect::<String>()
-    };
+    // Nor ends the line.
+    let harmless = |text: &str| harmless(text).replace('\n', " ");
     match said {
         Said::Near { peer } => format!("{peer} is near"),
         Said::Gone { peer } => format!("{peer} is near no longer"),
@@ -73,5 +70,6 @@ fn text(said: &Said) -> String {
             true => format!("message {number} is at {peer}"),
             false => format!("message {number} did not get to {peer}"),
         },
+        Said::Missed { count } => format!("{count} events were missed, as this was too slow"),
     }
 }

@@ -9,6 +9,8 @@ use crate::Id;
 use crate::envelope::{self, Content, LONGEST_TEXT as LONGEST};
 use crate::room::{Format, To};
 
+/// What is asked, octets: JSON says some characters with six.
+const BODY: usize = 6 * LONGEST + 1024;
 /// What waits for somebody who listens, octets.
 const WAITING: usize = 1 << 20;
 
@@ -164,6 +166,11 @@ pub enum Said {
         /// It was acknowledged.
         done: bool,
     },
+    /// Whoever listens did not take all that was told, for a while.
+    Missed {
+        /// How much was told meanwhile, lines.
+        count: u64,
+    },
 }
 
 impl Said {
@@ -221,7 +228,7 @@ pub fn routes(state: &State) -> Routes {
             Who::Root,
             move |asked: Asked<(), Say>| said(&say, &asked.body),
         )
-        .with_body(2 * LONGEST),
+        .with_body(BODY),
         Route::raw_later(Method::GET, "/v1/messages", Who::Root, move |_: Asked| {
             let (feed, drain) = api::feed(WAITING);
             listen.listen(feed);
@@ -288,6 +295,14 @@ fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
     // What goes nowhere is not said: it has no number, and no place in what was said.
     match (state.near(to), state.waits(to), to) {
         (0, Err(id), _) => return Err(not_kept(id)),
+        (0, Ok(0), To::All) => {
+            return Err(Problem::new(
+                404,
+                "nobody",
+                "nobody is near, and nobody was in the last seven days".to_owned(),
+                "wait until `weir-nearby peers` has somebody".to_owned(),
+            ));
+        }
         (0, Ok(0), To::One(id)) => {
             return Err(Problem::new(
                 404,

@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::*;
+use crate::bluetooth::{Opened, Told};
 use crate::daemon::Settings;
 use crate::envelope::{Key, feed};
 
@@ -10,6 +11,16 @@ fn the_longest_text_makes_the_longest_message() {
     let key = Key::from_seed(&[7; 32]).expect("a key");
     let longest = "x".repeat(LONGEST);
     assert_eq!(feed(&key, &longest, u64::MAX).len(), crate::v1::LONGEST);
+}
+
+/// JSON says a character with six at most.
+#[test]
+fn the_longest_text_can_be_asked_for_whatever_it_is() {
+    for text in ["\u{1b}", "\"", "x"] {
+        let text = text.repeat(LONGEST);
+        let say = serde_json::to_vec(&serde_json::json!({"to": "0102030405060708", "text": text}));
+        assert!(say.expect("JSON").len() <= BODY.min(api::LONGEST_BODY));
+    }
 }
 
 fn say(state: &State, to: &str, text: &str) -> Result<Answer, (u16, String)> {
@@ -54,8 +65,21 @@ fn what_is_refused_has_no_number_and_was_not_said() {
     }
     let long = "x".repeat(LONGEST + 1);
     assert!(say(&state, "all", &long).is_err());
+    // Nobody is told, now or later.
+    let refused = say(&state, "all", "one").map(|_| ());
+    assert_eq!(refused, Err((404, "nobody".to_owned())));
     assert!(state.past().is_empty());
-    assert!(say(&state, "all", "one").is_ok());
+    let (writer, _frames) = tokio::sync::mpsc::channel(1);
+    state.told(Told::Opened(Opened {
+        link: 1,
+        address: bluer::Address([1; 6]),
+        format: Format::V2,
+        caller: true,
+        id: Some(Id([2; 8])),
+        frame: 244,
+        writer,
+    }));
+    assert_eq!(say(&state, "all", "one").map(|it| it.peers), Ok(1));
     let numbers: Vec<u64> = state.past().iter().filter_map(|it| it.number).collect();
     assert_eq!(numbers, [1], "without a gap");
     drop(state);

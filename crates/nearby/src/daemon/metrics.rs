@@ -79,7 +79,7 @@ impl Counts {
             Said::Own { .. } => self.said += 1,
             Said::Outcome { done: true, .. } => self.done += 1,
             Said::Outcome { done: false, .. } => self.failed += 1,
-            Said::Near { .. } | Said::Gone { .. } => {}
+            Said::Near { .. } | Said::Gone { .. } | Said::Missed { .. } => {}
         }
     }
 

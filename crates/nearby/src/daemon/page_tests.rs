@@ -152,7 +152,7 @@ fn what_another_sites_page_could_send_is_refused() {
     with(None, async |state, address| {
         near(&state, 1);
         let own = format!("Origin: http://{address}\r\n{JSON}");
-        let long = format!(r#"{{"to":"all","text":"{}"}}"#, "x".repeat(1 << 17));
+        let long = format!(r#"{{"to":"all","text":"{}"}}"#, "x".repeat(1 << 19));
         let (say, peers) = ("POST /api/messages", "GET /api/peers");
         for (line, more, body, status, word) in [
             (peers, "Host: evil.example\r\n", "", 403, "wrong_host"),

@@ -81,7 +81,8 @@ impl Message {
             | Said::Gone { .. }
             | Said::Direct { .. }
             | Said::Other { .. }
-            | Said::Outcome { .. } => None,
+            | Said::Outcome { .. }
+            | Said::Missed { .. } => None,
         }
     }
 }

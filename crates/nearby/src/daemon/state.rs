@@ -15,6 +15,7 @@ use tracing::{debug, info};
 use self::links::Link;
 use super::Settings;
 use super::answer::Said;
+use super::listeners::Listeners;
 use super::metrics::{Counts, Figures};
 use super::names::Names;
 use super::past::{Message, Past};
@@ -24,6 +25,9 @@ use crate::bluetooth::{Bluetooth, Told};
 use crate::envelope::{self, Content, Key};
 use crate::queue::{Files, Queue};
 use crate::room::{Action, Event, Format, Room, Shown, To};
+
+/// What is said may be said to be so much later, ms: more than that is another clock.
+const DRIFT: u64 = 60_000;
 
 /// All of a running program; copies are the same.
 #[derive(Clone)]
@@ -35,10 +39,12 @@ struct Inner {
     begun: Instant,
     bluetooth: Option<Rc<Bluetooth>>,
     links: BTreeMap<u32, Link>,
-    feeds: Vec<Feed>,
+    listeners: Listeners,
     names: Names,
     past: Past,
     counts: Counts,
+    /// When something was said here last: milliseconds since 1970.
+    said: u64,
     queue: Queue,
     /// The queue's clock when this began.
     before: u64,
@@ -48,6 +54,15 @@ struct Inner {
 pub fn unix_millis() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |it| it.as_millis() as u64)
+}
+
+/// When something is said now: what is said twice in a millisecond would else be one message to others,
+/// which is told once. Not where the clock was set back.
+fn after(last: u64, now: u64) -> u64 {
+    match last.saturating_sub(now) {
+        0..DRIFT if last >= now => last + 1,
+        _ => now,
+    }
 }
 
 impl State {
@@ -70,10 +85,11 @@ impl State {
             begun: Instant::now(),
             bluetooth: bluetooth.map(Rc::new),
             links: BTreeMap::new(),
-            feeds: Vec::new(),
+            listeners: Listeners::default(),
             names: Names::default(),
             past: Past::default(),
             counts: Counts::default(),
+            said: 0,
             before: queue.clock(),
             queue,
         })))
@@ -134,7 +150,7 @@ impl State {
         if let Some(bluetooth) = &inner.bluetooth {
             bluetooth.need(inner.needs());
         }
-        inner.feeds.retain(|feed| !feed.is_gone());
+        inner.listeners.sweep();
     }
 
     /// BlueZ does not say that whoever called is gone.
@@ -183,7 +199,8 @@ impl State {
         // Also where it cannot be kept for them: then it is told that it did not get there.
         let away = self.away_of(to);
         let mut inner = self.0.borrow_mut();
-        let time = unix_millis();
+        let time = after(inner.said, unix_millis());
+        inner.said = time;
         let octets = envelope::feed(&inner.key, text, time);
         let now = inner.now();
         let (number, mut out) = (inner.queue.next_number(now), Vec::new());
@@ -216,13 +233,12 @@ impl State {
 
     /// Somebody listens from now on.
     pub fn listen(&self, feed: Feed) {
-        self.0.borrow_mut().feeds.push(feed);
+        self.0.borrow_mut().listeners.add(feed);
     }
 
     /// How many listen.
     pub fn listeners(&self) -> usize {
-        let inner = self.0.borrow();
-        inner.feeds.iter().filter(|feed| !feed.is_gone()).count()
+        self.0.borrow().listeners.count()
     }
 
     /// Whoever listens is told that there is nothing to be told.
@@ -236,7 +252,7 @@ impl State {
         Figures {
             peers: inner.room.shown().collect(),
             connections: inner.links.values().map(|it| it.format).collect(),
-            listeners: inner.feeds.iter().filter(|feed| !feed.is_gone()).count(),
+            listeners: inner.listeners.count(),
             room: inner.room.counts(),
             counts: inner.counts.clone(),
         }
@@ -310,17 +326,12 @@ impl Inner {
             return;
         };
         line.push(b'\n');
-        // Who does not keep up misses it.
-        for feed in &mut self.feeds {
-            feed.offer(&line);
-        }
+        self.listeners.tell(&line);
     }
 
     /// Whoever listens is told that there is nothing to be told.
     fn beat(&mut self) {
-        for feed in &mut self.feeds {
-            feed.offer(b"\n");
-        }
+        self.listeners.beat();
     }
 }
 

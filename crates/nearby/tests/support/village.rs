@@ -115,12 +115,23 @@ impl Node {
         }
     }
 
-    pub fn ask(&self, arguments: &[&str]) -> String {
+    fn command(&self, arguments: &[&str]) -> Output {
         let mut ask = Command::new(PROGRAM);
         ask.arg("--socket").arg(&self.socket).args(arguments);
-        let Output { status, stdout, .. } = ask.output().expect("the program");
-        assert!(status.success(), "{arguments:?}");
-        String::from_utf8(stdout).expect("text")
+        ask.output().expect("the program")
+    }
+
+    pub fn ask(&self, arguments: &[&str]) -> String {
+        let told = self.command(arguments);
+        assert!(told.status.success(), "{arguments:?}");
+        String::from_utf8(told.stdout).expect("text")
+    }
+
+    /// What is told where something cannot be done.
+    pub fn refuses(&self, arguments: &[&str]) -> String {
+        let told = self.command(arguments);
+        assert_eq!(told.status.code(), Some(1), "{arguments:?}");
+        String::from_utf8(told.stderr).expect("text")
     }
 
     pub fn say(&self, text: &str) {

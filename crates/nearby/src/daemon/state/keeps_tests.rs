@@ -1,7 +1,9 @@
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::super::{DRIFT, after};
 use super::*;
 use crate::daemon::Settings;
 use crate::envelope::{Key, feed};
@@ -106,4 +108,20 @@ fn what_is_said_to_one_who_was_near_waits_through_a_restart() {
     opened(&state, 1, away);
     let waits = |state: &State| state.peers().first().map(|(it, _)| it.waiting);
     assert_eq!(waits(&state), Some(3));
+}
+
+/// To others it would be one message that came twice.
+#[test]
+fn what_is_said_twice_in_a_millisecond_is_two_messages() {
+    let name = format!("weir-nearby-twice-{}", std::process::id());
+    let folder = Folder(std::env::temp_dir().join(name));
+    let state = begin(&folder.0);
+    opened(&state, 1, key(2).node().id());
+    for _ in 0..100 {
+        assert_eq!(state.say(To::All, "the same"), 1);
+    }
+    let times: BTreeSet<u64> = state.past().iter().map(|it| it.time).collect();
+    assert_eq!(times.len(), 100);
+    assert_eq!([after(10, 9), after(10, 10), after(10, 11)], [11, 11, 11]);
+    assert_eq!(after(DRIFT + 10, 5), 5, "the clock was set back");
 }

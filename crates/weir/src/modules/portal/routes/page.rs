@@ -5,7 +5,7 @@ use std::rc::Rc;
 use answers::{NewPicture, NewText, PortalVoucher, Preview, PreviewNumber};
 use api::query::{Pairs, encode, unknown};
 use api::server::Answer;
-use api::{Asked, LONGEST_BODY, Later, Method, Nothing, Problem, Query, Route, Who};
+use api::{Asked, Later, Method, Nothing, Problem, Query, Route, Who};
 use hyper::Response;
 use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
@@ -25,6 +25,8 @@ const PREVIEW: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src da
 
 /// Bytes of a text with its title, as JSON has them.
 const TEXT: usize = 64 * 1024;
+/// Bytes of a picture at most, as text.
+const PICTURE: usize = 192 * 1024;
 
 /// Which vouchers a sheet has.
 struct Wanted {
@@ -108,7 +110,7 @@ pub fn all(portal: &Rc<Portal>) -> Vec<Route> {
                 Box::pin(async move { welcome?.frame(asked.body.picture).await })
             },
         )
-        .with_body(LONGEST_BODY),
+        .with_body(PICTURE),
         Route::later(
             Method::POST,
             "/v1/portal/page/picture/remove",

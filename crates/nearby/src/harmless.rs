@@ -1,0 +1,72 @@
+//! Text that strangers wrote, made fit for a terminal.
+
+use unicode_width::UnicodeWidthChar;
+
+/// Marks that may stand on one letter: a hundred would climb over the lines above.
+const MARKS: usize = 2;
+/// What stands for a letter that a terminal would obey, or that nobody sees.
+const OBEYED: char = '\u{fffd}';
+
+/// Without what moves a cursor (control characters), what turns the order of letters around or hides
+/// some (Unicode's format characters), and piles of marks. Lines stay lines; a tab is a space.
+pub fn harmless(text: &str) -> String {
+    let mut marks = MARKS;
+    let mut clean = String::with_capacity(text.len());
+    let text = text.replace("\r\n", "\n");
+    for letter in text.chars() {
+        match letter {
+            '\n' => {
+                clean.push('\n');
+                marks = MARKS;
+            }
+            '\t' => clean.push(' '),
+            // Joiners and variants change the look of what is beside them. Terminals do not agree how
+            // wide that is then.
+            '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => {}
+            _ if letter.is_control() || is_format(letter) => {
+                clean.push(OBEYED);
+                marks = 0;
+            }
+            _ if letter.width().unwrap_or(0) > 0 => {
+                clean.push(letter);
+                marks = 0;
+            }
+            _ if marks < MARKS => {
+                clean.push(letter);
+                marks += 1;
+            }
+            _ => {}
+        }
+    }
+    clean
+}
+
+/// Not seen, and not a mark on a letter: directions (UAX 9), separators, fillers, tags.
+fn is_format(letter: char) -> bool {
+    matches!(letter,
+        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_moves_a_cursor() {
+        assert_eq!(harmless("a\x1b[2Jb\r\u{7}\u{9b}c"), "a�[2Jb���c");
+        assert_eq!(harmless("abc\u{202e}cba\u{2066}"), "abc�cba�");
+        assert_eq!(harmless("one\r\ntwo\nthree\tx"), "one\ntwo\nthree x");
+        let pile = format!("a{}", "\u{301}".repeat(50));
+        assert_eq!(harmless(&pile), "a\u{301}\u{301}");
+        assert_eq!(
+            harmless("\u{301}a"),
+            "a",
+            "no mark on what is before the text"
+        );
+        assert_eq!(harmless("👨\u{200d}👩\u{200d}👧 ❤\u{fe0f}"), "👨👩👧 ❤");
+        assert_eq!(harmless("a\u{3164}\u{ffa0}\u{115f}b"), "a���b");
+        assert_eq!(harmless("Grüße, שלום, 写真"), "Grüße, שלום, 写真");
+    }
+}
