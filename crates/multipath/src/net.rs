@@ -63,9 +63,87 @@ impl TunnelNet {
     }
 }
 
+/// An address that a partner gives is none that a router takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WrongAddress {
+    /// No host has it.
+    #[error("the partner gives this router {0}, which is no host's address")]
+    Nobody(IpAddr),
+    /// It would take a host's place.
+    #[error(
+        "the partner gives this router {0}, which is in {1}, a network of the router's own: choose \
+            another with `weir multipath serve --tunnel` there"
+    )]
+    Taken(IpAddr, Prefix),
+}
+
+/// What a router takes of an address that its partner gives it: that address alone, whatever network the
+/// partner says that it is in, and only where it is in none of the router's own.
+///
+/// # Errors
+/// It takes none.
+pub fn given(address: IpAddr, own: &[Prefix]) -> Result<Prefix, WrongAddress> {
+    let is_nobody = match address {
+        IpAddr::V4(it) => {
+            it.is_unspecified() || it.is_loopback() || it.is_link_local() || it.octets()[0] >= 224
+        }
+        IpAddr::V6(it) => {
+            let mapped = it.to_ipv4_mapped().is_some();
+            mapped
+                || it.is_unspecified()
+                || it.is_loopback()
+                || it.is_multicast()
+                || it.is_unicast_link_local()
+        }
+    };
+    if is_nobody {
+        return Err(WrongAddress::Nobody(address));
+    }
+    match own.iter().find(|network| network.holds(&address)) {
+        Some(network) => Err(WrongAddress::Taken(address, *network)),
+        None => Ok(Prefix::only(address)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_partner_gives_a_router_no_place_in_its_own_networks() {
+        let own: Vec<Prefix> = ["192.168.1.0/24", "fd12::/64"]
+            .map(|it| it.parse().expect("a network"))
+            .to_vec();
+        let given = |text: &str| {
+            let address = text.parse().expect("an address");
+            given(address, &own).map(|it| it.to_string())
+        };
+        assert_eq!(given("10.93.0.2"), Ok("10.93.0.2/32".to_owned()));
+        assert_eq!(given("fd93::2"), Ok("fd93::2/128".to_owned()));
+        for taken in ["192.168.1.7", "fd12::7"] {
+            assert!(
+                matches!(given(taken), Err(WrongAddress::Taken(..))),
+                "{taken}"
+            );
+        }
+        for nobody in [
+            "0.0.0.0",
+            "127.0.0.5",
+            "169.254.1.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "ff02::1",
+            "fe80::1",
+            "::ffff:10.0.0.1",
+        ] {
+            assert!(
+                matches!(given(nobody), Err(WrongAddress::Nobody(_))),
+                "{nobody}"
+            );
+        }
+    }
 
     #[test]
     fn addresses_go_by_the_place() {

@@ -1,7 +1,9 @@
 //! Where a partner connects to for its routers, and where not: pure. It is no way into the networks
 //! that it is itself in.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{PoisonError, RwLock};
 
 use kernel::Prefix;
 
@@ -37,22 +39,68 @@ pub const LOCAL: [Prefix; 15] = [
     v6([0xff00, 0, 0], 0, 8),
 ];
 
+/// Also none of the Internet's hosts: protocols' own (RFC 6890), measurements between networks (RFC 2544),
+/// and forms of IPv6 that would lead to any of the above by an address of IPv4 in them (RFC 3056, 4380),
+/// or that were of a site once (RFC 3879).
+const STRANGE: [Prefix; 6] = [
+    v4(192, 0, 0, 0, 24),
+    v4(192, 88, 99, 0, 24),
+    v4(198, 18, 0, 0, 15),
+    v6([0x2001, 0, 0], 0, 32),
+    v6([0x2002, 0, 0], 0, 16),
+    v6([0xfec0, 0, 0], 0, 10),
+];
+
+/// Where clouds tell a machine of theirs its secrets: those of Amazon and most others, Azure, Alibaba,
+/// Oracle, and by IPv6 Amazon and Google.
+const SECRETS: [IpAddr; 6] = [
+    IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
+];
+
 /// Where connections may lead.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Reach {
-    /// Of the local ones, those that are allowed all the same.
+    /// Of the local ones, those that are allowed all the same. The partner itself, its routers and a
+    /// cloud's secrets are in none of them, but where they are named by themselves.
     pub allowed: Vec<Prefix>,
+    /// Networks of the tunnel: each router has an address there.
+    pub tunnel: Vec<Prefix>,
     /// The partner's own addresses: what listens there may take who comes from there for a friend.
-    pub own: Vec<IpAddr>,
+    own: RwLock<BTreeSet<IpAddr>>,
 }
 
 impl Reach {
+    /// These are allowed, though local; and the tunnel has these networks.
+    pub fn new(allowed: Vec<Prefix>, tunnel: Vec<Prefix>) -> Self {
+        Self {
+            allowed,
+            tunnel,
+            own: RwLock::default(),
+        }
+    }
+
+    /// The partner has these addresses now.
+    pub fn own(&self, addresses: impl IntoIterator<Item = IpAddr>) {
+        let mut own = self.own.write().unwrap_or_else(PoisonError::into_inner);
+        *own = addresses.into_iter().collect();
+    }
+
     /// Whether a connection may lead there.
     pub fn permits(&self, to: IpAddr) -> bool {
-        if self.allowed.iter().any(|prefix| prefix.holds(&to)) {
+        if self.allowed.contains(&Prefix::only(to)) {
             return true;
         }
-        !self.own.contains(&to) && !LOCAL.iter().any(|prefix| prefix.holds(&to))
+        let holds = |prefixes: &[Prefix]| prefixes.iter().any(|prefix| prefix.holds(&to));
+        let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
+        if own.contains(&to) || SECRETS.contains(&to) || holds(&self.tunnel) {
+            return false;
+        }
+        holds(&self.allowed) || !(holds(&LOCAL) || holds(&STRANGE))
     }
 }
 
@@ -62,15 +110,33 @@ mod tests {
 
     #[test]
     fn no_way_into_the_partners_own_networks() {
-        let reach = Reach {
-            allowed: vec!["10.20.0.0/16".parse().unwrap()],
-            own: vec!["203.0.113.5".parse().unwrap()],
-        };
+        let parsed = |all: &[&str]| all.iter().map(|it| it.parse().unwrap()).collect();
+        let allowed = ["10.0.0.0/9", "fd00::/8", "10.93.0.7/32", "10.20.0.2/32"];
+        let reach = Reach::new(parsed(&allowed), parsed(&["10.93.0.0/16"]));
+        reach.own(["203.0.113.5", "10.20.0.1", "10.20.0.2"].map(|it| it.parse().unwrap()));
         for (to, permitted) in [
             ("198.51.100.7", true),
             ("2001:db8::1", true),
             ("10.20.3.4", true),
-            ("10.21.3.4", false),
+            ("10.200.3.4", false),
+            // Of what is allowed, neither the partner itself nor its routers: but where they are named.
+            ("10.20.0.1", false),
+            ("10.20.0.2", true),
+            ("10.93.0.1", false),
+            ("10.93.0.7", true),
+            ("fd12::1", true),
+            ("fd00:ec2::254", false),
+            ("fd20:ce::254", false),
+            ("168.63.129.16", false),
+            ("168.63.129.17", true),
+            ("100.100.100.200", false),
+            ("192.0.0.192", false),
+            ("192.0.0.8", false),
+            ("198.18.0.1", false),
+            ("198.20.0.1", true),
+            ("2001:0:1::1", false),
+            ("2002:a00:1::1", false),
+            ("fec0::1", false),
             ("203.0.113.5", false),
             ("127.0.0.1", false),
             ("0.0.0.0", false),
@@ -85,11 +151,15 @@ mod tests {
             ("::", false),
             ("::ffff:127.0.0.1", false),
             ("64:ff9b::a00:1", false),
-            ("fd12::1", false),
+            ("fc12::1", false),
             ("fe80::1", false),
             ("ff02::1", false),
         ] {
             assert_eq!(reach.permits(to.parse().unwrap()), permitted, "{to}");
         }
+        // It has another one now.
+        reach.own(["198.51.100.7".parse().unwrap()]);
+        assert!(!reach.permits("198.51.100.7".parse().unwrap()));
+        assert!(reach.permits("203.0.113.5".parse().unwrap()));
     }
 }

@@ -102,6 +102,20 @@ fn a_partner_is_no_way_into_its_own_networks() -> Result<(), Error> {
     let modem = SocketAddr::new(door.uplinks.gateway(0), 5001);
     let _modem = Echo::serve(door.uplinks.provider(0), modem)?;
     assert_eq!(door.open(&session, modem)?, Status::Connected);
+    // The partner's own address of that network is not in what is allowed, nor is one that it gets now.
+    let partner = door.uplinks.partner();
+    partner.ip("link add more type dummy")?;
+    partner.ip("link set more up")?;
+    for own in ["10.200.0.1", "198.51.100.99"] {
+        partner.ip(&format!("address add {own}/32 dev more"))?;
+        let own = SocketAddr::new(own.parse().expect("an address"), 5001);
+        let _own = Echo::serve(partner, own)?;
+        wait_until("its own address to be known", LIMIT, || {
+            Ok(door.open(&session, own)? == Status::Forbidden)
+        })?;
+    }
+    let tunnel = SocketAddr::new("10.93.0.1".parse().expect("an address"), 5001);
+    assert_eq!(door.open(&session, tunnel)?, Status::Forbidden);
     Ok(())
 }
 

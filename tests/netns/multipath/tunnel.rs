@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use lab::Error;
 use lab::counters::Octets;
 use lab::goodput::{Demand, Goodput, Transport};
+use lab::namespace::wait_until;
 use lab::transfer::{Datagrams, Echo};
-use lab::uplinks::{Cut, Options, SERVER};
-use weir_tests::LIMIT;
-use weir_tests::partner::Pair;
+use lab::uplinks::{Cut, Options, PARTNER, SERVER};
+use lab::{Error, Uplinks};
+use weir_tests::partner::{Pair, Partner};
+use weir_tests::{LIMIT, Weir};
 
 use crate::{MBIT, SECOND, at, ms};
 
@@ -66,6 +67,66 @@ fn several_streams_of_datagrams_use_all_paths() -> Result<(), Error> {
         );
     }
     Ok(())
+}
+
+/// A partner with a second address, from which the kernel would send: the router asked the first, and takes
+/// answers from no other.
+#[test]
+fn a_partner_with_several_addresses_answers_from_the_one_that_was_asked() -> Result<(), Error> {
+    let pair = tunnelled(&Options::mbit(&[20, 20]))?;
+    let uplinks = &pair.uplinks;
+    uplinks
+        .partner()
+        .ip("address add 203.0.113.11/24 dev eth0\n\
+         route replace default via 203.0.113.1 src 203.0.113.11")?;
+    // Whoever is not answered is given up within this time.
+    sleep(3 * SECOND);
+    let octets = || -> Result<Vec<u64>, Error> {
+        let of = |path| Octets::of(uplinks.router(), &uplinks.device(path));
+        (0..2).map(|path| of(path).map(|it| it.sent)).collect()
+    };
+    let before = octets()?;
+    let streams = (0..6).map(|number| {
+        let to = SocketAddr::new(SERVER, 5100 + number);
+        let demand = Demand::up(Transport::Udp, to).with_rate(5_000_000);
+        Goodput::start(uplinks.client(), uplinks.server(), &demand)
+    });
+    let streams = streams.collect::<Result<Vec<_>, _>>()?;
+    sleep(8 * SECOND);
+    for stream in streams {
+        stream.stop()?;
+    }
+    let carried: Vec<u64> = octets()?
+        .iter()
+        .zip(&before)
+        .map(|(now, then)| now - then)
+        .collect();
+    assert!(
+        carried.iter().all(|octets| *octets > 3_000_000),
+        "{carried:?}"
+    );
+    assert!(pair.paths()?.tunnel);
+    Ok(())
+}
+
+/// A partner's word opens no hole in the LAN: this one gives the router the client's address.
+#[test]
+fn a_partner_gives_a_router_no_address_of_its_own_networks() -> Result<(), Error> {
+    let uplinks = Uplinks::build(&Options::mbit(&[20]))?;
+    let partner = Partner::start(uplinks.partner(), &["--tunnel", "192.168.77.0/24"])?;
+    let line = partner.pair(&PARTNER.to_string())?;
+    let config = format!("[multipath]\npartner = \"{line}\"\n");
+    let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
+    wait_until("it to be told", LIMIT, || {
+        Ok(weir.log().contains("a network of the router's own"))
+    })?;
+    let told = uplinks.router().ip("address show")?;
+    assert!(!told.contains("192.168.77.2"), "{told}");
+    let _echo = Echo::serve(uplinks.server(), SocketAddr::new(SERVER, 5001))?;
+    let talk = Datagrams::open(uplinks.client(), SocketAddr::new(SERVER, 5001))?;
+    wait_until("the client to be answered", LIMIT, || {
+        talk.ask(b"anybody", ms(500))
+    })
 }
 
 /// One stream that outgrows a path gets no less than that path. The sum it gets as well in most

@@ -14,6 +14,7 @@ use crate::route::attach::{
 
 const RTM_NEWLINK: u16 = 16;
 const RTM_NEWADDR: u16 = 20;
+const RTM_DELADDR: u16 = 21;
 const NLM_F_REPLACE: u16 = 0x100;
 const NLM_F_CREATE: u16 = 0x400;
 const IFF_UP: u32 = 1;
@@ -157,6 +158,29 @@ impl Device {
     /// # Errors
     /// The kernel refused.
     pub fn add_address(&mut self, address: Prefix) -> Result<bool, RequestError> {
+        self.change_address(RTM_NEWADDR, NLM_F_CREATE | NLM_F_REPLACE, address)
+    }
+
+    /// Takes an address from it. `false`: it had none such.
+    ///
+    /// # Errors
+    /// The kernel refused.
+    pub fn remove_address(&mut self, address: Prefix) -> Result<bool, RequestError> {
+        match self.change_address(RTM_DELADDR, 0, address) {
+            Err(RequestError::Refused {
+                errno: Errno::EADDRNOTAVAIL,
+                ..
+            }) => Ok(false),
+            answer => answer,
+        }
+    }
+
+    fn change_address(
+        &mut self,
+        kind: u16,
+        flags: u16,
+        address: Prefix,
+    ) -> Result<bool, RequestError> {
         let link = self.link;
         let (family, octets) = match address.address {
             std::net::IpAddr::V4(own) => (AF_INET, own.octets().to_vec()),
@@ -164,8 +188,8 @@ impl Device {
         };
         let question = |sequence| {
             let mut encoder = Encoder::default();
-            let flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
-            encoder.message(RTM_NEWADDR, flags, sequence, |encoder| {
+            let flags = NLM_F_REQUEST | NLM_F_ACK | flags;
+            encoder.message(kind, flags, sequence, |encoder| {
                 // ifaddrmsg: family, length, flags, scope, index.
                 let mut fixed = [family, address.length, 0, 0, 0, 0, 0, 0];
                 fixed[4..].copy_from_slice(&link.to_ne_bytes());

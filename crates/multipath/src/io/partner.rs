@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::Prefix;
-use kernel::io::{Device, load_rules};
+use kernel::event::{Event, Source};
+use kernel::io::{Device, Events, load_rules};
 use kernel::sysctls::Sysctls;
 use nix::ifaddrs::getifaddrs;
 use tokio::net::TcpListener;
@@ -19,7 +20,7 @@ use super::sessions::Sessions;
 use super::store::{Store, StoreError};
 use super::threads::{Threads, processors};
 use super::tuned::Tuned;
-use super::tunnel::{self, Tun};
+use super::tunnel::{self, Datagrams, Tun};
 use super::{TunDevice, limits, socket};
 use crate::aead::Cipher;
 use crate::choice::Ports;
@@ -103,10 +104,12 @@ impl Partner {
             version: settings.version.clone(),
             forwards: Vec::new(),
         };
-        let reach = Reach {
-            allowed: settings.allowed.clone(),
-            own,
-        };
+        let nets = [Some(settings.net.ipv4), settings.net.ipv6];
+        let reach = Reach::new(
+            settings.allowed.clone(),
+            nets.into_iter().flatten().collect(),
+        );
+        reach.own(own);
         let (mut tunnel, mut net) = (None, None);
         if let Some(device) = &device {
             match forward(device, &settings, &sessions.forwards()).await {
@@ -134,6 +137,13 @@ impl Partner {
                 })
                 .map_err(failed)?;
         }
+        let shared = Arc::clone(&serving);
+        threads
+            .start("partner-addresses", move |stop| {
+                let events = Events::open(Source::Route)?;
+                Ok(stop.during(async move { keep_own(events, &shared).await }))
+            })
+            .map_err(failed)?;
         if let (Some(device), Some(net)) = (device, net) {
             let (name, shared) = (device.name.clone(), Arc::clone(&serving));
             threads
@@ -143,7 +153,7 @@ impl Partner {
                 .map_err(failed)?;
             threads
                 .start("partner-tunnel", move |stop| {
-                    let socket = socket::datagrams(address)?;
+                    let socket = Datagrams::new(socket::datagrams(address)?)?;
                     let tun = Tun::new(device.descriptor)?;
                     Ok(stop.during(tunnel::partner::run(tun, socket, serving)))
                 })
@@ -213,6 +223,23 @@ async fn keep_forwards(device: &str, net: &TunnelNet, serving: &Serving) {
             Err(error) => warn!(error, "the firewall does not take the ports of routers"),
         }
         loaded = wanted;
+    }
+}
+
+/// Follows this machine's addresses: none of them is reached.
+async fn keep_own(mut events: Events, serving: &Serving) {
+    let mut told = Vec::new();
+    // Those that came until it was listened.
+    serving.reach.own(addresses());
+    loop {
+        if let Err(error) = events.recv(&mut told).await {
+            warn!(%error, "new addresses of this machine are not heard of: routers reach them");
+            return;
+        }
+        let changes = |it: &Event| matches!(it, Event::Address(..) | Event::Overrun(_));
+        if told.drain(..).any(|it| changes(&it)) {
+            serving.reach.own(addresses());
+        }
     }
 }
 

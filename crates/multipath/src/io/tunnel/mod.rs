@@ -1,5 +1,6 @@
 //! The tunnel's sockets: for all packets but TCP's, and to see which paths work.
 
+mod datagrams;
 pub mod partner;
 pub mod router;
 
@@ -9,6 +10,8 @@ use std::time::Instant;
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
+
+pub use datagrams::Datagrams;
 
 use crate::tunnel::{Micros, datagram};
 

@@ -6,15 +6,17 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::net::UdpSocket;
 use tracing::{debug, warn};
 
+use super::datagrams::{Came, Datagrams};
 use super::{BURST, Clock, LONGEST, Tun};
 use crate::io::serve::Serving;
 use crate::session::SessionId;
 use crate::tunnel::datagram::Header;
 use crate::tunnel::{Event, Role, Settings, Tunnel};
 
+/// Addresses that a router's paths have at a time: more are of former ones.
+const FROM: usize = 64;
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// One session's end.
@@ -24,12 +26,25 @@ struct End {
     own: Vec<IpAddr>,
     /// A datagram of the router's own was heard.
     heard: bool,
+    /// Which address of this machine each of its paths asked: answers come from there.
+    asked: HashMap<SocketAddr, IpAddr>,
+}
+
+impl End {
+    /// A path of the router's own was heard at an address.
+    fn asked(&mut self, from: SocketAddr, at: Option<IpAddr>) {
+        let Some(at) = at else { return };
+        if self.asked.len() >= FROM && !self.asked.contains_key(&from) {
+            self.asked.clear();
+        }
+        self.asked.insert(from, at);
+    }
 }
 
 /// All ends.
 struct Ends {
     tun: Tun,
-    socket: UdpSocket,
+    socket: Datagrams,
     serving: Arc<Serving>,
     clock: Clock,
     ends: HashMap<SessionId, End>,
@@ -70,7 +85,7 @@ impl Default for Strays {
 }
 
 /// Carries packets of all routers, for ever.
-pub async fn run(tun: Tun, socket: UdpSocket, serving: Arc<Serving>) {
+pub async fn run(tun: Tun, socket: Datagrams, serving: Arc<Serving>) {
     let mut ends = Ends {
         tun,
         socket,
@@ -143,16 +158,16 @@ impl Ends {
     /// Datagrams of routers.
     fn datagrams(&mut self, buffer: &mut [u8]) {
         for _ in 0..BURST {
-            let (length, from) = match self.socket.try_recv_from(buffer) {
+            let came = match self.socket.try_recv(buffer) {
                 Ok(came) => came,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => continue,
             };
-            self.datagram(&mut buffer[..length], from);
+            self.datagram(&mut buffer[..came.length], came);
         }
     }
 
-    fn datagram(&mut self, datagram: &mut [u8], from: SocketAddr) {
+    fn datagram(&mut self, datagram: &mut [u8], Came { from, at, .. }: Came) {
         let Ok(id) = Header::read(datagram).map(|header| SessionId(header.session)) else {
             return self.strays.came(from);
         };
@@ -171,8 +186,13 @@ impl Ends {
             let own = own.collect();
             let keys = session.datagrams();
             let tunnel = Tunnel::new(Role::Partner, id.0, &keys, Settings::default());
-            let heard = false;
-            self.ends.insert(id, End { tunnel, own, heard });
+            let end = End {
+                tunnel,
+                own,
+                heard: false,
+                asked: HashMap::new(),
+            };
+            self.ends.insert(id, end);
             // Ends of sessions that are forgotten go with them.
             let sessions = &self.serving.sessions;
             self.ends.retain(|id, _| sessions.placed(*id).is_some());
@@ -190,6 +210,7 @@ impl Ends {
             .datagram_in(from, datagram, self.clock.now(), &mut deliver)
         {
             Ok(()) => {
+                end.asked(from, at);
                 if !std::mem::replace(&mut end.heard, true) {
                     self.serving.sessions.opened(id);
                 }
@@ -220,7 +241,8 @@ impl Ends {
         let mut closed = Vec::new();
         for (id, end) in &mut self.ends {
             while let Some(send) = end.tunnel.send(self.clock.now(), buffer) {
-                let _ = self.socket.try_send_to(&buffer[..send.length], send.to);
+                let from = end.asked.get(&send.to).copied();
+                let _ = self.socket.try_send(&buffer[..send.length], send.to, from);
             }
             while let Some(event) = end.tunnel.event() {
                 debug!(session = %id, ?event, "tunnel");

@@ -8,12 +8,15 @@ use std::task::Poll;
 
 use kernel::Prefix;
 use kernel::io::Device;
+use nix::ifaddrs::getifaddrs;
+use nix::net::if_::if_nametoindex;
 use tokio::net::UdpSocket;
 use tracing::{debug, info, warn};
 
 use super::{BURST, Clock, LONGEST, Tun, longest};
 use crate::hints::{Hint, Use};
 use crate::io::share::{Health, Known, Meeting, Share};
+use crate::net::given;
 use crate::tunnel::{Event, Micros, PATHS, PathSettings, Refused, Role, Settings, State, Tunnel};
 
 /// A device that tells no MTU is taken for Ethernet.
@@ -60,6 +63,7 @@ struct End<'a> {
 /// Carries packets, for ever: with each session anew. `link`: index of the device.
 pub async fn run(tun: Tun, link: u32, share: Arc<Share>) {
     let mut meetings = share.meetings();
+    let mut addresses = Vec::new();
     loop {
         let meeting = match meetings.wait_for(Option::is_some).await {
             Ok(meeting) => meeting.clone(),
@@ -73,7 +77,7 @@ pub async fn run(tun: Tun, link: u32, share: Arc<Share>) {
             let _ = meetings.wait_for(other).await;
         };
         let work = async {
-            if let Err(error) = carry(&tun, link, &share, &meeting).await {
+            if let Err(error) = carry(&tun, (link, &mut addresses), &share, &meeting).await {
                 warn!(%error, "no tunnel: all but TCP goes directly");
                 std::future::pending::<()>().await;
             }
@@ -86,20 +90,31 @@ pub async fn run(tun: Tun, link: u32, share: Arc<Share>) {
     }
 }
 
-async fn carry(tun: &Tun, link: u32, share: &Share, meeting: &Meeting) -> io::Result<()> {
+/// `addresses`: what the device has of the session before.
+async fn carry(
+    tun: &Tun,
+    (link, addresses): (u32, &mut Vec<Prefix>),
+    share: &Share,
+    meeting: &Meeting,
+) -> io::Result<()> {
     let welcome = &meeting.welcome;
     let failed = |error: kernel::io::RequestError| io::Error::other(error);
     let mut device = Device::open(link).map_err(failed)?;
-    let four = welcome
-        .tunnel4
-        .map(|(address, length)| (address.into(), length));
-    let six = welcome
-        .tunnel6
-        .map(|(address, length)| (address.into(), length));
-    for (address, length) in [four, six].into_iter().flatten() {
-        device
-            .add_address(Prefix { address, length })
-            .map_err(failed)?;
+    let four = welcome.tunnel4.map(|(address, _)| address.into());
+    let six = welcome.tunnel6.map(|(address, _)| address.into());
+    let own = networks(link);
+    let wanted = [four, six].into_iter().flatten();
+    let wanted = wanted.map(|address| given(address, &own));
+    let wanted = wanted.collect::<Result<Vec<_>, _>>();
+    for former in addresses.extract_if(.., |it| !wanted.as_ref().is_ok_and(|all| all.contains(it)))
+    {
+        device.remove_address(former).map_err(failed)?;
+    }
+    for address in wanted.map_err(io::Error::other)? {
+        device.add_address(address).map_err(failed)?;
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
     }
     let partner = share.ways().0.ok_or(io::ErrorKind::HostUnreachable)?;
     let keys = meeting.session.datagrams();
@@ -133,6 +148,26 @@ async fn carry(tun: &Tun, link: u32, share: &Share, meeting: &Meeting) -> io::Re
             () = end.clock.until(end.again) => end.lead(&paths.borrow_and_update().clone()),
         }
     }
+}
+
+/// Networks of this router's other devices.
+fn networks(but: u32) -> Vec<Prefix> {
+    let Ok(list) = getifaddrs() else {
+        return Vec::new();
+    };
+    let networks = list.filter(|it| if_nametoindex(&*it.interface_name) != Ok(but));
+    let networks = networks.filter_map(|it| {
+        let [address, mask] = [it.address?, it.netmask?].map(|it| {
+            let four = it.as_sockaddr_in().map(|it| IpAddr::V4(it.ip()));
+            four.or_else(|| it.as_sockaddr_in6().map(|it| IpAddr::V6(it.ip())))
+        });
+        let length = match mask? {
+            IpAddr::V4(mask) => mask.to_bits().leading_ones(),
+            IpAddr::V6(mask) => mask.to_bits().leading_ones(),
+        };
+        Some(Prefix::around(address?, length as u8))
+    });
+    networks.collect()
 }
 
 /// The same path, with what is said of it.

@@ -60,7 +60,8 @@ struct ServeArgs {
     /// Address and port to listen on
     #[arg(long, value_name = "ADDRESS:PORT", default_value_t = everywhere())]
     listen: SocketAddr,
-    /// Private network that routers may reach, such as 10.0.0.0/8
+    /// Private network that routers may reach, such as 10.0.0.0/8; of this machine's own addresses
+    /// those alone that are named by themselves
     #[arg(long, value_name = "NETWORK", value_delimiter = ',', value_parser = network)]
     allow: Vec<Prefix>,
     /// Network of the tunnel: one that neither this machine nor its routers use

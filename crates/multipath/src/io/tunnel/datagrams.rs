@@ -1,0 +1,203 @@
+//! The partner's socket: a machine may have several addresses, and whoever sent to one of them takes an
+//! answer from that one only.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsRawFd;
+
+use nix::cmsg_space;
+use nix::errno::Errno;
+use nix::libc::{in_addr, in_pktinfo, in6_addr, in6_pktinfo};
+use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv6RecvPacketInfo};
+use nix::sys::socket::{
+    ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg, setsockopt,
+};
+use tokio::io::Interest;
+use tokio::net::UdpSocket;
+
+/// A socket that knows to which address of this machine each datagram was sent.
+pub struct Datagrams(UdpSocket);
+
+/// A datagram that came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Came {
+    /// Its bytes.
+    pub length: usize,
+    /// Who sent it.
+    pub from: SocketAddr,
+    /// To which address of this machine.
+    pub at: Option<IpAddr>,
+}
+
+impl Datagrams {
+    /// Takes a socket that is bound to one address, or to all.
+    ///
+    /// # Errors
+    /// The kernel does not tell addresses.
+    pub fn new(socket: UdpSocket) -> io::Result<Self> {
+        // What comes by IPv4 to a socket of both families is told as IPv6 has it.
+        match socket.local_addr()? {
+            SocketAddr::V4(_) => setsockopt(&socket, Ipv4PacketInfo, &true)?,
+            SocketAddr::V6(_) => setsockopt(&socket, Ipv6RecvPacketInfo, &true)?,
+        }
+        Ok(Self(socket))
+    }
+
+    /// Waits for a datagram.
+    pub async fn readable(&self) -> io::Result<()> {
+        self.0.readable().await
+    }
+
+    /// The next datagram that is there.
+    ///
+    /// # Errors
+    /// `WouldBlock`: there is none. Others may be followed by datagrams.
+    pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<Came> {
+        self.0.try_io(Interest::READABLE, || {
+            let mut space = cmsg_space!(in6_pktinfo, in_pktinfo);
+            let mut parts = [IoSliceMut::new(buffer)];
+            let descriptor = self.0.as_raw_fd();
+            let flags = MsgFlags::MSG_DONTWAIT;
+            let came = recvmsg::<SockaddrStorage>(descriptor, &mut parts, Some(&mut space), flags)?;
+            let from = came.address.as_ref().and_then(socket_address);
+            let at = came.cmsgs()?.find_map(|told| match told {
+                ControlMessageOwned::Ipv4PacketInfo(info) => {
+                    Some(Ipv4Addr::from(info.ipi_addr.s_addr.to_ne_bytes()).into())
+                }
+                ControlMessageOwned::Ipv6PacketInfo(info) => {
+                    Some(Ipv6Addr::from(info.ipi6_addr.s6_addr).into())
+                }
+                _ => None,
+            });
+            Ok(Came {
+                length: came.bytes,
+                from: from.ok_or(io::ErrorKind::InvalidData)?,
+                at,
+            })
+        })
+    }
+
+    /// Sends a datagram, from this address where it is one of this machine's still.
+    ///
+    /// # Errors
+    /// The kernel does not take it now, or ever.
+    pub fn try_send(&self, octets: &[u8], to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
+        match self.send(octets, to, from) {
+            Err(error) if from.is_some() && gone(&error) => self.send(octets, to, None),
+            done => done,
+        }
+    }
+
+    fn send(&self, octets: &[u8], to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
+        self.0.try_io(Interest::WRITABLE, || {
+            let to = SockaddrStorage::from(to);
+            let parts = [IoSlice::new(octets)];
+            let mut four = in_pktinfo {
+                ipi_ifindex: 0,
+                ipi_spec_dst: in_addr { s_addr: 0 },
+                ipi_addr: in_addr { s_addr: 0 },
+            };
+            let mut six = in6_pktinfo {
+                ipi6_addr: in6_addr { s6_addr: [0; 16] },
+                ipi6_ifindex: 0,
+            };
+            let told = match from {
+                Some(IpAddr::V4(from)) => {
+                    four.ipi_spec_dst.s_addr = u32::from_ne_bytes(from.octets());
+                    Some(ControlMessage::Ipv4PacketInfo(&four))
+                }
+                Some(IpAddr::V6(from)) => {
+                    six.ipi6_addr.s6_addr = from.octets();
+                    Some(ControlMessage::Ipv6PacketInfo(&six))
+                }
+                None => None,
+            };
+            let descriptor = self.0.as_raw_fd();
+            sendmsg(
+                descriptor,
+                &parts,
+                told.as_slice(),
+                MsgFlags::MSG_DONTWAIT,
+                Some(&to),
+            )?;
+            Ok(())
+        })
+    }
+}
+
+/// The address is not this machine's any more, or none to send from.
+fn gone(error: &io::Error) -> bool {
+    let errors = [Errno::EINVAL, Errno::EADDRNOTAVAIL, Errno::ENETUNREACH];
+    let code = error.raw_os_error();
+    errors.into_iter().any(|it| code == Some(it as i32))
+}
+
+fn socket_address(address: &SockaddrStorage) -> Option<SocketAddr> {
+    let four = address.as_sockaddr_in();
+    let four = four.map(|it| SocketAddr::from((it.ip(), it.port())));
+    four.or_else(|| {
+        address
+            .as_sockaddr_in6()
+            .map(|it| SocketAddr::V6((*it).into()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn came(datagrams: &Datagrams, buffer: &mut [u8]) -> Came {
+        loop {
+            datagrams.readable().await.expect("a socket");
+            match datagrams.try_recv(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                came => return came.expect("a datagram"),
+            }
+        }
+    }
+
+    /// The kernel would choose 127.0.0.1 for what goes there.
+    #[tokio::test]
+    async fn who_asked_an_address_is_answered_from_it() {
+        for bound in ["0.0.0.0:0", "[::]:0"] {
+            let socket = UdpSocket::bind(bound).await.expect("a socket");
+            let port = socket.local_addr().expect("an address").port();
+            let datagrams = Datagrams::new(socket).expect("addresses are told");
+            for (own, asked) in [
+                ("127.0.0.1:0", "127.0.0.2"),
+                ("127.0.0.3:0", "127.0.0.4"),
+                ("[::1]:0", "::1"),
+            ] {
+                if bound == "0.0.0.0:0" && asked == "::1" {
+                    continue;
+                }
+                let client = UdpSocket::bind(own).await.expect("a socket");
+                let asked: IpAddr = asked.parse().expect("an address");
+                // It takes what comes from there only.
+                client.connect((asked, port)).await.expect("connected");
+                client.send(b"question").await.expect("sent");
+                let mut buffer = [0; 64];
+                let question = came(&datagrams, &mut buffer).await;
+                assert_eq!(&buffer[..question.length], b"question");
+                let at = question.at.map(|it| it.to_canonical());
+                assert_eq!(at, Some(asked), "{bound}");
+                let client_is = client.local_addr().expect("an address");
+                assert_eq!(question.from.ip().to_canonical(), client_is.ip());
+                let sent = datagrams.try_send(b"answer", question.from, question.at);
+                sent.expect("sent");
+                let limit = std::time::Duration::from_secs(5);
+                let heard = tokio::time::timeout(limit, client.recv(&mut buffer)).await;
+                assert_eq!(heard.expect("in time").expect("an answer"), 6, "{bound}");
+                // An address that this machine has not, or not any more.
+                let other = match at {
+                    Some(IpAddr::V4(_)) if bound == "[::]:0" => "::ffff:192.0.2.1",
+                    Some(IpAddr::V4(_)) => "192.0.2.1",
+                    _ => "2001:db8::1",
+                };
+                let other = other.parse().expect("an address");
+                let sent = datagrams.try_send(b"answer", question.from, Some(other));
+                sent.expect("it goes all the same");
+            }
+        }
+    }
+}
