@@ -10,6 +10,7 @@ use lab::namespace::wait_until;
 use lab::transfer::Echo;
 use lab::uplinks::{PARTNER, SERVER};
 use multipath::{Initiator, Key, Status};
+use socket2::{Domain, Socket, Type};
 use weir_tests::LIMIT;
 
 use crate::door::{Door, frame_of, open_to};
@@ -104,10 +105,8 @@ fn a_partner_is_no_way_into_its_own_networks() -> Result<(), Error> {
     assert_eq!(door.open(&session, modem)?, Status::Connected);
     // The partner's own address of that network is not in what is allowed, nor is one that it gets now.
     let partner = door.uplinks.partner();
-    partner.ip("link add more type dummy")?;
-    partner.ip("link set more up")?;
     for own in ["10.200.0.1", "198.51.100.99"] {
-        partner.ip(&format!("address add {own}/32 dev more"))?;
+        partner.ip(&format!("address add {own}/32 dev eth0"))?;
         let own = SocketAddr::new(own.parse().expect("an address"), 5001);
         let _own = Echo::serve(partner, own)?;
         wait_until("its own address to be known", LIMIT, || {
@@ -194,6 +193,44 @@ fn recorded_handshakes_do_not_push_out_a_session_in_use() -> Result<(), Error> {
     }
     let _echo = Echo::serve(door.uplinks.server(), at(SERVER))?;
     assert_eq!(door.open(&session, at(SERVER))?, Status::Connected);
+    Ok(())
+}
+
+/// Twelve addresses take all that there is: before, nobody else got in.
+#[test]
+fn many_addresses_keep_nobody_out() -> Result<(), Error> {
+    let door = Door::build(&[])?;
+    let key = door.key()?;
+    let server = door.uplinks.server();
+    // This program holds them.
+    server.run(&format!(
+        "prlimit --pid {} --nofile=4096:",
+        std::process::id()
+    ))?;
+    let to = SocketAddr::new(PARTNER, multipath::PORT);
+    let mut silent = Vec::new();
+    for host in 101..113 {
+        let from = Ipv4Addr::new(198, 51, 100, host);
+        server.ip(&format!("address add {from}/32 dev eth0"))?;
+        let streams = server.enter(|| {
+            let each = || {
+                let stream = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+                stream.bind(&SocketAddr::new(from.into(), 0).into())?;
+                stream.connect_timeout(&to.into(), LIMIT).map(|()| stream)
+            };
+            (0..110).map(|_| each()).collect::<Result<Vec<_>, _>>()
+        })?;
+        silent.extend(streams.map_err(Error::system("connect"))?);
+    }
+    let begun = Instant::now();
+    door.session(&key)?;
+    assert!(begun.elapsed() < 5 * SECOND, "{:?}", begun.elapsed());
+    let warned = door
+        .partner
+        .log()
+        .matches("many connect that do not say")
+        .count();
+    assert_eq!(warned, 1, "once for all of them");
     Ok(())
 }
 

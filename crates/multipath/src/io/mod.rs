@@ -14,6 +14,7 @@ mod sessions;
 mod share;
 mod socket;
 mod store;
+mod strangers;
 mod threads;
 mod tuned;
 mod tunnel;

@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -15,6 +15,7 @@ use tracing::{debug, info, warn};
 
 use super::places::Places;
 use super::sessions::Sessions;
+use super::strangers::Strangers;
 use super::turns::Begun;
 use super::{pump, sealed, socket, wire};
 use crate::frame::{self, FrameError, Kind};
@@ -48,7 +49,7 @@ pub struct Serving {
     /// The networks of the tunnel, where there is one.
     pub net: Option<TunnelNet>,
     /// Of those who have not said yet who they are.
-    strangers: Places<IpAddr>,
+    strangers: Strangers,
     /// Of routers' connections.
     connections: Places<KeyId>,
     /// Those that were begun.
@@ -69,7 +70,7 @@ impl Serving {
             reach,
             welcome,
             net,
-            strangers: Places::new(STRANGERS),
+            strangers: Strangers::new(STRANGERS),
             connections: Places::new(limit),
             begun: Begun::default(),
         }
@@ -94,12 +95,21 @@ pub async fn accept(listener: TcpListener, serving: Arc<Serving>) {
 
 /// From the first byte to the last.
 async fn meet(mut router: TcpStream, from: SocketAddr, serving: &Serving) {
-    let Some(stranger) = serving.strangers.take(from.ip().to_canonical()) else {
+    let mut stranger = serving.strangers.come(from.ip());
+    if stranger.is_crowd {
+        warn!(%from, "many connect that do not say who they are, the last of them from this address: \
+            the oldest are turned away");
+    }
+    socket::settle_link(&router);
+    let said = tokio::select! {
+        said = timeout(HELLO, wire::read(&mut router)) => Some(said),
+        () = stranger.turned_out() => None,
+    };
+    let Some(said) = said else {
         debug!(%from, "too many that do not say who they are");
         return pump::reset(router);
     };
-    socket::settle_link(&router);
-    let said = match timeout(HELLO, wire::read(&mut router)).await {
+    let said = match said {
         Ok(Ok(said)) => said,
         Ok(Err(error)) => {
             debug!(%from, %error, "not a router of weir");

@@ -1,0 +1,197 @@
+//! Places of those who have connected and not said yet who they are. A newcomer always has one: where there
+//! are no more, the oldest one of whoever has the most goes.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use kernel::Prefix;
+use tokio::sync::oneshot;
+
+/// Bits of an IPv6 address that tell one from another: a household may have all that begin so (RFC 6177).
+const HOUSEHOLD: u8 = 56;
+/// It is said so often, at most, that many come.
+const SAID: Duration = Duration::from_secs(60);
+
+/// So many places. One who is alone has half of them.
+pub struct Strangers {
+    number: usize,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    /// Who came last.
+    last: u64,
+    /// In the order in which they came, and by what each hears that it is to go.
+    all: BTreeMap<u64, (Prefix, oneshot::Sender<()>)>,
+    of: HashMap<Prefix, BTreeSet<u64>>,
+    said: Option<Instant>,
+}
+
+/// A place; free again when dropped.
+pub struct Stranger<'a> {
+    strangers: &'a Strangers,
+    number: u64,
+    out: oneshot::Receiver<()>,
+    /// Many come, which was not said lately.
+    pub is_crowd: bool,
+}
+
+impl Stranger<'_> {
+    /// Waits until somebody else is to have the place.
+    pub async fn turned_out(&mut self) {
+        let _ = (&mut self.out).await;
+    }
+}
+
+impl Strangers {
+    /// All are free.
+    pub fn new(number: usize) -> Self {
+        Self {
+            number,
+            taken: Mutex::default(),
+        }
+    }
+
+    /// Somebody comes, and has a place.
+    pub fn come(&self, from: IpAddr) -> Stranger<'_> {
+        let from = match from.to_canonical() {
+            from @ IpAddr::V4(_) => Prefix::only(from),
+            from @ IpAddr::V6(_) => Prefix::around(from, HOUSEHOLD),
+        };
+        let mut taken = self.lock();
+        let own = taken.of.get(&from).map_or(0, BTreeSet::len);
+        let mut is_crowd = false;
+        if own >= self.number.saturating_sub(taken.all.len()) {
+            taken.turn_out((own > 0).then_some(from));
+            let is_new = |said: Instant| said.elapsed() >= SAID;
+            is_crowd = taken.said.is_none_or(is_new);
+            if is_crowd {
+                taken.said = Some(Instant::now());
+            }
+        }
+        taken.last += 1;
+        let (number, (tell, out)) = (taken.last, oneshot::channel());
+        taken.all.insert(number, (from, tell));
+        taken.of.entry(from).or_default().insert(number);
+        Stranger {
+            strangers: self,
+            number,
+            out,
+            is_crowd,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Taken {
+    /// The oldest of this one goes, or of whoever has the most.
+    fn turn_out(&mut self, of: Option<Prefix>) {
+        let most = || {
+            let all = self.of.iter();
+            // Of several that have as many, whose came first.
+            let most = all.max_by_key(|(_, all)| (all.len(), std::cmp::Reverse(all.first())));
+            most.map(|(of, _)| *of)
+        };
+        let of = of.or_else(most);
+        let oldest = of.and_then(|of| self.of.get(&of)?.first().copied());
+        if let Some((_, tell)) = oldest.and_then(|it| self.leave(it)) {
+            let _ = tell.send(());
+        }
+    }
+
+    fn leave(&mut self, number: u64) -> Option<(Prefix, oneshot::Sender<()>)> {
+        let gone = self.all.remove(&number)?;
+        if let Some(all) = self.of.get_mut(&gone.0) {
+            all.remove(&number);
+            if all.is_empty() {
+                self.of.remove(&gone.0);
+            }
+        }
+        Some(gone)
+    }
+}
+
+impl Drop for Stranger<'_> {
+    fn drop(&mut self) {
+        self.strangers.lock().leave(self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::*;
+
+    fn stays(stranger: &mut Stranger<'_>) -> bool {
+        stranger.out.try_recv() == Err(oneshot::error::TryRecvError::Empty)
+    }
+
+    fn staying(all: &mut [Stranger<'_>]) -> usize {
+        all.iter_mut()
+            .filter_map(|it| stays(it).then_some(()))
+            .count()
+    }
+
+    #[test]
+    fn one_alone_has_half_and_the_oldest_of_it_goes() {
+        let strangers = Strangers::new(64);
+        let come = |at: u8| strangers.come(Ipv4Addr::new(192, 0, 2, at).into());
+        let mut one: Vec<_> = (0..40).map(|_| come(1)).collect();
+        assert_eq!(staying(&mut one), 32);
+        assert!(!stays(&mut one[7]) && stays(&mut one[8]));
+        let crowds = one.iter().filter(|it| it.is_crowd).count();
+        assert_eq!(crowds, 1, "it is said once");
+        let mut other = come(2);
+        assert_eq!(staying(&mut one), 32, "there was room");
+        assert!(stays(&mut other));
+        drop((one, other));
+        let taken = strangers.lock();
+        assert!(taken.all.is_empty() && taken.of.is_empty());
+    }
+
+    #[test]
+    fn who_comes_has_a_place_however_many_there_are() {
+        let strangers = Strangers::new(64);
+        let come = |at: u8| strangers.come(Ipv4Addr::new(192, 0, 2, at).into());
+        // Each takes what it can: before, all places were taken then.
+        let mut all: Vec<_> = (1..=12)
+            .flat_map(|at| (0..40).map(move |_| at))
+            .map(come)
+            .collect();
+        assert_eq!(staying(&mut all), 64);
+        for at in 100..132 {
+            let mut new = come(at);
+            assert!(stays(&mut new));
+            assert_eq!(staying(&mut all), 63, "{at}");
+            drop(new);
+            all.push(come(at));
+            all.retain_mut(stays);
+        }
+    }
+
+    /// Of one household all addresses are one, and an address of IPv4 is itself however it is written.
+    #[test]
+    fn a_household_is_one() {
+        let strangers = Strangers::new(64);
+        let come = |net: u16, host: u16| {
+            let address = Ipv6Addr::new(0x2001, 0xdb8, 1, net, 0, 0, 0, host);
+            strangers.come(address.into())
+        };
+        let mut all: Vec<_> = (0..200).map(|it| come(it % 200, it)).collect();
+        assert_eq!(staying(&mut all), 32);
+        let mut other = come(0x100, 1);
+        assert_eq!(staying(&mut all), 32);
+        assert!(stays(&mut other));
+        drop(all);
+        let mapped = Ipv4Addr::new(192, 0, 2, 1).to_ipv6_mapped();
+        let mut four: Vec<_> = (0..40).map(|_| strangers.come(mapped.into())).collect();
+        assert_eq!(staying(&mut four), 32);
+    }
+}
