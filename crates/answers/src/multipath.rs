@@ -165,6 +165,9 @@ pub struct Path {
     /// It carries something now, if there is something.
     #[serde(default)]
     pub in_use: bool,
+    /// Whether the partner answers in the tunnel by it; absent as long as that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answers: Option<bool>,
     /// It is kept from TCP for a while: it slowed the others down.
     #[serde(default)]
     pub rests: bool,

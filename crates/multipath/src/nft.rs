@@ -22,6 +22,9 @@ pub const MARK: u32 = 0x1000_0000;
 /// Bit of the packet mark, and of the connection mark, of what goes by the tunnel.
 pub const TUNNEL_MARK: u32 = 0x2000_0000;
 
+/// Bit of the connection mark of what would have gone by the tunnel, had it been there.
+pub const STRAY_MARK: u32 = 0x4000_0000;
+
 /// What is redirected, and what not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redirect {
@@ -41,6 +44,8 @@ pub struct Redirect {
     pub choice: Choice,
     /// Nothing else of clients leaves by an uplink.
     pub stops: bool,
+    /// What begins while there is no tunnel is marked, to be found when there is.
+    pub strays: bool,
 }
 
 /// What goes directly, and begins now: rules that several chains have.
@@ -85,9 +90,13 @@ pub fn create(redirect: &Redirect) -> String {
         }
     }
     text += "\t}\n";
-    if let Some(device) = &redirect.tunnel {
-        others(&mut text, device, redirect.carries);
-        arrivals(&mut text, device, &redirect.choice.forwards);
+    match (&redirect.tunnel, &redirect.device) {
+        (Some(device), _) => {
+            others(&mut text, device, redirect.carries);
+            arrivals(&mut text, device, &redirect.choice.forwards);
+        }
+        (None, Some(device)) if redirect.strays => strays(&mut text, device),
+        _ => {}
     }
     if redirect.stops {
         let _ = write!(
@@ -199,6 +208,25 @@ fn others(text: &mut String, device: &str, carries: [bool; 2]) {
         mark = TUNNEL_MARK,
         direct = DIRECT,
         without = without,
+    );
+}
+
+/// All but TCP, while the tunnel is not there: marked where the tunnel would have taken it.
+fn strays(text: &mut String, device: &str) {
+    let _ = write!(
+        text,
+        concat!(
+            "\tchain others {{\n\t\ttype filter hook prerouting priority mangle + 1; policy \
+                accept;\n",
+            "\t\tiifname {{ \"lo\", \"{device}\" }} return\n\t\tiifname @uplinks return\n",
+            "\t\tmeta l4proto tcp return\n\t\tct state != new return\n",
+            "\t\tfib daddr type != unicast return\n",
+            "{direct}\t\tudp dport @direct_udp return\n",
+            "\t\tct mark set ct mark or {mark:#x}\n\t}}\n",
+        ),
+        device = device,
+        mark = STRAY_MARK,
+        direct = DIRECT,
     );
 }
 
@@ -343,9 +371,11 @@ mod tests {
                     .to_vec(),
             },
             stops: false,
+            strays: true,
         };
         let text = create(&redirect);
         assert!(!text.contains("chain stops"), "{text}");
+        assert!(!text.contains("0x40000000"), "{text}");
         for line in [
             "elements = { \"wan0\", \"wan1\" }",
             "elements = { 10.0.0.0/8 }",
@@ -368,6 +398,19 @@ mod tests {
         assert!(text.contains("nfproto ipv6 return"), "the tunnel has none");
         assert!(!text.contains("nfproto ipv4 return"), "{text}");
         assert!(text.starts_with(&remove()));
+
+        let without = Redirect {
+            tunnel: None,
+            ..redirect
+        };
+        let text = create(&without);
+        assert!(text.contains("ct mark set ct mark or 0x40000000"), "{text}");
+        assert!(!text.contains("meta mark or 0x20000000"), "{text}");
+        let stays = Redirect {
+            strays: false,
+            ..without
+        };
+        assert!(!create(&stays).contains("0x40000000"));
     }
 
     #[test]

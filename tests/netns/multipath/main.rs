@@ -3,6 +3,7 @@
 //! what that is worth).
 
 mod beside;
+mod clients;
 mod cuts;
 mod dhcp;
 mod door;
@@ -10,6 +11,7 @@ mod experiment;
 mod forwarding;
 mod guard;
 mod hints;
+mod holds;
 mod impostors;
 mod least;
 mod lost;

@@ -18,7 +18,7 @@ fn failed() -> impl FnOnce(std::io::Error) -> Error {
 }
 
 /// Who comes to the server by TCP.
-fn by_tcp(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<IpAddr, Error> {
+pub(crate) fn by_tcp(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<IpAddr, Error> {
     let listener = pair.uplinks.server().enter(|| TcpListener::bind(to))?;
     let listener = listener.map_err(failed())?;
     let near = connect(pair, from, to)?;
@@ -44,7 +44,7 @@ fn talk(pair: &Pair, from: IpAddr, to: SocketAddr) -> Result<Talk, Error> {
 }
 
 /// Whom the server sees.
-fn say(talk: &Talk, text: &str) -> Result<IpAddr, Error> {
+pub(crate) fn say(talk: &Talk, text: &str) -> Result<IpAddr, Error> {
     let seen = talk.ask(text.as_bytes(), LIMIT)?;
     seen.ok_or_else(|| Error::Timeout(format!("an answer to {text:?}")))
 }

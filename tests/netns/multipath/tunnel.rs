@@ -109,6 +109,41 @@ fn a_partner_with_several_addresses_answers_from_the_one_that_was_asked() -> Res
     Ok(())
 }
 
+/// What is not TCP does not pass by one of the paths: which, is told, with what was sent and heard.
+#[test]
+fn a_path_whose_tunnel_is_dead_is_named() -> Result<(), Error> {
+    let pair = tunnelled(&Options::mbit(&[20, 20]))?;
+    let own = pair.uplinks.address(1);
+    let answers = |wanted: bool| {
+        pair.wait_for("both to be known", |told| {
+            let answers = told.paths.iter().map(|path| match path.address == own {
+                true => path.answers == Some(wanted),
+                false => path.answers == Some(true),
+            });
+            answers.filter(|so| *so).count() == 2
+        })
+    };
+    answers(true)?;
+    let provider = pair.uplinks.provider(1);
+    provider.nft(
+        "table inet deaf {\n chain c {\n type filter hook forward priority 0\n udp sport 9349 \
+            drop\n }\n }\n",
+    )?;
+    answers(false)?;
+    let asked = std::process::Command::new(weir_tests::binary())
+        .args(["paths", "--socket"])
+        .arg(pair.weir.socket())
+        .output();
+    let asked = asked.map_err(Error::system("run weir paths"))?;
+    let told = String::from_utf8_lossy(&asked.stdout);
+    let line = told.lines().find(|line| line.contains(&own.to_string()));
+    let line = line.unwrap_or_default();
+    assert!(line.contains("no answer in the tunnel: sent "), "{told}");
+    assert_eq!(told.matches("no answer").count(), 1, "{told}");
+    provider.nft("delete table inet deaf")?;
+    answers(true)
+}
+
 /// A partner's word opens no hole in the LAN: this one gives the router the client's address.
 #[test]
 fn a_partner_gives_a_router_no_address_of_its_own_networks() -> Result<(), Error> {

@@ -2096,6 +2096,7 @@ const aPaths0 = {
     "partner": "1f00c2aa" as const,
     "paths": [{
       "address": "192.0.2.1" as const,
+      "answers": true,
       "backup": true,
       "device": "1f00c2aa" as const,
       "fell_back": 1,
@@ -2143,6 +2144,7 @@ const aPaths1 = {
     "partner": "1f00c2aa" as const,
     "paths": [{
       "address": "192.0.2.1" as const,
+      "answers": true,
       "backup": true,
       "device": "1f00c2aa" as const,
       "fell_back": 1,
@@ -2190,6 +2192,7 @@ const aPaths2 = {
     "partner": "1f00c2aa" as const,
     "paths": [{
       "address": "192.0.2.1" as const,
+      "answers": true,
       "backup": true,
       "device": "1f00c2aa" as const,
       "fell_back": 1,
@@ -2237,6 +2240,7 @@ const aPaths3 = {
     "partner": "1f00c2aa" as const,
     "paths": [{
       "address": "192.0.2.1" as const,
+      "answers": true,
       "backup": true,
       "device": "1f00c2aa" as const,
       "fell_back": 1,

@@ -58,6 +58,9 @@ test("addresses of one device are one uplink", () => {
   assert.equal(said({ use: "backup", in_use: true }), "backup-used");
   assert.equal(said({ use: "never" }), "never");
   assert.equal(said({ use: "always", in_use: true, rests: true }), "rests");
+  assert.equal(said({ use: "always", rests: true, answers: false }), "silent");
+  assert.equal(said({ use: "never", answers: false }), "never");
+  assert.equal(said({ use: "always", answers: true }), null);
 });
 
 const reading = (time: number, sent: number, received: number, device = "dsl"): PathsReading => ({

@@ -1,5 +1,6 @@
-//! A router's session with its partner: made at the start, and again when the partner does not know
-//! it any more.
+//! A router's session with its partner: made at the start, and anew when it is doubted. What raises
+//! doubts is not authenticated (a reset, *unknown session*), so a session stays until the next one
+//! has been made.
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,8 +25,12 @@ use crate::welcome::Welcome;
 
 /// How long the partner may take to answer.
 const ANSWER: Duration = Duration::from_secs(4);
-/// Between two tries: at first, and at most.
-const AGAIN: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(5)];
+/// Between two tries: at first; at most while the tunnel shows that the partner is there; at most.
+const AGAIN: [Duration; 3] = [
+    Duration::from_millis(250),
+    Duration::from_secs(1),
+    Duration::from_secs(5),
+];
 
 /// No session was made.
 #[derive(Debug, thiserror::Error)]
@@ -62,13 +67,14 @@ impl SessionError {
     }
 }
 
-/// Keeps a session, for ever. `told` hears of each try.
+/// Keeps a session, for ever: one that is doubted is kept until another has been made. `told` hears
+/// of each try, but of the first that fails beside a session.
 pub async fn keep(
     pairing: &Pairing,
     share: &Share,
     told: impl Fn(Result<&Welcome, &SessionError>),
 ) {
-    let (mut again, mut pace) = (AGAIN[0], Pace::default());
+    let (mut tries, mut pace) = (0_u32, Pace::default());
     loop {
         sleep(pace.wait(Instant::now())).await;
         match make(pairing, share).await {
@@ -81,26 +87,35 @@ pub async fn keep(
                 told(Ok(&welcome));
                 pace.made(Instant::now());
                 share.met(Meeting { session, welcome });
-                again = AGAIN[0];
-                while share.connected() {
-                    share.wanted.notified().await;
-                }
-                debug!("the partner does not know the session any more");
+                tries = 0;
+                share.doubted().await;
+                debug!("the session is doubted: another is made");
             }
             Err(error) => {
-                if again == AGAIN[0] {
+                tries += 1;
+                let first = if share.connected() { 2 } else { 1 };
+                if tries == first {
                     warn!(partner = pairing.host, %error, "no session with the partner: it is \
                         tried again");
                 }
-                told(Err(&error));
+                if tries >= first {
+                    share.missed();
+                    told(Err(&error));
+                }
                 if error.answered() {
                     pace.made(Instant::now());
                 }
-                sleep(again).await;
-                again = (again * 2).min(AGAIN[1]);
+                sleep(wait(tries, share.answers())).await;
             }
         }
     }
+}
+
+/// How long to wait after so many tries. A partner that `answers` in the tunnel is there.
+fn wait(tries: u32, answers: bool) -> Duration {
+    let most = if answers { AGAIN[1] } else { AGAIN[2] };
+    let doubled = 2u32.saturating_pow(tries.saturating_sub(1));
+    AGAIN[0].saturating_mul(doubled).min(most)
 }
 
 async fn make(pairing: &Pairing, share: &Share) -> Result<(Session, Welcome), SessionError> {
@@ -151,11 +166,13 @@ fn look(link: &TcpStream, share: &Share) {
     }
 }
 
-/// Where the partner is, by its name: asked for again before each session, as names move.
+/// Where the partner is, by its name: asked for again before each session, as names move. Where
+/// nobody tells, it is where it was.
 async fn resolve(pairing: &Pairing, share: &Share) -> io::Result<()> {
-    let found: Vec<SocketAddr> = tokio::net::lookup_host((&*pairing.host, pairing.port))
-        .await?
-        .collect();
-    share.set_partner(&found);
+    match tokio::net::lookup_host((&*pairing.host, pairing.port)).await {
+        Ok(found) => share.set_partner(&found.collect::<Vec<SocketAddr>>()),
+        Err(error) if share.partner().is_empty() => return Err(error),
+        Err(error) => debug!(%error, "the partner's name is not found: it is where it was"),
+    }
     Ok(())
 }

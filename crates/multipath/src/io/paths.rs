@@ -102,6 +102,7 @@ impl Paths {
             gateway: uplink.gateway,
             used: self.used(uplink),
             in_use: false,
+            answers: None,
             rests: false,
             strips: false,
             carried: Carried::default(),

@@ -55,12 +55,13 @@ pub async fn accept(listener: TcpListener, share: Arc<Share>) {
                 continue;
             }
         };
-        if !share.counts.began(share.limit) {
-            pump::reset(client);
-            continue;
-        }
         let share = Arc::clone(&share);
         tokio::task::spawn_local(async move {
+            let Some(_place) = share.places.take(turn.client.ip()) else {
+                share.counts.refused();
+                return pump::reset(client);
+            };
+            share.counts.began();
             carry(client, turn, &share).await;
             share.counts.ended();
         });
@@ -140,17 +141,21 @@ async fn through(
     turn: &Turn,
     share: &Share,
 ) -> Result<(TcpStream, Option<sealed::Ends>), Failure> {
-    let mut first = Vec::new();
-    // Twice: a partner that began anew knows no session of before.
+    let (mut first, mut doubted) = (Vec::new(), None);
+    // Twice: a partner that began anew knows no session of before, and a reset may be anybody's.
     for _ in 0..2 {
-        let meeting = timeout(SESSION, share.meeting()).await;
+        let meeting = timeout(SESSION, share.meeting(doubted.as_ref())).await;
         let Ok(Some(meeting)) = meeting else { break };
         let (link, ()) = tokio::join!(dial(share), hear(client, share.encrypt));
         let Ok(mut link) = link else {
             // It is asked for a session anew: if it does not answer that either, clients are not
             // brought here any more.
-            share.forget(&meeting);
-            break;
+            share.doubt(&meeting);
+            if !share.answers() {
+                break;
+            }
+            doubted = Some(meeting);
+            continue;
         };
         socket::settle_link(&link);
         read_first(client, &mut first).map_err(|_| Failure::Gone)?;
@@ -168,13 +173,11 @@ async fn through(
                 break;
             }
             Ok(Some((status, _))) => return Err(Failure::Answered(status)),
-            Ok(None) => share.forget(&meeting),
-            Err(error) => {
-                debug!(%error, "the partner does not answer");
-                share.forget(&meeting);
-                break;
-            }
+            Ok(None) => debug!("the partner does not know the session"),
+            Err(error) => debug!(%error, "the partner does not answer"),
         }
+        share.doubt(&meeting);
+        doubted = Some(meeting);
     }
     Err(Failure::NoWay { first })
 }

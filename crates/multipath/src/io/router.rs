@@ -28,7 +28,7 @@ use crate::encrypt::Encrypt;
 use crate::gaps::Gaps;
 use crate::guard::Guard;
 use crate::hints::{Hints, Use};
-use crate::nft::{self, Redirect, TUNNEL_MARK};
+use crate::nft::{self, Redirect, STRAY_MARK, TUNNEL_MARK};
 use crate::pairing::Pairing;
 use crate::reach::LOCAL;
 use crate::shares::Shares;
@@ -49,6 +49,8 @@ pub struct Settings {
     pub pairing: Pairing,
     /// While the partner is not reached, connections go directly; else they are refused.
     pub fall_back: bool,
+    /// What is not TCP, and went directly while there was no tunnel, goes by it when it is back.
+    pub returns: bool,
     /// What is encrypted on its way to the partner.
     pub encrypt: Encrypt,
     /// What goes directly, and what comes in. It may change meanwhile: see [`Router::choose`].
@@ -93,7 +95,7 @@ impl Router {
     pub fn start(settings: Settings, device: Option<TunDevice>) -> Result<Self, StartError> {
         let workers = processors();
         let share = Share::new(
-            limits::raise() as u64,
+            limits::raise(),
             settings.fall_back,
             settings.encrypt,
             settings.hints.clone(),
@@ -211,9 +213,17 @@ async fn leave_tunnel(before: &Redirect) {
     forget_tunnelled();
 }
 
-fn forget_tunnelled() {
+/// Their next packets go where the rules say by now.
+pub(super) fn forget_tunnelled() {
     if let Err(error) = forget_marked(TUNNEL_MARK, TUNNEL_MARK) {
         warn!(%error, "conversations that went by the tunnel may be silent until they time out");
+    }
+}
+
+/// What went directly, as there was no tunnel, goes by it from its next packet on.
+fn bring_back() {
+    if let Err(error) = forget_marked(STRAY_MARK, STRAY_MARK) {
+        warn!(%error, "what went directly while there was no tunnel stays there");
     }
 }
 
@@ -312,6 +322,7 @@ impl Control {
         self.share.set_paths(known.collect());
         for path in &mut paths {
             path.in_use = self.in_use(path);
+            path.answers = self.share.health(path.address).map(|it| it == Health::Up);
             path.rests = self.share.rests(path.address);
         }
         let twins = of.twins();
@@ -364,7 +375,7 @@ impl Control {
         }
         if !works && any(Health::Down) {
             // It may have begun anew, and know nothing of this session: that, it says by TCP only.
-            self.share.doubt();
+            self.share.doubt_any();
         }
         let tunnel = self.tunnel.as_ref().filter(|_| works);
         paths.tunnel(tunnel.map(|(_, link)| *link));
@@ -426,6 +437,7 @@ impl Control {
             for path in &mut self.told.lock().paths {
                 path.carried = shares.of(path.address);
                 path.in_use = self.in_use(path);
+                path.answers = self.share.health(path.address).map(|it| it == Health::Up);
                 path.rests = self.share.rests(path.address);
                 path.strips = self.share.strips(path.address);
                 path.tunnelled = self.share.tunnelled(path.address);
@@ -436,27 +448,23 @@ impl Control {
 
     /// Keeps the rules as they should be.
     async fn keep_rules(&self) {
-        let mut loaded: Option<Option<Redirect>> = None;
+        let mut loaded: Option<Redirect> = None;
         let mut choice = self.choice.clone();
         loop {
             let wanted = self.redirect(&choice.borrow_and_update());
             if loaded.as_ref() != Some(&wanted) {
-                let tunnelled = |now: &Redirect| now.tunnel.is_some();
-                if let Some(Some(before)) = &loaded
-                    && tunnelled(before)
-                    && !wanted.as_ref().is_some_and(tunnelled)
-                {
+                let before = loaded.as_ref().filter(|before| before.tunnel.is_some());
+                if let (Some(before), None) = (before, &wanted.tunnel) {
                     leave_tunnel(before).await;
                 }
-                let text = match &wanted {
-                    Some(redirect) => nft::create(redirect),
-                    None => nft::remove(),
-                };
-                match load_rules(&text).await {
+                match load_rules(&nft::create(&wanted)).await {
                     Ok(()) => {
                         let told = &mut *self.told.lock();
-                        told.redirects = wanted.is_some();
-                        told.tunnel = wanted.as_ref().is_some_and(|now| now.tunnel.is_some());
+                        told.redirects = wanted.ipv4.is_some() || wanted.ipv6.is_some();
+                        told.tunnel = wanted.tunnel.is_some();
+                        if wanted.tunnel.is_some() && before.is_none() {
+                            bring_back();
+                        }
                     }
                     Err(error) => warn!(error, "the firewall does not take the rules of multipath"),
                 }
@@ -469,15 +477,15 @@ impl Control {
         }
     }
 
-    /// What is brought here now: nothing while the partner is not there, if it may go directly.
-    fn redirect(&self, choice: &Choice) -> Option<Redirect> {
+    /// What is brought here now: no new connection while the partner is not there, if it may go
+    /// directly. The rules for those that weir has are there all the time.
+    fn redirect(&self, choice: &Choice) -> Redirect {
         let state = self.told.lock();
         // What the partner cannot reach, it is not asked for. While it is not there all is held,
         // where nothing may leave but by it.
         let (ipv4, ipv6) = match state.connection {
             Connection::Connected { ipv4, ipv6, .. } => (ipv4, ipv6),
-            _ if self.settings.fall_back => return None,
-            _ => (true, true),
+            _ => [!self.settings.fall_back; 2].into(),
         };
         let partner = self.share.partner();
         let mut choice = choice.clone();
@@ -494,7 +502,7 @@ impl Control {
             let welcome = &meeting.welcome;
             [welcome.tunnel4.is_some(), welcome.tunnel6.is_some()]
         });
-        Some(Redirect {
+        Redirect {
             device: self.tunnel.as_ref().map(|(name, _)| name.clone()),
             carries,
             tunnel: tunnel.map(|(name, _)| name.clone()),
@@ -503,6 +511,7 @@ impl Control {
             uplinks,
             choice,
             stops: !self.settings.fall_back,
-        })
+            strays: self.settings.returns && self.settings.fall_back,
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Notify, watch};
 use tracing::{info, warn};
 
+use super::places::Places;
 use super::pump::Moved;
 use super::turns::Turns;
 use crate::encrypt::Encrypt;
@@ -50,16 +51,14 @@ pub struct Counted {
 }
 
 impl Counts {
-    /// One more, if there is room for it.
-    pub(super) fn began(&self, most: u64) -> bool {
-        let room = |open| (open < most).then_some(open + 1);
-        let began = self
-            .open
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, room)
-            .is_ok();
-        let count = if began { &self.carried } else { &self.refused };
-        count.fetch_add(1, Ordering::Relaxed);
-        began
+    pub(super) fn began(&self) {
+        self.open.fetch_add(1, Ordering::Relaxed);
+        self.carried.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// There was no room for one.
+    pub(super) fn refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn ended(&self) {
@@ -141,15 +140,18 @@ pub struct Share {
     /// Told when the health of a path is another, or what is said of it.
     pub(super) ailing: Notify,
     meeting: watch::Sender<Option<Arc<Meeting>>>,
-    /// Told when a session is missed.
-    pub(super) wanted: Notify,
+    /// Whether the session is to be made anew, and who is told of that.
+    doubted: AtomicBool,
+    wanted: Notify,
+    /// Whether the last try to make a session went well; also before the first.
+    reached: watch::Sender<bool>,
     /// Told when the partner is found elsewhere than before.
     pub(super) moved: Notify,
     fall_back: AtomicBool,
     /// What is encrypted.
     pub(super) encrypt: Encrypt,
-    /// Most connections.
-    pub(super) limit: u64,
+    /// Of connections, by client.
+    pub(super) places: Places<IpAddr>,
     /// Whose turn it is.
     pub(super) turns: Turns,
     /// Sums.
@@ -158,7 +160,7 @@ pub struct Share {
 
 impl Share {
     /// Nothing is known yet.
-    pub(super) fn new(limit: u64, fall_back: bool, encrypt: Encrypt, hints: Hints) -> Self {
+    pub(super) fn new(places: usize, fall_back: bool, encrypt: Encrypt, hints: Hints) -> Self {
         Self {
             partner: Mutex::default(),
             paths: watch::Sender::default(),
@@ -171,11 +173,13 @@ impl Share {
             tunnelled: Mutex::default(),
             ailing: Notify::new(),
             meeting: watch::Sender::new(None),
+            doubted: AtomicBool::new(false),
             wanted: Notify::new(),
+            reached: watch::Sender::new(true),
             moved: Notify::new(),
             fall_back: fall_back.into(),
             encrypt,
-            limit,
+            places: Places::new(places),
             turns: Turns::default(),
             counts: Counts::default(),
         }
@@ -334,14 +338,27 @@ impl Share {
         self.fall_back.load(Ordering::Relaxed)
     }
 
-    /// What was agreed on, as soon as it is; `None`: nothing will be.
-    pub(super) async fn meeting(&self) -> Option<Arc<Meeting>> {
-        let mut told = self.meeting.subscribe();
-        if told.borrow().is_none() {
-            self.wanted.notify_one();
+    /// What was agreed on, as soon as it is, and is something else than `but`; `None`: nothing
+    /// will be, soon.
+    pub(super) async fn meeting(&self, but: Option<&Arc<Meeting>>) -> Option<Arc<Meeting>> {
+        let (mut told, mut reached) = (self.meeting.subscribe(), self.reached.subscribe());
+        let other = |now: &Option<Arc<Meeting>>| match (now, but) {
+            (Some(now), Some(but)) => !Arc::ptr_eq(now, but),
+            (now, None) => now.is_some(),
+            (None, _) => false,
+        };
+        // Where it may go directly, nobody waits for a partner that is known not to be there.
+        let lost = async {
+            match self.falls_back() {
+                true => drop(reached.wait_for(|reached| !reached).await),
+                false => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            found = told.wait_for(other) => found.ok()?.clone(),
+            () = lost => None,
         }
-        let found = told.wait_for(Option::is_some).await.ok()?;
-        found.clone()
     }
 
     /// What is agreed on, as it changes.
@@ -354,8 +371,24 @@ impl Share {
         self.meeting.borrow().is_some()
     }
 
+    /// A session was made. It takes the place of the one before.
     pub(super) fn met(&self, meeting: Meeting) {
+        self.doubted.store(false, Ordering::Relaxed);
         self.meeting.send_replace(Some(Arc::new(meeting)));
+        self.reached.send_replace(true);
+    }
+
+    /// No session could be made. One that is there stays: it may be that new connections only are
+    /// kept from the partner.
+    pub(super) fn missed(&self) {
+        self.reached.send_replace(false);
+    }
+
+    /// Whether the partner answers by a path, as the tunnel sees it: that is authenticated.
+    pub(super) fn answers(&self) -> bool {
+        lock(&self.health)
+            .values()
+            .any(|health| *health == Health::Up)
     }
 
     /// Addresses of the paths by which the partner answers, and MPTCP passes; those that flap are
@@ -389,27 +422,25 @@ impl Share {
         seen.is_some_and(|seen| seen.elapsed() < STRIPPED)
     }
 
-    /// Has the session made anew, whichever there is.
-    pub(super) fn doubt(&self) {
-        let meeting = self.meeting.borrow().clone();
-        if let Some(meeting) = meeting {
-            self.forget(&meeting);
+    /// Has a session made beside the one that there is, whichever.
+    pub(super) fn doubt_any(&self) {
+        self.doubted.store(true, Ordering::Relaxed);
+        self.wanted.notify_one();
+    }
+
+    /// It looks as if the partner did not know this session any more, or were not reached. Nobody
+    /// who says so is authenticated: so the session stays until another has been made.
+    pub(super) fn doubt(&self, meeting: &Arc<Meeting>) {
+        let present = self.meeting.borrow().clone();
+        if present.is_some_and(|present| Arc::ptr_eq(&present, meeting)) {
+            self.doubt_any();
         }
     }
 
-    /// The partner does not know this session any more, or is not reached.
-    pub(super) fn forget(&self, meeting: &Arc<Meeting>) {
-        let gone = self.meeting.send_if_modified(|known| {
-            let same = known
-                .as_ref()
-                .is_some_and(|known| Arc::ptr_eq(known, meeting));
-            if same {
-                *known = None;
-            }
-            same
-        });
-        if gone {
-            self.wanted.notify_one();
+    /// Waits until the session is doubted.
+    pub(super) async fn doubted(&self) {
+        while !self.doubted.load(Ordering::Relaxed) {
+            self.wanted.notified().await;
         }
     }
 }

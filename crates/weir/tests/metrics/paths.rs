@@ -16,6 +16,7 @@ fn path(device: &str, address: &str, octets: u64) -> Path {
         strips: false,
         used: PathUse::default(),
         in_use: true,
+        answers: None,
         rests: false,
         backup: device == "lte",
         rtt: (octets > 0).then_some(octets as u32),

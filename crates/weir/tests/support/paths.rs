@@ -14,6 +14,7 @@ pub fn paths(looks: u64) -> Paths {
         strips: false,
         used: PathUse::Always,
         in_use: true,
+        answers: Some(true),
         rests: false,
         backup: false,
         rtt: Some(23_400),
@@ -63,6 +64,8 @@ pub fn paths(looks: u64) -> Paths {
             Path {
                 used: PathUse::Backup,
                 in_use: false,
+                answers: Some(false),
+                tunnel_sent: 4_200,
                 backup: true,
                 rtt: None,
                 ..path("usb0", "2001:db8:7::2", 12, 0)

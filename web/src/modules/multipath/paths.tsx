@@ -149,7 +149,9 @@ function Partner({ paths }: { paths: Paths }) {
         <strong>{t(`paths.state.${state}`)}</strong>
         {paths.problem !== undefined && <p>{plain(paths.problem)}</p>}
         {state !== "off" && <p>{t(paths.redirects ? "paths.redirects" : "paths.routes")}</p>}
-        {paths.redirects && <p>{t(paths.tunnel ? "paths.tunnel" : "paths.notunnel")}</p>}
+        {(paths.redirects || paths.tunnel) && (
+          <p>{t(paths.tunnel ? "paths.tunnel" : "paths.notunnel")}</p>
+        )}
       </Notice>
       <Facts
         facts={[

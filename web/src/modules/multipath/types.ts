@@ -43,6 +43,8 @@ export interface Path {
   /** When it is to be used; absent from older routers, as the next two are. */
   use?: "always" | "metered" | "backup" | "never";
   in_use?: boolean;
+  /** Whether the partner answers in the tunnel by it, where that is known. */
+  answers?: boolean;
   /** It slowed the others down. */
   rests?: boolean;
   backup: boolean;

@@ -45,6 +45,8 @@ pub struct PathState {
     pub used: Use,
     /// It carries something now, if there is something.
     pub in_use: bool,
+    /// Whether the partner answers in the tunnel by it; `None`: that is not known yet.
+    pub answers: Option<bool>,
     /// It is kept from TCP for a while: it slowed the others down.
     pub rests: bool,
     /// Something on the way takes MPTCP out, as was seen lately.

@@ -4,6 +4,7 @@ mod datagrams;
 pub mod partner;
 pub mod router;
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
@@ -13,12 +14,21 @@ use tokio::io::unix::AsyncFd;
 
 pub use datagrams::Datagrams;
 
-use crate::tunnel::{Micros, datagram};
+use crate::tunnel::{Micros, Settings, datagram};
 
 /// Packets that are taken from one source before the others have their turn.
 const BURST: usize = 64;
 /// Bytes that a packet or a datagram may have.
 const LONGEST: usize = datagram::LONGEST;
+
+/// Of a new tunnel: nobody foresees which flows share a bucket.
+fn settings() -> Settings {
+    Settings {
+        // Of random keys.
+        seed: RandomState::new().hash_one(0),
+        ..Settings::default()
+    }
+}
 
 /// The device of the tunnel.
 #[derive(Debug)]
@@ -89,4 +99,14 @@ fn longest(mtu: u32, ipv6: bool) -> u16 {
     let headers = if ipv6 { 48 } else { 28 };
     let room = mtu.saturating_sub(headers).min(LONGEST as u32);
     u16::try_from(room).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_tunnels_have_the_same_seed() {
+        assert_ne!(settings().seed, settings().seed);
+    }
 }

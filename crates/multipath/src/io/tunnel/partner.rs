@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use tracing::{debug, warn};
 
 use super::datagrams::{Came, Datagrams};
-use super::{BURST, Clock, LONGEST, Tun};
+use super::{BURST, Clock, LONGEST, Tun, settings};
 use crate::io::serve::Serving;
 use crate::session::SessionId;
 use crate::tunnel::datagram::Header;
-use crate::tunnel::{Event, Role, Settings, Tunnel};
+use crate::tunnel::{Event, Role, Tunnel};
 
 /// Addresses that a router's paths have at a time: more are of former ones.
 const FROM: usize = 64;
@@ -22,6 +22,8 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// One session's end.
 struct End {
     tunnel: Tunnel,
+    /// Later ones have higher numbers.
+    number: u64,
     /// The router's own addresses: what else it sends is not its.
     own: Vec<IpAddr>,
     /// A datagram of the router's own was heard.
@@ -48,7 +50,9 @@ struct Ends {
     serving: Arc<Serving>,
     clock: Clock,
     ends: HashMap<SessionId, End>,
-    /// By which session a router is reached: the one that it last sent by.
+    /// Ends that there were.
+    number: u64,
+    /// By which session a router is reached: its latest that was heard.
     by_address: HashMap<IpAddr, SessionId>,
     strays: Strays,
 }
@@ -92,6 +96,7 @@ pub async fn run(tun: Tun, socket: Datagrams, serving: Arc<Serving>) {
         serving,
         clock: Clock::new(),
         ends: HashMap::new(),
+        number: 0,
         by_address: HashMap::new(),
         strays: Strays::default(),
     };
@@ -185,9 +190,11 @@ impl Ends {
                 .chain(six.map(|(address, _)| IpAddr::V6(address)));
             let own = own.collect();
             let keys = session.datagrams();
-            let tunnel = Tunnel::new(Role::Partner, id.0, &keys, Settings::default());
+            let tunnel = Tunnel::new(Role::Partner, id.0, &keys, settings());
+            self.number += 1;
             let end = End {
                 tunnel,
+                number: self.number,
                 own,
                 heard: false,
                 asked: HashMap::new(),
@@ -214,8 +221,15 @@ impl Ends {
                 if !std::mem::replace(&mut end.heard, true) {
                     self.serving.sessions.opened(id);
                 }
-                for address in &end.own {
-                    self.by_address.insert(*address, id);
+                // A router lets go of a session once it has another: what comes late by the former
+                // one says nothing of where the router is.
+                let (number, own) = (end.number, end.own.clone());
+                for address in own {
+                    let present = self.by_address.get(&address);
+                    let present = present.and_then(|present| self.ends.get(present));
+                    if present.is_none_or(|present| present.number < number) {
+                        self.by_address.insert(address, id);
+                    }
                 }
             }
             Err(error) => debug!(%error, %from, "not a datagram of a router"),

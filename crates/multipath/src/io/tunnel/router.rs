@@ -1,4 +1,9 @@
 //! The router's end: one UDP socket for each path, a device for the clients' packets.
+//!
+//! Each session has a tunnel of its own, as the keys are another's. Where a session follows another,
+//! both tunnels are there until the new one has a path that works, and a little longer.
+
+mod lines;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,152 +15,129 @@ use kernel::Prefix;
 use kernel::io::Device;
 use nix::ifaddrs::getifaddrs;
 use nix::net::if_::if_nametoindex;
-use tokio::net::UdpSocket;
 use tracing::{debug, info, warn};
 
-use super::{BURST, Clock, LONGEST, Tun, longest};
-use crate::hints::{Hint, Use};
-use crate::io::share::{Health, Known, Meeting, Share};
+use super::{BURST, Clock, LONGEST, Tun, longest, settings};
+use crate::io::router::forget_tunnelled;
+use crate::io::share::{Health, Meeting, Share};
 use crate::net::given;
-use crate::tunnel::{Event, Micros, PATHS, PathSettings, Refused, Role, Settings, State, Tunnel};
+use crate::tunnel::datagram::Header;
+use crate::tunnel::{Micros, PATHS, Refused, Role, State, Tunnel};
+use crate::welcome::Welcome;
+use lines::Line;
 
-/// A device that tells no MTU is taken for Ethernet.
-const ETHERNET: u32 = 1500;
-/// After a socket could not be had: the address is not quite there yet, or all descriptors are in
-/// use.
-const AGAIN: Micros = 500_000;
 /// Between two counts of bytes, at least.
 const COUNT: Micros = 500_000;
+/// How long a former tunnel takes what is still on its way.
+const LINGER: Micros = 2_000_000;
 
-/// One path's socket, by its number in the tunnel.
-struct Line {
-    socket: UdpSocket,
-    address: IpAddr,
-    settings: PathSettings,
-    device: String,
-    /// Bytes there and back that were counted.
-    counted: [u64; 2],
+/// One session's tunnel.
+struct Carried {
+    session: u64,
+    partner: SocketAddr,
+    tunnel: Tunnel,
+    /// Bytes there and back that were counted, by path.
+    counted: [[u64; 2]; PATHS],
 }
 
-impl Line {
-    /// What tells it from others. An address may come to another device.
-    fn key(&self) -> (IpAddr, &str) {
-        (self.address, &self.device)
+impl Carried {
+    fn health(&self, number: u8) -> Option<Health> {
+        let report = self.tunnel.paths().find(|report| report.path == number)?;
+        match report.state {
+            State::New => None,
+            State::Up | State::Suspect => Some(Health::Up),
+            State::Down => Some(Health::Down),
+        }
+    }
+
+    fn works(&self) -> bool {
+        (0..PATHS as u8).any(|number| self.health(number) == Some(Health::Up))
+    }
+
+    /// Bytes there and back by a path.
+    fn sums(&self, number: u8) -> [u64; 2] {
+        let report = self.tunnel.paths().find(|report| report.path == number);
+        report.map_or([0; 2], |it| [it.sent.octets, it.received.octets])
     }
 }
 
-/// The end, for as long as a session lasts.
+/// The router's end of all tunnels.
 struct End<'a> {
     tun: &'a Tun,
     share: &'a Share,
-    partner: SocketAddr,
-    tunnel: Tunnel,
+    /// Index of the device.
+    link: u32,
+    /// As soon as there was a session.
+    device: Option<Device>,
+    /// What the device has of a session.
+    addresses: Vec<Prefix>,
+    mtu: usize,
     clock: Clock,
     lines: BTreeMap<u8, Line>,
     /// When to try again paths whose socket could not be had.
     again: Option<Micros>,
+    /// The present session's is the last.
+    tunnels: Vec<Carried>,
+    /// When former tunnels end.
+    leaves: Option<Micros>,
     /// When bytes were counted last.
     counted: Micros,
-    mtu: usize,
-    device: Device,
 }
 
-/// Carries packets, for ever: with each session anew. `link`: index of the device.
+/// Carries packets, for ever. `link`: index of the device.
 pub async fn run(tun: Tun, link: u32, share: Arc<Share>) {
-    let mut meetings = share.meetings();
-    let mut addresses = Vec::new();
-    loop {
-        let meeting = match meetings.wait_for(Option::is_some).await {
-            Ok(meeting) => meeting.clone(),
-            Err(_) => return,
-        };
-        let Some(meeting) = meeting else { continue };
-        let ended = async {
-            let other = |now: &Option<Arc<Meeting>>| {
-                now.as_ref().is_none_or(|now| !Arc::ptr_eq(now, &meeting))
-            };
-            let _ = meetings.wait_for(other).await;
-        };
-        let work = async {
-            if let Err(error) = carry(&tun, (link, &mut addresses), &share, &meeting).await {
-                warn!(%error, "no tunnel: all but TCP goes directly");
-                std::future::pending::<()>().await;
-            }
-        };
-        tokio::select! {
-            () = ended => {}
-            () = work => {}
-        }
-        share.set_health(BTreeMap::new());
-    }
-}
-
-/// `addresses`: what the device has of the session before.
-async fn carry(
-    tun: &Tun,
-    (link, addresses): (u32, &mut Vec<Prefix>),
-    share: &Share,
-    meeting: &Meeting,
-) -> io::Result<()> {
-    let welcome = &meeting.welcome;
-    let failed = |error: kernel::io::RequestError| io::Error::other(error);
-    let mut device = Device::open(link).map_err(failed)?;
-    let four = welcome.tunnel4.map(|(address, _)| address.into());
-    let six = welcome.tunnel6.map(|(address, _)| address.into());
-    let own = networks(link);
-    let wanted = [four, six].into_iter().flatten();
-    let wanted = wanted.map(|address| given(address, &own));
-    let wanted = wanted.collect::<Result<Vec<_>, _>>();
-    for former in addresses.extract_if(.., |it| !wanted.as_ref().is_ok_and(|all| all.contains(it)))
-    {
-        device.remove_address(former).map_err(failed)?;
-    }
-    for address in wanted.map_err(io::Error::other)? {
-        device.add_address(address).map_err(failed)?;
-        if !addresses.contains(&address) {
-            addresses.push(address);
-        }
-    }
-    let partner = share.ways().0.ok_or(io::ErrorKind::HostUnreachable)?;
-    let keys = meeting.session.datagrams();
+    let (mut meetings, mut paths) = (share.meetings(), share.paths());
+    meetings.mark_changed();
     let mut end = End {
-        tun,
-        share,
-        partner,
-        tunnel: Tunnel::new(
-            Role::Router,
-            meeting.session.id().0,
-            &keys,
-            Settings::default(),
-        ),
+        tun: &tun,
+        share: &share,
+        link,
+        device: None,
+        addresses: Vec::new(),
+        mtu: 0,
         clock: Clock::new(),
         lines: BTreeMap::new(),
         again: None,
+        tunnels: Vec::new(),
+        leaves: None,
         counted: 0,
-        mtu: 0,
-        device,
     };
-    let mut paths = share.paths();
-    end.lead(&paths.borrow_and_update().clone());
     let mut buffer = vec![0; LONGEST];
     loop {
         end.settle(&mut buffer);
-        tokio::select! {
-            _ = paths.changed() => end.lead(&paths.borrow_and_update().clone()),
-            packet = tun.readable() => { packet?; end.packets(&mut buffer)?; }
-            number = ready(&end.lines) => end.datagrams(number, &mut buffer),
-            () = end.clock.until(end.tunnel.next(end.clock.now())) => end.tick(),
-            () = end.clock.until(end.again) => end.lead(&paths.borrow_and_update().clone()),
+        let went = tokio::select! {
+            told = meetings.changed() => {
+                if told.is_err() {
+                    return;
+                }
+                let meeting = meetings.borrow_and_update().clone();
+                meeting.map_or(Ok(()), |meeting| {
+                    let met = end.meet(&meeting);
+                    end.lead(&paths.borrow_and_update().clone());
+                    met
+                })
+            }
+            _ = paths.changed() => { end.lead(&paths.borrow_and_update().clone()); Ok(()) }
+            packet = tun.readable(), if !end.tunnels.is_empty() => {
+                packet.and_then(|()| end.packets(&mut buffer))
+            }
+            number = ready(&end.lines) => { end.datagrams(number, &mut buffer); Ok(()) }
+            () = end.clock.until(end.next()) => { end.tick(); Ok(()) }
+            () = end.clock.until(end.again) => {
+                end.lead(&paths.borrow_and_update().clone());
+                Ok(())
+            }
+        };
+        if let Err(error) = went {
+            warn!(%error, "no tunnel: all but TCP goes directly");
+            end.leave();
         }
     }
 }
 
 /// Networks of this router's other devices.
-fn networks(but: u32) -> Vec<Prefix> {
-    let Ok(list) = getifaddrs() else {
-        return Vec::new();
-    };
-    let networks = list.filter(|it| if_nametoindex(&*it.interface_name) != Ok(but));
+fn networks(but: u32) -> io::Result<Vec<Prefix>> {
+    let networks = getifaddrs()?.filter(|it| if_nametoindex(&*it.interface_name) != Ok(but));
     let networks = networks.filter_map(|it| {
         let [address, mask] = [it.address?, it.netmask?].map(|it| {
             let four = it.as_sockaddr_in().map(|it| IpAddr::V4(it.ip()));
@@ -167,20 +149,7 @@ fn networks(but: u32) -> Vec<Prefix> {
         };
         Some(Prefix::around(address?, length as u8))
     });
-    networks.collect()
-}
-
-/// The same path, with what is said of it.
-fn settings(path: PathSettings, hint: Hint) -> PathSettings {
-    let octets = |bits: u64| (bits / 8).max(1);
-    PathSettings {
-        weight: hint.weight,
-        backup: hint.used == Use::Backup,
-        metered: hint.used == Use::Metered,
-        rate_out: hint.up.map(octets),
-        rate_in: hint.down.map(octets),
-        ..path
-    }
+    Ok(networks.collect())
 }
 
 /// The next path with datagrams.
@@ -197,98 +166,82 @@ async fn ready(lines: &BTreeMap<u8, Line>) -> u8 {
 }
 
 impl End<'_> {
-    /// Follows the router's paths.
-    fn lead(&mut self, paths: &[Known]) {
-        self.change(paths);
-        // Of a path that is gone nothing is known any more.
+    /// A session was made: it has a tunnel of its own, beside the one that works.
+    fn meet(&mut self, meeting: &Meeting) -> io::Result<()> {
+        self.count(self.clock.now());
+        self.take_addresses(&meeting.welcome)?;
+        let former = self.used().map(|used| self.tunnels.swap_remove(used));
+        self.tunnels = former.into_iter().collect();
+        let keys = meeting.session.datagrams();
+        let session = meeting.session.id().0;
+        let mut carried = Carried {
+            session,
+            partner: self.share.ways().0.ok_or(io::ErrorKind::HostUnreachable)?,
+            tunnel: Tunnel::new(Role::Router, session, &keys, settings()),
+            counted: [[0; 2]; PATHS],
+        };
+        for (number, line) in &self.lines {
+            carried.add(*number, line, self.clock.now());
+        }
+        self.tunnels.push(carried);
+        Ok(())
+    }
+
+    /// Has the device have the addresses that the partner gives, and no former ones.
+    fn take_addresses(&mut self, welcome: &Welcome) -> io::Result<()> {
+        let failed = |error: kernel::io::RequestError| io::Error::other(error);
+        let four = welcome.tunnel4.map(|(address, _)| address.into());
+        let six = welcome.tunnel6.map(|(address, _)| address.into());
+        let own = networks(self.link)?;
+        let wanted = [four, six].into_iter().flatten();
+        let wanted = wanted.map(|address| given(address, &own));
+        let wanted = wanted.collect::<Result<Vec<_>, _>>();
+        let mut device = Device::open(self.link).map_err(failed)?;
+        let is_former = |it: &mut Prefix| !wanted.as_ref().is_ok_and(|all| all.contains(it));
+        let former: Vec<_> = self.addresses.extract_if(.., is_former).collect();
+        for address in &former {
+            device.remove_address(*address).map_err(failed)?;
+        }
+        if !former.is_empty() {
+            // Conversations have the former addresses, which the partner takes for nobody's.
+            forget_tunnelled();
+        }
+        for address in wanted.map_err(io::Error::other)? {
+            device.add_address(address).map_err(failed)?;
+            if !self.addresses.contains(&address) {
+                self.addresses.push(address);
+            }
+        }
+        self.device = Some(device);
+        Ok(())
+    }
+
+    /// There is no tunnel until the next session.
+    fn leave(&mut self) {
+        self.count(self.clock.now());
+        self.tunnels.clear();
+        self.lines.clear();
+        (self.again, self.leaves) = (None, None);
         self.tell();
     }
 
-    fn change(&mut self, paths: &[Known]) {
-        let now = self.clock.now();
-        self.again = None;
-        self.count(now);
-        let gone: Vec<u8> = self
-            .lines
-            .iter()
-            .filter(|(_, line)| {
-                let same = |path: &Known| (path.address, &*path.device) == line.key();
-                !paths.iter().any(same)
-            })
-            .map(|(number, _)| *number)
-            .collect();
-        for number in gone {
-            // It cannot be told by this path, and need not: the other end sees that it is silent.
-            let _ = self.tunnel.remove_path(number, now);
-            self.lines.remove(&number);
-        }
-        for path in paths {
-            let (address, device) = (path.address, &path.device);
-            let mut lines = self.lines.iter_mut();
-            if let Some((number, line)) = lines.find(|(_, line)| line.key() == (address, device)) {
-                let settings = settings(line.settings, path.hint);
-                if line.settings != settings {
-                    line.settings = settings;
-                    // It is there: it has a line.
-                    let _ = self.tunnel.settle_path(*number, settings);
-                }
-                continue;
-            }
-            if address.is_ipv6() != self.partner.is_ipv6() {
-                continue;
-            }
-            let taken = |number: &u8| self.lines.contains_key(number);
-            let Some(number) = (0..PATHS as u8).find(|number| !taken(number)) else {
-                warn!(device, "there are more paths than a tunnel takes");
-                return;
-            };
-            match self.line(path, number, now) {
-                Ok(line) => drop(self.lines.insert(number, line)),
-                Err(error) => {
-                    debug!(%error, device, "no tunnel by this path yet");
-                    self.again = Some(now + AGAIN);
-                }
-            }
-        }
-    }
-
-    fn line(&mut self, path: &Known, number: u8, now: u64) -> io::Result<Line> {
-        let (address, device) = (path.address, &path.device);
-        let socket = std::net::UdpSocket::bind(SocketAddr::new(address, 0))?;
-        socket.set_nonblocking(true)?;
-        let socket = UdpSocket::from_std(socket)?;
-        let mtu = std::fs::read_to_string(format!("/sys/class/net/{device}/mtu"));
-        let mtu = mtu.ok().and_then(|text| text.trim().parse().ok());
-        let plain = PathSettings {
-            remote: self.partner,
-            longest: longest(mtu.unwrap_or(ETHERNET), address.is_ipv6()),
-            weight: 100,
-            backup: false,
-            metered: false,
-            rate_out: None,
-            rate_in: None,
-        };
-        let settings = settings(plain, path.hint);
-        self.tunnel
-            .add_path(number, settings, now)
-            .or_else(|_| self.tunnel.change_path(number, settings, now))
-            .map_err(io::Error::other)?;
-        Ok(Line {
-            socket,
-            address,
-            settings,
-            device: device.to_owned(),
-            counted: [0; 2],
-        })
+    /// By which tunnel packets go: the newest of those that work, or the newest.
+    fn used(&self) -> Option<usize> {
+        let works = self.tunnels.iter().rposition(Carried::works);
+        works.or(self.tunnels.len().checked_sub(1))
     }
 
     /// Packets of clients.
     fn packets(&mut self, buffer: &mut [u8]) -> io::Result<()> {
+        let Some(used) = self.used() else {
+            return Ok(());
+        };
         for _ in 0..BURST {
             let Some(packet) = self.tun.read(buffer)? else {
                 return Ok(());
             };
-            match self.tunnel.packet_in(packet, self.clock.now()) {
+            let tunnel = &mut self.tunnels[used].tunnel;
+            match tunnel.packet_in(packet, self.clock.now()) {
                 Ok(()) | Err(Refused::NoPath) => {}
                 Err(error) => debug!(%error, "a packet is not carried"),
             }
@@ -303,18 +256,7 @@ impl End<'_> {
                 return;
             };
             match line.socket.try_recv_from(buffer) {
-                Ok((length, from)) if from == self.partner => {
-                    let now = self.clock.now();
-                    let tun = self.tun;
-                    let mut deliver = |packet: &[u8]| tun.write(packet);
-                    let came =
-                        self.tunnel
-                            .datagram_in(from, &mut buffer[..length], now, &mut deliver);
-                    if let Err(error) = came {
-                        debug!(%error, %from, "not a datagram of the partner");
-                    }
-                }
-                Ok(_) => {}
+                Ok((length, from)) => self.datagram(from, &mut buffer[..length]),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 // What ICMP said of what was sent before: the path's probes tell what it means.
                 Err(_) => {}
@@ -322,54 +264,72 @@ impl End<'_> {
         }
     }
 
+    fn datagram(&mut self, from: SocketAddr, datagram: &mut [u8]) {
+        let Ok(header) = Header::read(datagram) else {
+            return;
+        };
+        let of = |it: &&mut Carried| (it.session, it.partner) == (header.session, from);
+        let Some(carried) = self.tunnels.iter_mut().find(of) else {
+            return;
+        };
+        let tun = self.tun;
+        let mut deliver = |packet: &[u8]| tun.write(packet);
+        let tunnel = &mut carried.tunnel;
+        if let Err(error) = tunnel.datagram_in(from, datagram, self.clock.now(), &mut deliver) {
+            debug!(%error, %from, "not a datagram of the partner");
+        }
+    }
+
+    /// When [`End::tick`] has something to do.
+    fn next(&self) -> Option<Micros> {
+        let now = self.clock.now();
+        let tunnels = self.tunnels.iter().filter_map(|it| it.tunnel.next(now));
+        tunnels.chain(self.leaves).min()
+    }
+
     fn tick(&mut self) {
         let (now, tun) = (self.clock.now(), self.tun);
-        self.tunnel
-            .tick(now, &mut |packet: &[u8]| tun.write(packet));
+        for carried in &mut self.tunnels {
+            let deliver = &mut |packet: &[u8]| tun.write(packet);
+            carried.tunnel.tick(now, deliver);
+        }
         if now.saturating_sub(self.counted) >= COUNT {
             self.count(now);
+        }
+        if self.leaves.is_some_and(|leaves| leaves <= now) {
+            self.leaves = None;
+            let former = self.tunnels.len().saturating_sub(1);
+            self.tunnels.drain(..former);
         }
     }
 
     /// Counts bytes, by path.
     fn count(&mut self, now: Micros) {
         self.counted = now;
-        for report in self.tunnel.paths() {
-            let Some(line) = self.lines.get_mut(&report.path) else {
-                continue;
-            };
-            let sums = [report.sent.octets, report.received.octets];
-            let more = std::array::from_fn(|way| sums[way].saturating_sub(line.counted[way]));
-            line.counted = sums;
-            self.share.add_tunnelled(line.address, more);
+        for (number, line) in &self.lines {
+            for carried in &mut self.tunnels {
+                let sums = carried.sums(*number);
+                let counted = &mut carried.counted[usize::from(*number)];
+                let more = std::array::from_fn(|way| sums[way].saturating_sub(counted[way]));
+                *counted = sums;
+                self.share.add_tunnelled(line.address, more);
+            }
         }
     }
 
     /// Sends what is to be sent, and tells what happened.
     fn settle(&mut self, buffer: &mut [u8]) {
-        while let Some(send) = self.tunnel.send(self.clock.now(), buffer) {
-            if let Some(line) = self.lines.get(&send.path) {
-                // What the socket does not take is lost, as on the path.
-                let _ = line.socket.try_send_to(&buffer[..send.length], send.to);
-            }
-        }
         let mut happened = false;
-        while let Some(event) = self.tunnel.event() {
-            happened = true;
-            let (number, text) = match event {
-                Event::Up(number) => (number, "a path answers"),
-                Event::Down(number) => (number, "a path does not answer"),
-                event => {
-                    debug!(?event, "tunnel");
-                    continue;
+        for carried in &mut self.tunnels {
+            while let Some(send) = carried.tunnel.send(self.clock.now(), buffer) {
+                if let Some(line) = self.lines.get(&send.path) {
+                    // What the socket does not take is lost, as on the path.
+                    let _ = line.socket.try_send_to(&buffer[..send.length], send.to);
                 }
-            };
-            if let Some(Line {
-                address, device, ..
-            }) = self.lines.get(&number)
-                && self.share.tells(device)
-            {
-                info!(device, %address, "{text}");
+            }
+            while let Some(event) = carried.tunnel.event() {
+                debug!(?event, session = carried.session, "tunnel");
+                happened = true;
             }
         }
         if happened {
@@ -377,24 +337,48 @@ impl End<'_> {
         }
     }
 
+    /// Tells which paths work, and has the former tunnels end where the new one does.
     fn tell(&mut self) {
-        let health = self.tunnel.paths().filter_map(|report| {
-            let address = self.lines.get(&report.path)?.address;
-            let health = match report.state {
-                State::New => return None,
-                State::Up | State::Suspect => Health::Up,
-                State::Down => Health::Down,
-            };
-            Some((address, health))
-        });
-        self.share.set_health(health.collect());
-        if let Some(mtu) = self.tunnel.mtu()
+        let mut health = BTreeMap::new();
+        let used = self.used();
+        for (number, line) in &self.lines {
+            let used = used.and_then(|used| self.tunnels[used].health(*number));
+            // A tunnel that is new does not know yet what its forerunner knew.
+            let known = || self.tunnels.iter().rev().find_map(|it| it.health(*number));
+            if let Some(now) = used.or_else(known) {
+                health.insert(line.address, now);
+                self.log(line, now);
+            }
+        }
+        self.share.set_health(health);
+        let Some(used) = used else { return };
+        self.leaves = match used + 1 == self.tunnels.len() && used > 0 {
+            true => self.leaves.or(Some(self.clock.now() + LINGER)),
+            false => None,
+        };
+        if let (Some(mtu), Some(device)) = (self.tunnels[used].tunnel.mtu(), &mut self.device)
             && mtu != self.mtu
         {
-            match self.device.up(u32::try_from(mtu).unwrap_or(ETHERNET)) {
+            match device.up(u32::try_from(mtu).unwrap_or(u32::MAX)) {
                 Ok(()) => self.mtu = mtu,
                 Err(error) => warn!(%error, "the tunnel's device does not come up"),
             }
+        }
+    }
+
+    fn log(
+        &self,
+        Line {
+            device, address, ..
+        }: &Line,
+        now: Health,
+    ) {
+        if self.share.health(*address) == Some(now) || !self.share.tells(device) {
+            return;
+        }
+        match now {
+            Health::Up => info!(device, %address, "a path answers"),
+            Health::Down => info!(device, %address, "a path does not answer"),
         }
     }
 }

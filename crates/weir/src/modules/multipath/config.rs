@@ -27,6 +27,9 @@ table! {
         /// What becomes of connections while the partner is not reached: they go directly, or not
         /// at all.
         Live fallback: Fallback = Fallback::Direct;
+        /// What is not TCP, and began directly while the tunnel to the partner was not there, goes
+        /// by the tunnel as soon as it is, from another address.
+        Live returns: bool = true;
         /// What is encrypted on its way to the partner: all but TLS, which is already; each
         /// connection, so that no provider sees the names that TLS shows; or none.
         Live encrypt: Encrypt = Encrypt::default();

@@ -192,6 +192,7 @@ fn path(path: PathState) -> answers::Path {
             Use::Never => PathUse::Never,
         },
         in_use: path.in_use,
+        answers: path.answers,
         rests: path.rests,
         backup: carried.backup,
         rtt: carried.rtt,
@@ -249,6 +250,7 @@ fn settings(effective: &Effective, folder: &Path) -> Option<RouterSettings> {
     Some(RouterSettings {
         pairing: multipath.partner.value.clone()?,
         fall_back: *multipath.fallback == Fallback::Direct,
+        returns: *multipath.returns,
         encrypt: *multipath.encrypt,
         choice: Choice {
             networks: multipath.direct.value.clone(),

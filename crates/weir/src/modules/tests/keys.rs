@@ -58,6 +58,7 @@ month_begins = 15
 [multipath]
 partner = "weir1-fPgJ7NjhbUHQ_CnG7VY1aPX9jNvoBGOMtL9j4fLKfDRnbpo0lhDpJJr-kWw@partner.example:9349"
 fallback = "stop"
+returns = false
 encrypt = "all"
 direct = ["198.51.100.0/24"]
 direct_ports = ["tcp/25", "udp/5060-5090"]
@@ -196,8 +197,12 @@ action = "cut"
     let partner = multipath.partner.as_ref().map(Pairing::address);
     assert_eq!(partner.as_deref(), Some("partner.example:9349"));
     assert_eq!(
-        (*multipath.fallback, multipath.direct.len()),
-        (Fallback::Stop, 1)
+        (
+            *multipath.fallback,
+            *multipath.returns,
+            multipath.direct.len()
+        ),
+        (Fallback::Stop, false, 1)
     );
     let path = &read.named::<PathSettings>()["wwan0"];
     assert_eq!(
@@ -330,9 +335,9 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 119);
+    assert_eq!(help.len(), 120);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 110, "no device has settings of its own");
+    assert_eq!(entries.len(), 111, "no device has settings of its own");
     assert!(
         entries
             .iter()

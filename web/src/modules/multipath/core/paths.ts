@@ -24,10 +24,11 @@ export interface Uplink {
 }
 
 /**
- * Never used; resting, as it slowed others down; waiting until others fail; used for lack of
+ * The partner does not answer by it in the tunnel; never used; resting, as it slowed others down; waiting until others fail; used for lack of
  * others.
  */
 export type Note =
+  | "silent"
   | "never"
   | "rests"
   | "reserve"
@@ -37,6 +38,7 @@ export type Note =
   | "backup-used";
 
 function noteOf(path: Path): Note | null {
+  if (path.answers === false && path.use !== "never") return "silent";
   if (path.rests === true) return "rests";
   switch (path.use) {
     case "never":

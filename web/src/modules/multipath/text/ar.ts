@@ -36,6 +36,7 @@ export const ar: Translated<typeof en> = {
   "paths.connections.all": "منذ البداية",
   "paths.connections.direct": "ذهبت مباشرة",
   "paths.connections.refused": "رُفضت",
+  "paths.note.silent": "الشريك لا يجيب عبره في النفق",
   "paths.note.never": "لا تُستخدم أبدًا",
   "paths.note.rests": "تستريح: كانت تبطئ الأخرى",
   "paths.note.reserve": "احتياطية",

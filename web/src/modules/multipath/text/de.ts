@@ -37,6 +37,7 @@ export const de: Translated<typeof en> = {
   "paths.connections.all": "Seit dem Start",
   "paths.connections.direct": "Gingen direkt",
   "paths.connections.refused": "Abgewiesen",
+  "paths.note.silent": "der Partner antwortet im Tunnel nicht darüber",
   "paths.note.never": "nie genutzt",
   "paths.note.rests": "ruht: er bremste die anderen",
   "paths.note.reserve": "in Reserve",

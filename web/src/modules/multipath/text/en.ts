@@ -34,6 +34,7 @@ export const en = {
   "paths.connections.all": "Since the start",
   "paths.connections.direct": "Went directly",
   "paths.connections.refused": "Turned away",
+  "paths.note.silent": "the partner does not answer by it in the tunnel",
   "paths.note.never": "never used",
   "paths.note.rests": "rests: it slowed the others down",
   "paths.note.reserve": "in reserve",

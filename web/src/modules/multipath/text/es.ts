@@ -36,6 +36,7 @@ export const es: Translated<typeof en> = {
   "paths.connections.all": "Desde el inicio",
   "paths.connections.direct": "Fueron directas",
   "paths.connections.refused": "Rechazadas",
+  "paths.note.silent": "el socio no responde por ella en el túnel",
   "paths.note.never": "nunca usada",
   "paths.note.rests": "descansa: frenaba a las demás",
   "paths.note.reserve": "en reserva",

@@ -36,6 +36,7 @@ export const fr: Translated<typeof en> = {
   "paths.connections.all": "Depuis le début",
   "paths.connections.direct": "Passées directement",
   "paths.connections.refused": "Refusées",
+  "paths.note.silent": "le partenaire ne répond pas par lui dans le tunnel",
   "paths.note.never": "jamais utilisé",
   "paths.note.rests": "se repose : il ralentissait les autres",
   "paths.note.reserve": "en réserve",

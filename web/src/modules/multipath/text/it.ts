@@ -36,6 +36,7 @@ export const it: Translated<typeof en> = {
   "paths.connections.all": "Dall’avvio",
   "paths.connections.direct": "Andate dirette",
   "paths.connections.refused": "Respinte",
+  "paths.note.silent": "il partner non risponde attraverso di esso nel tunnel",
   "paths.note.never": "mai usato",
   "paths.note.rests": "riposa: rallentava gli altri",
   "paths.note.reserve": "di riserva",

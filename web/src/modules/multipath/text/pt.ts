@@ -36,6 +36,7 @@ export const pt: Translated<typeof en> = {
   "paths.connections.all": "Desde o início",
   "paths.connections.direct": "Foram diretas",
   "paths.connections.refused": "Recusadas",
+  "paths.note.silent": "o parceiro não responde por ela no túnel",
   "paths.note.never": "nunca usada",
   "paths.note.rests": "descansa: atrasava as outras",
   "paths.note.reserve": "de reserva",

@@ -16,9 +16,10 @@ use crate::output::{Align, Cell, Output, Table, Tone, harmless, units};
 #[command(after_long_help = "\
 SENT and RECEIVED are what clients' TCP connections carried to the partner and back since weir
 started; /S is the rate of the last second. RTT is the shortest round trip to the partner of what
-moves. AGAIN is the share that was sent again. NOTE tells of a path that waits until others fail
-(metered, backup), or is never used, as [multipath.paths.NAME] of the configuration says; of one
-that rests from TCP for a while, as it slowed the others down; and of connections for which
+moves. AGAIN is the share that was sent again. NOTE tells of a path by which the partner does not
+answer in the tunnel, and of what that carried since weir started; of one that waits until others
+fail (metered, backup), or is never used, as [multipath.paths.NAME] of the configuration says; of
+one that rests from TCP for a while, as it slowed the others down; and of connections for which
 something on the way took MPTCP out.
 Examples:
   weir paths
@@ -97,7 +98,9 @@ fn print(
         }
     }
     output.line(&line)?;
-    if !told.redirects {
+    if !told.redirects && told.tunnel {
+        output.line("new TCP connections go as routes say; all else goes by the tunnel")?;
+    } else if !told.redirects {
         output.line("new connections of clients go as routes say")?;
     } else if !told.tunnel {
         output.line("all but TCP goes as routes say")?;
@@ -135,6 +138,11 @@ fn print(
 
 /// What is special about a path: what is wrong first.
 fn note(path: &Path) -> Cell {
+    if path.answers == Some(false) {
+        let [sent, heard] = [path.tunnel_sent, path.tunnel_received].map(units::bytes);
+        let text = format!("no answer in the tunnel: sent {sent}, heard {heard}");
+        return Cell::toned(text, Tone::Bad);
+    }
     if path.fell_back > 0 {
         return Cell::toned(format!("{} without MPTCP", path.fell_back), Tone::Warn);
     }

@@ -1,0 +1,135 @@
+//! What nobody authenticated says ends nothing: a session, its tunnel and the rules stay until the
+//! next session has been made.
+
+use std::time::Instant;
+
+use answers::PartnerState;
+use lab::Error;
+use lab::Talk;
+use lab::namespace::wait_until;
+use lab::transfer::{Echo, Transfer, ask_tcp};
+use lab::uplinks::{Options, PARTNER, SERVER};
+use weir_tests::LIMIT;
+use weir_tests::partner::Pair;
+
+use crate::rules::{by_tcp, say};
+use crate::{SECOND, at, ms};
+
+/// Refuses what matches on its way to the partner, as somebody on the way would.
+fn refuse(pair: &Pair, which: &str) -> Result<(), Error> {
+    let internet = pair.uplinks.lab().node("internet")?;
+    internet.nft(&format!(
+        "table inet refuses {{\n chain c {{\n type filter hook forward priority 0\n ip daddr \
+            {PARTNER} tcp dport {} {which} reject with tcp reset\n }}\n }}\n",
+        multipath::PORT
+    ))?;
+    Ok(())
+}
+
+fn refuse_no_more(pair: &Pair) -> Result<(), Error> {
+    let internet = pair.uplinks.lab().node("internet")?;
+    internet.nft("delete table inet refuses")?;
+    Ok(())
+}
+
+fn talk(pair: &Pair) -> Result<Talk, Error> {
+    pair.wait_for("the tunnel", |told| told.tunnel)?;
+    Talk::open(
+        pair.uplinks.client(),
+        None,
+        pair.uplinks.server(),
+        (SERVER, 5001).into(),
+    )
+}
+
+#[test]
+fn who_refuses_connections_ends_nothing() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[20, 20]))?;
+    let (client, server) = (pair.uplinks.client(), pair.uplinks.server());
+    let talk = talk(&pair)?;
+    assert_eq!(say(&talk, "before")?, PARTNER);
+    let carried = Transfer::start(client, server, at(SERVER), 7, None)?;
+    carried.advance(1_000_000, LIMIT)?;
+    let echo = (SERVER, 5002).into();
+    let _echo = Echo::serve(server, echo)?;
+
+    refuse(&pair, "tcp flags & (syn | ack) == syn")?;
+    let begun = Instant::now();
+    while begun.elapsed() < 5 * SECOND {
+        // It may go directly, as nobody answers.
+        assert_eq!(ask_tcp(client, echo, b"new")?, b"new");
+        assert_eq!(say(&talk, "meanwhile")?, PARTNER, "{:?}", begun.elapsed());
+        carried.advance(200_000, SECOND)?;
+        std::thread::sleep(ms(100));
+    }
+    let told = pair.paths()?;
+    assert!(
+        told.tunnel && told.state == PartnerState::Failed,
+        "{told:?}"
+    );
+    refuse_no_more(&pair)?;
+    let healed = Instant::now();
+    pair.wait_for("the partner", |told| told.redirects)?;
+    assert!(healed.elapsed() < 3 * SECOND, "{:?}", healed.elapsed());
+    assert_eq!(
+        by_tcp(&pair, lab::uplinks::CLIENT, (SERVER, 5003).into())?,
+        PARTNER
+    );
+    // The new session's tunnel has taken over by now, and the former one is gone.
+    for _ in 0..30 {
+        assert_eq!(say(&talk, "after")?, PARTNER);
+        std::thread::sleep(ms(100));
+    }
+    carried.advance(1_000_000, LIMIT)?;
+    carried.stop()?;
+    Ok(())
+}
+
+/// Only one path, so that a reset of its subflow is one of the connection.
+#[test]
+fn one_reset_sends_nothing_in_the_clear() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[20]))?;
+    let talk = talk(&pair)?;
+    assert_eq!(say(&talk, "before")?, PARTNER);
+    for number in 0..3 {
+        refuse(
+            &pair,
+            "tcp flags & psh == psh limit rate 1/hour burst 1 packets",
+        )?;
+        let to = (SERVER, 5010 + number).into();
+        assert_eq!(by_tcp(&pair, lab::uplinks::CLIENT, to)?, PARTNER);
+        refuse_no_more(&pair)?;
+        // Each question and each answer arrives, while another session takes over.
+        let begun = Instant::now();
+        while begun.elapsed() < 3 * SECOND {
+            let heard = talk.ask(b"meanwhile", ms(300))?;
+            assert_eq!(heard, Some(PARTNER), "{:?}", begun.elapsed());
+        }
+    }
+    let told = pair.paths()?.connections;
+    assert_eq!((told.all, told.direct), (3, 0));
+    let met = pair.weir.log().matches("connected to the partner").count();
+    assert!(met > 1, "the resets were looked into: {met}");
+    Ok(())
+}
+
+#[test]
+fn what_went_directly_comes_back_to_the_tunnel() -> Result<(), Error> {
+    for returns in [true, false] {
+        let more = format!("returns = {returns}\n");
+        let mut pair = Pair::with(&Options::mbit(&[20, 20]), &more)?;
+        let talk = talk(&pair)?;
+        assert_eq!(say(&talk, "before")?, PARTNER);
+        pair.partner.stop();
+        wait_until("it to go directly", LIMIT, || {
+            let heard = talk.ask(b"without", ms(200))?;
+            Ok(heard.is_some_and(|from| from == pair.uplinks.address(0)))
+        })?;
+        pair.partner.restart(pair.uplinks.partner())?;
+        pair.wait_for("the tunnel", |told| told.tunnel)?;
+        std::thread::sleep(SECOND);
+        let now = say(&talk, "after")?;
+        assert_eq!(now == PARTNER, returns, "{now}");
+    }
+    Ok(())
+}
