@@ -1,6 +1,7 @@
 //! What nobody authenticated says ends nothing: a session, its tunnel and the rules stay until the
 //! next session has been made.
 
+use std::fs;
 use std::time::Instant;
 
 use answers::PartnerState;
@@ -131,5 +132,60 @@ fn what_went_directly_comes_back_to_the_tunnel() -> Result<(), Error> {
         let now = say(&talk, "after")?;
         assert_eq!(now == PARTNER, returns, "{now}");
     }
+    Ok(())
+}
+
+/// Only another partner is met anew.
+#[test]
+fn a_reload_ends_nothing() -> Result<(), Error> {
+    let pair = Pair::with(&Options::mbit(&[20, 20]), "fallback = \"stop\"\n")?;
+    let (client, server) = (pair.uplinks.client(), pair.uplinks.server());
+    let talk = talk(&pair)?;
+    let carried = Transfer::start(client, server, at(SERVER), 7, None)?;
+    carried.advance(500_000, LIMIT)?;
+    let file = pair.weir.config_file();
+    let before = fs::read_to_string(&file).map_err(Error::system("read the configuration"))?;
+    for more in [
+        "encrypt = \"all\"\n",
+        "fallback = \"direct\"\n",
+        "returns = false\n",
+    ] {
+        let text = match more.starts_with("fallback") {
+            true => before.replace("fallback = \"stop\"\n", more),
+            false => format!("{before}{more}"),
+        };
+        fs::write(&file, text).map_err(Error::system("write the configuration"))?;
+        let reloaded = pair.weir.client()?.reload();
+        reloaded.map_err(|error| Error::Unexpected(error.to_string()))?;
+        let begun = Instant::now();
+        while begun.elapsed() < SECOND {
+            let heard = talk.ask(b"meanwhile", ms(300))?;
+            assert_eq!(heard, Some(PARTNER), "{more}: {:?}", begun.elapsed());
+        }
+        carried.advance(500_000, LIMIT)?;
+    }
+    carried.stop()?;
+    let met = pair.weir.log().matches("connected to the partner").count();
+    assert_eq!(met, 1);
+    Ok(())
+}
+
+#[test]
+fn rules_that_somebody_flushes_are_put_back() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[20, 20]))?;
+    let talk = talk(&pair)?;
+    assert_eq!(say(&talk, "before")?, PARTNER);
+    let router = pair.uplinks.router();
+    for _ in 0..2 {
+        router.run("nft flush ruleset")?;
+        wait_until("the rules", LIMIT, || {
+            Ok(router.run("nft list tables")?.contains("weir_multipath"))
+        })?;
+    }
+    let to = (SERVER, 5003).into();
+    assert_eq!(by_tcp(&pair, lab::uplinks::CLIENT, to)?, PARTNER);
+    assert_eq!(say(&talk, "after")?, PARTNER);
+    let told = pair.weir.log().matches("they are put back").count();
+    assert!(told > 0, "it is told");
     Ok(())
 }

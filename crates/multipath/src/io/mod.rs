@@ -36,8 +36,8 @@ pub struct TunDevice {
 
 pub use partner::{Partner, ServeError, Settings as PartnerSettings};
 pub use router::{
-    Connection, ForwardState, PathState, Router, Settings as RouterSettings, StartError, State,
-    TwinState,
+    Conduct, Connection, ForwardState, PathState, Router, Settings as RouterSettings, StartError,
+    State, TwinState,
 };
 pub use share::Counted;
 pub use store::{DEFAULT_STATE, Paired, Store, StoreError};

@@ -141,12 +141,12 @@ async fn through(
     turn: &Turn,
     share: &Share,
 ) -> Result<(TcpStream, Option<sealed::Ends>), Failure> {
-    let (mut first, mut doubted) = (Vec::new(), None);
+    let (mut first, mut doubted, encrypt) = (Vec::new(), None, share.encrypt());
     // Twice: a partner that began anew knows no session of before, and a reset may be anybody's.
     for _ in 0..2 {
         let meeting = timeout(SESSION, share.meeting(doubted.as_ref())).await;
         let Ok(Some(meeting)) = meeting else { break };
-        let (link, ()) = tokio::join!(dial(share), hear(client, share.encrypt));
+        let (link, ()) = tokio::join!(dial(share), hear(client, encrypt));
         let Ok(mut link) = link else {
             // It is asked for a session anew: if it does not answer that either, clients are not
             // brought here any more.
@@ -162,7 +162,7 @@ async fn through(
         let open = Open {
             destination: turn.destination,
             client: turn.client,
-            encrypted: share.encrypt.applies(&first),
+            encrypted: encrypt.applies(&first),
             after: turn.after,
         };
         match ask(&mut link, &meeting.session, &open, &first).await {

@@ -1,5 +1,6 @@
 //! `[multipath]` at the router: from its settings to its threads, and what they tell.
 
+mod rules;
 mod told;
 mod waiting;
 
@@ -11,8 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kernel::Prefix;
-use kernel::io::{Subflows, forget_marked, load_rules};
+use kernel::io::{Subflows, load_rules};
 use kernel::subflows::{Sockets, SubflowKind};
 use tokio::sync::{Notify, watch};
 use tokio::time::MissedTickBehavior;
@@ -28,13 +28,13 @@ use crate::encrypt::Encrypt;
 use crate::gaps::Gaps;
 use crate::guard::Guard;
 use crate::hints::{Hints, Use};
-use crate::nft::{self, Redirect, STRAY_MARK, TUNNEL_MARK};
+use crate::nft;
 use crate::pairing::Pairing;
-use crate::reach::LOCAL;
 use crate::shares::Shares;
 use crate::unheard::Unheard;
 use crate::welcome::Welcome;
 
+pub(in crate::io) use rules::forget_tunnelled;
 use told::Told;
 pub use told::{Connection, ForwardState, PathState, State, TwinState};
 
@@ -47,18 +47,25 @@ const LACKS: u32 = 2;
 pub struct Settings {
     /// The line that the partner printed.
     pub pairing: Pairing,
+    /// What goes where. It may change meanwhile: see [`Router::conduct`].
+    pub conduct: Conduct,
+    /// What is said of paths, by their devices. It may change meanwhile: see [`Router::hint`].
+    pub hints: Hints,
+    /// Folder in which is noted what of the kernel's settings was changed.
+    pub folder: PathBuf,
+}
+
+/// What goes where, and how.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conduct {
     /// While the partner is not reached, connections go directly; else they are refused.
     pub fall_back: bool,
     /// What is not TCP, and went directly while there was no tunnel, goes by it when it is back.
     pub returns: bool,
     /// What is encrypted on its way to the partner.
     pub encrypt: Encrypt,
-    /// What goes directly, and what comes in. It may change meanwhile: see [`Router::choose`].
+    /// What goes directly, and what comes in.
     pub choice: Choice,
-    /// What is said of paths, by their devices. It may change meanwhile: see [`Router::hint`].
-    pub hints: Hints,
-    /// Folder in which is noted what of the kernel's settings was changed.
-    pub folder: PathBuf,
 }
 
 /// It could not begin.
@@ -82,7 +89,7 @@ pub enum StartError {
 pub struct Router {
     share: Arc<Share>,
     told: Arc<Told>,
-    choice: watch::Sender<Choice>,
+    conduct: watch::Sender<Conduct>,
     _threads: Threads,
 }
 
@@ -94,16 +101,11 @@ impl Router {
     /// See [`StartError`].
     pub fn start(settings: Settings, device: Option<TunDevice>) -> Result<Self, StartError> {
         let workers = processors();
-        let share = Share::new(
-            limits::raise(),
-            settings.fall_back,
-            settings.encrypt,
-            settings.hints.clone(),
-        );
+        let share = Share::new(limits::raise(), &settings.conduct, settings.hints.clone());
         let share = Arc::new(share);
         let told = Arc::new(Told::default());
         told.lock().partner = settings.pairing.address();
-        let (choice, chosen) = watch::channel(settings.choice.clone());
+        let (conduct, heard) = watch::channel(settings.conduct.clone());
         let mut threads = Threads::new();
         let listens = |source| StartError::Listen {
             address: proxy::ACCEPT[0],
@@ -149,7 +151,7 @@ impl Router {
                 let paths = Paths::open(&settings.folder, settings.hints.clone())?;
                 let control = Control {
                     settings,
-                    choice: chosen,
+                    conduct: heard,
                     tunnel,
                     share: shared,
                     told: tell,
@@ -164,7 +166,7 @@ impl Router {
         Ok(Self {
             share,
             told,
-            choice,
+            conduct,
             _threads: threads,
         })
     }
@@ -174,9 +176,10 @@ impl Router {
         self.share.set_hints(hints);
     }
 
-    /// What goes directly from now on, and what comes in: for what begins. What is carried goes on.
-    pub fn choose(&self, choice: Choice) {
-        self.choice.send_replace(choice);
+    /// What goes where from now on: for what begins. What is carried goes on.
+    pub fn conduct(&self, conduct: Conduct) {
+        self.share.conduct(&conduct);
+        self.conduct.send_replace(conduct);
     }
 
     /// How it is doing.
@@ -188,8 +191,8 @@ impl Router {
             let welcome = &meeting.as_ref()?.welcome;
             Some(welcome.forwards.iter().any(|granted| granted.hold(ports)))
         };
-        let forwards = self.choice.borrow();
-        let forwards = forwards.forwards.iter().map(|forward| ForwardState {
+        let conduct = self.conduct.borrow();
+        let forwards = conduct.choice.forwards.iter().map(|forward| ForwardState {
             ports: forward.ports.to_string(),
             to: forward.to(),
             granted: granted(&forward.ports),
@@ -199,38 +202,10 @@ impl Router {
     }
 }
 
-/// Ends what goes by the tunnel: its conversations have the tunnel's addresses, under which nobody
-/// would answer them elsewhere. What goes on begins anew.
-async fn leave_tunnel(before: &Redirect) {
-    let closed = Redirect {
-        tunnel: None,
-        ..before.clone()
-    };
-    // First nothing goes by it any more, then it is forgotten: in between, nothing leaves.
-    if let Err(error) = load_rules(&nft::create(&closed)).await {
-        warn!(error, "the firewall does not take the rules of multipath");
-    }
-    forget_tunnelled();
-}
-
-/// Their next packets go where the rules say by now.
-pub(super) fn forget_tunnelled() {
-    if let Err(error) = forget_marked(TUNNEL_MARK, TUNNEL_MARK) {
-        warn!(%error, "conversations that went by the tunnel may be silent until they time out");
-    }
-}
-
-/// What went directly, as there was no tunnel, goes by it from its next packet on.
-fn bring_back() {
-    if let Err(error) = forget_marked(STRAY_MARK, STRAY_MARK) {
-        warn!(%error, "what went directly while there was no tunnel stays there");
-    }
-}
-
 /// The thread that looks after paths, partner and rules.
 struct Control {
     settings: Settings,
-    choice: watch::Receiver<Choice>,
+    conduct: watch::Receiver<Conduct>,
     /// Device of the tunnel: name and index.
     tunnel: Option<(String, u32)>,
     share: Arc<Share>,
@@ -301,7 +276,7 @@ impl Control {
 
     /// Tells of what the partner does not let in.
     fn warn_of_forwards(&self, welcome: &Welcome) {
-        for Forward { ports, .. } in &self.choice.borrow().forwards {
+        for Forward { ports, .. } in &self.conduct.borrow().choice.forwards {
             if !welcome.forwards.iter().any(|granted| granted.hold(ports)) {
                 warn!(%ports, "the partner does not give these ports to this router: `weir \
                     multipath forward` there does");
@@ -443,75 +418,6 @@ impl Control {
                 path.tunnelled = self.share.tunnelled(path.address);
             }
             self.guard(&mut guard, begun.elapsed());
-        }
-    }
-
-    /// Keeps the rules as they should be.
-    async fn keep_rules(&self) {
-        let mut loaded: Option<Redirect> = None;
-        let mut choice = self.choice.clone();
-        loop {
-            let wanted = self.redirect(&choice.borrow_and_update());
-            if loaded.as_ref() != Some(&wanted) {
-                let before = loaded.as_ref().filter(|before| before.tunnel.is_some());
-                if let (Some(before), None) = (before, &wanted.tunnel) {
-                    leave_tunnel(before).await;
-                }
-                match load_rules(&nft::create(&wanted)).await {
-                    Ok(()) => {
-                        let told = &mut *self.told.lock();
-                        told.redirects = wanted.ipv4.is_some() || wanted.ipv6.is_some();
-                        told.tunnel = wanted.tunnel.is_some();
-                        if wanted.tunnel.is_some() && before.is_none() {
-                            bring_back();
-                        }
-                    }
-                    Err(error) => warn!(error, "the firewall does not take the rules of multipath"),
-                }
-                loaded = Some(wanted);
-            }
-            tokio::select! {
-                () = self.changed.notified() => {}
-                Ok(()) = choice.changed() => {}
-            }
-        }
-    }
-
-    /// What is brought here now: no new connection while the partner is not there, if it may go
-    /// directly. The rules for those that weir has are there all the time.
-    fn redirect(&self, choice: &Choice) -> Redirect {
-        let state = self.told.lock();
-        // What the partner cannot reach, it is not asked for. While it is not there all is held,
-        // where nothing may leave but by it.
-        let (ipv4, ipv6) = match state.connection {
-            Connection::Connected { ipv4, ipv6, .. } => (ipv4, ipv6),
-            _ => [!self.settings.fall_back; 2].into(),
-        };
-        let partner = self.share.partner();
-        let mut choice = choice.clone();
-        let partner = partner.iter().map(|address| Prefix::only(address.ip()));
-        let devices = state.paths.iter().map(|path| path.device.clone());
-        let mut uplinks: Vec<_> = devices.collect();
-        uplinks.sort_unstable();
-        uplinks.dedup();
-        choice.networks.extend(LOCAL);
-        choice.networks.extend(partner);
-        let tunnel = self.tunnel.as_ref().filter(|_| self.works.get());
-        let meeting = self.share.meetings().borrow().clone();
-        let carries = meeting.map_or([false; 2], |meeting| {
-            let welcome = &meeting.welcome;
-            [welcome.tunnel4.is_some(), welcome.tunnel6.is_some()]
-        });
-        Redirect {
-            device: self.tunnel.as_ref().map(|(name, _)| name.clone()),
-            carries,
-            tunnel: tunnel.map(|(name, _)| name.clone()),
-            ipv4: ipv4.then_some(proxy::ACCEPT[0].port()),
-            ipv6: ipv6.then_some(proxy::ACCEPT[1].port()),
-            uplinks,
-            choice,
-            stops: !self.settings.fall_back,
-            strays: self.settings.returns && self.settings.fall_back,
         }
     }
 }

@@ -11,6 +11,7 @@ use tracing::{info, warn};
 
 use super::places::Places;
 use super::pump::Moved;
+use super::router::Conduct;
 use super::turns::Turns;
 use crate::encrypt::Encrypt;
 use crate::flaps::{Flaps, Word};
@@ -148,8 +149,7 @@ pub struct Share {
     /// Told when the partner is found elsewhere than before.
     pub(super) moved: Notify,
     fall_back: AtomicBool,
-    /// What is encrypted.
-    pub(super) encrypt: Encrypt,
+    encrypt: Mutex<Encrypt>,
     /// Of connections, by client.
     pub(super) places: Places<IpAddr>,
     /// Whose turn it is.
@@ -160,7 +160,7 @@ pub struct Share {
 
 impl Share {
     /// Nothing is known yet.
-    pub(super) fn new(places: usize, fall_back: bool, encrypt: Encrypt, hints: Hints) -> Self {
+    pub(super) fn new(places: usize, conduct: &Conduct, hints: Hints) -> Self {
         Self {
             partner: Mutex::default(),
             paths: watch::Sender::default(),
@@ -177,8 +177,8 @@ impl Share {
             wanted: Notify::new(),
             reached: watch::Sender::new(true),
             moved: Notify::new(),
-            fall_back: fall_back.into(),
-            encrypt,
+            fall_back: conduct.fall_back.into(),
+            encrypt: Mutex::new(conduct.encrypt),
             places: Places::new(places),
             turns: Turns::default(),
             counts: Counts::default(),
@@ -332,6 +332,17 @@ impl Share {
     pub(super) fn tunnelled(&self, address: IpAddr) -> [u64; 2] {
         let tunnelled = lock(&self.tunnelled);
         tunnelled.get(&address).copied().unwrap_or_default()
+    }
+
+    /// Other things go elsewhere from now on.
+    pub(super) fn conduct(&self, conduct: &Conduct) {
+        *lock(&self.encrypt) = conduct.encrypt;
+        self.fall_back.store(conduct.fall_back, Ordering::Relaxed);
+    }
+
+    /// What is encrypted.
+    pub(super) fn encrypt(&self) -> Encrypt {
+        *lock(&self.encrypt)
     }
 
     pub(super) fn falls_back(&self) -> bool {

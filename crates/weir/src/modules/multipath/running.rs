@@ -9,7 +9,8 @@ use answers::{PartnerState, PathUse};
 use multipath::Choice;
 use multipath::hints::Use;
 use multipath::io::{
-    Connection, ForwardState, PathState, Router, RouterSettings, State, TunDevice, TwinState,
+    Conduct, Connection, ForwardState, PathState, Router, RouterSettings, State, TunDevice,
+    TwinState,
 };
 use tracing::{error, warn};
 
@@ -47,7 +48,7 @@ impl Begun {
         if let (Some(router), Some(before), Some(wanted)) = (&self.router, before, &wanted)
             && only_heeded(before, wanted)
         {
-            router.choose(wanted.choice.clone());
+            router.conduct(wanted.conduct.clone());
             return router.hint(wanted.hints.clone());
         }
         // First what it wrote is taken away.
@@ -79,7 +80,7 @@ impl Running {
 
     /// Begins, ends or begins anew, as the configuration says. Connections that are under way end
     /// when the partner changes, and go on where only other things are said of paths, or of what
-    /// goes directly or comes in.
+    /// goes where.
     pub fn configure(&mut self, effective: &Effective) {
         if let Some((file, mode)) = effective.of::<Config>().exposed() {
             warn!(
@@ -236,10 +237,9 @@ pub fn folder(socket: &Path) -> PathBuf {
 /// Whether nothing changed but what is heeded while it runs: what goes where, and what is said of
 /// paths.
 fn only_heeded(before: RouterSettings, now: &RouterSettings) -> bool {
-    let (choice, hints) = (now.choice.clone(), now.hints.clone());
     let same = RouterSettings {
-        choice,
-        hints,
+        conduct: now.conduct.clone(),
+        hints: now.hints.clone(),
         ..before
     };
     *now == same
@@ -249,14 +249,16 @@ fn settings(effective: &Effective, folder: &Path) -> Option<RouterSettings> {
     let multipath = effective.of::<Config>();
     Some(RouterSettings {
         pairing: multipath.partner.value.clone()?,
-        fall_back: *multipath.fallback == Fallback::Direct,
-        returns: *multipath.returns,
-        encrypt: *multipath.encrypt,
-        choice: Choice {
-            networks: multipath.direct.value.clone(),
-            ports: multipath.direct_ports.value.clone(),
-            clients: multipath.direct_devices.value.clone(),
-            forwards: multipath.forward.value.clone(),
+        conduct: Conduct {
+            fall_back: *multipath.fallback == Fallback::Direct,
+            returns: *multipath.returns,
+            encrypt: *multipath.encrypt,
+            choice: Choice {
+                networks: multipath.direct.value.clone(),
+                ports: multipath.direct_ports.value.clone(),
+                clients: multipath.direct_devices.value.clone(),
+                forwards: multipath.forward.value.clone(),
+            },
         },
         hints: config::hints(effective.named()),
         folder: folder.to_owned(),

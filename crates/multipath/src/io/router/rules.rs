@@ -1,0 +1,153 @@
+//! The firewall's rules, and what moves as they change: conversations go by the tunnel, and leave it.
+
+use std::future::pending;
+
+use kernel::Prefix;
+use kernel::event::{Event, Source};
+use kernel::io::{Events, forget_marked, load_rules, read_tables};
+use tracing::{debug, warn};
+
+use super::{Conduct, Connection, Control};
+use crate::io::proxy;
+use crate::nft::{self, Redirect, STRAY_MARK, TABLE, TUNNEL_MARK};
+use crate::reach::LOCAL;
+
+/// Ends what goes by the tunnel: its conversations have the tunnel's addresses, under which nobody
+/// would answer them elsewhere. What goes on begins anew.
+async fn leave_tunnel(before: &Redirect) {
+    let closed = Redirect {
+        tunnel: None,
+        ..before.clone()
+    };
+    // First nothing goes by it any more, then it is forgotten: in between, nothing leaves.
+    if let Err(error) = load_rules(&nft::create(&closed)).await {
+        warn!(error, "the firewall does not take the rules of multipath");
+    }
+    forget_tunnelled();
+}
+
+/// Their next packets go where the rules say by now.
+pub(in crate::io) fn forget_tunnelled() {
+    if let Err(error) = forget_marked(TUNNEL_MARK, TUNNEL_MARK) {
+        warn!(%error, "conversations that went by the tunnel may be silent until they time out");
+    }
+}
+
+/// What went directly, as there was no tunnel, goes by it from its next packet on.
+fn bring_back() {
+    if let Err(error) = forget_marked(STRAY_MARK, STRAY_MARK) {
+        warn!(%error, "what went directly while there was no tunnel stays there");
+    }
+}
+
+/// Hears of the firewall's changes.
+struct Changes {
+    events: Option<Events>,
+    told: Vec<Event>,
+}
+
+impl Changes {
+    fn open() -> Self {
+        let events = Events::open(Source::Firewall);
+        let failed = |error: &_| warn!(%error, "rules that others take away are not put back");
+        Self {
+            events: events.inspect_err(failed).ok(),
+            told: Vec::new(),
+        }
+    }
+
+    /// Waits until somebody took the table away.
+    async fn gone(&mut self) {
+        loop {
+            let Some(events) = &mut self.events else {
+                return pending().await;
+            };
+            self.told.clear();
+            if let Err(error) = events.recv(&mut self.told).await {
+                warn!(%error, "rules that others take away are not put back any more");
+                self.events = None;
+                continue;
+            }
+            match read_tables() {
+                Ok(tables) if tables.iter().all(|table| table.name != TABLE) => return,
+                Ok(_) => {}
+                Err(error) => debug!(%error, "the firewall's tables"),
+            }
+        }
+    }
+}
+
+impl Control {
+    /// Keeps the rules as they should be.
+    pub(super) async fn keep_rules(&self) {
+        let mut loaded: Option<Redirect> = None;
+        let (mut conduct, mut changes) = (self.conduct.clone(), Changes::open());
+        loop {
+            let wanted = self.redirect(&conduct.borrow_and_update());
+            if loaded.as_ref() != Some(&wanted) {
+                let before = loaded.as_ref().filter(|before| before.tunnel.is_some());
+                if let (Some(before), None) = (before, &wanted.tunnel) {
+                    leave_tunnel(before).await;
+                }
+                match load_rules(&nft::create(&wanted)).await {
+                    Ok(()) => {
+                        let told = &mut *self.told.lock();
+                        told.redirects = wanted.ipv4.is_some() || wanted.ipv6.is_some();
+                        told.tunnel = wanted.tunnel.is_some();
+                        if wanted.tunnel.is_some() && before.is_none() {
+                            bring_back();
+                        }
+                    }
+                    Err(error) => warn!(error, "the firewall does not take the rules of multipath"),
+                }
+                loaded = Some(wanted);
+            }
+            tokio::select! {
+                () = self.changed.notified() => {}
+                Ok(()) = conduct.changed() => {}
+                () = changes.gone() => {
+                    warn!("somebody took the rules of multipath away: they are put back");
+                    loaded = None;
+                }
+            }
+        }
+    }
+
+    /// What is brought here now: no new connection while the partner is not there, if it may go
+    /// directly. The rules for those that weir has are there all the time.
+    fn redirect(&self, conduct: &Conduct) -> Redirect {
+        let state = self.told.lock();
+        // What the partner cannot reach, it is not asked for. While it is not there all is held,
+        // where nothing may leave but by it.
+        let (ipv4, ipv6) = match state.connection {
+            Connection::Connected { ipv4, ipv6, .. } => (ipv4, ipv6),
+            _ => [!conduct.fall_back; 2].into(),
+        };
+        let partner = self.share.partner();
+        let mut choice = conduct.choice.clone();
+        let partner = partner.iter().map(|address| Prefix::only(address.ip()));
+        let devices = state.paths.iter().map(|path| path.device.clone());
+        let mut uplinks: Vec<_> = devices.collect();
+        uplinks.sort_unstable();
+        uplinks.dedup();
+        choice.networks.extend(LOCAL);
+        choice.networks.extend(partner);
+        let tunnel = self.tunnel.as_ref().filter(|_| self.works.get());
+        let meeting = self.share.meetings().borrow().clone();
+        let carries = meeting.map_or([false; 2], |meeting| {
+            let welcome = &meeting.welcome;
+            [welcome.tunnel4.is_some(), welcome.tunnel6.is_some()]
+        });
+        Redirect {
+            device: self.tunnel.as_ref().map(|(name, _)| name.clone()),
+            carries,
+            tunnel: tunnel.map(|(name, _)| name.clone()),
+            ipv4: ipv4.then_some(proxy::ACCEPT[0].port()),
+            ipv6: ipv6.then_some(proxy::ACCEPT[1].port()),
+            uplinks,
+            choice,
+            stops: !conduct.fall_back,
+            strays: conduct.returns && conduct.fall_back,
+        }
+    }
+}
