@@ -20,7 +20,7 @@ const fn v6(first: [u16; 3], sixth: u16, length: u8) -> Prefix {
 
 /// Addresses that mean another host in each network: private, of a link, of this machine (RFC
 /// 6890), of many.
-pub const LOCAL: [Prefix; 15] = [
+pub const LOCAL: [Prefix; 13] = [
     v4(0, 0, 0, 0, 8),
     v4(10, 0, 0, 0, 8),
     v4(100, 64, 0, 0, 10),
@@ -31,13 +31,13 @@ pub const LOCAL: [Prefix; 15] = [
     v4(224, 0, 0, 0, 3),
     v6([0; 3], 0, 96),
     v6([0; 3], 0xffff, 96),
-    // NAT64 would lead to any of the above (RFC 6052, 8215).
-    v6([0x64, 0xff9b, 0], 0, 96),
-    v6([0x64, 0xff9b, 1], 0, 48),
     v6([0xfc00, 0, 0], 0, 7),
     v6([0xfe80, 0, 0], 0, 10),
     v6([0xff00, 0, 0], 0, 8),
 ];
+
+/// Of a translator to IPv4, each network's own: leads to any of the above, too (RFC 6052, 8215).
+pub const NAT64: [Prefix; 2] = [v6([0x64, 0xff9b, 0], 0, 96), v6([0x64, 0xff9b, 1], 0, 48)];
 
 /// Also none of the Internet's hosts: protocols' own (RFC 6890), measurements between networks (RFC 2544),
 /// and forms of IPv6 that would lead to any of the above by an address of IPv4 in them (RFC 3056, 4380),
@@ -100,7 +100,7 @@ impl Reach {
         if own.contains(&to) || SECRETS.contains(&to) || holds(&self.tunnel) {
             return false;
         }
-        holds(&self.allowed) || !(holds(&LOCAL) || holds(&STRANGE))
+        holds(&self.allowed) || ![&LOCAL[..], &NAT64, &STRANGE].iter().any(|it| holds(it))
     }
 }
 

@@ -3,12 +3,14 @@
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 
+use answers::PartnerState;
+use lab::namespace::wait_until;
 use lab::transfer::Echo;
-use lab::uplinks::{CLIENT, CLIENT6, Options, PARTNER, PARTNER6, SERVER, SERVER6};
+use lab::uplinks::{CLIENT, CLIENT6, Options, PARTNER, PARTNER6, SERVER, SERVER6, Uplinks};
 use lab::{Error, Talk};
 use socket2::{Domain, Socket, Type};
-use weir_tests::LIMIT;
-use weir_tests::partner::Pair;
+use weir_tests::partner::{Pair, Partner};
+use weir_tests::{LIMIT, Weir};
 
 /// Another of the client's own addresses.
 const OTHER: &str = "192.168.77.7";
@@ -161,5 +163,37 @@ fn clients_of_ipv6_go_directly() -> Result<(), Error> {
     assert_eq!(by_tcp(&pair, other, to(5000))?, own);
     assert_eq!(by_udp(&pair, CLIENT6, to(5000))?, own);
     assert_eq!(by_udp(&pair, CLIENT, at(5000))?, PARTNER);
+    Ok(())
+}
+
+/// What is reached directly without a word: neither whatever a name's answer says, nor, with
+/// `fallback = "stop"`, a translator to IPv4 at the provider.
+#[test]
+fn only_a_partner_that_proved_itself_is_reached_directly() -> Result<(), Error> {
+    for (fallback, translator) in [("direct", true), ("stop", false)] {
+        let uplinks = Uplinks::build(&Options::mbit(&[100]))?;
+        let mut partner = Partner::start(uplinks.partner(), &[])?;
+        let line = partner.pair(&PARTNER.to_string())?;
+        partner.stop();
+        let config = format!("[multipath]\npartner = \"{line}\"\nfallback = \"{fallback}\"\n");
+        let options = ["--only", "multipath", "-v"];
+        let weir = Weir::start(uplinks.router(), &config, &options)?;
+        let mut pair = Pair {
+            weir,
+            partner,
+            uplinks,
+        };
+        pair.wait_for("it to be missed", |told| told.state == PartnerState::Failed)?;
+        let direct = |family: &str| {
+            let set = format!("nft list set inet weir_multipath direct{family}");
+            pair.uplinks.router().run(&set)
+        };
+        let own = PARTNER.to_string();
+        wait_until("the rules", LIMIT, || Ok(direct("4").is_ok()))?;
+        assert!(!direct("4")?.contains(&own), "{fallback}");
+        assert_eq!(direct("6")?.contains("64:ff9b::/96"), translator);
+        pair.partner.restart(pair.uplinks.partner())?;
+        wait_until("the partner", LIMIT, || Ok(direct("4")?.contains(&own)))?;
+    }
     Ok(())
 }

@@ -20,7 +20,6 @@ use crate::frame::{self, Kind};
 use crate::handshake::{HandshakeError, Initiator};
 use crate::pace::Pace;
 use crate::pairing::Pairing;
-use crate::session::Session;
 use crate::welcome::Welcome;
 
 /// How long the partner may take to answer.
@@ -78,15 +77,16 @@ pub async fn keep(
     loop {
         sleep(pace.wait(Instant::now())).await;
         match make(pairing, share).await {
-            Ok((session, welcome)) => {
+            Ok(meeting) => {
                 info!(
                     partner = pairing.host,
-                    version = welcome.version,
+                    version = meeting.welcome.version,
                     "connected to the partner"
                 );
-                told(Ok(&welcome));
+                let welcome = meeting.welcome.clone();
                 pace.made(Instant::now());
-                share.met(Meeting { session, welcome });
+                share.met(meeting);
+                told(Ok(&welcome));
                 tries = 0;
                 share.doubted().await;
                 debug!("the session is doubted: another is made");
@@ -118,7 +118,7 @@ fn wait(tries: u32, answers: bool) -> Duration {
     AGAIN[0].saturating_mul(doubled).min(most)
 }
 
-async fn make(pairing: &Pairing, share: &Share) -> Result<(Session, Welcome), SessionError> {
+async fn make(pairing: &Pairing, share: &Share) -> Result<Meeting, SessionError> {
     let exchange = async {
         resolve(pairing, share).await?;
         let mut link = proxy::dial(share).await?;
@@ -133,7 +133,15 @@ async fn make(pairing: &Pairing, share: &Share) -> Result<(Session, Welcome), Se
             error => SessionError::Strange(error),
         })?;
         match kind {
-            Kind::Welcome => Ok(initiator.end(&body)?),
+            Kind::Welcome => {
+                let (session, welcome) = initiator.end(&body)?;
+                let partner = link.peer_addr()?.ip().to_canonical();
+                Ok(Meeting {
+                    session,
+                    welcome,
+                    partner,
+                })
+            }
             Kind::OtherVersion => {
                 let spoken = frame::versions(&body).map_err(wire::WireError::from);
                 let spoken = spoken.map_err(SessionError::Strange)?;

@@ -95,6 +95,8 @@ pub struct Meeting {
     pub session: Session,
     /// What the partner said of itself.
     pub welcome: Welcome,
+    /// Where it proved to have the key.
+    pub partner: IpAddr,
 }
 
 /// Whether the partner answers by a path. Of one of which nothing is known there is none.

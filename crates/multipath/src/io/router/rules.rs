@@ -10,7 +10,7 @@ use tracing::{debug, warn};
 use super::{Conduct, Connection, Control};
 use crate::io::proxy;
 use crate::nft::{self, Redirect, STRAY_MARK, TABLE, TUNNEL_MARK};
-use crate::reach::LOCAL;
+use crate::reach::{LOCAL, NAT64};
 
 /// Ends what goes by the tunnel: its conversations have the tunnel's addresses, under which nobody
 /// would answer them elsewhere. What goes on begins anew.
@@ -123,17 +123,20 @@ impl Control {
             Connection::Connected { ipv4, ipv6, .. } => (ipv4, ipv6),
             _ => [!conduct.fall_back; 2].into(),
         };
-        let partner = self.share.partner();
+        let meeting = self.share.meetings().borrow().clone();
         let mut choice = conduct.choice.clone();
-        let partner = partner.iter().map(|address| Prefix::only(address.ip()));
+        // Not each address that its name has: whoever tells names may tell any.
+        let partner = meeting.as_ref().map(|it| Prefix::only(it.partner));
         let devices = state.paths.iter().map(|path| path.device.clone());
         let mut uplinks: Vec<_> = devices.collect();
         uplinks.sort_unstable();
         uplinks.dedup();
         choice.networks.extend(LOCAL);
+        if conduct.fall_back {
+            choice.networks.extend(NAT64);
+        }
         choice.networks.extend(partner);
         let tunnel = self.tunnel.as_ref().filter(|_| self.works.get());
-        let meeting = self.share.meetings().borrow().clone();
         let carries = meeting.map_or([false; 2], |meeting| {
             let welcome = &meeting.welcome;
             [welcome.tunnel4.is_some(), welcome.tunnel6.is_some()]
