@@ -61,7 +61,7 @@ fn units() -> Vec<Unit> {
 #[test]
 fn what_restarts_does_so_for_ever() {
     let all = units();
-    assert!(all.len() >= 8, "{} units", all.len());
+    assert!(all.len() >= 9, "{} units", all.len());
     for unit in all.iter().filter(|unit| unit.last("Restart").is_some()) {
         let rest: u32 = unit
             .last("RestartSec")
@@ -83,6 +83,18 @@ fn multipath_has_what_it_needs() {
     );
     assert!(unit.has("ReadWritePaths", "-/proc/sys/net/mptcp"));
     assert_eq!(unit.last("RuntimeDirectoryPreserve"), Some("restart"));
+}
+
+/// A partner makes the tunnel's device, switches forwarding on, and keeps its key; at its end `nft`
+/// takes its rules away.
+#[test]
+fn a_partner_has_what_it_needs() {
+    let unit = Unit::named("weir-partner.service");
+    assert_eq!(unit.last("DeviceAllow"), Some("/dev/net/tun rw"));
+    assert!(unit.has("ReadWritePaths", "/proc/sys/net"));
+    assert!(unit.has("CapabilityBoundingSet", "CAP_NET_ADMIN"));
+    assert_eq!(unit.last("StateDirectory"), Some("weir/multipath"));
+    assert_eq!(unit.last("KillMode"), Some("mixed"));
 }
 
 /// The example of `listen` under `[web]` has it.
