@@ -36,19 +36,17 @@ pub(super) fn run(
     client: &Client,
     output: &mut impl Write,
 ) -> Result<(), Failure> {
-    let text = match (&arguments.text, &arguments.file) {
-        (Some(text), _) => text.clone(),
-        (None, Some(file)) => read(file).map_err(|error| {
-            let what = format!("cannot read {} as text: {error}", file.display());
-            Failure(what, "name another file".to_owned())
-        })?,
-        (None, None) => String::new(),
+    let octets = match (&arguments.text, &arguments.file) {
+        (Some(text), _) => text.clone().into_bytes(),
+        (None, Some(file)) => read(file).map_err(|error| unread(file, &error))?,
+        (None, None) => Vec::new(),
     };
-    // Also of a longer file no more is read.
-    if text.len() > LONGEST_TEXT {
+    if octets.len() > LONGEST_TEXT {
         let what = format!("the text has more than {LONGEST_TEXT} bytes");
         return Err(Failure(what, "send it in pieces".to_owned()));
     }
+    let file = arguments.file.as_deref().unwrap_or(Path::new(""));
+    let text = String::from_utf8(octets).map_err(|error| unread(file, &error))?;
     let say = Say {
         to: arguments.to.clone(),
         text,
@@ -66,18 +64,16 @@ pub(super) fn run(
     )?)
 }
 
-/// A file's text, and of a longer one as much as is refused.
-fn read(path: &Path) -> std::io::Result<String> {
+fn unread(file: &Path, error: &dyn std::fmt::Display) -> Failure {
+    let what = format!("cannot read {} as text: {error}", file.display());
+    Failure(what, "name another file".to_owned())
+}
+
+/// What is in a file; of one that is too long, one byte more than is taken.
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let mut octets = Vec::new();
     let file = std::fs::File::open(path)?;
-    let count = file
-        .take(LONGEST_TEXT as u64 + 1)
+    file.take(LONGEST_TEXT as u64 + 1)
         .read_to_end(&mut octets)?;
-    match String::from_utf8(octets) {
-        // It may end within a letter.
-        Err(error) if count > LONGEST_TEXT && error.utf8_error().error_len().is_none() => {
-            Ok(String::from_utf8_lossy(error.as_bytes()).into_owned())
-        }
-        text => text.map_err(std::io::Error::other),
-    }
+    Ok(octets)
 }

@@ -59,9 +59,9 @@ pub fn unix_millis() -> u64 {
 /// When something is said now: what is said twice in a millisecond would else be one message to others,
 /// which is told once. Not where the clock was set back.
 fn after(last: u64, now: u64) -> u64 {
-    match last.saturating_sub(now) {
-        0..DRIFT if last >= now => last + 1,
-        _ => now,
+    match last >= now && last - now < DRIFT {
+        true => last + 1,
+        false => now,
     }
 }
 
