@@ -87,6 +87,14 @@ pub fn key_id(body: &[u8]) -> Result<KeyId, HandshakeError> {
         .ok_or(HandshakeError::Short(body.len()))
 }
 
+/// The router's key for this once, which a handshake's body begins with behind the id, or says so.
+pub fn once(body: &[u8]) -> Result<[u8; 32], HandshakeError> {
+    body.get(8..)
+        .and_then(|message| message.first_chunk())
+        .copied()
+        .ok_or(HandshakeError::Short(body.len()))
+}
+
 /// The partner's end: the session, and the frame to answer with, 161 bytes at most. Whoever does
 /// not have the key is not answered.
 pub fn answer(

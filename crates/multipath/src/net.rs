@@ -48,6 +48,13 @@ impl TunnelNet {
             .collect()
     }
 
+    /// How many routers have an address of IPv4 in it.
+    pub fn places(&self) -> usize {
+        let hosts = 1_u64 << 32_u8.saturating_sub(self.ipv4.length);
+        // But the network's own address, the one for all of its hosts, and the partner's.
+        usize::try_from(hosts.saturating_sub(3)).unwrap_or(usize::MAX)
+    }
+
     /// The addresses of the router of this place.
     pub fn router(&self, place: usize) -> (Own<Ipv4Addr>, Own<Ipv6Addr>) {
         let number = place.saturating_add(1);
@@ -160,6 +167,7 @@ mod tests {
             net.router(4).0,
             Some(("10.93.0.6".parse().expect("one"), 29))
         );
+        assert_eq!(net.places(), 5);
         // What is for all hosts, and what is beyond, is nobody's.
         assert_eq!((net.router(5).0, net.router(6).0), (None, None));
         assert_eq!(net.router(usize::MAX), (None, None));

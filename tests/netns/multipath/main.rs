@@ -22,6 +22,7 @@ mod sealed;
 mod strangers;
 mod stripped;
 mod sum;
+mod tenants;
 mod tunnel;
 mod twins;
 mod weather;

@@ -7,8 +7,10 @@ mod paths;
 mod places;
 mod proxy;
 mod pump;
+mod roll;
 mod router;
 mod sealed;
+mod seen;
 mod serve;
 mod sessions;
 mod share;
@@ -35,9 +37,11 @@ pub struct TunDevice {
 }
 
 pub use partner::{Partner, ServeError, Settings as PartnerSettings};
+pub use roll::Paired;
 pub use router::{
     Conduct, Connection, ForwardState, PathState, Router, Settings as RouterSettings, StartError,
     State, TwinState,
 };
 pub use share::Counted;
-pub use store::{DEFAULT_STATE, Paired, Store, StoreError};
+pub use seen::{Figures, Seen};
+pub use store::{DEFAULT_STATE, Store, StoreError};

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kernel::Prefix;
 use kernel::event::{Event, Source};
@@ -15,8 +15,9 @@ use tokio::net::TcpListener;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
+use super::seen::Seen;
 use super::serve::{self, Serving};
-use super::sessions::Sessions;
+use super::sessions::{Sessions, now};
 use super::store::{Store, StoreError};
 use super::threads::{Threads, processors};
 use super::tuned::Tuned;
@@ -37,6 +38,8 @@ const NOTE: &str = "forwarding";
 
 /// How often the list of routers is looked at.
 const LOOK: Duration = Duration::from_secs(1);
+/// How often is written down at most what was seen of routers: flash wears.
+const WRITE: Duration = Duration::from_secs(60);
 
 /// What a partner is to do.
 #[derive(Clone, Debug)]
@@ -61,6 +64,9 @@ pub enum ServeError {
     /// The key or the list of routers.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Routers would reach this machine itself.
+    #[error("the kernel does not tell this machine's addresses, which routers must not reach: {0}")]
+    Addresses(#[source] io::Error),
     /// It cannot listen.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -75,6 +81,8 @@ pub enum ServeError {
 /// A partner at work, until it is dropped.
 pub struct Partner {
     threads: Threads,
+    serving: Arc<Serving>,
+    net: TunnelNet,
     _tuned: Tuned,
     tunnel: Option<Sysctls>,
 }
@@ -89,7 +97,7 @@ impl Partner {
         let sessions = Sessions::open(Store::open(&settings.state)?)?;
         let tuned = Tuned::new(&settings.state);
         let limit = limits::raise();
-        let own = addresses();
+        let own = addresses().map_err(ServeError::Addresses)?;
         let routable = |ipv4: bool| {
             let mut own = own.iter();
             own.any(|own| own.is_ipv4() == ipv4 && !own.is_loopback() && !link_local(own))
@@ -111,8 +119,9 @@ impl Partner {
         );
         reach.own(own);
         let (mut tunnel, mut net) = (None, None);
+        let loaded = sessions.forwards();
         if let Some(device) = &device {
-            match forward(device, &settings, &sessions.forwards()).await {
+            match forward(device, &settings, &loaded).await {
                 Ok((sysctls, forwarded)) => {
                     (tunnel, net) = (Some(sysctls), Some(forwarded));
                     welcome.mtu = MTU;
@@ -144,24 +153,34 @@ impl Partner {
                 Ok(stop.during(async move { keep_own(events, &shared).await }))
             })
             .map_err(failed)?;
-        if let (Some(device), Some(net)) = (device, net) {
-            let (name, shared) = (device.name.clone(), Arc::clone(&serving));
-            threads
-                .start("partner-ports", move |stop| {
-                    Ok(stop.during(async move { keep_forwards(&name, &net, &shared).await }))
-                })
-                .map_err(failed)?;
+        let ports = match (&device, net) {
+            (Some(device), Some(net)) => Some((device.name.clone(), net, loaded)),
+            _ => None,
+        };
+        // What `weir multipath list` and `pair` go by: written whatever was seen.
+        let told = net.unwrap_or(settings.net);
+        see(&serving, told, true);
+        let shared = Arc::clone(&serving);
+        threads
+            .start("partner-routers", move |stop| {
+                Ok(stop.during(async move { keep_routers(ports, told, &shared).await }))
+            })
+            .map_err(failed)?;
+        if let (Some(device), Some(_)) = (device, net) {
+            let shared = Arc::clone(&serving);
             threads
                 .start("partner-tunnel", move |stop| {
                     let socket = Datagrams::new(socket::datagrams(address)?)?;
                     let tun = Tun::new(device.descriptor)?;
-                    Ok(stop.during(tunnel::partner::run(tun, socket, serving)))
+                    Ok(stop.during(tunnel::partner::run(tun, socket, shared)))
                 })
                 .map_err(failed)?;
         }
         info!(listen = %settings.listen, tunnel = net.is_some(), "serves routers");
         Ok(Self {
             threads,
+            serving,
+            net: told,
             _tuned: tuned,
             tunnel,
         })
@@ -171,6 +190,7 @@ impl Partner {
     pub async fn stop(mut self) {
         // Before the rules go: one of them writes those.
         drop(self.threads);
+        see(&self.serving, self.net, false);
         if self.tunnel.take().is_some()
             && let Err(error) = load_rules(&nft::remove_partner()).await
         {
@@ -209,28 +229,58 @@ async fn forward(
     Ok((sysctls, net))
 }
 
-/// Follows the list of routers: which ports lead to whom.
-async fn keep_forwards(device: &str, net: &TunnelNet, serving: &Serving) {
-    let mut loaded = serving.sessions.forwards();
+/// The rules that lead ports to routers: of this device and network, with these ports.
+type Rules = (String, TunnelNet, Vec<(usize, Vec<Ports>)>);
+
+/// Follows the list of routers: who may come, and which ports lead to whom. Keeps what was seen.
+async fn keep_routers(mut ports: Option<Rules>, net: TunnelNet, serving: &Serving) {
+    let mut kept = serving.sessions.figures();
+    let mut written: Option<Instant> = None;
     loop {
         sleep(LOOK).await;
         let wanted = serving.sessions.forwards();
-        if wanted == loaded {
-            continue;
+        if let Some((device, net, loaded)) = &mut ports
+            && wanted != *loaded
+        {
+            match load_rules(&nft::partner(device, net, &wanted)).await {
+                Ok(()) => info!("other ports lead to routers"),
+                Err(error) => warn!(error, "the firewall does not take the ports of routers"),
+            }
+            *loaded = wanted;
         }
-        match load_rules(&nft::partner(device, net, &wanted)).await {
-            Ok(()) => info!("other ports lead to routers"),
-            Err(error) => warn!(error, "the firewall does not take the ports of routers"),
+        if written.is_none_or(|at| at.elapsed() > WRITE) {
+            let seen = serving.sessions.figures();
+            if seen != kept {
+                see(serving, net, true);
+                (kept, written) = (seen, Some(Instant::now()));
+            }
         }
-        loaded = wanted;
+    }
+}
+
+/// Writes down what was seen of routers.
+fn see(serving: &Serving, net: TunnelNet, serves: bool) {
+    let seen = Seen {
+        at: now(),
+        serves,
+        net,
+        routers: serving.sessions.figures(),
+    };
+    if let Err(error) = serving.sessions.store().see(&seen) {
+        warn!(%error, "what was seen of routers cannot be kept: `weir multipath list` does not show it");
     }
 }
 
 /// Follows this machine's addresses: none of them is reached.
 async fn keep_own(mut events: Events, serving: &Serving) {
+    let learn = || match addresses() {
+        Ok(own) => serving.reach.own(own),
+        Err(error) => warn!(%error, "this machine's addresses cannot be read: routers do not reach those \
+            that were known"),
+    };
     let mut told = Vec::new();
     // Those that came until it was listened.
-    serving.reach.own(addresses());
+    learn();
     loop {
         if let Err(error) = events.recv(&mut told).await {
             warn!(%error, "new addresses of this machine are not heard of: routers reach them");
@@ -238,22 +288,19 @@ async fn keep_own(mut events: Events, serving: &Serving) {
         }
         let changes = |it: &Event| matches!(it, Event::Address(..) | Event::Overrun(_));
         if told.drain(..).any(|it| changes(&it)) {
-            serving.reach.own(addresses());
+            learn();
         }
     }
 }
 
 /// Addresses of this machine.
-fn addresses() -> Vec<IpAddr> {
-    let Ok(list) = getifaddrs() else {
-        return Vec::new();
-    };
-    list.filter_map(|interface| {
+fn addresses() -> io::Result<Vec<IpAddr>> {
+    let own = getifaddrs()?.filter_map(|interface| {
         let address = interface.address?;
         let v4 = address.as_sockaddr_in().map(|a| a.ip().into());
         v4.or_else(|| address.as_sockaddr_in6().map(|a| a.ip().into()))
-    })
-    .collect()
+    });
+    Ok(own.collect())
 }
 
 fn link_local(address: &IpAddr) -> bool {

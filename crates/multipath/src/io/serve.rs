@@ -11,10 +11,10 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{sleep, timeout};
-use tracing::{debug, info, warn};
+use tracing::{debug, warn};
 
 use super::places::Places;
-use super::sessions::Sessions;
+use super::sessions::{Found, Sessions};
 use super::strangers::Strangers;
 use super::turns::Begun;
 use super::{pump, sealed, socket, wire};
@@ -24,7 +24,7 @@ use crate::key::KeyId;
 use crate::net::TunnelNet;
 use crate::open::Status;
 use crate::reach::Reach;
-use crate::session::{self, Session, SessionId};
+use crate::session::{self, SessionId};
 use crate::welcome::Welcome;
 
 /// Who connects must say within this time who it is.
@@ -130,12 +130,12 @@ async fn meet(mut router: TcpStream, from: SocketAddr, serving: &Serving) {
             let Ok(id) = session::session_id(&body) else {
                 return;
             };
-            let Some((session, key)) = serving.sessions.find(id) else {
+            let Some(found) = serving.sessions.find(id) else {
                 let _ = router.write_all(&session::unknown(id)).await;
                 return;
             };
             drop(stranger);
-            open(router, from, &body, (&session, key), serving).await;
+            open(router, from, &body, &found, serving).await;
         }
         (kind, _) => debug!(%from, ?kind, "a frame that routers do not send"),
     }
@@ -148,20 +148,25 @@ async fn welcome(
     serving: &Serving,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let id = handshake::key_id(body)?;
-    let (key, place, paired) = serving
+    let (key, paired) = serving
         .sessions
         .key(id)
         .ok_or_else(|| format!("no router was paired under {id}"))?;
     let number = SessionId::generate()?;
     let mut welcome = serving.welcome.clone();
-    if let Some(net) = &serving.net {
+    if let (Some(net), Some(place)) = (&serving.net, paired.place) {
         (welcome.tunnel4, welcome.tunnel6) = net.router(place);
         welcome.forwards = paired.forwards;
     }
     let (session, answer) = handshake::answer(&key, body, number, &welcome)?;
-    serving.sessions.keep(number, id, session);
+    if !serving
+        .sessions
+        .keep(number, id, handshake::once(body)?, session)
+    {
+        return Err(format!("a handshake of {id} that was there already").into());
+    }
     router.write_all(&answer).await?;
-    info!(%from, router = %id, name = paired.name, "a router is connected");
+    debug!(%from, router = %id, session = %number, "a session, in which nothing was said yet");
     Ok(())
 }
 
@@ -169,7 +174,9 @@ async fn open(
     mut router: TcpStream,
     from: SocketAddr,
     body: &[u8],
-    (session, key): (&Session, KeyId),
+    Found {
+        session, member, ..
+    }: &Found,
     serving: &Serving,
 ) {
     let (mut accepted, open) = match session.accept(body) {
@@ -180,26 +187,34 @@ async fn open(
         open.destination.ip().to_canonical(),
         open.destination.port(),
     );
-    serving.sessions.opened(session.id());
-    let place = serving.connections.take(key);
-    let _begun;
-    let found = match serving.reach.permits(destination.ip()) {
-        _ if place.is_none() => Err(Status::Busy),
-        false => Err(Status::Forbidden),
-        true => {
-            if let Some(port) = open.after {
-                let before = SocketAddr::new(open.client.ip(), port);
-                serving.begun.after((key, before, destination)).await;
-            }
-            let mut connecting = pin!(connect(destination));
-            // The first look at it sends the SYN.
-            let done = poll_fn(|cx| Poll::Ready(connecting.as_mut().poll(cx))).await;
-            _begun = serving.begun.begin((key, open.client, destination));
-            match done {
-                Poll::Ready(done) => done,
-                Poll::Pending => connecting.await,
-            }
+    serving.sessions.opened(session.id(), from);
+    let _connected = member.connection();
+    let place = serving.connections.take(member.id);
+    let mut begun = None;
+    let find = async {
+        if place.is_none() {
+            return Err(Status::Busy);
         }
+        if !serving.reach.permits(destination.ip()) {
+            return Err(Status::Forbidden);
+        }
+        if let Some(port) = open.after {
+            let before = SocketAddr::new(open.client.ip(), port);
+            let name = (member.id, before, destination);
+            serving.begun.after(name).await;
+        }
+        let mut connecting = pin!(connect(destination));
+        // The first look at it sends the SYN.
+        let done = poll_fn(|cx| Poll::Ready(connecting.as_mut().poll(cx))).await;
+        begun = Some(serving.begun.begin((member.id, open.client, destination)));
+        match done {
+            Poll::Ready(done) => done,
+            Poll::Pending => connecting.await,
+        }
+    };
+    let found = tokio::select! {
+        found = find => found,
+        () = member.revoked() => return pump::reset(router),
     };
     let status = found.as_ref().err().copied().unwrap_or(Status::Connected);
     let ends = accepted.stream();
@@ -211,9 +226,21 @@ async fn open(
         return pump::reset(stream);
     }
     socket::settle(&stream);
-    let carried = match ends {
-        None => pump::both(&router, &stream, |_| {}).await,
-        Some(ends) => sealed::both(&stream, &router, ends, |_| {}).await,
+    let carry = async {
+        match ends {
+            None => {
+                let told = |moved: pump::Moved| member.moved(moved.back, moved.there);
+                pump::both(&router, &stream, told).await
+            }
+            Some(ends) => {
+                let told = |moved: pump::Moved| member.moved(moved.there, moved.back);
+                sealed::both(&stream, &router, ends, told).await
+            }
+        }
+    };
+    let carried = tokio::select! {
+        carried = carry => carried,
+        () = member.revoked() => Err(io::Error::other("its router may not come any more")),
     };
     if let Err(error) = carried {
         debug!(%from, client = %open.client, %destination, %error, "a connection broke");

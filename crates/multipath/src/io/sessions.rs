@@ -1,16 +1,36 @@
 //! The sessions that a partner has with its routers.
 
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant, SystemTime};
+mod member;
+mod once;
+#[cfg(test)]
+mod tests;
 
-use super::store::{Paired, Store, StoreError};
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tracing::{info, warn};
+
+pub use member::{Member, now};
+
+use super::roll::Paired;
+use super::seen::Figures;
+use super::store::{Stamp, Store, StoreError};
 use crate::choice::Ports;
 use crate::key::{Key, KeyId, Master};
 use crate::session::{Session, SessionId};
+use member::Counts;
+use once::Once;
 
-/// Sessions of one router: after it lost power a few times, the oldest is surely gone.
+/// Sessions of one router in which something was opened: after it lost power a few times, the oldest
+/// is surely gone.
 const OF_ONE: usize = 4;
+/// Sessions of one router in which nothing was opened yet. They may be of somebody who has recorded
+/// handshakes and no key: so none of the others goes for them, and the router has some time until
+/// it opens something.
+const PENDING: usize = 64;
 /// A session that nobody used for so long is forgotten; its router makes another.
 const IDLE: Duration = Duration::from_secs(24 * 3600);
 
@@ -22,12 +42,47 @@ struct Entry {
     opened: bool,
 }
 
+struct Router {
+    paired: Paired,
+    member: Member,
+    /// When this goes, so does all that the router has.
+    _alive: watch::Sender<()>,
+    once: Once,
+}
+
 #[derive(Default)]
 struct Known {
     sessions: HashMap<SessionId, Entry>,
-    /// With their places in the list, from 0: addresses in the tunnel go by them.
-    routers: HashMap<KeyId, (usize, Paired)>,
-    read: Option<SystemTime>,
+    routers: HashMap<KeyId, Router>,
+    /// Of those that were revoked too.
+    counts: BTreeMap<KeyId, Arc<Counts>>,
+    /// The list as it was read; `None`: it is to be read again.
+    read: Option<Option<Stamp>>,
+}
+
+impl Known {
+    /// Leaves so many of a router's sessions: the oldest of the others goes.
+    fn leave(&mut self, router: KeyId, opened: bool, most: usize) {
+        let of_router = || {
+            let mut all = self.sessions.iter();
+            std::iter::from_fn(move || all.find(|(_, e)| e.router == router && e.opened == opened))
+        };
+        if of_router().count() > most
+            && let Some(oldest) = of_router().min_by_key(|(_, e)| e.used).map(|(id, _)| *id)
+        {
+            self.sessions.remove(&oldest);
+        }
+    }
+}
+
+/// A router's session.
+pub struct Found {
+    /// Its keys.
+    pub session: Arc<Session>,
+    /// Whose it is.
+    pub member: Member,
+    /// By which the router has its addresses.
+    pub place: usize,
 }
 
 /// See the module.
@@ -35,115 +90,186 @@ pub struct Sessions {
     store: Store,
     master: Master,
     known: RwLock<Known>,
+    changed: watch::Sender<()>,
 }
 
 impl Sessions {
-    /// Reads the partner's key and list.
+    /// Reads the partner's key and list, where places are written down that were not.
     ///
     /// # Errors
     /// They cannot be read or made.
     pub fn open(store: Store) -> Result<Self, StoreError> {
         let master = store.master()?;
+        store.settle()?;
+        let figures = store.seen()?.map(|seen| seen.routers).unwrap_or_default();
+        let counts = figures.into_iter().map(|(id, seen)| {
+            let counts = Counts::from(seen);
+            (id, Arc::new(counts))
+        });
+        let known = Known {
+            counts: counts.collect(),
+            ..Known::default()
+        };
         let sessions = Self {
             store,
             master,
-            known: RwLock::default(),
+            known: RwLock::new(known),
+            changed: watch::Sender::new(()),
         };
         sessions.refresh()?;
         Ok(sessions)
     }
 
-    /// Reads the list of routers again, where it changed.
+    fn read(&self) -> RwLockReadGuard<'_, Known> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Known> {
+        self.known.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The folder that the list is in.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Reads the list of routers again, where it changed. What a router that is not in it any more
+    /// has ends.
     fn refresh(&self) -> Result<(), StoreError> {
-        let changed = self.store.changed();
-        if self
-            .known
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .read
-            == changed
-        {
+        let stamp = self.store.stamp();
+        if self.read().read == Some(stamp) {
             return Ok(());
         }
-        let paired = self.store.paired()?;
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        let routers = paired.into_iter().enumerate();
-        known.routers = routers
-            .map(|(place, router)| (router.id, (place, router)))
-            .collect();
-        known.read = changed;
+        let roll = self.store.roll()?;
+        let mut known = self.write();
         let Known {
-            sessions, routers, ..
+            sessions,
+            routers,
+            counts,
+            read,
         } = &mut *known;
+        // A change that follows at once may have the same time.
+        *read = stamp
+            .is_none_or(|stamp| stamp.is_settled())
+            .then_some(stamp);
+        counts.retain(|id, _| roll.all().any(|router| router.id == *id));
+        let mut former = std::mem::take(routers);
+        let mut is_changed = false;
+        for paired in roll.paired() {
+            let id = paired.id;
+            let router = match former.remove(&id) {
+                Some(mut router) => {
+                    is_changed |= router.paired != *paired;
+                    router.paired = paired.clone();
+                    router
+                }
+                None => {
+                    is_changed = true;
+                    let counts = Arc::clone(counts.entry(id).or_default());
+                    let alive = watch::Sender::new(());
+                    Router {
+                        paired: paired.clone(),
+                        member: Member::new(id, counts, alive.subscribe()),
+                        _alive: alive,
+                        once: Once::default(),
+                    }
+                }
+            };
+            routers.insert(id, router);
+        }
+        for (id, router) in &former {
+            info!(router = %id, name = router.paired.name, "this router may not come any more");
+        }
+        is_changed |= !former.is_empty();
         sessions.retain(|_, entry| routers.contains_key(&entry.router));
+        drop(known);
+        // Now their connections hear of it.
+        drop(former);
+        if is_changed {
+            self.changed.send_replace(());
+        }
         Ok(())
     }
 
-    /// The key of a router that this partner was paired with, its place, and what is known of it.
-    pub fn key(&self, id: KeyId) -> Option<(Key, usize, Paired)> {
+    /// Looks at the list. Where it cannot be read, all stays as it was.
+    pub fn look(&self) {
         if let Err(error) = self.refresh() {
-            tracing::warn!(%error, "the list of routers cannot be read");
+            warn!(%error, "the list of routers cannot be read");
         }
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let (place, router) = known.routers.get(&id)?.clone();
-        Some((self.master.key(id), place, router))
+    }
+
+    /// By which is heard that routers came, went or have other places.
+    pub fn changed(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    /// The key of a router that this partner was paired with, and what is known of it.
+    pub fn key(&self, id: KeyId) -> Option<(Key, Paired)> {
+        self.look();
+        let known = self.read();
+        let router = known.routers.get(&id)?;
+        Some((self.master.key(id), router.paired.clone()))
     }
 
     /// Places of routers, and the ports that they have, as the list is now.
     pub fn forwards(&self) -> Vec<(usize, Vec<Ports>)> {
-        if let Err(error) = self.refresh() {
-            tracing::warn!(%error, "the list of routers cannot be read");
-        }
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let routers = known.routers.values();
+        self.look();
+        let known = self.read();
+        let routers = known.routers.values().map(|router| &router.paired);
         let mut forwards: Vec<_> = routers
-            .map(|(place, router)| (*place, router.forwards.clone()))
-            .filter(|(_, forwards)| !forwards.is_empty())
+            .filter(|router| !router.forwards.is_empty())
+            .filter_map(|router| Some((router.place?, router.forwards.clone())))
             .collect();
         forwards.sort_unstable_by_key(|(place, _)| *place);
         forwards
     }
 
-    /// A session of this number, and whose it is.
-    pub fn find(&self, id: SessionId) -> Option<(Arc<Session>, KeyId)> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+    /// A session of this number.
+    pub fn find(&self, id: SessionId) -> Option<Found> {
+        let known = self.read();
         let entry = known.sessions.get(&id)?;
-        Some((Arc::clone(&entry.session), entry.router))
+        let router = known.routers.get(&entry.router)?;
+        Some(Found {
+            session: Arc::clone(&entry.session),
+            member: router.member.clone(),
+            place: router.paired.place?,
+        })
     }
 
-    /// A session of this number, and the place of its router.
-    pub fn placed(&self, id: SessionId) -> Option<(Arc<Session>, usize)> {
-        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let entry = known.sessions.get(&id)?;
-        let place = known.routers.get(&entry.router)?.0;
-        Some((Arc::clone(&entry.session), place))
-    }
-
-    /// Something was opened in it: not by somebody who only knows its number.
-    pub fn opened(&self, id: SessionId) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = known.sessions.get_mut(&id) {
-            entry.used = Instant::now();
-            entry.opened = true;
+    /// Something was opened in it: not by somebody who only knows its number, or who says again what
+    /// its router said.
+    pub fn opened(&self, id: SessionId, from: SocketAddr) {
+        let mut known = self.write();
+        let Some(entry) = known.sessions.get_mut(&id) else {
+            return;
+        };
+        entry.used = Instant::now();
+        if std::mem::replace(&mut entry.opened, true) {
+            return;
         }
+        let router = entry.router;
+        if let Some(known) = known.routers.get(&router) {
+            info!(%from, %router, name = known.paired.name, "a router is connected");
+        }
+        known.leave(router, true, OF_ONE);
     }
 
-    /// One more session; for it goes one of the router's in which nothing was opened, or the
-    /// oldest, where there are too many.
-    pub fn keep(&self, id: SessionId, router: KeyId, session: Session) {
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+    /// One more session, that was begun with this key for once; for it goes the router's oldest in
+    /// which nothing was opened, where there are too many. False: there is none, as the handshake
+    /// was there already, or the router is gone.
+    #[must_use]
+    pub fn keep(&self, id: SessionId, router: KeyId, once: [u8; 32], session: Session) -> bool {
+        let mut known = self.write();
+        let Some(of) = known.routers.get_mut(&router) else {
+            return false;
+        };
+        if !of.once.take(once) {
+            return false;
+        }
         let now = Instant::now();
         known
             .sessions
             .retain(|_, entry| now.duration_since(entry.used) < IDLE);
-        let of_router = || known.sessions.iter().filter(|(_, e)| e.router == router);
-        if of_router().count() >= OF_ONE
-            && let Some(oldest) = of_router()
-                .min_by_key(|(_, e)| (e.opened, e.used))
-                .map(|(id, _)| *id)
-        {
-            known.sessions.remove(&oldest);
-        }
         let entry = Entry {
             session: Arc::new(session),
             router,
@@ -151,5 +277,14 @@ impl Sessions {
             opened: false,
         };
         known.sessions.insert(id, entry);
+        known.leave(router, false, PENDING);
+        true
+    }
+
+    /// What was seen of routers.
+    pub fn figures(&self) -> Vec<(KeyId, Figures)> {
+        let known = self.read();
+        let all = known.counts.iter().map(|(id, counts)| (*id, counts.figures()));
+        all.filter(|(_, seen)| seen.last > 0).collect()
     }
 }

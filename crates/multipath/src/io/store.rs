@@ -1,22 +1,43 @@
 //! What a partner keeps on disk: its key, and which routers it was paired with.
 
-use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use nix::fcntl::{Flock, FlockArg};
 
+use super::roll::{Paired, Roll};
+use super::seen::Seen;
 use crate::PORT;
 use crate::choice::Ports;
-use crate::key::{Key, KeyId, KeyIdError, Master};
+use crate::key::{Key, KeyId, Master};
 use crate::welcome::MOST_FORWARDS;
 
 /// Where a partner keeps it unless told otherwise.
 pub const DEFAULT_STATE: &str = "/var/lib/weir/multipath";
+
+/// Places of a tunnel whose network nobody has told yet: those of 10.93.0.0/16.
+const PLACES: usize = 65_533;
+/// What was written so lately may be written once more without another time of writing.
+const GRANULE: Duration = Duration::from_secs(1);
+
+/// By which a change of the list is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    inode: u64,
+    length: u64,
+    written: SystemTime,
+}
+
+impl Stamp {
+    /// Whether the next change is found by it for certain.
+    pub fn is_settled(&self) -> bool {
+        let ago = SystemTime::now().duration_since(self.written);
+        ago.is_ok_and(|ago| ago > GRANULE)
+    }
+}
 
 /// The folder of a partner's state.
 #[derive(Clone, Debug)]
@@ -51,13 +72,10 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// Which router?
-    #[error("there is no router {0}: the list is in the file `routers` of the state's folder")]
+    #[error("there is no router {0}: `weir multipath list` shows those that there are")]
     NoRouter(String),
     /// Which of them?
-    #[error(
-        "there are several routers {0}: name the key's id, from the file `routers` of the state's \
-            folder"
-    )]
+    #[error("there are several routers {0}: name the key's id, from `weir multipath list`")]
     Several(String),
     /// Routers would not come any more.
     #[error("{0} cannot be given to a router: routers come to port {PORT}")]
@@ -153,22 +171,80 @@ impl Store {
         self.folder.join("routers")
     }
 
-    /// When the list of routers last changed.
-    pub fn changed(&self) -> Option<SystemTime> {
-        fs::metadata(self.routers()).ok()?.modified().ok()
+    /// What tells whether the list of routers changed; `None`: there is none.
+    pub fn stamp(&self) -> Option<Stamp> {
+        let about = fs::metadata(self.routers()).ok()?;
+        Some(Stamp {
+            inode: about.ino(),
+            length: about.len(),
+            written: about.modified().ok()?,
+        })
     }
 
-    /// The routers that it was paired with.
+    /// The list of routers.
     ///
     /// # Errors
-    /// The list cannot be read.
-    pub fn paired(&self) -> Result<Vec<Paired>, StoreError> {
-        let path = self.routers();
-        let text = match fs::read_to_string(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
-            other => other.map_err(Self::failed(&path))?,
+    /// It cannot be read.
+    pub fn roll(&self) -> Result<Roll, StoreError> {
+        Ok(Roll::read(&Self::text(&self.routers())?))
+    }
+
+    fn text(path: &Path) -> Result<String, StoreError> {
+        match fs::read_to_string(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+            other => other.map_err(Self::failed(path)),
+        }
+    }
+
+    /// Writes the places of all routers down, where that has not been done: from then on none moves
+    /// when the line of another is deleted.
+    ///
+    /// # Errors
+    /// The list cannot be read or written.
+    pub fn settle(&self) -> Result<(), StoreError> {
+        let _lock = self.lock()?;
+        let text = Self::text(&self.routers())?;
+        let roll = Roll::read(&text);
+        if roll.all().next().is_none() || roll.to_string() == text {
+            return Ok(());
+        }
+        self.write(&roll)
+    }
+
+    fn write(&self, roll: &Roll) -> Result<(), StoreError> {
+        self.replace("routers", &roll.to_string())
+    }
+
+    /// Under another name first: a power cut must not leave half a file.
+    fn replace(&self, name: &str, text: &str) -> Result<(), StoreError> {
+        let path = self.folder.join(name);
+        let write = || -> io::Result<()> {
+            let fresh = self.folder.join(format!("{name}.new"));
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(true).mode(0o600);
+            let mut file = options.open(&fresh)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&fresh, &path)?;
+            File::open(&self.folder)?.sync_all()
         };
-        Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
+        write().map_err(Self::failed(&path))
+    }
+
+    /// What a partner that serves, or served, has seen of its routers.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn seen(&self) -> Result<Option<Seen>, StoreError> {
+        Ok(Seen::read(&Self::text(&self.folder.join("seen"))?))
+    }
+
+    /// Keeps it.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn see(&self, seen: &Seen) -> Result<(), StoreError> {
+        self.replace("seen", &seen.to_string())
     }
 
     /// Pairs with one more router, which has these ports: its key.
@@ -177,22 +253,13 @@ impl Store {
     /// The list cannot be written, or a port is not free.
     pub fn pair(&self, name: &str, forwards: &[Ports]) -> Result<Key, StoreError> {
         let master = self.master()?;
-        let id = KeyId::generate().map_err(|_| StoreError::Random)?;
-        let router = Paired {
-            id,
-            name: name.to_owned(),
-            forwards: forwards.to_vec(),
-        };
+        let places = self.seen()?.map_or(PLACES, |seen| seen.net.places());
         let _lock = self.lock()?;
-        free(&router, &self.paired()?)?;
-        let path = self.routers();
-        let write = || -> io::Result<()> {
-            let mut options = OpenOptions::new();
-            let mut file = options.append(true).create(true).mode(0o600).open(&path)?;
-            file.write_all(format!("{router}\n").as_bytes())?;
-            file.sync_all()
-        };
-        write().map_err(Self::failed(&path))?;
+        let mut roll = self.roll()?;
+        let id = unused(&roll)?;
+        free(id, forwards, &roll)?;
+        roll.add(id, name, forwards, places);
+        self.write(&roll)?;
         Ok(master.key(id))
     }
 
@@ -203,40 +270,38 @@ impl Store {
     /// written.
     pub fn forward(&self, router: &str, forwards: &[Ports]) -> Result<(), StoreError> {
         let _lock = self.lock()?;
-        let mut all = self.paired()?;
-        let is = |paired: &Paired| paired.name == router || paired.id.to_string() == router;
-        let mut found = (0..all.len()).filter(|place| is(&all[*place]));
-        let place = found
-            .next()
-            .ok_or_else(|| StoreError::NoRouter(router.to_owned()))?;
-        if found.next().is_some() {
-            return Err(StoreError::Several(router.to_owned()));
-        }
-        all[place].forwards = forwards.to_vec();
-        free(&all[place], &all)?;
-        let path = self.routers();
-        let write = || -> io::Result<()> {
-            // What is no router's line, somebody wrote for himself.
-            let mut text = String::new();
-            let mut all = all.iter();
-            for line in fs::read_to_string(&path)?.lines() {
-                match line.parse::<Paired>().ok().and_then(|_| all.next()) {
-                    Some(router) => text += &router.to_string(),
-                    None => text += line,
-                }
-                text.push('\n');
-            }
-            // Under another name first: a power cut must not leave half a list.
-            let fresh = self.folder.join("routers.new");
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(true).mode(0o600);
-            let mut file = options.open(&fresh)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&fresh, &path)?;
-            File::open(&self.folder)?.sync_all()
-        };
-        write().map_err(Self::failed(&path))
+        let mut roll = self.roll()?;
+        let id = one(&mut roll, router)?.id;
+        free(id, forwards, &roll)?;
+        one(&mut roll, router)?.forwards = forwards.to_vec();
+        self.write(&roll)
+    }
+
+    /// Sends a router away: neither its key nor its place is anybody's from now on.
+    ///
+    /// # Errors
+    /// There is no such router, or there are several; the list cannot be written.
+    pub fn revoke(&self, router: &str) -> Result<(), StoreError> {
+        let _lock = self.lock()?;
+        let mut roll = self.roll()?;
+        let id = one(&mut roll, router)?.id;
+        roll.revoke(id);
+        self.write(&roll)
+    }
+
+    /// Gives a router another key; it keeps its name, its ports and its place.
+    ///
+    /// # Errors
+    /// There is no such router, or there are several; the list cannot be written.
+    pub fn rotate(&self, router: &str) -> Result<Key, StoreError> {
+        let master = self.master()?;
+        let _lock = self.lock()?;
+        let mut roll = self.roll()?;
+        let old = one(&mut roll, router)?.id;
+        let new = unused(&roll)?;
+        roll.rotate(old, new);
+        self.write(&roll)?;
+        Ok(master.key(new))
     }
 
     /// One at a time.
@@ -257,58 +322,39 @@ impl Store {
     }
 }
 
-/// A router that a partner was paired with: a line of its list, `ID NAME`, and behind a tab the
-/// ports that it has, as `tcp/8022,udp/51820`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Paired {
-    /// Names its key.
-    pub id: KeyId,
-    /// What it is called.
-    pub name: String,
-    /// Ports of the partner that lead to it.
-    pub forwards: Vec<Ports>,
+/// The router of this name, or of this key's id.
+fn one<'a>(roll: &'a mut Roll, router: &'a str) -> Result<&'a mut Paired, StoreError> {
+    let mut found = roll.named(router);
+    match (found.next(), found.next()) {
+        (Some(router), None) => Ok(router),
+        (Some(_), Some(_)) => Err(StoreError::Several(router.to_owned())),
+        (None, _) => Err(StoreError::NoRouter(router.to_owned())),
+    }
 }
 
-impl fmt::Display for Paired {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} {}", self.id, self.name)?;
-        for (number, ports) in self.forwards.iter().enumerate() {
-            let before = if number == 0 { '\t' } else { ',' };
-            write!(formatter, "{before}{ports}")?;
+/// The id of a key that nobody has or had.
+fn unused(roll: &Roll) -> Result<KeyId, StoreError> {
+    loop {
+        let id = KeyId::generate().map_err(|_| StoreError::Random)?;
+        if roll.all().all(|router| router.id != id) {
+            return Ok(id);
         }
-        Ok(())
     }
 }
 
-impl FromStr for Paired {
-    type Err = KeyIdError;
-
-    /// Ports that cannot be read are left out.
-    fn from_str(line: &str) -> Result<Self, Self::Err> {
-        let (router, forwards) = line.split_once('\t').unwrap_or((line, ""));
-        let (id, name) = router.split_once(' ').unwrap_or((router, ""));
-        let forwards = forwards.split(',').filter_map(|ports| ports.parse().ok());
-        Ok(Self {
-            id: id.parse()?,
-            name: name.to_owned(),
-            forwards: forwards.take(MOST_FORWARDS).collect(),
-        })
-    }
-}
-
-/// Whether a router may have its ports, beside the others.
-fn free(router: &Paired, all: &[Paired]) -> Result<(), StoreError> {
-    if router.forwards.len() > MOST_FORWARDS {
+/// Whether a router may have these ports, beside the others.
+fn free(id: KeyId, forwards: &[Ports], roll: &Roll) -> Result<(), StoreError> {
+    if forwards.len() > MOST_FORWARDS {
         return Err(StoreError::TooMany);
     }
-    for ports in &router.forwards {
+    for ports in forwards {
         if ports.range.contains(&PORT) {
             return Err(StoreError::Own(ports.clone()));
         }
         let has = |other: &&Paired| {
-            other.id != router.id && other.forwards.iter().any(|other| other.overlap(ports))
+            other.id != id && other.forwards.iter().any(|other| other.overlap(ports))
         };
-        if let Some(other) = all.iter().find(has) {
+        if let Some(other) = roll.paired().find(has) {
             return Err(StoreError::Taken {
                 ports: ports.clone(),
                 router: match &*other.name {
@@ -336,27 +382,67 @@ mod tests {
         each.map(|one| one.parse().expect("ports")).collect()
     }
 
+    fn paired(store: &Store) -> Vec<Paired> {
+        store.roll().expect("read").paired().cloned().collect()
+    }
+
     #[test]
     fn old_lists_are_read_and_kept() {
         let store = store("old");
         let old = "# mine\n0011223344556677 home\n8899aabbccddeeff\n";
         fs::write(store.routers(), old).expect("written");
-        let read = store.paired().expect("read");
+        let read = paired(&store);
         assert_eq!(read.len(), 2);
         assert_eq!((&*read[0].name, &*read[1].name), ("home", ""));
         assert!(read.iter().all(|router| router.forwards.is_empty()));
 
         let wanted = ports("tcp/8022 udp/8000-8099");
         store.forward("8899aabbccddeeff", &wanted).expect("free");
-        assert_eq!(store.paired().expect("read")[1].forwards, wanted);
-        let text = fs::read_to_string(store.routers()).expect("read");
-        assert!(
-            text.starts_with("# mine\n0011223344556677 home\n"),
-            "{text}"
-        );
+        assert_eq!(paired(&store)[1].forwards, wanted);
+        let text = || fs::read_to_string(store.routers()).expect("read");
+        let kept = "# mine\n0011223344556677 home\t\t#0\n";
+        assert!(text().starts_with(kept), "{}", text());
         store.forward("8899aabbccddeeff", &[]).expect("free");
-        let text = fs::read_to_string(store.routers()).expect("read");
-        assert_eq!(text.trim_end(), old.trim_end());
+        assert_eq!(text(), format!("{kept}8899aabbccddeeff \t\t#1\n"));
+        fs::remove_dir_all(&store.folder).expect("removed");
+    }
+
+    #[test]
+    fn places_are_written_once() {
+        let store = store("settled");
+        store.settle().expect("nothing to do");
+        assert!(!store.routers().exists());
+        let old = "0011223344556677 home\n8899aabbccddeeff away\n";
+        fs::write(store.routers(), old).expect("written");
+        let before = store.stamp();
+        store.settle().expect("written");
+        let after = store.stamp();
+        assert_ne!(before, after);
+        store.settle().expect("nothing to do");
+        assert_eq!(store.stamp(), after, "it was not written again");
+        store.revoke("home").expect("revoked");
+        let left = paired(&store);
+        assert_eq!((left.len(), left[0].place), (1, Some(1)));
+        let told = store.revoke("home").expect_err("it is").to_string();
+        assert!(told.contains("no router home"), "{told}");
+        fs::remove_dir_all(&store.folder).expect("removed");
+    }
+
+    /// Without a glance at the clock, a change of the same length would be missed.
+    #[test]
+    fn two_changes_at_once_are_two() {
+        let store = store("stamp");
+        fs::write(store.routers(), "0011223344556677 a\n").expect("written");
+        let stamp = store.stamp().expect("a file");
+        assert!(!stamp.is_settled());
+        store.settle().expect("written");
+        let other = store.stamp().expect("a file");
+        assert_ne!(stamp, other);
+        let old = Stamp {
+            written: SystemTime::UNIX_EPOCH,
+            ..other
+        };
+        assert!(old.is_settled());
         fs::remove_dir_all(&store.folder).expect("removed");
     }
 
@@ -373,11 +459,7 @@ mod tests {
             "tcp/8050 belongs to router home: give another port, or take it away there by `weir \
                 multipath forward home`"
         );
-        assert_eq!(
-            store.paired().expect("read").len(),
-            3,
-            "and it is not paired"
-        );
+        assert_eq!(paired(&store).len(), 3, "and it is not paired");
         let own = store.forward("home", &ports("tcp/9000-9400"));
         assert!(told(own).contains("routers come to"));
         assert!(told(store.forward("nobody", &[])).contains("no router nobody"));

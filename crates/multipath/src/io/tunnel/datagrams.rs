@@ -16,7 +16,11 @@ use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
 /// A socket that knows to which address of this machine each datagram was sent.
-pub struct Datagrams(UdpSocket);
+pub struct Datagrams {
+    socket: UdpSocket,
+    /// Room for what the kernel tells of a datagram.
+    space: Vec<u8>,
+}
 
 /// A datagram that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,25 +44,28 @@ impl Datagrams {
             SocketAddr::V4(_) => setsockopt(&socket, Ipv4PacketInfo, &true)?,
             SocketAddr::V6(_) => setsockopt(&socket, Ipv6RecvPacketInfo, &true)?,
         }
-        Ok(Self(socket))
+        Ok(Self {
+            socket,
+            space: cmsg_space!(in6_pktinfo, in_pktinfo),
+        })
     }
 
     /// Waits for a datagram.
     pub async fn readable(&self) -> io::Result<()> {
-        self.0.readable().await
+        self.socket.readable().await
     }
 
     /// The next datagram that is there.
     ///
     /// # Errors
     /// `WouldBlock`: there is none. Others may be followed by datagrams.
-    pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<Came> {
-        self.0.try_io(Interest::READABLE, || {
-            let mut space = cmsg_space!(in6_pktinfo, in_pktinfo);
+    pub fn try_recv(&mut self, buffer: &mut [u8]) -> io::Result<Came> {
+        let Self { socket, space } = self;
+        socket.try_io(Interest::READABLE, || {
             let mut parts = [IoSliceMut::new(buffer)];
-            let descriptor = self.0.as_raw_fd();
+            let descriptor = socket.as_raw_fd();
             let flags = MsgFlags::MSG_DONTWAIT;
-            let came = recvmsg::<SockaddrStorage>(descriptor, &mut parts, Some(&mut space), flags)?;
+            let came = recvmsg::<SockaddrStorage>(descriptor, &mut parts, Some(space), flags)?;
             let from = came.address.as_ref().and_then(socket_address);
             let at = came.cmsgs()?.find_map(|told| match told {
                 ControlMessageOwned::Ipv4PacketInfo(info) => {
@@ -89,7 +96,7 @@ impl Datagrams {
     }
 
     fn send(&self, octets: &[u8], to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
-        self.0.try_io(Interest::WRITABLE, || {
+        self.socket.try_io(Interest::WRITABLE, || {
             let to = SockaddrStorage::from(to);
             let parts = [IoSlice::new(octets)];
             let mut four = in_pktinfo {
@@ -112,7 +119,7 @@ impl Datagrams {
                 }
                 None => None,
             };
-            let descriptor = self.0.as_raw_fd();
+            let descriptor = self.socket.as_raw_fd();
             sendmsg(
                 descriptor,
                 &parts,
@@ -146,7 +153,7 @@ fn socket_address(address: &SockaddrStorage) -> Option<SocketAddr> {
 mod tests {
     use super::*;
 
-    async fn came(datagrams: &Datagrams, buffer: &mut [u8]) -> Came {
+    async fn came(datagrams: &mut Datagrams, buffer: &mut [u8]) -> Came {
         loop {
             datagrams.readable().await.expect("a socket");
             match datagrams.try_recv(buffer) {
@@ -162,7 +169,7 @@ mod tests {
         for bound in ["0.0.0.0:0", "[::]:0"] {
             let socket = UdpSocket::bind(bound).await.expect("a socket");
             let port = socket.local_addr().expect("an address").port();
-            let datagrams = Datagrams::new(socket).expect("addresses are told");
+            let mut datagrams = Datagrams::new(socket).expect("addresses are told");
             for (own, asked) in [
                 ("127.0.0.1:0", "127.0.0.2"),
                 ("127.0.0.3:0", "127.0.0.4"),
@@ -177,7 +184,7 @@ mod tests {
                 client.connect((asked, port)).await.expect("connected");
                 client.send(b"question").await.expect("sent");
                 let mut buffer = [0; 64];
-                let question = came(&datagrams, &mut buffer).await;
+                let question = came(&mut datagrams, &mut buffer).await;
                 assert_eq!(&buffer[..question.length], b"question");
                 let at = question.at.map(|it| it.to_canonical());
                 assert_eq!(at, Some(asked), "{bound}");

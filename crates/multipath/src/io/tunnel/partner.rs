@@ -11,6 +11,8 @@ use tracing::{debug, warn};
 use super::datagrams::{Came, Datagrams};
 use super::{BURST, Clock, LONGEST, Tun, settings};
 use crate::io::serve::Serving;
+use crate::io::sessions::Member;
+use crate::net::TunnelNet;
 use crate::session::SessionId;
 use crate::tunnel::datagram::Header;
 use crate::tunnel::{Event, Role, Tunnel};
@@ -24,6 +26,8 @@ struct End {
     tunnel: Tunnel,
     /// Later ones have higher numbers.
     number: u64,
+    /// Whose it is.
+    member: Member,
     /// The router's own addresses: what else it sends is not its.
     own: Vec<IpAddr>,
     /// A datagram of the router's own was heard.
@@ -101,6 +105,7 @@ pub async fn run(tun: Tun, socket: Datagrams, serving: Arc<Serving>) {
         strays: Strays::default(),
     };
     let mut buffer = vec![0; LONGEST];
+    let mut changed = ends.serving.sessions.changed();
     loop {
         ends.settle(&mut buffer);
         let now = ends.clock.now();
@@ -113,11 +118,21 @@ pub async fn run(tun: Tun, socket: Datagrams, serving: Arc<Serving>) {
             ready = ends.tun.readable() => ready.and_then(|()| ends.packets(&mut buffer)),
             ready = ends.socket.readable() => ready.map(|()| ends.datagrams(&mut buffer)),
             () = ends.clock.until(next) => { ends.tick(); Ok(()) }
+            // Never an error: the sender is in what this has, too.
+            _ = changed.changed() => { ends.follow(); Ok(()) }
         };
         if let Err(error) = result {
             debug!(%error, "the tunnel's device");
         }
     }
+}
+
+/// The addresses of the router of this place.
+fn own(net: &TunnelNet, place: usize) -> Vec<IpAddr> {
+    let (four, six) = net.router(place);
+    let four = four.map(|(address, _)| IpAddr::V4(address));
+    let six = six.map(|(address, _)| IpAddr::V6(address));
+    four.into_iter().chain(six).collect()
 }
 
 /// Source and destination of an IP packet.
@@ -151,10 +166,10 @@ impl Ends {
             let end = addresses(packet)
                 .and_then(|[_, to]| self.by_address.get(&to))
                 .and_then(|session| self.ends.get_mut(session));
-            if let Some(end) = end
-                && let Err(error) = end.tunnel.packet_in(packet, self.clock.now())
-            {
-                debug!(%error, "a packet is not carried");
+            let Some(end) = end else { continue };
+            match end.tunnel.packet_in(packet, self.clock.now()) {
+                Ok(()) => end.member.moved(packet.len() as u64, 0),
+                Err(error) => debug!(%error, "a packet is not carried"),
             }
         }
         Ok(())
@@ -177,39 +192,36 @@ impl Ends {
             return self.strays.came(from);
         };
         if !self.ends.contains_key(&id) {
-            let Some((session, place)) = self.serving.sessions.placed(id) else {
+            let Some(found) = self.serving.sessions.find(id) else {
                 return self.strays.came(from);
             };
             let Some(net) = &self.serving.net else {
                 return;
             };
-            let (four, six) = net.router(place);
-            let four = four.map(|(address, _)| IpAddr::V4(address));
-            let own = four
-                .into_iter()
-                .chain(six.map(|(address, _)| IpAddr::V6(address)));
-            let own = own.collect();
-            let keys = session.datagrams();
+            let keys = found.session.datagrams();
             let tunnel = Tunnel::new(Role::Partner, id.0, &keys, settings());
             self.number += 1;
             let end = End {
                 tunnel,
                 number: self.number,
-                own,
+                member: found.member,
+                own: own(net, found.place),
                 heard: false,
                 asked: HashMap::new(),
             };
             self.ends.insert(id, end);
-            // Ends of sessions that are forgotten go with them.
-            let sessions = &self.serving.sessions;
-            self.ends.retain(|id, _| sessions.placed(*id).is_some());
+            self.follow();
         }
         let Some(end) = self.ends.get_mut(&id) else {
             return;
         };
         let (tun, own, reach) = (&self.tun, &end.own, &self.serving.reach);
+        let member = &end.member;
         let mut deliver = |packet: &[u8]| match addresses(packet) {
-            Some([source, to]) if own.contains(&source) && reach.permits(to) => tun.write(packet),
+            Some([source, to]) if own.contains(&source) && reach.permits(to) => {
+                member.moved(0, packet.len() as u64);
+                tun.write(packet);
+            }
             _ => {}
         };
         match end
@@ -218,8 +230,9 @@ impl Ends {
         {
             Ok(()) => {
                 end.asked(from, at);
+                end.member.heard();
                 if !std::mem::replace(&mut end.heard, true) {
-                    self.serving.sessions.opened(id);
+                    self.serving.sessions.opened(id, from);
                 }
                 // A router lets go of a session once it has another: what comes late by the former
                 // one says nothing of where the router is.
@@ -236,15 +249,34 @@ impl Ends {
         }
     }
 
+    /// Ends of sessions that are forgotten, or whose router may not come any more, go with them; no
+    /// address leads to an end that does not have it.
+    fn follow(&mut self) {
+        let (sessions, net) = (&self.serving.sessions, &self.serving.net);
+        self.ends.retain(|id, end| match (sessions.find(*id), net) {
+            (Some(found), Some(net)) => {
+                // A second end with the same keys must never be: it is given other addresses.
+                end.own = own(net, found.place);
+                true
+            }
+            _ => false,
+        });
+        let ends = &self.ends;
+        self.by_address
+            .retain(|address, id| ends.get(id).is_some_and(|end| end.own.contains(address)));
+    }
+
     fn tick(&mut self) {
         let now = self.clock.now();
         for end in self.ends.values_mut() {
             let (tun, own, reach) = (&self.tun, &end.own, &self.serving.reach);
+            let member = &end.member;
             end.tunnel.tick(now, &mut |packet: &[u8]| {
                 if let Some([source, to]) = addresses(packet)
                     && own.contains(&source)
                     && reach.permits(to)
                 {
+                    member.moved(0, packet.len() as u64);
                     tun.write(packet);
                 }
             });

@@ -1,0 +1,315 @@
+//! The list of the routers that a partner was paired with, as text. Pure.
+//!
+//! A router is a line, `ID NAME`, behind a tab its ports, as `tcp/8022,udp/51820`, and behind another
+//! its place, as `#7`: its addresses in the tunnel go by that. One that was revoked is `revoked ID NAME`
+//! with its place: neither its key nor its place is anybody else's. Other lines are somebody's own.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::choice::Ports;
+use crate::key::{KeyId, KeyIdError};
+use crate::welcome::MOST_FORWARDS;
+
+/// In front of the line of a router that was revoked. Former versions take such a line for none.
+const REVOKED: &str = "revoked ";
+
+/// A router that a partner was paired with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paired {
+    /// Names its key.
+    pub id: KeyId,
+    /// What it is called.
+    pub name: String,
+    /// Ports of the partner that lead to it.
+    pub forwards: Vec<Ports>,
+    /// By which it has its addresses in the tunnel, from 0. A revoked one may have lost it to
+    /// another.
+    pub place: Option<usize>,
+    /// It may not come any more.
+    pub is_revoked: bool,
+}
+
+impl fmt::Display for Paired {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let front = if self.is_revoked { REVOKED } else { "" };
+        write!(formatter, "{front}{} {}", self.id, self.name)?;
+        if self.place.is_some() || !self.forwards.is_empty() {
+            formatter.write_str("\t")?;
+        }
+        for (number, ports) in self.forwards.iter().enumerate() {
+            let before = if number == 0 { "" } else { "," };
+            write!(formatter, "{before}{ports}")?;
+        }
+        match self.place {
+            Some(place) => write!(formatter, "\t#{place}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl FromStr for Paired {
+    type Err = KeyIdError;
+
+    /// Ports that cannot be read are left out.
+    fn from_str(line: &str) -> Result<Self, Self::Err> {
+        let (line, is_revoked) = match line.strip_prefix(REVOKED) {
+            Some(rest) => (rest, true),
+            None => (line, false),
+        };
+        let mut fields = line.split('\t');
+        let router = fields.next().unwrap_or_default();
+        let (id, name) = router.split_once(' ').unwrap_or((router, ""));
+        let (mut forwards, mut place) = (Vec::new(), None);
+        for field in fields.map(str::trim) {
+            match field.strip_prefix('#') {
+                Some(number) => place = number.parse().ok(),
+                None => forwards.extend(field.split(',').filter_map(|it| it.parse().ok())),
+            }
+        }
+        forwards.truncate(MOST_FORWARDS);
+        Ok(Self {
+            id: id.parse()?,
+            name: name.to_owned(),
+            forwards,
+            place,
+            is_revoked,
+        })
+    }
+}
+
+#[derive(Debug)]
+enum Line {
+    Router(Paired),
+    /// What is no router's line, somebody wrote for himself.
+    Other(String),
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Roll(Vec<Line>);
+
+impl Roll {
+    /// Reads it. Each router has a place then: lists of former versions have none, there it was the
+    /// router's position.
+    pub fn read(text: &str) -> Self {
+        let line = |line: &str| match line.parse() {
+            Ok(router) => Line::Router(router),
+            Err(_) => Line::Other(line.to_owned()),
+        };
+        let mut roll = Self(text.lines().map(line).collect());
+        roll.settle();
+        roll
+    }
+
+    fn settle(&mut self) {
+        // A key that was revoked stays so, whatever else was written.
+        let revoked: BTreeSet<_> = self.all().filter(|it| it.is_revoked).map(|it| it.id).collect();
+        self.0.retain(|line| match line {
+            Line::Router(router) => router.is_revoked || !revoked.contains(&router.id),
+            Line::Other(_) => true,
+        });
+        // Of two that have the same place, the first keeps it.
+        let mut taken = BTreeSet::new();
+        for router in self.live() {
+            router.place = router.place.filter(|place| taken.insert(*place));
+        }
+        let is_old = self.all().all(|router| router.place.is_none());
+        let mut next = if is_old { 0 } else { self.next() };
+        for router in self.live().filter(|router| router.place.is_none()) {
+            router.place = Some(next);
+            next += 1;
+        }
+    }
+
+    /// All, those that were revoked too.
+    pub fn all(&self) -> impl Iterator<Item = &Paired> {
+        self.0.iter().filter_map(|line| match line {
+            Line::Router(router) => Some(router),
+            Line::Other(_) => None,
+        })
+    }
+
+    /// Those that may come.
+    pub fn paired(&self) -> impl Iterator<Item = &Paired> {
+        self.all().filter(|router| !router.is_revoked)
+    }
+
+    fn live(&mut self) -> impl Iterator<Item = &mut Paired> {
+        self.0.iter_mut().filter_map(|line| match line {
+            Line::Router(router) if !router.is_revoked => Some(router),
+            _ => None,
+        })
+    }
+
+    /// Those of this name or key's id that may come.
+    pub fn named<'a>(&'a mut self, router: &'a str) -> impl Iterator<Item = &'a mut Paired> {
+        let is = move |it: &&mut Paired| it.name == router || it.id.to_string() == router;
+        self.live().filter(is)
+    }
+
+    /// The first place that nobody has had, as far as the list knows.
+    fn next(&self) -> usize {
+        let places = self.all().filter_map(|router| router.place);
+        places.max().map_or(0, |most| most.saturating_add(1))
+    }
+
+    /// A place of so many for a new router: one that nobody had. Where there is none, one of a line
+    /// that somebody deleted; and then that of the router that was revoked first.
+    fn vacant(&mut self, places: usize) -> usize {
+        let next = self.next();
+        if next < places {
+            return next;
+        }
+        let known: BTreeSet<_> = self.all().filter_map(|router| router.place).collect();
+        if let Some(deleted) = (0..places).find(|place| !known.contains(place)) {
+            return deleted;
+        }
+        let mut revoked = self.0.iter_mut().filter_map(|line| match line {
+            Line::Router(router) if router.is_revoked => Some(router),
+            _ => None,
+        });
+        let first = revoked.find_map(|router| match router.place {
+            Some(place) if place < places => router.place.take(),
+            _ => None,
+        });
+        first.unwrap_or(next)
+    }
+
+    /// One more, of a tunnel that has so many places.
+    pub fn add(&mut self, id: KeyId, name: &str, forwards: &[Ports], places: usize) {
+        let router = Paired {
+            id,
+            name: name.to_owned(),
+            forwards: forwards.to_vec(),
+            place: Some(self.vacant(places)),
+            is_revoked: false,
+        };
+        self.0.push(Line::Router(router));
+    }
+
+    /// This one may not come any more. Who was revoked first stands first.
+    pub fn revoke(&mut self, id: KeyId) {
+        let is = |line: &Line| matches!(line, Line::Router(it) if it.id == id && !it.is_revoked);
+        let Some(at) = self.0.iter().position(is) else {
+            return;
+        };
+        if let Line::Router(router) = self.0.remove(at) {
+            self.0.push(Line::Router(Paired {
+                is_revoked: true,
+                forwards: Vec::new(),
+                ..router
+            }));
+        }
+    }
+
+    /// The router has this key from now on; its old one is as revoked.
+    pub fn rotate(&mut self, old: KeyId, new: KeyId) {
+        let Some(router) = self.live().find(|router| router.id == old) else {
+            return;
+        };
+        let former = Paired {
+            is_revoked: true,
+            // The router has it still.
+            place: None,
+            forwards: Vec::new(),
+            ..router.clone()
+        };
+        router.id = new;
+        self.0.push(Line::Router(former));
+    }
+}
+
+impl fmt::Display for Roll {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|line| match line {
+            Line::Router(router) => writeln!(formatter, "{router}"),
+            Line::Other(line) => writeln!(formatter, "{line}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u8) -> KeyId {
+        KeyId([number; 8])
+    }
+
+    fn places(roll: &Roll) -> Vec<(String, usize)> {
+        let each = roll.paired();
+        each.map(|it| (it.name.clone(), it.place.expect("a place")))
+            .collect()
+    }
+
+    fn named(expected: &[(&str, usize)]) -> Vec<(String, usize)> {
+        let each = expected.iter();
+        each.map(|(name, place)| ((*name).to_owned(), *place))
+            .collect()
+    }
+
+    const OLD: &str = "# mine\n0011223344556677 home\n\n8899aabbccddeeff\ttcp/8022,udp/8000-8099\n";
+
+    #[test]
+    fn in_an_old_list_the_position_is_the_place() {
+        let roll = Roll::read(OLD);
+        assert_eq!(places(&roll), named(&[("home", 0), ("", 1)]));
+        let text = roll.to_string();
+        assert_eq!(
+            text,
+            "# mine\n0011223344556677 home\t\t#0\n\n8899aabbccddeeff \
+                \ttcp/8022,udp/8000-8099\t#1\n"
+        );
+        assert_eq!(Roll::read(&text).to_string(), text);
+        let deleted = text.replace("0011223344556677 home\t\t#0\n", "");
+        assert_eq!(places(&Roll::read(&deleted)), named(&[("", 1)]));
+    }
+
+    #[test]
+    fn a_place_is_given_once() {
+        let mut roll = Roll::default();
+        for number in 0..3 {
+            roll.add(id(number), &number.to_string(), &[], 5);
+        }
+        roll.revoke(id(1));
+        roll.revoke(id(0));
+        roll.add(id(3), "3", &[], 5);
+        roll.add(id(4), "4", &[], 5);
+        assert_eq!(places(&roll), named(&[("2", 2), ("3", 3), ("4", 4)]));
+        // All have been given: whoever was revoked first has lost his.
+        roll.add(id(5), "5", &[], 5);
+        roll.add(id(6), "6", &[], 5);
+        assert_eq!(places(&roll)[3..], named(&[("5", 1), ("6", 0)]));
+        roll.add(id(7), "7", &[], 5);
+        assert_eq!(places(&roll)[5..], named(&[("7", 5)]), "it has no address");
+        let text = roll.to_string();
+        assert!(text.contains("revoked 0101010101010101 1\n"), "{text}");
+        assert_eq!(Roll::read(&text).to_string(), text);
+    }
+
+    #[test]
+    fn a_new_key_has_the_place_of_the_old_one() {
+        let mut roll = Roll::read(OLD);
+        let old = roll.named("home").next().expect("a router").id;
+        roll.rotate(old, id(7));
+        assert_eq!(places(&roll), named(&[("home", 0), ("", 1)]));
+        assert!(roll.paired().all(|router| router.id != old));
+        roll.revoke(id(7));
+        let text = roll.to_string();
+        assert!(text.contains("revoked 0011223344556677 home\n"), "{text}");
+        assert!(text.contains("revoked 0707070707070707 home\t\t#0\n"), "{text}");
+        assert_eq!(roll.named("home").count(), 0);
+    }
+
+    #[test]
+    fn what_is_written_by_hand_takes_nothing_from_others() {
+        // A second line with a place, one with none, and a revoked key's.
+        let roll = Roll::read(
+            "revoked 0000000000000009 gone\t\t#4\n0000000000000001 a\t\t#2\n0000000000000002 \
+                b\t\t#2\n0000000000000003 c\n0000000000000009 again\t\t#0\n",
+        );
+        assert_eq!(places(&roll), named(&[("a", 2), ("b", 5), ("c", 6)]));
+    }
+}

@@ -1,0 +1,133 @@
+//! What a partner has seen of its routers, as it keeps it for whoever asks. Pure.
+
+use std::fmt;
+
+use crate::key::KeyId;
+use crate::net::TunnelNet;
+
+/// Who was silent for so long, seconds, with no connection open, is not connected.
+const SILENCE: u64 = 60;
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// When it was written, seconds since 1970.
+    pub at: u64,
+    /// The partner serves, or did when this was written.
+    pub serves: bool,
+    /// Networks of the tunnel.
+    pub net: TunnelNet,
+    /// Of each router that was there ever.
+    pub routers: Vec<(KeyId, Figures)>,
+}
+
+/// Of one router.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// When something of it came last, seconds since 1970.
+    pub last: u64,
+    /// Payload that went to it, bytes: of connections, and packets of the tunnel.
+    pub sent: u64,
+    /// The same that came from it.
+    pub received: u64,
+    /// Open connections.
+    pub open: u64,
+}
+
+impl Seen {
+    /// Of one router; `None`: it was never there.
+    pub fn of(&self, id: KeyId) -> Option<Figures> {
+        let mut routers = self.routers.iter();
+        routers.find(|(it, _)| *it == id).map(|(_, seen)| *seen)
+    }
+
+    /// Whether it is there, or was when this was written.
+    pub fn is_connected(&self, router: &Figures) -> bool {
+        let is_heard = router.last > 0 && self.at.saturating_sub(router.last) < SILENCE;
+        self.serves && (router.open > 0 || is_heard)
+    }
+
+    /// Lines that make no sense are left out; `None`: all is wrong.
+    pub fn read(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let mut front = lines.next()?.split(' ');
+        let (at, word) = (front.next()?.parse().ok()?, front.next()?);
+        let ipv4 = front.next()?.parse().ok()?;
+        let ipv6 = front.next().and_then(|net| net.parse().ok());
+        let router = |line: &str| {
+            let (id, rest) = line.split_once(' ')?;
+            let mut numbers = rest.split(' ').map(|number| number.parse().ok());
+            let mut next = || numbers.next().flatten();
+            let figures = Figures {
+                last: next()?,
+                sent: next()?,
+                received: next()?,
+                open: next()?,
+            };
+            Some((id.parse().ok()?, figures))
+        };
+        Some(Self {
+            at,
+            serves: word == "serves",
+            net: TunnelNet { ipv4, ipv6 },
+            routers: lines.filter_map(router).collect(),
+        })
+    }
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = if self.serves { "serves" } else { "ended" };
+        write!(formatter, "{} {word} {}", self.at, self.net.ipv4)?;
+        match self.net.ipv6 {
+            Some(ipv6) => writeln!(formatter, " {ipv6}")?,
+            None => writeln!(formatter)?,
+        }
+        self.routers.iter().try_for_each(|(id, seen)| {
+            let Figures {
+                last,
+                sent,
+                received,
+                open,
+            } = seen;
+            writeln!(formatter, "{id} {last} {sent} {received} {open}")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_read() {
+        let figures = Figures {
+            last: 1000,
+            sent: 5,
+            received: u64::MAX,
+            open: 2,
+        };
+        let mut seen = Seen {
+            at: 1010,
+            serves: true,
+            net: TunnelNet {
+                ipv4: "10.93.0.0/16".parse().expect("a network"),
+                ipv6: Some("fd93::/64".parse().expect("a network")),
+            },
+            routers: vec![(KeyId([7; 8]), figures), (KeyId([8; 8]), Figures::default())],
+        };
+        assert_eq!(Seen::read(&seen.to_string()).as_ref(), Some(&seen));
+        assert_eq!(seen.of(KeyId([7; 8])), Some(figures));
+        assert_eq!(seen.of(KeyId([9; 8])), None);
+        assert!(seen.is_connected(&figures));
+        assert!(!seen.is_connected(&Figures::default()));
+        seen.serves = false;
+        assert!(!seen.is_connected(&figures), "it ended");
+        for wrong in ["", "\n", "x serves 10.0.0.0/8", "1 serves", "1"] {
+            assert_eq!(Seen::read(wrong), None, "{wrong:?}");
+        }
+        let half = "1 serves 10.0.0.0/8\n0707070707070707 1 2\n";
+        let half = Seen::read(half).expect("some of it");
+        assert!(half.routers.is_empty() && half.net.ipv6.is_none());
+    }
+}

@@ -1,0 +1,61 @@
+//! Handshakes of a router that were there already. Pure.
+
+use std::collections::{HashSet, VecDeque};
+
+/// So many are remembered: of a router that makes one each minute, those of three days; 200 KiB at
+/// most.
+const MOST: usize = 4096;
+
+/// The first bytes of a key for once tell it from others: nobody can make one that fits.
+type Short = [u8; 16];
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Once {
+    known: HashSet<Short>,
+    /// The oldest first.
+    order: VecDeque<Short>,
+}
+
+impl Once {
+    /// Whether a handshake with this key for once comes for the first time.
+    pub fn take(&mut self, once: [u8; 32]) -> bool {
+        let Some(short) = once.first_chunk::<16>().copied() else {
+            return false;
+        };
+        if !self.known.insert(short) {
+            return false;
+        }
+        self.order.push_back(short);
+        if self.order.len() > MOST
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(number: usize) -> [u8; 32] {
+        let mut key = [0; 32];
+        key[..8].copy_from_slice(&number.to_be_bytes());
+        key
+    }
+
+    #[test]
+    fn each_comes_once_and_the_oldest_is_forgotten() {
+        let mut once = Once::default();
+        for number in 0..MOST {
+            assert!(once.take(key(number)));
+        }
+        assert!((0..MOST).all(|number| !once.take(key(number))));
+        assert!(once.take(key(MOST)));
+        assert!(once.take(key(0)), "it was the oldest");
+        assert!(!once.take(key(2)));
+        assert_eq!((once.known.len(), once.order.len()), (MOST, MOST));
+    }
+}

@@ -1,0 +1,157 @@
+use std::path::PathBuf;
+
+use super::*;
+use crate::handshake::{self, Initiator};
+use crate::welcome::{LEAST_MTU, Welcome};
+
+struct Scene {
+    folder: PathBuf,
+    sessions: Sessions,
+}
+
+impl Scene {
+    fn new(name: &str) -> Self {
+        let name = format!("weir-sessions-{name}-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        let store = Store::open(&folder).expect("a folder");
+        let sessions = Sessions::open(store).expect("a key");
+        Self { folder, sessions }
+    }
+
+    fn pair(&self, name: &str) -> Key {
+        self.sessions.store().pair(name, &[]).expect("paired")
+    }
+
+    /// A router's handshake, or somebody's who has recorded it.
+    fn handshake(&self, key: &Key, body: &[u8]) -> Option<SessionId> {
+        self.sessions.key(key.id())?;
+        let id = SessionId::generate().expect("random");
+        let welcome = Welcome {
+            ipv4: true,
+            ipv6: false,
+            aes: false,
+            tunnel4: None,
+            tunnel6: None,
+            mtu: LEAST_MTU,
+            version: "0".into(),
+            forwards: Vec::new(),
+        };
+        let (session, _) = handshake::answer(key, body, id, &welcome).expect("a handshake");
+        let once = handshake::once(body).expect("a key for once");
+        let kept = self.sessions.keep(id, key.id(), once, session);
+        kept.then_some(id)
+    }
+
+    fn begin(&self, key: &Key) -> SessionId {
+        let body = body(key);
+        self.handshake(key, &body).expect("a session")
+    }
+
+    fn opened(&self, id: SessionId) {
+        let from = "192.0.2.1:1".parse().expect("an address");
+        self.sessions.opened(id, from);
+    }
+
+    fn is_known(&self, id: SessionId) -> bool {
+        self.sessions.find(id).is_some()
+    }
+}
+
+impl Drop for Scene {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn body(key: &Key) -> Vec<u8> {
+    let (_, frame) = Initiator::begin(key).expect("random");
+    frame[4..].to_vec()
+}
+
+#[test]
+fn what_nobody_opened_displaces_nothing_that_somebody_did() {
+    let scene = Scene::new("pool");
+    let key = scene.pair("home");
+    let used: Vec<_> = (0..OF_ONE).map(|_| scene.begin(&key)).collect();
+    used.iter().for_each(|id| scene.opened(*id));
+    let first = scene.begin(&key);
+    for _ in 0..PENDING - 1 {
+        scene.begin(&key);
+    }
+    assert!(scene.is_known(first), "there is room for so many");
+    let last = scene.begin(&key);
+    assert!(!scene.is_known(first) && scene.is_known(last));
+    assert!(used.iter().all(|id| scene.is_known(*id)));
+    // Of those that were opened, the one goes that was used last the longest ago.
+    scene.opened(used[0]);
+    scene.opened(last);
+    let known: Vec<_> = used.iter().map(|id| scene.is_known(*id)).collect();
+    assert_eq!(known, [true, false, true, true]);
+    assert!(scene.is_known(last));
+    // Nobody else loses anything.
+    let other = scene.pair("other");
+    let other = scene.begin(&other);
+    for _ in 0..PENDING * 2 {
+        scene.begin(&key);
+    }
+    assert!(scene.is_known(other));
+}
+
+#[test]
+fn a_handshake_makes_one_session() {
+    let scene = Scene::new("once");
+    let key = scene.pair("home");
+    let body = body(&key);
+    assert!(scene.handshake(&key, &body).is_some());
+    assert!(scene.handshake(&key, &body).is_none());
+    assert_eq!(scene.sessions.read().sessions.len(), 1);
+}
+
+#[tokio::test]
+async fn what_a_revoked_router_has_ends() {
+    let scene = Scene::new("revoked");
+    let (home, other) = (scene.pair("home"), scene.pair("other"));
+    let (session, kept) = (scene.begin(&home), scene.begin(&other));
+    let found = scene.sessions.find(session).expect("a session");
+    let stays = scene.sessions.find(kept).expect("a session");
+    assert_eq!((found.place, stays.place), (0, 1));
+    let mut changed = scene.sessions.changed();
+    let store = scene.sessions.store();
+    store.revoke("home").expect("revoked");
+    let recorded = body(&home);
+    scene.sessions.look();
+    found.member.revoked().await;
+    changed.changed().await.expect("told");
+    assert!(!scene.is_known(session) && scene.sessions.key(home.id()).is_none());
+    assert!(scene.handshake(&home, &recorded).is_none());
+    // The other has not moved, and nobody is where the first was.
+    let limit = Duration::from_millis(50);
+    let ended = tokio::time::timeout(limit, stays.member.revoked()).await;
+    assert!(ended.is_err() && scene.is_known(kept));
+    assert_eq!(scene.sessions.find(kept).expect("a session").place, 1);
+    let third = scene.pair("third");
+    let third = scene.begin(&third);
+    assert_eq!(scene.sessions.find(third).expect("a session").place, 2);
+    // A list that is gone has nobody in it.
+    std::fs::remove_file(scene.folder.join("routers")).expect("removed");
+    scene.sessions.look();
+    stays.member.revoked().await;
+}
+
+#[test]
+fn figures_outlive_the_partner() {
+    let scene = Scene::new("figures");
+    let key = scene.pair("home");
+    let session = scene.begin(&key);
+    assert!(scene.sessions.figures().is_empty(), "a handshake is no sign");
+    let member = scene.sessions.find(session).expect("a session").member;
+    let connection = member.connection();
+    member.moved(5, 7);
+    let figures = || scene.sessions.figures()[0].1;
+    assert_eq!((figures().sent, figures().received), (5, 7));
+    assert_eq!(figures().open, 1);
+    drop(connection);
+    assert_eq!(figures().open, 0);
+    assert!(figures().last > 0);
+}
