@@ -275,6 +275,51 @@ fn a_pairing_is_a_line_and_a_code_if_asked_for() {
 }
 
 #[test]
+fn a_router_is_listed_given_another_key_and_sent_away() {
+    let directory = Directory::new();
+    let folder = directory.path().join("state");
+    let state = folder.to_str().expect("text");
+    let told = |command: &str, more: &[&str]| {
+        run(&[&["multipath", command, "--state", state], more].concat())
+    };
+    let empty = told("list", &[]);
+    assert_eq!((empty.code, empty.err.as_str()), (Some(0), ""));
+    assert!(empty.out.contains("no routers"), "{}", empty.out);
+    assert!(!folder.exists(), "to look changes nothing");
+    let pair = |name: &str| told("pair", &["partner.example", "--name", name]).out;
+    let old = pair("home");
+    pair("other");
+    let wrong = told("rotate", &["home", "no address"]);
+    assert!(wrong.err.contains("Hint: give a name or an address"));
+    let new = told("rotate", &["home", "partner.example:9000"]);
+    assert_eq!((new.code, new.err.as_str()), (Some(0), ""));
+    assert!(new.out.trim_end().ends_with("@partner.example:9000"));
+    assert_ne!(new.out.split('@').next(), old.split('@').next());
+    let sent = told("revoke", &["other"]);
+    assert_eq!(
+        (sent.code, sent.out.as_str(), sent.err.as_str()),
+        (Some(0), "", "")
+    );
+    let nobody = told("revoke", &["other"]);
+    assert_eq!(nobody.code, Some(1));
+    assert_eq!(
+        nobody.err,
+        "weir: there is no router other\n  Hint: `weir multipath list` shows those that there are\n"
+    );
+    let list = told("list", &[]).out;
+    let of = |name: &str, state: &str| {
+        let mut rows = list.lines().filter(|row| row.starts_with(name));
+        rows.any(|row| row.contains(state))
+    };
+    assert!(of("home", "paired") && of("home", "revoked"), "{list}");
+    assert!(of("other", "revoked") && !of("other", "paired"), "{list}");
+    let json: serde_json::Value =
+        serde_json::from_str(&told("list", &["--json"]).out).expect("a document");
+    assert_eq!(json["routers"][0]["state"], "paired");
+    assert!(json["at"].is_null() && json["routers"][0]["last_seen"].is_null());
+}
+
+#[test]
 fn ports_are_given_to_one_router_each() {
     let directory = Directory::new();
     let state = directory.path().to_str().expect("text");

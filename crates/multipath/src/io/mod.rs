@@ -42,6 +42,6 @@ pub use router::{
     Conduct, Connection, ForwardState, PathState, Router, Settings as RouterSettings, StartError,
     State, TwinState,
 };
-pub use share::Counted;
 pub use seen::{Figures, Seen};
+pub use share::Counted;
 pub use store::{DEFAULT_STATE, Store, StoreError};

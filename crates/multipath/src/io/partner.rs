@@ -275,8 +275,10 @@ fn see(serving: &Serving, net: TunnelNet, serves: bool) {
 async fn keep_own(mut events: Events, serving: &Serving) {
     let learn = || match addresses() {
         Ok(own) => serving.reach.own(own),
-        Err(error) => warn!(%error, "this machine's addresses cannot be read: routers do not reach those \
-            that were known"),
+        Err(error) => {
+            warn!(%error, "this machine's addresses cannot be read: routers do not reach those \
+            that were known")
+        }
     };
     let mut told = Vec::new();
     // Those that came until it was listened.

@@ -105,7 +105,11 @@ impl Roll {
 
     fn settle(&mut self) {
         // A key that was revoked stays so, whatever else was written.
-        let revoked: BTreeSet<_> = self.all().filter(|it| it.is_revoked).map(|it| it.id).collect();
+        let revoked: BTreeSet<_> = self
+            .all()
+            .filter(|it| it.is_revoked)
+            .map(|it| it.id)
+            .collect();
         self.0.retain(|line| match line {
             Line::Router(router) => router.is_revoked || !revoked.contains(&router.id),
             Line::Other(_) => true,
@@ -299,7 +303,10 @@ mod tests {
         roll.revoke(id(7));
         let text = roll.to_string();
         assert!(text.contains("revoked 0011223344556677 home\n"), "{text}");
-        assert!(text.contains("revoked 0707070707070707 home\t\t#0\n"), "{text}");
+        assert!(
+            text.contains("revoked 0707070707070707 home\t\t#0\n"),
+            "{text}"
+        );
         assert_eq!(roll.named("home").count(), 0);
     }
 

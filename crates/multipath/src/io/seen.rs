@@ -114,7 +114,10 @@ mod tests {
                 ipv4: "10.93.0.0/16".parse().expect("a network"),
                 ipv6: Some("fd93::/64".parse().expect("a network")),
             },
-            routers: vec![(KeyId([7; 8]), figures), (KeyId([8; 8]), Figures::default())],
+            routers: vec![
+                (KeyId([7; 8]), figures),
+                (KeyId([8; 8]), Figures::default()),
+            ],
         };
         assert_eq!(Seen::read(&seen.to_string()).as_ref(), Some(&seen));
         assert_eq!(seen.of(KeyId([7; 8])), Some(figures));

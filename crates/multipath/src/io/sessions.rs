@@ -284,7 +284,10 @@ impl Sessions {
     /// What was seen of routers.
     pub fn figures(&self) -> Vec<(KeyId, Figures)> {
         let known = self.read();
-        let all = known.counts.iter().map(|(id, counts)| (*id, counts.figures()));
+        let all = known
+            .counts
+            .iter()
+            .map(|(id, counts)| (*id, counts.figures()));
         all.filter(|(_, seen)| seen.last > 0).collect()
     }
 }

@@ -116,6 +116,13 @@ impl Store {
         })
     }
 
+    /// One that is there, or seems empty.
+    pub fn existing(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+        }
+    }
+
     fn failed(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
         let path = path.to_owned();
         move |source| StoreError::File { path, source }

@@ -49,7 +49,7 @@ fn help_is_as_written() {
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{command}");
         golden(&format!("help-{command}.txt"), &help.out);
     }
-    for side in ["serve", "pair", "forward"] {
+    for side in ["serve", "pair", "forward", "list", "revoke", "rotate"] {
         let help = run(&["multipath", side, "--help"]);
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{side}");
         golden(&format!("help-multipath-{side}.txt"), &help.out);

@@ -144,7 +144,10 @@ fn figures_outlive_the_partner() {
     let scene = Scene::new("figures");
     let key = scene.pair("home");
     let session = scene.begin(&key);
-    assert!(scene.sessions.figures().is_empty(), "a handshake is no sign");
+    assert!(
+        scene.sessions.figures().is_empty(),
+        "a handshake is no sign"
+    );
     let member = scene.sessions.find(session).expect("a session").member;
     let connection = member.connection();
     member.moved(5, 7);

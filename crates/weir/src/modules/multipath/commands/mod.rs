@@ -1,4 +1,5 @@
 //! One file per command: its arguments, and what it does.
 
 pub mod paths;
+mod routers;
 pub mod serve;

@@ -10,6 +10,7 @@ use multipath::net::TunnelNet;
 use multipath::{Key, KeyId, PORT, Pairing, Ports};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::routers::{self, ListArgs, RevokeArgs, RotateArgs};
 use crate::Error;
 use crate::config::LogLevel;
 use crate::daemon::{confine, privileges};
@@ -26,6 +27,7 @@ use crate::output::{Output, qr};
 #[command(after_long_help = "Examples:
   weir multipath serve                       at the partner
   weir multipath pair partner.example.net    at the partner: prints a line for the router
+  weir multipath list                        at the partner: who is there
   printf '[multipath]\\npartner = \"%s\"\\n' LINE >> /etc/weir/weir.toml && weir reload    at the \
   router")]
 pub struct MultipathArgs {
@@ -38,14 +40,17 @@ enum Side {
     Serve(ServeArgs),
     Pair(PairArgs),
     Forward(ForwardArgs),
+    List(ListArgs),
+    Revoke(RevokeArgs),
+    Rotate(RotateArgs),
 }
 
 /// Where a partner keeps its key.
 #[derive(Args, Debug)]
-struct State {
+pub(super) struct State {
     /// Folder of the key and of the list of routers
     #[arg(long, value_name = "FOLDER", default_value = DEFAULT_STATE)]
-    state: PathBuf,
+    pub(super) state: PathBuf,
 }
 
 /// Serve routers, until told to stop
@@ -193,6 +198,9 @@ pub fn run(args: &MultipathArgs, output: &mut Output<'_>) -> Result<(), Error> {
         Side::Serve(args) => serve(args),
         Side::Pair(args) => pair(args, output),
         Side::Forward(args) => forward(args),
+        Side::List(args) => routers::list(args, output),
+        Side::Revoke(args) => routers::revoke(args),
+        Side::Rotate(args) => routers::rotate(args, output),
     }
 }
 
@@ -223,25 +231,39 @@ fn warn_of_others(forwards: &[Ports]) {
 
 fn pair(args: &PairArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let name: String = args.name.split_whitespace().collect::<Vec<_>>().join(" ");
-    let wrong = |error| {
-        Error::because(
-            format!("`{}` is no address for a partner", args.address),
-            &error,
-            "give a name or an address, such as partner.example.net, 203.0.113.5 or \
-                [2001:db8::5]:9349",
-        )
-    };
     // Looked at before a key is made for it.
-    Pairing::at(&args.address, Key::new(KeyId([0; 8]), [0; 32])).map_err(wrong)?;
+    let pairing = address_of(&args.address)?;
     let store = Store::open(&args.state.state).map_err(|error| kept(&error))?;
     let key = store
         .pair(&name, &args.forward)
         .map_err(|error| kept(&error))?;
-    let line = Pairing::at(&args.address, key).map_err(wrong)?;
-    let line = line.to_string();
+    let line = pairing(key)?;
     warn_of_others(&args.forward);
+    print_line(&line, args.qr, output)
+}
+
+/// What makes a line of a key, for a partner at this address.
+pub(super) fn address_of(
+    address: &str,
+) -> Result<impl Fn(Key) -> Result<Pairing, Error> + '_, Error> {
+    let at = move |key| {
+        Pairing::at(address, key).map_err(|error| {
+            Error::because(
+                format!("`{address}` is no address for a partner"),
+                &error,
+                "give a name or an address, such as partner.example.net, 203.0.113.5 or \
+                    [2001:db8::5]:9349",
+            )
+        })
+    };
+    at(Key::new(KeyId([0; 8]), [0; 32]))?;
+    Ok(at)
+}
+
+pub(super) fn print_line(line: &Pairing, code: bool, output: &mut Output<'_>) -> Result<(), Error> {
+    let line = line.to_string();
     output.line(&line)?;
-    if args.qr {
+    if code {
         // A line holds a name of at most 253 letters: there is always room for it.
         for row in qr::rows(&line, output.has_colour()).unwrap_or_default() {
             output.line(&row)?;
@@ -250,7 +272,7 @@ fn pair(args: &PairArgs, output: &mut Output<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-fn kept(error: &StoreError) -> Error {
+pub(super) fn kept(error: &StoreError) -> Error {
     // These say what to do.
     if !matches!(
         error,
