@@ -31,6 +31,8 @@ const OF_ONE: usize = 4;
 /// handshakes and no key: so none of the others goes for them, and the router has some time until
 /// it opens something.
 const PENDING: usize = 64;
+/// Whose line is missing for so long was deleted: an editor that writes the list may be half way.
+const MISSING: Duration = Duration::from_secs(1);
 /// A session that nobody used for so long is forgotten; its router makes another.
 const IDLE: Duration = Duration::from_secs(24 * 3600);
 
@@ -48,6 +50,8 @@ struct Router {
     /// When this goes, so does all that the router has.
     _alive: watch::Sender<()>,
     once: Once,
+    /// Since when its line is missing.
+    missing: Option<Instant>,
 }
 
 #[derive(Default)]
@@ -116,7 +120,7 @@ impl Sessions {
             known: RwLock::new(known),
             changed: watch::Sender::new(()),
         };
-        sessions.refresh()?;
+        sessions.refresh(Instant::now())?;
         Ok(sessions)
     }
 
@@ -135,7 +139,7 @@ impl Sessions {
 
     /// Reads the list of routers again, where it changed. What a router that is not in it any more
     /// has ends.
-    fn refresh(&self) -> Result<(), StoreError> {
+    fn refresh(&self, now: Instant) -> Result<(), StoreError> {
         let stamp = self.store.stamp();
         if self.read().read == Some(stamp) {
             return Ok(());
@@ -152,7 +156,7 @@ impl Sessions {
         *read = stamp
             .is_none_or(|stamp| stamp.is_settled())
             .then_some(stamp);
-        counts.retain(|id, _| roll.all().any(|router| router.id == *id));
+        let is_listed = |id: KeyId| roll.all().any(|router| router.id == id);
         let mut former = std::mem::take(routers);
         let mut is_changed = false;
         for paired in roll.paired() {
@@ -161,6 +165,7 @@ impl Sessions {
                 Some(mut router) => {
                     is_changed |= router.paired != *paired;
                     router.paired = paired.clone();
+                    router.missing = None;
                     router
                 }
                 None => {
@@ -172,11 +177,22 @@ impl Sessions {
                         member: Member::new(id, counts, alive.subscribe()),
                         _alive: alive,
                         once: Once::default(),
+                        missing: None,
                     }
                 }
             };
             routers.insert(id, router);
         }
+        let is_missing = |id: &KeyId, router: &mut Router| {
+            let since = *router.missing.get_or_insert(now);
+            !is_listed(*id) && now.duration_since(since) < MISSING
+        };
+        for (id, router) in former.extract_if(|id, router| is_missing(id, router)) {
+            // To be looked at again, whatever becomes of the file.
+            *read = None;
+            routers.insert(id, router);
+        }
+        counts.retain(|id, _| is_listed(*id) || routers.contains_key(id));
         for (id, router) in &former {
             info!(router = %id, name = router.paired.name, "this router may not come any more");
         }
@@ -193,7 +209,7 @@ impl Sessions {
 
     /// Looks at the list. Where it cannot be read, all stays as it was.
     pub fn look(&self) {
-        if let Err(error) = self.refresh() {
+        if let Err(error) = self.refresh(Instant::now()) {
             warn!(%error, "the list of routers cannot be read");
         }
     }

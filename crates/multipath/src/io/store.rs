@@ -1,5 +1,8 @@
 //! What a partner keeps on disk: its key, and which routers it was paired with.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
@@ -372,107 +375,4 @@ fn free(id: KeyId, forwards: &[Ports], roll: &Roll) -> Result<(), StoreError> {
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn store(name: &str) -> Store {
-        let folder = std::env::temp_dir().join(format!("weir-store-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        Store::open(&folder).expect("a folder")
-    }
-
-    fn ports(text: &str) -> Vec<Ports> {
-        let each = text.split_whitespace();
-        each.map(|one| one.parse().expect("ports")).collect()
-    }
-
-    fn paired(store: &Store) -> Vec<Paired> {
-        store.roll().expect("read").paired().cloned().collect()
-    }
-
-    #[test]
-    fn old_lists_are_read_and_kept() {
-        let store = store("old");
-        let old = "# mine\n0011223344556677 home\n8899aabbccddeeff\n";
-        fs::write(store.routers(), old).expect("written");
-        let read = paired(&store);
-        assert_eq!(read.len(), 2);
-        assert_eq!((&*read[0].name, &*read[1].name), ("home", ""));
-        assert!(read.iter().all(|router| router.forwards.is_empty()));
-
-        let wanted = ports("tcp/8022 udp/8000-8099");
-        store.forward("8899aabbccddeeff", &wanted).expect("free");
-        assert_eq!(paired(&store)[1].forwards, wanted);
-        let text = || fs::read_to_string(store.routers()).expect("read");
-        let kept = "# mine\n0011223344556677 home\t\t#0\n";
-        assert!(text().starts_with(kept), "{}", text());
-        store.forward("8899aabbccddeeff", &[]).expect("free");
-        assert_eq!(text(), format!("{kept}8899aabbccddeeff \t\t#1\n"));
-        fs::remove_dir_all(&store.folder).expect("removed");
-    }
-
-    #[test]
-    fn places_are_written_once() {
-        let store = store("settled");
-        store.settle().expect("nothing to do");
-        assert!(!store.routers().exists());
-        let old = "0011223344556677 home\n8899aabbccddeeff away\n";
-        fs::write(store.routers(), old).expect("written");
-        let before = store.stamp();
-        store.settle().expect("written");
-        let after = store.stamp();
-        assert_ne!(before, after);
-        store.settle().expect("nothing to do");
-        assert_eq!(store.stamp(), after, "it was not written again");
-        store.revoke("home").expect("revoked");
-        let left = paired(&store);
-        assert_eq!((left.len(), left[0].place), (1, Some(1)));
-        let told = store.revoke("home").expect_err("it is").to_string();
-        assert!(told.contains("no router home"), "{told}");
-        fs::remove_dir_all(&store.folder).expect("removed");
-    }
-
-    /// Without a glance at the clock, a change of the same length would be missed.
-    #[test]
-    fn two_changes_at_once_are_two() {
-        let store = store("stamp");
-        fs::write(store.routers(), "0011223344556677 a\n").expect("written");
-        let stamp = store.stamp().expect("a file");
-        assert!(!stamp.is_settled());
-        store.settle().expect("written");
-        let other = store.stamp().expect("a file");
-        assert_ne!(stamp, other);
-        let old = Stamp {
-            written: SystemTime::UNIX_EPOCH,
-            ..other
-        };
-        assert!(old.is_settled());
-        fs::remove_dir_all(&store.folder).expect("removed");
-    }
-
-    #[test]
-    fn a_port_belongs_to_one_router() {
-        let store = store("ports");
-        store.pair("home", &ports("tcp/8000-8099")).expect("free");
-        store.pair("twin", &[]).expect("free");
-        store.pair("twin", &ports("udp/8000")).expect("free");
-        let told = |error: Result<(), StoreError>| error.expect_err("not free").to_string();
-        let other = store.pair("other", &ports("tcp/8050"));
-        assert_eq!(
-            told(other.map(drop)),
-            "tcp/8050 belongs to router home: give another port, or take it away there by `weir \
-                multipath forward home`"
-        );
-        assert_eq!(paired(&store).len(), 3, "and it is not paired");
-        let own = store.forward("home", &ports("tcp/9000-9400"));
-        assert!(told(own).contains("routers come to"));
-        assert!(told(store.forward("nobody", &[])).contains("no router nobody"));
-        assert!(told(store.forward("twin", &[])).contains("several routers"));
-        let many = vec![ports("tcp/1")[0].clone(); MOST_FORWARDS + 1];
-        assert!(told(store.forward("home", &many)).contains("32"));
-        fs::remove_dir_all(&store.folder).expect("removed");
-    }
 }

@@ -133,9 +133,26 @@ async fn what_a_revoked_router_has_ends() {
     let third = scene.pair("third");
     let third = scene.begin(&third);
     assert_eq!(scene.sessions.find(third).expect("a session").place, 2);
-    // A list that is gone has nobody in it.
-    std::fs::remove_file(scene.folder.join("routers")).expect("removed");
+    // An editor takes the list away, and writes it anew.
+    let path = scene.folder.join("routers");
+    let text = std::fs::read_to_string(&path).expect("read");
+    std::fs::remove_file(&path).expect("removed");
     scene.sessions.look();
+    assert!(scene.is_known(kept));
+    std::fs::write(&path, text).expect("written");
+    let later = |passed: u64| {
+        let now = Instant::now() + Duration::from_millis(passed);
+        scene.sessions.refresh(now).expect("read");
+    };
+    later(900);
+    std::fs::remove_file(&path).expect("removed");
+    later(1100);
+    assert!(scene.is_known(kept), "it was there meanwhile");
+    later(2200);
+    assert!(
+        !scene.is_known(kept),
+        "a list that is gone has nobody in it"
+    );
     stays.member.revoked().await;
 }
 
