@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use kernel::Prefix;
 use kernel::event::{Event, Source};
@@ -17,7 +17,7 @@ use tracing::{info, warn};
 
 use super::seen::Seen;
 use super::serve::{self, Serving};
-use super::sessions::{Sessions, now};
+use super::sessions::Sessions;
 use super::store::{Store, StoreError};
 use super::threads::{Threads, processors};
 use super::tuned::Tuned;
@@ -234,7 +234,7 @@ type Rules = (String, TunnelNet, Vec<(usize, Vec<Ports>)>);
 
 /// Follows the list of routers: who may come, and which ports lead to whom. Keeps what was seen.
 async fn keep_routers(mut ports: Option<Rules>, net: TunnelNet, serving: &Serving) {
-    let mut kept = serving.sessions.figures();
+    let mut kept = serving.sessions.figures(0);
     let mut written: Option<Instant> = None;
     loop {
         sleep(LOOK).await;
@@ -249,7 +249,7 @@ async fn keep_routers(mut ports: Option<Rules>, net: TunnelNet, serving: &Servin
             *loaded = wanted;
         }
         if written.is_none_or(|at| at.elapsed() > WRITE) {
-            let seen = serving.sessions.figures();
+            let seen = serving.sessions.figures(0);
             if seen != kept {
                 see(serving, net, true);
                 (kept, written) = (seen, Some(Instant::now()));
@@ -260,13 +260,19 @@ async fn keep_routers(mut ports: Option<Rules>, net: TunnelNet, serving: &Servin
 
 /// Writes down what was seen of routers.
 fn see(serving: &Serving, net: TunnelNet, serves: bool) {
+    let sessions = &serving.sessions;
+    // People read it; nothing is decided by it.
+    #[expect(clippy::disallowed_methods)]
+    let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let at = at.map_or(0, |at| at.as_secs());
+    let began = at.saturating_sub(sessions.began().elapsed().as_secs());
     let seen = Seen {
-        at: now(),
+        at,
         serves,
         net,
-        routers: serving.sessions.figures(),
+        routers: sessions.figures(began),
     };
-    if let Err(error) = serving.sessions.store().see(&seen) {
+    if let Err(error) = sessions.store().see(&seen) {
         warn!(%error, "what was seen of routers cannot be kept: `weir multipath list` does not show it");
     }
 }

@@ -120,10 +120,10 @@ impl Roll {
             router.place = router.place.filter(|place| taken.insert(*place));
         }
         let is_old = self.all().all(|router| router.place.is_none());
-        let mut next = if is_old { 0 } else { self.next() };
-        for router in self.live().filter(|router| router.place.is_none()) {
-            router.place = Some(next);
-            next += 1;
+        let next = if is_old { 0 } else { self.next() };
+        let without = self.live().filter(|router| router.place.is_none());
+        for (place, router) in (next..).zip(without) {
+            router.place = Some(place);
         }
     }
 

@@ -5,9 +5,6 @@ use std::fmt;
 use crate::key::KeyId;
 use crate::net::TunnelNet;
 
-/// Who was silent for so long, seconds, with no connection open, is not connected.
-const SILENCE: u64 = 60;
-
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
@@ -32,6 +29,8 @@ pub struct Figures {
     pub received: u64,
     /// Open connections.
     pub open: u64,
+    /// It was there when this was written.
+    pub connected: bool,
 }
 
 impl Seen {
@@ -39,12 +38,6 @@ impl Seen {
     pub fn of(&self, id: KeyId) -> Option<Figures> {
         let mut routers = self.routers.iter();
         routers.find(|(it, _)| *it == id).map(|(_, seen)| *seen)
-    }
-
-    /// Whether it is there, or was when this was written.
-    pub fn is_connected(&self, router: &Figures) -> bool {
-        let is_heard = router.last > 0 && self.at.saturating_sub(router.last) < SILENCE;
-        self.serves && (router.open > 0 || is_heard)
     }
 
     /// Lines that make no sense are left out; `None`: all is wrong.
@@ -63,6 +56,7 @@ impl Seen {
                 sent: next()?,
                 received: next()?,
                 open: next()?,
+                connected: next()? == 1,
             };
             Some((id.parse().ok()?, figures))
         };
@@ -89,8 +83,13 @@ impl fmt::Display for Seen {
                 sent,
                 received,
                 open,
+                connected,
             } = seen;
-            writeln!(formatter, "{id} {last} {sent} {received} {open}")
+            let connected = u8::from(*connected);
+            writeln!(
+                formatter,
+                "{id} {last} {sent} {received} {open} {connected}"
+            )
         })
     }
 }
@@ -106,8 +105,9 @@ mod tests {
             sent: 5,
             received: u64::MAX,
             open: 2,
+            connected: true,
         };
-        let mut seen = Seen {
+        let seen = Seen {
             at: 1010,
             serves: true,
             net: TunnelNet {
@@ -122,14 +122,10 @@ mod tests {
         assert_eq!(Seen::read(&seen.to_string()).as_ref(), Some(&seen));
         assert_eq!(seen.of(KeyId([7; 8])), Some(figures));
         assert_eq!(seen.of(KeyId([9; 8])), None);
-        assert!(seen.is_connected(&figures));
-        assert!(!seen.is_connected(&Figures::default()));
-        seen.serves = false;
-        assert!(!seen.is_connected(&figures), "it ended");
         for wrong in ["", "\n", "x serves 10.0.0.0/8", "1 serves", "1"] {
             assert_eq!(Seen::read(wrong), None, "{wrong:?}");
         }
-        let half = "1 serves 10.0.0.0/8\n0707070707070707 1 2\n";
+        let half = "1 serves 10.0.0.0/8\n0707070707070707 1 2 3 4\n";
         let half = Seen::read(half).expect("some of it");
         assert!(half.routers.is_empty() && half.net.ipv6.is_none());
     }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tracing::{info, warn};
 
-pub use member::{Member, now};
+pub use member::Member;
 
 use super::roll::Paired;
 use super::seen::Figures;
@@ -33,6 +33,8 @@ const OF_ONE: usize = 4;
 const PENDING: usize = 64;
 /// Whose line is missing for so long was deleted: an editor that writes the list may be half way.
 const MISSING: Duration = Duration::from_secs(1);
+/// Two changes of a file have other times of writing when there is so much between them.
+const GRANULE: Duration = Duration::from_millis(100);
 /// A session that nobody used for so long is forgotten; its router makes another.
 const IDLE: Duration = Duration::from_secs(24 * 3600);
 
@@ -54,6 +56,22 @@ struct Router {
     missing: Option<Instant>,
 }
 
+/// The list of routers, as it was read.
+#[derive(Clone, Copy)]
+struct Read {
+    stamp: Option<Stamp>,
+    /// For the first time, and for the last one.
+    first: Instant,
+    last: Instant,
+}
+
+impl Read {
+    /// A change that follows at once may have the same time, and the same length.
+    fn is_settled(&self) -> bool {
+        self.last.duration_since(self.first) > GRANULE
+    }
+}
+
 #[derive(Default)]
 struct Known {
     sessions: HashMap<SessionId, Entry>,
@@ -61,7 +79,7 @@ struct Known {
     /// Of those that were revoked too.
     counts: BTreeMap<KeyId, Arc<Counts>>,
     /// The list as it was read; `None`: it is to be read again.
-    read: Option<Option<Stamp>>,
+    read: Option<Read>,
 }
 
 impl Known {
@@ -95,6 +113,7 @@ pub struct Sessions {
     master: Master,
     known: RwLock<Known>,
     changed: watch::Sender<()>,
+    began: Instant,
 }
 
 impl Sessions {
@@ -119,6 +138,7 @@ impl Sessions {
             master,
             known: RwLock::new(known),
             changed: watch::Sender::new(()),
+            began: Instant::now(),
         };
         sessions.refresh(Instant::now())?;
         Ok(sessions)
@@ -141,7 +161,8 @@ impl Sessions {
     /// has ends.
     fn refresh(&self, now: Instant) -> Result<(), StoreError> {
         let stamp = self.store.stamp();
-        if self.read().read == Some(stamp) {
+        let before = self.read().read.filter(|read| read.stamp == stamp);
+        if before.is_some_and(|read| read.is_settled()) {
             return Ok(());
         }
         let roll = self.store.roll()?;
@@ -152,10 +173,11 @@ impl Sessions {
             counts,
             read,
         } = &mut *known;
-        // A change that follows at once may have the same time.
-        *read = stamp
-            .is_none_or(|stamp| stamp.is_settled())
-            .then_some(stamp);
+        *read = Some(Read {
+            stamp,
+            first: before.map_or(now, |read| read.first),
+            last: now,
+        });
         let is_listed = |id: KeyId| roll.all().any(|router| router.id == id);
         let mut former = std::mem::take(routers);
         let mut is_changed = false;
@@ -174,7 +196,7 @@ impl Sessions {
                     let alive = watch::Sender::new(());
                     Router {
                         paired: paired.clone(),
-                        member: Member::new(id, counts, alive.subscribe()),
+                        member: Member::new(id, counts, alive.subscribe(), self.began),
                         _alive: alive,
                         once: Once::default(),
                         missing: None,
@@ -297,13 +319,17 @@ impl Sessions {
         true
     }
 
-    /// What was seen of routers.
-    pub fn figures(&self) -> Vec<(KeyId, Figures)> {
+    /// When this began.
+    pub fn began(&self) -> Instant {
+        self.began
+    }
+
+    /// What was seen of routers, where it began at that time, seconds since 1970.
+    pub fn figures(&self, unix: u64) -> Vec<(KeyId, Figures)> {
         let known = self.read();
-        let all = known
-            .counts
-            .iter()
-            .map(|(id, counts)| (*id, counts.figures()));
-        all.filter(|(_, seen)| seen.last > 0).collect()
+        let all = known.counts.iter();
+        all.map(|(id, counts)| (*id, counts.figures(self.began, unix)))
+            .filter(|(_, seen)| seen.last > 0)
+            .collect()
     }
 }

@@ -7,7 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use nix::fcntl::{Flock, FlockArg};
 
@@ -23,8 +23,6 @@ pub const DEFAULT_STATE: &str = "/var/lib/weir/multipath";
 
 /// Places of a tunnel whose network nobody has told yet: those of 10.93.0.0/16.
 const PLACES: usize = 65_533;
-/// What was written so lately may be written once more without another time of writing.
-const GRANULE: Duration = Duration::from_secs(1);
 
 /// By which a change of the list is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,14 +30,6 @@ pub struct Stamp {
     inode: u64,
     length: u64,
     written: SystemTime,
-}
-
-impl Stamp {
-    /// Whether the next change is found by it for certain.
-    pub fn is_settled(&self) -> bool {
-        let ago = SystemTime::now().duration_since(self.written);
-        ago.is_ok_and(|ago| ago > GRANULE)
-    }
 }
 
 /// The folder of a partner's state.

@@ -2,31 +2,42 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::Instant;
 
 use tokio::sync::watch;
 
 use crate::io::seen::Figures;
 use crate::key::KeyId;
 
+/// Who was silent for so long, seconds, with no connection open, is not connected.
+const SILENCE: u64 = 60;
+
 /// What it moved, by several threads.
 #[derive(Debug, Default)]
 pub struct Counts {
-    last: AtomicU64,
+    /// When it was heard before the partner began, seconds since 1970.
+    before: u64,
+    /// When it was heard last, seconds since the partner began, and 1 more; 0: not yet.
+    heard: AtomicU64,
     sent: AtomicU64,
     received: AtomicU64,
     open: AtomicU64,
 }
 
 impl Counts {
-    /// As they are now.
-    pub fn figures(&self) -> Figures {
+    /// As they are now: of a partner that began then, in seconds since 1970.
+    pub fn figures(&self, began: Instant, unix: u64) -> Figures {
         let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        let (heard, open) = (of(&self.heard), of(&self.open));
         Figures {
-            last: of(&self.last),
+            last: match heard {
+                0 => self.before,
+                heard => unix.saturating_add(heard),
+            },
             sent: of(&self.sent),
             received: of(&self.received),
-            open: of(&self.open),
+            open,
+            connected: open > 0 || heard > 0 && seconds(began).saturating_sub(heard) < SILENCE,
         }
     }
 }
@@ -35,7 +46,8 @@ impl From<Figures> for Counts {
     /// Goes on with what was seen before the partner was started anew: nothing is open now.
     fn from(seen: Figures) -> Self {
         Self {
-            last: seen.last.into(),
+            before: seen.last,
+            heard: 0.into(),
             sent: seen.sent.into(),
             received: seen.received.into(),
             open: 0.into(),
@@ -50,17 +62,28 @@ pub struct Member {
     pub id: KeyId,
     counts: Arc<Counts>,
     alive: watch::Receiver<()>,
+    began: Instant,
 }
 
-/// Seconds since 1970.
-pub fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| since.as_secs())
+/// Since the partner began, and 1 more.
+fn seconds(began: Instant) -> u64 {
+    began.elapsed().as_secs().saturating_add(1)
 }
 
 impl Member {
-    pub(super) fn new(id: KeyId, counts: Arc<Counts>, alive: watch::Receiver<()>) -> Self {
-        Self { id, counts, alive }
+    /// Of a partner that began then. Once nobody has the other end of `alive`, it is revoked.
+    pub(super) fn new(
+        id: KeyId,
+        counts: Arc<Counts>,
+        alive: watch::Receiver<()>,
+        began: Instant,
+    ) -> Self {
+        Self {
+            id,
+            counts,
+            alive,
+            began,
+        }
     }
 
     /// Waits until it may not come any more.
@@ -72,9 +95,9 @@ impl Member {
     /// Something of it came that nobody else can have sent.
     pub fn heard(&self) {
         // What is there already costs the other threads nothing.
-        let now = now();
-        if self.counts.last.load(Ordering::Relaxed) != now {
-            self.counts.last.store(now, Ordering::Relaxed);
+        let now = seconds(self.began);
+        if self.counts.heard.load(Ordering::Relaxed) != now {
+            self.counts.heard.store(now, Ordering::Relaxed);
         }
     }
 

@@ -57,24 +57,6 @@ fn places_are_written_once() {
     fs::remove_dir_all(&store.folder).expect("removed");
 }
 
-/// Without a glance at the clock, a change of the same length would be missed.
-#[test]
-fn two_changes_at_once_are_two() {
-    let store = store("stamp");
-    fs::write(store.routers(), "0011223344556677 a\n").expect("written");
-    let stamp = store.stamp().expect("a file");
-    assert!(!stamp.is_settled());
-    store.settle().expect("written");
-    let other = store.stamp().expect("a file");
-    assert_ne!(stamp, other);
-    let old = Stamp {
-        written: SystemTime::UNIX_EPOCH,
-        ..other
-    };
-    assert!(old.is_settled());
-    fs::remove_dir_all(&store.folder).expect("removed");
-}
-
 #[test]
 fn a_port_belongs_to_one_router() {
     let store = store("ports");

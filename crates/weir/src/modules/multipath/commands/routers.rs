@@ -114,6 +114,7 @@ fn told(router: &Paired, seen: Option<&Seen>) -> Told {
         sent,
         received,
         open,
+        connected,
     } = found.unwrap_or_default();
     let is_paired = !router.is_revoked;
     let mut addresses = Vec::new();
@@ -129,8 +130,7 @@ fn told(router: &Paired, seen: Option<&Seen>) -> Told {
         state: if is_paired { "paired" } else { "revoked" },
         addresses,
         ports: router.forwards.iter().map(ToString::to_string).collect(),
-        connected: is_paired
-            && seen.is_some_and(|seen| found.is_some_and(|router| seen.is_connected(&router))),
+        connected: connected && is_served,
         last_seen: (last > 0).then_some(last),
         sent,
         received,
@@ -245,6 +245,7 @@ mod tests {
             sent: 2048,
             received: 5,
             open: 3,
+            connected: true,
         };
         let mut seen = Seen {
             at: 1010,
