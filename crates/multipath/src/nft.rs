@@ -291,10 +291,30 @@ fn guard(text: &mut String, hook: &str, which: &str) {
 /// Name of the partner's table, of family `inet`.
 pub const PARTNER_TABLE: &str = "weir_partner";
 
+/// What a partner's rules depend on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partnering {
+    /// Device of the tunnel.
+    pub device: String,
+    /// Its networks.
+    pub net: TunnelNet,
+    /// Places of routers, and their ports.
+    pub forwards: Vec<(usize, Vec<Ports>)>,
+    /// Port that the partner itself listens on.
+    pub listens: u16,
+    /// The kernel forwards IPv4 for the tunnel's sake alone.
+    pub closed: bool,
+}
+
 /// The partner's table: what comes from its routers leaves under the partner's own addresses, and
-/// what comes to ports that a router has goes there. `device`: of the tunnel; `forwards`: places of
-/// routers, and their ports.
-pub fn partner(device: &str, net: &TunnelNet, forwards: &[(usize, Vec<Ports>)]) -> String {
+/// what comes to ports that a router has goes there.
+pub fn partner(rules: &Partnering) -> String {
+    let Partnering {
+        device,
+        net,
+        forwards,
+        ..
+    } = rules;
     let mut text = remove_partner();
     text += "table inet weir_partner {\n\tchain leaves {\n\t\ttype nat hook postrouting priority \
         srcnat; policy accept;\n";
@@ -312,6 +332,12 @@ pub fn partner(device: &str, net: &TunnelNet, forwards: &[(usize, Vec<Ports>)]) 
     text +=
         "\t}\n\tchain arrives {\n\t\ttype nat hook prerouting priority dstnat; policy accept;\n";
     let _ = writeln!(text, "\t\tiifname \"{device}\" return");
+    // Routers come there, whatever leads to one of them.
+    let _ = writeln!(
+        text,
+        "\t\tmeta l4proto {{ tcp, udp }} th dport {} return",
+        rules.listens
+    );
     for (place, granted) in forwards {
         let (four, six) = net.router(*place);
         let four = four.map(|(own, _)| ("ip", own.to_string()));
@@ -327,6 +353,16 @@ pub fn partner(device: &str, net: &TunnelNet, forwards: &[(usize, Vec<Ports>)]) 
         }
     }
     text += "\t}\n";
+    if rules.closed {
+        let _ = write!(
+            text,
+            concat!(
+                "\tchain closed {{\n\t\ttype filter hook forward priority filter; policy accept;\n",
+                "\t\tmeta nfproto ipv4 iifname != \"{device}\" oifname != \"{device}\" drop\n\t}}\n",
+            ),
+            device = device
+        );
+    }
     clamp(&mut text, device);
     guard(
         &mut text,
@@ -420,7 +456,15 @@ mod tests {
             ipv6: Some("fd93::/64".parse().unwrap()),
         };
         let ports = ["tcp/8022", "udp/8000-8099"].map(|text| text.parse().unwrap());
-        let text = partner("weir-partner", &net, &[(1, ports.to_vec())]);
+        let rules = Partnering {
+            device: "weir-partner".into(),
+            net,
+            forwards: vec![(1, ports.to_vec())],
+            listens: 9349,
+            closed: false,
+        };
+        let text = partner(&rules);
+        assert!(!text.contains("chain closed"), "{text}");
         for line in [
             "fib daddr type local meta nfproto ipv4 tcp dport 8022 dnat ip to 10.93.0.3\n",
             "fib daddr type local meta nfproto ipv6 udp dport 8000-8099 dnat ip6 to fd93::3\n",

@@ -15,6 +15,7 @@ mod holds;
 mod impostors;
 mod least;
 mod lost;
+mod machine;
 mod manners;
 mod programs;
 mod rules;

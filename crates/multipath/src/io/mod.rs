@@ -1,5 +1,6 @@
 //! Sockets and threads of multipath. All that is decided without them is beside this module.
 
+mod changes;
 mod limits;
 mod partner;
 mod partnership;

@@ -15,6 +15,7 @@ use tokio::net::TcpListener;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
+use super::changes::Changes;
 use super::seen::Seen;
 use super::serve::{self, Serving};
 use super::sessions::Sessions;
@@ -26,7 +27,7 @@ use super::{TunDevice, limits, socket};
 use crate::aead::Cipher;
 use crate::choice::Ports;
 use crate::net::TunnelNet;
-use crate::nft;
+use crate::nft::{self, Partnering};
 use crate::reach::Reach;
 use crate::welcome::{LEAST_MTU, Welcome};
 
@@ -119,11 +120,12 @@ impl Partner {
         );
         reach.own(own);
         let (mut tunnel, mut net) = (None, None);
-        let loaded = sessions.forwards();
+        let (mut rules, forwards) = (None, sessions.forwards());
         if let Some(device) = &device {
-            match forward(device, &settings, &loaded).await {
-                Ok((sysctls, forwarded)) => {
-                    (tunnel, net) = (Some(sysctls), Some(forwarded));
+            match forward(device, &settings, forwards).await {
+                Ok((sysctls, loaded)) => {
+                    (tunnel, net) = (Some(sysctls), Some(loaded.net));
+                    rules = Some(loaded);
                     welcome.mtu = MTU;
                 }
                 Err(error) => {
@@ -153,17 +155,13 @@ impl Partner {
                 Ok(stop.during(async move { keep_own(events, &shared).await }))
             })
             .map_err(failed)?;
-        let ports = match (&device, net) {
-            (Some(device), Some(net)) => Some((device.name.clone(), net, loaded)),
-            _ => None,
-        };
         // What `weir multipath list` and `pair` go by: written whatever was seen.
         let told = net.unwrap_or(settings.net);
         see(&serving, told, true);
         let shared = Arc::clone(&serving);
         threads
             .start("partner-routers", move |stop| {
-                Ok(stop.during(async move { keep_routers(ports, told, &shared).await }))
+                Ok(stop.during(async move { keep_routers(rules, told, &shared).await }))
             })
             .map_err(failed)?;
         if let (Some(device), Some(_)) = (device, net) {
@@ -206,47 +204,59 @@ impl Partner {
 async fn forward(
     device: &TunDevice,
     settings: &Settings,
-    forwards: &[(usize, Vec<Ports>)],
-) -> io::Result<(Sysctls, TunnelNet)> {
+    forwards: Vec<(usize, Vec<Ports>)>,
+) -> io::Result<(Sysctls, Partnering)> {
     let mut sysctls = Sysctls::open(&settings.state.join(NOTE))?;
-    sysctls.set("ipv4/ip_forward", "1")?;
-    // Answers come by the device that routes do not lead to.
-    sysctls.set(&format!("ipv4/conf/{}/rp_filter", device.name), "0")?;
+    // Who was no router before becomes none for its other devices.
+    let closed = sysctls.get("ipv4/ip_forward")?.as_deref() == Some("0");
     let mut net = settings.net;
     // To switch it on would end router advertisements (accept_ra), by which many servers have their
     // route.
     if sysctls.get("ipv6/conf/all/forwarding")?.as_deref() != Some("1") {
         net.ipv6 = None;
     }
+    let rules = Partnering {
+        device: device.name.clone(),
+        net,
+        forwards,
+        listens: settings.listen.port(),
+        closed,
+    };
     let mut own = Device::open(device.link).map_err(io::Error::other)?;
     own.up(MTU.into()).map_err(io::Error::other)?;
     for address in net.partner() {
         own.add_address(address).map_err(io::Error::other)?;
     }
-    load_rules(&nft::partner(&device.name, &net, forwards))
+    // Nothing is forwarded before they say what.
+    load_rules(&nft::partner(&rules))
         .await
         .map_err(io::Error::other)?;
-    Ok((sysctls, net))
+    sysctls.set("ipv4/ip_forward", "1")?;
+    // Answers come by the device that routes do not lead to.
+    sysctls.set(&format!("ipv4/conf/{}/rp_filter", device.name), "0")?;
+    Ok((sysctls, rules))
 }
 
-/// The rules that lead ports to routers: of this device and network, with these ports.
-type Rules = (String, TunnelNet, Vec<(usize, Vec<Ports>)>);
-
 /// Follows the list of routers: who may come, and which ports lead to whom. Keeps what was seen.
-async fn keep_routers(mut ports: Option<Rules>, net: TunnelNet, serving: &Serving) {
+async fn keep_routers(mut rules: Option<Partnering>, net: TunnelNet, serving: &Serving) {
     let mut kept = serving.sessions.figures(0);
     let mut written: Option<Instant> = None;
+    let mut changes = Changes::of(nft::PARTNER_TABLE);
     loop {
-        sleep(LOOK).await;
+        let gone = tokio::select! {
+            () = sleep(LOOK) => false,
+            () = changes.gone(), if rules.is_some() => true,
+        };
         let wanted = serving.sessions.forwards();
-        if let Some((device, net, loaded)) = &mut ports
-            && wanted != *loaded
+        if let Some(rules) = &mut rules
+            && (gone || wanted != rules.forwards)
         {
-            match load_rules(&nft::partner(device, net, &wanted)).await {
+            rules.forwards = wanted;
+            match load_rules(&nft::partner(rules)).await {
+                Ok(()) if gone => warn!("somebody took the partner's rules away: they are back"),
                 Ok(()) => info!("other ports lead to routers"),
                 Err(error) => warn!(error, "the firewall does not take the ports of routers"),
             }
-            *loaded = wanted;
         }
         if written.is_none_or(|at| at.elapsed() > WRITE) {
             let seen = serving.sessions.figures(0);

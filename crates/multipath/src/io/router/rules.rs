@@ -1,13 +1,11 @@
 //! The firewall's rules, and what moves as they change: conversations go by the tunnel, and leave it.
 
-use std::future::pending;
-
 use kernel::Prefix;
-use kernel::event::{Event, Source};
-use kernel::io::{Events, forget_marked, load_rules, read_tables};
-use tracing::{debug, warn};
+use kernel::io::{forget_marked, load_rules};
+use tracing::warn;
 
 use super::{Conduct, Connection, Control};
+use crate::io::changes::Changes;
 use crate::io::proxy;
 use crate::nft::{self, Redirect, STRAY_MARK, TABLE, TUNNEL_MARK};
 use crate::reach::{LOCAL, NAT64};
@@ -40,48 +38,11 @@ fn bring_back() {
     }
 }
 
-/// Hears of the firewall's changes.
-struct Changes {
-    events: Option<Events>,
-    told: Vec<Event>,
-}
-
-impl Changes {
-    fn open() -> Self {
-        let events = Events::open(Source::Firewall);
-        let failed = |error: &_| warn!(%error, "rules that others take away are not put back");
-        Self {
-            events: events.inspect_err(failed).ok(),
-            told: Vec::new(),
-        }
-    }
-
-    /// Waits until somebody took the table away.
-    async fn gone(&mut self) {
-        loop {
-            let Some(events) = &mut self.events else {
-                return pending().await;
-            };
-            self.told.clear();
-            if let Err(error) = events.recv(&mut self.told).await {
-                warn!(%error, "rules that others take away are not put back any more");
-                self.events = None;
-                continue;
-            }
-            match read_tables() {
-                Ok(tables) if tables.iter().all(|table| table.name != TABLE) => return,
-                Ok(_) => {}
-                Err(error) => debug!(%error, "the firewall's tables"),
-            }
-        }
-    }
-}
-
 impl Control {
     /// Keeps the rules as they should be.
     pub(super) async fn keep_rules(&self) {
         let mut loaded: Option<Redirect> = None;
-        let (mut conduct, mut changes) = (self.conduct.clone(), Changes::open());
+        let (mut conduct, mut changes) = (self.conduct.clone(), Changes::of(TABLE));
         loop {
             let wanted = self.redirect(&conduct.borrow_and_update());
             if loaded.as_ref() != Some(&wanted) {

@@ -1,0 +1,94 @@
+//! What becomes of the machine that a partner runs on.
+
+use lab::Error;
+use lab::namespace::wait_until;
+use lab::uplinks::{Options, PARTNER, SERVER, Uplinks};
+use weir_tests::partner::{Pair, Partner};
+use weir_tests::{LIMIT, Weir};
+
+use crate::SECOND;
+
+/// Beyond the partner, as somebody beside it thinks.
+const BEYOND: &str = "192.0.2.77";
+
+/// Packets that the partner forwards to where only its neighbour sends.
+fn forwarded(pair: &Pair) -> Result<u64, Error> {
+    let ping = format!("ping -c 3 -i 0.2 -W 1 {BEYOND}");
+    // Nobody answers.
+    let _ = pair.uplinks.lab().node("internet")?.run(&ping);
+    let rules = pair.uplinks.partner().run("nft list table ip watch")?;
+    let counter = rules.split("counter packets ").nth(1).unwrap_or_default();
+    let count = counter.split(' ').next().unwrap_or_default();
+    count
+        .parse()
+        .map_err(|_| Error::Unexpected(format!("no count: {rules}")))
+}
+
+/// A machine that forwarded nothing forwards what is its routers', and one that did goes on.
+#[test]
+fn a_partner_becomes_no_router_for_its_neighbours() -> Result<(), Error> {
+    for before in ["0", "1"] {
+        let uplinks = Uplinks::build(&Options::mbit(&[20]))?;
+        let set = format!("sysctl -qw net.ipv4.ip_forward={before}");
+        uplinks.partner().run(&set)?;
+        uplinks.partner().nft(&format!(
+            "table ip watch {{\n chain c {{\n type filter hook postrouting priority 300\n ip daddr \
+                {BEYOND} counter\n }}\n }}\n"
+        ))?;
+        let internet = uplinks.lab().node("internet")?;
+        internet.ip(&format!("route add {BEYOND}/32 via {PARTNER}"))?;
+        let partner = Partner::start(uplinks.partner(), &[])?;
+        let line = partner.pair(&PARTNER.to_string())?;
+        let config = format!("[multipath]\npartner = \"{line}\"\n");
+        let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
+        let pair = Pair {
+            weir,
+            partner,
+            uplinks,
+        };
+        pair.wait_for("the tunnel", |told| told.tunnel)?;
+        assert_eq!(forwarded(&pair)? > 0, before == "1", "before: {before}");
+        let ping = format!("ping -c 2 -i 0.2 -W 5 {SERVER}");
+        let told = pair.uplinks.client().run(&ping)?;
+        assert!(told.contains("2 received"), "{told}");
+    }
+    Ok(())
+}
+
+/// Whatever ports a router was given: it comes to the one that the partner listens on.
+#[test]
+fn the_port_that_routers_come_to_leads_to_none_of_them() -> Result<(), Error> {
+    let uplinks = Uplinks::build(&Options::mbit(&[20]))?;
+    let partner = Partner::start(uplinks.partner(), &["--listen", "[::]:5555"])?;
+    let ports = ["--forward", "tcp/5500-5600", "--forward", "udp/5500-5600"];
+    let line = partner.pair_with(&format!("{PARTNER}:5555"), &ports)?;
+    wait_until("the ports", LIMIT, || {
+        let rules = uplinks.partner().run("nft list table inet weir_partner")?;
+        Ok(rules.contains("5500-5600"))
+    })?;
+    let config = format!("[multipath]\npartner = \"{line}\"\n");
+    let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
+    let pair = Pair {
+        weir,
+        partner,
+        uplinks,
+    };
+    pair.wait_for("the partner", |told| told.redirects && told.tunnel)
+}
+
+#[test]
+fn a_partner_whose_rules_are_flushed_puts_them_back() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[20]))?;
+    pair.wait_for("the tunnel", |told| told.tunnel)?;
+    let partner = pair.uplinks.partner();
+    partner.run("nft flush ruleset")?;
+    wait_until("the rules", LIMIT, || {
+        Ok(partner.run("nft list tables")?.contains("weir_partner"))
+    })?;
+    std::thread::sleep(SECOND);
+    let ping = format!("ping -c 2 -i 0.2 -W 5 {SERVER}");
+    let told = pair.uplinks.client().run(&ping)?;
+    assert!(told.contains("2 received"), "{told}");
+    assert!(pair.partner.log().contains("they are back"));
+    Ok(())
+}
