@@ -7,7 +7,7 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
@@ -114,6 +114,8 @@ pub struct Sessions {
     known: RwLock<Known>,
     changed: watch::Sender<()>,
     began: Instant,
+    /// One reads the list at a time: an older one does not take the place of a newer.
+    reading: Mutex<()>,
 }
 
 impl Sessions {
@@ -139,6 +141,7 @@ impl Sessions {
             known: RwLock::new(known),
             changed: watch::Sender::new(()),
             began: Instant::now(),
+            reading: Mutex::default(),
         };
         sessions.refresh(Instant::now())?;
         Ok(sessions)
@@ -160,6 +163,7 @@ impl Sessions {
     /// Reads the list of routers again, where it changed. What a router that is not in it any more
     /// has ends.
     fn refresh(&self, now: Instant) -> Result<(), StoreError> {
+        let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = self.store.stamp();
         let before = self.read().read.filter(|read| read.stamp == stamp);
         if before.is_some_and(|read| read.is_settled()) {
