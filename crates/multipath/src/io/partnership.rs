@@ -121,7 +121,7 @@ fn wait(tries: u32, answers: bool) -> Duration {
 async fn make(pairing: &Pairing, share: &Share) -> Result<Meeting, SessionError> {
     let exchange = async {
         resolve(pairing, share).await?;
-        let mut link = proxy::dial(share).await?;
+        let mut link = proxy::dial(share, &share.partner()).await?;
         look(&link, share);
         let (initiator, frame) = Initiator::begin(&pairing.key)?;
         link.write_all(&frame).await?;
@@ -135,7 +135,8 @@ async fn make(pairing: &Pairing, share: &Share) -> Result<Meeting, SessionError>
         match kind {
             Kind::Welcome => {
                 let (session, welcome) = initiator.end(&body)?;
-                let partner = link.peer_addr()?.ip().to_canonical();
+                let partner = link.peer_addr()?;
+                let partner = SocketAddr::new(partner.ip().to_canonical(), partner.port());
                 Ok(Meeting {
                     session,
                     welcome,

@@ -146,7 +146,8 @@ async fn through(
     for _ in 0..2 {
         let meeting = timeout(SESSION, share.meeting(doubted.as_ref())).await;
         let Ok(Some(meeting)) = meeting else { break };
-        let (link, ()) = tokio::join!(dial(share), hear(client, encrypt));
+        let partner = [meeting.partner];
+        let (link, ()) = tokio::join!(dial(share, &partner), hear(client, encrypt));
         let Ok(mut link) = link else {
             // It is asked for a session anew: if it does not answer that either, clients are not
             // brought here any more.
@@ -228,11 +229,11 @@ async fn ask(
     })
 }
 
-/// Connects to the partner, by the first path that answers: each gets a little time before the next
-/// is tried as well.
-pub async fn dial(share: &Share) -> io::Result<TcpStream> {
+/// Connects to the partner, at one of these addresses, by the first path that answers: each gets a
+/// little time before the next is tried as well.
+pub async fn dial(share: &Share, partner: &[SocketAddr]) -> io::Result<TcpStream> {
     let race = async {
-        let (partner, sources) = share.ways();
+        let (partner, sources) = share.ways(partner);
         let partner = partner.ok_or(io::ErrorKind::HostUnreachable)?;
         let mut last = io::Error::from(io::ErrorKind::NetworkUnreachable);
         let mut tries = tokio::task::JoinSet::new();

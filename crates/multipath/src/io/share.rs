@@ -95,8 +95,8 @@ pub struct Meeting {
     pub session: Session,
     /// What the partner said of itself.
     pub welcome: Welcome,
-    /// Where it proved to have the key.
-    pub partner: IpAddr,
+    /// Where it proved to have the key: nothing of the session goes elsewhere.
+    pub partner: SocketAddr,
 }
 
 /// Whether the partner answers by a path. Of one of which nothing is known there is none.
@@ -187,16 +187,15 @@ impl Share {
         }
     }
 
-    /// The partner, and from which addresses to go there; where no path is known, the kernel
-    /// chooses.
-    pub(super) fn ways(&self) -> (Option<SocketAddr>, Vec<Option<IpAddr>>) {
+    /// The first of these addresses of the partner that a path leads to, and from which addresses
+    /// to go there; where no path is known, the kernel chooses.
+    pub(super) fn ways(&self, partner: &[SocketAddr]) -> (Option<SocketAddr>, Vec<Option<IpAddr>>) {
         let paths = self.paths.borrow();
         let health = lock(&self.health);
         let works = |address: &IpAddr| health.get(address) != Some(&Health::Down);
         let same = |source: &IpAddr, partner: &SocketAddr| source.is_ipv4() == partner.is_ipv4();
-        let found = lock(&self.partner);
         let fits = |partner: &&SocketAddr| paths.iter().any(|own| same(&own.address, partner));
-        let partner = found.iter().find(fits).or(found.first()).copied();
+        let partner = partner.iter().find(fits).or(partner.first()).copied();
         let own = paths.iter();
         let mut own: Vec<_> = own
             .filter(|own| partner.is_some_and(|p| same(&own.address, &p)))
@@ -227,9 +226,17 @@ impl Share {
         }
     }
 
-    /// Addresses of the partner, as far as they are known.
+    /// Addresses of the partner, as far as they are known: as its name has them now, and where the
+    /// session was made.
     pub fn partner(&self) -> Vec<SocketAddr> {
-        lock(&self.partner).clone()
+        let mut known = lock(&self.partner).clone();
+        let meeting = self.meeting.borrow().clone();
+        known.extend(
+            meeting
+                .map(|it| it.partner)
+                .filter(|it| !known.contains(it)),
+        );
+        known
     }
 
     pub(super) fn set_paths(&self, paths: Vec<Known>) {

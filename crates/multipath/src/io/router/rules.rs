@@ -87,7 +87,7 @@ impl Control {
         let meeting = self.share.meetings().borrow().clone();
         let mut choice = conduct.choice.clone();
         // Not each address that its name has: whoever tells names may tell any.
-        let partner = meeting.as_ref().map(|it| Prefix::only(it.partner));
+        let partner = meeting.as_ref().map(|it| Prefix::only(it.partner.ip()));
         let devices = state.paths.iter().map(|path| path.device.clone());
         let mut uplinks: Vec<_> = devices.collect();
         uplinks.sort_unstable();

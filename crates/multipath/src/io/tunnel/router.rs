@@ -176,7 +176,7 @@ impl End<'_> {
         let session = meeting.session.id().0;
         let mut carried = Carried {
             session,
-            partner: self.share.ways().0.ok_or(io::ErrorKind::HostUnreachable)?,
+            partner: meeting.partner,
             tunnel: Tunnel::new(Role::Router, session, &keys, settings()),
             counted: [[0; 2]; PATHS],
         };
