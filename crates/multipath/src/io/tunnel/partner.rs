@@ -15,10 +15,12 @@ use crate::io::sessions::Member;
 use crate::net::TunnelNet;
 use crate::session::SessionId;
 use crate::tunnel::datagram::Header;
-use crate::tunnel::{Event, Role, Tunnel};
+use crate::tunnel::{Event, Micros, Role, Tunnel};
 
 /// Addresses that a router's paths have at a time: more are of former ones.
 const FROM: usize = 64;
+/// How often is said that a session is in use: one that is not is forgotten after a day.
+const HOUR: Micros = 3_600_000_000;
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// One session's end.
@@ -30,8 +32,8 @@ struct End {
     member: Member,
     /// The router's own addresses: what else it sends is not its.
     own: Vec<IpAddr>,
-    /// A datagram of the router's own was heard.
-    heard: bool,
+    /// When was said that it is in use: a datagram of the router's own had been heard.
+    said: Option<Micros>,
     /// Which address of this machine each of its paths asked: answers come from there.
     asked: HashMap<SocketAddr, IpAddr>,
 }
@@ -56,8 +58,8 @@ struct Ends {
     ends: HashMap<SessionId, End>,
     /// Ends that there were.
     number: u64,
-    /// By which session a router is reached: its latest that was heard.
-    by_address: HashMap<IpAddr, SessionId>,
+    /// By which session a router is reached, and that end's number: its latest that was heard.
+    by_address: HashMap<IpAddr, (SessionId, u64)>,
     strays: Strays,
 }
 
@@ -165,7 +167,7 @@ impl Ends {
             };
             let end = addresses(packet)
                 .and_then(|[_, to]| self.by_address.get(&to))
-                .and_then(|session| self.ends.get_mut(session));
+                .and_then(|(session, _)| self.ends.get_mut(session));
             let Some(end) = end else { continue };
             match end.tunnel.packet_in(packet, self.clock.now()) {
                 Ok(()) => end.member.moved(packet.len() as u64, 0),
@@ -206,7 +208,7 @@ impl Ends {
                 number: self.number,
                 member: found.member,
                 own: own(net, found.place),
-                heard: false,
+                said: None,
                 asked: HashMap::new(),
             };
             self.ends.insert(id, end);
@@ -231,17 +233,17 @@ impl Ends {
             Ok(()) => {
                 end.asked(from, at);
                 end.member.heard();
-                if !std::mem::replace(&mut end.heard, true) {
+                let now = self.clock.now();
+                if end.said.is_none_or(|said| now.saturating_sub(said) > HOUR) {
+                    end.said = Some(now);
                     self.serving.sessions.opened(id, from);
                 }
                 // A router lets go of a session once it has another: what comes late by the former
                 // one says nothing of where the router is.
-                let (number, own) = (end.number, end.own.clone());
-                for address in own {
-                    let present = self.by_address.get(&address);
-                    let present = present.and_then(|present| self.ends.get(present));
-                    if present.is_none_or(|present| present.number < number) {
-                        self.by_address.insert(address, id);
+                for address in &end.own {
+                    let present = self.by_address.get(address);
+                    if present.is_none_or(|(_, number)| *number < end.number) {
+                        self.by_address.insert(*address, (id, end.number));
                     }
                 }
             }
@@ -263,7 +265,7 @@ impl Ends {
         });
         let ends = &self.ends;
         self.by_address
-            .retain(|address, id| ends.get(id).is_some_and(|end| end.own.contains(address)));
+            .retain(|address, (id, _)| ends.get(id).is_some_and(|end| end.own.contains(address)));
     }
 
     fn tick(&mut self) {
