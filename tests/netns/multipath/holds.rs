@@ -60,7 +60,7 @@ fn who_refuses_connections_ends_nothing() -> Result<(), Error> {
         // It may go directly, as nobody answers.
         assert_eq!(ask_tcp(client, echo, b"new")?, b"new");
         assert_eq!(say(&talk, "meanwhile")?, PARTNER, "{:?}", begun.elapsed());
-        carried.advance(200_000, SECOND)?;
+        carried.advance(200_000, LIMIT)?;
         std::thread::sleep(ms(100));
     }
     let told = pair.paths()?;
@@ -71,7 +71,7 @@ fn who_refuses_connections_ends_nothing() -> Result<(), Error> {
     refuse_no_more(&pair)?;
     let healed = Instant::now();
     pair.wait_for("the partner", |told| told.redirects)?;
-    assert!(healed.elapsed() < 3 * SECOND, "{:?}", healed.elapsed());
+    assert!(healed.elapsed() < 5 * SECOND, "{:?}", healed.elapsed());
     assert_eq!(
         by_tcp(&pair, lab::uplinks::CLIENT, (SERVER, 5003).into())?,
         PARTNER
@@ -103,7 +103,7 @@ fn one_reset_sends_nothing_in_the_clear() -> Result<(), Error> {
         // Each question and each answer arrives, while another session takes over.
         let begun = Instant::now();
         while begun.elapsed() < 3 * SECOND {
-            let heard = talk.ask(b"meanwhile", ms(300))?;
+            let heard = talk.ask(b"meanwhile", LIMIT)?;
             assert_eq!(heard, Some(PARTNER), "{:?}", begun.elapsed());
         }
     }
@@ -159,7 +159,7 @@ fn a_reload_ends_nothing() -> Result<(), Error> {
         reloaded.map_err(|error| Error::Unexpected(error.to_string()))?;
         let begun = Instant::now();
         while begun.elapsed() < SECOND {
-            let heard = talk.ask(b"meanwhile", ms(300))?;
+            let heard = talk.ask(b"meanwhile", LIMIT)?;
             assert_eq!(heard, Some(PARTNER), "{more}: {:?}", begun.elapsed());
         }
         carried.advance(500_000, LIMIT)?;

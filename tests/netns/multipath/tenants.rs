@@ -159,7 +159,7 @@ fn it_ends(revoke: impl FnOnce(&Pair) -> Result<(), Error>) -> Result<(), Error>
     revoke(&pair)?;
     let begun = Instant::now();
     while !transfer.broke() {
-        assert!(begun.elapsed() < 3 * SECOND, "the connection goes on");
+        assert!(begun.elapsed() < 6 * SECOND, "the connection goes on");
         sleep(ms(50));
     }
     // Nothing comes out of the tunnel any more; the router, when it has noticed, lets the client go
@@ -171,7 +171,7 @@ fn it_ends(revoke: impl FnOnce(&Pair) -> Result<(), Error>) -> Result<(), Error>
         if out()? == before {
             break;
         }
-        assert!(begun.elapsed() < 3 * SECOND, "the tunnel goes on");
+        assert!(begun.elapsed() < 6 * SECOND, "the tunnel goes on");
     }
     let before = out()?;
     while begun.elapsed() < 6 * SECOND {
@@ -285,7 +285,7 @@ fn a_new_key_has_the_place_of_the_old_one() -> Result<(), Error> {
     let begun = Instant::now();
     let ended = held.read(&mut [0; 1]);
     assert!(ended.is_err(), "{ended:?}: it is reset");
-    assert!(begun.elapsed() < 3 * SECOND, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < 6 * SECOND, "{:?}", begun.elapsed());
     assert!(is_refused(&door, &old)?, "the old key");
     let (session, after) = welcomed(&door, &new)?;
     assert!(before.tunnel4.is_some());
