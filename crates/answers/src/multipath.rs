@@ -36,6 +36,9 @@ pub struct Paths {
     /// What comes in by the partner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forwards: Vec<Forward>,
+    /// What clients send leaves by the partner alone, also while weir does not run.
+    #[serde(default)]
+    pub locked: bool,
 }
 
 /// An uplink with the address of another, as where two modems hand out the same: it is used when

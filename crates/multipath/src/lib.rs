@@ -11,8 +11,8 @@
 //! Pure but for [`io`]: bytes in, bytes out; no clock, no socket. Byte by byte it is told in
 //! `docs/multipath-protocol.md`.
 //!
-//! [`nft`] are the rules that bring clients' connections here, [`reach`] is where a partner goes
-//! for its routers. In [`io`] are the sockets and threads: [`io::Router`] and [`io::Partner`].
+//! [`nft`] are the rules that bring clients' connections here, [`lock`] those that let nothing else
+//! out, [`reach`] is where a partner goes for its routers. In [`io`] are the sockets and threads: [`io::Router`] and [`io::Partner`].
 
 mod aead;
 pub mod choice;
@@ -26,6 +26,7 @@ pub mod handshake;
 pub mod hints;
 pub mod io;
 pub mod key;
+pub mod lock;
 pub mod net;
 pub mod nft;
 pub mod open;

@@ -25,6 +25,9 @@ pub const TUNNEL_MARK: u32 = 0x2000_0000;
 /// Bit of the connection mark of what would have gone by the tunnel, had it been there.
 pub const STRAY_MARK: u32 = 0x4000_0000;
 
+/// Ports at which names are asked for: DNS, and the same by TLS or QUIC (RFC 7858, 9250).
+const NAMES: &str = "53, 853";
+
 /// What is redirected, and what not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Redirect {
@@ -55,11 +58,30 @@ const DIRECT: &str = concat!(
         return\n",
 );
 
+/// The same, of ports: only the first packet of a connection tells them in any case.
+const DIRECT_PORTS: &str = "\t\ttcp dport @direct_tcp return\n\t\tudp dport @direct_udp return\n";
+
+/// Lets go what goes directly: in a chain that looks at nothing else before.
+pub fn accept_direct(choice: &Choice) -> String {
+    let mut text = [DIRECT, DIRECT_PORTS].concat();
+    // A rule that looks at hardware addresses keeps connections from the fast path.
+    if !choice
+        .clients
+        .iter()
+        .any(|it| matches!(it, Clients::Mac(_)))
+    {
+        text = text.replace("\t\tether saddr @clients return\n", "");
+    }
+    text.replace(" return\n", " accept\n")
+}
+
 /// Makes the table, in place of one that a former weir left.
 pub fn create(redirect: &Redirect) -> String {
     let mut text = remove();
     text += "table inet weir_multipath {\n";
-    sets(&mut text, redirect);
+    let names = redirect.uplinks.iter();
+    let names = names.map(|name| format!("\"{name}\"")).collect();
+    sets(&mut text, &redirect.choice, ("uplinks", names));
     text += "\tchain clients {\n\t\ttype filter hook prerouting priority mangle; policy accept;\n";
     text += "\t\tmeta l4proto != tcp return\n";
     // Of a connection that weir has: before all else, as its destination may have become a direct
@@ -94,6 +116,9 @@ pub fn create(redirect: &Redirect) -> String {
         (Some(device), _) => {
             others(&mut text, device, redirect.carries);
             arrivals(&mut text, device, &redirect.choice.forwards);
+            if redirect.stops {
+                names_asked(&mut text);
+            }
         }
         (None, Some(device)) if redirect.strays => strays(&mut text, device),
         _ => {}
@@ -104,11 +129,11 @@ pub fn create(redirect: &Redirect) -> String {
             concat!(
                 "\tchain stops {{\n\t\ttype filter hook forward priority filter; policy accept;\n",
                 "\t\toifname != @uplinks return\n\t\tiifname @uplinks return\n",
-                "\t\tct state established,related return\n{direct}",
-                "\t\ttcp dport @direct_tcp return\n\t\tudp dport @direct_udp return\n",
+                "\t\tct state established,related return\n{direct}{ports}",
                 "\t\treject with icmpx admin-prohibited\n\t}}\n",
             ),
-            direct = DIRECT
+            direct = DIRECT,
+            ports = DIRECT_PORTS
         );
     }
     if let Some(device) = &redirect.device {
@@ -130,11 +155,8 @@ pub fn create(redirect: &Redirect) -> String {
     text + "}\n"
 }
 
-/// What the rules look up.
-fn sets(text: &mut String, redirect: &Redirect) {
-    let choice = &redirect.choice;
-    let names = redirect.uplinks.iter();
-    let names: Vec<_> = names.map(|name| format!("\"{name}\"")).collect();
+/// What the rules look up: what goes directly, and a set of devices.
+pub fn sets(text: &mut String, choice: &Choice, (devices, names): (&str, Vec<String>)) {
     let clients: Vec<_> = choice
         .clients
         .iter()
@@ -157,7 +179,7 @@ fn sets(text: &mut String, redirect: &Redirect) {
         ports.map(Ports::numbers).collect()
     };
     for (name, kind, is_interval, elements) in [
-        ("uplinks", "ifname", false, names),
+        (devices, "ifname", false, names),
         ("direct4", "ipv4_addr", true, of(&choice.networks, true)),
         ("direct6", "ipv6_addr", true, of(&choice.networks, false)),
         ("direct_tcp", "inet_service", true, ports(Transport::Tcp)),
@@ -208,6 +230,25 @@ fn others(text: &mut String, device: &str, carries: [bool; 2]) {
         mark = TUNNEL_MARK,
         direct = DIRECT,
         without = without,
+    );
+}
+
+/// Where nothing of clients is to leave, names that this machine asks for go by the tunnel: it asks
+/// for clients. Not all that it sends does: an uplink may be a tunnel itself.
+fn names_asked(text: &mut String) {
+    let _ = write!(
+        text,
+        concat!(
+            "\tchain names {{\n\t\ttype route hook output priority mangle + 1; policy accept;\n",
+            "\t\toifname != @uplinks return\n",
+            "\t\tct mark & {mark:#x} == {mark:#x} meta mark set meta mark or {mark:#x} return\n",
+            "\t\tct state != new return\n\t\tfib daddr type != unicast return\n",
+            "\t\tip daddr @direct4 return\n\t\tip6 daddr @direct6 return\n",
+            "\t\tmeta l4proto != {{ tcp, udp }} return\n\t\tth dport != {{ {names} }} return\n",
+            "\t\tct mark set ct mark or {mark:#x} meta mark set meta mark or {mark:#x}\n\t}}\n",
+        ),
+        mark = TUNNEL_MARK,
+        names = NAMES,
     );
 }
 

@@ -97,6 +97,18 @@ fn a_partner_has_what_it_needs() {
     assert_eq!(unit.last("KillMode"), Some("mixed"));
 }
 
+/// The lock is there before the network, and after who empties the ruleset; to stop the unit opens
+/// nothing.
+#[test]
+fn a_lock_comes_before_the_network() {
+    let unit = Unit::named("weir-lock.service");
+    assert!(unit.has("Before", "network-pre.target"));
+    assert!(unit.has("After", "nftables.service"));
+    assert_eq!(unit.last("DefaultDependencies"), Some("no"));
+    assert_eq!(unit.last("ConditionPathExists"), Some("/etc/weir/lock.nft"));
+    assert_eq!(unit.last("ExecStop"), None);
+}
+
 /// The example of `listen` under `[web]` has it.
 #[test]
 fn the_page_may_have_port_443() {

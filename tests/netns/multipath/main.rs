@@ -14,6 +14,7 @@ mod hints;
 mod holds;
 mod impostors;
 mod least;
+mod lock;
 mod lost;
 mod machine;
 mod manners;

@@ -2093,6 +2093,7 @@ const aPaths0 = {
       "ports": "1f00c2aa" as const,
       "to": "1f00c2aa" as const,
     }],
+    "locked": true,
     "partner": "1f00c2aa" as const,
     "paths": [{
       "address": "192.0.2.1" as const,
@@ -2141,6 +2142,7 @@ const aPaths1 = {
       "ports": "1f00c2aa" as const,
       "to": "1f00c2aa" as const,
     }],
+    "locked": true,
     "partner": "1f00c2aa" as const,
     "paths": [{
       "address": "192.0.2.1" as const,
@@ -2189,6 +2191,7 @@ const aPaths2 = {
       "ports": "1f00c2aa" as const,
       "to": "1f00c2aa" as const,
     }],
+    "locked": true,
     "partner": "1f00c2aa" as const,
     "paths": [{
       "address": "192.0.2.1" as const,
@@ -2237,6 +2240,7 @@ const aPaths3 = {
       "ports": "1f00c2aa" as const,
       "to": "1f00c2aa" as const,
     }],
+    "locked": true,
     "partner": "1f00c2aa" as const,
     "paths": [{
       "address": "192.0.2.1" as const,
@@ -2284,6 +2288,7 @@ const aPaths4 = {
       "ports": "1f00c2aa" as const,
       "to": "1f00c2aa" as const,
     }],
+    "locked": true,
     "paths": [{
       "address": "192.0.2.1" as const,
       "backup": true,
@@ -2321,6 +2326,7 @@ const aPaths5 = {
       "refused": 1,
       "sent": 1,
     },
+    "locked": true,
     "paths": [],
     "redirects": true,
     "state": "off" as const,

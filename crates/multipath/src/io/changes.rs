@@ -29,20 +29,33 @@ impl Changes {
     /// Waits until somebody took the table away.
     pub async fn gone(&mut self) {
         loop {
+            self.any().await;
+            if !self.there() {
+                return;
+            }
+        }
+    }
+
+    /// Waits until anything of the firewall has changed.
+    pub async fn any(&mut self) {
+        loop {
             let Some(events) = &mut self.events else {
                 return pending().await;
             };
             self.told.clear();
-            if let Err(error) = events.recv(&mut self.told).await {
-                warn!(%error, "rules that others take away are not put back any more");
-                self.events = None;
-                continue;
-            }
-            match read_tables() {
-                Ok(tables) if tables.iter().all(|table| table.name != self.table) => return,
-                Ok(_) => {}
-                Err(error) => debug!(%error, "the firewall's tables"),
+            match events.recv(&mut self.told).await {
+                Ok(_) => return,
+                Err(error) => {
+                    warn!(%error, "rules that others take away are not put back any more");
+                    self.events = None;
+                }
             }
         }
+    }
+
+    /// Whether the table is there, as far as that can be told.
+    pub fn there(&self) -> bool {
+        let tables = read_tables().inspect_err(|error| debug!(%error, "the firewall's tables"));
+        tables.map_or(true, |tables| tables.iter().any(|it| it.name == self.table))
     }
 }

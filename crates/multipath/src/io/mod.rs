@@ -2,6 +2,7 @@
 
 mod changes;
 mod limits;
+mod locked;
 mod partner;
 mod partnership;
 mod paths;
@@ -37,6 +38,7 @@ pub struct TunDevice {
     pub link: u32,
 }
 
+pub use locked::{LockError, lock, unlock};
 pub use partner::{Partner, ServeError, Settings as PartnerSettings};
 pub use roll::Paired;
 pub use router::{

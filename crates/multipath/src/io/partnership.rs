@@ -4,6 +4,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use kernel::io::Subflows;
@@ -14,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
 use super::share::{Meeting, Share};
-use super::{proxy, wire};
+use super::{locked, proxy, wire};
 use crate::VERSION;
 use crate::frame::{self, Kind};
 use crate::handshake::{HandshakeError, Initiator};
@@ -67,16 +68,17 @@ impl SessionError {
 }
 
 /// Keeps a session, for ever: one that is doubted is kept until another has been made. `told` hears
-/// of each try, but of the first that fails beside a session.
+/// of each try, but of the first that fails beside a session. `lock`: its file.
 pub async fn keep(
     pairing: &Pairing,
+    lock: &Path,
     share: &Share,
     told: impl Fn(Result<&Welcome, &SessionError>),
 ) {
     let (mut tries, mut pace) = (0_u32, Pace::default());
     loop {
         sleep(pace.wait(Instant::now())).await;
-        match make(pairing, share).await {
+        match make(pairing, lock, share).await {
             Ok(meeting) => {
                 info!(
                     partner = pairing.host,
@@ -118,9 +120,9 @@ fn wait(tries: u32, answers: bool) -> Duration {
     AGAIN[0].saturating_mul(doubled).min(most)
 }
 
-async fn make(pairing: &Pairing, share: &Share) -> Result<Meeting, SessionError> {
+async fn make(pairing: &Pairing, lock: &Path, share: &Share) -> Result<Meeting, SessionError> {
     let exchange = async {
-        resolve(pairing, share).await?;
+        resolve(pairing, lock, share).await?;
         let mut link = proxy::dial(share, &share.partner()).await?;
         look(&link, share);
         let (initiator, frame) = Initiator::begin(&pairing.key)?;
@@ -176,8 +178,20 @@ fn look(link: &TcpStream, share: &Share) {
 }
 
 /// Where the partner is, by its name: asked for again before each session, as names move. Where
-/// nobody tells, it is where it was.
-async fn resolve(pairing: &Pairing, share: &Share) -> io::Result<()> {
+/// nobody tells, it is where it was. Of a locked router it is where the lock says: nothing else is
+/// let out, and nobody tells names before it is reached.
+async fn resolve(pairing: &Pairing, lock: &Path, share: &Share) -> io::Result<()> {
+    if let Some(lock) = locked::read(lock) {
+        if lock.partner == pairing.address() {
+            share.set_partner(&lock.addresses);
+            return Ok(());
+        }
+        warn!(
+            locked = lock.partner,
+            partner = pairing.address(),
+            "the lock is for another partner: `weir multipath lock` makes it anew"
+        );
+    }
     match tokio::net::lookup_host((&*pairing.host, pairing.port)).await {
         Ok(found) => share.set_partner(&found.collect::<Vec<SocketAddr>>()),
         Err(error) if share.partner().is_empty() => return Err(error),

@@ -58,6 +58,8 @@ pub struct Paths {
     /// Devices that come and go all the time: connections are better off without.
     damped: Vec<String>,
     tunnel: Option<u32>,
+    /// Devices whose clients are locked in.
+    locked: Vec<String>,
 }
 
 fn failed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
@@ -88,6 +90,7 @@ impl Paths {
             hints,
             damped: Vec::new(),
             tunnel: None,
+            locked: Vec::new(),
         };
         paths.look();
         paths.opened = true;
@@ -295,6 +298,14 @@ impl Paths {
     pub fn tunnel(&mut self, link: Option<u32>) {
         if self.tunnel != link {
             self.tunnel = link;
+            self.write();
+        }
+    }
+
+    /// What comes in by these devices leads nowhere, but where the lock's rules looked at it.
+    pub fn lock(&mut self, devices: &[String]) {
+        if self.locked != devices {
+            self.locked = devices.to_vec();
             self.write();
         }
     }

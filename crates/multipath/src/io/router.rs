@@ -22,7 +22,7 @@ use super::paths::Paths;
 use super::share::{Health, Known, Share};
 use super::threads::{Stop, Threads, processors};
 use super::tunnel::{self, Tun};
-use super::{TunDevice, limits, partnership, proxy, socket};
+use super::{TunDevice, limits, locked, partnership, proxy, socket};
 use crate::choice::{Choice, Forward, Ports};
 use crate::encrypt::Encrypt;
 use crate::gaps::Gaps;
@@ -53,6 +53,8 @@ pub struct Settings {
     pub hints: Hints,
     /// Folder in which is noted what of the kernel's settings was changed.
     pub folder: PathBuf,
+    /// File of the lock, where there is one.
+    pub lock: PathBuf,
 }
 
 /// What goes where, and how.
@@ -158,6 +160,7 @@ impl Router {
                     anew: RefCell::default(),
                     stray: RefCell::default(),
                     works: Cell::new(false),
+                    lan: RefCell::default(),
                     changed: Notify::new(),
                 };
                 Ok(control.run(paths, stop))
@@ -216,6 +219,8 @@ struct Control {
     stray: RefCell<Vec<IpAddr>>,
     /// A path answers by the tunnel.
     works: Cell<bool>,
+    /// Devices whose clients leave by the partner alone.
+    lan: RefCell<Vec<String>>,
     /// What the rules depend on has changed.
     changed: Notify,
 }
@@ -224,7 +229,8 @@ impl Control {
     async fn run(self, mut paths: Paths, stop: Stop) {
         let pairing = &self.settings.pairing;
         let work = async {
-            let session = partnership::keep(pairing, &self.share, |found| {
+            let lock = &self.settings.lock;
+            let session = partnership::keep(pairing, lock, &self.share, |found| {
                 if let Ok(welcome) = found {
                     self.warn_of_forwards(welcome);
                 }
@@ -246,6 +252,7 @@ impl Control {
                     self.tell_paths(&paths);
                     paths.damp(self.share.flapping());
                     paths.lead_to(&self.share.partner());
+                    paths.lock(&self.lan.borrow());
                     tokio::select! {
                         changed = paths.changed() => match changed {
                             Ok(()) => {}
@@ -261,6 +268,10 @@ impl Control {
                 () = session => {}
                 error = follow => error!(%error, "paths cannot be followed any more"),
                 () = self.keep_rules() => {}
+                () = locked::keep(lock, |lan| {
+                    self.lan.replace(lan);
+                    self.share.moved.notify_one();
+                }) => {}
             }
         };
         stop.during(work).await;

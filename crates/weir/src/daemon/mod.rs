@@ -127,6 +127,7 @@ impl Daemon {
         let setup = |part: &Part| Setup {
             effective: &effective,
             socket: &options.socket,
+            config: &options.config,
             wanted: options.wants(part.name),
             links: &links,
         };

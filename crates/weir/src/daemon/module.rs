@@ -63,6 +63,8 @@ pub struct Setup<'a> {
     pub effective: &'a Effective,
     /// The API's socket, beside which a module has its own files.
     pub socket: &'a Path,
+    /// The configuration's file.
+    pub config: &'a Path,
     /// Whether `--only` leaves it in. One that is left out may still clean up.
     pub wanted: bool,
     /// Devices there are, by index.

@@ -73,5 +73,6 @@ pub fn paths(looks: u64) -> Paths {
         ],
         unmatched: vec!["wwan9".into()],
         twins: vec![],
+        locked: true,
     }
 }

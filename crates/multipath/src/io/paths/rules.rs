@@ -1,6 +1,7 @@
 //! Rules and routes: each path's table, and which packets go by it.
 
 use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kernel::Prefix;
 use kernel::policy::{self, Hop, Route, Rule};
@@ -8,6 +9,7 @@ use kernel::routes::RouteKind;
 use tracing::warn;
 
 use super::{Paths, failed};
+use crate::lock::LOCK_MARK;
 use crate::nft::{MARK, TUNNEL_MARK};
 
 /// Rules before these are others': mwan3 begins at 1001, the kernel's own are behind 32765.
@@ -18,6 +20,9 @@ const TABLE: u32 = 934_700_000;
 const REDIRECTED: u32 = TABLE - 1;
 /// Where all leads into the tunnel.
 const TUNNELED: u32 = TABLE - 2;
+/// Where all is dropped, and the rules that lead there: behind those that lead to the partner.
+const LOCKED: u32 = TABLE - 3;
+const LOCKED_PRIORITY: u32 = PRIORITY + 90;
 /// `lo`.
 const LOOPBACK: u32 = 1;
 impl Paths {
@@ -58,6 +63,7 @@ impl Paths {
                 routes.push(Route::new(all, TUNNELED, hop));
             }
         }
+        self.locked_in(&mut rules, &mut routes);
         let used = self.uplinks.now().iter().filter(|u| self.is_used(u));
         for (number, uplink) in (1..).zip(used) {
             let table = TABLE + uplink.link;
@@ -81,6 +87,30 @@ impl Paths {
             }
         }
         (rules, routes)
+    }
+
+    /// The lock's table marks what comes from clients. Where somebody took it away, what has no mark
+    /// is dropped until it is back.
+    fn locked_in(&self, rules: &mut Vec<Rule>, routes: &mut Vec<Route>) {
+        if self.locked.is_empty() {
+            return;
+        }
+        for ipv6 in [false, true] {
+            let none = match ipv6 {
+                false => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+                true => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+            };
+            let all = Prefix::around(none, 0);
+            routes.push(Route::without_hop(all, LOCKED, RouteKind::Blackhole));
+            rules.extend(self.locked.iter().map(|device| Rule {
+                ipv6,
+                priority: LOCKED_PRIORITY,
+                mark: Some((0, LOCK_MARK)),
+                iif: Some(device.clone()),
+                table: LOCKED,
+                ..Rule::default()
+            }));
+        }
     }
 
     /// Writes what is missing, and removes what is too much: nothing where all is as it should be,
@@ -131,5 +161,8 @@ impl Paths {
 /// The same way: the kernel fills in what was not asked for.
 fn same(is: &Route, wanted: &Route) -> bool {
     let hop = |route: &Route| route.hops.first().map(|hop| (hop.link, hop.gateway));
-    (is.to, is.table, is.kind) == (wanted.to, wanted.table, wanted.kind) && hop(is) == hop(wanted)
+    // Of IPv6, `lo` is the hop of what leads nowhere.
+    let nowhere = wanted.hops.is_empty();
+    (is.to, is.table, is.kind) == (wanted.to, wanted.table, wanted.kind)
+        && (nowhere || hop(is) == hop(wanted))
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use kernel::Prefix;
 use multipath::hints::{Hint, Hints, Use};
-use multipath::{Clients, Encrypt, Forward, Pairing, Ports};
+use multipath::{Choice, Clients, Encrypt, Forward, Pairing, Ports};
 use serde_json::Value;
 use toml::de::DeValue;
 
@@ -60,6 +60,16 @@ table! {
 }
 
 impl Multipath {
+    /// What goes directly, and what comes in.
+    pub fn choice(&self) -> Choice {
+        Choice {
+            networks: self.direct.value.clone(),
+            ports: self.direct_ports.value.clone(),
+            clients: self.direct_devices.value.clone(),
+            forwards: self.forward.value.clone(),
+        }
+    }
+
     /// The file with the partner's secret, and its mode, where others can read it.
     pub fn exposed(&self) -> Option<(&str, u32)> {
         let Origin::File { name, .. } = &self.partner.origin else {

@@ -28,7 +28,7 @@ pub const ENTRY: Entry = Entry {
     commands: || {
         vec![
             Command::printing("paths", commands::paths::run),
-            Command::printing("multipath", commands::serve::run),
+            Command::new("multipath", commands::serve::run),
         ]
     },
     status: |status, output| match &status.multipath {
@@ -52,10 +52,11 @@ pub struct Multipath {
 /// None.
 pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
     let folder = running::folder(setup.socket);
+    let lock = commands::lock::file(setup.config);
     Ok(Rc::new(Multipath {
         running: setup
             .wanted
-            .then(|| RefCell::new(Running::new(folder.clone()))),
+            .then(|| RefCell::new(Running::new(folder.clone(), lock))),
         folder,
     }))
 }

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use answers::{PartnerState, PathUse};
-use multipath::Choice;
 use multipath::hints::Use;
 use multipath::io::{
     Conduct, Connection, ForwardState, PathState, Router, RouterSettings, State, TunDevice,
@@ -20,11 +19,13 @@ use crate::config::Effective;
 use crate::daemon::Needs;
 
 /// Of the router's end of the tunnel.
-const DEVICE: &str = "weir-tunnel";
+pub const DEVICE: &str = "weir-tunnel";
 
 /// The router's side of multipath, if it has a partner.
 pub struct Running {
     folder: PathBuf,
+    /// File of the lock.
+    lock: PathBuf,
     /// What is to run: the last word.
     wanted: Arc<Mutex<Option<RouterSettings>>>,
     /// Held for as long as a change takes.
@@ -54,7 +55,8 @@ impl Begun {
         // First what it wrote is taken away.
         self.router = None;
         self.router = wanted.and_then(|settings| {
-            Router::start(settings, device())
+            let device = device(settings.conduct.fall_back);
+            Router::start(settings, device)
                 .inspect_err(|error| {
                     error!(%error, "multipath does not start: uplinks are used \
                     as routes say")
@@ -69,10 +71,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Running {
-    /// Not yet at work. `folder`: where it notes what it changed of the kernel's settings.
-    pub fn new(folder: PathBuf) -> Self {
+    /// Not yet at work. `folder`: where it notes what it changed of the kernel's settings; `lock`:
+    /// file of the lock.
+    pub fn new(folder: PathBuf, lock: PathBuf) -> Self {
         Self {
             folder,
+            lock,
             wanted: Arc::default(),
             running: Arc::default(),
         }
@@ -89,7 +93,7 @@ impl Running {
                 "holds the partner's secret, and others can read it: `chmod 600 {file}`"
             );
         }
-        let wanted = settings(effective, &self.folder);
+        let wanted = settings(effective, &self.folder, &self.lock);
         if std::mem::replace(&mut *lock(&self.wanted), wanted.clone()) == wanted {
             return;
         }
@@ -117,6 +121,7 @@ impl Running {
             ..answers::Paths::default()
         };
         let mut paths = state.map_or_else(nothing, |router| told(router.state()));
+        paths.locked = self.lock.exists();
         let hints = wanted.iter().flat_map(|wanted| wanted.hints.keys());
         let leads = |name: &&String| paths.paths.iter().any(|path| path.device == **name);
         paths.unmatched = hints.filter(|name| !leads(name)).cloned().collect();
@@ -157,6 +162,7 @@ fn told(state: State) -> answers::Paths {
         unmatched: Vec::new(),
         twins: state.twins.into_iter().map(twin).collect(),
         forwards: state.forwards.into_iter().map(forward).collect(),
+        locked: false,
     }
 }
 
@@ -205,12 +211,16 @@ fn path(path: PathState) -> answers::Path {
     }
 }
 
-/// The tunnel's device; without one there is no tunnel.
-fn device() -> Option<TunDevice> {
+/// The tunnel's device; without one there is no tunnel. `fall_back`: what does not go by the partner
+/// goes directly.
+fn device(fall_back: bool) -> Option<TunDevice> {
     tun::open(DEVICE)
         .inspect_err(|error| {
             let hint = tun::hint(error);
-            warn!(%error, hint, "no tunnel: all but TCP goes directly");
+            match fall_back {
+                true => warn!(%error, hint, "no tunnel: all but TCP goes directly"),
+                false => warn!(%error, hint, "no tunnel: all but TCP is refused"),
+            }
         })
         .ok()
 }
@@ -245,7 +255,7 @@ fn only_heeded(before: RouterSettings, now: &RouterSettings) -> bool {
     *now == same
 }
 
-fn settings(effective: &Effective, folder: &Path) -> Option<RouterSettings> {
+fn settings(effective: &Effective, folder: &Path, lock: &Path) -> Option<RouterSettings> {
     let multipath = effective.of::<Config>();
     Some(RouterSettings {
         pairing: multipath.partner.value.clone()?,
@@ -253,14 +263,10 @@ fn settings(effective: &Effective, folder: &Path) -> Option<RouterSettings> {
             fall_back: *multipath.fallback == Fallback::Direct,
             returns: *multipath.returns,
             encrypt: *multipath.encrypt,
-            choice: Choice {
-                networks: multipath.direct.value.clone(),
-                ports: multipath.direct_ports.value.clone(),
-                clients: multipath.direct_devices.value.clone(),
-                forwards: multipath.forward.value.clone(),
-            },
+            choice: multipath.choice(),
         },
         hints: config::hints(effective.named()),
         folder: folder.to_owned(),
+        lock: lock.to_owned(),
     })
 }

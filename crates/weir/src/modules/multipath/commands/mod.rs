@@ -1,5 +1,6 @@
 //! One file per command: its arguments, and what it does.
 
+pub mod lock;
 pub mod paths;
 mod routers;
 pub mod serve;

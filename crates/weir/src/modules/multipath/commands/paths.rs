@@ -105,6 +105,12 @@ fn print(
     } else if !told.tunnel {
         output.line("all but TCP goes as routes say")?;
     }
+    if told.locked {
+        let word = output.toned(Tone::Good, "locked");
+        output.line(&format!(
+            "{word}: what clients send leaves by the partner alone"
+        ))?;
+    }
     for forward in &told.forwards {
         let (tone, word) = match forward.granted {
             Some(true) => (Tone::Good, ""),

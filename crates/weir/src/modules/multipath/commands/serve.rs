@@ -10,6 +10,7 @@ use multipath::net::TunnelNet;
 use multipath::{Key, KeyId, PORT, Pairing, Ports};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::lock::{self, LockArgs, UnlockArgs};
 use super::routers::{self, ListArgs, RevokeArgs, RotateArgs};
 use crate::Error;
 use crate::config::LogLevel;
@@ -17,6 +18,7 @@ use crate::daemon::{confine, privileges};
 use crate::log;
 use crate::modules::multipath::tun;
 use crate::output::{Output, qr};
+use crate::registry::Context;
 
 /// Serve routers that have several uplinks, and pair with them
 ///
@@ -43,6 +45,8 @@ enum Side {
     List(ListArgs),
     Revoke(RevokeArgs),
     Rotate(RotateArgs),
+    Lock(LockArgs),
+    Unlock(UnlockArgs),
 }
 
 /// Where a partner keeps its key.
@@ -193,7 +197,8 @@ fn network(text: &str) -> Result<Prefix, kernel::PrefixError> {
     text.parse()
 }
 
-pub fn run(args: &MultipathArgs, output: &mut Output<'_>) -> Result<(), Error> {
+pub fn run(args: &MultipathArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
+    let output = &mut *context.output;
     match &args.command {
         Side::Serve(args) => serve(args),
         Side::Pair(args) => pair(args, output),
@@ -201,6 +206,8 @@ pub fn run(args: &MultipathArgs, output: &mut Output<'_>) -> Result<(), Error> {
         Side::List(args) => routers::list(args, output),
         Side::Revoke(args) => routers::revoke(args),
         Side::Rotate(args) => routers::rotate(args, output),
+        Side::Lock(args) => lock::lock(args, context),
+        Side::Unlock(args) => lock::unlock(args, output),
     }
 }
 

@@ -1,0 +1,176 @@
+//! The lock: a table that lets nothing of clients out but by the partner, whatever becomes of weir.
+//! It is a file for `nft -f`, which is read again for what it says. Pure.
+//!
+//! It lists what may leave, not what may not: an uplink that comes later is closed as well.
+
+use std::fmt::Write;
+use std::net::SocketAddr;
+
+use crate::choice::Choice;
+use crate::nft::{self, TUNNEL_MARK};
+
+/// Name of the table, of family `inet`.
+pub const LOCK_TABLE: &str = "weir_lock";
+
+/// Bit of the packet mark of what the lock looked at as it came in.
+pub const LOCK_MARK: u32 = 0x0800_0000;
+
+/// What is locked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lock {
+    /// Devices of the LAN: whatever leads there is free.
+    pub lan: Vec<String>,
+    /// The partner as the configuration has it, and where it is.
+    pub partner: String,
+    /// Its addresses: asked for while names still could be.
+    pub addresses: Vec<SocketAddr>,
+}
+
+/// How the lines begin that tell what is locked.
+const TOLD: [&str; 3] = ["# lan: ", "# partner: ", "# addresses: "];
+
+impl Lock {
+    /// The file. `tunnel`: device of the tunnel; `choice`: what goes directly all the same.
+    pub fn file(&self, tunnel: &str, choice: &Choice) -> String {
+        let addresses: Vec<_> = self.addresses.iter().map(ToString::to_string).collect();
+        let told = [
+            self.lan.join(" "),
+            self.partner.clone(),
+            addresses.join(" "),
+        ];
+        let mut text = String::from(
+            "#!/usr/sbin/nft -f\n# Written by `weir multipath lock`; `weir multipath unlock` \
+                takes it away.\n",
+        );
+        for (begin, told) in TOLD.into_iter().zip(&told) {
+            let _ = writeln!(text, "{begin}{told}");
+        }
+        text += &remove();
+        text += "table inet weir_lock {\n";
+        let names = self.lan.iter();
+        let names = names.map(|name| format!("\"{name}\"")).collect();
+        nft::sets(&mut text, choice, ("lan", names));
+        let _ = write!(
+            text,
+            concat!(
+                // The last before routing: whatever others do to marks is done.
+                "\tchain looks {{\n\t\ttype filter hook prerouting priority 300; policy accept;\n",
+                "\t\tmeta mark set meta mark or {looked:#x}\n\t}}\n",
+                "\tchain forward {{\n\t\ttype filter hook forward priority filter; policy drop;\n",
+                "\t\toifname @lan accept\n\t\toifname \"{tunnel}\" accept\n{direct}",
+                "\t\treject with icmpx admin-prohibited\n\t}}\n",
+                "\tchain output {{\n\t\ttype filter hook output priority filter; policy drop;\n",
+                "\t\toifname {{ \"lo\", \"{tunnel}\" }} accept\n\t\toifname @lan accept\n",
+                // Led into the tunnel just now: the device is still the former one here.
+                "\t\tmeta mark & {mark:#x} == {mark:#x} accept\n",
+            ),
+            tunnel = tunnel,
+            direct = nft::accept_direct(choice),
+            mark = TUNNEL_MARK,
+            looked = LOCK_MARK,
+        );
+        for address in &self.addresses {
+            let family = if address.is_ipv4() { "ip" } else { "ip6" };
+            let _ = writeln!(
+                text,
+                "\t\t{family} daddr {} meta l4proto {{ tcp, udp }} th dport {} accept",
+                address.ip(),
+                address.port()
+            );
+        }
+        // Who came in is answered: whoever looks after the router may be there.
+        text += "\t\tct direction reply accept\n";
+        text += "\t\tip daddr @direct4 accept\n\t\tip6 daddr @direct6 accept\n";
+        // The uplink's own: addresses, the time; ICMP and IGMP; and tunnels in IP (4, 41, GRE), whose
+        // packets were looked at before they were wrapped.
+        text +=
+            "\t\tudp sport . udp dport { 68 . 67, 546 . 547 } accept\n\t\tudp dport 123 accept\n";
+        text += "\t\tmeta l4proto { 1, 2, 4, 41, 47, 58 } accept\n";
+        let _ = write!(
+            text,
+            concat!(
+                "\t\treject with icmpx admin-prohibited\n\t}}\n",
+                "\tchain leaves {{\n\t\ttype filter hook postrouting priority filter; policy \
+                    accept;\n",
+                "\t\tmeta mark & {mark:#x} == {mark:#x} oifname != \"{tunnel}\" drop\n\t}}\n}}\n",
+            ),
+            mark = TUNNEL_MARK,
+            tunnel = tunnel,
+        );
+        text
+    }
+
+    /// What a file says is locked; `None`: it is not one that [`Lock::file`] wrote.
+    pub fn read(text: &str) -> Option<Self> {
+        let told = TOLD.map(|begin| text.lines().find_map(|line| line.strip_prefix(begin)));
+        let [lan, partner, addresses] = told;
+        let addresses = addresses?.split_whitespace().map(str::parse);
+        Some(Self {
+            lan: lan?.split_whitespace().map(str::to_owned).collect(),
+            partner: partner?.to_owned(),
+            addresses: addresses.collect::<Result<_, _>>().ok()?,
+        })
+    }
+}
+
+/// Takes the table away, if it is there.
+pub fn remove() -> String {
+    format!("table inet {LOCK_TABLE} {{}}\ndelete table inet {LOCK_TABLE}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lock() -> Lock {
+        Lock {
+            lan: vec!["br-lan".into(), "wlan1".into()],
+            partner: "partner.example:9349".into(),
+            addresses: ["203.0.113.10:9349", "[2001:db8::10]:9350"]
+                .map(|text| text.parse().unwrap())
+                .to_vec(),
+        }
+    }
+
+    #[test]
+    fn what_may_leave_is_listed() {
+        let choice = Choice {
+            networks: vec!["198.51.100.0/24".parse().unwrap()],
+            ports: vec!["udp/5060".parse().unwrap()],
+            clients: vec!["192.168.1.7".parse().unwrap()],
+            ..Choice::default()
+        };
+        let text = lock().file("weir-tunnel", &choice);
+        for line in [
+            "elements = { \"br-lan\", \"wlan1\" }\n",
+            "elements = { 198.51.100.0/24 }\n",
+            "\t\tip daddr 203.0.113.10 meta l4proto { tcp, udp } th dport 9349 accept\n",
+            "\t\tip6 daddr 2001:db8::10 meta l4proto { tcp, udp } th dport 9350 accept\n",
+            "\t\tudp dport @direct_udp accept\n",
+            "\t\tip saddr @clients4 accept\n",
+        ] {
+            assert!(text.contains(line), "{line} in\n{text}");
+        }
+        assert_eq!(text.matches("policy drop").count(), 2, "{text}");
+        assert!(!text.contains("return"), "{text}");
+        assert!(!text.contains("ether saddr"), "{text}");
+        let clients = vec!["02:00:00:00:00:07".parse().unwrap()];
+        let choice = Choice { clients, ..choice };
+        let text = lock().file("weir-tunnel", &choice);
+        assert!(text.contains("\t\tether saddr @clients accept\n"), "{text}");
+    }
+
+    #[test]
+    fn a_file_says_what_is_locked() {
+        let file = lock().file("weir-tunnel", &Choice::default());
+        assert_eq!(Lock::read(&file), Some(lock()));
+        for other in [
+            "",
+            "table inet weir_lock {}",
+            &file.replace("9349", "x"),
+            &file.replace("# lan", "# LAN"),
+        ] {
+            assert_eq!(Lock::read(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! The lock: whatever becomes of weir and of the partner, no uplink sees a packet of a client. All
+//! that leaves is looked at where it arrives, at the providers, and clients never rest.
+
+use std::fs;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, sleep};
+
+use lab::namespace::wait_until;
+use lab::transfer::Echo;
+use lab::uplinks::{CLIENT, Cut, Options, PARTNER, PARTNER6, SERVER, SERVER6, Uplinks};
+use lab::{Error, Namespace, Talk};
+use nix::sys::signal::Signal;
+use socket2::{Domain, Protocol, Socket, Type};
+use weir_tests::conntrack::entry_to;
+use weir_tests::partner::{Pair, Partner};
+use weir_tests::{LIMIT, Weir, binary};
+
+use crate::rules::{by_tcp, say};
+use crate::{SECOND, ms};
+
+/// What else than the partner is sent to, by protocol and destination; of ICMP what asks, as errors
+/// and neighbours are the router's own.
+fn watch(uplinks: &Uplinks) -> Result<(), Error> {
+    for path in 0..uplinks.paths() {
+        uplinks.provider(path).nft(&format!(
+            "table inet watch {{
+            set seen4 {{ type inet_proto . ipv4_addr; flags dynamic; size 1024; }}
+            set seen6 {{ type inet_proto . ipv6_addr; flags dynamic; size 1024; }}
+            chain c {{
+            type filter hook prerouting priority -300;
+            iifname != \"home\" return
+            ip daddr {PARTNER} meta l4proto {{ tcp, udp }} th dport {port} return
+            ip6 daddr {PARTNER6} meta l4proto {{ tcp, udp }} th dport {port} return
+            meta l4proto icmp icmp type != echo-request return
+            meta l4proto ipv6-icmp icmpv6 type != echo-request return
+            meta nfproto ipv4 update @seen4 {{ meta l4proto . ip daddr }}
+            meta nfproto ipv6 update @seen6 {{ meta l4proto . ip6 daddr }}
+            }}\n }}\n",
+            port = multipath::PORT
+        ))?;
+    }
+    Ok(())
+}
+
+/// What was seen since the last look.
+fn seen(uplinks: &Uplinks) -> Result<Vec<String>, Error> {
+    let mut all = Vec::new();
+    for path in 0..uplinks.paths() {
+        let provider = uplinks.provider(path);
+        for set in ["seen4", "seen6"] {
+            let told = provider.run(&format!("nft list set inet watch {set}"))?;
+            provider.run(&format!("nft flush set inet watch {set}"))?;
+            let elements = told.split("elements = {").nth(1).unwrap_or_default();
+            let elements = elements.split('}').next().unwrap_or_default();
+            let elements = elements.split(',').map(str::trim);
+            all.extend(
+                elements
+                    .filter(|it| !it.is_empty())
+                    .map(|it| format!("wan{path}: {it}")),
+            );
+        }
+    }
+    Ok(all)
+}
+
+/// Begins a conversation each moment, by UDP and TCP and where it `pings` by ICMP, of both families,
+/// until dropped.
+struct Restless {
+    ends: Arc<AtomicBool>,
+    work: Option<JoinHandle<Result<(), Error>>>,
+}
+
+impl Restless {
+    fn at(namespace: &Namespace, port: u16, pings: bool) -> Result<Self, Error> {
+        let ends = Arc::new(AtomicBool::new(false));
+        let until = Arc::clone(&ends);
+        let to = [SERVER, SERVER6].map(|address| SocketAddr::new(address, port));
+        let work = move || {
+            let open = |to: &SocketAddr| {
+                let any: IpAddr = match to.is_ipv4() {
+                    true => [0, 0, 0, 0].into(),
+                    false => [0_u16; 8].into(),
+                };
+                UdpSocket::bind((any, 0))
+            };
+            // These go on under their first port, whatever comes in between.
+            let lasting = to.iter().map(|to| (open(to), to));
+            let lasting: Vec<_> = lasting
+                .filter_map(|(socket, to)| Some((socket.ok()?, *to)))
+                .collect();
+            let mut connecting = Vec::new();
+            while !until.load(Ordering::Relaxed) {
+                // Refused is as good as sent: what counts is what arrives.
+                for (socket, to) in &lasting {
+                    let _ = socket.send_to(b"lasting", to);
+                }
+                for to in &to {
+                    if let Ok(socket) = open(to) {
+                        let _ = socket.send_to(b"new", to);
+                    }
+                    connecting.extend(connect(to));
+                    if pings {
+                        ping(to);
+                    }
+                }
+                if connecting.len() > 100 {
+                    connecting.drain(..50);
+                }
+                sleep(ms(5));
+            }
+        };
+        Ok(Self {
+            ends,
+            work: Some(namespace.background(work)?),
+        })
+    }
+}
+
+fn connect(to: &SocketAddr) -> Option<Socket> {
+    let socket = Socket::new(Domain::for_address(*to), Type::STREAM, None).ok()?;
+    socket.set_nonblocking(true).ok()?;
+    let _ = socket.connect(&(*to).into());
+    Some(socket)
+}
+
+/// An echo request (RFC 792, 4443), by a raw socket.
+fn ping(to: &SocketAddr) {
+    let (protocol, kind) = match to.is_ipv4() {
+        true => (Protocol::ICMPV4, 8),
+        false => (Protocol::ICMPV6, 128),
+    };
+    // Of IPv4 the sum: of all words, with its carry; of IPv6 the kernel's.
+    let sum = !(u16::from(kind) << 8);
+    let [high, low] = sum.to_be_bytes();
+    if let Ok(socket) = Socket::new(Domain::for_address(*to), Type::RAW, Some(protocol)) {
+        let to = SocketAddr::new(to.ip(), 0);
+        let _ = socket.send_to(&[kind, 0, high, low, 0, 0, 0, 0], &to.into());
+    }
+}
+
+impl Drop for Restless {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        if let Some(work) = self.work.take() {
+            let _ = work.join();
+        }
+    }
+}
+
+/// Runs `weir multipath` with the router's configuration, at the router.
+fn tell(router: &Namespace, weir: &Weir, arguments: &[&str]) -> Result<String, Error> {
+    let mut command = Command::new(binary());
+    command.arg("multipath").args(arguments);
+    command.arg("--config").arg(weir.config_file());
+    let told = router.enter(|| command.output())?;
+    let told = told.map_err(Error::system("run weir multipath"))?;
+    let text = |octets| String::from_utf8_lossy(octets).into_owned();
+    match told.status.success() {
+        true => Ok(text(&told.stdout)),
+        false => Err(Error::Unexpected(text(&told.stderr))),
+    }
+}
+
+fn none_seen(uplinks: &Uplinks, phase: &str) -> Result<(), Error> {
+    assert_eq!(seen(uplinks)?, Vec::<String>::new(), "{phase}");
+    Ok(())
+}
+
+fn build() -> Result<Pair, Error> {
+    let mut options = Options::mbit(&[100, 100]);
+    options.ipv6 = true;
+    let uplinks = Uplinks::build(&options)?;
+    uplinks
+        .partner()
+        .sysctl("net.ipv6.conf.all.forwarding", 1)?;
+    let partner = Partner::start(uplinks.partner(), &[])?;
+    let line = partner.pair(&PARTNER.to_string())?;
+    let config = format!("[multipath]\npartner = \"{line}\"\nfallback = \"stop\"\n");
+    let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
+    Ok(Pair {
+        weir,
+        partner,
+        uplinks,
+    })
+}
+
+#[test]
+fn no_packet_of_a_client_leaves_directly() -> Result<(), Error> {
+    let mut pair = build()?;
+    let tunnel = |pair: &Pair| pair.wait_for("the tunnel", |told| told.redirects && told.tunnel);
+    tunnel(&pair)?;
+    watch(&pair.uplinks)?;
+    let _client = Restless::at(pair.uplinks.client(), 5007, true)?;
+    // What asks for names asks for clients.
+    let _names = Restless::at(pair.uplinks.router(), 53, false)?;
+    // Without a lock it leaks, also where `fallback` is "stop": what is looked at is seen.
+    pair.weir.end(Signal::SIGTERM)?;
+    let _echo = Echo::serve(pair.uplinks.server(), (SERVER, 5007).into())?;
+    sleep(SECOND);
+    assert!(entry_to(pair.uplinks.router(), 5007)?.is_some());
+    let without = seen(&pair.uplinks)?;
+    assert!(without.len() >= 6, "{without:?}");
+    tell(pair.uplinks.router(), &pair.weir, &["lock", "lan0"])?;
+    // A flow table of the kernel's forwards what conntrack knows without a look at the rules.
+    assert_eq!(entry_to(pair.uplinks.router(), 5007)?, None);
+    seen(&pair.uplinks)?;
+    let check = |pair: &Pair, phase: &str| none_seen(&pair.uplinks, phase);
+    sleep(SECOND);
+    check(&pair, "weir does not run")?;
+
+    let options = ["--only", "multipath", "-v"];
+    pair.weir.restart_with(pair.uplinks.router(), &options)?;
+    tunnel(&pair)?;
+    assert!(pair.paths()?.locked);
+    assert_eq!(by_tcp(&pair, CLIENT, (SERVER, 5003).into())?, PARTNER);
+    let talk = Talk::open(
+        pair.uplinks.client(),
+        None,
+        pair.uplinks.server(),
+        (SERVER, 5001).into(),
+    )?;
+    assert_eq!(say(&talk, "by the tunnel")?, PARTNER);
+    // A name, asked for by the router.
+    let (router, server) = (pair.uplinks.router(), pair.uplinks.server());
+    let name = Talk::open(router, None, server, (SERVER, 53).into())?;
+    assert_eq!(say(&name, "a name")?, PARTNER);
+    check(&pair, "a start")?;
+
+    let file = pair.weir.config_file();
+    let before = fs::read_to_string(&file).expect("the configuration");
+    for more in ["encrypt = \"all\"\n", "direct_ports = [\"tcp/25\"]\n", ""] {
+        fs::write(&file, format!("{before}{more}")).expect("written");
+        let reloaded = pair.weir.client()?.reload();
+        reloaded.map_err(|error| Error::Unexpected(error.to_string()))?;
+        sleep(ms(500));
+        check(&pair, "a reload")?;
+    }
+
+    for signal in [Signal::SIGKILL, Signal::SIGABRT, Signal::SIGTERM] {
+        pair.weir.end(signal)?;
+        sleep(SECOND);
+        pair.weir.restart_with(pair.uplinks.router(), &options)?;
+        tunnel(&pair)?;
+        check(&pair, signal.as_str())?;
+    }
+
+    for path in [0, 1] {
+        pair.uplinks.cut(path, Cut::Hole)?;
+        sleep(2 * SECOND);
+        pair.uplinks.heal(path)?;
+        sleep(SECOND);
+    }
+    tunnel(&pair)?;
+    check(&pair, "an uplink that is cut and comes back")?;
+
+    let router = pair.uplinks.router();
+    let (address, gateway) = (pair.uplinks.address(1), pair.uplinks.gateway(1));
+    router.ip(&format!(
+        "link set wan1 down\nlink set wan1 name new0\nlink set new0 up\naddr replace {address}/24 dev \
+            new0\nroute add default via {gateway} dev new0 metric 50\n"
+    ))?;
+    sleep(SECOND);
+    check(&pair, "a new uplink")?;
+
+    pair.partner.stop();
+    sleep(4 * SECOND);
+    check(&pair, "no partner")?;
+    pair.partner.restart(pair.uplinks.partner())?;
+    tunnel(&pair)?;
+    check(&pair, "the partner is back")?;
+
+    // As the service does at a boot, before there is a network.
+    pair.weir.end(Signal::SIGKILL)?;
+    let lock = file.with_file_name("lock.nft");
+    let router = pair.uplinks.router();
+    let reboot = format!("flush ruleset\ninclude \"{}\"\n", lock.display());
+    router.nft(&reboot)?;
+    sleep(SECOND);
+    check(&pair, "a boot")?;
+    pair.weir.restart_with(router, &options)?;
+    tunnel(&pair)?;
+    check(&pair, "weir after a boot")
+}
+
+/// A table that others flush comes back, and meanwhile what clients send leads nowhere.
+#[test]
+fn a_lock_that_is_flushed_is_put_back() -> Result<(), Error> {
+    let pair = build()?;
+    pair.wait_for("the tunnel", |told| told.redirects && told.tunnel)?;
+    let router = pair.uplinks.router();
+    tell(router, &pair.weir, &["lock", "lan0"])?;
+    wait_until("routes that lead nowhere", LIMIT, || {
+        let rules = ["ip rule", "ip -6 rule"].map(|line| router.run(line));
+        Ok(rules
+            .into_iter()
+            .flatten()
+            .all(|it| it.contains("iif lan0")))
+    })?;
+    watch(&pair.uplinks)?;
+    let _client = Restless::at(pair.uplinks.client(), 5007, true)?;
+    for _ in 0..5 {
+        router.run("nft flush ruleset")?;
+        wait_until("the lock", LIMIT, || {
+            Ok(router.run("nft list tables")?.contains("weir_lock"))
+        })?;
+        pair.wait_for("the tunnel", |told| told.redirects && told.tunnel)?;
+        none_seen(&pair.uplinks, "a flush")?;
+    }
+    let talk = Talk::open(
+        pair.uplinks.client(),
+        None,
+        pair.uplinks.server(),
+        (SERVER, 5001).into(),
+    )?;
+    assert_eq!(say(&talk, "after")?, PARTNER);
+    // Written once, and not all the time.
+    let settled = || {
+        router
+            .run("timeout 1 ip monitor rule route")
+            .unwrap_or_default()
+    };
+    assert!(settled().lines().count() < 5, "{}", settled());
+    Ok(())
+}
+
+#[test]
+fn what_is_unlocked_stays_so() -> Result<(), Error> {
+    let pair = build()?;
+    pair.wait_for("the tunnel", |told| told.redirects && told.tunnel)?;
+    let router = pair.uplinks.router();
+    let refused = |arguments: &[&str]| match tell(router, &pair.weir, arguments) {
+        Ok(told) => panic!("{arguments:?}: {told}"),
+        Err(error) => error.to_string(),
+    };
+    for (arguments, part) in [
+        (&["lock"][..], "with an address, and no uplink now: lan0"),
+        (&["lock", "wan0"], "`wan0` leads to the Internet"),
+        (&["lock", "lan0", "lan1"], "no device `lan1`"),
+    ] {
+        let error = refused(arguments);
+        assert!(error.contains(part), "{arguments:?}: {error}");
+    }
+    assert!(!pair.paths()?.locked);
+    let told = tell(router, &pair.weir, &["lock", "lan0"])?;
+    assert!(
+        told.starts_with("locked: what lan0 sends leaves by"),
+        "{told}"
+    );
+    let told = tell(router, &pair.weir, &["lock"])?;
+    assert!(
+        told.starts_with("locked: what lan0 sends leaves by"),
+        "{told}"
+    );
+    assert!(pair.paths()?.locked);
+
+    // With `fallback = "direct"` it would break what goes directly.
+    let file = pair.weir.config_file();
+    let before = fs::read_to_string(&file).expect("the configuration");
+    fs::write(&file, before.replace("stop", "direct")).expect("written");
+    let error = refused(&["lock"]);
+    assert!(error.contains("set fallback = \"stop\""), "{error}");
+    fs::write(&file, before).expect("written");
+
+    let told = tell(router, &pair.weir, &["unlock"])?;
+    assert!(told.starts_with("unlocked"), "{told}");
+    let told = tell(router, &pair.weir, &["unlock"])?;
+    assert_eq!(told, "it was not locked\n");
+    router.run("nft flush ruleset")?;
+    pair.wait_for("the tunnel", |told| told.redirects && told.tunnel)?;
+    sleep(SECOND);
+    assert!(!router.run("nft list tables")?.contains("weir_lock"));
+    assert!(!router.run("ip rule")?.contains("iif lan0"));
+    assert!(!pair.paths()?.locked);
+    Ok(())
+}
