@@ -82,7 +82,9 @@ pub use monitor::{
     Count, Device, Devices, Latency, Metered, MeteredPort, Probe, ProbeKind, ProbeRecord, Probes,
     QuotaState, Rate, Talk, TalkSort, Talks, TalksQuery, Wifi,
 };
-pub use multipath::{Carriage, Forward, PartnerState, Path, PathUse, Paths, PathsStatus, Twin};
+pub use multipath::{
+    Carriage, Exposure, Forward, PartnerState, Path, PathUse, Paths, PathsStatus, Twin,
+};
 pub use offload::{
     AddressFilter, Bridged, Direction, Directions, Endpoints, Explanation, ExpressionError, Flow,
     FlowFilter, FlowId, FlowList, FlowQuery, FlowState, Hook, Hop, Port, PortLimit, PortStack,

@@ -39,6 +39,33 @@ pub struct Paths {
     /// What clients send leaves by the partner alone, also while weir does not run.
     #[serde(default)]
     pub locked: bool,
+    /// While the partner is not there, nothing of clients leaves but what the configuration names.
+    #[serde(default)]
+    pub stops: bool,
+    /// What others than the partner may see.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exposed: Vec<Exposure>,
+}
+
+/// What of clients goes past the partner or is read on the way there, and why: as it is now, for what
+/// begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Exposure {
+    /// TCP goes directly: the partner is not there.
+    Tcp,
+    /// TCP of IPv6 goes directly: the partner has none.
+    TcpIpv6,
+    /// All but TCP goes directly: there is no tunnel.
+    Others,
+    /// All but TCP goes directly by IPv6: the tunnel has none.
+    OthersIpv6,
+    /// What `direct`, `direct_ports` and `direct_devices` name goes directly.
+    Chosen,
+    /// TLS is not encrypted again: the servers' names that it shows are read on the way.
+    TlsNames,
+    /// TCP is not encrypted on the way.
+    Clear,
 }
 
 /// An uplink with the address of another, as where two modems hand out the same: it is used when
@@ -121,6 +148,9 @@ pub struct Carriage {
     pub all: u64,
     /// Of them, those that went directly as the partner was not reached.
     pub direct: u64,
+    /// Of them, those that went to the partner as the client sent them, not encrypted once more.
+    #[serde(default)]
+    pub clear: u64,
     /// Turned away: there was no room.
     pub refused: u64,
     /// Bytes that clients sent.

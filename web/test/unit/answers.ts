@@ -2082,12 +2082,14 @@ export const isTalks3: Talks = aTalks3;
 const aPaths0 = {
     "connections": {
       "all": 1,
+      "clear": 1,
       "direct": 1,
       "open": 1,
       "received": 1,
       "refused": 1,
       "sent": 1,
     },
+    "exposed": ["tcp" as const],
     "forwards": [{
       "granted": true,
       "ports": "1f00c2aa" as const,
@@ -2117,6 +2119,7 @@ const aPaths0 = {
     "problem": "1f00c2aa" as const,
     "redirects": true,
     "state": "off" as const,
+    "stops": true,
     "tunnel": true,
     "twins": [{
       "address": "192.0.2.1" as const,
@@ -2131,12 +2134,14 @@ export const isPaths0: Paths = aPaths0;
 const aPaths1 = {
     "connections": {
       "all": 1,
+      "clear": 1,
       "direct": 1,
       "open": 1,
       "received": 1,
       "refused": 1,
       "sent": 1,
     },
+    "exposed": ["tcp-ipv6" as const],
     "forwards": [{
       "granted": true,
       "ports": "1f00c2aa" as const,
@@ -2166,6 +2171,7 @@ const aPaths1 = {
     "problem": "1f00c2aa" as const,
     "redirects": true,
     "state": "connecting" as const,
+    "stops": true,
     "tunnel": true,
     "twins": [{
       "address": "192.0.2.1" as const,
@@ -2180,12 +2186,14 @@ export const isPaths1: Paths = aPaths1;
 const aPaths2 = {
     "connections": {
       "all": 1,
+      "clear": 1,
       "direct": 1,
       "open": 1,
       "received": 1,
       "refused": 1,
       "sent": 1,
     },
+    "exposed": ["others" as const],
     "forwards": [{
       "granted": true,
       "ports": "1f00c2aa" as const,
@@ -2215,6 +2223,7 @@ const aPaths2 = {
     "problem": "1f00c2aa" as const,
     "redirects": true,
     "state": "connected" as const,
+    "stops": true,
     "tunnel": true,
     "twins": [{
       "address": "192.0.2.1" as const,
@@ -2229,12 +2238,14 @@ export const isPaths2: Paths = aPaths2;
 const aPaths3 = {
     "connections": {
       "all": 1,
+      "clear": 1,
       "direct": 1,
       "open": 1,
       "received": 1,
       "refused": 1,
       "sent": 1,
     },
+    "exposed": ["others-ipv6" as const],
     "forwards": [{
       "granted": true,
       "ports": "1f00c2aa" as const,
@@ -2264,6 +2275,7 @@ const aPaths3 = {
     "problem": "1f00c2aa" as const,
     "redirects": true,
     "state": "failed" as const,
+    "stops": true,
     "tunnel": true,
     "twins": [{
       "address": "192.0.2.1" as const,
@@ -2278,12 +2290,118 @@ export const isPaths3: Paths = aPaths3;
 const aPaths4 = {
     "connections": {
       "all": 1,
+      "clear": 1,
       "direct": 1,
       "open": 1,
       "received": 1,
       "refused": 1,
       "sent": 1,
     },
+    "exposed": ["chosen" as const],
+    "forwards": [{
+      "granted": true,
+      "ports": "1f00c2aa" as const,
+      "to": "1f00c2aa" as const,
+    }],
+    "locked": true,
+    "partner": "1f00c2aa" as const,
+    "paths": [{
+      "address": "192.0.2.1" as const,
+      "answers": true,
+      "backup": true,
+      "device": "1f00c2aa" as const,
+      "fell_back": 1,
+      "gateway": "192.0.2.1" as const,
+      "in_use": true,
+      "received": 1,
+      "rests": true,
+      "retransmitted": 1,
+      "rtt": 1,
+      "sent": 1,
+      "strips": true,
+      "subflows": 1,
+      "tunnel_received": 1,
+      "tunnel_sent": 1,
+      "use": "always" as const,
+    }],
+    "problem": "1f00c2aa" as const,
+    "redirects": true,
+    "state": "off" as const,
+    "stops": true,
+    "tunnel": true,
+    "twins": [{
+      "address": "192.0.2.1" as const,
+      "device": "1f00c2aa" as const,
+      "of": "1f00c2aa" as const,
+    }],
+    "unmatched": ["1f00c2aa" as const],
+    "version": "1f00c2aa" as const,
+  };
+export const isPaths4: Paths = aPaths4;
+
+const aPaths5 = {
+    "connections": {
+      "all": 1,
+      "clear": 1,
+      "direct": 1,
+      "open": 1,
+      "received": 1,
+      "refused": 1,
+      "sent": 1,
+    },
+    "exposed": ["tls-names" as const],
+    "forwards": [{
+      "granted": true,
+      "ports": "1f00c2aa" as const,
+      "to": "1f00c2aa" as const,
+    }],
+    "locked": true,
+    "partner": "1f00c2aa" as const,
+    "paths": [{
+      "address": "192.0.2.1" as const,
+      "answers": true,
+      "backup": true,
+      "device": "1f00c2aa" as const,
+      "fell_back": 1,
+      "gateway": "192.0.2.1" as const,
+      "in_use": true,
+      "received": 1,
+      "rests": true,
+      "retransmitted": 1,
+      "rtt": 1,
+      "sent": 1,
+      "strips": true,
+      "subflows": 1,
+      "tunnel_received": 1,
+      "tunnel_sent": 1,
+      "use": "metered" as const,
+    }],
+    "problem": "1f00c2aa" as const,
+    "redirects": true,
+    "state": "connecting" as const,
+    "stops": true,
+    "tunnel": true,
+    "twins": [{
+      "address": "192.0.2.1" as const,
+      "device": "1f00c2aa" as const,
+      "of": "1f00c2aa" as const,
+    }],
+    "unmatched": ["1f00c2aa" as const],
+    "version": "1f00c2aa" as const,
+  };
+export const isPaths5: Paths = aPaths5;
+
+const aPaths6 = {
+    "connections": {
+      "all": 1,
+      "clear": 1,
+      "direct": 1,
+      "open": 1,
+      "received": 1,
+      "refused": 1,
+      "sent": 1,
+    },
+    "exposed": ["tcp" as const],
     "forwards": [{
       "ports": "1f00c2aa" as const,
       "to": "1f00c2aa" as const,
@@ -2307,6 +2425,7 @@ const aPaths4 = {
     }],
     "redirects": true,
     "state": "off" as const,
+    "stops": true,
     "tunnel": true,
     "twins": [{
       "address": "192.0.2.1" as const,
@@ -2315,11 +2434,12 @@ const aPaths4 = {
     }],
     "unmatched": ["1f00c2aa" as const],
   };
-export const isPaths4: Paths = aPaths4;
+export const isPaths6: Paths = aPaths6;
 
-const aPaths5 = {
+const aPaths7 = {
     "connections": {
       "all": 1,
+      "clear": 1,
       "direct": 1,
       "open": 1,
       "received": 1,
@@ -2330,9 +2450,10 @@ const aPaths5 = {
     "paths": [],
     "redirects": true,
     "state": "off" as const,
+    "stops": true,
     "tunnel": true,
   };
-export const isPaths5: Paths = aPaths5;
+export const isPaths7: Paths = aPaths7;
 
 const aPortalClients0 = {
     "clients": [{

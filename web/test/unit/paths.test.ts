@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { Recorder } from "../../src/core/series";
 import {
+  exposures,
   layers,
   type PathsReading,
   pathRates,
@@ -20,6 +21,11 @@ const path = (device: string, address: string, more: Partial<Path> = {}): Path =
   received: 1000,
   retransmitted: 1,
   ...more,
+});
+
+test("what is seen on the way is told in one order, and nothing that has no words", () => {
+  assert.deepEqual(exposures(["tls-names", "others", "of-tomorrow"]), ["others", "tls-names"]);
+  assert.deepEqual(exposures(), []);
 });
 
 test("addresses of one device are one uplink", () => {

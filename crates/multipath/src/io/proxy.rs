@@ -87,6 +87,10 @@ async fn carry(client: TcpStream, turn: Turn, share: &Share) {
     socket::settle(&client);
     // Boxed, as what it takes to begin is not kept for as long as a connection lasts.
     let (link, ends) = match Box::pin(through(&client, &turn, share)).await {
+        Ok((link, None)) => {
+            share.counts.clear();
+            (link, None)
+        }
         Ok(way) => way,
         Err(Failure::Answered(status)) => {
             debug!(%from, %destination, ?status, "the partner cannot connect");

@@ -29,6 +29,7 @@ pub struct Counts {
     open: AtomicU64,
     carried: AtomicU64,
     direct: AtomicU64,
+    clear: AtomicU64,
     refused: AtomicU64,
     sent: AtomicU64,
     received: AtomicU64,
@@ -43,6 +44,8 @@ pub struct Counted {
     pub carried: u64,
     /// Of them those that went directly, as the partner was not reached.
     pub direct: u64,
+    /// Of them those that went to the partner as the client sent them, not encrypted once more.
+    pub clear: u64,
     /// Connections for which there was no room.
     pub refused: u64,
     /// Bytes that clients sent.
@@ -70,6 +73,10 @@ impl Counts {
         self.direct.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(super) fn clear(&self) {
+        self.clear.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(super) fn moved(&self, moved: Moved) {
         self.sent.fetch_add(moved.there, Ordering::Relaxed);
         self.received.fetch_add(moved.back, Ordering::Relaxed);
@@ -82,6 +89,7 @@ impl Counts {
             open: of(&self.open),
             carried: of(&self.carried),
             direct: of(&self.direct),
+            clear: of(&self.clear),
             refused: of(&self.refused),
             sent: of(&self.sent),
             received: of(&self.received),

@@ -1,6 +1,6 @@
 //! Paths of the daemon made of paper.
 
-use answers::{Carriage, Forward, PartnerState, Path, PathUse, Paths};
+use answers::{Carriage, Exposure, Forward, PartnerState, Path, PathUse, Paths};
 
 /// Two uplinks, one of them with a name that does not belong on a terminal, and one in reserve;
 /// looked at so many times.
@@ -35,6 +35,7 @@ pub fn paths(looks: u64) -> Paths {
             open: 12,
             all: 3_456,
             direct: 7,
+            clear: 2_900,
             refused: 1,
             sent: 1_200_000_000,
             received: 9_000_000_000,
@@ -74,5 +75,7 @@ pub fn paths(looks: u64) -> Paths {
         unmatched: vec!["wwan9".into()],
         twins: vec![],
         locked: true,
+        stops: false,
+        exposed: vec![Exposure::OthersIpv6, Exposure::Chosen, Exposure::TlsNames],
     }
 }

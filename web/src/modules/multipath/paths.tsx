@@ -7,7 +7,7 @@ import { Card, Facts, Meter, Name, Notice, Segments, Title } from "../../parts/b
 import { Waiting } from "../../parts/failure";
 import { setQuery } from "../../shell/router";
 import { format } from "../../text";
-import { type Uplink, uplinks } from "./core/paths";
+import { exposures, type Uplink, uplinks } from "./core/paths";
 import { Layers, partOf } from "./layers";
 import { told } from "./live";
 import { plural, t } from "./text";
@@ -148,10 +148,10 @@ function Partner({ paths }: { paths: Paths }) {
       <Notice kind={known ? kind[paths.state as keyof typeof kind] : "info"}>
         <strong>{t(`paths.state.${state}`)}</strong>
         {paths.problem !== undefined && <p>{plain(paths.problem)}</p>}
-        {state !== "off" && <p>{t(paths.redirects ? "paths.redirects" : "paths.routes")}</p>}
-        {(paths.redirects || paths.tunnel) && (
-          <p>{t(paths.tunnel ? "paths.tunnel" : "paths.notunnel")}</p>
-        )}
+        {state === "connected" && paths.redirects && <p>{t("paths.redirects")}</p>}
+        {paths.tunnel && <p>{t("paths.tunnel")}</p>}
+        {paths.stops && state !== "connected" && <p>{t("paths.stops")}</p>}
+        {paths.locked && <p>{t("paths.locked")}</p>}
       </Notice>
       <Facts
         facts={[
@@ -159,6 +159,11 @@ function Partner({ paths }: { paths: Paths }) {
           [t("paths.version"), paths.version === undefined ? "–" : plain(paths.version)],
         ]}
       />
+      <ul class="plain-list">
+        {exposures(paths.exposed).map((exposure) => (
+          <li key={exposure}>{t(`paths.exposed.${exposure}`)}</li>
+        ))}
+      </ul>
     </Card>
   );
 }
@@ -172,6 +177,7 @@ function Connections({ carriage }: { carriage: Carriage }) {
           [t("paths.connections.open"), f.count(carriage.open)],
           [t("paths.connections.all"), f.count(carriage.all)],
           [t("paths.connections.direct"), f.count(carriage.direct)],
+          [t("paths.connections.clear"), f.count(carriage.clear)],
           [t("paths.connections.refused"), f.count(carriage.refused)],
           [t("common.download"), f.bytes(carriage.received)],
           [t("common.upload"), f.bytes(carriage.sent)],

@@ -18,12 +18,18 @@ export interface Paths {
   paths: Path[];
   twins?: Twin[];
   forwards?: Forward[];
+  locked: boolean;
+  /** While the partner is not there, nothing leaves but what the configuration names. */
+  stops: boolean;
+  exposed?: string[];
 }
 
 export interface Carriage {
   open: number;
   all: number;
   direct: number;
+  /** Went to the partner as the client sent it. */
+  clear: number;
   refused: number;
   sent: number;
   received: number;

@@ -55,6 +55,7 @@ impl Control {
                         let told = &mut *self.told.lock();
                         told.redirects = wanted.ipv4.is_some() || wanted.ipv6.is_some();
                         told.tunnel = wanted.tunnel.is_some();
+                        told.carries = wanted.carries;
                         if wanted.tunnel.is_some() && before.is_none() {
                             bring_back();
                         }

@@ -91,6 +91,8 @@ pub struct State {
     pub redirects: bool,
     /// All but TCP goes by the tunnel.
     pub tunnel: bool,
+    /// The tunnel has IPv4, and IPv6.
+    pub carries: [bool; 2],
     /// The uplinks.
     pub paths: Vec<PathState>,
     /// Uplinks that cannot be used.

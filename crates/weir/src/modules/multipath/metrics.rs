@@ -29,6 +29,9 @@ api::metrics! {
         "Connections of clients that multipath had, with those that went directly.";
     MULTIPATH_DIRECT "weir_multipath_direct_connections_total" Counter &[],
         "Connections of clients that went directly, as the partner was not reached.";
+    MULTIPATH_CLEAR "weir_multipath_clear_connections_total" Counter &[],
+        "Connections of clients that went to the partner as the client sent them, not encrypted once \
+            more.";
     MULTIPATH_REFUSED "weir_multipath_refused_connections_total" Counter &[],
         "Connections of clients that were turned away, as there was no room.";
 }
@@ -115,6 +118,7 @@ pub fn write(text: &mut Text, paths: &Paths) {
         (MULTIPATH_OPEN, connections.open),
         (MULTIPATH_CARRIED, connections.all),
         (MULTIPATH_DIRECT, connections.direct),
+        (MULTIPATH_CLEAR, connections.clear),
         (MULTIPATH_REFUSED, connections.refused),
     ] {
         text.family(metric);

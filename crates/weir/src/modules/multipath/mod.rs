@@ -3,6 +3,7 @@
 mod check;
 mod commands;
 pub mod config;
+mod exposed;
 pub mod metrics;
 mod running;
 mod tun;

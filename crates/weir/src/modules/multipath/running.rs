@@ -14,6 +14,7 @@ use multipath::io::{
 use tracing::{error, warn};
 
 use super::config::{self, Fallback, Multipath as Config};
+use super::exposed::exposed;
 use super::tun;
 use crate::config::Effective;
 use crate::daemon::Needs;
@@ -120,7 +121,10 @@ impl Running {
             partner: wanted.as_ref().map(|wanted| wanted.pairing.address()),
             ..answers::Paths::default()
         };
-        let mut paths = state.map_or_else(nothing, |router| told(router.state()));
+        let mut paths = match (state, &*wanted) {
+            (Some(router), Some(wanted)) => told(router.state(), &wanted.conduct),
+            _ => nothing(),
+        };
         paths.locked = self.lock.exists();
         let hints = wanted.iter().flat_map(|wanted| wanted.hints.keys());
         let leads = |name: &&String| paths.paths.iter().any(|path| path.device == **name);
@@ -136,7 +140,8 @@ impl Running {
 }
 
 /// As the API has it.
-fn told(state: State) -> answers::Paths {
+fn told(state: State, conduct: &Conduct) -> answers::Paths {
+    let exposed = exposed(&state, conduct);
     let (partner, version, problem) = match state.connection {
         Connection::Connecting => (PartnerState::Connecting, None, None),
         Connection::Connected { version, .. } => (PartnerState::Connected, Some(version), None),
@@ -154,6 +159,7 @@ fn told(state: State) -> answers::Paths {
             open: counted.open,
             all: counted.carried,
             direct: counted.direct,
+            clear: counted.clear,
             refused: counted.refused,
             sent: counted.sent,
             received: counted.received,
@@ -163,6 +169,8 @@ fn told(state: State) -> answers::Paths {
         twins: state.twins.into_iter().map(twin).collect(),
         forwards: state.forwards.into_iter().map(forward).collect(),
         locked: false,
+        stops: !conduct.fall_back,
+        exposed,
     }
 }
 

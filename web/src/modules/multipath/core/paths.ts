@@ -51,6 +51,23 @@ function noteOf(path: Path): Note | null {
   }
 }
 
+const EXPOSURES = [
+  "tcp",
+  "tcp-ipv6",
+  "others",
+  "others-ipv6",
+  "chosen",
+  "tls-names",
+  "clear",
+] as const;
+
+/** What others than the partner may see; of a newer router, what is known here. */
+export type Exposure = (typeof EXPOSURES)[number];
+
+export function exposures(told: readonly string[] = []): Exposure[] {
+  return EXPOSURES.filter((exposure) => told.includes(exposure));
+}
+
 /** One for each device, in the order in which they are told. */
 export function uplinks(paths: readonly Path[]): Uplink[] {
   const found = new Map<string, Uplink>();

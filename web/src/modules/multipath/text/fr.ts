@@ -29,12 +29,25 @@ export const fr: Translated<typeof en> = {
   "paths.state.off": "Multipath ne tourne pas ; le journal du routeur dit pourquoi.",
   "paths.redirects": "Les nouvelles connexions TCP utilisent tous les chemins.",
   "paths.tunnel": "Ce qui n’est pas TCP passe par le tunnel, aussi par tous les chemins.",
-  "paths.notunnel": "Ce qui n’est pas TCP va comme le disent les routes.",
-  "paths.routes": "Les nouvelles connexions vont comme le disent les routes.",
+  "paths.exposed.tcp":
+    "Les nouvelles connexions TCP passent directement : le partenaire n’est pas là.",
+  "paths.exposed.tcp-ipv6": "Le TCP d’IPv6 passe directement : le partenaire n’en a pas.",
+  "paths.exposed.others": "Ce qui n’est pas TCP passe directement : il n’y a pas de tunnel.",
+  "paths.exposed.others-ipv6":
+    "Ce qui n’est pas TCP passe directement en IPv6 : le tunnel n’en a pas.",
+  "paths.exposed.chosen": "Ce que nomme la configuration passe directement.",
+  "paths.exposed.tls-names":
+    "TLS n’est pas chiffré une seconde fois : en chemin vers le partenaire, les noms des serveurs sont lisibles.",
+  "paths.exposed.clear":
+    "Le TCP que les clients ne chiffrent pas est lisible en chemin vers le partenaire.",
+  "paths.stops": "Les nouvelles connexions attendent que le partenaire soit là.",
+  "paths.locked":
+    "Verrouillé : ce que les clients envoient ne sort que par le partenaire, même quand weir ne tourne pas.",
   "paths.connections": "Connexions",
   "paths.connections.open": "Ouvertes maintenant",
   "paths.connections.all": "Depuis le début",
   "paths.connections.direct": "Passées directement",
+  "paths.connections.clear": "Non chiffrées par weir",
   "paths.connections.refused": "Refusées",
   "paths.note.silent": "le partenaire ne répond pas par lui dans le tunnel",
   "paths.note.never": "jamais utilisé",

@@ -4,7 +4,7 @@ use std::io;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use answers::{PartnerState, Path, PathUse, Paths, PathsStatus};
+use answers::{Exposure, PartnerState, Path, PathUse, Paths, PathsStatus};
 use clap::Args;
 
 use crate::Error;
@@ -92,25 +92,17 @@ fn print(
         units::count(all.open),
         units::count(all.all)
     );
-    for (number, what) in [(all.direct, "went directly"), (all.refused, "turned away")] {
+    for (number, what) in [
+        (all.direct, "went directly"),
+        (all.clear, "not encrypted by weir"),
+        (all.refused, "turned away"),
+    ] {
         if number > 0 {
             line.push_str(&format!(", {} {what}", units::count(number)));
         }
     }
     output.line(&line)?;
-    if !told.redirects && told.tunnel {
-        output.line("new TCP connections go as routes say; all else goes by the tunnel")?;
-    } else if !told.redirects {
-        output.line("new connections of clients go as routes say")?;
-    } else if !told.tunnel {
-        output.line("all but TCP goes as routes say")?;
-    }
-    if told.locked {
-        let word = output.toned(Tone::Good, "locked");
-        output.line(&format!(
-            "{word}: what clients send leaves by the partner alone"
-        ))?;
-    }
+    exposed(told, output)?;
     for forward in &told.forwards {
         let (tone, word) = match forward.granted {
             Some(true) => (Tone::Good, ""),
@@ -141,6 +133,50 @@ fn print(
     }
     Ok(())
 }
+
+/// What others than the partner may see, and what waits for it.
+fn exposed(told: &Paths, output: &mut Output<'_>) -> std::io::Result<()> {
+    if told.locked {
+        let word = output.toned(Tone::Good, "locked");
+        output.line(&format!(
+            "{word}: what clients send leaves by the partner alone"
+        ))?;
+    }
+    if told.stops && told.state != PartnerState::Connected {
+        output.line("new connections of clients wait until the partner is there")?;
+    }
+    if told.stops && !told.tunnel {
+        output.line("all but TCP is refused until there is a tunnel")?;
+    }
+    for exposure in &told.exposed {
+        let (tone, how, what) = match exposure {
+            Exposure::Tcp => (Tone::Warn, DIRECTLY, "new TCP, as the partner is not there"),
+            Exposure::TcpIpv6 => (Tone::Warn, DIRECTLY, "TCP of IPv6: the partner has none"),
+            Exposure::Others => (Tone::Warn, DIRECTLY, "all but TCP: there is no tunnel"),
+            Exposure::OthersIpv6 => {
+                let what = "all of IPv6 but TCP: the tunnel has none";
+                (Tone::Warn, DIRECTLY, what)
+            }
+            Exposure::Chosen => {
+                let what = "what direct, direct_ports and direct_devices name";
+                (Tone::Dim, DIRECTLY, what)
+            }
+            Exposure::TlsNames => {
+                let what = "the names of servers that TLS shows (encrypt = \"all\" hides them)";
+                (Tone::Dim, READ, what)
+            }
+            Exposure::Clear => {
+                let what = "TCP that clients do not encrypt (encrypt = \"none\")";
+                (Tone::Warn, READ, what)
+            }
+        };
+        output.line(&format!("{}: {what}", output.toned(tone, how)))?;
+    }
+    Ok(())
+}
+
+const DIRECTLY: &str = "goes directly";
+const READ: &str = "can be read on the way";
 
 /// What is special about a path: what is wrong first.
 fn note(path: &Path) -> Cell {
