@@ -248,13 +248,16 @@ journey("a partner that is not reached is told of", { test: mockOnly }, async (p
     state: "failed",
     problem: `no answer from ${HOSTILE.override}`,
     redirects: false,
+    tunnel: false,
+    exposed: ["tcp", "others"],
     paths: [],
   };
   try {
     await steps.logIn(page, password);
     await page.goto("/#/paths");
     await page.locator(".notice.bad", { hasText: "no answer from" }).waitFor();
-    await page.getByText("New connections go as routes say.").waitFor();
+    await page.getByText("New TCP connections go directly: the partner is not").waitFor();
+    await page.getByText("What is not TCP goes directly: there is no tunnel.").waitFor();
     assert.doesNotMatch(await page.locator("main").innerText(), /\u202e/);
     await page.locator("main .nothing").waitFor();
     await accessible(page, "paths without a partner");
