@@ -11,9 +11,10 @@ use libfuzzer_sys::fuzz_target;
 use multipath::frame::{HEADER, MOST, versions};
 use multipath::handshake::{answer, key_id};
 use multipath::io::Paired;
+use multipath::lock::Lock;
 use multipath::session::session_id;
 use multipath::{
-    Clients, Forward, Frame, Initiator, Key, KeyId, Kind, Open, Pairing, Ports, Session, SessionId,
+    Choice, Clients, Forward, Frame, Initiator, Key, KeyId, Kind, Open, Pairing, Ports, Session, SessionId,
     Status, Welcome,
 };
 
@@ -167,6 +168,10 @@ fuzz_target!(|data: &[u8]| {
                 again::<Clients>(text);
                 again::<Forward>(text);
                 again::<Paired>(text);
+                if let Some(lock) = Lock::read(text) {
+                    let file = lock.file("weir-tunnel", &Choice::default());
+                    assert_eq!(Lock::read(&file), Some(lock));
+                }
             }
         }
         1 => frame(data),

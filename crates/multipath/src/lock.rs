@@ -105,11 +105,13 @@ impl Lock {
         let told = TOLD.map(|begin| text.lines().find_map(|line| line.strip_prefix(begin)));
         let [lan, partner, addresses] = told;
         let addresses = addresses?.split_whitespace().map(str::parse);
-        Some(Self {
+        let lock = Self {
             lan: lan?.split_whitespace().map(str::to_owned).collect(),
-            partner: partner?.to_owned(),
+            partner: partner?.trim().to_owned(),
             addresses: addresses.collect::<Result<_, _>>().ok()?,
-        })
+        };
+        // Locked anew, it would keep even the router from its clients.
+        Some(lock).filter(|lock| !lock.lan.is_empty() && !lock.addresses.is_empty())
     }
 }
 
@@ -169,6 +171,7 @@ mod tests {
             "table inet weir_lock {}",
             &file.replace("9349", "x"),
             &file.replace("# lan", "# LAN"),
+            &file.replace("br-lan wlan1", " "),
         ] {
             assert_eq!(Lock::read(other), None, "{other}");
         }
