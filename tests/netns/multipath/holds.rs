@@ -189,3 +189,30 @@ fn rules_that_somebody_flushes_are_put_back() -> Result<(), Error> {
     assert!(told > 0, "it is told");
     Ok(())
 }
+
+/// The keys of a session are used for so long only: another takes its place, more often here than the
+/// partner remembers sessions, and neither a connection nor a datagram is lost by it.
+#[test]
+fn keys_are_renewed_under_what_is_carried() -> Result<(), Error> {
+    let pair = Pair::with(&Options::mbit(&[20, 20]), "renew = \"10s\"\n")?;
+    let (client, server) = (pair.uplinks.client(), pair.uplinks.server());
+    let talk = talk(&pair)?;
+    let carried = Transfer::start(client, server, at(SERVER), 7, Some(100_000))?;
+    let renewed = || pair.weir.log().matches("the session has new keys").count();
+    let begun = Instant::now();
+    while renewed() < 5 {
+        assert_eq!(say(&talk, "meanwhile")?, PARTNER, "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < 90 * SECOND, "{} times only", renewed());
+        std::thread::sleep(ms(20));
+    }
+    assert!(begun.elapsed() > 45 * SECOND, "{:?}", begun.elapsed());
+    assert_eq!(say(&talk, "after all")?, PARTNER);
+    carried.advance(200_000, LIMIT)?;
+    carried.stop()?;
+    let log = pair.weir.log();
+    assert_eq!(log.matches("connected to the partner").count(), 1);
+    let log = pair.partner.log();
+    assert_eq!(log.matches("a router is connected from").count(), 1);
+    assert!(log.matches("a router is connected anew").count() >= 4);
+    Ok(())
+}

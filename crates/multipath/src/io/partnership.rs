@@ -32,6 +32,12 @@ const AGAIN: [Duration; 3] = [
     Duration::from_secs(5),
 ];
 
+/// Bytes by the tunnel after which keys are renewed, however young they are: some 2²³ datagrams, which
+/// is what AES-GCM is good for (RFC 9001, 6.6).
+const MOST_TUNNELLED: u64 = 8 << 30;
+/// How often is looked at that.
+const LOOK: Duration = Duration::from_secs(5);
+
 /// No session was made.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
@@ -75,23 +81,26 @@ pub async fn keep(
     share: &Share,
     told: impl Fn(Result<&Welcome, &SessionError>),
 ) {
-    let (mut tries, mut pace) = (0_u32, Pace::default());
+    let (mut tries, mut pace, mut renewed) = (0_u32, Pace::default(), false);
     loop {
         sleep(pace.wait(Instant::now())).await;
         match make(pairing, lock, share).await {
             Ok(meeting) => {
-                info!(
-                    partner = pairing.host,
-                    version = meeting.welcome.version,
-                    "connected to the partner"
-                );
+                let (partner, version) = (&pairing.host, &meeting.welcome.version);
+                match renewed {
+                    true => debug!(partner, version, "the session has new keys"),
+                    false => info!(partner, version, "connected to the partner"),
+                }
                 let welcome = meeting.welcome.clone();
                 pace.made(Instant::now());
                 share.met(meeting);
                 told(Ok(&welcome));
                 tries = 0;
-                share.doubted().await;
-                debug!("the session is doubted: another is made");
+                renewed = tokio::select! {
+                    () = share.doubted() => false,
+                    () = worn(share) => true,
+                };
+                debug!(renewed, "another session is made");
             }
             Err(error) => {
                 tries += 1;
@@ -110,6 +119,20 @@ pub async fn keep(
                 sleep(wait(tries, share.answers())).await;
             }
         }
+    }
+}
+
+/// Waits until the keys that there are now were used for long enough: who learns them reads no more
+/// than that.
+async fn worn(share: &Share) {
+    let (begun, before) = (Instant::now(), share.all_tunnelled());
+    loop {
+        let left = share.renew().saturating_sub(begun.elapsed());
+        let tunnelled = share.all_tunnelled().saturating_sub(before);
+        if left.is_zero() || tunnelled > MOST_TUNNELLED {
+            return;
+        }
+        sleep(left.min(LOOK)).await;
     }
 }
 

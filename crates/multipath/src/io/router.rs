@@ -66,6 +66,8 @@ pub struct Conduct {
     pub returns: bool,
     /// What is encrypted on its way to the partner.
     pub encrypt: Encrypt,
+    /// How long the keys of a session are used.
+    pub renew: Duration,
     /// What goes directly, and what comes in.
     pub choice: Choice,
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 pub use member::Member;
 
@@ -37,6 +37,9 @@ const MISSING: Duration = Duration::from_secs(1);
 const GRANULE: Duration = Duration::from_millis(100);
 /// A session that nobody used for so long is forgotten; its router makes another.
 const IDLE: Duration = Duration::from_secs(24 * 3600);
+
+/// Whose session was used so lately has another, and did not come back.
+const RENEWED: Duration = Duration::from_secs(60);
 
 struct Entry {
     session: Arc<Session>,
@@ -290,8 +293,17 @@ impl Sessions {
             return;
         }
         let router = entry.router;
+        let other = known.sessions.iter().any(|(other, entry)| {
+            let is_used = entry.opened && entry.used.elapsed() < RENEWED;
+            *other != id && entry.router == router && is_used
+        });
         if let Some(known) = known.routers.get(&router) {
-            info!(%from, %router, name = known.paired.name, "a router is connected");
+            let name = &known.paired.name;
+            match other {
+                // It was there all the time: its keys are new.
+                true => debug!(%from, %router, name, "a router is connected anew"),
+                false => info!(%from, %router, name, "a router is connected"),
+            }
         }
         known.leave(router, true, OF_ONE);
     }

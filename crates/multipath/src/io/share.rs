@@ -160,6 +160,7 @@ pub struct Share {
     pub(super) moved: Notify,
     fall_back: AtomicBool,
     encrypt: Mutex<Encrypt>,
+    renew: Mutex<Duration>,
     /// Of connections, by client.
     pub(super) places: Places<IpAddr>,
     /// Whose turn it is.
@@ -189,6 +190,7 @@ impl Share {
             moved: Notify::new(),
             fall_back: conduct.fall_back.into(),
             encrypt: Mutex::new(conduct.encrypt),
+            renew: Mutex::new(conduct.renew),
             places: Places::new(places),
             turns: Turns::default(),
             counts: Counts::default(),
@@ -351,9 +353,22 @@ impl Share {
         tunnelled.get(&address).copied().unwrap_or_default()
     }
 
+    /// Bytes by the tunnel on all paths, both ways.
+    pub(super) fn all_tunnelled(&self) -> u64 {
+        let tunnelled = lock(&self.tunnelled);
+        let sums = tunnelled.values().flatten();
+        sums.fold(0, |sum, more| sum.saturating_add(*more))
+    }
+
+    /// How long keys are used.
+    pub(super) fn renew(&self) -> Duration {
+        *lock(&self.renew)
+    }
+
     /// Other things go elsewhere from now on.
     pub(super) fn conduct(&self, conduct: &Conduct) {
         *lock(&self.encrypt) = conduct.encrypt;
+        *lock(&self.renew) = conduct.renew;
         self.fall_back.store(conduct.fall_back, Ordering::Relaxed);
     }
 

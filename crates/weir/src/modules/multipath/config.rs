@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use kernel::Prefix;
 use multipath::hints::{Hint, Hints, Use};
@@ -33,6 +34,10 @@ table! {
         /// What is encrypted on its way to the partner: all but TLS, which is already; each
         /// connection, so that no provider sees the names that TLS shows; or none.
         Live encrypt: Encrypt = Encrypt::default();
+        /// How long the keys of a session with the partner are used, before another is made beside
+        /// it; what is carried goes on.
+        Live renew: Duration = Duration::from_secs(3600), Duration::from_secs(10) =>
+            Duration::from_secs(86_400);
         /// Networks that are reached directly, besides private ones.
         Live direct: Vec<Prefix> = Vec::new();
         /// Destination ports that are reached directly.

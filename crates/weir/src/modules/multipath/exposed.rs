@@ -4,11 +4,10 @@ use answers::Exposure;
 use multipath::io::{Conduct, Connection, State};
 use multipath::{Choice, Encrypt};
 
-/// As it is now, for what begins.
-pub fn exposed(state: &State, conduct: &Conduct) -> Vec<Exposure> {
+/// As it is now, for what begins. `stops`: what the partner does not take is refused.
+pub fn exposed(state: &State, conduct: &Conduct, stops: bool) -> Vec<Exposure> {
     let mut all = Vec::new();
-    // Where nothing goes directly, what the partner does not take is refused.
-    if conduct.fall_back {
+    if !stops {
         let [_, tunnel6] = state.carries;
         match (&state.connection, state.redirects) {
             (Connection::Connected { ipv6, .. }, true) if !ipv6 => all.push(Exposure::TcpIpv6),
@@ -40,6 +39,8 @@ pub fn exposed(state: &State, conduct: &Conduct) -> Vec<Exposure> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -48,6 +49,7 @@ mod tests {
             fall_back: true,
             returns: true,
             encrypt: Encrypt::All,
+            renew: Duration::ZERO,
             choice: Choice::default(),
         };
         let there = |ipv6| State {
@@ -62,17 +64,16 @@ mod tests {
             ..State::default()
         };
         let gone = State::default();
-        assert_eq!(exposed(&there(true), &conduct), []);
+        assert_eq!(exposed(&there(true), &conduct, false), []);
         let without = [Exposure::TcpIpv6, Exposure::OthersIpv6];
-        assert_eq!(exposed(&there(false), &conduct), without);
+        assert_eq!(exposed(&there(false), &conduct, false), without);
         let directly = [Exposure::Tcp, Exposure::Others];
-        assert_eq!(exposed(&gone, &conduct), directly);
-        let stops = Conduct {
-            fall_back: false,
+        assert_eq!(exposed(&gone, &conduct, false), directly);
+        let auto = Conduct {
             encrypt: Encrypt::Auto,
             ..conduct.clone()
         };
-        assert_eq!(exposed(&gone, &stops), [Exposure::TlsNames]);
+        assert_eq!(exposed(&gone, &auto, true), [Exposure::TlsNames]);
         let ports = Choice {
             ports: vec!["tcp/25".parse().expect("ports")],
             ..Choice::default()
@@ -80,9 +81,9 @@ mod tests {
         let chosen = Conduct {
             encrypt: Encrypt::None,
             choice: ports,
-            ..stops
+            ..conduct
         };
         let both = [Exposure::Chosen, Exposure::Clear];
-        assert_eq!(exposed(&there(false), &chosen), both);
+        assert_eq!(exposed(&there(false), &chosen, true), both);
     }
 }

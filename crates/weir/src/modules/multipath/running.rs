@@ -117,15 +117,16 @@ impl Running {
         let running = self.running.try_lock().ok();
         let state = running.as_ref().and_then(|running| running.router.as_ref());
         let wanted = lock(&self.wanted);
+        let locked = self.lock.exists();
         let nothing = || answers::Paths {
             partner: wanted.as_ref().map(|wanted| wanted.pairing.address()),
+            locked,
             ..answers::Paths::default()
         };
         let mut paths = match (state, &*wanted) {
-            (Some(router), Some(wanted)) => told(router.state(), &wanted.conduct),
+            (Some(router), Some(wanted)) => told(router.state(), &wanted.conduct, locked),
             _ => nothing(),
         };
-        paths.locked = self.lock.exists();
         let hints = wanted.iter().flat_map(|wanted| wanted.hints.keys());
         let leads = |name: &&String| paths.paths.iter().any(|path| path.device == **name);
         paths.unmatched = hints.filter(|name| !leads(name)).cloned().collect();
@@ -140,8 +141,9 @@ impl Running {
 }
 
 /// As the API has it.
-fn told(state: State, conduct: &Conduct) -> answers::Paths {
-    let exposed = exposed(&state, conduct);
+fn told(state: State, conduct: &Conduct, locked: bool) -> answers::Paths {
+    let stops = locked || !conduct.fall_back;
+    let exposed = exposed(&state, conduct, stops);
     let (partner, version, problem) = match state.connection {
         Connection::Connecting => (PartnerState::Connecting, None, None),
         Connection::Connected { version, .. } => (PartnerState::Connected, Some(version), None),
@@ -168,8 +170,8 @@ fn told(state: State, conduct: &Conduct) -> answers::Paths {
         unmatched: Vec::new(),
         twins: state.twins.into_iter().map(twin).collect(),
         forwards: state.forwards.into_iter().map(forward).collect(),
-        locked: false,
-        stops: !conduct.fall_back,
+        locked,
+        stops,
         exposed,
     }
 }
@@ -271,6 +273,7 @@ fn settings(effective: &Effective, folder: &Path, lock: &Path) -> Option<RouterS
             fall_back: *multipath.fallback == Fallback::Direct,
             returns: *multipath.returns,
             encrypt: *multipath.encrypt,
+            renew: *multipath.renew,
             choice: multipath.choice(),
         },
         hints: config::hints(effective.named()),

@@ -60,6 +60,7 @@ partner = "weir1-fPgJ7NjhbUHQ_CnG7VY1aPX9jNvoBGOMtL9j4fLKfDRnbpo0lhDpJJr-kWw@par
 fallback = "stop"
 returns = false
 encrypt = "all"
+renew = "30m"
 direct = ["198.51.100.0/24"]
 direct_ports = ["tcp/25", "udp/5060-5090"]
 direct_devices = ["02:00:5e:10:00:07", "192.168.1.7"]
@@ -200,9 +201,10 @@ action = "cut"
         (
             *multipath.fallback,
             *multipath.returns,
+            *multipath.renew,
             multipath.direct.len()
         ),
-        (Fallback::Stop, false, 1)
+        (Fallback::Stop, false, Duration::from_secs(1800), 1)
     );
     let path = &read.named::<PathSettings>()["wwan0"];
     assert_eq!(
@@ -335,9 +337,9 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 120);
+    assert_eq!(help.len(), 121);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 111, "no device has settings of its own");
+    assert_eq!(entries.len(), 112, "no device has settings of its own");
     assert!(
         entries
             .iter()
