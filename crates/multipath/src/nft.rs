@@ -11,6 +11,7 @@ use kernel::Prefix;
 
 use crate::choice::{Choice, Clients, Forward, Ports, Transport};
 use crate::net::TunnelNet;
+use crate::reach::SMTP;
 
 /// Name of the table, of family `inet`.
 pub const TABLE: &str = "weir_multipath";
@@ -345,6 +346,8 @@ pub struct Partnering {
     pub listens: u16,
     /// The kernel forwards IPv4 for the tunnel's sake alone.
     pub closed: bool,
+    /// What comes from routers may go to port [`SMTP`].
+    pub smtp: bool,
 }
 
 /// The partner's table: what comes from its routers leaves under the partner's own addresses, and
@@ -402,6 +405,18 @@ pub fn partner(rules: &Partnering) -> String {
                 "\t\tmeta nfproto ipv4 iifname != \"{device}\" oifname != \"{device}\" drop\n\t}}\n",
             ),
             device = device
+        );
+    }
+    if !rules.smtp {
+        let _ = write!(
+            text,
+            concat!(
+                "\tchain mail {{\n\t\ttype filter hook forward priority filter; policy accept;\n",
+                "\t\tiifname \"{device}\" oifname != \"{device}\" tcp dport {SMTP} reject with tcp \
+                    reset\n\t}}\n",
+            ),
+            device = device,
+            SMTP = SMTP
         );
     }
     clamp(&mut text, device);
@@ -503,8 +518,15 @@ mod tests {
             forwards: vec![(1, ports.to_vec())],
             listens: 9349,
             closed: false,
+            smtp: false,
         };
         let text = partner(&rules);
+        assert!(text.contains("tcp dport 25 reject"), "{text}");
+        let mail = Partnering {
+            smtp: true,
+            ..rules.clone()
+        };
+        assert!(!partner(&mail).contains("dport 25"));
         assert!(!text.contains("chain closed"), "{text}");
         for line in [
             "fib daddr type local meta nfproto ipv4 tcp dport 8022 dnat ip to 10.93.0.3\n",

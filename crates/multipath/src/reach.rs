@@ -2,7 +2,7 @@
 //! that it is itself in.
 
 use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{PoisonError, RwLock};
 
 use kernel::Prefix;
@@ -62,9 +62,14 @@ const SECRETS: [IpAddr; 6] = [
     IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
 ];
 
+/// Where mail servers take mail from one another (RFC 5321), and from whom sends what nobody wants.
+pub const SMTP: u16 = 25;
+
 /// Where connections may lead.
 #[derive(Debug, Default)]
 pub struct Reach {
+    /// Port [`SMTP`] too: what is sent there is sent in the partner's name.
+    pub smtp: bool,
     /// Of the local ones, those that are allowed all the same. The partner itself, its routers and a
     /// cloud's secrets are in none of them, but where they are named by themselves.
     pub allowed: Vec<Prefix>,
@@ -78,6 +83,7 @@ impl Reach {
     /// These are allowed, though local; and the tunnel has these networks.
     pub fn new(allowed: Vec<Prefix>, tunnel: Vec<Prefix>) -> Self {
         Self {
+            smtp: false,
             allowed,
             tunnel,
             own: RwLock::default(),
@@ -90,7 +96,12 @@ impl Reach {
         *own = addresses.into_iter().collect();
     }
 
-    /// Whether a connection may lead there.
+    /// Whether a TCP connection may lead there.
+    pub fn permits_tcp(&self, to: SocketAddr) -> bool {
+        (self.smtp || to.port() != SMTP) && self.permits(to.ip())
+    }
+
+    /// Whether packets may lead there.
     pub fn permits(&self, to: IpAddr) -> bool {
         if self.allowed.contains(&Prefix::only(to)) {
             return true;
@@ -156,6 +167,18 @@ mod tests {
             ("ff02::1", false),
         ] {
             assert_eq!(reach.permits(to.parse().unwrap()), permitted, "{to}");
+        }
+        for (to, smtp, permitted) in [
+            ("198.51.100.8:25", false, false),
+            ("198.51.100.8:25", true, true),
+            ("198.51.100.8:587", false, true),
+            ("192.168.1.1:25", true, false),
+        ] {
+            let reach = Reach {
+                smtp,
+                ..Reach::default()
+            };
+            assert_eq!(reach.permits_tcp(to.parse().unwrap()), permitted, "{to}");
         }
         // It has another one now.
         reach.own(["198.51.100.7".parse().unwrap()]);

@@ -7,11 +7,12 @@ use std::time::Instant;
 use lab::Error;
 use lab::counters::processor_time;
 use lab::namespace::wait_until;
-use lab::transfer::Echo;
-use lab::uplinks::{PARTNER, SERVER};
+use lab::transfer::{Echo, ask_tcp};
+use lab::uplinks::{Options, PARTNER, SERVER};
 use multipath::{Initiator, Key, Status};
 use socket2::{Domain, Socket, Type};
 use weir_tests::LIMIT;
+use weir_tests::partner::Pair;
 
 use crate::door::{Door, frame_of, open_to};
 use crate::{SECOND, at, ms};
@@ -115,6 +116,29 @@ fn a_partner_is_no_way_into_its_own_networks() -> Result<(), Error> {
     }
     let tunnel = SocketAddr::new("10.93.0.1".parse().expect("an address"), 5001);
     assert_eq!(door.open(&session, tunnel)?, Status::Forbidden);
+    Ok(())
+}
+
+/// Who sends mail that nobody wants does not do so in the partner's name: by an open or by the tunnel.
+#[test]
+fn mail_servers_are_reached_where_the_operator_says_so() -> Result<(), Error> {
+    let mail = SocketAddr::new(SERVER, 25);
+    let door = Door::build(&["--smtp"])?;
+    let session = door.session(&door.key()?)?;
+    assert_eq!(door.open(&session, mail)?, Status::Refused);
+
+    let pair = Pair::build(&Options::mbit(&[20]))?;
+    pair.wait_for("the tunnel", |told| told.tunnel)?;
+    let (client, router) = (pair.uplinks.client(), pair.uplinks.router());
+    let server = pair.uplinks.server();
+    let submission = SocketAddr::new(SERVER, 587);
+    let (_mail, _submission) = (Echo::serve(server, mail)?, Echo::serve(server, submission)?);
+    assert!(ask_tcp(client, mail, b"HELO").is_err());
+    assert_eq!(ask_tcp(client, submission, b"EHLO")?, b"EHLO");
+    // A router that does as it likes.
+    router.ip(&format!("route add {SERVER}/32 dev weir-tunnel\n"))?;
+    assert!(ask_tcp(router, mail, b"HELO").is_err());
+    assert_eq!(ask_tcp(router, submission, b"EHLO")?, b"EHLO");
     Ok(())
 }
 

@@ -51,6 +51,8 @@ pub struct Settings {
     pub state: PathBuf,
     /// Local networks that routers may reach through it.
     pub allowed: Vec<Prefix>,
+    /// Whether routers' clients may send mail to mail servers, in this machine's name.
+    pub smtp: bool,
     /// Whether streams may be encrypted with AES, where both processors have instructions for it.
     pub aes: bool,
     /// What it calls its version.
@@ -114,10 +116,11 @@ impl Partner {
             forwards: Vec::new(),
         };
         let nets = [Some(settings.net.ipv4), settings.net.ipv6];
-        let reach = Reach::new(
+        let mut reach = Reach::new(
             settings.allowed.clone(),
             nets.into_iter().flatten().collect(),
         );
+        reach.smtp = settings.smtp;
         reach.own(own);
         let (mut tunnel, mut net) = (None, None);
         let (mut rules, forwards) = (None, sessions.forwards());
@@ -221,6 +224,7 @@ async fn forward(
         forwards,
         listens: settings.listen.port(),
         closed,
+        smtp: settings.smtp,
     };
     let mut own = Device::open(device.link).map_err(io::Error::other)?;
     own.up(MTU.into()).map_err(io::Error::other)?;

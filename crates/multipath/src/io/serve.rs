@@ -195,7 +195,7 @@ async fn open(
         if place.is_none() {
             return Err(Status::Busy);
         }
-        if !serving.reach.permits(destination.ip()) {
+        if !serving.reach.permits_tcp(destination) {
             return Err(Status::Forbidden);
         }
         if let Some(port) = open.after {

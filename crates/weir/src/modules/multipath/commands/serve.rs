@@ -73,6 +73,10 @@ struct ServeArgs {
     /// those alone that are named by themselves
     #[arg(long, value_name = "NETWORK", value_delimiter = ',', value_parser = network)]
     allow: Vec<Prefix>,
+    /// Let routers' clients send mail straight to mail servers, at TCP port 25, in this machine's
+    /// name. Mail programs need it not: they use other ports
+    #[arg(long)]
+    smtp: bool,
     /// Network of the tunnel: one that neither this machine nor its routers use
     #[arg(long, value_name = "NETWORK", default_value = "10.93.0.0/16", value_parser = network)]
     tunnel: Prefix,
@@ -319,6 +323,7 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
         listen: args.listen,
         state: args.state.state.clone(),
         allowed: args.allow.clone(),
+        smtp: args.smtp,
         aes: !args.no_aes,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         net: TunnelNet {
