@@ -3,14 +3,16 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use kernel::io::{Policy, try_rules};
 use kernel::uplinks::{Picture, Uplink, Uplinks};
 
+use super::commands;
 use super::config::{Multipath, PathSettings};
 use crate::Error;
 use crate::check::{Feature, privileged};
-use crate::config::Effective;
+use crate::config::{Effective, Origin};
 
 /// The switch of MPTCP; not there where the kernel has none.
 const MPTCP: &str = "/proc/sys/net/mptcp/enabled";
@@ -59,6 +61,7 @@ pub fn check(config: &Effective, daemon: Option<&api::Client>) -> Result<Vec<Fea
     let hinted: Vec<_> = config.named::<PathSettings>().keys().collect();
     let mut features = crate::event_loop()?.block_on(features(&hinted));
     features.push(secret(multipath));
+    features.extend(lock(multipath));
     let paths: Option<answers::Paths> = daemon.and_then(|daemon| daemon.get("/v1/paths").ok());
     features.extend(forwards(&paths.unwrap_or_default().forwards));
     Ok(features)
@@ -119,6 +122,24 @@ fn secret(config: &Multipath) -> Feature {
         detail: exposed.map(|(file, mode)| format!("others can read {file} (mode {mode:o})")),
         hint: exposed.map(|(file, _)| format!("chmod 600 {file}")),
     }
+}
+
+/// The lock, where there is one.
+fn lock(config: &Multipath) -> Option<Feature> {
+    let Origin::File { name, .. } = &config.partner.origin else {
+        return None;
+    };
+    let doubts = commands::lock::doubts(&commands::lock::file(Path::new(name)), config)?;
+    let whats: Vec<_> = doubts.iter().map(|(what, _)| &**what).collect();
+    Some(Feature {
+        name: "lock".into(),
+        min_version: None,
+        present: doubts.is_empty(),
+        required: false,
+        why_needed: "Lets nothing of clients out but by the partner.".into(),
+        detail: (!whats.is_empty()).then(|| whats.join("; ")),
+        hint: doubts.first().map(|(_, hint)| (*hint).to_owned()),
+    })
 }
 
 /// What comes in by the partner, as a daemon has it.

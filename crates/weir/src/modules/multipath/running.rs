@@ -13,6 +13,7 @@ use multipath::io::{
 };
 use tracing::{error, warn};
 
+use super::commands;
 use super::config::{self, Fallback, Multipath as Config};
 use super::exposed::exposed;
 use super::tun;
@@ -93,6 +94,10 @@ impl Running {
                 mode = %format_args!("{mode:o}"),
                 "holds the partner's secret, and others can read it: `chmod 600 {file}`"
             );
+        }
+        let doubts = commands::lock::doubts(&self.lock, effective.of::<Config>());
+        for (what, hint) in doubts.unwrap_or_default() {
+            warn!(hint, "the lock: {what}");
         }
         let wanted = settings(effective, &self.folder, &self.lock);
         if std::mem::replace(&mut *lock(&self.wanted), wanted.clone()) == wanted {

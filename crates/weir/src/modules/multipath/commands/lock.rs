@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use clap::Args;
+use kernel::Prefix;
 use kernel::io::Policy;
 use multipath::Pairing;
 use multipath::io::{self as paths, LockError};
@@ -108,7 +109,9 @@ pub fn lock(args: &LockArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
         "locked: what {of} sends leaves by the partner alone, at {}",
         at.join(" and ")
     ))?;
-    warn(&lock);
+    for (what, hint) in doubts(&file, multipath).unwrap_or_default() {
+        eprintln!("weir: warning: {what}\n  Hint: {hint}");
+    }
     Ok(())
 }
 
@@ -213,33 +216,42 @@ fn addresses(pairing: &Pairing, before: Option<&Lock>) -> Result<Vec<SocketAddr>
     }
 }
 
-/// What is not as it should be, though it is locked.
-fn warn(lock: &Lock) {
-    let mut warnings = Vec::new();
-    if at_boot() == Some(false) {
-        warnings.push((
-            "at the next boot it is open until weir runs".to_owned(),
-            match Path::new(SYSTEMD).exists() {
-                true => "`systemctl enable weir-lock`",
-                false => "`/etc/init.d/weir-lock enable`",
-            },
-        ));
+/// What is wrong, and what to do about it.
+type Doubt = (String, &'static str);
+
+/// What is wrong with the lock of this file; `None`: there is none.
+pub fn doubts(file: &Path, multipath: &Multipath) -> Option<Vec<Doubt>> {
+    let text = fs::read_to_string(file).ok()?;
+    let mut doubts = Vec::new();
+    let choice = multipath.choice();
+    let lock = Lock::read(&text).filter(|lock| {
+        let partner = multipath.partner.as_ref().map(Pairing::address);
+        partner.as_ref() == Some(&lock.partner) && lock.file(DEVICE, &choice) == text
+    });
+    if lock.is_none() {
+        let what = format!("{} is of another configuration", file.display());
+        doubts.push((what, "`weir multipath lock` makes it anew"));
     }
-    if let Some(address) = fs::read_to_string("/etc/resolv.conf")
-        .ok()
-        .and_then(|text| unreached(&text))
-    {
-        warnings.push((
+    if *multipath.fallback != Fallback::Stop {
+        let what = "while the partner is not reached, connections break".to_owned();
+        doubts.push((what, "set fallback = \"stop\" under [multipath]: they wait"));
+    }
+    if at_boot() == Some(false) {
+        let what = "at the next boot it is open until weir runs".to_owned();
+        let hint = match Path::new(SYSTEMD).exists() {
+            true => "`systemctl enable weir-lock`",
+            false => "`/etc/init.d/weir-lock enable`",
+        };
+        doubts.push((what, hint));
+    }
+    let resolvers = fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
+    if let Some(address) = unreached(&resolvers, &choice.networks) {
+        doubts.push((
             format!("this router asks for names at {address}, which is not reached by the partner"),
             "have it ask a resolver of the Internet, or add that address to `direct`",
         ));
     }
-    if lock.addresses.is_empty() {
-        warnings.push(("the partner has no address".to_owned(), "see its name"));
-    }
-    for (what, hint) in warnings {
-        eprintln!("weir: warning: {what}\n  Hint: {hint}");
-    }
+    Some(doubts)
 }
 
 const SYSTEMD: &str = "/run/systemd/system";
@@ -257,14 +269,15 @@ fn at_boot() -> Option<bool> {
     Some(scripts.any(|entry| name(&entry).ends_with("weir-lock")))
 }
 
-/// The first resolver of `resolv.conf` that is of another network than the Internet, and not this
-/// machine.
-fn unreached(resolvers: &str) -> Option<IpAddr> {
+/// The first resolver of `resolv.conf` that is of another network than the Internet, and neither this
+/// machine nor reached directly.
+fn unreached(resolvers: &str, direct: &[Prefix]) -> Option<IpAddr> {
     let lines = resolvers.lines();
     let words = lines.filter_map(|line| line.strip_prefix("nameserver")?.split_whitespace().next());
     let mut addresses = words.filter_map(|word| word.parse::<IpAddr>().ok());
     addresses.find(|address| {
-        !address.is_loopback() && LOCAL.iter().any(|network| network.holds(address))
+        let within = |networks: &[Prefix]| networks.iter().any(|it| it.holds(address));
+        !address.is_loopback() && within(&LOCAL) && !within(direct)
     })
 }
 
@@ -308,6 +321,57 @@ mod tests {
     }
 
     #[test]
+    fn what_is_wrong_with_a_lock_is_told() {
+        let folder = std::env::temp_dir().join(format!("weir-lock-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("made");
+        let written = |name: &str, text: &str| {
+            let file = folder.join(name);
+            fs::write(&file, text).expect("written");
+            file
+        };
+        let key = multipath::Key::new(multipath::KeyId([1; 8]), [2; 32]);
+        let line = Pairing::at("203.0.113.10", key).expect("an address");
+        let config = |more: &str| {
+            let text = format!("[multipath]\npartner = \"{line}\"\n{more}\n");
+            let source = crate::config::Source {
+                file: Some(written("weir.toml", &text)),
+                ..crate::modules::all().source()
+            };
+            source.load().expect("good")
+        };
+        let told = |more: &str| {
+            let config = config(more);
+            let found = doubts(&folder.join("lock.nft"), config.of());
+            // What this machine is like is told, too.
+            found.map(|all| {
+                let of_machine = |what: &str| what.contains("boot") || what.contains("names at");
+                let of_lock = all.into_iter().filter(|(what, _)| !of_machine(what));
+                of_lock.map(|(what, _)| what).collect::<Vec<_>>()
+            })
+        };
+        let stop = "fallback = \"stop\"";
+        assert_eq!(told(stop), None);
+        let lock = Lock {
+            lan: vec!["br-lan".into()],
+            partner: line.address(),
+            addresses: vec!["203.0.113.10:9349".parse().expect("an address")],
+        };
+        let file = written(
+            "lock.nft",
+            &lock.file(DEVICE, &multipath::Choice::default()),
+        );
+        assert_eq!(told(stop), Some(Vec::new()));
+        let other = format!("{} is of another configuration", file.display());
+        let direct = format!("{stop}\ndirect = [\"198.51.100.0/24\"]");
+        assert_eq!(told(&direct), Some(vec![other.clone()]));
+        let breaks = "while the partner is not reached, connections break".to_owned();
+        assert_eq!(told(""), Some(vec![breaks]));
+        written("lock.nft", "table inet weir_lock {}\n");
+        assert_eq!(told(stop), Some(vec![other]));
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
     fn a_resolver_at_home_is_told_of() {
         for (text, found) in [
             (
@@ -318,7 +382,10 @@ mod tests {
             ("# nameserver 10.0.0.1\nnameserver fe80::1%eth0\n", None),
             ("nameserver\n", None),
         ] {
-            assert_eq!(unreached(text).map(|it| it.to_string()).as_deref(), found);
+            let told = |direct: &[Prefix]| unreached(text, direct).map(|it| it.to_string());
+            assert_eq!(told(&[]).as_deref(), found);
+            let direct = "192.168.1.0/24".parse().expect("a network");
+            assert_eq!(told(&[direct]), None);
         }
     }
 }
