@@ -194,7 +194,7 @@ fn rules_that_somebody_flushes_are_put_back() -> Result<(), Error> {
 /// partner remembers sessions, and neither a connection nor a datagram is lost by it.
 #[test]
 fn keys_are_renewed_under_what_is_carried() -> Result<(), Error> {
-    let pair = Pair::with(&Options::mbit(&[20, 20]), "renew = \"10s\"\n")?;
+    let pair = Pair::with(&Options::mbit(&[20, 20]), "renew = \"2s\"\n")?;
     let (client, server) = (pair.uplinks.client(), pair.uplinks.server());
     let talk = talk(&pair)?;
     let carried = Transfer::start(client, server, at(SERVER), 7, Some(100_000))?;
@@ -202,10 +202,11 @@ fn keys_are_renewed_under_what_is_carried() -> Result<(), Error> {
     let begun = Instant::now();
     while renewed() < 5 {
         assert_eq!(say(&talk, "meanwhile")?, PARTNER, "{:?}", begun.elapsed());
-        assert!(begun.elapsed() < 90 * SECOND, "{} times only", renewed());
+        assert!(begun.elapsed() < 60 * SECOND, "{} times only", renewed());
         std::thread::sleep(ms(20));
     }
-    assert!(begun.elapsed() > 45 * SECOND, "{:?}", begun.elapsed());
+    // Not one after the other: handshakes keep a pace.
+    assert!(begun.elapsed() > 9 * SECOND, "{:?}", begun.elapsed());
     assert_eq!(say(&talk, "after all")?, PARTNER);
     carried.advance(200_000, LIMIT)?;
     carried.stop()?;

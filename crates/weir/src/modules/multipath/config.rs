@@ -36,7 +36,7 @@ table! {
         Live encrypt: Encrypt = Encrypt::default();
         /// How long the keys of a session with the partner are used, before another is made beside
         /// it; what is carried goes on.
-        Live renew: Duration = Duration::from_secs(3600), Duration::from_secs(10) =>
+        Live renew: Duration = Duration::from_secs(3600), Duration::from_secs(2) =>
             Duration::from_secs(86_400);
         /// Networks that are reached directly, besides private ones.
         Live direct: Vec<Prefix> = Vec::new();
