@@ -225,7 +225,7 @@ fn no_packet_of_a_client_leaves_directly() -> Result<(), Error> {
     assert_eq!(say(&talk, "by the tunnel")?, PARTNER);
     // A name, asked for by the router.
     let (router, server) = (pair.uplinks.router(), pair.uplinks.server());
-    let name = Talk::open(router, None, server, (SERVER, 53).into())?;
+    let name = Talk::open(router, None, server, (SERVER, 853).into())?;
     assert_eq!(say(&name, "a name")?, PARTNER);
     check(&pair, "a start")?;
 

@@ -244,6 +244,12 @@ impl Tunnel {
         self.shared.push(waiting, rate, &mut self.pool);
     }
 
+    /// Whether a path answers: packets would be taken.
+    pub fn works(&self) -> bool {
+        let mut slots = self.slots.iter().flatten();
+        slots.any(|slot| matches!(slot.path.state(), State::Up | State::Suspect))
+    }
+
     /// Largest packet that passes by each path, bytes; nothing without a path.
     pub fn mtu(&self) -> Option<usize> {
         self.slots.iter().flatten().map(Slot::mtu).min()

@@ -239,10 +239,12 @@ impl Ends {
                     self.serving.sessions.opened(id, from);
                 }
                 // A router lets go of a session once it has another: what comes late by the former
-                // one says nothing of where the router is.
+                // one says nothing of where the router is. Until a path of the new one answers, what
+                // is for the router goes by the former.
+                let works = end.tunnel.works();
                 for address in &end.own {
                     let present = self.by_address.get(address);
-                    if present.is_none_or(|(_, number)| *number < end.number) {
+                    if present.is_none_or(|(_, number)| *number < end.number && works) {
                         self.by_address.insert(*address, (id, end.number));
                     }
                 }
