@@ -4,19 +4,21 @@
 //! match (`nft_tproxy` breaks off), so when weir is gone, by whatever death, packets go their
 //! former way.
 
+mod direct;
+mod partner;
+
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 
-use kernel::Prefix;
-
-use crate::choice::{Choice, Clients, Forward, Ports, Transport};
-use crate::net::TunnelNet;
-use crate::reach::SMTP;
+use crate::choice::{Choice, Forward, Ports};
+use direct::{DIRECT, DIRECT_PORTS};
+pub use direct::{accept_direct, sets};
+pub use partner::{PARTNER_TABLE, Partnering, partner, remove_partner};
 
 /// Name of the table, of family `inet`.
 pub const TABLE: &str = "weir_multipath";
 /// That of a router, and that of a partner.
-pub const TABLES: [&str; 2] = [TABLE, "weir_partner"];
+pub const TABLES: [&str; 2] = [TABLE, PARTNER_TABLE];
 /// Bit of the packet mark by which what is redirected is routed to this machine.
 pub const MARK: u32 = 0x1000_0000;
 
@@ -50,30 +52,6 @@ pub struct Redirect {
     pub stops: bool,
     /// What begins while there is no tunnel is marked, to be found when there is.
     pub strays: bool,
-}
-
-/// What goes directly, and begins now: rules that several chains have.
-const DIRECT: &str = concat!(
-    "\t\tip daddr @direct4 return\n\t\tip6 daddr @direct6 return\n",
-    "\t\tip saddr @clients4 return\n\t\tip6 saddr @clients6 return\n\t\tether saddr @clients \
-        return\n",
-);
-
-/// The same, of ports: only the first packet of a connection tells them in any case.
-const DIRECT_PORTS: &str = "\t\ttcp dport @direct_tcp return\n\t\tudp dport @direct_udp return\n";
-
-/// Lets go what goes directly: in a chain that looks at nothing else before.
-pub fn accept_direct(choice: &Choice) -> String {
-    let mut text = [DIRECT, DIRECT_PORTS].concat();
-    // A rule that looks at hardware addresses keeps connections from the fast path.
-    if !choice
-        .clients
-        .iter()
-        .any(|it| matches!(it, Clients::Mac(_)))
-    {
-        text = text.replace("\t\tether saddr @clients return\n", "");
-    }
-    text.replace(" return\n", " accept\n")
 }
 
 /// Makes the table, in place of one that a former weir left.
@@ -154,50 +132,6 @@ pub fn create(redirect: &Redirect) -> String {
         );
     }
     text + "}\n"
-}
-
-/// What the rules look up: what goes directly, and a set of devices.
-pub fn sets(text: &mut String, choice: &Choice, (devices, names): (&str, Vec<String>)) {
-    let clients: Vec<_> = choice
-        .clients
-        .iter()
-        .filter_map(|clients| match clients {
-            Clients::Network(network) => Some(*network),
-            Clients::Mac(_) => None,
-        })
-        .collect();
-    let cards = choice.clients.iter();
-    let cards = cards.filter(|clients| matches!(clients, Clients::Mac(_)));
-    let cards = cards.map(ToString::to_string).collect();
-    let of = |networks: &[Prefix], ipv4: bool| -> Vec<_> {
-        let networks = networks.iter();
-        let networks = networks.filter(|network| network.address.is_ipv4() == ipv4);
-        networks.map(ToString::to_string).collect()
-    };
-    let ports = |transport: Transport| -> Vec<_> {
-        let ports = choice.ports.iter();
-        let ports = ports.filter(|ports| ports.transport == transport);
-        ports.map(Ports::numbers).collect()
-    };
-    for (name, kind, is_interval, elements) in [
-        (devices, "ifname", false, names),
-        ("direct4", "ipv4_addr", true, of(&choice.networks, true)),
-        ("direct6", "ipv6_addr", true, of(&choice.networks, false)),
-        ("direct_tcp", "inet_service", true, ports(Transport::Tcp)),
-        ("direct_udp", "inet_service", true, ports(Transport::Udp)),
-        ("clients4", "ipv4_addr", true, of(&clients, true)),
-        ("clients6", "ipv6_addr", true, of(&clients, false)),
-        ("clients", "ether_addr", false, cards),
-    ] {
-        let _ = writeln!(text, "\tset {name} {{\n\t\ttype {kind}");
-        if is_interval {
-            *text += "\t\tflags interval\n\t\tauto-merge\n";
-        }
-        if !elements.is_empty() {
-            let _ = writeln!(text, "\t\telements = {{ {} }}", elements.join(", "));
-        }
-        *text += "\t}\n";
-    }
 }
 
 /// All but TCP: new conversations go by the tunnel, with all of their packets; those that began
@@ -330,109 +264,6 @@ fn guard(text: &mut String, hook: &str, which: &str) {
     );
 }
 
-/// Name of the partner's table, of family `inet`.
-pub const PARTNER_TABLE: &str = "weir_partner";
-
-/// What a partner's rules depend on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Partnering {
-    /// Device of the tunnel.
-    pub device: String,
-    /// Its networks.
-    pub net: TunnelNet,
-    /// Places of routers, and their ports.
-    pub forwards: Vec<(usize, Vec<Ports>)>,
-    /// Port that the partner itself listens on.
-    pub listens: u16,
-    /// The kernel forwards IPv4 for the tunnel's sake alone.
-    pub closed: bool,
-    /// What comes from routers may go to port [`SMTP`].
-    pub smtp: bool,
-}
-
-/// The partner's table: what comes from its routers leaves under the partner's own addresses, and
-/// what comes to ports that a router has goes there.
-pub fn partner(rules: &Partnering) -> String {
-    let Partnering {
-        device,
-        net,
-        forwards,
-        ..
-    } = rules;
-    let mut text = remove_partner();
-    text += "table inet weir_partner {\n\tchain leaves {\n\t\ttype nat hook postrouting priority \
-        srcnat; policy accept;\n";
-    let _ = writeln!(
-        text,
-        "\t\tip saddr {} oifname != \"{device}\" masquerade",
-        net.ipv4
-    );
-    if let Some(ipv6) = net.ipv6 {
-        let _ = writeln!(
-            text,
-            "\t\tip6 saddr {ipv6} oifname != \"{device}\" masquerade"
-        );
-    }
-    text +=
-        "\t}\n\tchain arrives {\n\t\ttype nat hook prerouting priority dstnat; policy accept;\n";
-    let _ = writeln!(text, "\t\tiifname \"{device}\" return");
-    // Routers come there, whatever leads to one of them.
-    let _ = writeln!(
-        text,
-        "\t\tmeta l4proto {{ tcp, udp }} th dport {} return",
-        rules.listens
-    );
-    for (place, granted) in forwards {
-        let (four, six) = net.router(*place);
-        let four = four.map(|(own, _)| ("ip", own.to_string()));
-        let six = six.map(|(own, _)| ("ip6", own.to_string()));
-        for (family, own) in [four, six].into_iter().flatten() {
-            for granted in granted {
-                let which = ports(family, granted);
-                let _ = writeln!(
-                    text,
-                    "\t\tfib daddr type local {which} dnat {family} to {own}"
-                );
-            }
-        }
-    }
-    text += "\t}\n";
-    if rules.closed {
-        let _ = write!(
-            text,
-            concat!(
-                "\tchain closed {{\n\t\ttype filter hook forward priority filter; policy accept;\n",
-                "\t\tmeta nfproto ipv4 iifname != \"{device}\" oifname != \"{device}\" drop\n\t}}\n",
-            ),
-            device = device
-        );
-    }
-    if !rules.smtp {
-        let _ = write!(
-            text,
-            concat!(
-                "\tchain mail {{\n\t\ttype filter hook forward priority filter; policy accept;\n",
-                "\t\tiifname \"{device}\" oifname != \"{device}\" tcp dport {SMTP} reject with tcp \
-                    reset\n\t}}\n",
-            ),
-            device = device,
-            SMTP = SMTP
-        );
-    }
-    clamp(&mut text, device);
-    guard(
-        &mut text,
-        "forward priority filter",
-        &format!("oifname \"{device}\""),
-    );
-    text + "}\n"
-}
-
-/// Takes the partner's table away, if it is there.
-pub fn remove_partner() -> String {
-    "table inet weir_partner {}\ndelete table inet weir_partner\n".to_owned()
-}
-
 /// Takes the table away, if it is there.
 pub fn remove() -> String {
     // Declared first: deleting what is not there would be an error.
@@ -503,37 +334,5 @@ mod tests {
             ..without
         };
         assert!(!create(&stays).contains("0x40000000"));
-    }
-
-    #[test]
-    fn what_a_router_has_goes_there() {
-        let net = TunnelNet {
-            ipv4: "10.93.0.0/16".parse().unwrap(),
-            ipv6: Some("fd93::/64".parse().unwrap()),
-        };
-        let ports = ["tcp/8022", "udp/8000-8099"].map(|text| text.parse().unwrap());
-        let rules = Partnering {
-            device: "weir-partner".into(),
-            net,
-            forwards: vec![(1, ports.to_vec())],
-            listens: 9349,
-            closed: false,
-            smtp: false,
-        };
-        let text = partner(&rules);
-        assert!(text.contains("tcp dport 25 reject"), "{text}");
-        let mail = Partnering {
-            smtp: true,
-            ..rules.clone()
-        };
-        assert!(!partner(&mail).contains("dport 25"));
-        assert!(!text.contains("chain closed"), "{text}");
-        for line in [
-            "fib daddr type local meta nfproto ipv4 tcp dport 8022 dnat ip to 10.93.0.3\n",
-            "fib daddr type local meta nfproto ipv6 udp dport 8000-8099 dnat ip6 to fd93::3\n",
-            "oifname \"weir-partner\" drop",
-        ] {
-            assert!(text.contains(line), "{line} in\n{text}");
-        }
     }
 }

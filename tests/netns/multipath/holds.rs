@@ -33,7 +33,8 @@ fn refuse_no_more(pair: &Pair) -> Result<(), Error> {
     Ok(())
 }
 
-fn talk(pair: &Pair) -> Result<Talk, Error> {
+/// A conversation by the tunnel.
+pub(crate) fn talk(pair: &Pair) -> Result<Talk, Error> {
     pair.wait_for("the tunnel", |told| told.tunnel)?;
     Talk::open(
         pair.uplinks.client(),

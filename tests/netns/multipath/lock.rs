@@ -18,6 +18,7 @@ use weir_tests::conntrack::entry_to;
 use weir_tests::partner::{Pair, Partner};
 use weir_tests::{LIMIT, Weir, binary};
 
+use crate::holds::talk;
 use crate::rules::{by_tcp, say};
 use crate::{SECOND, ms};
 
@@ -216,12 +217,7 @@ fn no_packet_of_a_client_leaves_directly() -> Result<(), Error> {
     tunnel(&pair)?;
     assert!(pair.paths()?.locked);
     assert_eq!(by_tcp(&pair, CLIENT, (SERVER, 5003).into())?, PARTNER);
-    let talk = Talk::open(
-        pair.uplinks.client(),
-        None,
-        pair.uplinks.server(),
-        (SERVER, 5001).into(),
-    )?;
+    let talk = talk(&pair)?;
     assert_eq!(say(&talk, "by the tunnel")?, PARTNER);
     // A name, asked for by the router.
     let (router, server) = (pair.uplinks.router(), pair.uplinks.server());
@@ -309,12 +305,7 @@ fn a_lock_that_is_flushed_is_put_back() -> Result<(), Error> {
         pair.wait_for("the tunnel", |told| told.redirects && told.tunnel)?;
         none_seen(&pair.uplinks, "a flush")?;
     }
-    let talk = Talk::open(
-        pair.uplinks.client(),
-        None,
-        pair.uplinks.server(),
-        (SERVER, 5001).into(),
-    )?;
+    let talk = talk(&pair)?;
     assert_eq!(say(&talk, "after")?, PARTNER);
     // Written once, and not all the time.
     let settled = || {
