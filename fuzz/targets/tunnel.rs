@@ -28,6 +28,7 @@ fuzz_target!(|data: &[u8]| {
     let mut tunnel = Tunnel::new(role, SESSION, &keys(1, 2), Settings::default());
     let other = Codec::new(SESSION, &keys(2, 1));
     let remote = SocketAddr::from(([192, 0, 2, 1], 9347));
+    let elsewhere = SocketAddr::from(([198, 51, 100, 1], 9347));
     let settings = PathSettings {
         remote,
         longest: 1472,
@@ -73,7 +74,9 @@ fuzz_target!(|data: &[u8]| {
                 counter += 1;
                 let length = other.seal(path, counter, &body, &mut buffer).unwrap();
                 let datagram = &mut buffer[..length];
-                let _ = tunnel.datagram_in(remote, datagram, now, &mut |_| given += 1);
+                // A router that forges its address, at times.
+                let from = [remote, elsewhere][usize::from(what >> 6 & 1)];
+                let _ = tunnel.datagram_in(from, datagram, now, &mut |_| given += 1);
             }
         }
         tunnel.tick(now, &mut |_| given += 1);

@@ -62,7 +62,7 @@ pub use welcome::Welcome;
 pub use window::Window;
 
 /// The version of all that is said here.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// Where a partner listens if nothing else is said, TCP and UDP.
 pub const PORT: u16 = 9349;

@@ -2,6 +2,7 @@
 //! both ends, real TCP between them, in the lab of several uplinks (tests/netns/uplinks.rs says
 //! what that is worth).
 
+mod addresses;
 mod beside;
 mod clients;
 mod cuts;

@@ -9,7 +9,7 @@ use lab::counters::processor_time;
 use lab::namespace::wait_until;
 use lab::transfer::{Echo, ask_tcp};
 use lab::uplinks::{Options, PARTNER, SERVER};
-use multipath::{Initiator, Key, Status};
+use multipath::{Initiator, Key, Status, VERSION};
 use socket2::{Domain, Socket, Type};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
@@ -22,11 +22,11 @@ fn strangers_get_nothing() -> Result<(), Error> {
     let door = Door::build(&[])?;
     for garbage in [
         &[][..],
-        b"\x01",
-        &[1, 3, 0, 0],
-        &[1, 1, 0, 4, 0, 0, 0, 0],
-        &[1, 4, 0, 1, 0],
-        &[1, 1, 0xff, 0xff],
+        &[VERSION],
+        &[VERSION, 3, 0, 0],
+        &[VERSION, 1, 0, 4, 0, 0, 0, 0],
+        &[VERSION, 4, 0, 1, 0],
+        &[VERSION, 1, 0xff, 0xff],
     ] {
         let mut stream = door.knock()?;
         stream.write_all(garbage).expect("written");
@@ -190,7 +190,7 @@ fn a_frame_must_be_whole_in_time() -> Result<(), Error> {
     let door = Door::build(&[])?;
     let mut stream = door.knock()?;
     let begun = Instant::now();
-    for octet in [1, 1, 0, 56].into_iter().chain([0; 30]) {
+    for octet in [VERSION, 1, 0, 56].into_iter().chain([0; 30]) {
         if stream.write_all(&[octet]).is_err() {
             break;
         }

@@ -1,4 +1,5 @@
-//! What a datagram carries, opened: packets, probes and answers, hello, bye.
+//! What a datagram carries, opened: packets, probes and answers, hello, bye, and the proof that a
+//! router is where it sends from.
 //!
 //! | kind | body |
 //! |---|---|
@@ -9,6 +10,8 @@
 //! | 5 answer | stamp of the probe (8), when it came (8), how long it waited (4), packets (8) and bytes (8) received by this path till then, the hello that is known (1) |
 //! | 6 hello | its number (1), flags (1: backup, 2: metered), weight (1), longest datagram (2), rate of the way back, bytes per second, 0: unknown (8) |
 //! | 7 bye | 0: of this path, 1: of the session (1) |
+//! | 8 challenge | something that nobody foresees (8): to an address that the router is to show it is at |
+//! | 9 response | the same (8), from there |
 //!
 //! Stamps are microseconds of the clock of who writes them. The two clocks have nothing to do with
 //! each other.
@@ -37,15 +40,20 @@ pub enum Kind {
     Hello = 6,
     /// The path, or the session, is over.
     Bye = 7,
+    /// Asks the router to show that it is where it sends from.
+    Challenge = 8,
+    /// Shows it.
+    Response = 9,
 }
 
 impl Kind {
     /// By its number.
     pub fn of(number: u8) -> Option<Kind> {
-        use Kind::{Answer, Bye, Hello, Lane, Once, Packet, Probe};
-        [Packet, Once, Lane, Probe, Answer, Hello, Bye]
-            .into_iter()
-            .find(|kind| *kind as u8 == number)
+        use Kind::{Answer, Bye, Challenge, Hello, Lane, Once, Packet, Probe, Response};
+        let all = [
+            Packet, Once, Lane, Probe, Answer, Hello, Bye, Challenge, Response,
+        ];
+        all.into_iter().find(|kind| *kind as u8 == number)
     }
 }
 
@@ -115,6 +123,10 @@ pub enum Body<'a> {
         /// Of the session, not of this path only.
         all: bool,
     },
+    /// What the router is to answer.
+    Challenge(u64),
+    /// What it was asked to.
+    Response(u64),
 }
 
 /// Reads numbers from the front.
@@ -158,6 +170,8 @@ impl<'a> Body<'a> {
             Body::Answer(_) => Kind::Answer,
             Body::Hello(_) => Kind::Hello,
             Body::Bye { .. } => Kind::Bye,
+            Body::Challenge(_) => Kind::Challenge,
+            Body::Response(_) => Kind::Response,
         }
     }
 
@@ -167,7 +181,7 @@ impl<'a> Body<'a> {
             Body::Packet(Order::Free, packet) => packet.len(),
             Body::Packet(Order::Once(_), packet) => 4 + packet.len(),
             Body::Packet(Order::Lane { .. }, packet) => ORDER + packet.len(),
-            Body::Probe(_) => 8,
+            Body::Probe(_) | Body::Challenge(_) | Body::Response(_) => 8,
             Body::Answer(_) => 37,
             Body::Hello(_) => 13,
             Body::Bye { .. } => 1,
@@ -189,7 +203,9 @@ impl<'a> Body<'a> {
                 }
                 back.octets(packet);
             }
-            Body::Probe(stamp) => back.octets(&stamp.to_be_bytes()),
+            Body::Probe(number) | Body::Challenge(number) | Body::Response(number) => {
+                back.octets(&number.to_be_bytes());
+            }
             Body::Answer(answer) => {
                 back.octets(&answer.stamp.to_be_bytes());
                 back.octets(&answer.came.to_be_bytes());
@@ -225,6 +241,8 @@ impl<'a> Body<'a> {
         }
         let body = match kind {
             Kind::Probe => Body::Probe(front.number(8)?),
+            Kind::Challenge => Body::Challenge(front.number(8)?),
+            Kind::Response => Body::Response(front.number(8)?),
             Kind::Answer => Body::Answer(Answer {
                 stamp: front.number(8)?,
                 came: front.number(8)?,
@@ -265,7 +283,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_read_is_written_again(kind in 1u8..8, octets in prop::collection::vec(any::<u8>(), 0..60)) {
+        fn what_is_read_is_written_again(kind in 1u8..10, octets in prop::collection::vec(any::<u8>(), 0..60)) {
             let kind = Kind::of(kind).unwrap();
             if let Some(body) = Body::read(kind, &octets) {
                 let mut again = vec![0; body.length()];

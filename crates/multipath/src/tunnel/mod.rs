@@ -9,11 +9,13 @@
 //! keys.
 
 pub mod body;
+mod came;
 pub mod datagram;
 pub mod flow;
 mod lag;
 mod leak;
 pub mod path;
+mod proof;
 mod queue;
 pub mod rate;
 mod reorder;
@@ -23,7 +25,6 @@ pub mod settings;
 mod slot;
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 
 pub use crate::session::DatagramKeys;
 pub use body::{Body, Micros, Order};
@@ -35,9 +36,9 @@ pub use schedule::PATHS;
 pub use settings::{PathSettings, Role, Settings};
 
 use crate::Window;
-use body::Hello;
 use flow::Packet;
 use path::Action;
+use proof::{Allowance, Values};
 use queue::{Line, Pool, Waiting};
 use reorder::Reorder;
 use schedule::{Schedule, View};
@@ -64,6 +65,9 @@ pub struct Tunnel {
     pool: Pool,
     views: Vec<View>,
     events: VecDeque<Event>,
+    /// The partner's: for addresses that the router has not shown to be its.
+    allowance: Allowance,
+    values: Values,
     turn: usize,
 }
 
@@ -86,6 +90,8 @@ impl Tunnel {
             pool: Pool::default(),
             views: Vec::new(),
             events: VecDeque::new(),
+            allowance: Allowance::default(),
+            values: Values::new(settings.secret),
             turn: 0,
         }
     }
@@ -247,7 +253,9 @@ impl Tunnel {
     /// Whether a path answers: packets would be taken.
     pub fn works(&self) -> bool {
         let mut slots = self.slots.iter().flatten();
-        slots.any(|slot| matches!(slot.path.state(), State::Up | State::Suspect))
+        slots.any(|slot| {
+            slot.proof.is_there() && matches!(slot.path.state(), State::Up | State::Suspect)
+        })
     }
 
     /// Largest packet that passes by each path, bytes; nothing without a path.
@@ -279,115 +287,6 @@ impl Tunnel {
         Ok(())
     }
 
-    /// A datagram came. It is opened in its place; packets that can be given on now are.
-    ///
-    /// # Errors
-    /// What is wrong with it: then nothing was changed.
-    pub fn datagram_in(
-        &mut self,
-        from: SocketAddr,
-        datagram: &mut [u8],
-        now: Micros,
-        deliver: &mut Deliver<'_>,
-    ) -> Result<(), DatagramError> {
-        let length = datagram.len();
-        let (header, body) = self.codec.open(datagram)?;
-        let (path, index) = (header.path, usize::from(header.path));
-        let unknown = DatagramError::Path(path);
-        let window = self.windows.get_mut(index).ok_or(unknown)?;
-        let newest = header.counter >= window.highest();
-        let tells = matches!(body, Body::Hello(_)) && self.role == Role::Partner;
-        if self.slots[index].is_none() && !tells {
-            return Err(unknown);
-        }
-        if !window.take(header.counter) {
-            return Err(DatagramError::Replayed);
-        }
-        if let (Body::Hello(hello), true, true) = (&body, tells, newest) {
-            self.told(index, hello, from, now);
-        }
-        let Some(slot) = &mut self.slots[index] else {
-            return Ok(());
-        };
-        let carries = matches!(body, Body::Packet(..));
-        slot.path.receives(length, carries, now);
-        if newest && self.role == Role::Partner && slot.settings.remote != from {
-            slot.settings.remote = from;
-            self.happens(Event::Moved(path, from));
-        }
-        self.body(index, &body, now, deliver);
-        Ok(())
-    }
-
-    fn body(&mut self, index: usize, body: &Body<'_>, now: Micros, deliver: &mut Deliver<'_>) {
-        let (path, Some(slot)) = (index as u8, &mut self.slots[index]) else {
-            return;
-        };
-        match *body {
-            Body::Packet(Order::Free, packet) => deliver(packet),
-            Body::Packet(Order::Once(number), packet) => {
-                let near = match self.once.highest() {
-                    0 => 1 << 32 | u64::from(number),
-                    highest => highest,
-                };
-                if self.once.take(reorder::whole(near, number)) {
-                    deliver(packet);
-                }
-            }
-            Body::Packet(Order::Lane { lane, number }, packet) => {
-                let at = (lane, number);
-                self.reorder
-                    .add(at, path, packet, now, &mut self.pool, deliver);
-            }
-            Body::Probe(stamp) => {
-                slot.path.back.add(stamp, now, now);
-                slot.asked(stamp, now);
-            }
-            Body::Answer(answer) => {
-                slot.knows(answer.hello);
-                if slot.path.answered(&answer, now) == Some(Action::Up) {
-                    self.happens(Event::Up(path));
-                }
-            }
-            Body::Hello(_) => {}
-            Body::Bye { all } => {
-                let waiting = self.waiting(index, now);
-                if all {
-                    self.slots = Default::default();
-                    self.happens(Event::Closed);
-                } else {
-                    self.slots[index] = None;
-                    self.schedule.forget(path);
-                    self.happens(Event::Gone(path));
-                    self.reroute(waiting, now);
-                }
-            }
-        }
-    }
-
-    /// The partner learns of a path.
-    fn told(&mut self, index: usize, hello: &Hello, from: SocketAddr, now: Micros) {
-        let told = Slot::told(hello, from);
-        if let Some(slot) = &mut self.slots[index] {
-            if slot.hello == hello.number {
-                return;
-            }
-            let same = |settings: &PathSettings| (settings.remote, settings.longest);
-            if slot.bye.is_none() && same(&slot.settings) == same(&told) {
-                slot.settle(told, hello.number);
-                self.happens(Event::Told(index as u8));
-                return;
-            }
-        }
-        let waiting = self.waiting(index, now);
-        self.open_path(index, told, now);
-        if let Some(slot) = &mut self.slots[index] {
-            slot.hello = hello.number;
-        }
-        self.happens(Event::Told(index as u8));
-        self.reroute(waiting, now);
-    }
-
     /// The next datagram that is to leave now, into a buffer of [`datagram::LONGEST`] bytes.
     pub fn send(&mut self, now: Micros, into: &mut [u8]) -> Option<Send> {
         for _ in 0..PATHS {
@@ -408,7 +307,9 @@ impl Tunnel {
             let pace = slot.path.capacity.pace(now);
             let full = self.shared.full(now);
             let shared = takes.map(|longer| (&mut self.shared, longer));
-            let (sealed, carries, bye) = if let Some(body) = slot.control(full, now) {
+            let mut to = slot.settings.remote;
+            let (sealed, carries, bye) = if let Some((body, at)) = slot.control(full, now) {
+                to = at;
                 let bye = matches!(body, Body::Bye { .. });
                 (self.codec.seal(path, counter, &body, into), false, bye)
             } else if let Some((mut waiting, of_all)) =
@@ -426,7 +327,6 @@ impl Tunnel {
                 continue;
             };
             self.counters[index] += 1;
-            let to = slot.settings.remote;
             if let Ok(length) = sealed {
                 slot.queue.spends(length);
                 slot.path.sends(length, carries, now);

@@ -14,7 +14,7 @@ pub enum Role {
 }
 
 /// What is the same for all paths.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Settings {
     /// Flows that outgrow a path may use several.
     pub stripe: bool,
@@ -25,6 +25,8 @@ pub struct Settings {
     pub longest_wait: Micros,
     /// Something random, so that nobody can choose flows that share a bucket.
     pub seed: u64,
+    /// Something random of 32 bytes, so that nobody foresees what the partner has a router answer.
+    pub secret: [u8; 32],
 }
 
 impl Default for Settings {
@@ -34,6 +36,7 @@ impl Default for Settings {
             duplicate: true,
             longest_wait: 30_000,
             seed: 0,
+            secret: [0; 32],
         }
     }
 }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use super::body::{Answer, Body, Hello, Micros};
 use super::datagram::LONGEST;
 use super::path::{Path, State};
+use super::proof::Proof;
 use super::queue::Queue;
 use super::schedule::View;
 use super::{OVERHEAD, PathSettings};
@@ -20,6 +21,8 @@ const FARES_BADLY: u8 = 3;
 /// A probe that is to be answered.
 #[derive(Debug)]
 struct Asked {
+    /// Where it came from, and the answer goes.
+    from: SocketAddr,
     stamp: Micros,
     came: Micros,
     packets: u64,
@@ -38,6 +41,10 @@ pub(super) struct Slot {
     asks: bool,
     probe: bool,
     answers: VecDeque<Asked>,
+    /// The partner's: whether the router is where it says.
+    pub proof: Proof,
+    /// The router's: what it was asked to show that it is where it sends from.
+    shows: Option<u64>,
     /// What is still to be said, `true` for the whole session.
     pub bye: Option<bool>,
 }
@@ -55,6 +62,9 @@ impl Slot {
             asks,
             probe: false,
             answers: VecDeque::new(),
+            // The router was told where the partner is.
+            proof: Proof::new(asks),
+            shows: None,
             bye: None,
         }
     }
@@ -73,7 +83,7 @@ impl Slot {
             State::Suspect => true,
             State::New | State::Down => return None,
         };
-        if self.bye.is_some() {
+        if self.bye.is_some() || !self.proof.is_there() {
             return None;
         }
         let cost = match (self.settings.backup, self.settings.metered) {
@@ -114,12 +124,18 @@ impl Slot {
         self.known = Some(hello);
     }
 
+    /// The router is to show that it is where it sends from.
+    pub fn shows(&mut self, value: u64) {
+        self.shows = Some(value);
+    }
+
     /// A probe came.
-    pub fn asked(&mut self, stamp: Micros, now: Micros) {
+    pub fn asked(&mut self, stamp: Micros, from: SocketAddr, now: Micros) {
         if self.answers.len() == MOST_ANSWERS {
             self.answers.pop_front();
         }
         self.answers.push_back(Asked {
+            from,
             stamp,
             came: now,
             packets: self.path.received.packets,
@@ -129,12 +145,35 @@ impl Slot {
 
     /// Whether something is to be said at once.
     pub fn speaks(&self) -> bool {
-        self.tells || self.probe || self.bye.is_some() || !self.answers.is_empty()
+        let shows = self.shows.is_some() || self.proof.asks();
+        shows || self.tells || self.probe || self.bye.is_some() || !self.answers.is_empty()
     }
 
-    /// What is to be said next, but for packets. `shared`: how long packets waited for all paths
-    /// till now, microseconds in all.
-    pub fn control(&mut self, shared: Micros, now: Micros) -> Option<Body<'static>> {
+    /// What is to be said next, but for packets, and where. `shared`: how long packets waited for
+    /// all paths till now, microseconds in all.
+    pub fn control(&mut self, shared: Micros, now: Micros) -> Option<(Body<'static>, SocketAddr)> {
+        if let Some((value, to)) = self.proof.ask() {
+            return Some((Body::Challenge(value), to));
+        }
+        if let Some(value) = self.shows.take() {
+            return Some((Body::Response(value), self.settings.remote));
+        }
+        if let Some(asked) = self.answers.pop_front() {
+            let answer = Body::Answer(Answer {
+                stamp: asked.stamp,
+                came: asked.came,
+                waited: u32::try_from(now.saturating_sub(asked.came)).unwrap_or(u32::MAX),
+                packets: asked.packets,
+                octets: asked.octets,
+                hello: self.hello,
+            });
+            return Some((answer, asked.from));
+        }
+        Some((self.says(shared, now)?, self.settings.remote))
+    }
+
+    /// The part of it that goes to where the other end is known to be.
+    fn says(&mut self, shared: Micros, now: Micros) -> Option<Body<'static>> {
         if std::mem::take(&mut self.tells) {
             return Some(Body::Hello(Hello {
                 number: self.hello,
@@ -143,16 +182,6 @@ impl Slot {
                 weight: self.settings.weight,
                 longest: self.settings.longest,
                 rate: self.settings.rate_in.unwrap_or(0),
-            }));
-        }
-        if let Some(asked) = self.answers.pop_front() {
-            return Some(Body::Answer(Answer {
-                stamp: asked.stamp,
-                came: asked.came,
-                waited: u32::try_from(now.saturating_sub(asked.came)).unwrap_or(u32::MAX),
-                packets: asked.packets,
-                octets: asked.octets,
-                hello: self.hello,
             }));
         }
         if std::mem::take(&mut self.probe) {

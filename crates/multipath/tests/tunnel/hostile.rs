@@ -57,48 +57,6 @@ fn what_is_not_sealed_changes_nothing() {
 }
 
 #[test]
-fn the_partner_follows_a_path_to_where_its_newest_datagram_is_from() {
-    let mut ends = ends(Settings::default());
-    let mut buffer = [0; 9216];
-    let wire = Wire::new(mbit(40), 10_000);
-    ends[0].add_path(0, wire.settings, 0).unwrap();
-    let mut datagrams = Vec::new();
-    for now in [0, 400_000, 800_000] {
-        ends[0].tick(now, &mut |_| {});
-        while let Some(send) = ends[0].send(now, &mut buffer) {
-            datagrams.push(buffer[..send.length].to_vec());
-        }
-    }
-    assert_eq!(datagrams.len(), 6, "hello and probe, three times");
-    let mut arrive = |index: usize, from: u8| {
-        let octets = &mut datagrams[index].clone();
-        let taken = ends[1].datagram_in(address(from), octets, 5, &mut |_| {});
-        (
-            taken,
-            ends[1].paths().next().map(|path| path.settings.remote),
-        )
-    };
-    assert_eq!(
-        arrive(1, 1),
-        (Err(DatagramError::Path(0)), None),
-        "a probe before the hello"
-    );
-    assert_eq!(arrive(0, 1), (Ok(()), Some(address(1))));
-    assert_eq!(
-        arrive(3, 2),
-        (Ok(()), Some(address(2))),
-        "behind another address now"
-    );
-    assert_eq!(
-        arrive(1, 1),
-        (Ok(()), Some(address(2))),
-        "late, from the first"
-    );
-    assert_eq!(ends[1].event(), Some(Event::Told(0)));
-    assert_eq!(ends[1].event(), Some(Event::Moved(0, address(2))));
-}
-
-#[test]
 fn both_ends_know_when_a_path_or_all_is_over() {
     let (mut simulator, _) = used();
     simulator

@@ -7,4 +7,5 @@ mod failures;
 mod hints;
 mod hostile;
 mod order;
+mod proof;
 mod sums;

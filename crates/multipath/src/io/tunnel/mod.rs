@@ -14,6 +14,7 @@ use tokio::io::unix::AsyncFd;
 
 pub use datagrams::Datagrams;
 
+use crate::derive::{self, NoRandom};
 use crate::tunnel::{Micros, Settings, datagram};
 
 /// Packets that are taken from one source before the others have their turn.
@@ -21,13 +22,17 @@ const BURST: usize = 64;
 /// Bytes that a packet or a datagram may have.
 const LONGEST: usize = datagram::LONGEST;
 
-/// Of a new tunnel: nobody foresees which flows share a bucket.
-fn settings() -> Settings {
-    Settings {
+/// Of a new tunnel: nobody foresees which flows share a bucket, and what a challenge is.
+///
+/// # Errors
+/// The system has no random numbers.
+fn settings() -> Result<Settings, NoRandom> {
+    Ok(Settings {
         // Of random keys.
         seed: RandomState::new().hash_one(0),
+        secret: derive::random()?,
         ..Settings::default()
-    }
+    })
 }
 
 /// The device of the tunnel.
@@ -107,6 +112,8 @@ mod tests {
 
     #[test]
     fn no_two_tunnels_have_the_same_seed() {
-        assert_ne!(settings().seed, settings().seed);
+        let [one, other] = [(); 2].map(|()| settings().expect("random"));
+        assert_ne!(one.seed, other.seed);
+        assert_ne!(one.secret, other.secret);
     }
 }

@@ -200,8 +200,12 @@ impl Ends {
             let Some(net) = &self.serving.net else {
                 return;
             };
+            let settings = match settings() {
+                Ok(settings) => settings,
+                Err(error) => return warn!(%error, "a router has no tunnel"),
+            };
             let keys = found.session.datagrams();
-            let tunnel = Tunnel::new(Role::Partner, id.0, &keys, settings());
+            let tunnel = Tunnel::new(Role::Partner, id.0, &keys, settings);
             self.number += 1;
             let end = End {
                 tunnel,

@@ -174,10 +174,11 @@ impl End<'_> {
         self.tunnels = former.into_iter().collect();
         let keys = meeting.session.datagrams();
         let session = meeting.session.id().0;
+        let settings = settings().map_err(io::Error::other)?;
         let mut carried = Carried {
             session,
             partner: meeting.partner,
-            tunnel: Tunnel::new(Role::Router, session, &keys, settings()),
+            tunnel: Tunnel::new(Role::Router, session, &keys, settings),
             counted: [[0; 2]; PATHS],
         };
         for (number, line) in &self.lines {
