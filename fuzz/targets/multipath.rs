@@ -9,12 +9,12 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use multipath::frame::{HEADER, MOST, versions};
-use multipath::handshake::{answer, key_id};
+use multipath::handshake::{Asked, key_id};
 use multipath::io::Paired;
 use multipath::lock::Lock;
 use multipath::session::session_id;
 use multipath::{
-    Choice, Clients, Forward, Frame, Initiator, Key, KeyId, Kind, Open, Pairing, Ports, Session, SessionId,
+    Choice, Clients, Forward, Frame, Identity, Initiator, Key, KeyId, Kind, Open, Pairing, Ports, Session, SessionId,
     Status, Welcome,
 };
 
@@ -23,7 +23,9 @@ struct Ends {
     partner: Session,
 }
 
-static KEY: LazyLock<Key> = LazyLock::new(|| Key::new(KeyId([5; 8]), [6; 32]));
+static PARTNER: LazyLock<Identity> = LazyLock::new(|| Identity::from([8; 32]));
+static ROUTER: LazyLock<Identity> = LazyLock::new(|| Identity::from([9; 32]));
+static KEY: LazyLock<Key> = LazyLock::new(|| Key::new(KeyId([5; 8]), [6; 32], PARTNER.public()));
 
 fn welcome() -> Welcome {
     Welcome {
@@ -40,9 +42,9 @@ fn welcome() -> Welcome {
 
 /// A session, made once.
 static ENDS: LazyLock<Ends> = LazyLock::new(|| {
-    let (initiator, asked) = Initiator::begin(&KEY).expect("random");
-    let (partner, told) =
-        answer(&KEY, &asked[HEADER..], SessionId(7), &welcome()).expect("the key");
+    let (initiator, asked) = Initiator::begin(&KEY, &ROUTER).expect("random");
+    let asked = Asked::read(&PARTNER, &KEY, &asked[HEADER..]).expect("the key");
+    let (partner, told) = asked.welcome(SessionId(7), &welcome()).expect("a welcome");
     let (router, _) = initiator.end(&told[HEADER..]).expect("the key");
     Ends { router, partner }
 });
@@ -77,13 +79,13 @@ fn frame(data: &[u8]) {
     match frame.kind {
         Kind::Handshake => {
             if let Ok(id) = key_id(frame.body) {
-                let key = Key::new(id, [6; 32]);
-                let answered = answer(&key, frame.body, SessionId(7), &welcome());
+                let key = Key::new(id, [6; 32], PARTNER.public());
+                let answered = Asked::read(&PARTNER, &key, frame.body);
                 assert!(answered.is_err(), "without the key");
             }
         }
         Kind::Welcome => {
-            let (initiator, _) = Initiator::begin(&KEY).expect("random");
+            let (initiator, _) = Initiator::begin(&KEY, &ROUTER).expect("random");
             assert!(initiator.end(frame.body).is_err(), "without the key");
         }
         Kind::Open => assert!(ENDS.partner.accept(frame.body).is_err(), "without the key"),

@@ -1,8 +1,9 @@
-//! How a key becomes a session: Noise NNpsk0, in one round trip.
+//! How keys become a session: Noise IKpsk1, in one round trip.
 //!
-//! The router's first message is authenticated by the key they share; both add a key for this once,
-//! so that who learns the shared key later cannot read what was said before. A replayed first
-//! message makes a session that its sender cannot use.
+//! The router knows who its partner is, and shows in its first message who it is itself, and that it
+//! has the key of a pairing line. Both add a key for this once, so that who learns the others later
+//! cannot read what was said before. A replayed first message makes a session that its sender
+//! cannot use.
 
 use snow::{Builder, HandshakeState};
 
@@ -10,13 +11,14 @@ use crate::VERSION;
 use crate::aead::Cipher;
 use crate::derive::NoRandom;
 use crate::frame::{Frame, Kind, MOST};
+use crate::identity::{Identity, Public};
 use crate::key::{Key, KeyId};
 use crate::session::{Role, Session, SessionId};
 use crate::tlv::Malformed;
-use crate::welcome::Welcome;
+use crate::welcome::{self, Welcome};
 
 /// By its rules all keys and hashes are of 32 bytes.
-const PATTERN: &str = "Noise_NNpsk0_25519_ChaChaPoly_SHA256";
+const PATTERN: &str = "Noise_IKpsk1_25519_ChaChaPoly_SHA256";
 
 /// Why there is no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,6 +32,13 @@ pub enum HandshakeError {
             this goes on, have the partner print a new pairing line"
     )]
     Key,
+    /// The line was used by somebody else before.
+    #[error(
+        "another router came first with this pairing line, and the partner keeps it for that one; \
+            if it was this router, and its own key is lost, or if it was none of yours, have the \
+            partner print a new line: `weir multipath rotate` there"
+    )]
+    Another,
     /// Made with the key, and of no use: the partner has a fault.
     #[error("the partner's welcome makes no sense: {0}")]
     Welcome(#[from] Malformed),
@@ -53,10 +62,14 @@ impl From<snow::Error> for HandshakeError {
 pub struct Initiator(HandshakeState);
 
 impl Initiator {
-    /// The frame to send first, 60 bytes.
-    pub fn begin(key: &Key) -> Result<(Self, Vec<u8>), HandshakeError> {
-        let prologue = prologue(key.id());
-        Self::first(builder(key, &prologue)?.build_initiator()?, key.id())
+    /// The frame to send first, 108 bytes.
+    ///
+    /// # Errors
+    /// There are no random numbers.
+    pub fn begin(key: &Key, own: &Identity) -> Result<(Self, Vec<u8>), HandshakeError> {
+        let (prologue, partner) = (prologue(key.id()), key.partner());
+        let builder = builder(key, own, &prologue)?.remote_public_key(&partner.0)?;
+        Self::first(builder.build_initiator()?, key.id())
     }
 
     fn first(mut state: HandshakeState, id: KeyId) -> Result<(Self, Vec<u8>), HandshakeError> {
@@ -70,6 +83,9 @@ impl Initiator {
     /// Reads the body of the welcome.
     pub fn end(mut self, body: &[u8]) -> Result<(Session, Welcome), HandshakeError> {
         let list = read(&mut self.0, body)?;
+        if welcome::is_refusal(&list)? {
+            return Err(HandshakeError::Another);
+        }
         let (id, welcome) = Welcome::decode(&list)?;
         let cipher = if welcome.aes && Cipher::aes_is_fast() {
             Cipher::Aes256Gcm
@@ -95,38 +111,70 @@ pub fn once(body: &[u8]) -> Result<[u8; 32], HandshakeError> {
         .ok_or(HandshakeError::Short(body.len()))
 }
 
-/// The partner's end: the session, and the frame to answer with, 161 bytes at most. Whoever does
-/// not have the key is not answered.
-pub fn answer(
-    key: &Key,
-    body: &[u8],
-    id: SessionId,
-    welcome: &Welcome,
-) -> Result<(Session, Vec<u8>), HandshakeError> {
-    let prologue = prologue(key.id());
-    let state = builder(key, &prologue)?.build_responder()?;
-    second(state, key.id(), body, id, welcome)
+/// A handshake that was made with the key of a line, by a router that has shown who it is.
+#[derive(Debug)]
+pub struct Asked {
+    state: HandshakeState,
+    router: Public,
 }
 
-fn second(
-    mut state: HandshakeState,
-    key: KeyId,
-    body: &[u8],
-    id: SessionId,
-    welcome: &Welcome,
-) -> Result<(Session, Vec<u8>), HandshakeError> {
-    if key_id(body)? != key {
-        return Err(HandshakeError::Key);
+impl Asked {
+    /// Reads a handshake's body, at the partner that this is. Whoever does not have the key is not
+    /// answered.
+    ///
+    /// # Errors
+    /// It was not made with this key, or for another partner.
+    pub fn read(own: &Identity, key: &Key, body: &[u8]) -> Result<Self, HandshakeError> {
+        let prologue = prologue(key.id());
+        Self::second(builder(key, own, &prologue)?.build_responder()?, key, body)
     }
-    read(&mut state, &body[8..])?;
-    let list = welcome.encode(id);
-    // What the router would refuse is not sent.
-    Welcome::decode(&list)?;
-    let body = &write(&mut state, &list)?;
-    let kind = Kind::Welcome;
-    // The router says with each open what it chose.
-    let session = session(Role::Partner, id, Cipher::ChaCha20Poly1305, state);
-    Ok((session, Frame { kind, body }.octets()))
+
+    fn second(mut state: HandshakeState, key: &Key, body: &[u8]) -> Result<Self, HandshakeError> {
+        if key_id(body)? != key.id() {
+            return Err(HandshakeError::Key);
+        }
+        read(&mut state, &body[8..])?;
+        let router = state
+            .get_remote_static()
+            .and_then(|key| key.try_into().ok());
+        let router = Public(router.ok_or(HandshakeError::Key)?);
+        Ok(Self { state, router })
+    }
+
+    /// Who the router is.
+    pub fn router(&self) -> Public {
+        self.router
+    }
+
+    /// The session, and the frame to answer with, 323 bytes at most.
+    ///
+    /// # Errors
+    /// The welcome is none, or there are no random numbers.
+    pub fn welcome(
+        mut self,
+        id: SessionId,
+        welcome: &Welcome,
+    ) -> Result<(Session, Vec<u8>), HandshakeError> {
+        let list = welcome.encode(id);
+        Welcome::decode(&list)?;
+        let frame = self.answer(&list)?;
+        let session = session(Role::Partner, id, Cipher::ChaCha20Poly1305, self.state);
+        Ok((session, frame))
+    }
+
+    /// The frame that says that the line is another router's.
+    ///
+    /// # Errors
+    /// There are no random numbers.
+    pub fn refuse(mut self) -> Result<Vec<u8>, HandshakeError> {
+        self.answer(&welcome::refusal())
+    }
+
+    fn answer(&mut self, list: &[u8]) -> Result<Vec<u8>, HandshakeError> {
+        let body = &write(&mut self.state, list)?;
+        let kind = Kind::Welcome;
+        Ok(Frame { kind, body }.octets())
+    }
 }
 
 /// What both must have said alike: the protocol, its version and the key's id.
@@ -134,9 +182,14 @@ fn prologue(id: KeyId) -> Vec<u8> {
     [&b"weir multipath"[..], &[VERSION], &id.0].concat()
 }
 
-fn builder<'a>(key: &'a Key, prologue: &'a [u8]) -> Result<Builder<'a>, snow::Error> {
+fn builder<'a>(
+    key: &'a Key,
+    own: &'a Identity,
+    prologue: &'a [u8],
+) -> Result<Builder<'a>, snow::Error> {
     Builder::new(PATTERN.parse()?)
-        .psk(0, key.secret())?
+        .psk(1, key.secret())?
+        .local_private_key(own.octets())?
         .prologue(prologue)
 }
 
@@ -169,22 +222,23 @@ pub(crate) mod fixed {
 
     pub(crate) fn begin(
         key: &Key,
+        own: &Identity,
         once: &[u8; 32],
     ) -> Result<(Initiator, Vec<u8>), HandshakeError> {
-        let prologue = prologue(key.id());
-        let builder = builder(key, &prologue)?.fixed_ephemeral_key_for_testing_only(once);
+        let (prologue, partner) = (prologue(key.id()), key.partner());
+        let builder = builder(key, own, &prologue)?.remote_public_key(&partner.0)?;
+        let builder = builder.fixed_ephemeral_key_for_testing_only(once);
         Initiator::first(builder.build_initiator()?, key.id())
     }
 
-    pub(crate) fn answer(
+    pub(crate) fn read(
+        own: &Identity,
         key: &Key,
         once: &[u8; 32],
         body: &[u8],
-        id: SessionId,
-        welcome: &Welcome,
-    ) -> Result<(Session, Vec<u8>), HandshakeError> {
+    ) -> Result<Asked, HandshakeError> {
         let prologue = prologue(key.id());
-        let builder = builder(key, &prologue)?.fixed_ephemeral_key_for_testing_only(once);
-        second(builder.build_responder()?, key.id(), body, id, welcome)
+        let builder = builder(key, own, &prologue)?.fixed_ephemeral_key_for_testing_only(once);
+        Asked::second(builder.build_responder()?, key, body)
     }
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use subtle::ConstantTimeEq;
 
 use crate::derive::{self, NoRandom};
+use crate::identity::{Identity, Public};
 
 /// Names a router's key. It is sent in the clear, and says nothing of the key.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,17 +48,22 @@ impl FromStr for KeyId {
     }
 }
 
-/// What a router and its partner share.
+/// What a router is given: a secret that lets it come, and by which it knows its partner.
 #[derive(Clone)]
 pub struct Key {
     id: KeyId,
     secret: [u8; 32],
+    partner: Public,
 }
 
 impl Key {
-    /// A key of 32 bytes that nobody can guess.
-    pub fn new(id: KeyId, secret: [u8; 32]) -> Self {
-        Self { id, secret }
+    /// A key of 32 bytes that nobody can guess, for this partner.
+    pub fn new(id: KeyId, secret: [u8; 32], partner: Public) -> Self {
+        Self {
+            id,
+            secret,
+            partner,
+        }
     }
 
     /// Its name.
@@ -69,13 +75,19 @@ impl Key {
     pub fn secret(&self) -> &[u8; 32] {
         &self.secret
     }
+
+    /// Who the partner is.
+    pub fn partner(&self) -> Public {
+        self.partner
+    }
 }
 
 impl PartialEq for Key {
     /// In a time that tells nothing of where they differ.
     fn eq(&self, other: &Self) -> bool {
         let secret = self.secret.ct_eq(&other.secret);
-        (self.id.0.ct_eq(&other.id.0) & secret).into()
+        let partner = self.partner.0.ct_eq(&other.partner.0);
+        (self.id.0.ct_eq(&other.id.0) & secret & partner).into()
     }
 }
 
@@ -87,9 +99,16 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Of which a partner derives the keys of all its routers, so that it has to keep one secret only.
+/// Salt of what is derived of a master key.
+const MASTER: &[u8] = b"weir2 master";
+
+/// Of which a partner derives its own static key and the keys of all its routers, so that it has to
+/// keep one secret only.
 #[derive(Clone)]
-pub struct Master([u8; 32]);
+pub struct Master {
+    octets: [u8; 32],
+    identity: Identity,
+}
 
 impl Master {
     /// Bytes of a master key, as in its file.
@@ -97,24 +116,35 @@ impl Master {
 
     /// A new one, of the system's random numbers.
     pub fn generate() -> Result<Self, NoRandom> {
-        derive::random().map(Self)
+        derive::random().map(|octets: [u8; Self::LENGTH]| Self::from(octets))
     }
 
     /// As it is kept.
     pub fn octets(&self) -> &[u8; Self::LENGTH] {
-        &self.0
+        &self.octets
+    }
+
+    /// Who the partner is.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// The key that has this id.
     pub fn key(&self, id: KeyId) -> Key {
-        let from = derive::extract(b"weir1 master", &self.0);
-        Key::new(id, derive::expand(&from, &[b"weir1 key", &id.0]))
+        let from = derive::extract(MASTER, &self.octets);
+        let secret = derive::expand(&from, &[b"weir2 key", &id.0]);
+        Key::new(id, secret, self.identity.public())
     }
 }
 
 impl From<[u8; Self::LENGTH]> for Master {
     fn from(octets: [u8; Self::LENGTH]) -> Self {
-        Self(octets)
+        let from = derive::extract(MASTER, &octets);
+        let identity = derive::expand(&from, &[b"weir2 partner"]);
+        Self {
+            octets,
+            identity: Identity::from(identity),
+        }
     }
 }
 
@@ -141,9 +171,11 @@ mod tests {
         assert_ne!(master.key(one).secret(), master.octets());
         let others = Master::generate().expect("random");
         assert_ne!(others.key(one), master.key(one));
+        assert_ne!(others.identity(), master.identity());
+        assert_eq!(master.key(one).partner(), master.identity().public());
         assert_ne!(
-            Key::new(one, [7; 32]),
-            Key::new(other, [7; 32]),
+            Key::new(one, [7; 32], Public([0; 32])),
+            Key::new(other, [7; 32], Public([0; 32])),
             "the id counts too"
         );
         assert_ne!(KeyId::generate(), KeyId::generate());
@@ -152,7 +184,8 @@ mod tests {
     #[test]
     fn no_secret_is_shown() {
         let master = Master::from([0xab; 32]);
-        let key = Key::new(KeyId([0, 1, 2, 3, 4, 5, 6, 0xff]), [0xab; 32]);
+        let partner = Public([0; 32]);
+        let key = Key::new(KeyId([0, 1, 2, 3, 4, 5, 6, 0xff]), [0xab; 32], partner);
         assert_eq!(
             format!("{master:?} {key:?}"),
             "Master Key(00010203040506ff)"

@@ -1,9 +1,10 @@
 //! The pairing line: all that a router has to be told of its partner, in one word.
 //!
-//! `weir1-KEY@HOST:PORT`, where KEY is the base64url form of the key's id (8 bytes), the key (32)
-//! and a check (4) over all that the line says. No character of it means anything to TOML, nor to a
+//! `weir2-KEY@HOST:PORT`, where KEY is the base64url form of the key's id (8 bytes), the key (32), the
+//! partner's public key (32) and a check (4) over all that the line says. No character of it means anything to TOML, nor to a
 //! shell but the brackets of an IPv6 address, which a shell leaves as they are where no file has
-//! such a name. The line is a secret.
+//! such a name. The line is a secret, until
+//! its router has come with it: from then on nobody else can.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -15,15 +16,18 @@ use ring::digest::{Context, SHA256};
 use subtle::ConstantTimeEq;
 
 use crate::PORT;
+use crate::identity::Public;
 use crate::key::{Key, KeyId};
 
-const PREFIX: &str = "weir1-";
+/// The version that is read here.
+const VERSION: u32 = 2;
+const PREFIX: &str = "weir2-";
 
 /// Bytes of the check.
 const CHECK: usize = 4;
 
-/// Bytes of id, key and check, and the characters that they are written with.
-const OCTETS: usize = 8 + 32 + CHECK;
+/// Bytes of id, key, public key and check, and the characters that they are written with.
+const OCTETS: usize = 8 + 32 + 32 + CHECK;
 const CHARACTERS: usize = (OCTETS * 4).div_ceil(3);
 
 /// A partner, and the key for it.
@@ -45,10 +49,16 @@ pub enum PairingError {
     Prefix,
     /// A later weir wrote it.
     #[error(
-        "the pairing line has version {0}, and this weir reads version 1; update weir on this \
+        "the pairing line has version {0}, and this weir reads version {VERSION}; update weir on this \
             router"
     )]
     Newer(u32),
+    /// An earlier weir wrote it.
+    #[error(
+        "the pairing line has version {0}, of an earlier weir; have the partner print a new one: \
+            `weir multipath rotate` there"
+    )]
+    Older(u32),
     /// It ends too early.
     #[error("the pairing line is cut off {0}; copy all of it, up to the partner's port")]
     CutOff(&'static str),
@@ -125,9 +135,10 @@ impl Pairing {
 
     fn check(&self) -> [u8; CHECK] {
         let mut hash = Context::new(&SHA256);
-        hash.update(b"weir1 pairing");
+        hash.update(b"weir2 pairing");
         hash.update(&self.key.id().0);
         hash.update(self.key.secret());
+        hash.update(&self.key.partner().0);
         hash.update(self.address().as_bytes());
         let hash = hash.finish();
         *hash.as_ref().first_chunk().expect("32 bytes")
@@ -136,7 +147,13 @@ impl Pairing {
 
 impl fmt::Display for Pairing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let octets = [&self.key.id().0[..], self.key.secret(), &self.check()].concat();
+        let octets = [
+            &self.key.id().0[..],
+            self.key.secret(),
+            &self.key.partner().0,
+            &self.check(),
+        ];
+        let octets = octets.concat();
         write!(
             formatter,
             "{PREFIX}{}@{}",
@@ -160,9 +177,9 @@ impl FromStr for Pairing {
         let (key, address) = rest
             .split_once('@')
             .ok_or(PairingError::CutOff("before the partner's address"))?;
-        let (id, secret, check) = read_key(key)?;
+        let (key, check) = read_key(key)?;
         let (host, port) = read_address(address)?;
-        let pairing = Self::new(host, port, Key::new(id, secret))?;
+        let pairing = Self::new(host, port, key)?;
         if bool::from(pairing.check().ct_eq(&check)) {
             Ok(pairing)
         } else {
@@ -181,12 +198,13 @@ fn foreign(text: &str) -> PairingError {
         version.parse().ok()
     });
     match version {
-        Some(version) if version > 1 => PairingError::Newer(version),
+        Some(version) if version > VERSION => PairingError::Newer(version),
+        Some(version) if (1..VERSION).contains(&version) => PairingError::Older(version),
         _ => PairingError::Prefix,
     }
 }
 
-fn read_key(text: &str) -> Result<(KeyId, [u8; 32], [u8; CHECK]), PairingError> {
+fn read_key(text: &str) -> Result<(Key, [u8; CHECK]), PairingError> {
     let fits = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
     if let Some((place, character)) = text
         .chars()
@@ -205,10 +223,11 @@ fn read_key(text: &str) -> Result<(KeyId, [u8; 32], [u8; CHECK]), PairingError> 
     // What fails here has bits in its last character that no byte has.
     let octets = BASE64.decode(text).map_err(|_| PairingError::Changed)?;
     let octets: [u8; OCTETS] = octets.try_into().map_err(|_| PairingError::Changed)?;
-    let (id, rest) = octets.split_first_chunk().expect("44 bytes");
-    let (secret, check) = rest.split_first_chunk().expect("36 bytes");
+    let (id, rest) = octets.split_first_chunk().expect("76 bytes");
+    let (secret, rest) = rest.split_first_chunk().expect("68 bytes");
+    let (partner, check) = rest.split_first_chunk().expect("36 bytes");
     let check = check.first_chunk().expect("4 bytes");
-    Ok((KeyId(*id), *secret, *check))
+    Ok((Key::new(KeyId(*id), *secret, Public(*partner)), *check))
 }
 
 /// Host without brackets, and port.
@@ -276,7 +295,7 @@ mod tests {
     use super::*;
 
     fn pairing(host: &str, port: u16) -> Pairing {
-        let key = Key::new(KeyId([1; 8]), [2; 32]);
+        let key = Key::new(KeyId([1; 8]), [2; 32], Public([3; 32]));
         Pairing::new(host, port, key).expect("a host")
     }
 
@@ -317,7 +336,8 @@ mod tests {
             (String::new(), PairingError::Prefix),
             ("192.0.2.7:443".to_owned(), PairingError::Prefix),
             ("weir-abc".to_owned(), PairingError::Prefix),
-            (line.replace("weir1", "weir2"), PairingError::Newer(2)),
+            (line.replace("weir2", "weir3"), PairingError::Newer(3)),
+            (line.replace("weir2", "weir1"), PairingError::Older(1)),
             (line.replace("-A", "- A"), PairingError::Blank),
             (
                 "weir".to_owned(),
@@ -343,7 +363,7 @@ mod tests {
                 line.replace("-A", "-"),
                 PairingError::CutOff("within the key"),
             ),
-            (line.replace("-A", "-AA"), PairingError::Long(60)),
+            (line.replace("-A", "-AA"), PairingError::Long(103)),
             (
                 line.replace("-A", "-+"),
                 PairingError::Character {
@@ -384,7 +404,7 @@ mod tests {
             );
         }
         assert_eq!(
-            Pairing::new("a", 0, Key::new(KeyId([0; 8]), [0; 32])),
+            Pairing::new("a", 0, Key::new(KeyId([0; 8]), [0; 32], Public([0; 32]))),
             Err(PairingError::Port("0".to_owned()))
         );
     }
@@ -403,15 +423,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_key_is_read_as_written(id: [u8; 8], secret: [u8; 32], port in 1_u16.., host in "[a-z][a-z0-9]{0,20}(\\.[a-z]{1,9}){0,3}") {
-            let pairing = Pairing::new(&host, port, Key::new(KeyId(id), secret)).expect("a host");
+        fn any_key_is_read_as_written(id: [u8; 8], secret: [u8; 32], partner: [u8; 32], port in 1_u16.., host in "[a-z][a-z0-9]{0,20}(\\.[a-z]{1,9}){0,3}") {
+            let pairing = Pairing::new(&host, port, Key::new(KeyId(id), secret, Public(partner))).expect("a host");
             let line = pairing.to_string();
             prop_assert!(line.chars().all(|character| character.is_ascii_alphanumeric() || "-_@:.".contains(character)));
             prop_assert_eq!(line.parse(), Ok(pairing));
         }
 
         #[test]
-        fn a_changed_character_is_found(place in 0_usize..75, character in "[A-Za-z0-9_.@:-]") {
+        fn a_changed_character_is_found(place in 0_usize..120, character in "[A-Za-z0-9_.@:-]") {
             let line = pairing("192.0.2.7", 443).to_string();
             let place = place % line.len();
             prop_assume!(line[place..=place] != character);

@@ -106,7 +106,7 @@ impl Keys {
                 &[direction, &counter.to_be_bytes(), &[cipher.code()]],
             )
         };
-        let (up, down) = (secret(b"weir1 stream up"), secret(b"weir1 stream down"));
+        let (up, down) = (secret(b"weir2 stream up"), secret(b"weir2 stream down"));
         match self.role {
             Role::Router => (Sealer::new(cipher, &up), Opener::new(cipher, &down)),
             Role::Partner => (Sealer::new(cipher, &down), Opener::new(cipher, &up)),
@@ -139,11 +139,11 @@ impl Session {
         let key = |label: &str| derive::expand(&from, &[label.as_bytes()]);
         let keys = Keys {
             role,
-            opens: Cipher::ChaCha20Poly1305.key(&key("weir1 opens")),
-            statuses: Cipher::ChaCha20Poly1305.key(&key("weir1 statuses")),
-            streams: key("weir1 streams"),
-            up: key("weir1 datagrams up"),
-            down: key("weir1 datagrams down"),
+            opens: Cipher::ChaCha20Poly1305.key(&key("weir2 opens")),
+            statuses: Cipher::ChaCha20Poly1305.key(&key("weir2 statuses")),
+            streams: key("weir2 streams"),
+            up: key("weir2 datagrams up"),
+            down: key("weir2 datagrams down"),
         };
         Self {
             id,

@@ -75,7 +75,7 @@ impl Keys {
 fn of_epoch(cipher: Cipher, secret: &Prk, epoch: u64) -> LessSafeKey {
     cipher.key(&derive::expand(
         secret,
-        &[b"weir1 records", &epoch.to_be_bytes()],
+        &[b"weir2 records", &epoch.to_be_bytes()],
     ))
 }
 

@@ -2,16 +2,33 @@
 
 use std::collections::HashSet;
 
-use crate::handshake::{answer, key_id};
+use crate::handshake::{Asked, key_id};
 use crate::session::{session_id, unknown};
 use crate::welcome::tests::welcome;
 use crate::{
-    Accepted, Cipher, Frame, FrameError, HandshakeError, Initiator, Key, KeyId, Kind, Open, Opened,
-    Session, SessionError, SessionId, Status, VERSION, Welcome,
+    Accepted, Cipher, Frame, FrameError, HandshakeError, Identity, Initiator, Key, KeyId, Kind,
+    Open, Opened, Session, SessionError, SessionId, Status, VERSION, Welcome,
 };
 
+fn partner() -> Identity {
+    Identity::from([8; 32])
+}
+
+fn own() -> Identity {
+    Identity::from([9; 32])
+}
+
 fn key() -> Key {
-    Key::new(KeyId([5; 8]), [6; 32])
+    Key::new(KeyId([5; 8]), [6; 32], partner().public())
+}
+
+fn answer(
+    key: &Key,
+    asked: &[u8],
+    id: SessionId,
+    welcome: &Welcome,
+) -> Result<(Session, Vec<u8>), HandshakeError> {
+    Asked::read(&partner(), key, asked)?.welcome(id, welcome)
 }
 
 /// The body of a frame of one kind, as it is got from a connection.
@@ -26,8 +43,8 @@ fn body(kind: Kind, octets: &[u8]) -> Result<&[u8], &'static str> {
 
 /// The router's end and the partner's.
 fn made_with(welcome: &Welcome) -> (Session, Session) {
-    let (initiator, frame) = Initiator::begin(&key()).expect("random");
-    assert_eq!(frame.len(), 60);
+    let (initiator, frame) = Initiator::begin(&key(), &own()).expect("random");
+    assert_eq!(frame.len(), 108);
     let asked = body(Kind::Handshake, &frame).expect("a handshake");
     assert_eq!(key_id(asked), Ok(key().id()));
     let (partner, frame) = answer(&key(), asked, SessionId(9), welcome).expect("the key");
@@ -92,17 +109,17 @@ fn both_ends_have_the_same_keys() {
 
 #[test]
 fn another_key_makes_no_session() {
-    let (initiator, frame) = Initiator::begin(&key()).expect("random");
+    let (initiator, frame) = Initiator::begin(&key(), &own()).expect("random");
     let asked = body(Kind::Handshake, &frame).expect("a handshake");
     let answered = |key: &Key| answer(key, asked, SessionId(9), &welcome()).map(|_| ());
     let [other, renamed] = [
-        Key::new(key().id(), [7; 32]),
-        Key::new(KeyId([4; 8]), [6; 32]),
+        Key::new(key().id(), [7; 32], key().partner()),
+        Key::new(KeyId([4; 8]), [6; 32], key().partner()),
     ];
     assert_eq!(answered(&other), Err(HandshakeError::Key));
     assert_eq!(answered(&renamed), Err(HandshakeError::Key));
     // A partner with another key, which was asked by somebody else.
-    let (_, frame) = Initiator::begin(&other).expect("random");
+    let (_, frame) = Initiator::begin(&other, &own()).expect("random");
     let asked = body(Kind::Handshake, &frame).expect("a handshake");
     let (_, frame) = answer(&other, asked, SessionId(9), &welcome()).expect("its key");
     let told = body(Kind::Welcome, &frame).expect("a welcome");
@@ -113,8 +130,43 @@ fn another_key_makes_no_session() {
 }
 
 #[test]
+fn a_line_makes_nobody_a_partner() {
+    let (initiator, frame) = Initiator::begin(&key(), &own()).expect("random");
+    let asked = body(Kind::Handshake, &frame).expect("a handshake");
+    // Somebody on the way who has the line, and says that he is its partner.
+    let thief = Identity::from([10; 32]);
+    for key in [key(), Key::new(key().id(), *key().secret(), thief.public())] {
+        let read = Asked::read(&thief, &key, asked).map(|_| ());
+        assert_eq!(read, Err(HandshakeError::Key));
+    }
+    // What he would say to a handshake that he can read.
+    let line = Key::new(key().id(), *key().secret(), thief.public());
+    let (_, frame) = Initiator::begin(&line, &own()).expect("random");
+    let asked = body(Kind::Handshake, &frame).expect("a handshake");
+    let asked = Asked::read(&thief, &line, asked).expect("his");
+    let (_, frame) = asked.welcome(SessionId(9), &welcome()).expect("a welcome");
+    let told = body(Kind::Welcome, &frame).expect("a welcome");
+    let ended = initiator.end(told).map(|_| ());
+    assert_eq!(ended, Err(HandshakeError::Key));
+}
+
+#[test]
+fn a_router_shows_who_it_is() {
+    for router in [own(), Identity::of_line(&key())] {
+        let (initiator, frame) = Initiator::begin(&key(), &router).expect("random");
+        let asked = body(Kind::Handshake, &frame).expect("a handshake");
+        let asked = Asked::read(&partner(), &key(), asked).expect("the key");
+        assert_eq!(asked.router(), router.public());
+        let frame = asked.refuse().expect("an answer");
+        let told = body(Kind::Welcome, &frame).expect("a welcome");
+        let ended = initiator.end(told).map(|_| ());
+        assert_eq!(ended, Err(HandshakeError::Another));
+    }
+}
+
+#[test]
 fn a_replayed_handshake_is_of_no_use() {
-    let (initiator, frame) = Initiator::begin(&key()).expect("random");
+    let (initiator, frame) = Initiator::begin(&key(), &own()).expect("random");
     let asked = body(Kind::Handshake, &frame).expect("a handshake");
     let (first, told) = answer(&key(), asked, SessionId(9), &welcome()).expect("the key");
     let (second, _) = answer(&key(), asked, SessionId(9), &welcome()).expect("the key");
@@ -129,7 +181,7 @@ fn a_replayed_handshake_is_of_no_use() {
 
 #[test]
 fn a_welcome_that_makes_no_sense_is_not_sent() {
-    let (_, frame) = Initiator::begin(&key()).expect("random");
+    let (_, frame) = Initiator::begin(&key(), &own()).expect("random");
     let asked = body(Kind::Handshake, &frame).expect("a handshake");
     let wrong = Welcome {
         mtu: 0,
@@ -141,14 +193,14 @@ fn a_welcome_that_makes_no_sense_is_not_sent() {
 
 #[test]
 fn every_flipped_bit_of_a_handshake_is_refused() {
-    let (_, frame) = Initiator::begin(&key()).expect("random");
+    let (_, frame) = Initiator::begin(&key(), &own()).expect("random");
     for changed in flips(&frame) {
         let Ok(body) = body(Kind::Handshake, &changed) else {
             continue;
         };
         // The partner looks the key up by its id: here it has one secret for all.
         let id = key_id(body).expect("long enough");
-        let key = Key::new(id, *key().secret());
+        let key = Key::new(id, *key().secret(), key().partner());
         let answered = answer(&key, body, SessionId(9), &welcome()).map(|_| ());
         assert_eq!(answered, Err(HandshakeError::Key));
     }
@@ -158,7 +210,7 @@ fn every_flipped_bit_of_a_handshake_is_refused() {
 fn every_flipped_bit_of_a_welcome_is_refused() {
     let octets = 114;
     for bit in 0..octets * 8 {
-        let (initiator, frame) = Initiator::begin(&key()).expect("random");
+        let (initiator, frame) = Initiator::begin(&key(), &own()).expect("random");
         let asked = body(Kind::Handshake, &frame).expect("a handshake");
         let (_, mut frame) = answer(&key(), asked, SessionId(9), &welcome()).expect("the key");
         assert_eq!(frame.len(), octets);
@@ -298,14 +350,14 @@ fn what_is_too_short_or_too_long_is_refused() {
         assert_eq!(partner.accept(&long).map(|_| ()), Err(wrong));
         assert_eq!(opened.status(&long), Err(wrong));
     }
-    let (_, frame) = Initiator::begin(&key()).expect("random");
+    let (_, frame) = Initiator::begin(&key(), &own()).expect("random");
     let asked = body(Kind::Handshake, &frame).expect("a handshake");
     for length in 0..asked.len() {
         let answered = answer(&key(), &asked[..length], SessionId(9), &welcome());
         assert!(answered.is_err(), "{length}");
     }
     for length in [0, 1, 31, 32, 47, 48, 1024, 70_000] {
-        let (initiator, _) = Initiator::begin(&key()).expect("random");
+        let (initiator, _) = Initiator::begin(&key(), &own()).expect("random");
         assert!(initiator.end(&vec![0; length]).is_err(), "{length}");
     }
 }
@@ -358,7 +410,7 @@ fn a_session_that_the_partner_forgot() {
 
 #[test]
 fn other_versions_are_told_apart() {
-    let (_, mut frame) = Initiator::begin(&key()).expect("random");
+    let (_, mut frame) = Initiator::begin(&key(), &own()).expect("random");
     for version in [0, VERSION + 1, 255] {
         frame[0] = version;
         assert_eq!(Frame::split(&frame), Err(FrameError::Version(version)));

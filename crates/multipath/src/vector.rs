@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::frame::{Frame, HEADER};
 use crate::handshake::fixed;
-use crate::{Key, KeyId, Master, Open, Pairing, SessionId, Status, Welcome};
+use crate::{Identity, Key, KeyId, Master, Open, Pairing, SessionId, Status, Welcome};
 
 /// Bytes from `first` on, each one more than the one before.
 fn counting<const N: usize>(first: u8) -> [u8; N] {
@@ -40,6 +40,10 @@ fn example() -> String {
     let pairing = Pairing::new("192.0.2.1", 9347, key.clone()).expect("an address");
     let _ = writeln!(text, "{:<18}{pairing}", "pairing line");
 
+    line(&mut text, "partner's public", &key.partner().0);
+    let router = Identity::from(counting(0x80));
+    line(&mut text, "router's own", router.octets());
+    line(&mut text, "router's public", &router.public().0);
     let (mine, theirs) = (counting(0x40), counting(0x60));
     line(&mut text, "router's once", &mine);
     line(&mut text, "partner's once", &theirs);
@@ -53,12 +57,14 @@ fn example() -> String {
         version: "weir 0.1.0".to_owned(),
         forwards: Vec::new(),
     };
-    let (initiator, frame) = fixed::begin(&key, &mine).expect("a handshake");
+    let (initiator, frame) = fixed::begin(&key, &router, &mine).expect("a handshake");
     line(&mut text, "handshake", &frame);
     let session = SessionId(0x0102_0304_0506_0708);
     line(&mut text, "items of welcome", &welcome.encode(session));
-    let (partner, frame) =
-        fixed::answer(&key, &theirs, &frame[HEADER..], session, &welcome).expect("a welcome");
+    let master = Master::from(counting(0x00));
+    let asked = fixed::read(master.identity(), &key, &theirs, &frame[HEADER..]);
+    let asked = asked.expect("the key");
+    let (partner, frame) = asked.welcome(session, &welcome).expect("a welcome");
     line(&mut text, "welcome", &frame);
     let (router, _) = initiator.end(&frame[HEADER..]).expect("a session");
     line(&mut text, "datagrams up", &router.datagrams().seal);

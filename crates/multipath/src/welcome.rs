@@ -13,6 +13,7 @@ const TUNNEL6: u8 = 4;
 const MTU: u8 = 5;
 const VERSION: u8 = 6;
 const FORWARDS: u8 = 7;
+const ANOTHER: u8 = 8;
 
 const REACHES_IPV4: u8 = 1;
 const REACHES_IPV6: u8 = 2;
@@ -26,6 +27,19 @@ pub const VERSION_TEXT: usize = 64;
 
 /// How many ranges of ports a router may have at most.
 pub const MOST_FORWARDS: usize = 32;
+
+/// What another router than the one that came first with a line is told in place of a [`Welcome`].
+pub(crate) fn refusal() -> Vec<u8> {
+    let mut list = Vec::new();
+    tlv::put(&mut list, ANOTHER, &[]);
+    list
+}
+
+/// Whether it is told that.
+pub(crate) fn is_refusal(list: &[u8]) -> Result<bool, Malformed> {
+    let items: [_; ANOTHER as usize] = tlv::read(list)?;
+    Ok(items.last().is_some_and(Option::is_some))
+}
 
 /// What a router needs to know of its partner.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -311,11 +311,11 @@ fn a_router_is_listed_given_another_key_and_sent_away() {
         let mut rows = list.lines().filter(|row| row.starts_with(name));
         rows.any(|row| row.contains(state))
     };
-    assert!(of("home", "paired") && of("home", "revoked"), "{list}");
-    assert!(of("other", "revoked") && !of("other", "paired"), "{list}");
+    assert!(of("home", "waits") && of("home", "revoked"), "{list}");
+    assert!(of("other", "revoked") && !of("other", "waits"), "{list}");
     let json: serde_json::Value =
         serde_json::from_str(&told("list", &["--json"]).out).expect("a document");
-    assert_eq!(json["routers"][0]["state"], "paired");
+    assert_eq!(json["routers"][0]["state"], "waits");
     assert!(json["at"].is_null() && json["routers"][0]["last_seen"].is_null());
 }
 

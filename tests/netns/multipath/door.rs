@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpStream};
 use lab::uplinks::{Options, PARTNER};
 use lab::{Error, Uplinks};
 use multipath::frame::{HEADER, Kind};
-use multipath::{Frame, Initiator, Key, Open, Pairing, Session, Status};
+use multipath::{Frame, Identity, Initiator, Key, Open, Pairing, Session, Status};
 use weir_tests::LIMIT;
 use weir_tests::partner::Partner;
 
@@ -59,7 +59,7 @@ impl Door {
 
     pub fn session(&self, key: &Key) -> Result<Session, Error> {
         let mut stream = self.knock()?;
-        let (initiator, frame) = Initiator::begin(key).expect("random");
+        let (initiator, frame) = begin(key);
         stream.write_all(&frame).expect("written");
         let (kind, body) = frame_of(&mut stream);
         assert_eq!(kind, Kind::Welcome);
@@ -82,6 +82,16 @@ impl Door {
         assert_eq!(kind, Kind::Status);
         Ok((opened.status(&body).expect("of this session"), stream))
     }
+}
+
+/// Who the router is that the tests play.
+pub fn own() -> Identity {
+    Identity::from([7; 32])
+}
+
+/// Its handshake.
+pub fn begin(key: &Key) -> (Initiator, Vec<u8>) {
+    Initiator::begin(key, &own()).expect("random")
 }
 
 pub fn open_to(destination: SocketAddr) -> Open {

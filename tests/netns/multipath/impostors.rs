@@ -13,8 +13,9 @@ use lab::transfer::ask_tcp;
 use lab::uplinks::{Options, PARTNER, SERVER};
 use lab::{Error, Uplinks};
 use multipath::frame::Kind;
+use multipath::handshake::Asked;
 use multipath::session::{session_id, unknown};
-use multipath::{Key, KeyId, Pairing, SessionId, Welcome, handshake};
+use multipath::{Identity, Key, KeyId, Pairing, SessionId, Welcome};
 use weir_tests::{LIMIT, Weir};
 
 use crate::door::frame_of;
@@ -88,8 +89,13 @@ fn linger(mut stream: &TcpStream) {
     let _ = std::io::copy(&mut stream, &mut std::io::sink());
 }
 
+/// Whom the router takes for its partner.
+fn identity() -> Identity {
+    Identity::from([6; 32])
+}
+
 fn key() -> Key {
-    Key::new(KeyId([3; 8]), [5; 32])
+    Key::new(KeyId([3; 8]), [5; 32], identity().public())
 }
 
 fn router(uplinks: &Uplinks) -> Result<Weir, Error> {
@@ -118,7 +124,8 @@ fn unknown_sessions_lead_to_few_handshakes() -> Result<(), Error> {
             forwards: Vec::new(),
         };
         let id = SessionId::generate().expect("random");
-        let (_, frame) = handshake::answer(&key(), body, id, &welcome).expect("a handshake");
+        let asked = Asked::read(&identity(), &key(), body).expect("a handshake");
+        let (_, frame) = asked.welcome(id, &welcome).expect("a welcome");
         frame
     };
     let impostor = Impostor::start(&uplinks, answer)?;

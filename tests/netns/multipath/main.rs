@@ -14,6 +14,7 @@ mod guard;
 mod hints;
 mod holds;
 mod impostors;
+mod keys;
 mod least;
 mod lock;
 mod lost;

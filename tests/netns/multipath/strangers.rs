@@ -9,12 +9,12 @@ use lab::counters::processor_time;
 use lab::namespace::wait_until;
 use lab::transfer::{Echo, ask_tcp};
 use lab::uplinks::{Options, PARTNER, SERVER};
-use multipath::{Initiator, Key, Status, VERSION};
+use multipath::{Key, Status, VERSION};
 use socket2::{Domain, Socket, Type};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::door::{Door, frame_of, open_to};
+use crate::door::{Door, begin, frame_of, open_to};
 use crate::{SECOND, at, ms};
 
 #[test]
@@ -44,11 +44,11 @@ fn strangers_get_nothing() -> Result<(), Error> {
     }
     // A key that was never given away, with the id of one that was.
     let key = door.key()?;
-    let wrong = Key::new(key.id(), [7; 32]);
-    let (_, frame) = Initiator::begin(&wrong).expect("random");
+    let wrong = Key::new(key.id(), [7; 32], key.partner());
+    let (_, frame) = begin(&wrong);
     assert!(door.answer(&frame)?.is_empty());
-    let unknown = Key::new(multipath::KeyId([9; 8]), *key.secret());
-    let (_, frame) = Initiator::begin(&unknown).expect("random");
+    let unknown = Key::new(multipath::KeyId([9; 8]), *key.secret(), key.partner());
+    let (_, frame) = begin(&unknown);
     assert!(door.answer(&frame)?.is_empty());
     // And the right one is welcome all the same.
     door.session(&key)?;
@@ -164,7 +164,7 @@ fn silence_is_no_way_to_keep_others_out() -> Result<(), Error> {
     let mut other = server
         .enter(|| TcpStream::connect_timeout(&to, LIMIT))?
         .map_err(Error::system("connect"))?;
-    let (initiator, frame) = Initiator::begin(&key).expect("random");
+    let (initiator, frame) = begin(&key);
     other.write_all(&frame).expect("written");
     let (_, body) = frame_of(&mut other);
     initiator.end(&body).expect("a welcome");
@@ -210,7 +210,7 @@ fn recorded_handshakes_do_not_push_out_a_session_in_use() -> Result<(), Error> {
     let session = door.session(&key)?;
     assert_ne!(door.open(&session, at(SERVER))?, Status::Busy);
     for _ in 0..100 {
-        let (_, frame) = Initiator::begin(&key).expect("random");
+        let (_, frame) = begin(&key);
         assert!(!door.answer(&frame)?.is_empty());
         assert!(door.answer(&frame)?.is_empty(), "it was there already");
     }

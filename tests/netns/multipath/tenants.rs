@@ -14,11 +14,11 @@ use lab::transfer::{Datagrams, Echo, Transfer};
 use lab::uplinks::{CLIENT, Options, PARTNER, SERVER};
 use lab::{Error, Namespace};
 use multipath::frame::Kind;
-use multipath::{Initiator, Key, Pairing, Session, Status, Welcome};
+use multipath::{Key, Pairing, Session, Status, Welcome};
 use weir_tests::partner::{Pair, Partner};
 use weir_tests::{LIMIT, Weir};
 
-use crate::door::{Door, frame_of};
+use crate::door::{Door, begin, frame_of};
 use crate::{SECOND, at, ms};
 
 /// Says its name to who connects.
@@ -252,7 +252,7 @@ fn key_of(line: &str) -> Key {
 
 fn welcomed(door: &Door, key: &Key) -> Result<(Session, Welcome), Error> {
     let mut stream = door.knock()?;
-    let (initiator, frame) = Initiator::begin(key).expect("random");
+    let (initiator, frame) = begin(key);
     stream.write_all(&frame).expect("written");
     let (kind, body) = frame_of(&mut stream);
     assert_eq!(kind, Kind::Welcome);
@@ -260,7 +260,7 @@ fn welcomed(door: &Door, key: &Key) -> Result<(Session, Welcome), Error> {
 }
 
 fn is_refused(door: &Door, key: &Key) -> Result<bool, Error> {
-    let (_, frame) = Initiator::begin(key).expect("random");
+    let (_, frame) = begin(key);
     Ok(door.answer(&frame)?.is_empty())
 }
 
@@ -311,9 +311,7 @@ fn recorded_handshakes_keep_nobody_out() -> Result<(), Error> {
     let door = Door::build(&[])?;
     let _echo = Echo::serve(door.uplinks.server(), at(SERVER))?;
     let key = door.key()?;
-    let frames: Vec<_> = (0..300)
-        .map(|_| Initiator::begin(&key).expect("random").1)
-        .collect();
+    let frames: Vec<_> = (0..300).map(|_| begin(&key).1).collect();
     let connected = || door.partner.log().matches("a router is connected").count();
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {

@@ -12,6 +12,7 @@ mod pump;
 mod roll;
 mod router;
 mod sealed;
+mod secret;
 mod seen;
 mod serve;
 mod sessions;
@@ -45,6 +46,7 @@ pub use router::{
     Conduct, Connection, ForwardState, PathState, Router, Settings as RouterSettings, StartError,
     State, TwinState,
 };
+pub use secret::{SecretError, identity};
 pub use seen::{Figures, Seen};
 pub use share::Counted;
 pub use store::{DEFAULT_STATE, Store, StoreError};

@@ -19,6 +19,7 @@ use super::{locked, proxy, wire};
 use crate::VERSION;
 use crate::frame::{self, Kind};
 use crate::handshake::{HandshakeError, Initiator};
+use crate::identity::Identity;
 use crate::pace::Pace;
 use crate::pairing::Pairing;
 use crate::welcome::Welcome;
@@ -62,7 +63,7 @@ pub enum SessionError {
     )]
     Version(u8, u8),
     /// The answer is not the partner's.
-    #[error("the partner's answer is wrong: {0}")]
+    #[error(transparent)]
     Wrong(#[from] HandshakeError),
 }
 
@@ -73,10 +74,44 @@ impl SessionError {
     }
 }
 
+/// Who the router is to its partner.
+pub struct Who<'a> {
+    pairing: &'a Pairing,
+    own: &'a Identity,
+    /// What a router is that could not keep a key of its own.
+    of_line: Identity,
+    is_of_line: bool,
+}
+
+impl<'a> Who<'a> {
+    /// With the partner's line and the router's own key.
+    pub fn new(pairing: &'a Pairing, own: &'a Identity) -> Self {
+        Self {
+            pairing,
+            own,
+            of_line: Identity::of_line(&pairing.key),
+            is_of_line: false,
+        }
+    }
+
+    fn identity(&self) -> &Identity {
+        match self.is_of_line {
+            true => &self.of_line,
+            false => self.own,
+        }
+    }
+
+    /// The partner knows another: it may be what this one was before it could keep a key, or the
+    /// other way round.
+    fn is_another(&mut self) {
+        self.is_of_line = !self.is_of_line;
+    }
+}
+
 /// Keeps a session, for ever: one that is doubted is kept until another has been made. `told` hears
 /// of each try, but of the first that fails beside a session. `lock`: its file.
 pub async fn keep(
-    pairing: &Pairing,
+    mut who: Who<'_>,
     lock: &Path,
     share: &Share,
     told: impl Fn(Result<&Welcome, &SessionError>),
@@ -84,9 +119,9 @@ pub async fn keep(
     let (mut tries, mut pace, mut renewed) = (0_u32, Pace::default(), false);
     loop {
         sleep(pace.wait(Instant::now())).await;
-        match make(pairing, lock, share).await {
+        match make(&who, lock, share).await {
             Ok(meeting) => {
-                let (partner, version) = (&pairing.host, &meeting.welcome.version);
+                let (partner, version) = (&who.pairing.host, &meeting.welcome.version);
                 match renewed {
                     true => debug!(partner, version, "the session has new keys"),
                     false => info!(partner, version, "connected to the partner"),
@@ -104,9 +139,12 @@ pub async fn keep(
             }
             Err(error) => {
                 tries += 1;
+                if matches!(error, SessionError::Wrong(HandshakeError::Another)) {
+                    who.is_another();
+                }
                 let first = if share.connected() { 2 } else { 1 };
                 if tries == first {
-                    warn!(partner = pairing.host, %error, "no session with the partner: it is \
+                    warn!(partner = who.pairing.host, %error, "no session with the partner: it is \
                         tried again");
                 }
                 if tries >= first {
@@ -143,12 +181,12 @@ fn wait(tries: u32, answers: bool) -> Duration {
     AGAIN[0].saturating_mul(doubled).min(most)
 }
 
-async fn make(pairing: &Pairing, lock: &Path, share: &Share) -> Result<Meeting, SessionError> {
+async fn make(who: &Who<'_>, lock: &Path, share: &Share) -> Result<Meeting, SessionError> {
     let exchange = async {
-        resolve(pairing, lock, share).await?;
+        resolve(who.pairing, lock, share).await?;
         let mut link = proxy::dial(share, &share.partner()).await?;
         look(&link, share);
-        let (initiator, frame) = Initiator::begin(&pairing.key)?;
+        let (initiator, frame) = Initiator::begin(&who.pairing.key, who.identity())?;
         link.write_all(&frame).await?;
         let (kind, body) = wire::read(&mut link).await.map_err(|error| match error {
             wire::WireError::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {

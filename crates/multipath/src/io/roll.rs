@@ -1,7 +1,8 @@
 //! The list of the routers that a partner was paired with, as text. Pure.
 //!
 //! A router is a line, `ID NAME`, behind a tab its ports, as `tcp/8022,udp/51820`, and behind another
-//! its place, as `#7`: its addresses in the tunnel go by that. One that was revoked is `revoked ID NAME`
+//! its place, as `#7`: its addresses in the tunnel go by that. Once it has come, its own key is behind
+//! another, as `key:` and 43 characters: the line that it was given is nobody else's from then on. One that was revoked is `revoked ID NAME`
 //! with its place: neither its key nor its place is anybody else's. Other lines are somebody's own.
 
 use std::collections::BTreeSet;
@@ -9,11 +10,18 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::choice::Ports;
+use crate::identity::Public;
 use crate::key::{KeyId, KeyIdError};
 use crate::welcome::MOST_FORWARDS;
 
 /// In front of the line of a router that was revoked. Former versions take such a line for none.
 const REVOKED: &str = "revoked ";
+
+/// In front of a router's own key.
+const KEY: &str = "key:";
+
+/// In place of a key that cannot be read: nobody has it, so that nobody comes in its place.
+const NOBODY: Public = Public([0; 32]);
 
 /// A router that a partner was paired with.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +35,8 @@ pub struct Paired {
     /// By which it has its addresses in the tunnel, from 0. A revoked one may have lost it to
     /// another.
     pub place: Option<usize>,
+    /// Who came with its line first; `None`: nobody yet.
+    pub router: Option<Public>,
     /// It may not come any more.
     pub is_revoked: bool,
 }
@@ -35,15 +45,18 @@ impl fmt::Display for Paired {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let front = if self.is_revoked { REVOKED } else { "" };
         write!(formatter, "{front}{} {}", self.id, self.name)?;
-        if self.place.is_some() || !self.forwards.is_empty() {
+        if self.place.is_some() || self.router.is_some() || !self.forwards.is_empty() {
             formatter.write_str("\t")?;
         }
         for (number, ports) in self.forwards.iter().enumerate() {
             let before = if number == 0 { "" } else { "," };
             write!(formatter, "{before}{ports}")?;
         }
-        match self.place {
-            Some(place) => write!(formatter, "\t#{place}"),
+        if let Some(place) = self.place {
+            write!(formatter, "\t#{place}")?;
+        }
+        match self.router {
+            Some(router) => write!(formatter, "\t{KEY}{router}"),
             None => Ok(()),
         }
     }
@@ -61,11 +74,12 @@ impl FromStr for Paired {
         let mut fields = line.split('\t');
         let router = fields.next().unwrap_or_default();
         let (id, name) = router.split_once(' ').unwrap_or((router, ""));
-        let (mut forwards, mut place) = (Vec::new(), None);
+        let (mut forwards, mut place, mut key) = (Vec::new(), None, None);
         for field in fields.map(str::trim) {
-            match field.strip_prefix('#') {
-                Some(number) => place = number.parse().ok(),
-                None => forwards.extend(field.split(',').filter_map(|it| it.parse().ok())),
+            match (field.strip_prefix('#'), field.strip_prefix(KEY)) {
+                (Some(number), _) => place = number.parse().ok(),
+                (_, Some(text)) => key = Some(text),
+                _ => forwards.extend(field.split(',').filter_map(|it| it.parse().ok())),
             }
         }
         forwards.truncate(MOST_FORWARDS);
@@ -74,6 +88,7 @@ impl FromStr for Paired {
             name: name.to_owned(),
             forwards,
             place,
+            router: key.map(|key| key.parse().unwrap_or(NOBODY)),
             is_revoked,
         })
     }
@@ -188,6 +203,7 @@ impl Roll {
             name: name.to_owned(),
             forwards: forwards.to_vec(),
             place: Some(self.vacant(places)),
+            router: None,
             is_revoked: false,
         };
         self.0.push(Line::Router(router));
@@ -208,7 +224,8 @@ impl Roll {
         }
     }
 
-    /// The router has this key from now on; its old one is as revoked.
+    /// The router has this key from now on, and whoever comes first with it; its old one is as
+    /// revoked.
     pub fn rotate(&mut self, old: KeyId, new: KeyId) {
         let Some(router) = self.live().find(|router| router.id == old) else {
             return;
@@ -220,7 +237,7 @@ impl Roll {
             forwards: Vec::new(),
             ..router.clone()
         };
-        router.id = new;
+        (router.id, router.router) = (new, None);
         self.0.push(Line::Router(former));
     }
 }

@@ -28,6 +28,7 @@ use crate::encrypt::Encrypt;
 use crate::gaps::Gaps;
 use crate::guard::Guard;
 use crate::hints::{Hints, Use};
+use crate::identity::Identity;
 use crate::nft;
 use crate::pairing::Pairing;
 use crate::shares::Shares;
@@ -47,6 +48,8 @@ const LACKS: u32 = 2;
 pub struct Settings {
     /// The line that the partner printed.
     pub pairing: Pairing,
+    /// Who the router is.
+    pub own: Identity,
     /// What goes where. It may change meanwhile: see [`Router::conduct`].
     pub conduct: Conduct,
     /// What is said of paths, by their devices. It may change meanwhile: see [`Router::hint`].
@@ -229,10 +232,10 @@ struct Control {
 
 impl Control {
     async fn run(self, mut paths: Paths, stop: Stop) {
-        let pairing = &self.settings.pairing;
+        let who = partnership::Who::new(&self.settings.pairing, &self.settings.own);
         let work = async {
             let lock = &self.settings.lock;
-            let session = partnership::keep(pairing, lock, &self.share, |found| {
+            let session = partnership::keep(who, lock, &self.share, |found| {
                 if let Ok(welcome) = found {
                     self.warn_of_forwards(welcome);
                 }

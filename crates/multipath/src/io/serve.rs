@@ -19,7 +19,7 @@ use super::strangers::Strangers;
 use super::turns::Begun;
 use super::{pump, sealed, socket, wire};
 use crate::frame::{self, FrameError, Kind};
-use crate::handshake;
+use crate::handshake::{self, Asked};
 use crate::key::KeyId;
 use crate::net::TunnelNet;
 use crate::open::Status;
@@ -152,13 +152,19 @@ async fn welcome(
         .sessions
         .key(id)
         .ok_or_else(|| format!("no router was paired under {id}"))?;
+    let asked = Asked::read(serving.sessions.identity(), &key, body)?;
+    if !serving.sessions.admit(&paired, asked.router())? {
+        serving.sessions.refused(id, from);
+        router.write_all(&asked.refuse()?).await?;
+        return Err(format!("{id} was used by another router before").into());
+    }
     let number = SessionId::generate()?;
     let mut welcome = serving.welcome.clone();
     if let (Some(net), Some(place)) = (&serving.net, paired.place) {
         (welcome.tunnel4, welcome.tunnel6) = net.router(place);
         welcome.forwards = paired.forwards;
     }
-    let (session, answer) = handshake::answer(&key, body, number, &welcome)?;
+    let (session, answer) = asked.welcome(number, &welcome)?;
     if !serving
         .sessions
         .keep(number, id, handshake::once(body)?, session)

@@ -19,6 +19,7 @@ use super::roll::Paired;
 use super::seen::Figures;
 use super::store::{Stamp, Store, StoreError};
 use crate::choice::Ports;
+use crate::identity::{Identity, Public};
 use crate::key::{Key, KeyId, Master};
 use crate::session::{Session, SessionId};
 use member::Counts;
@@ -38,6 +39,9 @@ const GRANULE: Duration = Duration::from_millis(100);
 /// A session that nobody used for so long is forgotten; its router makes another.
 const IDLE: Duration = Duration::from_secs(24 * 3600);
 
+/// How often is told that somebody is refused.
+const MINUTE: Duration = Duration::from_secs(60);
+
 /// Whose session was used so lately has another, and did not come back.
 const RENEWED: Duration = Duration::from_secs(60);
 
@@ -55,6 +59,8 @@ struct Router {
     /// When this goes, so does all that the router has.
     _alive: watch::Sender<()>,
     once: Once,
+    /// When was told that somebody else came with its line.
+    refused: Option<Instant>,
     /// Since when its line is missing.
     missing: Option<Instant>,
 }
@@ -206,6 +212,7 @@ impl Sessions {
                         member: Member::new(id, counts, alive.subscribe(), self.began),
                         _alive: alive,
                         once: Once::default(),
+                        refused: None,
                         missing: None,
                     }
                 }
@@ -254,6 +261,40 @@ impl Sessions {
         let known = self.read();
         let router = known.routers.get(&id)?;
         Some((self.master.key(id), router.paired.clone()))
+    }
+
+    /// Who this partner is.
+    pub fn identity(&self) -> &Identity {
+        self.master.identity()
+    }
+
+    /// Whether a router may come with its line: it is the first one, for which the line is kept from
+    /// now on, or the same.
+    ///
+    /// # Errors
+    /// The list cannot be read or written.
+    pub fn admit(&self, paired: &Paired, router: Public) -> Result<bool, StoreError> {
+        match paired.router {
+            Some(first) => Ok(first == router),
+            None => self.store.admit(paired.id, router),
+        }
+    }
+
+    /// Somebody else came with a line: that is told once a minute.
+    pub fn refused(&self, id: KeyId, from: SocketAddr) {
+        let now = Instant::now();
+        let mut known = self.write();
+        let Some(router) = known.routers.get_mut(&id) else {
+            return;
+        };
+        let last = router.refused.replace(now);
+        if last.is_some_and(|last| now.duration_since(last) < MINUTE) {
+            router.refused = last;
+            return;
+        }
+        warn!(%from, router = %id, name = router.paired.name, "the line of this router was used by \
+            somebody else, who is refused; if it is the router, and it has lost its own key, `weir \
+            multipath rotate` prints a new line");
     }
 
     /// Places of routers, and the ports that they have, as the list is now.

@@ -4,17 +4,19 @@
 mod tests;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use nix::fcntl::{Flock, FlockArg};
 
 use super::roll::{Paired, Roll};
+use super::secret::{self, SecretError};
 use super::seen::Seen;
 use crate::PORT;
 use crate::choice::Ports;
+use crate::identity::Public;
 use crate::key::{Key, KeyId, Master};
 use crate::welcome::MOST_FORWARDS;
 
@@ -50,20 +52,9 @@ pub enum StoreError {
         #[source]
         source: io::Error,
     },
-    /// The key's file holds something else.
-    #[error("{path} does not hold a key: 32 bytes are expected, there are {found}")]
-    NoKey {
-        /// Which.
-        path: PathBuf,
-        /// Bytes in it.
-        found: usize,
-    },
-    /// Others can read the key.
-    #[error("{path} can be read by others: `chmod 600` it, or delete it and pair all routers anew")]
-    Open {
-        /// Which.
-        path: PathBuf,
-    },
+    /// Something is wrong with the key.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// Which router?
     #[error("there is no router {0}: `weir multipath list` shows those that there are")]
     NoRouter(String),
@@ -126,45 +117,7 @@ impl Store {
     /// # Errors
     /// It cannot be read or made, or others can read it.
     pub fn master(&self) -> Result<Master, StoreError> {
-        let path = self.folder.join("key");
-        match File::open(&path) {
-            Ok(file) => {
-                let about = file.metadata().map_err(Self::failed(&path))?;
-                if about.permissions().mode() & 0o077 != 0 {
-                    return Err(StoreError::Open { path });
-                }
-                let mut octets = Vec::new();
-                let read = file.take(64).read_to_end(&mut octets);
-                read.map_err(Self::failed(&path))?;
-                let found = octets.len();
-                let octets: [u8; 32] = octets
-                    .try_into()
-                    .map_err(|_| StoreError::NoKey { path, found })?;
-                Ok(Master::from(octets))
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let master = Master::generate().map_err(|_| StoreError::Random)?;
-                // Under another name first: a power cut must not leave half a key. Whoever is
-                // second takes the first one's.
-                let fresh = self.folder.join(format!("key.{}", std::process::id()));
-                let write = || -> io::Result<()> {
-                    let mut options = OpenOptions::new();
-                    options.write(true).create(true).truncate(true).mode(0o600);
-                    let mut file = options.open(&fresh)?;
-                    file.write_all(master.octets())?;
-                    file.sync_all()?;
-                    let linked = fs::hard_link(&fresh, &path);
-                    fs::remove_file(&fresh)?;
-                    match linked {
-                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-                        _ => File::open(&self.folder)?.sync_all(),
-                    }
-                };
-                write().map_err(Self::failed(&path))?;
-                self.master()
-            }
-            Err(source) => Err(StoreError::File { path, source }),
-        }
+        Ok(secret::keep(&self.folder.join("key")).map(Master::from)?)
     }
 
     fn routers(&self) -> PathBuf {
@@ -302,6 +255,26 @@ impl Store {
         roll.rotate(old, new);
         self.write(&roll)?;
         Ok(master.key(new))
+    }
+
+    /// A router came with its line: for the first time, and the line is kept for it; or again. False:
+    /// the line is another's.
+    ///
+    /// # Errors
+    /// There is no such line; the list cannot be read or written.
+    pub fn admit(&self, id: KeyId, router: Public) -> Result<bool, StoreError> {
+        let _lock = self.lock()?;
+        let mut roll = self.roll()?;
+        let name = id.to_string();
+        let paired = one(&mut roll, &name)?;
+        match paired.router {
+            Some(first) => Ok(first == router),
+            None => {
+                paired.router = Some(router);
+                self.write(&roll)?;
+                Ok(true)
+            }
+        }
     }
 
     /// One at a time.

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use super::*;
-use crate::handshake::{self, Initiator};
+use crate::handshake::{self, Asked, Initiator};
 use crate::welcome::{LEAST_MTU, Welcome};
 
 struct Scene {
@@ -37,7 +37,8 @@ impl Scene {
             version: "0".into(),
             forwards: Vec::new(),
         };
-        let (session, _) = handshake::answer(key, body, id, &welcome).expect("a handshake");
+        let asked = Asked::read(self.sessions.identity(), key, body).expect("a handshake");
+        let (session, _) = asked.welcome(id, &welcome).expect("a welcome");
         let once = handshake::once(body).expect("a key for once");
         let kept = self.sessions.keep(id, key.id(), once, session);
         kept.then_some(id)
@@ -65,7 +66,8 @@ impl Drop for Scene {
 }
 
 fn body(key: &Key) -> Vec<u8> {
-    let (_, frame) = Initiator::begin(key).expect("random");
+    let own = Identity::from([1; 32]);
+    let (_, frame) = Initiator::begin(key, &own).expect("random");
     frame[4..].to_vec()
 }
 
@@ -202,4 +204,40 @@ fn figures_outlive_the_partner() {
         (5, 7, figures().last)
     );
     assert!(!seen.connected);
+}
+
+#[test]
+fn a_line_is_kept_for_whoever_came_first_with_it() {
+    let scene = Scene::new("enrolled");
+    let key = scene.pair("home");
+    let [router, thief] = [1, 2].map(|octet| Identity::from([octet; 32]).public());
+    let comes = |key: &Key, who| {
+        let (_, paired) = scene.sessions.key(key.id()).expect("paired");
+        scene.sessions.admit(&paired, who).expect("written")
+    };
+    assert!(comes(&key, router));
+    assert!(comes(&key, router), "again");
+    assert!(!comes(&key, thief));
+    // Of two that come at once, as both see that nobody came yet.
+    let (_, now) = scene.sessions.key(key.id()).expect("paired");
+    assert_eq!(now.router, Some(router));
+    let before = Paired {
+        router: None,
+        ..now
+    };
+    assert!(!scene.sessions.admit(&before, thief).expect("read"));
+    assert!(scene.sessions.admit(&before, router).expect("read"));
+    // It lasts, and a new line is anybody's again.
+    let again = Sessions::open(scene.sessions.store().clone()).expect("a key");
+    let (_, paired) = again.key(key.id()).expect("paired");
+    assert_eq!(paired.router, Some(router));
+    let key = scene.sessions.store().rotate("home").expect("there");
+    assert!(comes(&key, thief));
+    // Somebody's text is nobody's key.
+    let list = scene.folder.join("routers");
+    let text = std::fs::read_to_string(&list).expect("read");
+    let text = text.replace(&thief.to_string(), "what");
+    std::fs::write(&list, text).expect("written");
+    scene.sessions.look();
+    assert!(!comes(&key, thief) && !comes(&key, router));
 }

@@ -298,7 +298,7 @@ mod tests {
     fn a_secret_that_others_read_is_none() {
         let file = std::env::temp_dir().join(format!("weir-secret-{}.toml", std::process::id()));
         let text = "[multipath]\npartner \
-            = \"weir1-fPgJ7NjhbUHQ_CnG7VY1aPX9jNvoBGOMtL9j4fLKfDRnbpo0lhDpJJr-kWw@partner.example:9349\"\n";
+            = \"weir2-VJnoSsr2L_geQ8Fb8UKGV26kZI4mH6jmHoQ-FqijwS29RsU7N7oM6yTZu4JlH3LJTclKd1eFuuHp6wDqaVud31ihjec8LSJxVT4gsg@partner.example:9349\"\n";
         fs::write(&file, text).expect("written");
         for (mode, is_one) in [(0o600, true), (0o640, false), (0o604, false), (0o711, true)] {
             fs::set_permissions(&file, PermissionsExt::from_mode(mode)).expect("mode");

@@ -54,10 +54,12 @@ pub struct Multipath {
 pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
     let folder = running::folder(setup.socket);
     let lock = commands::lock::file(setup.config);
+    // While it still may write there.
+    let key = setup.config.with_file_name("multipath.key");
     Ok(Rc::new(Multipath {
         running: setup
             .wanted
-            .then(|| RefCell::new(Running::new(folder.clone(), lock))),
+            .then(|| RefCell::new(Running::new(folder.clone(), lock, &key))),
         folder,
     }))
 }

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use answers::{PartnerState, PathUse};
+use multipath::Identity;
 use multipath::hints::Use;
 use multipath::io::{
-    Conduct, Connection, ForwardState, PathState, Router, RouterSettings, State, TunDevice,
-    TwinState,
+    Conduct, Connection, ForwardState, PathState, Router, RouterSettings, SecretError, State,
+    TunDevice, TwinState, identity,
 };
 use tracing::{error, warn};
 
@@ -28,6 +29,8 @@ pub struct Running {
     folder: PathBuf,
     /// File of the lock.
     lock: PathBuf,
+    /// Who this router is; `Err`: why it has no key of its own.
+    own: Result<Identity, SecretError>,
     /// What is to run: the last word.
     wanted: Arc<Mutex<Option<RouterSettings>>>,
     /// Held for as long as a change takes.
@@ -74,11 +77,12 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Running {
     /// Not yet at work. `folder`: where it notes what it changed of the kernel's settings; `lock`:
-    /// file of the lock.
-    pub fn new(folder: PathBuf, lock: PathBuf) -> Self {
+    /// file of the lock; `key`: file of the router's own key, which is made where there is none.
+    pub fn new(folder: PathBuf, lock: PathBuf, key: &Path) -> Self {
         Self {
             folder,
             lock,
+            own: identity(key),
             wanted: Arc::default(),
             running: Arc::default(),
         }
@@ -99,7 +103,7 @@ impl Running {
         for (what, hint) in doubts.unwrap_or_default() {
             warn!(hint, "the lock: {what}");
         }
-        let wanted = settings(effective, &self.folder, &self.lock);
+        let wanted = self.settings(effective);
         if std::mem::replace(&mut *lock(&self.wanted), wanted.clone()) == wanted {
             return;
         }
@@ -114,6 +118,32 @@ impl Running {
         if let Err(error) = thread::Builder::new().spawn(change) {
             error!(%error, "multipath does not start: there is no thread for it");
         }
+    }
+
+    fn settings(&self, effective: &Effective) -> Option<RouterSettings> {
+        let multipath = effective.of::<Config>();
+        let pairing = multipath.partner.value.clone()?;
+        let own = match &self.own {
+            Ok(own) => own.clone(),
+            Err(error) => {
+                warn!(%error, "no key of its own: whoever has the pairing line can come as this router");
+                Identity::of_line(&pairing.key)
+            }
+        };
+        Some(RouterSettings {
+            pairing,
+            own,
+            conduct: Conduct {
+                fall_back: *multipath.fallback == Fallback::Direct,
+                returns: *multipath.returns,
+                encrypt: *multipath.encrypt,
+                renew: *multipath.renew,
+                choice: multipath.choice(),
+            },
+            hints: config::hints(effective.named()),
+            folder: self.folder.clone(),
+            lock: self.lock.clone(),
+        })
     }
 
     /// How it is doing.
@@ -268,21 +298,4 @@ fn only_heeded(before: RouterSettings, now: &RouterSettings) -> bool {
         ..before
     };
     *now == same
-}
-
-fn settings(effective: &Effective, folder: &Path, lock: &Path) -> Option<RouterSettings> {
-    let multipath = effective.of::<Config>();
-    Some(RouterSettings {
-        pairing: multipath.partner.value.clone()?,
-        conduct: Conduct {
-            fall_back: *multipath.fallback == Fallback::Direct,
-            returns: *multipath.returns,
-            encrypt: *multipath.encrypt,
-            renew: *multipath.renew,
-            choice: multipath.choice(),
-        },
-        hints: config::hints(effective.named()),
-        folder: folder.to_owned(),
-        lock: lock.to_owned(),
-    })
 }

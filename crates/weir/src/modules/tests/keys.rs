@@ -56,7 +56,7 @@ limit = "8MiB"
 month_begins = 15
 
 [multipath]
-partner = "weir1-fPgJ7NjhbUHQ_CnG7VY1aPX9jNvoBGOMtL9j4fLKfDRnbpo0lhDpJJr-kWw@partner.example:9349"
+partner = "weir2-VJnoSsr2L_geQ8Fb8UKGV26kZI4mH6jmHoQ-FqijwS29RsU7N7oM6yTZu4JlH3LJTclKd1eFuuHp6wDqaVud31ihjec8LSJxVT4gsg@partner.example:9349"
 fallback = "stop"
 returns = false
 encrypt = "all"

@@ -329,7 +329,11 @@ mod tests {
             fs::write(&file, text).expect("written");
             file
         };
-        let key = multipath::Key::new(multipath::KeyId([1; 8]), [2; 32]);
+        let key = multipath::Key::new(
+            multipath::KeyId([1; 8]),
+            [2; 32],
+            multipath::Public([3; 32]),
+        );
         let line = Pairing::at("203.0.113.10", key).expect("an address");
         let config = |more: &str| {
             let text = format!("[multipath]\npartner = \"{line}\"\n{more}\n");

@@ -20,7 +20,7 @@ use crate::output::{Align, Cell, Output, Table, Tone, harmless, units};
 SENT is what went to a router, RECEIVED what came from it, since it has its key: of connections
 and of the tunnel. OPEN are its connections. The partner writes these figures down once a minute
 at most, and when it ends; the first line says how old they are. Who may come is shown as it is
-now.
+now: a router `waits` until it has come with its line.
 Examples:
   weir multipath list
   weir multipath list --json | jq '.routers[] | select(.connected) | .name'")]
@@ -48,7 +48,8 @@ pub struct RevokeArgs {
 /// Give a router another key: prints the new line for its configuration
 ///
 /// It keeps its name, its ports and its addresses in the tunnel. The old line is worth nothing from
-/// now on: what the router has ends at once, until its configuration has the new one.
+/// now on: what the router has ends at once, until its configuration has the new one. For a line
+/// that got into wrong hands, and for a router that has lost its own key.
 #[derive(Args, Debug)]
 pub struct RotateArgs {
     #[command(flatten)]
@@ -60,7 +61,7 @@ pub struct RotateArgs {
     /// one
     #[arg(value_name = "ADDRESS")]
     address: String,
-    /// Print it as a QR code too, for a camera: in a window of 60 columns at least
+    /// Print it as a QR code too, for a camera: in a window of 70 columns at least
     #[arg(long)]
     qr: bool,
 }
@@ -83,7 +84,7 @@ pub fn rotate(args: &RotateArgs, output: &mut Output<'_>) -> Result<(), Error> {
 struct Told {
     name: String,
     id: String,
-    /// `paired` or `revoked`.
+    /// `waits` until its line is used, `paired` or `revoked`.
     state: &'static str,
     /// In the tunnel.
     addresses: Vec<String>,
@@ -117,6 +118,11 @@ fn told(router: &Paired, seen: Option<&Seen>) -> Told {
         connected,
     } = found.unwrap_or_default();
     let is_paired = !router.is_revoked;
+    let state = match router.router {
+        _ if router.is_revoked => "revoked",
+        Some(_) => "paired",
+        None => "waits",
+    };
     let mut addresses = Vec::new();
     if let (Some(seen), Some(place), true) = (seen, router.place, is_paired) {
         let (four, six) = seen.net.router(place);
@@ -127,7 +133,7 @@ fn told(router: &Paired, seen: Option<&Seen>) -> Told {
     Told {
         name: router.name.clone(),
         id: router.id.to_string(),
-        state: if is_paired { "paired" } else { "revoked" },
+        state,
         addresses,
         ports: router.forwards.iter().map(ToString::to_string).collect(),
         connected: connected && is_served,
@@ -198,8 +204,8 @@ fn print(list: &List, now: u64, output: &mut Output<'_>) -> std::io::Result<()> 
     for router in &list.routers {
         let filled = |all: &[String]| (!all.is_empty()).then(|| all.join(" "));
         let state = match router.state {
-            "paired" => Cell::from(router.state),
-            state => Cell::toned(state, Tone::Dim),
+            "revoked" => Cell::toned(router.state, Tone::Dim),
+            state => Cell::from(state),
         };
         let last = match router.last_seen {
             _ if router.connected => Cell::toned("connected now", Tone::Good),
@@ -225,8 +231,8 @@ fn print(list: &List, now: u64, output: &mut Output<'_>) -> std::io::Result<()> 
 
 #[cfg(test)]
 mod tests {
-    use multipath::KeyId;
     use multipath::net::TunnelNet;
+    use multipath::{KeyId, Public};
 
     use super::*;
 
@@ -238,6 +244,7 @@ mod tests {
             name: "ho\u{1b}me".into(),
             forwards: vec!["tcp/8022".parse().expect("ports")],
             place: Some(1),
+            router: Some(Public([1; 32])),
             is_revoked: false,
         };
         let figures = Figures {
@@ -279,6 +286,12 @@ mod tests {
         let text = shown(&revoked, Some(&seen));
         assert!(text.contains("revoked  1970-01-01 "), "{text}");
         assert!(!text.contains("10.93"), "{text}");
+        let waits = Paired {
+            router: None,
+            ..router.clone()
+        };
+        let text = shown(&waits, Some(&seen));
+        assert!(text.contains("0707070707070707  waits "), "{text}");
         seen.serves = false;
         let text = shown(&router, Some(&seen));
         assert!(text.starts_with("the partner does not serve since 1970-01-01 "));

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use kernel::Prefix;
 use multipath::io::{DEFAULT_STATE, Partner, PartnerSettings, Store, StoreError};
 use multipath::net::TunnelNet;
-use multipath::{Key, KeyId, PORT, Pairing, Ports};
+use multipath::{Key, KeyId, PORT, Pairing, Ports, Public};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::lock::{self, LockArgs, UnlockArgs};
@@ -93,8 +93,8 @@ struct ServeArgs {
 
 /// Pair with one more router: prints the line for its configuration
 ///
-/// Whoever has the line may use this partner: give it to the router only, by a way that nobody else
-/// can read.
+/// The router that comes first with the line has it for good: give it to the router only, by a way
+/// that nobody else can read. `weir multipath list` shows whether it came.
 #[derive(Args, Debug)]
 struct PairArgs {
     #[command(flatten)]
@@ -110,7 +110,7 @@ struct PairArgs {
     /// given several times
     #[arg(long, value_name = "PORT", value_parser = ports)]
     forward: Vec<Ports>,
-    /// Print it as a QR code too, for a camera: in a window of 60 columns at least
+    /// Print it as a QR code too, for a camera: in a window of 70 columns at least
     #[arg(long)]
     qr: bool,
 }
@@ -267,7 +267,7 @@ pub(super) fn address_of(
             )
         })
     };
-    at(Key::new(KeyId([0; 8]), [0; 32]))?;
+    at(Key::new(KeyId([0; 8]), [0; 32], Public([0; 32])))?;
     Ok(at)
 }
 
@@ -287,7 +287,7 @@ pub(super) fn kept(error: &StoreError) -> Error {
     // These say what to do.
     if !matches!(
         error,
-        StoreError::File { .. } | StoreError::NoKey { .. } | StoreError::Random
+        StoreError::File { .. } | StoreError::Secret(_) | StoreError::Random
     ) {
         let text = error.to_string();
         let (what, hint) = text.split_once(": ").unwrap_or((&text, ""));

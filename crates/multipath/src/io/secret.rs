@@ -1,0 +1,102 @@
+//! Secrets of 32 bytes, each in a file of its own.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::derive;
+use crate::identity::Identity;
+
+/// What is wrong with the file.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// It cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// It holds something else.
+    #[error("{path} does not hold a key: 32 bytes are expected, there are {found}")]
+    NoKey {
+        /// Which.
+        path: PathBuf,
+        /// Bytes in it.
+        found: usize,
+    },
+    /// Others can read it.
+    #[error("{path} can be read by others: `chmod 600` it, or delete it and pair anew")]
+    Open {
+        /// Which.
+        path: PathBuf,
+    },
+    /// No random numbers.
+    #[error("the kernel gives no random numbers")]
+    Random,
+}
+
+/// The secret of a file, which is made where there is none yet.
+///
+/// # Errors
+/// It cannot be read or made, or others can read it.
+pub(super) fn keep(path: &Path) -> Result<[u8; 32], SecretError> {
+    let failed = |source| SecretError::File {
+        path: path.to_owned(),
+        source,
+    };
+    let file = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let secret = derive::random().map_err(|_| SecretError::Random)?;
+            make(path, &secret).map_err(failed)?;
+            // Whoever is second takes the first one's.
+            File::open(path).map_err(failed)?
+        }
+        file => file.map_err(failed)?,
+    };
+    let about = file.metadata().map_err(failed)?;
+    if about.permissions().mode() & 0o077 != 0 {
+        return Err(SecretError::Open {
+            path: path.to_owned(),
+        });
+    }
+    let mut octets = Vec::new();
+    file.take(64).read_to_end(&mut octets).map_err(failed)?;
+    let found = octets.len();
+    octets.try_into().map_err(|_| SecretError::NoKey {
+        path: path.to_owned(),
+        found,
+    })
+}
+
+/// Under another name first: a power cut must not leave half a key.
+fn make(path: &Path, secret: &[u8; 32]) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut fresh = path.as_os_str().to_owned();
+    fresh.push(format!(".{}", std::process::id()));
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.open(&fresh)?;
+    file.write_all(secret)?;
+    file.sync_all()?;
+    let linked = fs::hard_link(&fresh, path);
+    fs::remove_file(&fresh)?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => File::open(folder)?.sync_all(),
+    }
+}
+
+/// A router's own key, of its file, which is made where there is none yet.
+///
+/// # Errors
+/// It cannot be read or made, or others can read it.
+pub fn identity(path: &Path) -> Result<Identity, SecretError> {
+    keep(path).map(Identity::from)
+}
