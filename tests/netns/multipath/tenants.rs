@@ -15,6 +15,8 @@ use lab::uplinks::{CLIENT, Options, PARTNER, SERVER};
 use lab::{Error, Namespace};
 use multipath::frame::Kind;
 use multipath::{Key, Pairing, Session, Status, Welcome};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use weir_tests::partner::{Pair, Partner};
 use weir_tests::{LIMIT, Weir};
 
@@ -395,5 +397,15 @@ fn the_list_shows_who_is_there() -> Result<(), Error> {
     );
     let text = door.partner.tell(&["list"])?;
     assert!(text.contains("does not serve"), "{text}");
-    Ok(())
+
+    // One that is killed says nothing of it.
+    door.partner.restart(door.uplinks.partner())?;
+    wait_until("it to serve", LIMIT, || {
+        Ok(json(&door.partner)?["serves"] == true)
+    })?;
+    let killed = Pid::from_raw(i32::try_from(door.partner.id()).expect("an id"));
+    kill(killed, Signal::SIGKILL).expect("it was there");
+    wait_until("it to be gone", LIMIT, || {
+        Ok(json(&door.partner)?["serves"] == false)
+    })
 }

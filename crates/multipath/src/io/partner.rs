@@ -1,5 +1,6 @@
 //! `weir multipath serve`: a partner, from its settings to its threads.
 
+use std::fs::File;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use kernel::Prefix;
 use kernel::event::{Event, Source};
 use kernel::io::{Device, Events, load_rules};
 use kernel::sysctls::Sysctls;
+use nix::fcntl::Flock;
 use nix::ifaddrs::getifaddrs;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
@@ -37,6 +39,8 @@ const MTU: u16 = 1400;
 /// File that tells what was changed of forwarding, for a successor.
 const NOTE: &str = "forwarding";
 
+/// After how long is the firewall asked again that did not take the rules.
+const AGAIN: Duration = Duration::from_secs(5);
 /// How often the list of routers is looked at.
 const LOOK: Duration = Duration::from_secs(1);
 /// How often is written down at most what was seen of routers: flash wears.
@@ -86,6 +90,7 @@ pub struct Partner {
     threads: Threads,
     serving: Arc<Serving>,
     net: TunnelNet,
+    _serves: Flock<File>,
     _tuned: Tuned,
     tunnel: Option<Sysctls>,
 }
@@ -97,7 +102,9 @@ impl Partner {
     /// # Errors
     /// See [`ServeError`].
     pub async fn start(settings: Settings, device: Option<TunDevice>) -> Result<Self, ServeError> {
-        let sessions = Sessions::open(Store::open(&settings.state)?)?;
+        let store = Store::open(&settings.state)?;
+        let serves = store.serve()?;
+        let sessions = Sessions::open(store)?;
         let tuned = Tuned::new(&settings.state);
         let limit = limits::raise();
         let own = addresses().map_err(ServeError::Addresses)?;
@@ -182,6 +189,7 @@ impl Partner {
             threads,
             serving,
             net: told,
+            _serves: serves,
             _tuned: tuned,
             tunnel,
         })
@@ -246,20 +254,32 @@ async fn keep_routers(mut rules: Option<Partnering>, net: TunnelNet, serving: &S
     let mut kept = serving.sessions.figures(0);
     let mut written: Option<Instant> = None;
     let mut changes = Changes::of(nft::PARTNER_TABLE);
+    // Since when the firewall does not take what it was last told.
+    let mut refused: Option<Instant> = None;
     loop {
         let gone = tokio::select! {
             () = sleep(LOOK) => false,
             () = changes.gone(), if rules.is_some() => true,
         };
         let wanted = serving.sessions.forwards();
+        let again = refused.is_some_and(|at| at.elapsed() > AGAIN);
         if let Some(rules) = &mut rules
-            && (gone || wanted != rules.forwards)
+            && (gone || again || wanted != rules.forwards)
         {
             rules.forwards = wanted;
-            match load_rules(&nft::partner(rules)).await {
+            let loaded = load_rules(&nft::partner(rules)).await;
+            let before = refused.take();
+            refused = loaded.is_err().then(Instant::now);
+            match loaded {
                 Ok(()) if gone => warn!("somebody took the partner's rules away: they are back"),
                 Ok(()) => info!("other ports lead to routers"),
-                Err(error) => warn!(error, "the firewall does not take the ports of routers"),
+                Err(error) if before.is_none() => {
+                    warn!(
+                        error,
+                        "the firewall does not take the partner's rules: it is asked again"
+                    );
+                }
+                Err(_) => {}
             }
         }
         if written.is_none_or(|at| at.elapsed() > WRITE) {

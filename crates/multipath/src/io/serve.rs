@@ -15,7 +15,7 @@ use tracing::{debug, warn};
 
 use super::places::Places;
 use super::sessions::{Found, Sessions};
-use super::strangers::Strangers;
+use super::strangers::Arrivals;
 use super::turns::Begun;
 use super::{pump, sealed, socket, wire};
 use crate::frame::{self, FrameError, Kind};
@@ -49,7 +49,7 @@ pub struct Serving {
     /// The networks of the tunnel, where there is one.
     pub net: Option<TunnelNet>,
     /// Of those who have not said yet who they are.
-    strangers: Strangers,
+    arrivals: Arrivals,
     /// Of routers' connections.
     connections: Places<KeyId>,
     /// Those that were begun.
@@ -70,7 +70,7 @@ impl Serving {
             reach,
             welcome,
             net,
-            strangers: Strangers::new(STRANGERS),
+            arrivals: Arrivals::new(STRANGERS),
             connections: Places::new(limit),
             begun: Begun::default(),
         }
@@ -95,7 +95,7 @@ pub async fn accept(listener: TcpListener, serving: Arc<Serving>) {
 
 /// From the first byte to the last.
 async fn meet(mut router: TcpStream, from: SocketAddr, serving: &Serving) {
-    let mut stranger = serving.strangers.come(from.ip());
+    let mut stranger = serving.arrivals.come(from.ip());
     if stranger.is_crowd {
         warn!(%from, "many connect that do not say who they are, the last of them from this address: \
             the oldest are turned away");
@@ -194,6 +194,7 @@ async fn open(
         open.destination.port(),
     );
     serving.sessions.opened(session.id(), from);
+    serving.arrivals.know(from.ip());
     let _connected = member.connection();
     let place = serving.connections.take(member.id);
     let mut begun = None;

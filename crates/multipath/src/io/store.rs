@@ -184,6 +184,28 @@ impl Store {
         write().map_err(Self::failed(&path))
     }
 
+    fn serving(&self) -> PathBuf {
+        self.folder.join("serving")
+    }
+
+    /// Says that a partner serves, for as long as what it gives is kept: also to who asks after it was
+    /// killed.
+    ///
+    /// # Errors
+    /// Its file cannot be made.
+    pub fn serve(&self) -> Result<Flock<File>, StoreError> {
+        // Several may, of one folder.
+        Self::locked(self.serving(), FlockArg::LockShared)
+    }
+
+    /// Whether a partner serves now, as far as can be seen.
+    pub fn is_served(&self) -> bool {
+        let Ok(file) = File::open(self.serving()) else {
+            return false;
+        };
+        Flock::lock(file, FlockArg::LockExclusiveNonblock).is_err()
+    }
+
     /// What a partner that serves, or served, has seen of its routers.
     ///
     /// # Errors
@@ -279,7 +301,10 @@ impl Store {
 
     /// One at a time.
     fn lock(&self) -> Result<Flock<File>, StoreError> {
-        let path = self.folder.join("lock");
+        Self::locked(self.folder.join("lock"), FlockArg::LockExclusive)
+    }
+
+    fn locked(path: PathBuf, how: FlockArg) -> Result<Flock<File>, StoreError> {
         let mut options = OpenOptions::new();
         let file = options
             .write(true)
@@ -288,7 +313,7 @@ impl Store {
             .mode(0o600)
             .open(&path);
         let file = file.map_err(Self::failed(&path))?;
-        Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| StoreError::File {
+        Flock::lock(file, how).map_err(|(_, error)| StoreError::File {
             path,
             source: error.into(),
         })

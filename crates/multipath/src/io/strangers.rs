@@ -1,5 +1,6 @@
 //! Places of those who have connected and not said yet who they are. A newcomer always has one: where there
-//! are no more, the oldest one of whoever has the most goes.
+//! are no more, the oldest one of whoever has the most goes. Where somebody came from who did say it, others
+//! are not in the way: there are places apart.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -14,8 +15,78 @@ const HOUSEHOLD: u8 = 56;
 /// It is said so often, at most, that many come.
 const SAID: Duration = Duration::from_secs(60);
 
+/// Where somebody came from lately who said who he is: so many.
+const KNOWN: usize = 4096;
+
+/// Places for all.
+pub struct Arrivals {
+    strangers: Strangers,
+    acquaintances: Strangers,
+    known: Mutex<Known>,
+}
+
+impl Arrivals {
+    /// All are free: so many for strangers, a quarter as many for acquaintances.
+    pub fn new(number: usize) -> Self {
+        Self {
+            strangers: Strangers::new(number),
+            acquaintances: Strangers::new(number / 4),
+            known: Mutex::default(),
+        }
+    }
+
+    /// Somebody comes, and has a place.
+    pub fn come(&self, from: IpAddr) -> Stranger<'_> {
+        let from = household(from);
+        match self.known().of.contains_key(&from) {
+            true => self.acquaintances.come(from),
+            false => self.strangers.come(from),
+        }
+    }
+
+    /// Somebody from there said who he is.
+    pub fn know(&self, from: IpAddr) {
+        self.known().add(household(from));
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where those came from who said who they are; who came last the longest ago is forgotten.
+#[derive(Default)]
+struct Known {
+    last: u64,
+    of: HashMap<Prefix, u64>,
+    order: BTreeMap<u64, Prefix>,
+}
+
+impl Known {
+    fn add(&mut self, from: Prefix) {
+        self.last += 1;
+        if let Some(before) = self.of.insert(from, self.last) {
+            self.order.remove(&before);
+        }
+        self.order.insert(self.last, from);
+        if self.of.len() > KNOWN
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.of.remove(&oldest);
+        }
+    }
+}
+
+/// Whose addresses are one.
+fn household(from: IpAddr) -> Prefix {
+    match from.to_canonical() {
+        from @ IpAddr::V4(_) => Prefix::only(from),
+        from @ IpAddr::V6(_) => Prefix::around(from, HOUSEHOLD),
+    }
+}
+
 /// So many places. One who is alone has half of them.
-pub struct Strangers {
+struct Strangers {
     number: usize,
     taken: Mutex<Taken>,
 }
@@ -47,20 +118,14 @@ impl Stranger<'_> {
 }
 
 impl Strangers {
-    /// All are free.
-    pub fn new(number: usize) -> Self {
+    fn new(number: usize) -> Self {
         Self {
             number,
             taken: Mutex::default(),
         }
     }
 
-    /// Somebody comes, and has a place.
-    pub fn come(&self, from: IpAddr) -> Stranger<'_> {
-        let from = match from.to_canonical() {
-            from @ IpAddr::V4(_) => Prefix::only(from),
-            from @ IpAddr::V6(_) => Prefix::around(from, HOUSEHOLD),
-        };
+    fn come(&self, from: Prefix) -> Stranger<'_> {
         let mut taken = self.lock();
         let own = taken.of.get(&from).map_or(0, BTreeSet::len);
         let mut is_crowd = false;
@@ -142,7 +207,7 @@ mod tests {
     #[test]
     fn one_alone_has_half_and_the_oldest_of_it_goes() {
         let strangers = Strangers::new(64);
-        let come = |at: u8| strangers.come(Ipv4Addr::new(192, 0, 2, at).into());
+        let come = |at: u8| strangers.come(household(Ipv4Addr::new(192, 0, 2, at).into()));
         let mut one: Vec<_> = (0..40).map(|_| come(1)).collect();
         assert_eq!(staying(&mut one), 32);
         assert!(!stays(&mut one[7]) && stays(&mut one[8]));
@@ -159,7 +224,7 @@ mod tests {
     #[test]
     fn who_comes_has_a_place_however_many_there_are() {
         let strangers = Strangers::new(64);
-        let come = |at: u8| strangers.come(Ipv4Addr::new(192, 0, 2, at).into());
+        let come = |at: u8| strangers.come(household(Ipv4Addr::new(192, 0, 2, at).into()));
         // Each takes what it can: before, all places were taken then.
         let mut all: Vec<_> = (1..=12)
             .flat_map(|at| (0..40).map(move |_| at))
@@ -182,7 +247,7 @@ mod tests {
         let strangers = Strangers::new(64);
         let come = |net: u16, host: u16| {
             let address = Ipv6Addr::new(0x2001, 0xdb8, 1, net, 0, 0, 0, host);
-            strangers.come(address.into())
+            strangers.come(household(address.into()))
         };
         let mut all: Vec<_> = (0..200).map(|it| come(it % 200, it)).collect();
         assert_eq!(staying(&mut all), 32);
@@ -191,7 +256,42 @@ mod tests {
         assert!(stays(&mut other));
         drop(all);
         let mapped = Ipv4Addr::new(192, 0, 2, 1).to_ipv6_mapped();
-        let mut four: Vec<_> = (0..40).map(|_| strangers.come(mapped.into())).collect();
+        let mut four: Vec<_> = (0..40)
+            .map(|_| strangers.come(household(mapped.into())))
+            .collect();
         assert_eq!(staying(&mut four), 32);
+    }
+
+    #[test]
+    fn strangers_are_not_in_the_way_of_acquaintances() {
+        let arrivals = Arrivals::new(64);
+        let address = |net: u8, at: u8| IpAddr::from([192, 0, net, at]);
+        arrivals.know(address(2, 1));
+        let mut known = arrivals.come(address(2, 1));
+        // More than there are places, each from somewhere else.
+        let mut crowd: Vec<_> = (0..200).map(|at| arrivals.come(address(3, at))).collect();
+        assert_eq!(staying(&mut crowd), 64);
+        assert!(stays(&mut known));
+        // One of them who is known does not have all of their places either.
+        let mut greedy: Vec<_> = (0..40).map(|_| arrivals.come(address(2, 1))).collect();
+        assert!(!stays(&mut known), "the oldest of its own");
+        assert_eq!(staying(&mut greedy), 8);
+        arrivals.know(address(2, 2));
+        assert!(stays(&mut arrivals.come(address(2, 2))));
+        assert_eq!(staying(&mut greedy), 8);
+    }
+
+    #[test]
+    fn who_came_last_the_longest_ago_is_forgotten() {
+        let mut known = Known::default();
+        let from = |at: usize| household(Ipv4Addr::from(at as u32).into());
+        for at in 0..KNOWN {
+            known.add(from(at));
+        }
+        known.add(from(0));
+        known.add(from(KNOWN));
+        assert_eq!((known.of.len(), known.order.len()), (KNOWN, KNOWN));
+        let is_known = |at| known.of.contains_key(&from(at));
+        assert!(is_known(0) && !is_known(1) && is_known(KNOWN));
     }
 }

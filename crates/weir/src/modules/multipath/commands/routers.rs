@@ -147,7 +147,11 @@ fn told(router: &Paired, seen: Option<&Seen>) -> Told {
 pub fn list(args: &ListArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let store = Store::existing(&args.state.state);
     let roll = store.roll().map_err(|error| kept(&error))?;
-    let seen = store.seen().map_err(|error| kept(&error))?;
+    let mut seen = store.seen().map_err(|error| kept(&error))?;
+    // One that was killed did not write that it does not.
+    if let Some(seen) = &mut seen {
+        seen.serves &= store.is_served();
+    }
     let list = List {
         at: seen.as_ref().map(|seen| seen.at),
         serves: seen.as_ref().is_some_and(|seen| seen.serves),
