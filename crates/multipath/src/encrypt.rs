@@ -10,10 +10,10 @@ const RECORD: usize = 1 << 14;
 /// What a router encrypts of its clients' connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encrypt {
-    /// All but those that a client begins with TLS: once is enough.
-    #[default]
+    /// All but those that a client begins with TLS, whose names can be read on the way then.
     Auto,
     /// Each.
+    #[default]
     All,
     /// None: as safe as they would be without weir.
     None,

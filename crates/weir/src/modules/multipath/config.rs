@@ -31,8 +31,8 @@ table! {
         /// What is not TCP, and began directly while the tunnel to the partner was not there, goes
         /// by the tunnel as soon as it is, from another address.
         Live returns: bool = true;
-        /// What is encrypted on its way to the partner: all but TLS, which is already; each
-        /// connection, so that no provider sees the names that TLS shows; or none.
+        /// What is encrypted on its way to the partner: each connection, so that no provider sees
+        /// the names that TLS shows; all but TLS ("auto"), for less work; or none.
         Live encrypt: Encrypt = Encrypt::default();
         /// How long the keys of a session with the partner are used, before another is made beside
         /// it; what is carried goes on.
