@@ -2,11 +2,13 @@
 
 use lab::Error;
 use lab::namespace::wait_until;
+use lab::transfer::{Echo, ask_tcp};
 use lab::uplinks::{Options, PARTNER, SERVER, Uplinks};
+use nix::sys::signal::Signal;
 use weir_tests::partner::{Pair, Partner};
 use weir_tests::{LIMIT, Weir};
 
-use crate::SECOND;
+use crate::{SECOND, at};
 
 /// Beyond the partner, as somebody beside it thinks.
 const BEYOND: &str = "192.0.2.77";
@@ -55,25 +57,54 @@ fn a_partner_becomes_no_router_for_its_neighbours() -> Result<(), Error> {
     Ok(())
 }
 
-/// Whatever ports a router was given: it comes to the one that the partner listens on.
+/// Whatever ports a router was given: it comes to those that the partner listens on, of which there may
+/// be several.
 #[test]
-fn the_port_that_routers_come_to_leads_to_none_of_them() -> Result<(), Error> {
+fn the_ports_that_routers_come_to_lead_to_none_of_them() -> Result<(), Error> {
     let uplinks = Uplinks::build(&Options::mbit(&[20]))?;
-    let partner = Partner::start(uplinks.partner(), &["--listen", "[::]:5555"])?;
-    let ports = ["--forward", "tcp/5500-5600", "--forward", "udp/5500-5600"];
+    let _echo = Echo::serve(uplinks.server(), at(SERVER))?;
+    let partner = Partner::start(uplinks.partner(), &["--listen", "[::]:5555,0.0.0.0:443"])?;
+    let ports = [
+        "tcp/5500-5600",
+        "udp/5500-5600",
+        "tcp/440-449",
+        "udp/440-449",
+    ];
+    let ports: Vec<_> = ports.iter().flat_map(|it| ["--forward", it]).collect();
     let line = partner.pair_with(&format!("{PARTNER}:5555"), &ports)?;
     wait_until("the ports", LIMIT, || {
         let rules = uplinks.partner().run("nft list table inet weir_partner")?;
-        Ok(rules.contains("5500-5600"))
+        Ok(rules.contains("5500-5600") && rules.contains("440-449"))
     })?;
-    let config = format!("[multipath]\npartner = \"{line}\"\n");
-    let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
-    let pair = Pair {
+    let config = |line: &str| format!("[multipath]\npartner = \"{line}\"\n");
+    let weir = Weir::start(
+        uplinks.router(),
+        &config(&line),
+        &["--only", "multipath", "-v"],
+    )?;
+    let mut pair = Pair {
         weir,
         partner,
         uplinks,
     };
-    pair.wait_for("the partner", |told| told.redirects && told.tunnel)
+    let works = |pair: &Pair| {
+        pair.wait_for("the partner", |told| told.redirects && told.tunnel)?;
+        let client = pair.uplinks.client();
+        assert_eq!(ask_tcp(client, at(SERVER), b"hello")?, b"hello");
+        let told = client.run(&format!("ping -c 2 -i 0.2 -W 5 {SERVER}"))?;
+        assert!(told.contains("2 received"), "{told}");
+        Ok::<_, Error>(())
+    };
+    works(&pair)?;
+    let line = pair
+        .partner
+        .tell(&["rotate", "home", &format!("{PARTNER}:443")])?;
+    pair.weir.end(Signal::SIGTERM)?;
+    std::fs::write(pair.weir.config_file(), config(&line)).map_err(Error::system("write it"))?;
+    pair.weir.restart(pair.uplinks.router())?;
+    works(&pair)?;
+    assert_eq!(pair.paths()?.partner, Some(format!("{PARTNER}:443")));
+    Ok(())
 }
 
 #[test]

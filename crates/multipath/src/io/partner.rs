@@ -49,8 +49,8 @@ const WRITE: Duration = Duration::from_secs(60);
 /// What a partner is to do.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where it listens.
-    pub listen: SocketAddr,
+    /// Where it listens, TCP and UDP.
+    pub listen: Vec<SocketAddr>,
     /// Folder of its key.
     pub state: PathBuf,
     /// Local networks that routers may reach through it.
@@ -83,6 +83,9 @@ pub enum ServeError {
         #[source]
         source: io::Error,
     },
+    /// A part of it does not begin.
+    #[error("it does not begin: {0}")]
+    Thread(#[source] io::Error),
 }
 
 /// A partner at work, until it is dropped.
@@ -145,18 +148,18 @@ impl Partner {
         }
         let serving = Arc::new(Serving::new(sessions, reach, welcome, net, limit));
         let mut threads = Threads::new();
-        let address = settings.listen;
-        let failed = |source| ServeError::Listen { address, source };
         for number in 0..processors() {
-            let serving = Arc::clone(&serving);
-            threads
-                .start(&format!("partner-{number}"), move |stop| {
-                    // Each thread has a queue of its own.
-                    let listener = socket::listen(address, true, false)?;
-                    let listener = TcpListener::from_std(listener)?;
-                    Ok(stop.during(serve::accept(listener, serving)))
-                })
-                .map_err(failed)?;
+            for (place, &address) in settings.listen.iter().enumerate() {
+                let serving = Arc::clone(&serving);
+                threads
+                    .start(&format!("partner-{number}-{place}"), move |stop| {
+                        // Each thread has a queue of its own.
+                        let listener = socket::listen(address, true, false)?;
+                        let listener = TcpListener::from_std(listener)?;
+                        Ok(stop.during(serve::accept(listener, serving)))
+                    })
+                    .map_err(|source| ServeError::Listen { address, source })?;
+            }
         }
         let shared = Arc::clone(&serving);
         threads
@@ -164,7 +167,7 @@ impl Partner {
                 let events = Events::open(Source::Route)?;
                 Ok(stop.during(async move { keep_own(events, &shared).await }))
             })
-            .map_err(failed)?;
+            .map_err(ServeError::Thread)?;
         // What `weir multipath list` and `pair` go by: written whatever was seen.
         let told = net.unwrap_or(settings.net);
         see(&serving, told, true);
@@ -173,18 +176,24 @@ impl Partner {
             .start("partner-routers", move |stop| {
                 Ok(stop.during(async move { keep_routers(rules, told, &shared).await }))
             })
-            .map_err(failed)?;
+            .map_err(ServeError::Thread)?;
         if let (Some(device), Some(_)) = (device, net) {
-            let shared = Arc::clone(&serving);
+            let (shared, listen) = (Arc::clone(&serving), settings.listen.clone());
             threads
                 .start("partner-tunnel", move |stop| {
-                    let socket = Datagrams::new(socket::datagrams(address)?)?;
+                    let sockets = listen.into_iter().map(|address| {
+                        let named = |error: io::Error| {
+                            io::Error::new(error.kind(), format!("UDP {address}: {error}"))
+                        };
+                        socket::datagrams(address).map_err(named)
+                    });
+                    let sockets = Datagrams::new(sockets.collect::<io::Result<_>>()?)?;
                     let tun = Tun::new(device.descriptor)?;
-                    Ok(stop.during(tunnel::partner::run(tun, socket, shared)))
+                    Ok(stop.during(tunnel::partner::run(tun, sockets, shared)))
                 })
-                .map_err(failed)?;
+                .map_err(ServeError::Thread)?;
         }
-        info!(listen = %settings.listen, tunnel = net.is_some(), "serves routers");
+        info!(listen = ?settings.listen, tunnel = net.is_some(), "serves routers");
         Ok(Self {
             threads,
             serving,
@@ -230,7 +239,7 @@ async fn forward(
         device: device.name.clone(),
         net,
         forwards,
-        listens: settings.listen.port(),
+        listens: settings.listen.iter().map(SocketAddr::port).collect(),
         closed,
         smtp: settings.smtp,
     };

@@ -1,5 +1,6 @@
 //! The partner's table: what comes from its routers and leaves in its name, and what comes in for them.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::{clamp, guard, ports};
@@ -19,8 +20,8 @@ pub struct Partnering {
     pub net: TunnelNet,
     /// Places of routers, and their ports.
     pub forwards: Vec<(usize, Vec<Ports>)>,
-    /// Port that the partner itself listens on.
-    pub listens: u16,
+    /// Ports that the partner itself listens on.
+    pub listens: BTreeSet<u16>,
     /// The kernel forwards IPv4 for the tunnel's sake alone.
     pub closed: bool,
     /// What comes from routers may go to port [`SMTP`].
@@ -54,11 +55,12 @@ pub fn partner(rules: &Partnering) -> String {
         "\t}\n\tchain arrives {\n\t\ttype nat hook prerouting priority dstnat; policy accept;\n";
     let _ = writeln!(text, "\t\tiifname \"{device}\" return");
     // Routers come there, whatever leads to one of them.
-    let _ = writeln!(
-        text,
-        "\t\tmeta l4proto {{ tcp, udp }} th dport {} return",
-        rules.listens
-    );
+    for port in &rules.listens {
+        let _ = writeln!(
+            text,
+            "\t\tmeta l4proto {{ tcp, udp }} th dport {port} return"
+        );
+    }
     for (place, granted) in forwards {
         let (four, six) = net.router(*place);
         let four = four.map(|(own, _)| ("ip", own.to_string()));
@@ -125,7 +127,7 @@ mod tests {
             device: "weir-partner".into(),
             net,
             forwards: vec![(1, ports.to_vec())],
-            listens: 9349,
+            listens: [443, 9349].into(),
             closed: false,
             smtp: false,
         };
@@ -138,6 +140,8 @@ mod tests {
         assert!(!partner(&mail).contains("dport 25"));
         assert!(!text.contains("chain closed"), "{text}");
         for line in [
+            "th dport 443 return\n",
+            "th dport 9349 return\n",
             "fib daddr type local meta nfproto ipv4 tcp dport 8022 dnat ip to 10.93.0.3\n",
             "fib daddr type local meta nfproto ipv6 udp dport 8000-8099 dnat ip6 to fd93::3\n",
             "oifname \"weir-partner\" drop",

@@ -46,10 +46,10 @@ pub fn drop_privileges(config: &Path, more: &[Capability]) {
 /// The same for a partner that was set up: it keeps CAP_NET_ADMIN alone, for rules, routes and its
 /// device. One that listens below port 1024 keeps CAP_NET_BIND_SERVICE, and one whose state is
 /// somebody else's CAP_DAC_OVERRIDE.
-pub fn drop_to_partner(state: &Path, port: u16) {
+pub fn drop_to_partner(state: &Path, ports: &[u16]) {
     let had = caps::read(None, CapSet::Permitted).unwrap_or_default();
     let mut kept = CapsHashSet::from([Capability::CAP_NET_ADMIN]);
-    if (1..1024).contains(&port) {
+    if ports.iter().any(|port| (1..1024).contains(port)) {
         kept.insert(Capability::CAP_NET_BIND_SERVICE);
     }
     let own = nix::unistd::geteuid().as_raw();
@@ -186,20 +186,20 @@ mod tests {
 
     #[test]
     fn a_partner_keeps_less() {
-        let kept = |state: &Path, port| {
-            let state = state.to_owned();
+        let kept = |state: &Path, ports: &[u16]| {
+            let (state, ports) = (state.to_owned(), ports.to_vec());
             alone(move || {
-                drop_to_partner(&state, port);
+                drop_to_partner(&state, &ports);
                 let sets = [CapSet::Effective, CapSet::Permitted, CapSet::Bounding];
                 sets.map(|set| caps::read(None, set).expect("own capabilities"))
             })
         };
         let folder = std::env::temp_dir().join(format!("weir-partner-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder");
-        let (own, low) = (kept(&folder, 9349), kept(&folder, 443));
+        let (own, low) = (kept(&folder, &[9349]), kept(&folder, &[9349, 443]));
         let nobody = nix::unistd::Uid::from_raw(65_534);
         nix::unistd::chown(&folder, Some(nobody), None).expect("as root");
-        let somebodys = kept(&folder, 9349);
+        let somebodys = kept(&folder, &[9349]);
         fs::remove_dir_all(&folder).expect("removed");
         let admin = Capability::CAP_NET_ADMIN;
         for (sets, wanted) in [

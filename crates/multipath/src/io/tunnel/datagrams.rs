@@ -1,9 +1,11 @@
-//! The partner's socket: a machine may have several addresses, and whoever sent to one of them takes an
+//! The partner's sockets: a machine may have several addresses, and whoever sent to one of them takes an
 //! answer from that one only.
 
+use std::future::poll_fn;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsRawFd;
+use std::task::{Context, Poll};
 
 use nix::cmsg_space;
 use nix::errno::Errno;
@@ -15,11 +17,22 @@ use nix::sys::socket::{
 use tokio::io::Interest;
 use tokio::net::UdpSocket;
 
-/// A socket that knows to which address of this machine each datagram was sent.
+/// Sockets that know to which address of this machine each datagram was sent.
 pub struct Datagrams {
-    socket: UdpSocket,
+    sockets: Vec<UdpSocket>,
+    /// The one whose turn it is.
+    turn: usize,
     /// Room for what the kernel tells of a datagram.
     space: Vec<u8>,
+}
+
+/// By which a datagram came, and an answer goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// Which of the sockets.
+    socket: usize,
+    /// To which address of this machine.
+    at: Option<IpAddr>,
 }
 
 /// A datagram that came.
@@ -29,30 +42,40 @@ pub struct Came {
     pub length: usize,
     /// Who sent it.
     pub from: SocketAddr,
-    /// To which address of this machine.
-    pub at: Option<IpAddr>,
+    /// How it came.
+    pub way: Way,
 }
 
 impl Datagrams {
-    /// Takes a socket that is bound to one address, or to all.
+    /// Takes sockets that are each bound to one address, or to all.
     ///
     /// # Errors
     /// The kernel does not tell addresses.
-    pub fn new(socket: UdpSocket) -> io::Result<Self> {
-        // What comes by IPv4 to a socket of both families is told as IPv6 has it.
-        match socket.local_addr()? {
-            SocketAddr::V4(_) => setsockopt(&socket, Ipv4PacketInfo, &true)?,
-            SocketAddr::V6(_) => setsockopt(&socket, Ipv6RecvPacketInfo, &true)?,
+    pub fn new(sockets: Vec<UdpSocket>) -> io::Result<Self> {
+        for socket in &sockets {
+            // What comes by IPv4 to a socket of both families is told as IPv6 has it.
+            match socket.local_addr()? {
+                SocketAddr::V4(_) => setsockopt(socket, Ipv4PacketInfo, &true)?,
+                SocketAddr::V6(_) => setsockopt(socket, Ipv6RecvPacketInfo, &true)?,
+            }
         }
         Ok(Self {
-            socket,
+            sockets,
+            turn: 0,
             space: cmsg_space!(in6_pktinfo, in_pktinfo),
         })
     }
 
     /// Waits for a datagram.
+    ///
+    /// # Errors
+    /// A socket is broken.
     pub async fn readable(&self) -> io::Result<()> {
-        self.socket.readable().await
+        let any = |context: &mut Context<'_>| {
+            let mut ready = self.sockets.iter().map(|it| it.poll_recv_ready(context));
+            ready.find(Poll::is_ready).unwrap_or(Poll::Pending)
+        };
+        poll_fn(any).await
     }
 
     /// The next datagram that is there.
@@ -60,7 +83,20 @@ impl Datagrams {
     /// # Errors
     /// `WouldBlock`: there is none. Others may be followed by datagrams.
     pub fn try_recv(&mut self, buffer: &mut [u8]) -> io::Result<Came> {
-        let Self { socket, space } = self;
+        // Each has its turn: one that is never empty keeps no other from it.
+        for _ in 0..self.sockets.len() {
+            let socket = self.turn;
+            self.turn = (socket + 1) % self.sockets.len();
+            match self.recv(socket, buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                came => return came,
+            }
+        }
+        Err(io::ErrorKind::WouldBlock.into())
+    }
+
+    fn recv(&mut self, number: usize, buffer: &mut [u8]) -> io::Result<Came> {
+        let (socket, space) = (&self.sockets[number], &mut self.space);
         socket.try_io(Interest::READABLE, || {
             let mut parts = [IoSliceMut::new(buffer)];
             let descriptor = socket.as_raw_fd();
@@ -79,57 +115,62 @@ impl Datagrams {
             Ok(Came {
                 length: came.bytes,
                 from: from.ok_or(io::ErrorKind::InvalidData)?,
-                at,
+                way: Way { socket: number, at },
             })
         })
     }
 
-    /// Sends a datagram, from this address where it is one of this machine's still.
+    /// Sends a datagram by the way that another came: from that address, where it is one of this
+    /// machine's still.
     ///
     /// # Errors
     /// The kernel does not take it now, or ever.
-    pub fn try_send(&self, octets: &[u8], to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
-        match self.send(octets, to, from) {
-            Err(error) if from.is_some() && gone(&error) => self.send(octets, to, None),
+    pub fn try_send(&self, octets: &[u8], to: SocketAddr, way: Option<Way>) -> io::Result<()> {
+        let Some(socket) = self.sockets.get(way.map_or(0, |way| way.socket)) else {
+            return Ok(());
+        };
+        let from = way.and_then(|way| way.at);
+        match send(socket, octets, to, from) {
+            Err(error) if from.is_some() && gone(&error) => send(socket, octets, to, None),
             done => done,
         }
     }
+}
 
-    fn send(&self, octets: &[u8], to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
-        self.socket.try_io(Interest::WRITABLE, || {
-            let to = SockaddrStorage::from(to);
-            let parts = [IoSlice::new(octets)];
-            let mut four = in_pktinfo {
-                ipi_ifindex: 0,
-                ipi_spec_dst: in_addr { s_addr: 0 },
-                ipi_addr: in_addr { s_addr: 0 },
-            };
-            let mut six = in6_pktinfo {
-                ipi6_addr: in6_addr { s6_addr: [0; 16] },
-                ipi6_ifindex: 0,
-            };
-            let told = match from {
-                Some(IpAddr::V4(from)) => {
-                    four.ipi_spec_dst.s_addr = u32::from_ne_bytes(from.octets());
-                    Some(ControlMessage::Ipv4PacketInfo(&four))
-                }
-                Some(IpAddr::V6(from)) => {
-                    six.ipi6_addr.s6_addr = from.octets();
-                    Some(ControlMessage::Ipv6PacketInfo(&six))
-                }
-                None => None,
-            };
-            let descriptor = self.socket.as_raw_fd();
-            sendmsg(
-                descriptor,
-                &parts,
-                told.as_slice(),
-                MsgFlags::MSG_DONTWAIT,
-                Some(&to),
-            )?;
-            Ok(())
-        })
-    }
+fn send(socket: &UdpSocket, octets: &[u8], to: SocketAddr, from: Option<IpAddr>) -> io::Result<()> {
+    socket.try_io(Interest::WRITABLE, || {
+        let to = SockaddrStorage::from(to);
+        let parts = [IoSlice::new(octets)];
+        let mut four = in_pktinfo {
+            ipi_ifindex: 0,
+            ipi_spec_dst: in_addr { s_addr: 0 },
+            ipi_addr: in_addr { s_addr: 0 },
+        };
+        let mut six = in6_pktinfo {
+            ipi6_addr: in6_addr { s6_addr: [0; 16] },
+            ipi6_ifindex: 0,
+        };
+        let told = match from {
+            Some(IpAddr::V4(from)) => {
+                four.ipi_spec_dst.s_addr = u32::from_ne_bytes(from.octets());
+                Some(ControlMessage::Ipv4PacketInfo(&four))
+            }
+            Some(IpAddr::V6(from)) => {
+                six.ipi6_addr.s6_addr = from.octets();
+                Some(ControlMessage::Ipv6PacketInfo(&six))
+            }
+            None => None,
+        };
+        let descriptor = socket.as_raw_fd();
+        sendmsg(
+            descriptor,
+            &parts,
+            told.as_slice(),
+            MsgFlags::MSG_DONTWAIT,
+            Some(&to),
+        )?;
+        Ok(())
+    })
 }
 
 /// The address is not this machine's any more, or none to send from.
@@ -167,13 +208,18 @@ mod tests {
     #[tokio::test]
     async fn who_asked_an_address_is_answered_from_it() {
         for bound in ["0.0.0.0:0", "[::]:0"] {
-            let socket = UdpSocket::bind(bound).await.expect("a socket");
-            let port = socket.local_addr().expect("an address").port();
-            let mut datagrams = Datagrams::new(socket).expect("addresses are told");
-            for (own, asked) in [
-                ("127.0.0.1:0", "127.0.0.2"),
-                ("127.0.0.3:0", "127.0.0.4"),
-                ("[::1]:0", "::1"),
+            let mut sockets = Vec::new();
+            for _ in 0..2 {
+                sockets.push(UdpSocket::bind(bound).await.expect("a socket"));
+            }
+            let port = |socket: &UdpSocket| socket.local_addr().expect("an address").port();
+            let [first, second] = [port(&sockets[0]), port(&sockets[1])];
+            let mut datagrams = Datagrams::new(sockets).expect("addresses are told");
+            for (own, asked, port) in [
+                ("127.0.0.1:0", "127.0.0.2", first),
+                ("127.0.0.1:0", "127.0.0.2", second),
+                ("127.0.0.3:0", "127.0.0.4", second),
+                ("[::1]:0", "::1", first),
             ] {
                 if bound == "0.0.0.0:0" && asked == "::1" {
                     continue;
@@ -186,11 +232,11 @@ mod tests {
                 let mut buffer = [0; 64];
                 let question = came(&mut datagrams, &mut buffer).await;
                 assert_eq!(&buffer[..question.length], b"question");
-                let at = question.at.map(|it| it.to_canonical());
+                let at = question.way.at.map(|it| it.to_canonical());
                 assert_eq!(at, Some(asked), "{bound}");
                 let client_is = client.local_addr().expect("an address");
                 assert_eq!(question.from.ip().to_canonical(), client_is.ip());
-                let sent = datagrams.try_send(b"answer", question.from, question.at);
+                let sent = datagrams.try_send(b"answer", question.from, Some(question.way));
                 sent.expect("sent");
                 let limit = std::time::Duration::from_secs(5);
                 let heard = tokio::time::timeout(limit, client.recv(&mut buffer)).await;
@@ -201,7 +247,10 @@ mod tests {
                     Some(IpAddr::V4(_)) => "192.0.2.1",
                     _ => "2001:db8::1",
                 };
-                let other = other.parse().expect("an address");
+                let other = Way {
+                    at: Some(other.parse().expect("an address")),
+                    ..question.way
+                };
                 let sent = datagrams.try_send(b"answer", question.from, Some(other));
                 sent.expect("it goes all the same");
             }

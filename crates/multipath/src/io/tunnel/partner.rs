@@ -1,4 +1,4 @@
-//! The partner's end: one UDP socket and one device for all routers.
+//! The partner's end: the same UDP sockets and one device for all routers.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tracing::{debug, warn};
 
-use super::datagrams::{Came, Datagrams};
+use super::datagrams::{Came, Datagrams, Way};
 use super::{BURST, Clock, LONGEST, Tun, settings};
 use crate::io::serve::Serving;
 use crate::io::sessions::Member;
@@ -34,25 +34,24 @@ struct End {
     own: Vec<IpAddr>,
     /// When was said that it is in use: a datagram of the router's own had been heard.
     said: Option<Micros>,
-    /// Which address of this machine each of its paths asked: answers come from there.
-    asked: HashMap<SocketAddr, IpAddr>,
+    /// How each of its paths comes: answers go back so.
+    asked: HashMap<SocketAddr, Way>,
 }
 
 impl End {
     /// A path of the router's own was heard at an address.
-    fn asked(&mut self, from: SocketAddr, at: Option<IpAddr>) {
-        let Some(at) = at else { return };
+    fn asked(&mut self, from: SocketAddr, way: Way) {
         if self.asked.len() >= FROM && !self.asked.contains_key(&from) {
             self.asked.clear();
         }
-        self.asked.insert(from, at);
+        self.asked.insert(from, way);
     }
 }
 
 /// All ends.
 struct Ends {
     tun: Tun,
-    socket: Datagrams,
+    sockets: Datagrams,
     serving: Arc<Serving>,
     clock: Clock,
     ends: HashMap<SessionId, End>,
@@ -95,10 +94,10 @@ impl Default for Strays {
 }
 
 /// Carries packets of all routers, for ever.
-pub async fn run(tun: Tun, socket: Datagrams, serving: Arc<Serving>) {
+pub async fn run(tun: Tun, sockets: Datagrams, serving: Arc<Serving>) {
     let mut ends = Ends {
         tun,
-        socket,
+        sockets,
         serving,
         clock: Clock::new(),
         ends: HashMap::new(),
@@ -118,7 +117,7 @@ pub async fn run(tun: Tun, socket: Datagrams, serving: Arc<Serving>) {
             .min();
         let result = tokio::select! {
             ready = ends.tun.readable() => ready.and_then(|()| ends.packets(&mut buffer)),
-            ready = ends.socket.readable() => ready.map(|()| ends.datagrams(&mut buffer)),
+            ready = ends.sockets.readable() => ready.map(|()| ends.datagrams(&mut buffer)),
             () = ends.clock.until(next) => { ends.tick(); Ok(()) }
             // Never an error: the sender is in what this has, too.
             _ = changed.changed() => { ends.follow(); Ok(()) }
@@ -180,7 +179,7 @@ impl Ends {
     /// Datagrams of routers.
     fn datagrams(&mut self, buffer: &mut [u8]) {
         for _ in 0..BURST {
-            let came = match self.socket.try_recv(buffer) {
+            let came = match self.sockets.try_recv(buffer) {
                 Ok(came) => came,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => continue,
@@ -189,7 +188,7 @@ impl Ends {
         }
     }
 
-    fn datagram(&mut self, datagram: &mut [u8], Came { from, at, .. }: Came) {
+    fn datagram(&mut self, datagram: &mut [u8], Came { from, way, .. }: Came) {
         let Ok(id) = Header::read(datagram).map(|header| SessionId(header.session)) else {
             return self.strays.came(from);
         };
@@ -235,7 +234,7 @@ impl Ends {
             .datagram_in(from, datagram, self.clock.now(), &mut deliver)
         {
             Ok(()) => {
-                end.asked(from, at);
+                end.asked(from, way);
                 end.member.heard();
                 let now = self.clock.now();
                 if end.said.is_none_or(|said| now.saturating_sub(said) > HOUR) {
@@ -295,8 +294,8 @@ impl Ends {
         let mut closed = Vec::new();
         for (id, end) in &mut self.ends {
             while let Some(send) = end.tunnel.send(self.clock.now(), buffer) {
-                let from = end.asked.get(&send.to).copied();
-                let _ = self.socket.try_send(&buffer[..send.length], send.to, from);
+                let way = end.asked.get(&send.to).copied();
+                let _ = self.sockets.try_send(&buffer[..send.length], send.to, way);
             }
             while let Some(event) = end.tunnel.event() {
                 debug!(session = %id, ?event, "tunnel");

@@ -66,9 +66,10 @@ pub(super) struct State {
 struct ServeArgs {
     #[command(flatten)]
     state: State,
-    /// Address and port to listen on
-    #[arg(long, value_name = "ADDRESS:PORT", default_value_t = everywhere())]
-    listen: SocketAddr,
+    /// Address and port to listen on, TCP and UDP; several with commas between them, such as
+    /// [::]:9349,[::]:443 for routers in networks that let little else out
+    #[arg(long, value_name = "ADDRESS:PORT", value_delimiter = ',', default_values_t = [everywhere()])]
+    listen: Vec<SocketAddr>,
     /// Private network that routers may reach, such as 10.0.0.0/8; of this machine's own addresses
     /// those alone that are named by themselves
     #[arg(long, value_name = "NETWORK", value_delimiter = ',', value_parser = network)]
@@ -313,14 +314,15 @@ fn confine(args: &ServeArgs) -> Result<(), StoreError> {
         devices: &[],
         programs: &[],
     });
-    privileges::drop_to_partner(state, args.listen.port());
+    let ports: Vec<_> = args.listen.iter().map(SocketAddr::port).collect();
+    privileges::drop_to_partner(state, &ports);
     Ok(())
 }
 
 fn serve(args: &ServeArgs) -> Result<(), Error> {
     log::start(LogLevel::default().louder(i32::from(args.verbose)));
     let settings = PartnerSettings {
-        listen: args.listen,
+        listen: args.listen.clone(),
         state: args.state.state.clone(),
         allowed: args.allow.clone(),
         smtp: args.smtp,
