@@ -20,30 +20,36 @@ pub const LOCK_MARK: u32 = 0x0800_0000;
 pub struct Lock {
     /// Devices of the LAN: whatever leads there is free.
     pub lan: Vec<String>,
-    /// The partner as the configuration has it, and where it is.
+    /// The partners, the first one first.
+    pub partners: Vec<Reached>,
+}
+
+/// A partner, and where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// As the configuration has it.
     pub partner: String,
-    /// Its addresses: asked for while names still could be.
+    /// Asked for while names still could be.
     pub addresses: Vec<SocketAddr>,
 }
 
-/// How the lines begin that tell what is locked.
-const TOLD: [&str; 3] = ["# lan: ", "# partner: ", "# addresses: "];
+/// How the lines begin that tell what is locked: the last two are there for each partner.
+const LAN: &str = "# lan: ";
+const PARTNER: &str = "# partner: ";
+const ADDRESSES: &str = "# addresses: ";
 
 impl Lock {
     /// The file. `tunnel`: device of the tunnel; `choice`: what goes directly all the same.
     pub fn file(&self, tunnel: &str, choice: &Choice) -> String {
-        let addresses: Vec<_> = self.addresses.iter().map(ToString::to_string).collect();
-        let told = [
-            self.lan.join(" "),
-            self.partner.clone(),
-            addresses.join(" "),
-        ];
         let mut text = String::from(
             "#!/usr/sbin/nft -f\n# Written by `weir multipath lock`; `weir multipath unlock` \
                 takes it away.\n",
         );
-        for (begin, told) in TOLD.into_iter().zip(&told) {
-            let _ = writeln!(text, "{begin}{told}");
+        let _ = writeln!(text, "{LAN}{}", self.lan.join(" "));
+        for Reached { partner, addresses } in &self.partners {
+            let addresses: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+            let addresses = addresses.join(" ");
+            let _ = writeln!(text, "{PARTNER}{partner}\n{ADDRESSES}{addresses}");
         }
         text += &remove();
         text += "table inet weir_lock {\n";
@@ -69,7 +75,7 @@ impl Lock {
             mark = TUNNEL_MARK,
             looked = LOCK_MARK,
         );
-        for address in &self.addresses {
+        for address in self.partners.iter().flat_map(|it| &it.addresses) {
             let family = if address.is_ipv4() { "ip" } else { "ip6" };
             let _ = writeln!(
                 text,
@@ -102,16 +108,25 @@ impl Lock {
 
     /// What a file says is locked; `None`: it is not one that [`Lock::file`] wrote.
     pub fn read(text: &str) -> Option<Self> {
-        let told = TOLD.map(|begin| text.lines().find_map(|line| line.strip_prefix(begin)));
-        let [lan, partner, addresses] = told;
-        let addresses = addresses?.split_whitespace().map(str::parse);
+        let mut lines = text.lines();
+        let lan = lines.find_map(|line| line.strip_prefix(LAN))?;
+        let mut partners = Vec::new();
+        while let Some(partner) = lines.find_map(|line| line.strip_prefix(PARTNER)) {
+            let addresses = lines.next()?.strip_prefix(ADDRESSES)?;
+            let addresses = addresses.split_whitespace().map(str::parse);
+            partners.push(Reached {
+                partner: partner.trim().to_owned(),
+                addresses: addresses.collect::<Result<_, _>>().ok()?,
+            });
+        }
         let lock = Self {
-            lan: lan?.split_whitespace().map(str::to_owned).collect(),
-            partner: partner?.trim().to_owned(),
-            addresses: addresses.collect::<Result<_, _>>().ok()?,
+            lan: lan.split_whitespace().map(str::to_owned).collect(),
+            partners,
         };
         // Locked anew, it would keep even the router from its clients.
-        Some(lock).filter(|lock| !lock.lan.is_empty() && !lock.addresses.is_empty())
+        let nowhere = |it: &Reached| it.addresses.is_empty();
+        let is_whole = !lock.partners.is_empty() && !lock.partners.iter().any(nowhere);
+        (is_whole && !lock.lan.is_empty()).then_some(lock)
     }
 }
 
@@ -127,10 +142,18 @@ mod tests {
     fn lock() -> Lock {
         Lock {
             lan: vec!["br-lan".into(), "wlan1".into()],
-            partner: "partner.example:9349".into(),
-            addresses: ["203.0.113.10:9349", "[2001:db8::10]:9350"]
-                .map(|text| text.parse().unwrap())
-                .to_vec(),
+            partners: vec![
+                Reached {
+                    partner: "partner.example:9349".into(),
+                    addresses: ["203.0.113.10:9349", "[2001:db8::10]:9350"]
+                        .map(|text| text.parse().unwrap())
+                        .to_vec(),
+                },
+                Reached {
+                    partner: "standby.example:443".into(),
+                    addresses: vec!["198.51.100.9:443".parse().unwrap()],
+                },
+            ],
         }
     }
 
@@ -148,6 +171,7 @@ mod tests {
             "elements = { 198.51.100.0/24 }\n",
             "\t\tip daddr 203.0.113.10 meta l4proto { tcp, udp } th dport 9349 accept\n",
             "\t\tip6 daddr 2001:db8::10 meta l4proto { tcp, udp } th dport 9350 accept\n",
+            "\t\tip daddr 198.51.100.9 meta l4proto { tcp, udp } th dport 443 accept\n",
             "\t\tudp dport @direct_udp accept\n",
             "\t\tip saddr @clients4 accept\n",
         ] {
@@ -172,6 +196,9 @@ mod tests {
             &file.replace("9349", "x"),
             &file.replace("# lan", "# LAN"),
             &file.replace("br-lan wlan1", " "),
+            &file.replace("198.51.100.9:443", ""),
+            &file.replace("# addresses", "# what"),
+            &file.replace("# partner", "# what"),
         ] {
             assert_eq!(Lock::read(other), None, "{other}");
         }

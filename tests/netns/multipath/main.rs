@@ -23,6 +23,7 @@ mod manners;
 mod programs;
 mod rules;
 mod sealed;
+mod standby;
 mod strangers;
 mod stripped;
 mod sum;

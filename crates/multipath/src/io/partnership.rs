@@ -33,6 +33,9 @@ const AGAIN: [Duration; 3] = [
     Duration::from_secs(5),
 ];
 
+/// How often is the first partner tried while another is used.
+const BACK: Duration = Duration::from_secs(10);
+
 /// Bytes by the tunnel after which keys are renewed, however young they are: some 2²³ datagrams, which
 /// is what AES-GCM is good for (RFC 9001, 6.6).
 const MOST_TUNNELLED: u64 = 8 << 30;
@@ -74,31 +77,32 @@ impl SessionError {
     }
 }
 
-/// Who the router is to its partner.
+/// A partner, and who the router is to it.
 pub struct Who<'a> {
     pairing: &'a Pairing,
-    own: &'a Identity,
+    own: Option<&'a Identity>,
     /// What a router is that could not keep a key of its own.
     of_line: Identity,
     is_of_line: bool,
+    /// Where it was last.
+    addresses: Vec<SocketAddr>,
 }
 
 impl<'a> Who<'a> {
-    /// With the partner's line and the router's own key.
-    pub fn new(pairing: &'a Pairing, own: &'a Identity) -> Self {
+    /// With the partner's line and the router's own key, if it has one.
+    pub fn new(pairing: &'a Pairing, own: Option<&'a Identity>) -> Self {
         Self {
             pairing,
             own,
             of_line: Identity::of_line(&pairing.key),
             is_of_line: false,
+            addresses: Vec::new(),
         }
     }
 
     fn identity(&self) -> &Identity {
-        match self.is_of_line {
-            true => &self.of_line,
-            false => self.own,
-        }
+        let own = self.own.filter(|_| !self.is_of_line);
+        own.unwrap_or(&self.of_line)
     }
 
     /// The partner knows another: it may be what this one was before it could keep a key, or the
@@ -108,54 +112,84 @@ impl<'a> Who<'a> {
     }
 }
 
-/// Keeps a session, for ever: one that is doubted is kept until another has been made. `told` hears
-/// of each try, but of the first that fails beside a session. `lock`: its file.
+/// Keeps a session with one of these partners, for ever: one that is doubted is kept until another has
+/// been made. While it is not the first, that one is tried at times. `told` hears of each try, but of
+/// those that fail beside a session until each was tried again. `lock`: its file.
 pub async fn keep(
-    mut who: Who<'_>,
+    mut whos: Vec<Who<'_>>,
     lock: &Path,
     share: &Share,
-    told: impl Fn(Result<&Welcome, &SessionError>),
+    told: impl Fn(&Pairing, Result<&Welcome, &SessionError>),
 ) {
-    let (mut tries, mut pace, mut renewed) = (0_u32, Pace::default(), false);
-    loop {
+    let (mut tries, mut pace, mut renewed, mut at) = (0_u32, Pace::default(), false, 0);
+    let number = u32::try_from(whos.len()).unwrap_or(u32::MAX);
+    let met = |who: &Who<'_>, meeting: Meeting, renewed: bool| {
+        let (partner, version) = (&who.pairing.host, &meeting.welcome.version);
+        match renewed {
+            true => debug!(partner, version, "the session has new keys"),
+            false => info!(partner, version, "connected to the partner"),
+        }
+        let welcome = meeting.welcome.clone();
+        share.met(meeting);
+        told(who.pairing, Ok(&welcome));
+    };
+    while let Some(who) = whos.get_mut(at) {
         sleep(pace.wait(Instant::now())).await;
-        match make(&who, lock, share).await {
+        match make(who, lock, share).await {
             Ok(meeting) => {
-                let (partner, version) = (&who.pairing.host, &meeting.welcome.version);
-                match renewed {
-                    true => debug!(partner, version, "the session has new keys"),
-                    false => info!(partner, version, "connected to the partner"),
-                }
-                let welcome = meeting.welcome.clone();
                 pace.made(Instant::now());
-                share.met(meeting);
-                told(Ok(&welcome));
+                met(who, meeting, renewed);
                 tries = 0;
                 renewed = tokio::select! {
                     () = share.doubted() => false,
                     () = worn(share) => true,
+                    meeting = first(&mut whos[0], lock, share), if at != 0 => {
+                        at = 0;
+                        met(&whos[0], meeting, false);
+                        true
+                    }
                 };
                 debug!(renewed, "another session is made");
             }
             Err(error) => {
                 tries += 1;
-                if matches!(error, SessionError::Wrong(HandshakeError::Another)) {
-                    who.is_another();
-                }
-                let first = if share.connected() { 2 } else { 1 };
-                if tries == first {
+                // Each once; beside a session, the one that there is once more.
+                let most = if share.connected() {
+                    number + 1
+                } else {
+                    number
+                };
+                if tries == most {
                     warn!(partner = who.pairing.host, %error, "no session with the partner: it is \
                         tried again");
                 }
-                if tries >= first {
+                if tries >= most {
                     share.missed();
-                    told(Err(&error));
+                    told(who.pairing, Err(&error));
+                }
+                if matches!(error, SessionError::Wrong(HandshakeError::Another)) {
+                    who.is_another();
                 }
                 if error.answered() {
                     pace.made(Instant::now());
                 }
-                sleep(wait(tries, share.answers())).await;
+                at = (at + 1) % whos.len();
+                // The next one is another, until all were tried.
+                if number == 1 || tries >= most {
+                    sleep(wait(tries - (number - 1), share.answers())).await;
+                }
             }
+        }
+    }
+}
+
+/// A session with the first partner, once it is there again.
+async fn first(who: &mut Who<'_>, lock: &Path, share: &Share) -> Meeting {
+    loop {
+        sleep(BACK).await;
+        match make(who, lock, share).await {
+            Ok(meeting) => return meeting,
+            Err(error) => debug!(partner = who.pairing.host, %error, "the first partner"),
         }
     }
 }
@@ -181,10 +215,11 @@ fn wait(tries: u32, answers: bool) -> Duration {
     AGAIN[0].saturating_mul(doubled).min(most)
 }
 
-async fn make(who: &Who<'_>, lock: &Path, share: &Share) -> Result<Meeting, SessionError> {
+async fn make(who: &mut Who<'_>, lock: &Path, share: &Share) -> Result<Meeting, SessionError> {
     let exchange = async {
-        resolve(who.pairing, lock, share).await?;
-        let mut link = proxy::dial(share, &share.partner()).await?;
+        resolve(who, lock).await?;
+        share.set_partner(&who.addresses);
+        let mut link = proxy::dial(share, &who.addresses).await?;
         look(&link, share);
         let (initiator, frame) = Initiator::begin(&who.pairing.key, who.identity())?;
         link.write_all(&frame).await?;
@@ -238,24 +273,25 @@ fn look(link: &TcpStream, share: &Share) {
     }
 }
 
-/// Where the partner is, by its name: asked for again before each session, as names move. Where
+/// Where a partner is, by its name: asked for again before each session, as names move. Where
 /// nobody tells, it is where it was. Of a locked router it is where the lock says: nothing else is
 /// let out, and nobody tells names before it is reached.
-async fn resolve(pairing: &Pairing, lock: &Path, share: &Share) -> io::Result<()> {
+async fn resolve(who: &mut Who<'_>, lock: &Path) -> io::Result<()> {
+    let pairing = who.pairing;
     if let Some(lock) = locked::read(lock) {
-        if lock.partner == pairing.address() {
-            share.set_partner(&lock.addresses);
+        let mut partners = lock.partners.into_iter();
+        if let Some(reached) = partners.find(|it| it.partner == pairing.address()) {
+            who.addresses = reached.addresses;
             return Ok(());
         }
         warn!(
-            locked = lock.partner,
             partner = pairing.address(),
             "the lock is for another partner: `weir multipath lock` makes it anew"
         );
     }
     match tokio::net::lookup_host((&*pairing.host, pairing.port)).await {
-        Ok(found) => share.set_partner(&found.collect::<Vec<SocketAddr>>()),
-        Err(error) if share.partner().is_empty() => return Err(error),
+        Ok(found) => who.addresses = found.collect(),
+        Err(error) if who.addresses.is_empty() => return Err(error),
         Err(error) => debug!(%error, "the partner's name is not found: it is where it was"),
     }
     Ok(())

@@ -46,10 +46,10 @@ const LACKS: u32 = 2;
 /// What a router is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// The line that the partner printed.
-    pub pairing: Pairing,
-    /// Who the router is.
-    pub own: Identity,
+    /// The lines that partners printed, in the order in which these are tried.
+    pub pairings: Vec<Pairing>,
+    /// Who the router is; `None`: whoever has a partner's line.
+    pub own: Option<Identity>,
     /// What goes where. It may change meanwhile: see [`Router::conduct`].
     pub conduct: Conduct,
     /// What is said of paths, by their devices. It may change meanwhile: see [`Router::hint`].
@@ -111,7 +111,10 @@ impl Router {
         let share = Share::new(limits::raise(), &settings.conduct, settings.hints.clone());
         let share = Arc::new(share);
         let told = Arc::new(Told::default());
-        told.lock().partner = settings.pairing.address();
+        told.lock().partner = settings
+            .pairings
+            .first()
+            .map_or_else(String::new, Pairing::address);
         let (conduct, heard) = watch::channel(settings.conduct.clone());
         let mut threads = Threads::new();
         let listens = |source| StartError::Listen {
@@ -232,10 +235,12 @@ struct Control {
 
 impl Control {
     async fn run(self, mut paths: Paths, stop: Stop) {
-        let who = partnership::Who::new(&self.settings.pairing, &self.settings.own);
+        let (pairings, own) = (&self.settings.pairings, self.settings.own.as_ref());
+        let who = pairings.iter().map(|it| partnership::Who::new(it, own));
         let work = async {
             let lock = &self.settings.lock;
-            let session = partnership::keep(who, lock, &self.share, |found| {
+            let session = partnership::keep(who.collect(), lock, &self.share, |partner, found| {
+                self.told.lock().partner = partner.address();
                 if let Ok(welcome) = found {
                     self.warn_of_forwards(welcome);
                 }
@@ -384,7 +389,7 @@ impl Control {
             }
         };
         let (mut shares, mut gaps, mut found) = (Shares::default(), Gaps::default(), Vec::new());
-        let (to, mut connections) = (Sockets::To(self.settings.pairing.port), Vec::new());
+        let mut connections = Vec::new();
         let (mut stray, mut unheard) = (Vec::new(), Unheard::default());
         let (mut guard, begun, mut looks) = (Guard::default(), Instant::now(), 0_u32);
         let mut every = tokio::time::interval(LOOK);
@@ -393,6 +398,7 @@ impl Control {
             every.tick().await;
             self.share.look_at_flaps();
             found.clear();
+            let to = Sockets::To(self.share.port());
             if let Err(error) = sockets.read(to, &mut found) {
                 debug!(%error, "subflows");
             }

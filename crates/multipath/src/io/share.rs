@@ -249,6 +249,13 @@ impl Share {
         known
     }
 
+    /// Port of the partner, where the session was made or will be.
+    pub(super) fn port(&self) -> u16 {
+        let meeting = self.meeting.borrow().as_ref().map(|it| it.partner);
+        let partner = meeting.or_else(|| lock(&self.partner).first().copied());
+        partner.map_or(0, |partner| partner.port())
+    }
+
     pub(super) fn set_paths(&self, paths: Vec<Known>) {
         self.paths.send_if_modified(|known| {
             let other = *known != paths;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kernel::Prefix;
 use multipath::hints::{Hint, Hints, Use};
-use multipath::{Choice, Clients, Encrypt, Forward, Pairing, Ports};
+use multipath::{Choice, Clients, Encrypt, Forward, Pairing, PairingError, Ports};
 use serde_json::Value;
 use toml::de::DeValue;
 
@@ -25,6 +25,9 @@ table! {
         /// The partner by which clients get the sum of all uplinks: the line that
         /// `weir multipath pair` printed there. Keep this file from others.
         Live partner: Option<Pairing> = None;
+        /// Other partners, by which clients get it while the first is not reached: lines as that of
+        /// `partner`.
+        Live standby: Vec<Pairing> = Vec::new();
         /// What becomes of connections while the partner is not reached: they go directly, or not
         /// at all.
         Live fallback: Fallback = Fallback::Direct;
@@ -65,6 +68,15 @@ table! {
 }
 
 impl Multipath {
+    /// The partners, in the order in which they are tried; none: clients have none.
+    pub fn pairings(&self) -> Vec<Pairing> {
+        let first = self.partner.value.iter();
+        match first.len() {
+            0 => Vec::new(),
+            _ => first.chain(&self.standby.value).cloned().collect(),
+        }
+    }
+
     /// What goes directly, and what comes in.
     pub fn choice(&self) -> Choice {
         Choice {
@@ -110,24 +122,46 @@ pub enum Fallback {
     Stop,
 }
 
+/// The line is a secret: what is wrong with it is told without it.
+fn line(value: &DeValue<'_>) -> Result<Pairing, Option<Wrong>> {
+    let wrong = |what: String| Wrong {
+        what,
+        hint: "copy the whole line that `weir multipath pair ADDRESS` printed at the partner"
+            .to_owned(),
+    };
+    match value.as_str().map(str::parse) {
+        Some(Ok(pairing)) => Ok(pairing),
+        Some(Err(error)) => {
+            let error: PairingError = error;
+            Err(Some(wrong(format!("is no such line: {error}"))))
+        }
+        None => Err(Some(wrong("has to be text in quotes".to_owned()))),
+    }
+}
+
+impl FileValue for Vec<Pairing> {
+    const ALLOWED: &'static str = "a list of lines that `weir multipath pair ADDRESS` printed at \
+        partners, each in quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let lines = value.as_array().ok_or(None)?;
+        lines.iter().map(|value| line(value.get_ref())).collect()
+    }
+
+    /// As for one.
+    fn show(&self) -> Value {
+        self.iter().map(Pairing::redacted).collect()
+    }
+}
+
 impl FileValue for Option<Pairing> {
     const ALLOWED: &'static str = "\"none\", or the line that `weir multipath pair ADDRESS` \
         printed at the partner, in quotes";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        let wrong = |what: String| Wrong {
-            what,
-            hint: "copy the whole line that `weir multipath pair ADDRESS` printed at the partner"
-                .to_owned(),
-        };
         match value.as_str() {
             Some("none") => Ok(None),
-            // The line is a secret: what is wrong with it is told without it.
-            Some(line) => match line.parse() {
-                Ok(pairing) => Ok(Some(pairing)),
-                Err(error) => Err(Some(wrong(format!("is no such line: {error}")))),
-            },
-            None => Err(Some(wrong("has to be text in quotes".to_owned()))),
+            _ => line(value).map(Some),
         }
     }
 

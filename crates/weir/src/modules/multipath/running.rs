@@ -122,16 +122,19 @@ impl Running {
 
     fn settings(&self, effective: &Effective) -> Option<RouterSettings> {
         let multipath = effective.of::<Config>();
-        let pairing = multipath.partner.value.clone()?;
+        let pairings = multipath.pairings();
+        if pairings.is_empty() {
+            return None;
+        }
         let own = match &self.own {
-            Ok(own) => own.clone(),
+            Ok(own) => Some(own.clone()),
             Err(error) => {
                 warn!(%error, "no key of its own: whoever has the pairing line can come as this router");
-                Identity::of_line(&pairing.key)
+                None
             }
         };
         Some(RouterSettings {
-            pairing,
+            pairings,
             own,
             conduct: Conduct {
                 fall_back: *multipath.fallback == Fallback::Direct,
@@ -154,7 +157,9 @@ impl Running {
         let wanted = lock(&self.wanted);
         let locked = self.lock.exists();
         let nothing = || answers::Paths {
-            partner: wanted.as_ref().map(|wanted| wanted.pairing.address()),
+            partner: wanted
+                .as_ref()
+                .and_then(|it| Some(it.pairings.first()?.address())),
             locked,
             ..answers::Paths::default()
         };

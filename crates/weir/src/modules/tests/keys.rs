@@ -57,6 +57,7 @@ month_begins = 15
 
 [multipath]
 partner = "weir2-VJnoSsr2L_geQ8Fb8UKGV26kZI4mH6jmHoQ-FqijwS29RsU7N7oM6yTZu4JlH3LJTclKd1eFuuHp6wDqaVud31ihjec8LSJxVT4gsg@partner.example:9349"
+standby = ["weir2-VJnoSsr2L_geQ8Fb8UKGV26kZI4mH6jmHoQ-FqijwS29RsU7N7oM6yTZu4JlH3LJTclKd1eFuuHp6wDqaVud31ihjec8LSJxVT4gsg@partner.example:9349"]
 fallback = "stop"
 returns = false
 encrypt = "all"
@@ -337,9 +338,9 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 121);
+    assert_eq!(help.len(), 122);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 112, "no device has settings of its own");
+    assert_eq!(entries.len(), 113, "no device has settings of its own");
     assert!(
         entries
             .iter()

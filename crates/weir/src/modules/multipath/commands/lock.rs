@@ -1,7 +1,7 @@
 //! `weir multipath lock` and `unlock`: nothing of clients leaves but by the partner, also while weir
 //! does not run.
 
-use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+use std::net::{IpAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -10,7 +10,7 @@ use kernel::Prefix;
 use kernel::io::Policy;
 use multipath::Pairing;
 use multipath::io::{self as paths, LockError};
-use multipath::lock::Lock;
+use multipath::lock::{Lock, Reached};
 use multipath::reach::LOCAL;
 
 use crate::Error;
@@ -74,12 +74,13 @@ pub fn lock(args: &LockArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
     source.file.clone_from(&args.config.config);
     let effective = source.load()?;
     let multipath = effective.of::<Multipath>();
-    let Some(pairing) = &multipath.partner.value else {
+    let pairings = multipath.pairings();
+    if pairings.is_empty() {
         return Err(Error::new(
             "there is no partner: nothing could leave at all",
             "`partner` under [multipath] of the configuration names one",
         ));
-    };
+    }
     if *multipath.fallback != Fallback::Stop {
         return Err(Error::new(
             "connections would go directly while the partner is not reached, and the lock would \
@@ -94,8 +95,10 @@ pub fn lock(args: &LockArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
     let lock = crate::event_loop()?.block_on(async {
         let lock = Lock {
             lan: Devices::now()?.chosen(&args.devices, before.as_ref())?,
-            partner: pairing.address(),
-            addresses: addresses(pairing, before.as_ref())?,
+            partners: pairings
+                .iter()
+                .map(|pairing| reached(pairing, before.as_ref()))
+                .collect::<Result<_, _>>()?,
         };
         let text = lock.file(DEVICE, &multipath.choice());
         let locked = paths::lock(&file, &text).await;
@@ -104,7 +107,8 @@ pub fn lock(args: &LockArgs, context: &mut Context<'_, '_>) -> Result<(), Error>
         Ok::<_, Error>(lock)
     })?;
     let of = lock.lan.join(" and ");
-    let at: Vec<_> = lock.addresses.iter().map(ToString::to_string).collect();
+    let at = lock.partners.iter().flat_map(|it| &it.addresses);
+    let at: Vec<_> = at.map(ToString::to_string).collect();
     context.output.line(&format!(
         "locked: what {of} sends leaves by the partner alone, at {}",
         at.join(" and ")
@@ -195,18 +199,20 @@ impl Devices {
     }
 }
 
-/// Where the partner is. Behind a lock nobody may tell: then it is where it was.
-fn addresses(pairing: &Pairing, before: Option<&Lock>) -> Result<Vec<SocketAddr>, Error> {
+/// Where a partner is. Behind a lock nobody may tell: then it is where it was.
+fn reached(pairing: &Pairing, before: Option<&Lock>) -> Result<Reached, Error> {
+    let partner = pairing.address();
     let found = (&*pairing.host, pairing.port).to_socket_addrs();
-    let before = before.filter(|before| before.partner == pairing.address());
+    let mut before = before.iter().flat_map(|lock| &lock.partners);
+    let before = before.find(|before| before.partner == partner);
     match (found, before) {
         (Ok(found), _) => {
             let mut addresses: Vec<_> = found.collect();
             addresses.sort_unstable();
             addresses.dedup();
-            Ok(addresses)
+            Ok(Reached { partner, addresses })
         }
-        (Err(_), Some(before)) => Ok(before.addresses.clone()),
+        (Err(_), Some(before)) => Ok(before.clone()),
         (Err(error), None) => Err(Error::because(
             format!("where `{}` is, is not told", pairing.host),
             &error,
@@ -225,8 +231,10 @@ pub fn doubts(file: &Path, multipath: &Multipath) -> Option<Vec<Doubt>> {
     let mut doubts = Vec::new();
     let choice = multipath.choice();
     let lock = Lock::read(&text).filter(|lock| {
-        let partner = multipath.partner.as_ref().map(Pairing::address);
-        partner.as_ref() == Some(&lock.partner) && lock.file(DEVICE, &choice) == text
+        let pairings = multipath.pairings();
+        let wanted = pairings.iter().map(Pairing::address);
+        wanted.eq(lock.partners.iter().map(|it| it.partner.clone()))
+            && lock.file(DEVICE, &choice) == text
     });
     if lock.is_none() {
         let what = format!("{} is of another configuration", file.display());
@@ -289,8 +297,7 @@ mod tests {
     fn clients_are_where_it_is_said() {
         let before = Lock {
             lan: vec!["br-lan".into()],
-            partner: "p:9349".into(),
-            addresses: Vec::new(),
+            partners: Vec::new(),
         };
         let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
         let devices = Devices {
@@ -357,8 +364,10 @@ mod tests {
         assert_eq!(told(stop), None);
         let lock = Lock {
             lan: vec!["br-lan".into()],
-            partner: line.address(),
-            addresses: vec!["203.0.113.10:9349".parse().expect("an address")],
+            partners: vec![Reached {
+                partner: line.address(),
+                addresses: vec!["203.0.113.10:9349".parse().expect("an address")],
+            }],
         };
         let file = written(
             "lock.nft",
