@@ -242,7 +242,7 @@ fn again(stream: &mut TcpStream) -> io::Result<()> {
 
 fn idle_ones(options: &Options, binary: &File, connections: u32) -> Result<Idle, Error> {
     let uplinks = Uplinks::build(options)?;
-    let sides = Sides::start(&uplinks, binary, Encrypted::Auto)?;
+    let sides = Sides::start(&uplinks, binary, Encrypted::All)?;
     let megabytes = || -> Result<[f64; 2], Error> {
         let [router, partner] = sides.ids();
         Ok([memory(router)?.0, memory(partner)?.0])
@@ -276,7 +276,7 @@ fn new_ones(
 ) -> Result<New, Error> {
     let uplinks = Uplinks::build(options)?;
     let sides = binary
-        .map(|binary| Sides::start(&uplinks, binary, Encrypted::Auto))
+        .map(|binary| Sides::start(&uplinks, binary, Encrypted::All))
         .transpose()?;
     let _server = Server::start(&uplinks, THREADS, false)?;
     let burden = || sides.as_ref().map(|sides| spent(sides.ids())).transpose();
@@ -329,7 +329,7 @@ fn new_ones(
 
 fn first_octet(options: &Options, binary: &File, rounds: u32) -> Result<First, Error> {
     let (alone, joined) = (Uplinks::build(options)?, Uplinks::build(options)?);
-    let _sides = Sides::start(&joined, binary, Encrypted::Auto)?;
+    let _sides = Sides::start(&joined, binary, Encrypted::All)?;
     let _servers = [
         Server::start(&alone, 1, false)?,
         Server::start(&joined, 1, false)?,

@@ -88,7 +88,7 @@ pub fn all(
 ) -> Result<Vec<Figure>, Error> {
     datapath::bench::unpin()?;
     let uplinks = Uplinks::build(&Options::mbit(&[RATE, RATE]))?;
-    let _sides = Sides::start(&uplinks, binary, Encrypted::Auto)?;
+    let _sides = Sides::start(&uplinks, binary, Encrypted::All)?;
     let cases: Vec<_> = Loss::ALL
         .into_iter()
         .flat_map(|loss| [(loss, false), (loss, true)])

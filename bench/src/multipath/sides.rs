@@ -1,7 +1,7 @@
 //! Router and partner, both the real binary.
 
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -60,10 +60,10 @@ impl Partner {
         Ok(partner)
     }
 
-    /// The line for a router.
-    fn pair(&self, binary: &Path) -> Result<String, Error> {
+    /// The line for a router that reaches it at this address.
+    fn pair(&self, binary: &Path, address: IpAddr) -> Result<String, Error> {
         let told = Command::new(binary)
-            .args(["multipath", "pair", &PARTNER.to_string(), "--state"])
+            .args(["multipath", "pair", &address.to_string(), "--state"])
             .arg(&self.folder)
             .output()
             .map_err(Error::system("pair"))?;
@@ -79,14 +79,54 @@ impl Partner {
 /// What encrypts, where anything does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encrypted {
-    /// What is not TLS: as it is where nothing else is said.
-    Auto,
     /// Nothing of TCP.
     None,
-    /// All, by what the processor does best.
+    /// All, by what the processor does best: as it is where nothing else is said.
     All,
     /// All, as a processor without instructions for AES does.
     ChaCha,
+}
+
+/// How the partner is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reached {
+    /// At its only address.
+    Plainly,
+    /// At an address that its `lo` has, while it would send from another by itself.
+    OnLo,
+    /// Behind a translation of the destination's address.
+    Translated,
+    /// By IPv6, at the second of its addresses.
+    ByIpv6,
+}
+
+impl Reached {
+    /// Makes it so: the address for the line.
+    fn make(self, uplinks: &Uplinks) -> Result<IpAddr, Error> {
+        let (partner, internet) = (uplinks.partner(), uplinks.lab().node("internet")?);
+        let address = match self {
+            Self::Plainly => return Ok(PARTNER),
+            Self::OnLo => {
+                partner.ip("address add 192.0.2.10/32 dev lo")?;
+                internet.ip(&format!("route add 192.0.2.10/32 via {PARTNER}"))?;
+                "192.0.2.10"
+            }
+            Self::Translated => {
+                internet.nft(&format!(
+                    "table ip partner {{\n chain c {{\n type nat hook prerouting priority -100\n \
+                        ip daddr 203.0.113.1 meta l4proto {{ tcp, udp }} th dport {} \
+                        dnat to {PARTNER}\n }}\n }}\n",
+                    multipath::PORT
+                ))?;
+                "203.0.113.1"
+            }
+            Self::ByIpv6 => {
+                partner.ip("address add 2001:db8:113::11/64 dev eth0 nodad")?;
+                "2001:db8:113::11"
+            }
+        };
+        Ok(address.parse().expect("an address"))
+    }
 }
 
 /// Both, connected.
@@ -99,14 +139,23 @@ impl Sides {
     /// Starts them, and waits until clients' connections are brought to the partner by all paths,
     /// and the rest by the tunnel.
     pub fn start(uplinks: &Uplinks, binary: &Path, encrypted: Encrypted) -> Result<Self, Error> {
+        Self::reached(uplinks, binary, encrypted, Reached::Plainly)
+    }
+
+    /// The same, with a partner that is reached so.
+    pub fn reached(
+        uplinks: &Uplinks,
+        binary: &Path,
+        encrypted: Encrypted,
+        reached: Reached,
+    ) -> Result<Self, Error> {
         let (encrypt, options): (_, &[&str]) = match encrypted {
-            Encrypted::Auto => ("auto", &[]),
             Encrypted::None => ("none", &[]),
             Encrypted::All => ("all", &[]),
             Encrypted::ChaCha => ("all", &["--no-aes"]),
         };
         let partner = Partner::start(uplinks.partner(), binary, options)?;
-        let line = partner.pair(binary)?;
+        let line = partner.pair(binary, reached.make(uplinks)?)?;
         let config = format!("[multipath]\npartner = \"{line}\"\nencrypt = \"{encrypt}\"\n");
         let router = Daemon::multipath(uplinks.router(), binary, &config, uplinks.paths())?;
         let client = Client::new(router.socket())?;

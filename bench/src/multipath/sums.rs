@@ -14,7 +14,7 @@ use lab::uplinks::{Options, Path, SERVER};
 use serde::Serialize;
 
 use super::Spread;
-use super::sides::{Encrypted, Sides};
+use super::sides::{Encrypted, Reached, Sides};
 use crate::Error;
 use crate::report::{Table, table};
 
@@ -47,15 +47,17 @@ struct Arrangement {
     /// Share of that which is wanted.
     goal: f64,
     loads: &'static [Load],
+    reached: Reached,
 }
 
-const ARRANGEMENTS: [Arrangement; 4] = [
+const ARRANGEMENTS: [Arrangement; 7] = [
     Arrangement {
         text: "20 + 20",
         paths: &[(20, 0), (20, 0)],
         whole: 2,
         goal: 0.97,
         loads: &[Load::Tcp, Load::Udp(1), Load::Udp(4)],
+        reached: Reached::Plainly,
     },
     Arrangement {
         text: "40 + 40",
@@ -63,6 +65,7 @@ const ARRANGEMENTS: [Arrangement; 4] = [
         whole: 2,
         goal: 0.97,
         loads: &[Load::Tcp, Load::Udp(1), Load::Udp(4)],
+        reached: Reached::Plainly,
     },
     Arrangement {
         text: "20 + 20 + 20",
@@ -70,6 +73,7 @@ const ARRANGEMENTS: [Arrangement; 4] = [
         whole: 3,
         goal: 0.95,
         loads: &[Load::Tcp],
+        reached: Reached::Plainly,
     },
     Arrangement {
         text: "40 + 4, 100 ms longer",
@@ -77,6 +81,31 @@ const ARRANGEMENTS: [Arrangement; 4] = [
         whole: 1,
         goal: 0.98,
         loads: &[Load::Tcp],
+        reached: Reached::Plainly,
+    },
+    Arrangement {
+        text: "20 + 20, partner's address on lo",
+        paths: &[(20, 0), (20, 0)],
+        whole: 2,
+        goal: 0.95,
+        loads: &[Load::Tcp, Load::Udp(4)],
+        reached: Reached::OnLo,
+    },
+    Arrangement {
+        text: "20 + 20, partner behind a translation",
+        paths: &[(20, 0), (20, 0)],
+        whole: 2,
+        goal: 0.95,
+        loads: &[Load::Tcp, Load::Udp(4)],
+        reached: Reached::Translated,
+    },
+    Arrangement {
+        text: "20 + 20, partner by IPv6, of several",
+        paths: &[(20, 0), (20, 0)],
+        whole: 2,
+        goal: 0.95,
+        loads: &[Load::Tcp, Load::Udp(4)],
+        reached: Reached::ByIpv6,
     },
 ];
 
@@ -88,7 +117,7 @@ impl Arrangement {
         };
         Options {
             paths: self.paths.iter().map(path).collect(),
-            ipv6: false,
+            ipv6: self.reached == Reached::ByIpv6,
         }
     }
 
@@ -128,21 +157,23 @@ pub struct Figure {
     pub goal: f64,
 }
 
-/// Measures all in turn, round after round.
+/// Measures those whose name has this in it in turn, round after round.
 pub fn all(
     binary: &File,
     rounds: u32,
     seconds: f64,
+    of: &str,
     mut progress: impl FnMut(&str),
 ) -> Result<Vec<Figure>, Error> {
     datapath::bench::unpin()?;
     let mut figures = Vec::new();
-    for arrangement in ARRANGEMENTS {
+    for arrangement in ARRANGEMENTS.iter().filter(|it| it.text.contains(of)) {
         let (alone, joined) = (
             Uplinks::build(&arrangement.options())?,
             Uplinks::build(&arrangement.options())?,
         );
-        let _sides = Sides::start(&joined, binary, Encrypted::Auto)?;
+        let reached = arrangement.reached;
+        let _sides = Sides::reached(&joined, binary, Encrypted::All, reached)?;
         let cases: Vec<_> = arrangement
             .loads
             .iter()

@@ -128,6 +128,9 @@ pub enum Part {
         /// Only this
         #[arg(long)]
         only: Option<Uplinks>,
+        /// Only sums of arrangements whose name has this in it
+        #[arg(long, default_value = "")]
+        arrangement: String,
     },
     /// Two bridges of 20 Mbit/s, one of which loses its cable for a while: what arrives, by TCP and
     /// by UDP

@@ -146,12 +146,13 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
             rounds,
             seconds,
             only,
+            arrangement,
         } => {
             let binary = daemon::binary(weir.as_deref())?;
             let told = |text: &str| eprintln!("{text}");
             let (mut sums, mut cuts, mut tables) = (Vec::new(), Vec::new(), Vec::new());
             if *only != Some(Uplinks::Cuts) {
-                sums = multipath::sums::all(&binary, *rounds, *seconds, told)?;
+                sums = multipath::sums::all(&binary, *rounds, *seconds, arrangement, told)?;
                 tables.push(("uplinks-sums", multipath::sums::report(&sums)));
             }
             if *only != Some(Uplinks::Sums) {

@@ -81,7 +81,7 @@ pub fn all(binary: &Path, mut progress: impl FnMut(&str)) -> Result<Vec<Row>, Er
 
 fn course(binary: &Path, demands: &[Demand]) -> Result<Course, Error> {
     let uplinks = Uplinks::build(&Options::mbit(&[RATE; 2]))?;
-    let _sides = Sides::start(&uplinks, binary, Encrypted::Auto)?;
+    let _sides = Sides::start(&uplinks, binary, Encrypted::All)?;
     let experiment = Experiment {
         path: 1,
         cut: Cut::Link,
