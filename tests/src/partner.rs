@@ -16,32 +16,61 @@ pub struct Partner {
     process: Option<Process>,
     folder: PathBuf,
     options: Vec<String>,
-    descriptors: Option<u32>,
+    /// In front of its program.
+    before: Vec<String>,
 }
+
+/// Who has no rights but those that he is given.
+const NOBODY: u32 = 65_534;
 
 impl Partner {
     /// Starts it, with these options too.
     pub fn start(namespace: &Namespace, options: &[&str]) -> Result<Self, Error> {
-        Self::with(namespace, options, None)
+        Self::with(namespace, options, &[])
     }
 
     /// Starts it with so many descriptors, of which it can have no more.
     pub fn narrow(namespace: &Namespace, descriptors: u32) -> Result<Self, Error> {
-        Self::with(namespace, &[], Some(descriptors))
+        let number = format!("--nofile={descriptors}");
+        // Else it would give itself more.
+        let less = [
+            "setpriv",
+            "--bounding-set",
+            "-sys_resource",
+            "--inh-caps",
+            "-sys_resource",
+        ];
+        let before = [&["prlimit", number.as_str()], &less[..]].concat();
+        Self::with(namespace, &[], &before)
     }
 
-    fn with(
-        namespace: &Namespace,
-        options: &[&str],
-        descriptors: Option<u32>,
-    ) -> Result<Self, Error> {
+    /// Starts it as a user of its own, as its unit does.
+    pub fn unprivileged(namespace: &Namespace) -> Result<Self, Error> {
+        let before = [
+            "setpriv",
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            "--inh-caps=+net_admin",
+            "--ambient-caps=+net_admin",
+        ];
+        Self::with(namespace, &[], &before)
+    }
+
+    fn with(namespace: &Namespace, options: &[&str], before: &[&str]) -> Result<Self, Error> {
         let folder = std::env::temp_dir().join(format!("{}-partner", namespace.name()));
-        std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+        let state = folder.join("state");
+        std::fs::create_dir_all(&state).map_err(Error::system("make a folder"))?;
+        if before.iter().any(|word| word.starts_with("--reuid")) {
+            std::os::unix::fs::chown(&state, Some(NOBODY), Some(NOBODY))
+                .map_err(Error::system("give a folder away"))?;
+        }
+        let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect();
         let mut partner = Self {
             process: None,
             folder,
-            options: options.iter().map(ToString::to_string).collect(),
-            descriptors,
+            options: owned(options),
+            before: owned(before),
         };
         partner.restart(namespace)?;
         Ok(partner)
@@ -56,14 +85,11 @@ impl Partner {
             .open(self.folder.join("log"))
             .map_err(Error::system("open a log"))?;
         let again = log.try_clone().map_err(Error::system("open a log"))?;
-        let mut command = match self.descriptors {
+        let mut command = match self.before.split_first() {
             None => Command::new(binary()),
-            Some(number) => {
-                let mut command = Command::new("prlimit");
-                command.arg(format!("--nofile={number}"));
-                // Else it would give itself more.
-                command.args(["setpriv", "--bounding-set", "-sys_resource"]);
-                command.args(["--inh-caps", "-sys_resource"]).arg(binary());
+            Some((first, others)) => {
+                let mut command = Command::new(first);
+                command.args(others).arg(binary());
                 command
             }
         };

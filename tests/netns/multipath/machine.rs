@@ -123,3 +123,50 @@ fn a_partner_whose_rules_are_flushed_puts_them_back() -> Result<(), Error> {
     assert!(pair.partner.log().contains("they are back"));
     Ok(())
 }
+
+/// A partner that is a user of its own, with one capability: what root writes for it, it reads.
+#[test]
+fn a_partner_needs_not_be_root() -> Result<(), Error> {
+    let uplinks = Uplinks::build(&Options::mbit(&[20]))?;
+    let _echo = Echo::serve(uplinks.server(), at(SERVER))?;
+    let partner = Partner::unprivileged(uplinks.partner())?;
+    let line = partner.pair_with(&PARTNER.to_string(), &["--forward", "tcp/8022"])?;
+    let config = format!("[multipath]\npartner = \"{line}\"\n");
+    let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
+    let mut pair = Pair {
+        weir,
+        partner,
+        uplinks,
+    };
+    for round in 0..2 {
+        pair.wait_for("the partner", |told| told.redirects && told.tunnel)?;
+        let about = std::fs::read_to_string(format!("/proc/{}/status", pair.partner.id()))
+            .map_err(Error::system("look at the partner"))?;
+        let is = |name: &str, value: &str| {
+            let line = about.lines().find_map(|line| line.strip_prefix(name));
+            line.is_some_and(|line| line.split_whitespace().all(|word| word == value))
+        };
+        assert!(
+            is("Uid:", "65534") && is("CapEff:", "0000000000001000"),
+            "{about}"
+        );
+        let client = pair.uplinks.client();
+        assert_eq!(ask_tcp(client, at(SERVER), b"hello")?, b"hello");
+        let told = client.run(&format!("ping -c 2 -i 0.2 -W 5 {SERVER}"))?;
+        assert!(told.contains("2 received"), "{told}");
+        // The rules are its own, the list is root's word.
+        wait_until("the ports", LIMIT, || {
+            let rules = pair
+                .uplinks
+                .partner()
+                .run("nft list table inet weir_partner")?;
+            Ok(rules.contains("tcp dport 8022"))
+        })?;
+        let list = pair.partner.tell(&["list", "--json"])?;
+        assert!(list.contains("\"paired\""), "{list}");
+        if round == 0 {
+            pair.partner.restart(pair.uplinks.partner())?;
+        }
+    }
+    Ok(())
+}

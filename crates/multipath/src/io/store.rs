@@ -5,7 +5,7 @@ mod tests;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -107,6 +107,16 @@ impl Store {
         }
     }
 
+    /// What root writes here is the folder's owner's, as whom a partner may run.
+    fn give(&self, file: &File) {
+        if let (Ok(folder), Ok(about)) = (fs::metadata(&self.folder), file.metadata())
+            && (about.uid(), about.gid()) != (folder.uid(), folder.gid())
+        {
+            // Who may not do so is no root, and the folder is his or nobody's whom he knows.
+            let _ = fchown(file, Some(folder.uid()), Some(folder.gid()));
+        }
+    }
+
     fn failed(path: &Path) -> impl FnOnce(io::Error) -> StoreError {
         let path = path.to_owned();
         move |source| StoreError::File { path, source }
@@ -117,7 +127,10 @@ impl Store {
     /// # Errors
     /// It cannot be read or made, or others can read it.
     pub fn master(&self) -> Result<Master, StoreError> {
-        Ok(secret::keep(&self.folder.join("key")).map(Master::from)?)
+        let path = self.folder.join("key");
+        let master = secret::keep(&path).map(Master::from)?;
+        self.give(&File::open(&path).map_err(Self::failed(&path))?);
+        Ok(master)
     }
 
     fn routers(&self) -> PathBuf {
@@ -176,6 +189,7 @@ impl Store {
             let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(true).mode(0o600);
             let mut file = options.open(&fresh)?;
+            self.give(&file);
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
             fs::rename(&fresh, &path)?;
@@ -195,7 +209,7 @@ impl Store {
     /// Its file cannot be made.
     pub fn serve(&self) -> Result<Flock<File>, StoreError> {
         // Several may, of one folder.
-        Self::locked(self.serving(), FlockArg::LockShared)
+        self.locked(self.serving(), FlockArg::LockShared)
     }
 
     /// Whether a partner serves now, as far as can be seen.
@@ -301,10 +315,10 @@ impl Store {
 
     /// One at a time.
     fn lock(&self) -> Result<Flock<File>, StoreError> {
-        Self::locked(self.folder.join("lock"), FlockArg::LockExclusive)
+        self.locked(self.folder.join("lock"), FlockArg::LockExclusive)
     }
 
-    fn locked(path: PathBuf, how: FlockArg) -> Result<Flock<File>, StoreError> {
+    fn locked(&self, path: PathBuf, how: FlockArg) -> Result<Flock<File>, StoreError> {
         let mut options = OpenOptions::new();
         let file = options
             .write(true)
@@ -313,6 +327,7 @@ impl Store {
             .mode(0o600)
             .open(&path);
         let file = file.map_err(Self::failed(&path))?;
+        self.give(&file);
         Flock::lock(file, how).map_err(|(_, error)| StoreError::File {
             path,
             source: error.into(),
