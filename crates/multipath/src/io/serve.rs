@@ -152,6 +152,12 @@ async fn welcome(
         .sessions
         .key(id)
         .ok_or_else(|| format!("no router was paired under {id}"))?;
+    let once = handshake::once(body)?;
+    let again = || format!("a handshake of {id} that was there already");
+    // Before any reckoning with keys: whoever recorded it may send it as often as he can.
+    if serving.sessions.was_there(id, &once) {
+        return Err(again().into());
+    }
     let asked = Asked::read(serving.sessions.identity(), &key, body)?;
     if !serving.sessions.admit(&paired, asked.router())? {
         serving.sessions.refused(id, from);
@@ -165,11 +171,8 @@ async fn welcome(
         welcome.forwards = paired.forwards;
     }
     let (session, answer) = asked.welcome(number, &welcome)?;
-    if !serving
-        .sessions
-        .keep(number, id, handshake::once(body)?, session)
-    {
-        return Err(format!("a handshake of {id} that was there already").into());
+    if !serving.sessions.keep(number, id, once, session) {
+        return Err(again().into());
     }
     router.write_all(&answer).await?;
     debug!(%from, router = %id, session = %number, "a session, in which nothing was said yet");

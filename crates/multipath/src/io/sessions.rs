@@ -349,6 +349,14 @@ impl Sessions {
         known.leave(router, true, OF_ONE);
     }
 
+    /// Whether a handshake with this key for once made a session before: it makes no other, and is not
+    /// worth a look.
+    pub fn was_there(&self, router: KeyId, once: &[u8; 32]) -> bool {
+        let known = self.read();
+        let router = known.routers.get(&router);
+        router.is_some_and(|router| router.once.has(once))
+    }
+
     /// One more session, that was begun with this key for once; for it goes the router's oldest in
     /// which nothing was opened, where there are too many. False: there is none, as the handshake
     /// was there already, or the router is gone.

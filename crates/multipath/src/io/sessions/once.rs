@@ -18,6 +18,12 @@ pub struct Once {
 }
 
 impl Once {
+    /// Whether one with this key for once came before, as far as is remembered.
+    pub fn has(&self, once: &[u8; 32]) -> bool {
+        once.first_chunk::<16>()
+            .is_some_and(|short| self.known.contains(short))
+    }
+
     /// Whether a handshake with this key for once comes for the first time.
     pub fn take(&mut self, once: [u8; 32]) -> bool {
         let Some(short) = once.first_chunk::<16>().copied() else {
@@ -52,7 +58,9 @@ mod tests {
         for number in 0..MOST {
             assert!(once.take(key(number)));
         }
+        assert!((0..MOST).all(|number| once.has(&key(number))));
         assert!((0..MOST).all(|number| !once.take(key(number))));
+        assert!(!once.has(&key(MOST)));
         assert!(once.take(key(MOST)));
         assert!(once.take(key(0)), "it was the oldest");
         assert!(!once.take(key(2)));
