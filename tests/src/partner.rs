@@ -183,13 +183,7 @@ impl Pair {
         let address = if options.ipv6 { PARTNER6 } else { PARTNER };
         let address = SocketAddr::new(address, multipath::PORT).to_string();
         let line = partner.pair_with(&address, pairing)?;
-        let config = format!("[multipath]\npartner = \"{line}\"\n{more}");
-        let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
-        let pair = Self {
-            weir,
-            partner,
-            uplinks,
-        };
+        let pair = Self::join(uplinks, partner, &line, more)?;
         let count = options.paths.len();
         pair.wait_for("the partner", |told| {
             told.redirects
@@ -202,6 +196,18 @@ impl Pair {
                     == count
         })?;
         Ok(pair)
+    }
+
+    /// A router with a partner's line joins it; `more`: lines of its section `[multipath]`. Nothing is
+    /// waited for.
+    pub fn join(uplinks: Uplinks, partner: Partner, line: &str, more: &str) -> Result<Self, Error> {
+        let config = format!("[multipath]\npartner = \"{line}\"\n{more}");
+        let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
+        Ok(Self {
+            weir,
+            partner,
+            uplinks,
+        })
     }
 
     /// How the router sees its paths.

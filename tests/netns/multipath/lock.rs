@@ -179,13 +179,7 @@ fn build() -> Result<Pair, Error> {
         .sysctl("net.ipv6.conf.all.forwarding", 1)?;
     let partner = Partner::start(uplinks.partner(), &[])?;
     let line = partner.pair(&PARTNER.to_string())?;
-    let config = format!("[multipath]\npartner = \"{line}\"\nfallback = \"stop\"\n");
-    let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
-    Ok(Pair {
-        weir,
-        partner,
-        uplinks,
-    })
+    Pair::join(uplinks, partner, &line, "fallback = \"stop\"\n")
 }
 
 #[test]

@@ -5,8 +5,8 @@ use lab::namespace::wait_until;
 use lab::transfer::{Echo, ask_tcp};
 use lab::uplinks::{Options, PARTNER, SERVER, Uplinks};
 use nix::sys::signal::Signal;
+use weir_tests::LIMIT;
 use weir_tests::partner::{Pair, Partner};
-use weir_tests::{LIMIT, Weir};
 
 use crate::{SECOND, at};
 
@@ -41,13 +41,7 @@ fn a_partner_becomes_no_router_for_its_neighbours() -> Result<(), Error> {
         internet.ip(&format!("route add {BEYOND}/32 via {PARTNER}"))?;
         let partner = Partner::start(uplinks.partner(), &[])?;
         let line = partner.pair(&PARTNER.to_string())?;
-        let config = format!("[multipath]\npartner = \"{line}\"\n");
-        let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
-        let pair = Pair {
-            weir,
-            partner,
-            uplinks,
-        };
+        let pair = Pair::join(uplinks, partner, &line, "")?;
         pair.wait_for("the tunnel", |told| told.tunnel)?;
         assert_eq!(forwarded(&pair)? > 0, before == "1", "before: {before}");
         let ping = format!("ping -c 2 -i 0.2 -W 5 {SERVER}");
@@ -76,17 +70,7 @@ fn the_ports_that_routers_come_to_lead_to_none_of_them() -> Result<(), Error> {
         let rules = uplinks.partner().run("nft list table inet weir_partner")?;
         Ok(rules.contains("5500-5600") && rules.contains("440-449"))
     })?;
-    let config = |line: &str| format!("[multipath]\npartner = \"{line}\"\n");
-    let weir = Weir::start(
-        uplinks.router(),
-        &config(&line),
-        &["--only", "multipath", "-v"],
-    )?;
-    let mut pair = Pair {
-        weir,
-        partner,
-        uplinks,
-    };
+    let mut pair = Pair::join(uplinks, partner, &line, "")?;
     let works = |pair: &Pair| {
         pair.wait_for("the partner", |told| told.redirects && told.tunnel)?;
         let client = pair.uplinks.client();
@@ -100,7 +84,8 @@ fn the_ports_that_routers_come_to_lead_to_none_of_them() -> Result<(), Error> {
         .partner
         .tell(&["rotate", "home", &format!("{PARTNER}:443")])?;
     pair.weir.end(Signal::SIGTERM)?;
-    std::fs::write(pair.weir.config_file(), config(&line)).map_err(Error::system("write it"))?;
+    let config = format!("[multipath]\npartner = \"{line}\"\n");
+    std::fs::write(pair.weir.config_file(), config).map_err(Error::system("write it"))?;
     pair.weir.restart(pair.uplinks.router())?;
     works(&pair)?;
     assert_eq!(pair.paths()?.partner, Some(format!("{PARTNER}:443")));
@@ -131,13 +116,7 @@ fn a_partner_needs_not_be_root() -> Result<(), Error> {
     let _echo = Echo::serve(uplinks.server(), at(SERVER))?;
     let partner = Partner::unprivileged(uplinks.partner())?;
     let line = partner.pair_with(&PARTNER.to_string(), &["--forward", "tcp/8022"])?;
-    let config = format!("[multipath]\npartner = \"{line}\"\n");
-    let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
-    let mut pair = Pair {
-        weir,
-        partner,
-        uplinks,
-    };
+    let mut pair = Pair::join(uplinks, partner, &line, "")?;
     for round in 0..2 {
         pair.wait_for("the partner", |told| told.redirects && told.tunnel)?;
         let about = std::fs::read_to_string(format!("/proc/{}/status", pair.partner.id()))

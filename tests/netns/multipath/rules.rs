@@ -9,8 +9,8 @@ use lab::transfer::Echo;
 use lab::uplinks::{CLIENT, CLIENT6, Options, PARTNER, PARTNER6, SERVER, SERVER6, Uplinks};
 use lab::{Error, Talk};
 use socket2::{Domain, Socket, Type};
+use weir_tests::LIMIT;
 use weir_tests::partner::{Pair, Partner};
-use weir_tests::{LIMIT, Weir};
 
 /// Another of the client's own addresses.
 const OTHER: &str = "192.168.77.7";
@@ -175,14 +175,8 @@ fn only_a_partner_that_proved_itself_is_reached_directly() -> Result<(), Error> 
         let mut partner = Partner::start(uplinks.partner(), &[])?;
         let line = partner.pair(&PARTNER.to_string())?;
         partner.stop();
-        let config = format!("[multipath]\npartner = \"{line}\"\nfallback = \"{fallback}\"\n");
-        let options = ["--only", "multipath", "-v"];
-        let weir = Weir::start(uplinks.router(), &config, &options)?;
-        let mut pair = Pair {
-            weir,
-            partner,
-            uplinks,
-        };
+        let fallback = format!("fallback = \"{fallback}\"\n");
+        let mut pair = Pair::join(uplinks, partner, &line, &fallback)?;
         pair.wait_for("it to be missed", |told| told.state == PartnerState::Failed)?;
         let direct = |family: &str| {
             let set = format!("nft list set inet weir_multipath direct{family}");

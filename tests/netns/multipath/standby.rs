@@ -7,8 +7,8 @@ use lab::Error;
 use lab::namespace::wait_until;
 use lab::transfer::{Echo, ask_tcp};
 use lab::uplinks::{Options, PARTNER, SERVER, Uplinks};
+use weir_tests::LIMIT;
 use weir_tests::partner::{Pair, Partner};
-use weir_tests::{LIMIT, Weir};
 
 use crate::{SECOND, at};
 
@@ -38,15 +38,8 @@ fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
         standby.pair(&SERVER.to_string())?,
     ];
     let [first, second] = &lines;
-    let config = format!(
-        "[multipath]\npartner = \"{first}\"\nstandby = [\"{second}\"]\nfallback = \"stop\"\n"
-    );
-    let weir = Weir::start(uplinks.router(), &config, &["--only", "multipath", "-v"])?;
-    let mut pair = Pair {
-        weir,
-        partner,
-        uplinks,
-    };
+    let more = format!("standby = [\"{second}\"]\nfallback = \"stop\"\n");
+    let mut pair = Pair::join(uplinks, partner, first, &more)?;
     let by = |pair: &Pair, whom: std::net::IpAddr, limit: Duration| {
         let whom = Some(format!("{whom}:9349"));
         wait_until("that partner", limit, || {
