@@ -100,6 +100,13 @@ fn a_router_that_lost_its_key_is_told_what_to_do() -> Result<(), Error> {
         (32, 0o600)
     );
     pair.weir.end(Signal::SIGTERM)?;
+    // One that others can read is told of, and used.
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644))
+        .map_err(Error::system("let others read it"))?;
+    pair.weir.restart(pair.uplinks.router())?;
+    pair.wait_for("the partner", |told| told.redirects)?;
+    assert!(pair.weir.log().contains("others can read it"));
+    pair.weir.end(Signal::SIGTERM)?;
     fs::remove_file(&file).map_err(Error::system("remove the key"))?;
     pair.weir.restart(pair.uplinks.router())?;
     pair.wait_for("the problem", |told| {

@@ -73,8 +73,14 @@ impl FromStr for Paired {
         };
         let mut fields = line.split('\t');
         let router = fields.next().unwrap_or_default();
-        let (id, name) = router.split_once(' ').unwrap_or((router, ""));
+        let (id, mut name) = router.split_once(' ').unwrap_or((router, ""));
         let (mut forwards, mut place, mut key) = (Vec::new(), None, None);
+        // An editor may have made blanks of tabs: whose the line is, it stays.
+        if let Some((before, text)) = name.split_once(KEY)
+            && text.trim().parse::<Public>().is_ok()
+        {
+            (name, key) = (before.trim(), Some(text.trim()));
+        }
         for field in fields.map(str::trim) {
             match (field.strip_prefix('#'), field.strip_prefix(KEY)) {
                 (Some(number), _) => place = number.parse().ok(),
@@ -286,6 +292,17 @@ mod tests {
         assert_eq!(Roll::read(&text).to_string(), text);
         let deleted = text.replace("0011223344556677 home\t\t#0\n", "");
         assert_eq!(places(&Roll::read(&deleted)), named(&[("", 1)]));
+    }
+
+    #[test]
+    fn a_line_stays_whose_it_is_whatever_an_editor_does_to_tabs() {
+        let router = Public([7; 32]);
+        let text = format!("0011223344556677 home    #0  key:{router} \n");
+        let roll = Roll::read(&text);
+        assert_eq!(roll.paired().next().expect("a router").router, Some(router));
+        let named = Roll::read("0011223344556677 key:abc\n");
+        let named = named.paired().next().expect("a router");
+        assert_eq!((&*named.name, named.router), ("key:abc", None));
     }
 
     #[test]

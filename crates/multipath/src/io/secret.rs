@@ -5,6 +5,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use tracing::warn;
+
 use crate::derive;
 use crate::identity::Identity;
 
@@ -44,32 +46,47 @@ pub enum SecretError {
 /// # Errors
 /// It cannot be read or made, or others can read it.
 pub(super) fn keep(path: &Path) -> Result<[u8; 32], SecretError> {
+    match read(path)? {
+        (secret, false) => Ok(secret),
+        (_, true) => Err(SecretError::Open {
+            path: path.to_owned(),
+        }),
+    }
+}
+
+/// The same, and whether others can read it.
+fn read(path: &Path) -> Result<([u8; 32], bool), SecretError> {
     let failed = |source| SecretError::File {
         path: path.to_owned(),
         source,
     };
-    let file = match File::open(path) {
+    // A pipe would wait for somebody who writes.
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(nix::libc::O_NONBLOCK);
+    let file = match options.open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let secret = derive::random().map_err(|_| SecretError::Random)?;
             make(path, &secret).map_err(failed)?;
             // Whoever is second takes the first one's.
-            File::open(path).map_err(failed)?
+            options.open(path).map_err(failed)?
         }
         file => file.map_err(failed)?,
     };
     let about = file.metadata().map_err(failed)?;
-    if about.permissions().mode() & 0o077 != 0 {
-        return Err(SecretError::Open {
+    let mut octets = Vec::new();
+    if !about.is_file() {
+        return Err(SecretError::NoKey {
             path: path.to_owned(),
+            found: 0,
         });
     }
-    let mut octets = Vec::new();
     file.take(64).read_to_end(&mut octets).map_err(failed)?;
     let found = octets.len();
-    octets.try_into().map_err(|_| SecretError::NoKey {
+    let secret = octets.try_into().map_err(|_| SecretError::NoKey {
         path: path.to_owned(),
         found,
-    })
+    })?;
+    Ok((secret, about.permissions().mode() & 0o077 != 0))
 }
 
 /// Under another name first: a power cut must not leave half a key.
@@ -96,7 +113,13 @@ fn make(path: &Path, secret: &[u8; 32]) -> io::Result<()> {
 /// A router's own key, of its file, which is made where there is none yet.
 ///
 /// # Errors
-/// It cannot be read or made, or others can read it.
+/// It cannot be read or made. That others can read it is told: without it the router would be a
+/// stranger to its partner.
 pub fn identity(path: &Path) -> Result<Identity, SecretError> {
-    keep(path).map(Identity::from)
+    let (secret, exposed) = read(path)?;
+    if exposed {
+        let file = path.display();
+        warn!(%file, "is this router's own key, and others can read it: `chmod 600 {file}`");
+    }
+    Ok(Identity::from(secret))
 }

@@ -159,7 +159,11 @@ async fn welcome(
         return Err(again().into());
     }
     let asked = Asked::read(serving.sessions.identity(), &key, body)?;
-    if !serving.sessions.admit(&paired, asked.router())? {
+    let admitted = serving.sessions.admit(&paired, asked.router());
+    if let Err(error) = &admitted {
+        warn!(%error, router = %id, "whose a line is cannot be written down: the router is turned away");
+    }
+    if !admitted? {
         serving.sessions.refused(id, from);
         router.write_all(&asked.refuse()?).await?;
         return Err(format!("{id} was used by another router before").into());

@@ -379,3 +379,17 @@ fn bounds_belong_to_the_key() {
         assert!(errors.len() == 1 && errors[0].contains(hint), "{errors:?}");
     }
 }
+
+/// Wherever it stands by mistake, no message has it.
+#[test]
+fn a_pairing_line_is_not_shown() {
+    const LINE: &str = "weir2-VJnoSsr2L_geQ8Fb8UKGV26kZI4mH6jmHoQ-FqijwS29RsU7N7oM6yTZu4JlH3LJTclKd1eFuuHp6wDqaVud31ihjec8LSJxVT4gsg@partner.example:9349";
+    for key in ["standby", "fallback", "renew", "encrypt", "direct"] {
+        for value in [format!("\"{LINE}\""), format!("[\"x{LINE}\"]")] {
+            let text = format!("[multipath]\n{key} = {value}\n");
+            let errors = parse(&text, "weir.toml").expect_err("wrong");
+            let told = errors.iter().map(ToString::to_string).collect::<String>();
+            assert!(told.contains(key) && !told.contains("VJnoSsr2"), "{told}");
+        }
+    }
+}
