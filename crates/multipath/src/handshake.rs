@@ -156,8 +156,10 @@ impl Asked {
         welcome: &Welcome,
     ) -> Result<(Session, Vec<u8>), HandshakeError> {
         let list = welcome.encode(id);
+        // What the router would refuse is not sent.
         Welcome::decode(&list)?;
         let frame = self.answer(&list)?;
+        // The router says with each open what it chose.
         let session = session(Role::Partner, id, Cipher::ChaCha20Poly1305, self.state);
         Ok((session, frame))
     }

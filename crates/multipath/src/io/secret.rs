@@ -31,7 +31,7 @@ pub enum SecretError {
         found: usize,
     },
     /// Others can read it.
-    #[error("{path} can be read by others: `chmod 600` it, or delete it and pair anew")]
+    #[error("{path} can be read by others: `chmod 600` it, or delete it and pair all routers anew")]
     Open {
         /// Which.
         path: PathBuf,
