@@ -109,11 +109,13 @@ const ATTACKS: &[(&str, End)] = &[
         Beyond,
     ),
     (
-        "SELECT count(*) FROM observations a, observations b, observations c, observations d",
+        "SELECT count(*) FROM observations a, observations b, observations c, observations d,
+         observations e",
         Beyond,
     ),
     (
-        "SELECT sum(abs(a.nodes * b.nodes)) FROM snapshots a, snapshots b, snapshots c, snapshots d",
+        "SELECT sum(abs(a.nodes * b.nodes)) FROM snapshots a, snapshots b, snapshots c, snapshots d,
+         snapshots e",
         Beyond,
     ),
     (
@@ -143,8 +145,8 @@ const ATTACKS: &[(&str, End)] = &[
         Either,
     ),
     (
-        "SELECT row_number() OVER (ORDER BY a.nodes) FROM observations a, observations b, observations c
-         LIMIT 1 OFFSET 1000000000",
+        "SELECT row_number() OVER (ORDER BY a.nodes) FROM observations a, observations b, observations c,
+         observations d LIMIT 1 OFFSET 1000000000",
         Either,
     ),
     // It needs memory.
