@@ -83,7 +83,7 @@ pub use monitor::{
     QuotaState, Rate, Talk, TalkSort, Talks, TalksQuery, Wifi,
 };
 pub use multipath::{
-    Carriage, Exposure, Forward, PartnerState, Path, PathUse, Paths, PathsStatus, Twin,
+    Candidate, Carriage, Exposure, Forward, PartnerState, Path, PathUse, Paths, PathsStatus, Twin,
 };
 pub use offload::{
     AddressFilter, Bridged, Direction, Directions, Endpoints, Explanation, ExpressionError, Flow,

@@ -7,9 +7,14 @@ use serde::{Deserialize, Serialize};
 /// Answer to `GET /v1/paths`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paths {
-    /// The partner's name or address and port; absent where the configuration names none.
+    /// The partner's name or address and port, of the one in use or else the first; absent where the
+    /// configuration names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partner: Option<String>,
+    /// All partners of the configuration, in the order in which they are tried, where there are
+    /// several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partners: Vec<Candidate>,
     /// Whether it is there.
     pub state: PartnerState,
     /// Version of the partner's weir.
@@ -18,6 +23,10 @@ pub struct Paths {
     /// Why it is not there, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// Why this router has no key of its own, in words: whoever has a pairing line of its can come as
+    /// this router.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keyless: Option<String>,
     /// New connections of clients go by the partner.
     pub redirects: bool,
     /// All but TCP goes by the tunnel.
@@ -45,6 +54,22 @@ pub struct Paths {
     /// What others than the partner may see.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exposed: Vec<Exposure>,
+}
+
+/// A partner of the configuration: the first one, or a standby, which takes over while those before it
+/// are not reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Its name or address and port.
+    pub partner: String,
+    /// Clients go by it now.
+    pub in_use: bool,
+    /// Whether it was there when it was last tried; absent before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached: Option<bool>,
+    /// Why it was not, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// What of clients goes past the partner or is read on the way there, and why: as it is now, for what
@@ -120,6 +145,12 @@ pub struct PathsStatus {
     pub uplinks: usize,
     /// Connections of clients that are there now.
     pub open: u64,
+    /// The partner is a standby: the first one is not reached.
+    #[serde(default)]
+    pub standby: bool,
+    /// What clients send leaves by the partner alone, also while weir does not run.
+    #[serde(default)]
+    pub locked: bool,
 }
 
 impl Paths {
@@ -135,6 +166,8 @@ impl Paths {
             redirects: self.redirects,
             uplinks: devices.len(),
             open: self.connections.open,
+            standby: self.partners.iter().skip(1).any(|it| it.in_use),
+            locked: self.locked,
         })
     }
 }

@@ -129,7 +129,7 @@ fn a_router_that_lost_its_key_is_told_what_to_do() -> Result<(), Error> {
 }
 
 /// Where nothing can be written, a router is what its line says; and once it can keep a key of its own,
-/// its partner lets it come as what it was.
+/// it is that, and its line is worth nothing to others.
 #[test]
 fn a_router_that_can_keep_no_key_comes_all_the_same() -> Result<(), Error> {
     let mut pair = Pair::build(&Options::mbit(&[100]))?;
@@ -150,11 +150,17 @@ fn a_router_that_can_keep_no_key_comes_all_the_same() -> Result<(), Error> {
         log.contains("whoever has the pairing line can come"),
         "{log}"
     );
+    assert!(pair.paths()?.keyless.is_some());
     carries(&pair)?;
     pair.weir.end(Signal::SIGTERM)?;
     fs::remove_dir(&file).map_err(Error::system("make room"))?;
     pair.weir.restart(pair.uplinks.router())?;
     pair.wait_for("the partner", |told| told.redirects)?;
-    assert!(file.is_file());
-    carries(&pair)
+    assert!(file.is_file() && pair.paths()?.keyless.is_none());
+    carries(&pair)?;
+    assert!(!pair.partner.log().contains("used by somebody else"));
+    let line = line.parse::<Pairing>().expect("a line");
+    let told = told(&pair, &line.to_string(), &Identity::of_line(&line.key))?;
+    assert_eq!(told, Err(HandshakeError::Another));
+    Ok(())
 }

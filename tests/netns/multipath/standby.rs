@@ -50,13 +50,27 @@ fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
     };
     by(&pair, PARTNER, LIMIT)?;
     carries(&pair)?;
+    // Whether the other is there is known before it is needed, and its line is nobody else's.
+    wait_until("a look at the other", LIMIT, || {
+        Ok(pair.paths()?.partners[1].reached == Some(true))
+    })?;
+    assert!(standby.tell(&["list"])?.contains(" paired "));
     pair.partner.stop();
     by(&pair, SERVER, LIMIT)?;
+    let told = pair.paths()?.partners;
+    assert!(!told[0].in_use && told[1].in_use, "{told:?}");
+    let problem = told[0].problem.clone().unwrap_or_default();
+    assert!(problem.contains("not reached"), "{told:?}");
     carries(&pair)?;
     pair.partner.restart(pair.uplinks.partner())?;
     by(&pair, PARTNER, 30 * SECOND)?;
     carries(&pair)?;
     let log = pair.weir.log();
-    assert_eq!(log.matches("connected to the partner").count(), 3, "{log}");
+    assert_eq!(log.matches("connected to the partner").count(), 2, "{log}");
+    assert_eq!(
+        log.matches("another partner takes over").count(),
+        1,
+        "{log}"
+    );
     Ok(())
 }

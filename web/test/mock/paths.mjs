@@ -51,6 +51,16 @@ export function paths(now, speed) {
   const sum = (way) => all.reduce((bytes, one) => bytes + one[way], 0);
   return {
     partner: PARTNER,
+    partners: [
+      { partner: PARTNER, in_use: true, reached: true },
+      {
+        partner: "standby.example:9349",
+        in_use: false,
+        reached: false,
+        problem: "the partner does not answer within 4 s",
+      },
+      { partner: "third.example:443", in_use: false },
+    ],
     state: "connected",
     version: "0.9.0-mock",
     redirects: true,

@@ -43,8 +43,8 @@ pub use locked::{LockError, lock, unlock};
 pub use partner::{Partner, ServeError, Settings as PartnerSettings};
 pub use roll::Paired;
 pub use router::{
-    Conduct, Connection, ForwardState, PathState, Router, Settings as RouterSettings, StartError,
-    State, TwinState,
+    Candidate, Conduct, Connection, ForwardState, PathState, Router, Settings as RouterSettings,
+    StartError, State, TwinState,
 };
 pub use secret::{SecretError, identity};
 pub use seen::{Figures, Seen};

@@ -35,6 +35,8 @@ const AGAIN: [Duration; 3] = [
 
 /// How often is the first partner tried while another is used.
 const BACK: Duration = Duration::from_secs(10);
+/// How often is another tried that is not used: one that was not reached; and one that was.
+const STANDBY: [Duration; 2] = [Duration::from_secs(60), Duration::from_secs(900)];
 
 /// Bytes by the tunnel after which keys are renewed, however young they are: some 2²³ datagrams, which
 /// is what AES-GCM is good for (RFC 9001, 6.6).
@@ -80,117 +82,184 @@ impl SessionError {
 /// A partner, and who the router is to it.
 pub struct Who<'a> {
     pairing: &'a Pairing,
-    own: Option<&'a Identity>,
-    /// What a router is that could not keep a key of its own.
-    of_line: Identity,
-    is_of_line: bool,
+    identity: Identity,
     /// Where it was last.
     addresses: Vec<SocketAddr>,
+    pace: Pace,
+    /// Why it is not reached, and how often in a row it was not.
+    problem: Option<String>,
+    failures: u32,
+    /// When it was last tried beside a session with another.
+    looked: Option<Instant>,
 }
 
 impl<'a> Who<'a> {
     /// With the partner's line and the router's own key, if it has one.
-    pub fn new(pairing: &'a Pairing, own: Option<&'a Identity>) -> Self {
+    pub fn new(pairing: &'a Pairing, own: Option<&Identity>) -> Self {
+        let of_line = || Identity::of_line(&pairing.key);
         Self {
             pairing,
-            own,
-            of_line: Identity::of_line(&pairing.key),
-            is_of_line: false,
+            identity: own.cloned().unwrap_or_else(of_line),
             addresses: Vec::new(),
+            pace: Pace::default(),
+            problem: None,
+            failures: 0,
+            looked: None,
         }
     }
 
-    fn identity(&self) -> &Identity {
-        let own = self.own.filter(|_| !self.is_of_line);
-        own.unwrap_or(&self.of_line)
+    /// Whether it is to be tried again, beside a session with another.
+    fn is_due(&self) -> bool {
+        let every = self.problem.as_ref().map_or(STANDBY[1], |_| STANDBY[0]);
+        self.looked.is_none_or(|looked| looked.elapsed() >= every)
     }
+}
 
-    /// The partner knows another: it may be what this one was before it could keep a key, or the
-    /// other way round.
-    fn is_another(&mut self) {
-        self.is_of_line = !self.is_of_line;
-    }
+/// What is told of partners, each by its place in the list.
+pub enum News<'a> {
+    /// There is a session with this one.
+    Met(usize, &'a Welcome),
+    /// This one is there, and the session is with another.
+    There(usize),
+    /// No session was made with this one.
+    Failed(usize, &'a SessionError),
+    /// Each was tried, and there is no session any more.
+    Lost,
 }
 
 /// Keeps a session with one of these partners, for ever: one that is doubted is kept until another has
-/// been made. While it is not the first, that one is tried at times. `told` hears of each try, but of
-/// those that fail beside a session until each was tried again. `lock`: its file.
-pub async fn keep(
-    mut whos: Vec<Who<'_>>,
-    lock: &Path,
-    share: &Share,
-    told: impl Fn(&Pairing, Result<&Welcome, &SessionError>),
-) {
-    let (mut tries, mut pace, mut renewed, mut at) = (0_u32, Pace::default(), false, 0);
-    let number = u32::try_from(whos.len()).unwrap_or(u32::MAX);
-    let met = |who: &Who<'_>, meeting: Meeting, renewed: bool| {
-        let (partner, version) = (&who.pairing.host, &meeting.welcome.version);
-        match renewed {
-            true => debug!(partner, version, "the session has new keys"),
-            false => info!(partner, version, "connected to the partner"),
-        }
-        let welcome = meeting.welcome.clone();
-        share.met(meeting);
-        told(who.pairing, Ok(&welcome));
+/// been made, or each was tried. While it is not with the first, that one is tried all the time; the
+/// others are tried at times, so that it is known whether they are there before they are needed.
+/// `lock`: its file.
+pub async fn keep(whos: Vec<Who<'_>>, lock: &Path, share: &Share, told: impl Fn(News<'_>)) {
+    let mut keeper = Keeper {
+        whos,
+        lock,
+        share,
+        told,
     };
-    while let Some(who) = whos.get_mut(at) {
-        sleep(pace.wait(Instant::now())).await;
-        match make(who, lock, share).await {
-            Ok(meeting) => {
-                pace.made(Instant::now());
-                met(who, meeting, renewed);
-                tries = 0;
-                renewed = tokio::select! {
-                    () = share.doubted() => false,
-                    () = worn(share) => true,
-                    meeting = first(&mut whos[0], lock, share), if at != 0 => {
-                        at = 0;
-                        met(&whos[0], meeting, false);
-                        true
-                    }
-                };
-                debug!(renewed, "another session is made");
+    let (mut at, mut renewed) = (0, false);
+    while !keeper.whos.is_empty() {
+        let (one, meeting) = keeper.any(at).await;
+        keeper.met(one, at, meeting, renewed);
+        at = one;
+        renewed = loop {
+            tokio::select! {
+                () = share.doubted() => break false,
+                () = worn(share) => break true,
+                meeting = keeper.others(at) => {
+                    keeper.met(0, 0, meeting, false);
+                    at = 0;
+                }
             }
-            Err(error) => {
-                tries += 1;
-                // Each once; beside a session, the one that there is once more.
-                let most = if share.connected() {
-                    number + 1
-                } else {
-                    number
-                };
-                if tries == most {
-                    warn!(partner = who.pairing.host, %error, "no session with the partner: it is \
-                        tried again");
+        };
+        debug!(renewed, "another session is made");
+    }
+}
+
+struct Keeper<'a, T> {
+    whos: Vec<Who<'a>>,
+    lock: &'a Path,
+    share: &'a Share,
+    told: T,
+}
+
+impl<T: Fn(News<'_>)> Keeper<'_, T> {
+    /// A session with any of them, this one first.
+    async fn any(&mut self, mut first: usize) -> (usize, Meeting) {
+        let mut rounds = 0;
+        loop {
+            if let Some(made) = self.round(first).await {
+                return made;
+            }
+            (rounds, first) = (rounds + 1, 0);
+            self.share.missed();
+            (self.told)(News::Lost);
+            sleep(wait(rounds, self.share.answers())).await;
+        }
+    }
+
+    /// Tries each: this one first, and twice if there is a session with it, as anybody on the way can
+    /// end one connection.
+    async fn round(&mut self, first: usize) -> Option<(usize, Meeting)> {
+        for step in 0..self.whos.len() {
+            let one = (first + step) % self.whos.len();
+            let twice = step == 0 && self.share.connected();
+            for pause in [Duration::ZERO, AGAIN[0]]
+                .iter()
+                .take(1 + usize::from(twice))
+            {
+                let pace = self.whos[one].pace.wait(Instant::now());
+                sleep(pace.max(*pause)).await;
+                if let Some(meeting) = self.make(one).await {
+                    return Some((one, meeting));
                 }
-                if tries >= most {
-                    share.missed();
-                    told(who.pairing, Err(&error));
+            }
+        }
+        None
+    }
+
+    /// Tries the others beside a session, until the first one is there again.
+    async fn others(&mut self, at: usize) -> Meeting {
+        loop {
+            sleep(BACK).await;
+            for one in (0..self.whos.len()).filter(|one| *one != at) {
+                if one > 0 && !self.whos[one].is_due() {
+                    continue;
                 }
-                if matches!(error, SessionError::Wrong(HandshakeError::Another)) {
-                    who.is_another();
-                }
-                if error.answered() {
-                    pace.made(Instant::now());
-                }
-                at = (at + 1) % whos.len();
-                // The next one is another, until all were tried.
-                if number == 1 || tries >= most {
-                    sleep(wait(tries - (number - 1), share.answers())).await;
+                self.whos[one].looked = Some(Instant::now());
+                match self.make(one).await {
+                    Some(meeting) if one == 0 => return meeting,
+                    Some(_) => (self.told)(News::There(one)),
+                    None => {}
                 }
             }
         }
     }
-}
 
-/// A session with the first partner, once it is there again.
-async fn first(who: &mut Who<'_>, lock: &Path, share: &Share) -> Meeting {
-    loop {
-        sleep(BACK).await;
-        match make(who, lock, share).await {
-            Ok(meeting) => return meeting,
-            Err(error) => debug!(partner = who.pairing.host, %error, "the first partner"),
+    async fn make(&mut self, one: usize) -> Option<Meeting> {
+        let who = &mut self.whos[one];
+        match make(who, self.lock, self.share).await {
+            Ok(meeting) => {
+                who.pace.made(Instant::now());
+                (who.problem, who.failures) = (None, 0);
+                Some(meeting)
+            }
+            Err(error) => {
+                if error.answered() {
+                    who.pace.made(Instant::now());
+                }
+                who.failures = who.failures.saturating_add(1);
+                // Beside a session, one that fails once is nothing.
+                if who.failures == 1 + u32::from(self.share.connected()) {
+                    let partner = who.pairing.address();
+                    warn!(partner, %error, "no session with the partner: it is tried again");
+                }
+                who.problem = Some(error.to_string());
+                (self.told)(News::Failed(one, &error));
+                None
+            }
         }
+    }
+
+    /// There is a session with this one. `wanted`: which was to be.
+    fn met(&self, one: usize, wanted: usize, meeting: Meeting, renewed: bool) {
+        let who = &self.whos[one];
+        let (partner, version) = (who.pairing.address(), meeting.welcome.version.clone());
+        match (&self.whos[wanted].problem, renewed) {
+            (Some(problem), _) if one != wanted => {
+                let instead_of = self.whos[wanted].pairing.address();
+                warn!(
+                    partner,
+                    version, instead_of, problem, "another partner takes over"
+                );
+            }
+            (_, true) => debug!(partner, version, "the session has new keys"),
+            (_, false) => info!(partner, version, "connected to the partner"),
+        }
+        let welcome = meeting.welcome.clone();
+        self.share.met(meeting);
+        (self.told)(News::Met(one, &welcome));
     }
 }
 
@@ -218,10 +287,10 @@ fn wait(tries: u32, answers: bool) -> Duration {
 async fn make(who: &mut Who<'_>, lock: &Path, share: &Share) -> Result<Meeting, SessionError> {
     let exchange = async {
         resolve(who, lock).await?;
-        share.set_partner(&who.addresses);
+        share.set_partner(&who.pairing.address(), &who.addresses);
         let mut link = proxy::dial(share, &who.addresses).await?;
         look(&link, share);
-        let (initiator, frame) = Initiator::begin(&who.pairing.key, who.identity())?;
+        let (initiator, frame) = Initiator::begin(&who.pairing.key, &who.identity)?;
         link.write_all(&frame).await?;
         let (kind, body) = wire::read(&mut link).await.map_err(|error| match error {
             wire::WireError::Io(error) if error.kind() == io::ErrorKind::UnexpectedEof => {

@@ -18,11 +18,12 @@ use tokio::sync::{Notify, watch};
 use tokio::time::MissedTickBehavior;
 use tracing::{debug, error, info, warn};
 
+use super::partnership::{self, News};
 use super::paths::Paths;
 use super::share::{Health, Known, Share};
 use super::threads::{Stop, Threads, processors};
 use super::tunnel::{self, Tun};
-use super::{TunDevice, limits, locked, partnership, proxy, socket};
+use super::{TunDevice, limits, locked, proxy, socket};
 use crate::choice::{Choice, Forward, Ports};
 use crate::encrypt::Encrypt;
 use crate::gaps::Gaps;
@@ -37,7 +38,7 @@ use crate::welcome::Welcome;
 
 pub(in crate::io) use rules::forget_tunnelled;
 use told::Told;
-pub use told::{Connection, ForwardState, PathState, State, TwinState};
+pub use told::{Candidate, Connection, ForwardState, PathState, State, TwinState};
 
 /// How often is looked at what paths carry, and at which look at what connections lack.
 const LOOK: Duration = Duration::from_millis(500);
@@ -111,10 +112,7 @@ impl Router {
         let share = Share::new(limits::raise(), &settings.conduct, settings.hints.clone());
         let share = Arc::new(share);
         let told = Arc::new(Told::default());
-        told.lock().partner = settings
-            .pairings
-            .first()
-            .map_or_else(String::new, Pairing::address);
+        *told.lock() = State::of(&settings.pairings);
         let (conduct, heard) = watch::channel(settings.conduct.clone());
         let mut threads = Threads::new();
         let listens = |source| StartError::Listen {
@@ -239,21 +237,11 @@ impl Control {
         let who = pairings.iter().map(|it| partnership::Who::new(it, own));
         let work = async {
             let lock = &self.settings.lock;
-            let session = partnership::keep(who.collect(), lock, &self.share, |partner, found| {
-                self.told.lock().partner = partner.address();
-                if let Ok(welcome) = found {
+            let session = partnership::keep(who.collect(), lock, &self.share, |news| {
+                if let News::Met(_, welcome) = news {
                     self.warn_of_forwards(welcome);
                 }
-                self.told.lock().connection = match found {
-                    Ok(welcome) => Connection::Connected {
-                        version: welcome.version.clone(),
-                        ipv4: welcome.ipv4,
-                        ipv6: welcome.ipv6,
-                    },
-                    Err(error) => Connection::Failed {
-                        problem: error.to_string(),
-                    },
-                };
+                self.told.lock().hear(&news);
                 self.changed.notify_one();
             });
             let follow = async {
@@ -261,7 +249,7 @@ impl Control {
                     self.keep_reserve(&mut paths);
                     self.tell_paths(&paths);
                     paths.damp(self.share.flapping());
-                    paths.lead_to(&self.share.partner());
+                    paths.lead_to(&self.share.partners());
                     paths.lock(&self.lan.borrow());
                     tokio::select! {
                         changed = paths.changed() => match changed {
@@ -402,10 +390,10 @@ impl Control {
             if let Err(error) = sockets.read(to, &mut found) {
                 debug!(%error, "subflows");
             }
-            let partner = self.share.partner();
+            let partners = self.share.partners();
             found.retain(|subflow| {
-                let mut partner = partner.iter();
-                partner.any(|address| address.ip() == subflow.remote.ip().to_canonical())
+                let mut partners = partners.iter();
+                partners.any(|address| address.ip() == subflow.remote.ip().to_canonical())
             });
             shares.look(&found);
             for subflow in found.iter().filter(|s| s.kind == SubflowKind::FellBack) {

@@ -269,14 +269,18 @@ impl Sessions {
     }
 
     /// Whether a router may come with its line: it is the first one, for which the line is kept from
-    /// now on, or the same.
+    /// now on, or the same, or the first with a key of its own.
     ///
     /// # Errors
     /// The list cannot be read or written.
     pub fn admit(&self, paired: &Paired, router: Public) -> Result<bool, StoreError> {
+        if paired.router == Some(router) {
+            return Ok(true);
+        }
+        let of_line = Identity::of_line(&self.master.key(paired.id)).public();
         match paired.router {
-            Some(first) => Ok(first == router),
-            None => self.store.admit(paired.id, router),
+            Some(first) if first != of_line => Ok(false),
+            _ => self.store.admit(paired.id, router, of_line),
         }
     }
 

@@ -134,7 +134,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// See the module.
 pub struct Share {
-    partner: Mutex<Vec<SocketAddr>>,
+    partners: Mutex<BTreeMap<String, Vec<SocketAddr>>>,
     /// Those that may be used, best first.
     paths: watch::Sender<Vec<Known>>,
     hints: Mutex<Hints>,
@@ -173,7 +173,7 @@ impl Share {
     /// Nothing is known yet.
     pub(super) fn new(places: usize, conduct: &Conduct, hints: Hints) -> Self {
         Self {
-            partner: Mutex::default(),
+            partners: Mutex::default(),
             paths: watch::Sender::default(),
             hints: Mutex::new(hints),
             reserve: Mutex::default(),
@@ -228,18 +228,18 @@ impl Share {
         (partner, sources)
     }
 
-    pub(super) fn set_partner(&self, found: &[SocketAddr]) {
-        let mut partner = lock(&self.partner);
-        if *partner != found {
-            *partner = found.to_vec();
+    pub(super) fn set_partner(&self, name: &str, found: &[SocketAddr]) {
+        let mut partners = lock(&self.partners);
+        if partners.get(name).is_none_or(|known| known != found) {
+            partners.insert(name.to_owned(), found.to_vec());
             self.moved.notify_one();
         }
     }
 
-    /// Addresses of the partner, as far as they are known: as its name has them now, and where the
-    /// session was made.
-    pub fn partner(&self) -> Vec<SocketAddr> {
-        let mut known = lock(&self.partner).clone();
+    /// Addresses of the partners, as far as they are known: as their names have them now, and where
+    /// the session was made.
+    pub fn partners(&self) -> Vec<SocketAddr> {
+        let mut known: Vec<_> = lock(&self.partners).values().flatten().copied().collect();
         let meeting = self.meeting.borrow().clone();
         known.extend(
             meeting
@@ -252,7 +252,7 @@ impl Share {
     /// Port of the partner, where the session was made or will be.
     pub(super) fn port(&self) -> u16 {
         let meeting = self.meeting.borrow().as_ref().map(|it| it.partner);
-        let partner = meeting.or_else(|| lock(&self.partner).first().copied());
+        let partner = meeting.or_else(|| self.partners().first().copied());
         partner.map_or(0, |partner| partner.port())
     }
 

@@ -294,23 +294,25 @@ impl Store {
     }
 
     /// A router came with its line: for the first time, and the line is kept for it; or again. False:
-    /// the line is another's.
+    /// the line is another's. `of_line` is nobody in particular: whoever has the line is that, and the
+    /// first one with a key of its own takes its place.
     ///
     /// # Errors
     /// There is no such line; the list cannot be read or written.
-    pub fn admit(&self, id: KeyId, router: Public) -> Result<bool, StoreError> {
+    pub fn admit(&self, id: KeyId, router: Public, of_line: Public) -> Result<bool, StoreError> {
         let _lock = self.lock()?;
         let mut roll = self.roll()?;
         let name = id.to_string();
         let paired = one(&mut roll, &name)?;
-        match paired.router {
-            Some(first) => Ok(first == router),
-            None => {
-                paired.router = Some(router);
-                self.write(&roll)?;
-                Ok(true)
-            }
+        if paired.router == Some(router) {
+            return Ok(true);
         }
+        if paired.router.is_some_and(|first| first != of_line) {
+            return Ok(false);
+        }
+        paired.router = Some(router);
+        self.write(&roll)?;
+        Ok(true)
     }
 
     /// One at a time.

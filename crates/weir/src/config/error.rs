@@ -66,8 +66,21 @@ impl<'a> Lines<'a> {
     }
 }
 
+/// What is said instead of a secret.
+pub(super) const SECRET: &str = "a pairing line";
+
+/// Whether a text has a secret in it, which stands where it does not belong: it is not shown.
+pub(super) fn has_secret(text: &str) -> bool {
+    ["weir1-", "weir2-"]
+        .iter()
+        .any(|front| text.contains(front))
+}
+
 /// A name for a message: not pages of it, and nothing that a terminal would obey.
 pub(super) fn clip(name: &str) -> String {
+    if has_secret(name) {
+        return format!("({SECRET})");
+    }
     name.chars()
         .take(60)
         .map(|letter| if letter.is_control() { '?' } else { letter })

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 use toml::de::DeValue;
 
+use super::error::{SECRET, has_secret};
 use super::section::Naming;
 use super::suggest::nearest;
 
@@ -74,10 +75,7 @@ pub trait Bounded: FileValue + PartialOrd {
 /// A value in words, short enough for a message.
 pub fn named(value: &DeValue<'_>) -> String {
     match value {
-        // A secret that stands where it does not belong.
-        DeValue::String(text) if text.contains("weir1-") || text.contains("weir2-") => {
-            "a pairing line".to_owned()
-        }
+        DeValue::String(text) if has_secret(text) => SECRET.to_owned(),
         DeValue::String(text) => format!("{:?}", text.chars().take(60).collect::<String>()),
         DeValue::Integer(number) => format!(
             "the number {}",

@@ -1,6 +1,6 @@
 //! Paths of the daemon made of paper.
 
-use answers::{Carriage, Exposure, Forward, PartnerState, Path, PathUse, Paths};
+use answers::{Candidate, Carriage, Exposure, Forward, PartnerState, Path, PathUse, Paths};
 
 /// Two uplinks, one of them with a name that does not belong on a terminal, and one in reserve;
 /// looked at so many times.
@@ -26,9 +26,26 @@ pub fn paths(looks: u64) -> Paths {
     };
     Paths {
         partner: Some("partner.example:9349".into()),
+        partners: [
+            ("partner.example:9349", Some(true), None),
+            (
+                "standby.example:9349",
+                Some(false),
+                Some("it is \u{1b} off"),
+            ),
+            ("third.example:443", None, None),
+        ]
+        .map(|(partner, reached, problem)| Candidate {
+            partner: partner.into(),
+            in_use: problem.is_none() && reached.is_some(),
+            reached,
+            problem: problem.map(str::to_owned),
+        })
+        .to_vec(),
         state: PartnerState::Connected,
         version: Some("1.2.3\u{1b}".into()),
         problem: None,
+        keyless: Some("/etc/weir/multipath.key: no space left".into()),
         redirects: true,
         tunnel: true,
         connections: Carriage {

@@ -11,7 +11,7 @@ import { exposures, type Uplink, uplinks } from "./core/paths";
 import { Layers, partOf } from "./layers";
 import { told } from "./live";
 import { plural, t } from "./text";
-import type { Carriage, Forward, Paths } from "./types";
+import type { Candidate, Carriage, Forward, Paths } from "./types";
 
 type Way = "down" | "up";
 
@@ -159,6 +159,13 @@ function Partner({ paths }: { paths: Paths }) {
           [t("paths.version"), paths.version === undefined ? "–" : plain(paths.version)],
         ]}
       />
+      <Candidates partners={paths.partners ?? []} />
+      {paths.keyless !== undefined && (
+        <Notice kind="warn">
+          {t("paths.keyless")}
+          <p>{plain(paths.keyless)}</p>
+        </Notice>
+      )}
       <ul class="plain-list">
         {exposures(paths.exposed).map((exposure) => (
           <li key={exposure}>{t(`paths.exposed.${exposure}`)}</li>
@@ -166,6 +173,30 @@ function Partner({ paths }: { paths: Paths }) {
       </ul>
     </Card>
   );
+}
+
+/** In the order in which they are tried. */
+function Candidates({ partners }: { partners: readonly Candidate[] }) {
+  if (partners.length === 0) return null;
+  return (
+    <>
+      <p class="small muted">{t("paths.candidates")}</p>
+      <ol class="plain-list">
+        {partners.map((one) => (
+          <li key={one.partner}>
+            <span class="code">{plain(one.partner)}</span> {t(`paths.candidate.${stateOf(one)}`)}
+            {one.problem !== undefined && <p class="small muted">{plain(one.problem)}</p>}
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+function stateOf({ in_use, reached }: Candidate): "used" | "untried" | "ready" | "failed" {
+  if (in_use) return "used";
+  if (reached === undefined) return "untried";
+  return reached ? "ready" : "failed";
 }
 
 function Connections({ carriage }: { carriage: Carriage }) {

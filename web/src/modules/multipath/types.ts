@@ -9,9 +9,13 @@ declare module "../../api/types" {
 
 export interface Paths {
   partner?: string;
+  /** All of them, where there are several. */
+  partners?: Candidate[];
   state: string;
   version?: string;
   problem?: string;
+  /** Why this router has no key of its own. */
+  keyless?: string;
   redirects: boolean;
   tunnel: boolean;
   connections: Carriage;
@@ -22,6 +26,15 @@ export interface Paths {
   /** While the partner is not there, nothing leaves but what the configuration names. */
   stops: boolean;
   exposed?: string[];
+}
+
+/** The first partner, or one that takes over. */
+export interface Candidate {
+  partner: string;
+  in_use: boolean;
+  /** Absent as long as it was not tried. */
+  reached?: boolean;
+  problem?: string;
 }
 
 export interface Carriage {

@@ -6,7 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::hints::Use;
+use crate::io::partnership::News;
 use crate::io::share::Counted;
+use crate::pairing::Pairing;
 use crate::shares::Carried;
 
 /// Whether the partner is there.
@@ -69,6 +71,19 @@ pub struct TwinState {
     pub of: String,
 }
 
+/// A partner of the configuration: the first one, or one that takes over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Name or address of the partner, and its port.
+    pub partner: String,
+    /// The session is with it.
+    pub in_use: bool,
+    /// Whether it was there when it was last tried; `None`: it was not tried yet.
+    pub reached: Option<bool>,
+    /// Why it was not, in words.
+    pub problem: Option<String>,
+}
+
 /// What comes in by the partner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForwardState {
@@ -83,8 +98,10 @@ pub struct ForwardState {
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Name or address of the partner, and its port.
+    /// Name or address of the partner, and its port: of that of the session, or the first one.
     pub partner: String,
+    /// All of them, in the order in which they are tried.
+    pub partners: Vec<Candidate>,
     /// Whether it is there.
     pub connection: Connection,
     /// Whether clients' new connections are brought here.
@@ -101,6 +118,60 @@ pub struct State {
     pub forwards: Vec<ForwardState>,
     /// Connections and bytes.
     pub counted: Counted,
+}
+
+impl State {
+    /// Before any was tried.
+    pub(super) fn of(pairings: &[Pairing]) -> Self {
+        let candidates = pairings.iter().map(|pairing| Candidate {
+            partner: pairing.address(),
+            ..Candidate::default()
+        });
+        let mut state = Self {
+            partners: candidates.collect(),
+            ..Self::default()
+        };
+        state.partner_is(0);
+        state
+    }
+
+    fn partner_is(&mut self, at: usize) {
+        self.partner = self
+            .partners
+            .get(at)
+            .map_or_else(String::new, |it| it.partner.clone());
+    }
+
+    /// Takes in what is told of the partners.
+    pub(super) fn hear(&mut self, news: &News<'_>) {
+        let reached = |it: &mut Candidate| (it.reached, it.problem) = (Some(true), None);
+        match *news {
+            News::Met(at, welcome) => {
+                for (place, candidate) in self.partners.iter_mut().enumerate() {
+                    candidate.in_use = place == at;
+                }
+                reached(&mut self.partners[at]);
+                self.partner_is(at);
+                self.connection = Connection::Connected {
+                    version: welcome.version.clone(),
+                    ipv4: welcome.ipv4,
+                    ipv6: welcome.ipv6,
+                };
+            }
+            News::There(at) => reached(&mut self.partners[at]),
+            News::Failed(at, error) => {
+                let candidate = &mut self.partners[at];
+                (candidate.reached, candidate.problem) = (Some(false), Some(error.to_string()));
+            }
+            News::Lost => {
+                self.partners.iter_mut().for_each(|it| it.in_use = false);
+                self.partner_is(0);
+                let problem = self.partners.first().and_then(|it| it.problem.clone());
+                let problem = problem.unwrap_or_default();
+                self.connection = Connection::Failed { problem };
+            }
+        }
+    }
 }
 
 /// What its threads tell.

@@ -227,6 +227,12 @@ fn a_line_is_kept_for_whoever_came_first_with_it() {
     };
     assert!(!scene.sessions.admit(&before, thief).expect("read"));
     assert!(scene.sessions.admit(&before, router).expect("read"));
+    // Without a key of its own a router is whoever has the line: until one comes that has one.
+    let open = scene.pair("open");
+    let of_line = Identity::of_line(&open).public();
+    assert!(comes(&open, of_line) && comes(&open, of_line));
+    assert!(comes(&open, router));
+    assert!(!comes(&open, of_line) && !comes(&open, thief));
     // It lasts, and a new line is anybody's again.
     let again = Sessions::open(scene.sessions.store().clone()).expect("a key");
     let (_, paired) = again.key(key.id()).expect("paired");

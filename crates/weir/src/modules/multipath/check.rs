@@ -55,15 +55,28 @@ const EXPRESSIONS: [Expression; 3] = [
 /// All of it, where a partner is configured.
 pub fn check(config: &Effective, daemon: Option<&api::Client>) -> Result<Vec<Feature>, Error> {
     let multipath = config.of::<Multipath>();
-    if multipath.partner.is_none() {
+    if multipath.partner.is_none() && multipath.standby.is_empty() {
         return Ok(Vec::new());
     }
     let hinted: Vec<_> = config.named::<PathSettings>().keys().collect();
     let mut features = crate::event_loop()?.block_on(features(&hinted));
     features.push(secret(multipath));
     features.extend(lock(multipath));
+    features.extend(multipath.doubts().into_iter().map(|(what, hint)| Feature {
+        name: "other partners".into(),
+        min_version: None,
+        present: false,
+        required: false,
+        why_needed: "Take over while the first is not reached.".into(),
+        detail: Some(what.into()),
+        hint: Some(hint.into()),
+    }));
     let paths: Option<answers::Paths> = daemon.and_then(|daemon| daemon.get("/v1/paths").ok());
-    features.extend(forwards(&paths.unwrap_or_default().forwards));
+    if let Some(paths) = paths {
+        features.push(key(paths.keyless));
+        features.extend(paths.partners.iter().map(partner));
+        features.extend(forwards(&paths.forwards));
+    }
     Ok(features)
 }
 
@@ -140,6 +153,44 @@ fn lock(config: &Multipath) -> Option<Feature> {
         detail: (!whats.is_empty()).then(|| whats.join("; ")),
         hint: doubts.first().map(|(_, hint)| (*hint).to_owned()),
     })
+}
+
+/// Who this router is, as a daemon has it. `keyless`: why it has no key of its own.
+fn key(keyless: Option<String>) -> Feature {
+    let hint = "let weir write multipath.key beside its configuration, or delete what is there in \
+        its place, and restart it";
+    Feature {
+        name: "key of this router".into(),
+        min_version: None,
+        present: keyless.is_none(),
+        required: false,
+        why_needed: "Makes a pairing line worth nothing to others once this router came with it."
+            .into(),
+        hint: keyless.as_ref().map(|_| hint.into()),
+        detail: keyless,
+    }
+}
+
+/// One of several partners, as a daemon has it.
+fn partner(told: &answers::Candidate) -> Feature {
+    let detail = match told.reached {
+        None => Some("was not tried yet".into()),
+        Some(_) => told.problem.clone(),
+    };
+    Feature {
+        name: format!("partner {}", told.partner),
+        min_version: None,
+        present: told.reached == Some(true),
+        required: false,
+        why_needed: match told.in_use {
+            true => "Gives clients the sum of the uplinks, now.".into(),
+            false => "Gives clients the sum of the uplinks when its turn comes.".into(),
+        },
+        detail,
+        hint: (told.reached == Some(false)).then(|| {
+            "see that it runs, and that its firewall lets TCP and UDP in by that port".into()
+        }),
+    }
 }
 
 /// What comes in by the partner, as a daemon has it.
@@ -312,6 +363,25 @@ mod tests {
             assert_eq!(row.hint, hint);
         }
         fs::remove_file(&file).expect("removed");
+    }
+
+    #[test]
+    fn each_partner_and_the_own_key_are_told_of() {
+        let candidate = |reached, problem: Option<&str>| answers::Candidate {
+            partner: "a.example:9349".into(),
+            in_use: false,
+            reached,
+            problem: problem.map(str::to_owned),
+        };
+        let ready = partner(&candidate(Some(true), None));
+        assert!(ready.present && ready.detail.is_none() && ready.hint.is_none());
+        let failed = partner(&candidate(Some(false), Some("refused")));
+        assert!(!failed.present && failed.hint.is_some());
+        assert_eq!(failed.detail.as_deref(), Some("refused"));
+        let untried = partner(&candidate(None, None));
+        assert!(!untried.present && untried.detail.is_some());
+        assert!(key(None).present);
+        assert!(!key(Some("full".into())).present);
     }
 
     #[test]

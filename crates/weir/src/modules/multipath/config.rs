@@ -70,10 +70,26 @@ table! {
 impl Multipath {
     /// The partners, in the order in which they are tried; none: clients have none.
     pub fn pairings(&self) -> Vec<Pairing> {
-        let first = self.partner.value.iter();
-        match first.len() {
-            0 => Vec::new(),
-            _ => first.chain(&self.standby.value).cloned().collect(),
+        let Some(first) = &self.partner.value else {
+            return Vec::new();
+        };
+        let others = self.standby.value.iter().filter(|it| *it != first);
+        std::iter::once(first).chain(others).cloned().collect()
+    }
+
+    /// What is strange about the other partners, and what to do.
+    pub fn doubts(&self) -> Option<(&'static str, &'static str)> {
+        let (first, others) = (&self.partner.value, &self.standby.value);
+        match first {
+            None if !others.is_empty() => Some((
+                "`standby` names partners, and `partner` none: multipath does not run",
+                "put the first line of `standby` into `partner`",
+            )),
+            Some(first) if others.contains(first) => Some((
+                "`standby` has the line of `partner` too, which cannot take over from itself",
+                "pair with another partner, and put its line there",
+            )),
+            _ => None,
         }
     }
 
@@ -145,7 +161,17 @@ impl FileValue for Vec<Pairing> {
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         let lines = value.as_array().ok_or(None)?;
-        lines.iter().map(|value| line(value.get_ref())).collect()
+        let read = lines.iter().map(|value| line(value.get_ref()));
+        let read: Self = read.collect::<Result<_, _>>()?;
+        for (place, pairing) in read.iter().enumerate() {
+            if read[..place].contains(pairing) {
+                return Err(Some(Wrong {
+                    what: format!("has the line of {} twice", pairing.redacted()),
+                    hint: "leave one of them".to_owned(),
+                }));
+            }
+        }
+        Ok(read)
     }
 
     /// As for one.

@@ -9,8 +9,8 @@ use answers::{PartnerState, PathUse};
 use multipath::Identity;
 use multipath::hints::Use;
 use multipath::io::{
-    Conduct, Connection, ForwardState, PathState, Router, RouterSettings, SecretError, State,
-    TunDevice, TwinState, identity,
+    Candidate, Conduct, Connection, ForwardState, PathState, Router, RouterSettings, SecretError,
+    State, TunDevice, TwinState, identity,
 };
 use tracing::{error, warn};
 
@@ -99,6 +99,9 @@ impl Running {
                 "holds the partner's secret, and others can read it: `chmod 600 {file}`"
             );
         }
+        if let Some((what, hint)) = effective.of::<Config>().doubts() {
+            warn!(hint, "{what}");
+        }
         let doubts = commands::lock::doubts(&self.lock, effective.of::<Config>());
         for (what, hint) in doubts.unwrap_or_default() {
             warn!(hint, "the lock: {what}");
@@ -169,6 +172,9 @@ impl Running {
         };
         let hints = wanted.iter().flat_map(|wanted| wanted.hints.keys());
         let leads = |name: &&String| paths.paths.iter().any(|path| path.device == **name);
+        if wanted.is_some() {
+            paths.keyless = self.own.as_ref().err().map(ToString::to_string);
+        }
         paths.unmatched = hints.filter(|name| !leads(name)).cloned().collect();
         paths
     }
@@ -192,9 +198,14 @@ fn told(state: State, conduct: &Conduct, locked: bool) -> answers::Paths {
     let counted = state.counted;
     answers::Paths {
         partner: Some(state.partner),
+        partners: match state.partners.len() {
+            0 | 1 => Vec::new(),
+            _ => state.partners.into_iter().map(candidate).collect(),
+        },
         state: partner,
         version,
         problem,
+        keyless: None,
         redirects: state.redirects,
         tunnel: state.tunnel,
         connections: answers::Carriage {
@@ -213,6 +224,15 @@ fn told(state: State, conduct: &Conduct, locked: bool) -> answers::Paths {
         locked,
         stops,
         exposed,
+    }
+}
+
+fn candidate(candidate: Candidate) -> answers::Candidate {
+    answers::Candidate {
+        partner: candidate.partner,
+        in_use: candidate.in_use,
+        reached: candidate.reached,
+        problem: candidate.problem,
     }
 }
 

@@ -23,6 +23,13 @@ export const de: Translated<typeof en> = {
   "paths.share.down": "vom Download, jetzt",
   "paths.share.up": "vom Upload, jetzt",
   "paths.partner": "Partner",
+  "paths.candidates": "Partner, in der Reihenfolge, in der sie versucht werden",
+  "paths.candidate.used": "wird benutzt",
+  "paths.candidate.untried": "wurde noch nicht versucht",
+  "paths.candidate.ready": "ist bereit",
+  "paths.candidate.failed": "ist nicht erreichbar",
+  "paths.keyless":
+    "Dieser Router hat keinen eigenen Schlüssel: Wer seine Kopplungszeile hat, kann sich als er ausgeben.",
   "paths.version": "Seine Version von weir",
   "paths.state.connected": "Der Partner ist verbunden.",
   "paths.state.connecting": "Die Verbindung zum Partner wird aufgebaut.",

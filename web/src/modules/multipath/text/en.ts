@@ -20,6 +20,13 @@ export const en = {
   "paths.share.down": "of the download, now",
   "paths.share.up": "of the upload, now",
   "paths.partner": "Partner",
+  "paths.candidates": "Partners, in the order in which they are tried",
+  "paths.candidate.used": "is used",
+  "paths.candidate.untried": "was not tried yet",
+  "paths.candidate.ready": "is ready",
+  "paths.candidate.failed": "is not reached",
+  "paths.keyless":
+    "This router has no key of its own: whoever has its pairing line can come as it.",
   "paths.version": "Its version of weir",
   "paths.state.connected": "The partner is connected.",
   "paths.state.connecting": "The partner is being connected to.",

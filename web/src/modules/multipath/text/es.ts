@@ -22,6 +22,13 @@ export const es: Translated<typeof en> = {
   "paths.share.down": "de la descarga, ahora",
   "paths.share.up": "de la subida, ahora",
   "paths.partner": "Socio",
+  "paths.candidates": "Socios, en el orden en que se prueban",
+  "paths.candidate.used": "está en uso",
+  "paths.candidate.untried": "aún no se ha probado",
+  "paths.candidate.ready": "está listo",
+  "paths.candidate.failed": "no se alcanza",
+  "paths.keyless":
+    "Este router no tiene clave propia: quien tenga su línea de emparejamiento puede hacerse pasar por él.",
   "paths.version": "Su versión de weir",
   "paths.state.connected": "El socio está conectado.",
   "paths.state.connecting": "Se está conectando con el socio.",

@@ -22,6 +22,13 @@ export const fr: Translated<typeof en> = {
   "paths.share.down": "de la réception, maintenant",
   "paths.share.up": "de l’envoi, maintenant",
   "paths.partner": "Partenaire",
+  "paths.candidates": "Partenaires, dans l’ordre des essais",
+  "paths.candidate.used": "est utilisé",
+  "paths.candidate.untried": "n’a pas encore été essayé",
+  "paths.candidate.ready": "est prêt",
+  "paths.candidate.failed": "n’est pas joignable",
+  "paths.keyless":
+    "Ce routeur n’a pas de clé à lui : qui a sa ligne d’appairage peut se faire passer pour lui.",
   "paths.version": "Sa version de weir",
   "paths.state.connected": "Le partenaire est connecté.",
   "paths.state.connecting": "Connexion au partenaire en cours.",

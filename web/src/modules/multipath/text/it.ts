@@ -22,6 +22,13 @@ export const it: Translated<typeof en> = {
   "paths.share.down": "del download, ora",
   "paths.share.up": "dell’upload, ora",
   "paths.partner": "Partner",
+  "paths.candidates": "Partner, nell’ordine in cui vengono provati",
+  "paths.candidate.used": "è in uso",
+  "paths.candidate.untried": "non è ancora stato provato",
+  "paths.candidate.ready": "è pronto",
+  "paths.candidate.failed": "non è raggiungibile",
+  "paths.keyless":
+    "Questo router non ha una chiave propria: chi ha la sua riga di abbinamento può presentarsi al suo posto.",
   "paths.version": "La sua versione di weir",
   "paths.state.connected": "Il partner è collegato.",
   "paths.state.connecting": "Collegamento al partner in corso.",

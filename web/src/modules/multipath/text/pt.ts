@@ -22,6 +22,13 @@ export const pt: Translated<typeof en> = {
   "paths.share.down": "do download, agora",
   "paths.share.up": "do upload, agora",
   "paths.partner": "Parceiro",
+  "paths.candidates": "Parceiros, na ordem em que são tentados",
+  "paths.candidate.used": "está em uso",
+  "paths.candidate.untried": "ainda não foi tentado",
+  "paths.candidate.ready": "está pronto",
+  "paths.candidate.failed": "não é alcançado",
+  "paths.keyless":
+    "Este router não tem chave própria: quem tiver a sua linha de emparelhamento pode passar por ele.",
   "paths.version": "A sua versão do weir",
   "paths.state.connected": "O parceiro está ligado.",
   "paths.state.connecting": "A ligar ao parceiro.",

@@ -4,7 +4,7 @@ use std::io;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use answers::{Exposure, PartnerState, Path, PathUse, Paths, PathsStatus};
+use answers::{Candidate, Exposure, PartnerState, Path, PathUse, Paths, PathsStatus};
 use clap::Args;
 
 use crate::Error;
@@ -82,9 +82,28 @@ fn print(
     let word = output.toned(tone, word);
     let version = told.version.as_ref();
     let version = version.map_or_else(String::new, |v| format!(" (weir {})", harmless(v)));
-    output.line(&format!("partner {}: {word}{version}", harmless(partner)))?;
+    let instead = told.partners.iter().skip(1).any(|it| it.in_use);
+    let instead = if instead {
+        ", in place of the first"
+    } else {
+        ""
+    };
+    output.line(&format!(
+        "partner {}: {word}{version}{instead}",
+        harmless(partner)
+    ))?;
     if let Some(problem) = &told.problem {
         output.line(&format!("  {}", harmless(problem)))?;
+    }
+    for other in told.partners.iter().filter(|it| it.partner != *partner) {
+        candidate(other, output)?;
+    }
+    if let Some(why) = &told.keyless {
+        let word = output.toned(Tone::Warn, "no key of its own");
+        output.line(&format!(
+            "{word}: whoever has a pairing line of this router can come as it"
+        ))?;
+        output.line(&format!("  {}", harmless(why)))?;
     }
     let all = &told.connections;
     let mut line = format!(
@@ -132,6 +151,21 @@ fn print(
         ))?;
     }
     Ok(())
+}
+
+/// A partner that is not used now.
+fn candidate(told: &Candidate, output: &mut Output<'_>) -> std::io::Result<()> {
+    let (tone, word) = match told.reached {
+        Some(true) => (Tone::Good, "ready"),
+        Some(false) => (Tone::Bad, "not reached"),
+        None => (Tone::Dim, "not tried yet"),
+    };
+    let word = output.toned(tone, word);
+    output.line(&format!("partner {}: {word}", harmless(&told.partner)))?;
+    match &told.problem {
+        Some(problem) => output.line(&format!("  {}", harmless(problem))),
+        None => Ok(()),
+    }
 }
 
 /// What others than the partner may see, and what waits for it.
@@ -278,8 +312,10 @@ pub fn status(paths: &PathsStatus, output: &mut Output<'_>) -> io::Result<()> {
         1 => "1 uplink".to_owned(),
         more => format!("{more} uplinks"),
     };
+    let standby = if paths.standby { ", a standby" } else { "" };
+    let locked = if paths.locked { "; locked" } else { "" };
     let line = format!(
-        "{}; {uplinks}, {} connections open",
+        "{}{standby}; {uplinks}, {} connections open{locked}",
         output.toned(tone, &words),
         units::count(paths.open)
     );
@@ -299,6 +335,8 @@ mod tests {
                 redirects,
                 uplinks,
                 open: 12,
+                standby: state == PartnerState::Connected && !redirects,
+                locked: state == PartnerState::Failed,
             };
             let mut memory = Vec::new();
             status(&paths, &mut Output::to(&mut memory, false)).expect("memory");
@@ -315,14 +353,14 @@ mod tests {
                 PartnerState::Connected,
                 false,
                 1,
-                "p?.example:9349 is there, but connections go as routes say; 1 uplink, 12 \
-                    connections open",
+                "p?.example:9349 is there, but connections go as routes say, a standby; 1 uplink, \
+                    12 connections open",
             ),
             (
                 PartnerState::Failed,
                 false,
                 2,
-                "p?.example:9349 is not reached; 2 uplinks, 12 connections open",
+                "p?.example:9349 is not reached; 2 uplinks, 12 connections open; locked",
             ),
             (
                 PartnerState::Off,
