@@ -113,6 +113,9 @@ impl Pairing {
     /// With a host, and a port where it is not [`PORT`], as they are typed: `partner.example.net`,
     /// `203.0.113.5:443`, `[2001:db8::5]:9349`; an IPv6 address without a port needs no brackets.
     pub fn at(address: &str, key: Key) -> Result<Self, PairingError> {
+        if address.is_empty() {
+            return Err(PairingError::Host(String::new()));
+        }
         let (host, port) = match address.parse::<Ipv6Addr>() {
             Ok(_) => (address, PORT),
             Err(_) => read_address(address)?,

@@ -269,9 +269,67 @@ fn a_pairing_is_a_line_and_a_code_if_asked_for() {
     let width = lines[1].chars().count();
     assert!(width <= 60, "{width} columns");
     assert!(lines[1..].iter().all(|row| row.chars().count() == width));
-    let wrong = pair(&["no address", "--qr"]);
-    assert_eq!((wrong.code, wrong.out.as_str()), (Some(1), ""));
-    assert!(wrong.err.contains("Hint: give a name or an address"));
+    for wrong in [
+        "no address",
+        "",
+        "127.0.0.1",
+        "[::1]:443",
+        "0.0.0.0",
+        "[::]",
+        "224.0.0.1",
+    ] {
+        let told = pair(&[wrong]);
+        assert_eq!((told.code, told.out.as_str()), (Some(1), ""), "{wrong}");
+        assert!(
+            told.err.contains("Hint: give a name or an address"),
+            "{}",
+            told.err
+        );
+    }
+    let names = ["--name", "home", "partner.example"];
+    assert_eq!(pair(&names).err, "");
+    let again = pair(&names);
+    assert_eq!(again.code, Some(0));
+    assert!(
+        again.err.contains("warning: another router is called home"),
+        "{}",
+        again.err
+    );
+}
+
+/// What is wrong, where, and what to do about it: of each file of a partner.
+#[test]
+fn what_is_wrong_with_a_partners_state_is_told_of_the_file() {
+    let directory = Directory::new();
+    let state = directory.path().to_str().expect("text");
+    let told = |arguments: &[&str]| {
+        let told = run(&[&["multipath"], arguments, &["--state", state]].concat());
+        assert!(told.code != Some(0) && told.out.is_empty(), "{}", told.out);
+        told.err
+    };
+    std::fs::create_dir(directory.path().join("routers")).expect("a folder");
+    let list = told(&["list"]);
+    assert!(
+        list.starts_with("weir: the partner's state cannot be used\n"),
+        "{list}"
+    );
+    assert!(
+        list.contains("routers") && list.contains("look at what is there"),
+        "{list}"
+    );
+    std::fs::remove_dir(directory.path().join("routers")).expect("removed");
+    std::fs::write(directory.path().join("key"), "short").expect("written");
+    let key = told(&["pair", "partner.example"]);
+    assert!(
+        key.starts_with("weir: the partner's key cannot be used\n"),
+        "{key}"
+    );
+    assert!(
+        key.contains("32 bytes are expected") && !key.contains("as root"),
+        "{key}"
+    );
+    let door = told(&["serve", "--listen", "[::]:0"]);
+    assert!(door.contains("ports are 1 to 65535"), "{door}");
 }
 
 #[test]

@@ -72,3 +72,20 @@ fn a_secret_that_others_can_read_is_told_of() -> Result<(), Error> {
     assert!(pair.weir.log().contains(&hint), "{}", pair.weir.log());
     Ok(())
 }
+
+/// Its end would undo what the first one set of the kernel.
+#[test]
+fn a_second_partner_leaves_the_first_alone() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[100]))?;
+    let _echo = Echo::serve(pair.uplinks.server(), at(SERVER))?;
+    let limits = || pair.uplinks.partner().run("ip mptcp limits show");
+    let before = limits()?;
+    let serve = || pair.partner.tell(&["serve", "--listen", "[::]:9444"]);
+    let told = pair.uplinks.partner().enter(serve)?;
+    let told = told.expect_err("it serves too").to_string();
+    assert!(told.contains("another partner serves"), "{told}");
+    assert_eq!(limits()?, before);
+    assert!(!pair.partner.tell(&["list"])?.contains("does not serve"));
+    assert_eq!(ask_tcp(pair.uplinks.client(), at(SERVER), b"one")?, b"one");
+    Ok(())
+}

@@ -1,6 +1,7 @@
 //! Sockets and threads of multipath. All that is decided without them is beside this module.
 
 mod changes;
+mod files;
 mod limits;
 mod locked;
 mod partner;

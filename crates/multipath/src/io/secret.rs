@@ -1,12 +1,13 @@
 //! Secrets of 32 bytes, each in a file of its own.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tracing::warn;
 
+use super::files;
 use crate::derive;
 use crate::identity::Identity;
 
@@ -60,26 +61,17 @@ fn read(path: &Path) -> Result<([u8; 32], bool), SecretError> {
         path: path.to_owned(),
         source,
     };
-    // A pipe would wait for somebody who writes.
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(nix::libc::O_NONBLOCK);
-    let file = match options.open(path) {
+    let file = match files::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let secret = derive::random().map_err(|_| SecretError::Random)?;
             make(path, &secret).map_err(failed)?;
             // Whoever is second takes the first one's.
-            options.open(path).map_err(failed)?
+            files::open(path).map_err(failed)?
         }
         file => file.map_err(failed)?,
     };
     let about = file.metadata().map_err(failed)?;
     let mut octets = Vec::new();
-    if !about.is_file() {
-        return Err(SecretError::NoKey {
-            path: path.to_owned(),
-            found: 0,
-        });
-    }
     file.take(64).read_to_end(&mut octets).map_err(failed)?;
     let found = octets.len();
     let secret = octets.try_into().map_err(|_| SecretError::NoKey {
@@ -89,25 +81,16 @@ fn read(path: &Path) -> Result<([u8; 32], bool), SecretError> {
     Ok((secret, about.permissions().mode() & 0o077 != 0))
 }
 
-/// Under another name first: a power cut must not leave half a key.
 fn make(path: &Path, secret: &[u8; 32]) -> io::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut fresh = path.as_os_str().to_owned();
-    fresh.push(format!(".{}", std::process::id()));
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
-    let mut file = options.open(&fresh)?;
-    file.write_all(secret)?;
-    file.sync_all()?;
-    let linked = fs::hard_link(&fresh, path);
-    fs::remove_file(&fresh)?;
-    match linked {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => File::open(folder)?.sync_all(),
-    }
+    let fresh = files::beside(path, &format!(".{}", std::process::id()));
+    files::write(&fresh, secret, |_| {
+        let linked = fs::hard_link(&fresh, path);
+        fs::remove_file(&fresh)?;
+        match linked {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => files::settle(path),
+        }
+    })
 }
 
 /// A router's own key, of its file, which is made where there is none yet.

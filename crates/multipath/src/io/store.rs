@@ -1,18 +1,22 @@
 //! What a partner keeps on disk: its key, and which routers it was paired with.
 
+mod error;
 #[cfg(test)]
 mod tests;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::thread::sleep;
+use std::time::{Duration, SystemTime};
 
 use nix::fcntl::{Flock, FlockArg};
+use nix::libc::O_NONBLOCK;
 
+use super::files;
 use super::roll::{Paired, Roll};
-use super::secret::{self, SecretError};
+use super::secret;
 use super::seen::Seen;
 use crate::PORT;
 use crate::choice::Ports;
@@ -20,11 +24,20 @@ use crate::identity::Public;
 use crate::key::{Key, KeyId, Master};
 use crate::welcome::MOST_FORWARDS;
 
+pub use error::StoreError;
+
 /// Where a partner keeps it unless told otherwise.
 pub const DEFAULT_STATE: &str = "/var/lib/weir/multipath";
 
 /// Places of a tunnel whose network nobody has told yet: those of 10.93.0.0/16.
 const PLACES: usize = 65_533;
+
+/// How often and how far apart is tried to be the one that serves.
+const TRIES: u32 = 20;
+const MOMENT: Duration = Duration::from_millis(50);
+
+/// Longest name of a router, characters.
+const LONGEST_NAME: usize = 64;
 
 /// By which a change of the list is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,49 +51,6 @@ pub struct Stamp {
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
-}
-
-/// What is wrong with it.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// A file cannot be read or written.
-    #[error("{path}: {source}")]
-    File {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// Something is wrong with the key.
-    #[error(transparent)]
-    Secret(#[from] SecretError),
-    /// Which router?
-    #[error("there is no router {0}: `weir multipath list` shows those that there are")]
-    NoRouter(String),
-    /// Which of them?
-    #[error("there are several routers {0}: name the key's id, from `weir multipath list`")]
-    Several(String),
-    /// Routers would not come any more.
-    #[error("{0} cannot be given to a router: routers come to port {PORT}")]
-    Own(Ports),
-    /// Two cannot have it.
-    #[error(
-        "{ports} belongs to router {router}: give another port, or take it away there by `weir \
-            multipath forward {router}`"
-    )]
-    Taken {
-        /// What is taken.
-        ports: Ports,
-        /// By whom.
-        router: String,
-    },
-    /// More than the router can be told of.
-    #[error("a router may have {MOST_FORWARDS} ranges of ports: make fewer and larger ones")]
-    TooMany,
-    /// No random numbers.
-    #[error("the kernel gives no random numbers")]
-    Random,
 }
 
 impl Store {
@@ -156,7 +126,7 @@ impl Store {
     }
 
     fn text(path: &Path) -> Result<String, StoreError> {
-        match fs::read_to_string(path) {
+        match files::open(path).and_then(io::read_to_string) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
             other => other.map_err(Self::failed(path)),
         }
@@ -181,21 +151,15 @@ impl Store {
         self.replace("routers", &roll.to_string())
     }
 
-    /// Under another name first: a power cut must not leave half a file.
     fn replace(&self, name: &str, text: &str) -> Result<(), StoreError> {
         let path = self.folder.join(name);
-        let write = || -> io::Result<()> {
-            let fresh = self.folder.join(format!("{name}.new"));
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(true).mode(0o600);
-            let mut file = options.open(&fresh)?;
-            self.give(&file);
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
+        let fresh = files::beside(&path, ".new");
+        let written = files::write(&fresh, text.as_bytes(), |file| {
+            self.give(file);
             fs::rename(&fresh, &path)?;
-            File::open(&self.folder)?.sync_all()
-        };
-        write().map_err(Self::failed(&path))
+            files::settle(&path)
+        });
+        written.map_err(Self::failed(&path))
     }
 
     fn serving(&self) -> PathBuf {
@@ -206,18 +170,32 @@ impl Store {
     /// killed.
     ///
     /// # Errors
-    /// Its file cannot be made.
+    /// Its file cannot be made, or another partner serves.
     pub fn serve(&self) -> Result<Flock<File>, StoreError> {
-        // Several may, of one folder.
-        self.locked(self.serving(), FlockArg::LockShared)
+        let mut tries = 0;
+        loop {
+            match self.locked(self.serving(), FlockArg::LockExclusiveNonblock) {
+                // Who asks whether somebody serves holds it for a moment.
+                Err(StoreError::File { source, .. })
+                    if source.kind() == io::ErrorKind::WouldBlock =>
+                {
+                    if tries == TRIES {
+                        return Err(StoreError::Served(self.folder.clone()));
+                    }
+                    tries += 1;
+                    sleep(MOMENT);
+                }
+                other => return other,
+            }
+        }
     }
 
     /// Whether a partner serves now, as far as can be seen.
     pub fn is_served(&self) -> bool {
-        let Ok(file) = File::open(self.serving()) else {
+        let Ok(file) = files::open(&self.serving()) else {
             return false;
         };
-        Flock::lock(file, FlockArg::LockExclusiveNonblock).is_err()
+        Flock::lock(file, FlockArg::LockSharedNonblock).is_err()
     }
 
     /// What a partner that serves, or served, has seen of its routers.
@@ -239,8 +217,11 @@ impl Store {
     /// Pairs with one more router, which has these ports: its key.
     ///
     /// # Errors
-    /// The list cannot be written, or a port is not free.
+    /// The list cannot be written, a port is not free, or the name is none.
     pub fn pair(&self, name: &str, forwards: &[Ports]) -> Result<Key, StoreError> {
+        if !is_name(name) {
+            return Err(StoreError::Name(name.to_owned()));
+        }
         let master = self.master()?;
         let places = self.seen()?.map_or(PLACES, |seen| seen.net.places());
         let _lock = self.lock()?;
@@ -327,6 +308,7 @@ impl Store {
             .create(true)
             .truncate(false)
             .mode(0o600)
+            .custom_flags(O_NONBLOCK)
             .open(&path);
         let file = file.map_err(Self::failed(&path))?;
         self.give(&file);
@@ -345,6 +327,14 @@ fn one<'a>(roll: &'a mut Roll, router: &'a str) -> Result<&'a mut Paired, StoreE
         (Some(_), Some(_)) => Err(StoreError::Several(router.to_owned())),
         (None, _) => Err(StoreError::NoRouter(router.to_owned())),
     }
+}
+
+/// Whether a router may be called so: it stands in the list, and on terminals.
+fn is_name(name: &str) -> bool {
+    name.chars().count() <= LONGEST_NAME
+        && !name.chars().any(char::is_control)
+        && !name.contains("key:")
+        && name.parse::<KeyId>().is_err()
 }
 
 /// The id of a key that nobody has or had.

@@ -79,3 +79,50 @@ fn a_port_belongs_to_one_router() {
     assert!(told(store.forward("home", &many)).contains("32"));
     fs::remove_dir_all(&store.folder).expect("removed");
 }
+
+#[test]
+fn one_partner_serves_of_a_folder() {
+    let store = store("served");
+    assert!(!store.is_served());
+    let serves = store.serve().expect("the first");
+    assert!(store.is_served() && store.is_served());
+    let told = store.serve().expect_err("the second").to_string();
+    assert!(told.contains("another partner serves"), "{told}");
+    drop(serves);
+    assert!(!store.is_served());
+    store.serve().expect("the first is gone");
+    fs::remove_dir_all(&store.folder).expect("removed");
+}
+
+#[test]
+fn what_would_be_taken_for_something_else_is_no_name() {
+    let store = store("names");
+    let long = "x".repeat(65);
+    for name in ["a\u{1b}[2J", "a\tb", "key:abc", "0011223344556677", &long] {
+        let told = store.pair(name, &[]).map(drop).expect_err(name).to_string();
+        assert!(told.contains("no name for a router"), "{told}");
+    }
+    for name in ["", "home", "home #5", "café", "revoked", &long[1..]] {
+        store.pair(name, &[]).expect(name);
+    }
+    let names: Vec<_> = paired(&store).into_iter().map(|it| it.name).collect();
+    assert_eq!(
+        names,
+        ["", "home", "home #5", "café", "revoked", &long[1..]]
+    );
+    fs::remove_dir_all(&store.folder).expect("removed");
+}
+
+#[test]
+fn a_pipe_in_place_of_a_file_stops_nobody() {
+    let store = store("pipe");
+    let mode = nix::sys::stat::Mode::from_bits_truncate(0o600);
+    nix::unistd::mkfifo(&store.routers(), mode).expect("a pipe");
+    let told = store
+        .pair("home", &[])
+        .map(drop)
+        .expect_err("a pipe")
+        .to_string();
+    assert!(told.ends_with("routers: is no file"), "{told}");
+    fs::remove_dir_all(&store.folder).expect("removed");
+}

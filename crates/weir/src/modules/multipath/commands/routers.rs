@@ -8,7 +8,8 @@ use jiff::tz::TimeZone;
 use multipath::io::{Figures, Paired, Seen, Store};
 use serde::Serialize;
 
-use super::serve::{State, address_of, kept, print_line};
+use super::pair::{address_of, kept, print_line};
+use super::serve::State;
 use crate::Error;
 use crate::command::Format;
 use crate::output::dates::Moment;

@@ -1,0 +1,108 @@
+//! Small files that are read and written whole, by whoever may have put what in their place.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use nix::libc::O_NONBLOCK;
+
+/// Opens a file to read it. A pipe would wait for somebody who writes, and a device never end.
+///
+/// # Errors
+/// It cannot be read, or is something else.
+pub(super) fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(O_NONBLOCK).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(io::ErrorKind::InvalidInput, "is no file")),
+    }
+}
+
+/// Writes a file for nobody but its owner, under another name, and has it put in its place when it is
+/// on the disk: a power cut must not leave half of it. Where that fails, nothing is left.
+///
+/// # Errors
+/// It cannot be written, or not be put in its place.
+pub(super) fn write(
+    fresh: &Path,
+    content: &[u8],
+    place: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut file = options.custom_flags(O_NONBLOCK).open(fresh)?;
+    let written = file
+        .write_all(content)
+        .and_then(|()| file.sync_all())
+        .and_then(|()| place(&file));
+    if written.is_err() {
+        let _ = fs::remove_file(fresh);
+    }
+    written
+}
+
+/// Has what happened in the folder of a file last.
+///
+/// # Errors
+/// The folder cannot be written to the disk.
+pub(super) fn settle(path: &Path) -> io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    File::open(folder)?.sync_all()
+}
+
+/// Another name beside it.
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::stat::Mode;
+    use nix::unistd::mkfifo;
+
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("weir-files-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).expect("a folder");
+        folder
+    }
+
+    #[test]
+    fn what_is_no_file_is_told_at_once() {
+        let folder = folder("pipe");
+        let pipe = folder.join("pipe");
+        mkfifo(&pipe, Mode::from_bits_truncate(0o600)).expect("a pipe");
+        for path in [&pipe, &folder, Path::new("/dev/zero")] {
+            let told = open(path).expect_err("no file").to_string();
+            assert_eq!(told, "is no file", "{}", path.display());
+        }
+        assert!(write(&pipe, b"x", |_| Ok(())).is_err());
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    #[test]
+    fn nothing_is_left_of_what_fails() {
+        let folder = folder("left");
+        let (fresh, path) = (folder.join("new"), folder.join("key"));
+        let place = |_: &File| fs::rename(&fresh, &path).and_then(|()| settle(&path));
+        write(&fresh, b"first", place).expect("room");
+        write(
+            &fresh,
+            b"second",
+            |_| Err(io::ErrorKind::StorageFull.into()),
+        )
+        .expect_err("no room");
+        assert_eq!(fs::read(&path).expect("read"), b"first");
+        assert_eq!(fs::read_dir(&folder).expect("read").count(), 1);
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+}
