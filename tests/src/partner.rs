@@ -57,6 +57,11 @@ impl Partner {
         Self::with(namespace, &[], &before)
     }
 
+    /// Starts it by another program, with its arguments.
+    pub fn by(namespace: &Namespace, before: &[&str]) -> Result<Self, Error> {
+        Self::with(namespace, &[], before)
+    }
+
     fn with(namespace: &Namespace, options: &[&str], before: &[&str]) -> Result<Self, Error> {
         let folder = std::env::temp_dir().join(format!("{}-partner", namespace.name()));
         let state = folder.join("state");

@@ -22,9 +22,18 @@ use crate::holds::talk;
 use crate::rules::{by_tcp, say};
 use crate::{SECOND, ms};
 
-/// What else than the partner is sent to, by protocol and destination; of ICMP what asks, as errors
+/// What else than these partners is sent to, by protocol and destination; of ICMP what asks, as errors
 /// and neighbours are the router's own.
-fn watch(uplinks: &Uplinks) -> Result<(), Error> {
+pub fn watch(uplinks: &Uplinks, partners: &[IpAddr]) -> Result<(), Error> {
+    let family = |ip: &IpAddr| if ip.is_ipv4() { "ip" } else { "ip6" };
+    let own = partners.iter().map(|partner| {
+        format!(
+            "{} daddr {partner} meta l4proto {{ tcp, udp }} th dport {} return\n",
+            family(partner),
+            multipath::PORT
+        )
+    });
+    let own: String = own.collect();
     for path in 0..uplinks.paths() {
         uplinks.provider(path).nft(&format!(
             "table inet watch {{
@@ -33,14 +42,12 @@ fn watch(uplinks: &Uplinks) -> Result<(), Error> {
             chain c {{
             type filter hook prerouting priority -300;
             iifname != \"home\" return
-            ip daddr {PARTNER} meta l4proto {{ tcp, udp }} th dport {port} return
-            ip6 daddr {PARTNER6} meta l4proto {{ tcp, udp }} th dport {port} return
+            {own}
             meta l4proto icmp icmp type != echo-request return
             meta l4proto ipv6-icmp icmpv6 type != echo-request return
             meta nfproto ipv4 update @seen4 {{ meta l4proto . ip daddr }}
             meta nfproto ipv6 update @seen6 {{ meta l4proto . ip6 daddr }}
-            }}\n }}\n",
-            port = multipath::PORT
+            }}\n }}\n"
         ))?;
     }
     Ok(())
@@ -69,13 +76,13 @@ fn seen(uplinks: &Uplinks) -> Result<Vec<String>, Error> {
 
 /// Begins a conversation each moment, by UDP and TCP and where it `pings` by ICMP, of both families,
 /// until dropped.
-struct Restless {
+pub struct Restless {
     ends: Arc<AtomicBool>,
     work: Option<JoinHandle<Result<(), Error>>>,
 }
 
 impl Restless {
-    fn at(namespace: &Namespace, port: u16, pings: bool) -> Result<Self, Error> {
+    pub fn at(namespace: &Namespace, port: u16, pings: bool) -> Result<Self, Error> {
         let ends = Arc::new(AtomicBool::new(false));
         let until = Arc::clone(&ends);
         let to = [SERVER, SERVER6].map(|address| SocketAddr::new(address, port));
@@ -152,7 +159,7 @@ impl Drop for Restless {
 }
 
 /// Runs `weir multipath` with the router's configuration, at the router.
-fn tell(router: &Namespace, weir: &Weir, arguments: &[&str]) -> Result<String, Error> {
+pub fn tell(router: &Namespace, weir: &Weir, arguments: &[&str]) -> Result<String, Error> {
     let mut command = Command::new(binary());
     command.arg("multipath").args(arguments);
     command.arg("--config").arg(weir.config_file());
@@ -165,7 +172,7 @@ fn tell(router: &Namespace, weir: &Weir, arguments: &[&str]) -> Result<String, E
     }
 }
 
-fn none_seen(uplinks: &Uplinks, phase: &str) -> Result<(), Error> {
+pub fn none_seen(uplinks: &Uplinks, phase: &str) -> Result<(), Error> {
     assert_eq!(seen(uplinks)?, Vec::<String>::new(), "{phase}");
     Ok(())
 }
@@ -187,7 +194,7 @@ fn no_packet_of_a_client_leaves_directly() -> Result<(), Error> {
     let mut pair = build()?;
     let tunnel = |pair: &Pair| pair.wait_for("the tunnel", |told| told.redirects && told.tunnel);
     tunnel(&pair)?;
-    watch(&pair.uplinks)?;
+    watch(&pair.uplinks, &[PARTNER, PARTNER6])?;
     let _client = Restless::at(pair.uplinks.client(), 5007, true)?;
     // What asks for names asks for clients.
     let _names = Restless::at(pair.uplinks.router(), 53, false)?;
@@ -289,7 +296,7 @@ fn a_lock_that_is_flushed_is_put_back() -> Result<(), Error> {
             .flatten()
             .all(|it| it.contains("iif lan0")))
     })?;
-    watch(&pair.uplinks)?;
+    watch(&pair.uplinks, &[PARTNER, PARTNER6])?;
     let _client = Restless::at(pair.uplinks.client(), 5007, true)?;
     for _ in 0..5 {
         router.run("nft flush ruleset")?;

@@ -21,6 +21,7 @@ mod lost;
 mod machine;
 mod manners;
 mod programs;
+mod refused;
 mod rules;
 mod sealed;
 mod standby;

@@ -1,5 +1,6 @@
 //! Another partner, where the first is not reached.
 
+use std::net::IpAddr;
 use std::time::Duration;
 
 use answers::PartnerState;
@@ -7,9 +8,11 @@ use lab::Error;
 use lab::namespace::wait_until;
 use lab::transfer::{Echo, ask_tcp};
 use lab::uplinks::{Options, PARTNER, SERVER, Uplinks};
+use nix::sys::signal::Signal;
 use weir_tests::LIMIT;
 use weir_tests::partner::{Pair, Partner};
 
+use crate::lock::{Restless, none_seen, tell, watch};
 use crate::{SECOND, at};
 
 /// Somebody in the Internet who is neither.
@@ -26,28 +29,32 @@ fn carries(pair: &Pair) -> Result<(), Error> {
     Ok(())
 }
 
-#[test]
-fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
+/// A router with two partners: the second is in the server.
+fn build() -> Result<(Pair, Partner), Error> {
     let uplinks = Uplinks::build(&Options::mbit(&[50, 50]))?;
-    let far = at(FAR.parse().expect("an address"));
-    let _echo = Echo::serve(uplinks.lab().node("internet")?, far)?;
     let partner = Partner::start(uplinks.partner(), &[])?;
     let standby = Partner::start(uplinks.server(), &[])?;
-    let lines = [
-        partner.pair(&PARTNER.to_string())?,
-        standby.pair(&SERVER.to_string())?,
-    ];
-    let [first, second] = &lines;
+    let first = partner.pair(&PARTNER.to_string())?;
+    let second = standby.pair(&SERVER.to_string())?;
     let more = format!("standby = [\"{second}\"]\nfallback = \"stop\"\n");
-    let mut pair = Pair::join(uplinks, partner, first, &more)?;
-    let by = |pair: &Pair, whom: std::net::IpAddr, limit: Duration| {
-        let whom = Some(format!("{whom}:9349"));
-        wait_until("that partner", limit, || {
-            let told = pair.paths()?;
-            let there = told.state == PartnerState::Connected && told.tunnel;
-            Ok(there && told.partner == whom)
-        })
-    };
+    Ok((Pair::join(uplinks, partner, &first, &more)?, standby))
+}
+
+/// Waits until clients go by this one.
+fn by(pair: &Pair, whom: IpAddr, limit: Duration) -> Result<(), Error> {
+    let whom = Some(format!("{whom}:9349"));
+    wait_until("that partner", limit, || {
+        let told = pair.paths()?;
+        let there = told.state == PartnerState::Connected && told.tunnel;
+        Ok(there && told.partner == whom)
+    })
+}
+
+#[test]
+fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
+    let (mut pair, standby) = build()?;
+    let internet = pair.uplinks.lab().node("internet")?;
+    let _echo = Echo::serve(internet, at(FAR.parse().expect("an address")))?;
     by(&pair, PARTNER, LIMIT)?;
     carries(&pair)?;
     // Whether the other is there is known before it is needed, and its line is nobody else's.
@@ -73,4 +80,24 @@ fn another_partner_takes_over_until_the_first_is_back() -> Result<(), Error> {
         "{log}"
     );
     Ok(())
+}
+
+#[test]
+fn a_lock_lets_out_to_each_partner_and_to_nobody_else() -> Result<(), Error> {
+    let (mut pair, _standby) = build()?;
+    by(&pair, PARTNER, LIMIT)?;
+    tell(pair.uplinks.router(), &pair.weir, &["lock", "lan0"])?;
+    watch(&pair.uplinks, &[PARTNER, SERVER])?;
+    let _client = Restless::at(pair.uplinks.client(), 5007, true)?;
+    pair.partner.stop();
+    by(&pair, SERVER, LIMIT)?;
+    none_seen(&pair.uplinks, "another takes over")?;
+    pair.weir.end(Signal::SIGKILL)?;
+    std::thread::sleep(SECOND);
+    none_seen(&pair.uplinks, "weir is killed")?;
+    pair.weir.restart(pair.uplinks.router())?;
+    by(&pair, SERVER, LIMIT)?;
+    pair.partner.restart(pair.uplinks.partner())?;
+    by(&pair, PARTNER, 30 * SECOND)?;
+    none_seen(&pair.uplinks, "the first is back")
 }

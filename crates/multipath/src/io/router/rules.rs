@@ -1,7 +1,10 @@
 //! The firewall's rules, and what moves as they change: conversations go by the tunnel, and leave it.
 
+use std::time::{Duration, Instant};
+
 use kernel::Prefix;
 use kernel::io::{forget_marked, load_rules};
+use tokio::time::sleep;
 use tracing::warn;
 
 use super::{Conduct, Connection, Control};
@@ -9,6 +12,9 @@ use crate::io::changes::Changes;
 use crate::io::proxy;
 use crate::nft::{self, Redirect, STRAY_MARK, TABLE, TUNNEL_MARK};
 use crate::reach::{LOCAL, NAT64};
+
+/// How soon the firewall is asked again to take what it did not.
+const AGAIN: Duration = Duration::from_secs(5);
 
 /// Ends what goes by the tunnel: its conversations have the tunnel's addresses, under which nobody
 /// would answer them elsewhere. What goes on begins anew.
@@ -42,10 +48,15 @@ impl Control {
     /// Keeps the rules as they should be.
     pub(super) async fn keep_rules(&self) {
         let mut loaded: Option<Redirect> = None;
+        // What the firewall did not take, and when.
+        let mut refused: Option<(Redirect, Instant)> = None;
         let (mut conduct, mut changes) = (self.conduct.clone(), Changes::of(TABLE));
         loop {
             let wanted = self.redirect(&conduct.borrow_and_update());
-            if loaded.as_ref() != Some(&wanted) {
+            let rests = refused
+                .as_ref()
+                .is_some_and(|(what, at)| *what == wanted && at.elapsed() < AGAIN);
+            if loaded.as_ref() != Some(&wanted) && !rests {
                 let before = loaded.as_ref().filter(|before| before.tunnel.is_some());
                 if let (Some(before), None) = (before, &wanted.tunnel) {
                     leave_tunnel(before).await;
@@ -59,14 +70,23 @@ impl Control {
                         if wanted.tunnel.is_some() && before.is_none() {
                             bring_back();
                         }
+                        (loaded, refused) = (Some(wanted), None);
                     }
-                    Err(error) => warn!(error, "the firewall does not take the rules of multipath"),
+                    Err(error) => {
+                        if refused.is_none() {
+                            warn!(
+                                error,
+                                "the firewall does not take the rules of multipath: it is asked again"
+                            );
+                        }
+                        refused = Some((wanted, Instant::now()));
+                    }
                 }
-                loaded = Some(wanted);
             }
             tokio::select! {
                 () = self.changed.notified() => {}
                 Ok(()) = conduct.changed() => {}
+                () = sleep(AGAIN), if refused.is_some() => {}
                 () = changes.gone() => {
                     warn!("somebody took the rules of multipath away: they are put back");
                     loaded = None;
