@@ -101,3 +101,39 @@ fn a_lock_lets_out_to_each_partner_and_to_nobody_else() -> Result<(), Error> {
     by(&pair, PARTNER, 30 * SECOND)?;
     none_seen(&pair.uplinks, "the first is back")
 }
+
+/// Whoever is on the way can end a connection or two: that is no reason to change the address under
+/// which clients are known.
+#[test]
+fn a_reset_or_two_are_no_reason_to_go_elsewhere() -> Result<(), Error> {
+    let (pair, _standby) = build()?;
+    by(&pair, PARTNER, LIMIT)?;
+    let internet = pair.uplinks.lab().node("internet")?;
+    let far = at(FAR.parse().expect("an address"));
+    let _echo = Echo::serve(internet, far)?;
+    // By each path one of a client's connection, and one of the handshake that it leads to.
+    for path in 0..pair.uplinks.paths() {
+        pair.uplinks.provider(path).nft(&format!(
+            "table inet once {{ chain c {{ type filter hook forward priority -10;
+            ip daddr {PARTNER} tcp dport {} tcp flags syn / syn,ack limit rate 1/hour burst 2 packets \
+                counter reject with tcp reset\n }}\n }}\n",
+            multipath::PORT
+        ))?;
+    }
+    assert_eq!(ask_tcp(pair.uplinks.client(), far, b"hello")?, b"hello");
+    for path in 0..pair.uplinks.paths() {
+        let told = pair
+            .uplinks
+            .provider(path)
+            .run("nft list table inet once")?;
+        assert!(told.contains("counter packets 2 "), "{told}");
+    }
+    by(&pair, PARTNER, LIMIT)?;
+    let log = pair.weir.log();
+    assert_eq!(
+        log.matches("another partner takes over").count(),
+        0,
+        "{log}"
+    );
+    Ok(())
+}
