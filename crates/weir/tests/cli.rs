@@ -330,6 +330,14 @@ fn what_is_wrong_with_a_partners_state_is_told_of_the_file() {
     );
     let door = told(&["serve", "--listen", "[::]:0"]);
     assert!(door.contains("ports are 1 to 65535"), "{door}");
+    for (option, net) in [
+        ("--tunnel", "10.93.0.0/31"),
+        ("--tunnel", "fd00::/64"),
+        ("--tunnel6", "10.1.0.0/24"),
+    ] {
+        let told = told(&["serve", option, net]);
+        assert!(told.contains("network with room for two"), "{told}");
+    }
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
 use lab::Error;
 use lab::namespace::wait_until;
 use lab::transfer::{Echo, ask_tcp};
-use lab::uplinks::{Options, SERVER};
-use weir_tests::LIMIT;
+use lab::uplinks::{Options, PARTNER, SERVER};
 use weir_tests::partner::Pair;
+use weir_tests::{LIMIT, binary};
 
 use crate::at;
 
@@ -84,6 +85,30 @@ fn a_second_partner_leaves_the_first_alone() -> Result<(), Error> {
     let told = pair.uplinks.partner().enter(serve)?;
     let told = told.expect_err("it serves too").to_string();
     assert!(told.contains("another partner serves"), "{told}");
+    assert!(!told.contains("no tunnel"), "{told}");
+    // Nor does one with a folder of its own take its connections.
+    let folder = std::env::temp_dir().join(format!("{}-second", pair.uplinks.partner().name()));
+    let other = |more: &[&str]| {
+        let mut command = Command::new(binary());
+        command
+            .args(["multipath", "serve", "--state"])
+            .arg(&folder)
+            .args(more);
+        let told = pair.uplinks.partner().enter(|| command.output())?;
+        let told = told.map_err(Error::system("run weir multipath"))?;
+        assert!(!told.status.success());
+        Ok::<_, Error>(String::from_utf8_lossy(&told.stderr).into_owned())
+    };
+    let told = other(&[])?;
+    assert!(told.contains("cannot listen on [::]:9349"), "{told}");
+    assert!(told.contains("something listens there already"), "{told}");
+    let own = PARTNER.to_string();
+    let told = other(&["--listen", "[::]:9444", "--tunnel", &format!("{own}/24")])?;
+    assert!(
+        told.contains("is one of this machine's") && told.contains(&own),
+        "{told}"
+    );
+    let _ = fs::remove_dir_all(&folder);
     assert_eq!(limits()?, before);
     assert!(!pair.partner.tell(&["list"])?.contains("does not serve"));
     assert_eq!(ask_tcp(pair.uplinks.client(), at(SERVER), b"one")?, b"one");

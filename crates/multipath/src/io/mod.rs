@@ -50,4 +50,4 @@ pub use router::{
 pub use secret::{SecretError, identity};
 pub use seen::{Figures, Seen};
 pub use share::Counted;
-pub use store::{DEFAULT_STATE, Store, StoreError};
+pub use store::{DEFAULT_STATE, Serves, Store, StoreError};

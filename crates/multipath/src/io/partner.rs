@@ -1,6 +1,5 @@
 //! `weir multipath serve`: a partner, from its settings to its threads.
 
-use std::fs::File;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -11,7 +10,6 @@ use kernel::Prefix;
 use kernel::event::{Event, Source};
 use kernel::io::{Device, Events, load_rules};
 use kernel::sysctls::Sysctls;
-use nix::fcntl::Flock;
 use nix::ifaddrs::getifaddrs;
 use tokio::net::TcpListener;
 use tokio::time::sleep;
@@ -21,7 +19,7 @@ use super::changes::Changes;
 use super::seen::Seen;
 use super::serve::{self, Serving};
 use super::sessions::Sessions;
-use super::store::{Store, StoreError};
+use super::store::{Serves, Store, StoreError};
 use super::threads::{Threads, processors};
 use super::tuned::Tuned;
 use super::tunnel::{self, Datagrams, Tun};
@@ -74,6 +72,14 @@ pub enum ServeError {
     /// Routers would reach this machine itself.
     #[error("the kernel does not tell this machine's addresses, which routers must not reach: {0}")]
     Addresses(#[source] io::Error),
+    /// Routers would have its addresses.
+    #[error("{net}, the tunnel's network, is one of this machine's, which is {address} in it")]
+    Net {
+        /// Of the tunnel.
+        net: Prefix,
+        /// The machine's.
+        address: IpAddr,
+    },
     /// It cannot listen.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -93,24 +99,37 @@ pub struct Partner {
     threads: Threads,
     serving: Arc<Serving>,
     net: TunnelNet,
-    _serves: Flock<File>,
+    _serves: Serves,
     _tuned: Tuned,
     tunnel: Option<Sysctls>,
 }
 
 impl Partner {
-    /// Begins to listen. From within an event loop, as the kernel is asked. `device`: for the
-    /// tunnel; without one there is none.
+    /// Begins to listen. From within an event loop, as the kernel is asked. `serves`: of the folder;
+    /// `device`: for the tunnel; without one there is none.
     ///
     /// # Errors
     /// See [`ServeError`].
-    pub async fn start(settings: Settings, device: Option<TunDevice>) -> Result<Self, ServeError> {
+    pub async fn start(
+        settings: Settings,
+        serves: Serves,
+        device: Option<TunDevice>,
+    ) -> Result<Self, ServeError> {
         let store = Store::open(&settings.state)?;
-        let serves = store.serve()?;
+        for &address in &settings.listen {
+            let free = socket::is_free(address);
+            free.map_err(|source| ServeError::Listen { address, source })?;
+        }
+        let own = addresses().map_err(ServeError::Addresses)?;
+        let nets = [Some(settings.net.ipv4), settings.net.ipv6];
+        for net in nets.iter().flatten() {
+            if let Some(&address) = own.iter().find(|address| net.holds(address)) {
+                return Err(ServeError::Net { net: *net, address });
+            }
+        }
         let sessions = Sessions::open(store)?;
         let tuned = Tuned::new(&settings.state);
         let limit = limits::raise();
-        let own = addresses().map_err(ServeError::Addresses)?;
         let routable = |ipv4: bool| {
             let mut own = own.iter();
             own.any(|own| own.is_ipv4() == ipv4 && !own.is_loopback() && !link_local(own))
@@ -125,7 +144,6 @@ impl Partner {
             version: settings.version.clone(),
             forwards: Vec::new(),
         };
-        let nets = [Some(settings.net.ipv4), settings.net.ipv6];
         let mut reach = Reach::new(
             settings.allowed.clone(),
             nets.into_iter().flatten().collect(),

@@ -58,8 +58,8 @@ pub enum SessionError {
     Strange(wire::WireError),
     /// It ended the connection without an answer.
     #[error(
-        "the partner knows no such router: is the line in `partner` one that `weir multipath \
-            pair` printed there?"
+        "the partner knows no such router: the line is not from there, or the router was revoked or \
+            has another line since; `weir multipath list` there tells"
     )]
     Unknown,
     /// It speaks none that is spoken here.

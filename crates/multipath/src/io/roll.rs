@@ -135,6 +135,16 @@ impl Roll {
             Line::Router(router) => router.is_revoked || !revoked.contains(&router.id),
             Line::Other(_) => true,
         });
+        // A key is one router's: a second line with it is somebody's own.
+        let mut ids = BTreeSet::new();
+        for line in &mut self.0 {
+            if let Line::Router(router) = line
+                && !router.is_revoked
+                && !ids.insert(router.id)
+            {
+                *line = Line::Other(router.to_string());
+            }
+        }
         // Of two that have the same place, the first keeps it.
         let mut taken = BTreeSet::new();
         for router in self.live() {

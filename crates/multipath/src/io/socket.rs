@@ -110,6 +110,16 @@ pub fn listen(address: SocketAddr, multipath: bool, transparent: bool) -> io::Re
     Ok(socket.into())
 }
 
+/// Whether nobody listens there. Several may share an address, and those of another process too.
+pub fn is_free(address: SocketAddr) -> io::Result<()> {
+    let socket = stream(address, false)?;
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        socket.set_only_v6(!address.ip().is_unspecified())?;
+    }
+    socket.bind(&address.into())
+}
+
 /// A socket for datagrams of both families.
 pub fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
     let kind = Type::DGRAM.nonblocking();

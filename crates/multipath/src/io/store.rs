@@ -5,7 +5,7 @@ mod error;
 mod tests;
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -31,6 +31,9 @@ pub const DEFAULT_STATE: &str = "/var/lib/weir/multipath";
 
 /// Places of a tunnel whose network nobody has told yet: those of 10.93.0.0/16.
 const PLACES: usize = 65_533;
+
+/// That this process is the partner of a folder.
+pub type Serves = Flock<File>;
 
 /// How often and how far apart is tried to be the one that serves.
 const TRIES: u32 = 20;
@@ -95,9 +98,14 @@ impl Store {
     /// The partner's own key, made where there is none yet.
     ///
     /// # Errors
-    /// It cannot be read or made, or others can read it.
+    /// It cannot be read or made, or others can read it; or it is gone, and routers were paired with
+    /// it.
     pub fn master(&self) -> Result<Master, StoreError> {
         let path = self.folder.join("key");
+        // Another one would make all their lines worthless, without a word.
+        if !path.exists() && self.roll()?.paired().next().is_some() {
+            return Err(StoreError::KeyGone(path));
+        }
         let master = secret::keep(&path).map(Master::from)?;
         self.give(&File::open(&path).map_err(Self::failed(&path))?);
         Ok(master)
@@ -126,7 +134,13 @@ impl Store {
     }
 
     fn text(path: &Path) -> Result<String, StoreError> {
-        match files::open(path).and_then(io::read_to_string) {
+        let read = || -> io::Result<String> {
+            let mut octets = Vec::new();
+            files::open(path)?.read_to_end(&mut octets)?;
+            // One line that is broken breaks no other.
+            Ok(String::from_utf8_lossy(&octets).into_owned())
+        };
+        match read() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
             other => other.map_err(Self::failed(path)),
         }
@@ -171,7 +185,7 @@ impl Store {
     ///
     /// # Errors
     /// Its file cannot be made, or another partner serves.
-    pub fn serve(&self) -> Result<Flock<File>, StoreError> {
+    pub fn serve(&self) -> Result<Serves, StoreError> {
         let mut tries = 0;
         loop {
             match self.locked(self.serving(), FlockArg::LockExclusiveNonblock) {
@@ -324,7 +338,11 @@ fn one<'a>(roll: &'a mut Roll, router: &'a str) -> Result<&'a mut Paired, StoreE
     let mut found = roll.named(router);
     match (found.next(), found.next()) {
         (Some(router), None) => Ok(router),
-        (Some(_), Some(_)) => Err(StoreError::Several(router.to_owned())),
+        (Some(one), Some(other)) => {
+            let all = [one, other].into_iter().chain(found);
+            let ids: Vec<_> = all.map(|it| it.id.to_string()).collect();
+            Err(StoreError::Several(router.to_owned(), ids.join(", ")))
+        }
         (None, _) => Err(StoreError::NoRouter(router.to_owned())),
     }
 }

@@ -358,7 +358,7 @@ impl Daemon {
             router.path.disarm();
             router.finish();
         }
-        info!("weir stops: the kernel forwards everything");
+        info!("weir stops: all is the kernel's again");
         outcome
     }
 }

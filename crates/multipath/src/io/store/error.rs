@@ -27,8 +27,8 @@ pub enum StoreError {
     #[error("there is no router {0}: `weir multipath list` shows those that there are")]
     NoRouter(String),
     /// Which of them?
-    #[error("there are several routers {0}: name the key's id, from `weir multipath list`")]
-    Several(String),
+    #[error("there are several routers {0}: name one by its key's id, which are {1}")]
+    Several(String, String),
     /// Routers would not come any more.
     #[error("{0} cannot be given to a router: routers come to port {PORT}")]
     Own(Ports),
@@ -46,6 +46,12 @@ pub enum StoreError {
     /// More than the router can be told of.
     #[error("a router may have {MOST_FORWARDS} ranges of ports: make fewer and larger ones")]
     TooMany,
+    /// Lines of routers were made with another.
+    #[error(
+        "{0} is missing, and routers were paired with it: put it back from a backup; or delete `routers` \
+            beside it, and pair all of them anew"
+    )]
+    KeyGone(PathBuf),
     /// Two would undo each other's work.
     #[error(
         "another partner serves with the folder {0}: stop that one, or give this one a folder of its \

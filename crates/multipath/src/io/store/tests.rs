@@ -74,7 +74,10 @@ fn a_port_belongs_to_one_router() {
     let own = store.forward("home", &ports("tcp/9000-9400"));
     assert!(told(own).contains("routers come to"));
     assert!(told(store.forward("nobody", &[])).contains("no router nobody"));
-    assert!(told(store.forward("twin", &[])).contains("several routers"));
+    let several = told(store.forward("twin", &[]));
+    assert!(
+        several.contains("several routers") && several.contains(&paired(&store)[1].id.to_string())
+    );
     let many = vec![ports("tcp/1")[0].clone(); MOST_FORWARDS + 1];
     assert!(told(store.forward("home", &many)).contains("32"));
     fs::remove_dir_all(&store.folder).expect("removed");
@@ -124,5 +127,35 @@ fn a_pipe_in_place_of_a_file_stops_nobody() {
         .expect_err("a pipe")
         .to_string();
     assert!(told.ends_with("routers: is no file"), "{told}");
+    fs::remove_dir_all(&store.folder).expect("removed");
+}
+
+#[test]
+fn a_key_that_is_gone_is_not_made_anew_under_routers() {
+    let store = store("gone");
+    store.pair("home", &[]).expect("the first");
+    fs::remove_file(store.folder.join("key")).expect("there");
+    let told = store
+        .pair("other", &[])
+        .map(drop)
+        .expect_err("gone")
+        .to_string();
+    assert!(told.contains("key is missing, and routers"), "{told}");
+    assert!(store.rotate("home").is_err() && store.master().is_err());
+    store.revoke("home").expect("that takes no key");
+    store.master().expect("nobody has a line of the former one");
+    fs::remove_dir_all(&store.folder).expect("removed");
+}
+
+#[test]
+fn a_line_that_is_broken_breaks_no_other() {
+    let store = store("broken");
+    let list = b"0011223344556677 home\n\xff\xfe\n0011223344556677 twice\n8899aabbccddeeff away\n";
+    fs::write(store.routers(), list).expect("written");
+    let names: Vec<_> = paired(&store).into_iter().map(|it| it.name).collect();
+    assert_eq!(names, ["home", "away"]);
+    store.forward("home", &[]).expect("one");
+    let text = fs::read_to_string(store.routers()).expect("read");
+    assert_eq!(text.lines().count(), 4, "{text}");
     fs::remove_dir_all(&store.folder).expect("removed");
 }

@@ -180,7 +180,7 @@ fn partner(told: &answers::Candidate) -> Feature {
     Feature {
         name: format!("partner {}", told.partner),
         min_version: None,
-        present: told.reached == Some(true),
+        present: told.reached != Some(false),
         required: false,
         why_needed: match told.in_use {
             true => "Gives clients the sum of the uplinks, now.".into(),
@@ -379,7 +379,7 @@ mod tests {
         assert!(!failed.present && failed.hint.is_some());
         assert_eq!(failed.detail.as_deref(), Some("refused"));
         let untried = partner(&candidate(None, None));
-        assert!(!untried.present && untried.detail.is_some());
+        assert!(untried.present && untried.detail.is_some());
         assert!(key(None).present);
         assert!(!key(Some("full".into())).present);
     }

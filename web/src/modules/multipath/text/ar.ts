@@ -42,7 +42,7 @@ export const ar: Translated<typeof en> = {
   "paths.exposed.chosen": "ما تسمّيه الإعدادات يذهب مباشرة.",
   "paths.exposed.tls-names": "لا يُشفَّر TLS مرة أخرى: يمكن في الطريق إلى الشريك قراءة أسماء الخوادم.",
   "paths.exposed.clear": "يمكن في الطريق إلى الشريك قراءة TCP الذي لا تشفّره الأجهزة.",
-  "paths.stops": "تنتظر الاتصالات الجديدة حتى يكون الشريك موجودًا.",
+  "paths.stops": "تُرفض الاتصالات الجديدة حتى يكون الشريك موجودًا.",
   "paths.locked": "مقفل: ما ترسله الأجهزة لا يخرج إلا عبر الشريك، حتى حين لا يعمل weir.",
   "paths.connections": "الاتصالات",
   "paths.connections.open": "المفتوحة الآن",

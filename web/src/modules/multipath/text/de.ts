@@ -45,7 +45,7 @@ export const de: Translated<typeof en> = {
   "paths.exposed.tls-names":
     "TLS wird nicht noch einmal verschlüsselt: Auf dem Weg zum Partner sind die Namen der Server lesbar.",
   "paths.exposed.clear": "TCP, das Geräte nicht verschlüsseln, ist auf dem Weg zum Partner lesbar.",
-  "paths.stops": "Neue Verbindungen warten, bis der Partner da ist.",
+  "paths.stops": "Neue Verbindungen werden abgelehnt, bis der Partner da ist.",
   "paths.locked":
     "Verriegelt: Was Geräte senden, geht nur über den Partner hinaus, auch während weir nicht läuft.",
   "paths.connections": "Verbindungen",

@@ -42,7 +42,7 @@ export const en = {
   "paths.exposed.tls-names":
     "TLS is not encrypted again: on the way to the partner the names of servers can be read.",
   "paths.exposed.clear": "TCP that clients do not encrypt can be read on the way to the partner.",
-  "paths.stops": "New connections wait until the partner is there.",
+  "paths.stops": "New connections are refused until the partner is there.",
   "paths.locked":
     "Locked: what clients send leaves by the partner alone, also while weir does not run.",
   "paths.connections": "Connections",

@@ -44,7 +44,7 @@ export const es: Translated<typeof en> = {
   "paths.exposed.tls-names":
     "TLS no se cifra otra vez: en el camino al socio se pueden leer los nombres de los servidores.",
   "paths.exposed.clear": "El TCP que los clientes no cifran se puede leer en el camino al socio.",
-  "paths.stops": "Las conexiones nuevas esperan hasta que esté el socio.",
+  "paths.stops": "Las conexiones nuevas se rechazan hasta que esté el socio.",
   "paths.locked":
     "Cerrado: lo que envían los clientes sale solo por el socio, también mientras weir no funciona.",
   "paths.connections": "Conexiones",

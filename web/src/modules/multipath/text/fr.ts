@@ -47,7 +47,7 @@ export const fr: Translated<typeof en> = {
     "TLS n’est pas chiffré une seconde fois : en chemin vers le partenaire, les noms des serveurs sont lisibles.",
   "paths.exposed.clear":
     "Le TCP que les clients ne chiffrent pas est lisible en chemin vers le partenaire.",
-  "paths.stops": "Les nouvelles connexions attendent que le partenaire soit là.",
+  "paths.stops": "Les nouvelles connexions sont refusées tant que le partenaire n’est pas là.",
   "paths.locked":
     "Verrouillé : ce que les clients envoient ne sort que par le partenaire, même quand weir ne tourne pas.",
   "paths.connections": "Connexions",

@@ -44,7 +44,7 @@ export const it: Translated<typeof en> = {
   "paths.exposed.tls-names":
     "TLS non viene cifrato di nuovo: lungo la via al partner si leggono i nomi dei server.",
   "paths.exposed.clear": "Il TCP che i client non cifrano si può leggere lungo la via al partner.",
-  "paths.stops": "Le nuove connessioni aspettano che ci sia il partner.",
+  "paths.stops": "Le nuove connessioni vengono rifiutate finché non c’è il partner.",
   "paths.locked":
     "Chiuso: ciò che i client inviano esce solo dal partner, anche mentre weir non gira.",
   "paths.connections": "Connessioni",

@@ -44,7 +44,7 @@ export const pt: Translated<typeof en> = {
   "paths.exposed.tls-names":
     "O TLS não é cifrado de novo: no caminho ao parceiro podem-se ler os nomes dos servidores.",
   "paths.exposed.clear": "O TCP que os clientes não cifram pode ser lido no caminho ao parceiro.",
-  "paths.stops": "As novas conexões esperam até o parceiro estar lá.",
+  "paths.stops": "As novas conexões são recusadas até o parceiro estar lá.",
   "paths.locked":
     "Trancado: o que os clientes enviam sai só pelo parceiro, também enquanto o weir não corre.",
   "paths.connections": "Conexões",

@@ -177,7 +177,7 @@ fn exposed(told: &Paths, output: &mut Output<'_>) -> std::io::Result<()> {
         ))?;
     }
     if told.stops && told.state != PartnerState::Connected {
-        output.line("new connections of clients wait until the partner is there")?;
+        output.line("new connections of clients are refused until the partner is there")?;
     }
     if told.stops && !told.tunnel {
         output.line("all but TCP is refused until there is a tunnel")?;

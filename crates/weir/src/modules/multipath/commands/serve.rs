@@ -81,10 +81,10 @@ struct ServeArgs {
     #[arg(long)]
     smtp: bool,
     /// Network of the tunnel: one that neither this machine nor its routers use
-    #[arg(long, value_name = "NETWORK", default_value = "10.93.0.0/16", value_parser = network)]
+    #[arg(long, value_name = "NETWORK", default_value = "10.93.0.0/16", value_parser = tunnel)]
     tunnel: Prefix,
     /// The same of IPv6, where this machine forwards IPv6
-    #[arg(long, value_name = "NETWORK", default_value = "fd93:7765:6972::/64", value_parser = network)]
+    #[arg(long, value_name = "NETWORK", default_value = "fd93:7765:6972::/64", value_parser = tunnel6)]
     tunnel6: Prefix,
     /// Encrypt with ChaCha20-Poly1305 always: for comparing the two
     #[arg(long, hide = true)]
@@ -114,6 +114,22 @@ fn door(text: &str) -> Result<SocketAddr, String> {
 
 fn network(text: &str) -> Result<Prefix, kernel::PrefixError> {
     text.parse()
+}
+
+fn tunnel(text: &str) -> Result<Prefix, String> {
+    let net = network(text).map_err(|error| error.to_string())?;
+    match net.address.is_ipv4() && net.length <= 30 {
+        true => Ok(net),
+        false => Err("give an IPv4 network with room for two, such as 10.93.0.0/16".to_owned()),
+    }
+}
+
+fn tunnel6(text: &str) -> Result<Prefix, String> {
+    let net = network(text).map_err(|error| error.to_string())?;
+    match net.address.is_ipv6() && net.length <= 126 {
+        true => Ok(net),
+        false => Err("give an IPv6 network with room for two, such as fd93:7765::/64".to_owned()),
+    }
 }
 
 pub fn run(args: &MultipathArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
@@ -165,6 +181,9 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
     let failed =
         |error: std::io::Error| Error::because("signals cannot be caught", &error, "report this");
     crate::event_loop()?.block_on(async {
+        // First of all: what follows would be in the way of another.
+        let store = Store::open(&args.state.state).map_err(|error| kept(&error))?;
+        let serves = store.serve().map_err(|error| kept(&error))?;
         let device = tun::open(DEVICE)
             .inspect_err(|error| {
                 let hint = tun::hint(error);
@@ -172,19 +191,22 @@ fn serve(args: &ServeArgs) -> Result<(), Error> {
             })
             .ok();
         confine(args).map_err(|error| kept(&error))?;
-        let partner = Partner::start(settings, device).await.map_err(|error| {
-            let hint = match &error {
-                ServeError::Store(error) => return kept(error),
-                ServeError::Listen { source, .. } if source.kind() == ErrorKind::AddrInUse => {
-                    "something listens there already: `ss -lntup` shows what. [::] is IPv4 too"
-                }
-                _ => {
-                    "`weir multipath serve --help` tells of --listen and --state; ports below \
+        let partner = Partner::start(settings, serves, device)
+            .await
+            .map_err(|error| {
+                let hint = match &error {
+                    ServeError::Store(error) => return kept(error),
+                    ServeError::Listen { source, .. } if source.kind() == ErrorKind::AddrInUse => {
+                        "something listens there already: `ss -lntup` shows what. [::] is IPv4 too"
+                    }
+                    ServeError::Net { .. } => "give another with --tunnel or --tunnel6",
+                    _ => {
+                        "`weir multipath serve --help` tells of --listen and --state; ports below \
                         1024 and /var need root"
-                }
-            };
-            Error::because("the partner cannot serve", &error, hint)
-        })?;
+                    }
+                };
+                Error::because("the partner cannot serve", &error, hint)
+            })?;
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         tokio::select! {
