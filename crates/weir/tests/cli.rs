@@ -361,6 +361,20 @@ fn a_router_is_listed_given_another_key_and_sent_away() {
     assert_eq!((new.code, new.err.as_str()), (Some(0), ""));
     assert!(new.out.trim_end().ends_with("@partner.example:9000"));
     assert_ne!(new.out.split('@').next(), old.split('@').next());
+    assert_eq!(told("limit", &["other", "500"]).code, Some(0));
+    assert!(told("list", &[]).out.contains("0 of 500"));
+    assert!(
+        told("list", &["--json"]).out.contains("\"limit\":500")
+            || told("list", &["--json"]).out.contains("\"limit\": 500")
+    );
+    let wrong = told("limit", &["other", "few"]);
+    assert!(
+        wrong.err.contains("a number of connections"),
+        "{}",
+        wrong.err
+    );
+    assert_eq!(told("limit", &["other", "none"]).code, Some(0));
+    assert!(!told("list", &[]).out.contains(" of "));
     let sent = told("revoke", &["other"]);
     assert_eq!(
         (sent.code, sent.out.as_str(), sent.err.as_str()),

@@ -271,8 +271,19 @@ fn one_router_does_not_take_all_the_room() -> Result<(), Error> {
         held.push(stream);
     }
     assert_eq!(door.open(&greedy, at(SERVER))?, Status::Busy);
-    let modest = door.session(&door.key()?)?;
+    let key = door.key()?;
+    let modest = door.session(&key)?;
     assert_eq!(door.open(&modest, at(SERVER))?, Status::Connected);
+    // One may be given fewer.
+    let (_, one) = door.hold(&modest, at(SERVER))?;
+    let id = key.id().to_string();
+    for (most, status) in [("1", Status::Busy), ("none", Status::Connected)] {
+        door.partner.tell(&["limit", &id, most])?;
+        wait_until("the limit", LIMIT, || {
+            Ok(door.open(&modest, at(SERVER))? == status)
+        })?;
+    }
+    drop(one);
     drop(held);
     wait_until("places to be free", LIMIT, || {
         Ok(door.open(&greedy, at(SERVER))? == Status::Connected)

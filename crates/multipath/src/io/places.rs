@@ -35,11 +35,11 @@ impl<K: Copy + Eq + Hash> Places<K> {
         }
     }
 
-    /// Takes one, if there is one for this one.
-    pub fn take(&self, of: K) -> Option<Place<'_, K>> {
+    /// Takes one, if there is one for this one, which may have no more than so many.
+    pub fn take(&self, of: K, most: usize) -> Option<Place<'_, K>> {
         let mut taken = self.lock();
         let own = taken.of.get(&of).copied().unwrap_or(0);
-        if own >= self.number.saturating_sub(taken.all) {
+        if own >= self.number.saturating_sub(taken.all).min(most) {
             return None;
         }
         taken.all += 1;
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     fn all<'a>(places: &'a Places<&'static str>, of: &'static str) -> Vec<Place<'a, &'static str>> {
-        std::iter::from_fn(|| places.take(of)).collect()
+        std::iter::from_fn(|| places.take(of, usize::MAX)).collect()
     }
 
     #[test]
@@ -91,9 +91,16 @@ mod tests {
     #[test]
     fn where_there_is_one_place_it_is_given() {
         let places = Places::new(1);
-        let place = places.take(1);
-        assert!(place.is_some() && places.take(2).is_none());
+        let place = places.take(1, 9);
+        assert!(place.is_some() && places.take(2, 9).is_none());
         drop(place);
-        assert!(places.take(2).is_some());
+        assert!(places.take(2, 9).is_some());
+    }
+
+    #[test]
+    fn who_may_have_few_gets_no_more() {
+        let places = Places::new(64);
+        let few: Vec<_> = std::iter::from_fn(|| places.take("one", 3)).collect();
+        assert_eq!((few.len(), all(&places, "other").len()), (3, 31));
     }
 }

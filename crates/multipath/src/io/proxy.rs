@@ -57,7 +57,7 @@ pub async fn accept(listener: TcpListener, share: Arc<Share>) {
         };
         let share = Arc::clone(&share);
         tokio::task::spawn_local(async move {
-            let Some(_place) = share.places.take(turn.client.ip()) else {
+            let Some(_place) = share.places.take(turn.client.ip(), usize::MAX) else {
                 share.counts.refused();
                 return pump::reset(client);
             };

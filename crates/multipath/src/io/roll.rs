@@ -2,8 +2,10 @@
 //!
 //! A router is a line, `ID NAME`, behind a tab its ports, as `tcp/8022,udp/51820`, and behind another
 //! its place, as `#7`: its addresses in the tunnel go by that. Once it has come, its own key is behind
-//! another, as `key:` and 43 characters: the line that it was given is nobody else's from then on. One that was revoked is `revoked ID NAME`
-//! with its place: neither its key nor its place is anybody else's. Other lines are somebody's own.
+//! another, as `key:` and 43 characters: the line that it was given is nobody else's from then on; and
+//! `most:500` behind another is how many connections it may have. One that was revoked is `revoked ID
+//! NAME` with its place: neither its key nor its place is anybody else's. Other lines are somebody's
+//! own.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,6 +21,9 @@ const REVOKED: &str = "revoked ";
 
 /// In front of a router's own key.
 const KEY: &str = "key:";
+
+/// In front of the most connections of a router.
+const MOST: &str = "most:";
 
 /// In place of a key that cannot be read: nobody has it, so that nobody comes in its place.
 const NOBODY: Public = Public([0; 32]);
@@ -37,6 +42,8 @@ pub struct Paired {
     pub place: Option<usize>,
     /// Who came with its line first; `None`: nobody yet.
     pub router: Option<Public>,
+    /// How many connections it may have at once; `None`: as many as are left for the others.
+    pub most: Option<u32>,
     /// It may not come any more.
     pub is_revoked: bool,
 }
@@ -45,7 +52,8 @@ impl fmt::Display for Paired {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let front = if self.is_revoked { REVOKED } else { "" };
         write!(formatter, "{front}{} {}", self.id, self.name)?;
-        if self.place.is_some() || self.router.is_some() || !self.forwards.is_empty() {
+        let more = self.place.is_some() || self.router.is_some() || self.most.is_some();
+        if more || !self.forwards.is_empty() {
             formatter.write_str("\t")?;
         }
         for (number, ports) in self.forwards.iter().enumerate() {
@@ -55,8 +63,11 @@ impl fmt::Display for Paired {
         if let Some(place) = self.place {
             write!(formatter, "\t#{place}")?;
         }
-        match self.router {
-            Some(router) => write!(formatter, "\t{KEY}{router}"),
+        if let Some(router) = self.router {
+            write!(formatter, "\t{KEY}{router}")?;
+        }
+        match self.most {
+            Some(most) => write!(formatter, "\t{MOST}{most}"),
             None => Ok(()),
         }
     }
@@ -74,7 +85,7 @@ impl FromStr for Paired {
         let mut fields = line.split('\t');
         let router = fields.next().unwrap_or_default();
         let (id, mut name) = router.split_once(' ').unwrap_or((router, ""));
-        let (mut forwards, mut place, mut key) = (Vec::new(), None, None);
+        let (mut forwards, mut place, mut key, mut most) = (Vec::new(), None, None, None);
         // An editor may have made blanks of tabs: whose the line is, it stays.
         if let Some((before, text)) = name.split_once(KEY)
             && text.trim().parse::<Public>().is_ok()
@@ -82,10 +93,15 @@ impl FromStr for Paired {
             (name, key) = (before.trim(), Some(text.trim()));
         }
         for field in fields.map(str::trim) {
-            match (field.strip_prefix('#'), field.strip_prefix(KEY)) {
-                (Some(number), _) => place = number.parse().ok(),
-                (_, Some(text)) => key = Some(text),
-                _ => forwards.extend(field.split(',').filter_map(|it| it.parse().ok())),
+            if let Some(number) = field.strip_prefix('#') {
+                place = number.parse().ok();
+            } else if let Some(text) = field.strip_prefix(KEY) {
+                key = Some(text);
+            } else if let Some(number) = field.strip_prefix(MOST) {
+                // What cannot be read lets nobody have more.
+                most = Some(number.parse().unwrap_or(0));
+            } else {
+                forwards.extend(field.split(',').filter_map(|it| it.parse().ok()));
             }
         }
         forwards.truncate(MOST_FORWARDS);
@@ -95,6 +111,7 @@ impl FromStr for Paired {
             forwards,
             place,
             router: key.map(|key| key.parse().unwrap_or(NOBODY)),
+            most,
             is_revoked,
         })
     }
@@ -220,6 +237,7 @@ impl Roll {
             forwards: forwards.to_vec(),
             place: Some(self.vacant(places)),
             router: None,
+            most: None,
             is_revoked: false,
         };
         self.0.push(Line::Router(router));
@@ -313,6 +331,17 @@ mod tests {
         let named = Roll::read("0011223344556677 key:abc\n");
         let named = named.paired().next().expect("a router");
         assert_eq!((&*named.name, named.router), ("key:abc", None));
+    }
+
+    #[test]
+    fn what_a_router_may_have_is_read_as_written() {
+        let text = "0011223344556677 home\ttcp/8022\t#0\tmost:500\n8899aabbccddeeff away\t\t#1\n";
+        let roll = Roll::read(text);
+        let most: Vec<_> = roll.paired().map(|it| it.most).collect();
+        assert_eq!(most, [Some(500), None]);
+        assert_eq!(roll.to_string(), text);
+        let wrong = Roll::read("0011223344556677 home\t\t#0\tmost:many\n");
+        assert_eq!(wrong.paired().next().expect("a router").most, Some(0));
     }
 
     #[test]

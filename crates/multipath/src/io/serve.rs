@@ -188,7 +188,10 @@ async fn open(
     from: SocketAddr,
     body: &[u8],
     Found {
-        session, member, ..
+        session,
+        member,
+        most,
+        ..
     }: &Found,
     serving: &Serving,
 ) {
@@ -203,7 +206,7 @@ async fn open(
     serving.sessions.opened(session.id(), from);
     serving.arrivals.know(from.ip());
     let _connected = member.connection();
-    let place = serving.connections.take(member.id);
+    let place = serving.connections.take(member.id, *most);
     let mut begun = None;
     let find = async {
         if place.is_none() {

@@ -114,6 +114,8 @@ pub struct Found {
     pub member: Member,
     /// By which the router has its addresses.
     pub place: usize,
+    /// How many connections it may have at once.
+    pub most: usize,
 }
 
 /// See the module.
@@ -323,6 +325,7 @@ impl Sessions {
             session: Arc::clone(&entry.session),
             member: router.member.clone(),
             place: router.paired.place?,
+            most: router.paired.most.map_or(usize::MAX, |most| most as usize),
         })
     }
 

@@ -261,6 +261,17 @@ impl Store {
         self.write(&roll)
     }
 
+    /// Lets a router have so many connections at once; `None`: as many as are left for the others.
+    ///
+    /// # Errors
+    /// There is no such router, or there are several; the list cannot be written.
+    pub fn limit(&self, router: &str, most: Option<u32>) -> Result<(), StoreError> {
+        let _lock = self.lock()?;
+        let mut roll = self.roll()?;
+        one(&mut roll, router)?.most = most;
+        self.write(&roll)
+    }
+
     /// Sends a router away: neither its key nor its place is anybody's from now on.
     ///
     /// # Errors

@@ -32,6 +32,34 @@ pub struct ListArgs {
     format: Format,
 }
 
+/// Choose how many connections a router may have at once
+///
+/// A router gets as many as are left for the others anyway, so that none takes all; this is for one
+/// that is to have fewer. Works at once for new connections; those that are open stay.
+#[derive(Args, Debug)]
+pub struct LimitArgs {
+    #[command(flatten)]
+    state: State,
+    /// Name of the router, or its key's id
+    #[arg(value_name = "ROUTER")]
+    router: String,
+    /// How many; "none": as many as are left for the others
+    #[arg(value_name = "CONNECTIONS", value_parser = limit_of)]
+    connections: Limit,
+}
+
+/// How many connections; none: there is no limit.
+#[derive(Clone, Copy, Debug)]
+struct Limit(Option<u32>);
+
+fn limit_of(text: &str) -> Result<Limit, &'static str> {
+    match (text, text.parse()) {
+        ("none", _) => Ok(Limit(None)),
+        (_, Ok(number)) => Ok(Limit(Some(number))),
+        _ => Err("give a number of connections, such as 500, or none"),
+    }
+}
+
 /// Send a router away: its connections and its tunnel end at once, and its key opens nothing any
 /// more
 ///
@@ -67,6 +95,12 @@ pub struct RotateArgs {
     qr: bool,
 }
 
+pub fn limit(args: &LimitArgs) -> Result<(), Error> {
+    let store = Store::existing(&args.state.state);
+    let done = store.limit(&args.router, args.connections.0);
+    done.map_err(|error| kept(&error))
+}
+
 pub fn revoke(args: &RevokeArgs) -> Result<(), Error> {
     let store = Store::existing(&args.state.state);
     store.revoke(&args.router).map_err(|error| kept(&error))
@@ -97,6 +131,8 @@ struct Told {
     sent: u64,
     received: u64,
     connections: u64,
+    /// How many it may have at once; `null`: as many as are left for the others.
+    limit: Option<u32>,
 }
 
 /// What `--json` prints.
@@ -142,6 +178,7 @@ fn told(router: &Paired, seen: Option<&Seen>) -> Told {
         sent,
         received,
         connections: if is_served { open } else { 0 },
+        limit: router.most,
     }
 }
 
@@ -224,7 +261,10 @@ fn print(list: &List, now: u64, output: &mut Output<'_>) -> std::io::Result<()> 
                 last,
                 Cell::from(units::bytes(router.sent)),
                 Cell::from(units::bytes(router.received)),
-                Cell::from(router.connections.to_string()),
+                Cell::from(match router.limit {
+                    Some(most) => format!("{} of {most}", router.connections),
+                    None => router.connections.to_string(),
+                }),
                 Cell::or_dash(filled(&router.addresses)),
                 Cell::or_dash(filled(&router.ports)),
             ],
@@ -250,6 +290,7 @@ mod tests {
             forwards: vec!["tcp/8022".parse().expect("ports")],
             place: Some(1),
             router: Some(Public([1; 32])),
+            most: None,
             is_revoked: false,
         };
         let figures = Figures {
@@ -291,6 +332,11 @@ mod tests {
         let text = shown(&revoked, Some(&seen));
         assert!(text.contains("revoked  1970-01-01 "), "{text}");
         assert!(!text.contains("10.93"), "{text}");
+        let few = Paired {
+            most: Some(500),
+            ..router.clone()
+        };
+        assert!(shown(&few, Some(&seen)).contains("  3 of 500  "));
         let waits = Paired {
             router: None,
             ..router.clone()

@@ -13,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::lock::{self, LockArgs, UnlockArgs};
 use super::pair::{self, ForwardArgs, PairArgs, kept};
-use super::routers::{self, ListArgs, RevokeArgs, RotateArgs};
+use super::routers::{self, LimitArgs, ListArgs, RevokeArgs, RotateArgs};
 use crate::Error;
 use crate::config::LogLevel;
 use crate::daemon::{confine, privileges};
@@ -43,6 +43,7 @@ enum Side {
     Serve(ServeArgs),
     Pair(PairArgs),
     Forward(ForwardArgs),
+    Limit(LimitArgs),
     List(ListArgs),
     Revoke(RevokeArgs),
     Rotate(RotateArgs),
@@ -138,6 +139,7 @@ pub fn run(args: &MultipathArgs, context: &mut Context<'_, '_>) -> Result<(), Er
         Side::Serve(args) => serve(args),
         Side::Pair(args) => pair::pair(args, output),
         Side::Forward(args) => pair::forward(args),
+        Side::Limit(args) => routers::limit(args),
         Side::List(args) => routers::list(args, output),
         Side::Revoke(args) => routers::revoke(args),
         Side::Rotate(args) => routers::rotate(args, output),
