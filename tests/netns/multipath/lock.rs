@@ -82,6 +82,25 @@ pub struct Restless {
 }
 
 impl Restless {
+    /// Datagrams alone, to one.
+    pub fn to(namespace: &Namespace, far: SocketAddr) -> Result<Self, Error> {
+        let ends = Arc::new(AtomicBool::new(false));
+        let until = Arc::clone(&ends);
+        let work = move || {
+            let Ok(socket) = UdpSocket::bind("0.0.0.0:0") else {
+                return;
+            };
+            while !until.load(Ordering::Relaxed) {
+                let _ = socket.send_to(b"lasting", far);
+                sleep(ms(5));
+            }
+        };
+        Ok(Self {
+            ends,
+            work: Some(namespace.background(work)?),
+        })
+    }
+
     pub fn at(namespace: &Namespace, port: u16, pings: bool) -> Result<Self, Error> {
         let ends = Arc::new(AtomicBool::new(false));
         let until = Arc::clone(&ends);

@@ -31,12 +31,16 @@ fn carries(pair: &Pair) -> Result<(), Error> {
 
 /// A router with two partners: the second is in the server.
 fn build() -> Result<(Pair, Partner), Error> {
+    build_with("fallback = \"stop\"\n")
+}
+
+fn build_with(more: &str) -> Result<(Pair, Partner), Error> {
     let uplinks = Uplinks::build(&Options::mbit(&[50, 50]))?;
     let partner = Partner::start(uplinks.partner(), &[])?;
     let standby = Partner::start(uplinks.server(), &[])?;
     let first = partner.pair(&PARTNER.to_string())?;
     let second = standby.pair(&SERVER.to_string())?;
-    let more = format!("standby = [\"{second}\"]\nfallback = \"stop\"\n");
+    let more = format!("standby = [\"{second}\"]\n{more}");
     Ok((Pair::join(uplinks, partner, &first, &more)?, standby))
 }
 
@@ -136,4 +140,40 @@ fn a_reset_or_two_are_no_reason_to_go_elsewhere() -> Result<(), Error> {
         "{log}"
     );
     Ok(())
+}
+
+/// Where what is not TCP may go directly, it does not in between: who hears it would be told one more
+/// address.
+#[test]
+fn datagrams_go_from_one_partner_to_the_other() -> Result<(), Error> {
+    let (mut pair, standby) = build_with("")?;
+    by(&pair, PARTNER, LIMIT)?;
+    for path in 0..pair.uplinks.paths() {
+        pair.uplinks.provider(path).nft(&format!(
+            "table inet direct {{ chain c {{ type filter hook prerouting priority -300;
+            iifname \"home\" ip daddr {FAR} counter\n }}\n }}\n"
+        ))?;
+    }
+    let direct = |pair: &Pair| -> Result<bool, Error> {
+        let mut seen = false;
+        for path in 0..pair.uplinks.paths() {
+            let told = pair
+                .uplinks
+                .provider(path)
+                .run("nft list table inet direct")?;
+            seen |= !told.contains("counter packets 0 ");
+        }
+        Ok(seen)
+    };
+    let _client = Restless::to(pair.uplinks.client(), at(FAR.parse().expect("an address")))?;
+    pair.partner.stop();
+    by(&pair, SERVER, LIMIT)?;
+    assert!(!direct(&pair)?, "to the other\n{}", pair.weir.log());
+    pair.partner.restart(pair.uplinks.partner())?;
+    by(&pair, PARTNER, 30 * SECOND)?;
+    assert!(!direct(&pair)?, "and back\n{}", pair.weir.log());
+    // What is looked at is seen: without either they go directly, and soon.
+    pair.partner.stop();
+    drop(standby);
+    wait_until("them to go directly", LIMIT, || direct(&pair))
 }

@@ -166,6 +166,7 @@ impl Router {
                     anew: RefCell::default(),
                     stray: RefCell::default(),
                     works: Cell::new(false),
+                    lost: Cell::default(),
                     lan: RefCell::default(),
                     changed: Notify::new(),
                 };
@@ -223,8 +224,10 @@ struct Control {
     anew: RefCell<Vec<IpAddr>>,
     /// Addresses of paths of which some subflows do not know whether they wait.
     stray: RefCell<Vec<IpAddr>>,
-    /// A path answers by the tunnel.
+    /// What is not TCP goes by the tunnel.
     works: Cell<bool>,
+    /// Since when no path answers by it any more, and another partner is waited for.
+    lost: Cell<Option<Instant>>,
     /// Devices whose clients leave by the partner alone.
     lan: RefCell<Vec<String>>,
     /// What the rules depend on has changed.
@@ -238,10 +241,12 @@ impl Control {
         let work = async {
             let lock = &self.settings.lock;
             let session = partnership::keep(who.collect(), lock, &self.share, |news| {
-                if let News::Met(_, welcome) = news {
-                    self.warn_of_forwards(welcome);
-                }
                 self.told.lock().hear(&news);
+                match news {
+                    News::Met(_, welcome) => self.warn_of_forwards(welcome),
+                    News::Lost => self.share.ailing.notify_one(),
+                    _ => {}
+                }
                 self.changed.notify_one();
             });
             let follow = async {
@@ -258,6 +263,7 @@ impl Control {
                         },
                         () = self.share.moved.notified() => {}
                         () = self.share.ailing.notified() => self.heed(&mut paths),
+                        () = self.waited() => self.heed(&mut paths),
                     }
                 }
             };
@@ -361,9 +367,10 @@ impl Control {
             // It may have begun anew, and know nothing of this session: that, it says by TCP only.
             self.share.doubt_any();
         }
-        let tunnel = self.tunnel.as_ref().filter(|_| works);
+        let tunnel = self.tunnel.as_ref();
+        let tunnel = tunnel.filter(|_| self.leads(works));
         paths.tunnel(tunnel.map(|(_, link)| *link));
-        self.works.set(works);
+        self.works.set(tunnel.is_some());
         self.changed.notify_one();
     }
 

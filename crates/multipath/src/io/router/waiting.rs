@@ -1,20 +1,47 @@
 //! Which paths wait: those that the user wants kept in reserve, and those that slow the others
 //! down.
 
+use std::future::pending;
 use std::net::IpAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kernel::subflows::{Subflow, SubflowKind, TcpState};
+use tokio::time::sleep;
 use tracing::{debug, info};
 
-use super::{Control, PathState};
+use super::{Connection, Control, PathState};
 use crate::guard::{Action, Guard, Sample};
 use crate::hints::{self, Seen, Use};
 use crate::io::paths::Paths;
 use crate::io::share::Health;
 use crate::unheard::Unheard;
 
+/// How long another partner may take to take over, before what went by the tunnel goes directly.
+const TAKES_OVER: Duration = Duration::from_secs(2);
+
 impl Control {
+    /// Whether what is not TCP is to be led into the tunnel: also for a moment when no path `works`, if
+    /// there is another partner, so that it goes from one to the next.
+    pub(super) fn leads(&self, works: bool) -> bool {
+        let connected = matches!(self.told.lock().connection, Connection::Connected { .. });
+        let another = connected && self.settings.pairings.len() > 1;
+        if works || !another || !self.works.get() {
+            self.lost.set(None);
+            return works;
+        }
+        let since = self.lost.get().unwrap_or_else(Instant::now);
+        self.lost.set(Some(since));
+        since.elapsed() < TAKES_OVER
+    }
+
+    /// Waits until that moment is over.
+    pub(super) async fn waited(&self) {
+        match self.lost.get().filter(|_| self.works.get()) {
+            Some(since) => sleep(TAKES_OVER.saturating_sub(since.elapsed())).await,
+            None => pending().await,
+        }
+    }
+
     pub(super) fn in_use(&self, path: &PathState) -> bool {
         let down = self.share.health(path.address) == Some(Health::Down);
         let waits = self.share.in_reserve(path.address) && !self.share.rests(path.address);
