@@ -37,6 +37,7 @@ fn welcome() -> Welcome {
         mtu: 1400,
         version: String::new(),
         forwards: Vec::new(),
+        places: None,
     }
 }
 

@@ -59,6 +59,12 @@ impl Lock {
         let _ = write!(
             text,
             concat!(
+                // What no answer leads back to by the LAN does not come from a client: an answer to it,
+                // be it this firewall's, would leave by an uplink and tell what was asked for.
+                "\tchain sources {{\n\t\ttype filter hook prerouting priority mangle - 2; policy \
+                    accept;\n",
+                "\t\tiifname @lan ct state new,invalid,untracked fib daddr type unicast fib saddr \
+                    oifname != {lan} drop\n\t}}\n",
                 // The last before routing: whatever others do to marks is done.
                 "\tchain looks {{\n\t\ttype filter hook prerouting priority 300; policy accept;\n",
                 "\t\tmeta mark set meta mark or {looked:#x}\n\t}}\n",
@@ -71,6 +77,8 @@ impl Lock {
                 "\t\tmeta mark & {mark:#x} == {mark:#x} accept\n",
             ),
             tunnel = tunnel,
+            // A set's names are of another type there.
+            lan = nft::named(&self.lan),
             direct = nft::accept_direct(choice),
             mark = TUNNEL_MARK,
             looked = LOCK_MARK,

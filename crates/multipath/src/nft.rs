@@ -61,6 +61,7 @@ pub fn create(redirect: &Redirect) -> String {
     let names = redirect.uplinks.iter();
     let names = names.map(|name| format!("\"{name}\"")).collect();
     sets(&mut text, &redirect.choice, ("uplinks", names));
+    sources(&mut text, redirect);
     text += "\tchain clients {\n\t\ttype filter hook prerouting priority mangle; policy accept;\n";
     text += "\t\tmeta l4proto != tcp return\n";
     // Of a connection that weir has: before all else, as its destination may have become a direct
@@ -132,6 +133,26 @@ pub fn create(redirect: &Redirect) -> String {
         );
     }
     text + "}\n"
+}
+
+/// What claims to come from where an uplink leads does not come from a client: an answer to it, be it
+/// the firewall's, would leave by that uplink and tell what was asked for.
+fn sources(text: &mut String, redirect: &Redirect) {
+    if redirect.uplinks.is_empty() {
+        return;
+    }
+    *text += "\tchain sources {\n\t\ttype filter hook prerouting priority mangle - 1; policy \
+        accept;\n\t\tct state established,related return\n\t\tiifname \"lo\" return\n\t\tiifname \
+        @uplinks return\n";
+    if let Some(device) = &redirect.device {
+        let _ = writeln!(text, "\t\tiifname \"{device}\" return");
+    }
+    // A set's names are of another type here.
+    let names = named(&redirect.uplinks);
+    let _ = write!(
+        text,
+        "\t\tfib daddr type != unicast return\n\t\tfib saddr oifname {names} drop\n\t}}\n"
+    );
 }
 
 /// All but TCP: new conversations go by the tunnel, with all of their packets; those that began
@@ -262,6 +283,12 @@ fn guard(text: &mut String, hook: &str, which: &str) {
         hook = hook,
         which = which
     );
+}
+
+/// These devices, as a set.
+pub fn named(devices: &[String]) -> String {
+    let names = devices.iter().map(|name| format!("\"{name}\""));
+    format!("{{ {} }}", names.collect::<Vec<_>>().join(", "))
 }
 
 /// Takes the table away, if it is there.

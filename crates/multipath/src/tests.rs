@@ -208,7 +208,7 @@ fn every_flipped_bit_of_a_handshake_is_refused() {
 
 #[test]
 fn every_flipped_bit_of_a_welcome_is_refused() {
-    let octets = 114;
+    let octets = 120;
     for bit in 0..octets * 8 {
         let (initiator, frame) = Initiator::begin(&key(), &own()).expect("random");
         let asked = body(Kind::Handshake, &frame).expect("a handshake");

@@ -56,6 +56,7 @@ fn example() -> String {
         mtu: 1400,
         version: "weir 0.1.0".to_owned(),
         forwards: Vec::new(),
+        places: None,
     };
     let (initiator, frame) = fixed::begin(&key, &router, &mine).expect("a handshake");
     line(&mut text, "handshake", &frame);

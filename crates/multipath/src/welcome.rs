@@ -14,6 +14,7 @@ const MTU: u8 = 5;
 const VERSION: u8 = 6;
 const FORWARDS: u8 = 7;
 const ANOTHER: u8 = 8;
+const PLACES: u8 = 9;
 
 const REACHES_IPV4: u8 = 1;
 const REACHES_IPV6: u8 = 2;
@@ -61,6 +62,9 @@ pub struct Welcome {
     pub version: String,
     /// Ports of the partner that lead to the router, [`MOST_FORWARDS`] at most.
     pub forwards: Vec<Ports>,
+    /// How many connections the router may have at once, while it is alone; `None` where the partner
+    /// does not say.
+    pub places: Option<u32>,
 }
 
 impl Welcome {
@@ -99,12 +103,25 @@ impl Welcome {
             });
             tlv::put(&mut list, FORWARDS, &forwards.collect::<Vec<_>>());
         }
+        if let Some(places) = self.places {
+            tlv::put(&mut list, PLACES, &places.to_be_bytes());
+        }
         list
     }
 
     /// Reads the items.
     pub fn decode(list: &[u8]) -> Result<(SessionId, Self), Malformed> {
-        let [session, abilities, tunnel4, tunnel6, mtu, version, forwards] = tlv::read(list)?;
+        let [
+            session,
+            abilities,
+            tunnel4,
+            tunnel6,
+            mtu,
+            version,
+            forwards,
+            _,
+            places,
+        ] = tlv::read(list)?;
         let session = exact(SESSION, session)?.ok_or(Malformed::Missing(SESSION))?;
         let [abilities] = exact(ABILITIES, abilities)?.ok_or(Malformed::Missing(ABILITIES))?;
         let mtu = exact(MTU, mtu)?.ok_or(Malformed::Missing(MTU))?;
@@ -128,6 +145,7 @@ impl Welcome {
             mtu,
             version: String::from_utf8_lossy(version).into_owned(),
             forwards: granted(forwards.unwrap_or_default())?,
+            places: exact(PLACES, places)?.map(u32::from_be_bytes),
         };
         Ok((SessionId(u64::from_be_bytes(session)), welcome))
     }
@@ -195,6 +213,7 @@ pub(crate) mod tests {
             mtu: 1400,
             version: "weir 0.1.0".to_owned(),
             forwards: vec!["tcp/8022".parse().expect("ports")],
+            places: Some(1000),
         }
     }
 
@@ -209,6 +228,7 @@ pub(crate) mod tests {
             mtu: LEAST_MTU,
             version: String::new(),
             forwards: Vec::new(),
+            places: None,
         };
         for welcome in [welcome(), least] {
             let list = welcome.encode(SessionId(7));

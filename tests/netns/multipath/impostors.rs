@@ -122,6 +122,7 @@ fn unknown_sessions_lead_to_few_handshakes() -> Result<(), Error> {
             mtu: 1280,
             version: "0".into(),
             forwards: Vec::new(),
+            places: None,
         };
         let id = SessionId::generate().expect("random");
         let asked = Asked::read(&identity(), &key(), body).expect("a handshake");

@@ -9,6 +9,7 @@ mod cuts;
 mod dhcp;
 mod door;
 mod experiment;
+mod forged;
 mod forwarding;
 mod guard;
 mod hints;

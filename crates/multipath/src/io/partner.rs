@@ -143,6 +143,7 @@ impl Partner {
             mtu: LEAST_MTU,
             version: settings.version.clone(),
             forwards: Vec::new(),
+            places: None,
         };
         let mut reach = Reach::new(
             settings.allowed.clone(),

@@ -2,12 +2,15 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// So many places. One may take as many as are left for the others, and no more: half of all while
 /// it is alone.
 pub struct Places<K> {
-    number: usize,
+    /// As many as there are at most, and for now.
+    most: usize,
+    number: AtomicUsize,
     taken: Mutex<Taken<K>>,
 }
 
@@ -30,7 +33,8 @@ impl<K: Copy + Eq + Hash> Places<K> {
             of: HashMap::new(),
         };
         Self {
-            number,
+            most: number,
+            number: AtomicUsize::new(number),
             taken: Mutex::new(taken),
         }
     }
@@ -39,12 +43,23 @@ impl<K: Copy + Eq + Hash> Places<K> {
     pub fn take(&self, of: K, most: usize) -> Option<Place<'_, K>> {
         let mut taken = self.lock();
         let own = taken.of.get(&of).copied().unwrap_or(0);
-        if own >= self.number.saturating_sub(taken.all).min(most) {
+        let number = self.number.load(Ordering::Relaxed);
+        if own >= number.saturating_sub(taken.all).min(most) {
             return None;
         }
         taken.all += 1;
         taken.of.insert(of, own + 1);
         Some(Place { places: self, of })
+    }
+
+    /// As many as there are, but no more than this: those that are taken stay.
+    pub fn narrow(&self, to: usize) {
+        self.number.store(self.most.min(to), Ordering::Relaxed);
+    }
+
+    /// How many one has who is alone, and may have no more than so many.
+    pub fn of_one(&self, most: usize) -> usize {
+        self.number.load(Ordering::Relaxed).div_ceil(2).min(most)
     }
 
     fn lock(&self) -> MutexGuard<'_, Taken<K>> {
@@ -100,7 +115,13 @@ mod tests {
     #[test]
     fn who_may_have_few_gets_no_more() {
         let places = Places::new(64);
+        assert_eq!([places.of_one(3), places.of_one(99)], [3, 32]);
         let few: Vec<_> = std::iter::from_fn(|| places.take("one", 3)).collect();
         assert_eq!((few.len(), all(&places, "other").len()), (3, 31));
+        drop(few);
+        places.narrow(20);
+        assert_eq!(all(&places, "one").len(), 10);
+        places.narrow(99);
+        assert_eq!(all(&places, "one").len(), 32, "no more than there are");
     }
 }

@@ -170,6 +170,8 @@ async fn welcome(
     }
     let number = SessionId::generate()?;
     let mut welcome = serving.welcome.clone();
+    let most = paired.most.map_or(usize::MAX, |most| most as usize);
+    welcome.places = u32::try_from(serving.connections.of_one(most)).ok();
     if let (Some(net), Some(place)) = (&serving.net, paired.place) {
         (welcome.tunnel4, welcome.tunnel6) = net.router(place);
         welcome.forwards = paired.forwards;

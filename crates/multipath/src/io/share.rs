@@ -424,6 +424,9 @@ impl Share {
     /// A session was made. It takes the place of the one before.
     pub(super) fn met(&self, meeting: Meeting) {
         self.doubted.store(false, Ordering::Relaxed);
+        // Its clients share what the partner gives to all of them.
+        let places = meeting.welcome.places.unwrap_or(u32::MAX);
+        self.places.narrow(places as usize);
         self.meeting.send_replace(Some(Arc::new(meeting)));
         self.reached.send_replace(true);
     }

@@ -7,8 +7,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use nix::errno::Errno;
+use nix::libc;
 use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::{RcvBufForce, TcpCongestion};
+use nix::sys::socket::sockopt::{self, RcvBufForce, TcpCongestion};
 use socket2::{Domain, Protocol, SockRef, Socket, TcpKeepalive, Type};
 use tokio::net::{TcpStream, UdpSocket};
 
@@ -120,6 +121,26 @@ pub fn is_free(address: SocketAddr) -> io::Result<()> {
     socket.bind(&address.into())
 }
 
+/// `IP_MTU_DISCOVER`.
+#[derive(Clone, Copy)]
+struct MtuDiscover;
+
+nix::setsockopt_impl!(
+    MtuDiscover,
+    libc::IPPROTO_IP,
+    libc::IP_MTU_DISCOVER,
+    usize,
+    sockopt::SetUsize
+);
+
+/// Has the kernel believe nobody who says that packets of IPv4 are too long for their way: that is
+/// not authenticated, and is kept for all that goes to an address. Routers split what is. Of IPv6 they
+/// cannot, so there it is believed.
+pub fn keep_length(socket: &impl std::os::fd::AsFd) -> io::Result<()> {
+    let omit = usize::try_from(libc::IP_PMTUDISC_OMIT).unwrap_or_default();
+    setsockopt(socket, MtuDiscover, &omit).map_err(io::Error::from)
+}
+
 /// A socket for datagrams of both families.
 pub fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
     let kind = Type::DGRAM.nonblocking();
@@ -129,6 +150,7 @@ pub fn datagrams(address: SocketAddr) -> io::Result<UdpSocket> {
     }
     // As much as the kernel lets: what does not fit while this thread waits for its turn is lost.
     let _ = socket.set_recv_buffer_size(DATAGRAMS);
+    keep_length(&socket)?;
     socket.bind(&address.into())?;
     UdpSocket::from_std(socket.into())
 }

@@ -26,11 +26,12 @@ pub struct Arrivals {
 }
 
 impl Arrivals {
-    /// All are free: so many for strangers, a quarter as many for acquaintances.
+    /// All are free: so many for strangers, and as many for acquaintances, of whom one alone may begin
+    /// half as many connections at once.
     pub fn new(number: usize) -> Self {
         Self {
             strangers: Strangers::new(number),
-            acquaintances: Strangers::new(number / 4),
+            acquaintances: Strangers::new(number),
             known: Mutex::default(),
         }
     }
@@ -275,10 +276,10 @@ mod tests {
         // One of them who is known does not have all of their places either.
         let mut greedy: Vec<_> = (0..40).map(|_| arrivals.come(address(2, 1))).collect();
         assert!(!stays(&mut known), "the oldest of its own");
-        assert_eq!(staying(&mut greedy), 8);
+        assert_eq!(staying(&mut greedy), 32);
         arrivals.know(address(2, 2));
         assert!(stays(&mut arrivals.come(address(2, 2))));
-        assert_eq!(staying(&mut greedy), 8);
+        assert_eq!(staying(&mut greedy), 32);
     }
 
     #[test]

@@ -98,6 +98,15 @@ pub fn partner(rules: &Partnering) -> String {
             SMTP = SMTP
         );
     }
+    // What conntrack knows nothing of would leave with an address of the tunnel.
+    let _ = write!(
+        text,
+        concat!(
+            "\tchain known {{\n\t\ttype filter hook forward priority filter; policy accept;\n",
+            "\t\tiifname \"{device}\" ct state invalid drop\n\t}}\n",
+        ),
+        device = device
+    );
     clamp(&mut text, device);
     guard(
         &mut text,

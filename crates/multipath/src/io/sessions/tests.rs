@@ -36,6 +36,7 @@ impl Scene {
             mtu: LEAST_MTU,
             version: "0".into(),
             forwards: Vec::new(),
+            places: None,
         };
         let asked = Asked::read(self.sessions.identity(), key, body).expect("a handshake");
         let (session, _) = asked.welcome(id, &welcome).expect("a welcome");

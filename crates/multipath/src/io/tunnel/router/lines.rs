@@ -9,6 +9,7 @@ use tracing::{debug, warn};
 use super::{Carried, End, longest};
 use crate::hints::{Hint, Use};
 use crate::io::share::Known;
+use crate::io::socket;
 use crate::tunnel::{Micros, PATHS, PathSettings};
 
 /// A device that tells no MTU is taken for Ethernet.
@@ -31,6 +32,9 @@ impl Line {
         let (address, device) = (path.address, &path.device);
         let socket = std::net::UdpSocket::bind(SocketAddr::new(address, 0))?;
         socket.set_nonblocking(true)?;
+        if address.is_ipv4() {
+            socket::keep_length(&socket)?;
+        }
         let mtu = std::fs::read_to_string(format!("/sys/class/net/{device}/mtu"));
         let mtu = mtu.ok().and_then(|text| text.trim().parse().ok());
         let plain = PathSettings {
