@@ -193,6 +193,46 @@ fn who_claims_that_packets_are_too_long_is_not_believed() -> Result<(), Error> {
     Ok(())
 }
 
+/// An error about a conversation that there is not, by the tunnel: conntrack translates nothing of it.
+#[test]
+fn nothing_leaves_a_partner_with_an_address_of_the_tunnel() -> Result<(), Error> {
+    let pair = Pair::build(&Options::mbit(&[100]))?;
+    pair.wait_for("the tunnel", |told| told.tunnel)?;
+    let (server, router) = (pair.uplinks.server(), pair.uplinks.router());
+    server.nft(
+        "table inet seen { chain c { type filter hook prerouting priority -300;
+        ip saddr 10.93.0.0/16 counter\n }\n }\n",
+    )?;
+    let error = |server: Ipv4Addr| {
+        let own = Ipv4Addr::new(10, 93, 0, 2);
+        let mut quoted = packet(17, server, own, &[0x13, 0x88, 0x13, 0x89, 0, 40, 0, 0]);
+        quoted[2..4].copy_from_slice(&60_u16.to_be_bytes());
+        let mut icmp = vec![3, 3, 0, 0, 0, 0, 0, 0];
+        icmp.extend(quoted);
+        let sum = sum(&icmp);
+        icmp[2..4].copy_from_slice(&sum);
+        packet(1, own, server, &icmp)
+    };
+    let seen = || -> Result<bool, Error> {
+        let sent = router.enter(|| {
+            let raw = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(255)))?;
+            raw.bind_device(Some(b"weir-tunnel"))?;
+            let to = SocketAddr::new(SERVER, 0);
+            raw.send_to(&error(ipv4(SERVER)), &to.into())
+        })?;
+        sent.map_err(Error::system("send an error"))?;
+        std::thread::sleep(ms(300));
+        let told = server.run("nft list table inet seen")?;
+        Ok(!told.contains("counter packets 0 "))
+    };
+    assert!(!seen()?);
+    // What is sent would arrive.
+    let partner = pair.uplinks.partner();
+    partner.run("nft flush chain inet weir_partner known")?;
+    assert!(seen()?);
+    Ok(())
+}
+
 /// The partner has room for 64 connections, and gives its only router half of them: that one's first
 /// client gets half of these, and the next one some too.
 #[test]
