@@ -12,6 +12,7 @@ use lab::{Error, Talk, Uplinks};
 use weir_tests::partner::Partner;
 use weir_tests::{LIMIT, Weir};
 
+use crate::lock::tell;
 use crate::{ms, octets};
 
 /// Counts what should not come to a provider: packets of the tunnel's network, and of the LAN.
@@ -34,7 +35,7 @@ struct Scene {
 
 impl Scene {
     /// The partner is not there yet.
-    fn build(hook: &str) -> Result<Self, Error> {
+    fn build(hook: &str, more: &str) -> Result<Self, Error> {
         let options = Options {
             paths: vec![Path::default(); 2],
             ipv6: false,
@@ -51,7 +52,7 @@ impl Scene {
         partner.stop();
         let config = format!(
             "[offload]\nhook = \"{hook}\"\n[multipath]\npartner = \"{line}\"\ndirect_ports = \
-                [\"tcp/5002\"]\n"
+                [\"tcp/5002\"]\n{more}"
         );
         let weir = Weir::start(uplinks.router(), &config, &["-v"])?;
         weir.wait_for_ports(3)?;
@@ -188,7 +189,7 @@ fn by_xdp() -> Result<(), Error> {
 }
 
 fn beside(hook: &'static str) -> Result<(), Error> {
-    let mut scene = Scene::build(hook)?;
+    let mut scene = Scene::build(hook, "")?;
     let own = scene.own();
     // Before the partner is there.
     let mut first = Stream::open(&scene, 5000)?;
@@ -268,4 +269,17 @@ fn beside(hook: &'static str) -> Result<(), Error> {
         assert!(rules.contains("counter packets 0 "), "{path}: {rules}");
     }
     Ok(())
+}
+
+/// The lock looks at what begins; what goes on is as fast as without.
+#[test]
+fn what_goes_directly_is_forwarded_under_a_lock() -> Result<(), Error> {
+    let mut scene = Scene::build("tc", "fallback = \"stop\"\n")?;
+    scene.partner.restart(scene.uplinks.partner())?;
+    scene.wait_for("the tunnel", |told| told.redirects && told.tunnel)?;
+    tell(scene.uplinks.router(), &scene.weir, &["lock", "lan0"])?;
+    scene.wait_for("the lock", |told| told.locked)?;
+    let mut direct = Stream::open(&scene, 5002)?;
+    assert_eq!(direct.source, scene.own());
+    direct.until_offloaded(&scene, 5002)
 }

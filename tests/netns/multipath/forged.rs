@@ -12,7 +12,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use weir_tests::LIMIT;
 use weir_tests::partner::{Pair, Partner};
 
-use crate::lock::tell;
+use crate::lock::{build, tell};
 use crate::{SECOND, at, ms};
 
 /// Of nobody in the lab; a client takes them.
@@ -118,15 +118,7 @@ fn forge(uplinks: &Uplinks) -> Result<(), Error> {
 
 #[test]
 fn who_forges_his_address_is_answered_nowhere() -> Result<(), Error> {
-    let mut options = Options::mbit(&[100, 100]);
-    options.ipv6 = true;
-    let uplinks = Uplinks::build(&options)?;
-    uplinks
-        .partner()
-        .sysctl("net.ipv6.conf.all.forwarding", 1)?;
-    let partner = Partner::start(uplinks.partner(), &[])?;
-    let line = partner.pair(&PARTNER.to_string())?;
-    let mut pair = Pair::join(uplinks, partner, &line, "fallback = \"stop\"\n")?;
+    let mut pair = build()?;
     pair.wait_for("the tunnel", |told| told.redirects && told.tunnel)?;
     let own = format!("addr add {FORGED}/32 dev eth0\naddr add {FORGED6}/128 dev eth0 nodad\n");
     pair.uplinks.client().ip(&own)?;

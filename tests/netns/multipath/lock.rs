@@ -196,7 +196,8 @@ pub fn none_seen(uplinks: &Uplinks, phase: &str) -> Result<(), Error> {
     Ok(())
 }
 
-fn build() -> Result<Pair, Error> {
+/// A router that lets nothing out but by its partner, of both families.
+pub fn build() -> Result<Pair, Error> {
     let mut options = Options::mbit(&[100, 100]);
     options.ipv6 = true;
     let uplinks = Uplinks::build(&options)?;
