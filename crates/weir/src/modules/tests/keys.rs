@@ -380,35 +380,6 @@ fn bounds_belong_to_the_key() {
     }
 }
 
-#[test]
-fn what_is_strange_about_other_partners_is_told() {
-    const A: &str = "weir2-VJnoSsr2L_geQ8Fb8UKGV26kZI4mH6jmHoQ-FqijwS29RsU7N7oM6yTZu4JlH3LJTclKd1eFuuHp6wDqaVud31ihjec8LSJxVT4gsg@partner.example:9349";
-    let doubts = |text: &str| {
-        let effective = parse(text, "weir.toml").expect("good");
-        let multipath = effective.of::<crate::modules::multipath::config::Multipath>();
-        (
-            multipath.doubts().map(|(what, _)| what),
-            multipath.pairings().len(),
-        )
-    };
-    let (what, many) = doubts(&format!("[multipath]\nstandby = [\"{A}\"]\n"));
-    assert!(what.is_some_and(|what| what.contains("`partner` none")) && many == 0);
-    let (what, many) = doubts(&format!(
-        "[multipath]\npartner = \"{A}\"\nstandby = [\"{A}\"]\n"
-    ));
-    assert!(what.is_some_and(|what| what.contains("from itself")) && many == 1);
-    assert_eq!(
-        doubts(&format!("[multipath]\npartner = \"{A}\"\n")),
-        (None, 1)
-    );
-    let twice = format!("[multipath]\nstandby = [\"{A}\", \"{A}\"]\n");
-    let told = parse(&twice, "weir.toml").expect_err("twice")[0].to_string();
-    assert!(
-        told.contains("twice") && !told.contains("VJnoSsr2"),
-        "{told}"
-    );
-}
-
 /// Wherever it stands by mistake, no message has it.
 #[test]
 fn a_pairing_line_is_not_shown() {
