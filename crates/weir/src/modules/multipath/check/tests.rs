@@ -55,7 +55,7 @@ fn what_is_strange_about_other_partners_is_told() {
     assert!(what.is_some_and(|what| what.contains("from itself")) && many == 1);
     assert_eq!(doubts(&format!("partner = \"{LINE}\"\n")), (None, 1));
     let twice = format!("[multipath]\nstandby = [\"{LINE}\", \"{LINE}\"]\n");
-    let told = load(&file, &twice).err().expect("twice");
+    let told = load(&file, &twice).expect_err("twice");
     assert!(
         told.contains("twice") && !told.contains("VJnoSsr2"),
         "{told}"
