@@ -28,6 +28,9 @@ cp "$2" /etc/systemd/system/
 unit=$(basename "$2")
 printf "[Unit]\nWants=$unit\nAfter=$unit\n" > /etc/systemd/system/lab.target
 cp "$4" /etc/weir/weir.toml
+# It is emptied as this begins, and others have files there, maybe all of those above.
+cd /
+mount -t tmpfs tmpfs /tmp
 exec env container=lab /lib/systemd/systemd --unit=lab.target' sh "$@"
 "#;
 

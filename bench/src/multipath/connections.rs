@@ -127,9 +127,10 @@ pub fn all(
 }
 
 /// As many of these idle connections as this process, and the router with its six descriptors for
-/// each, may have: half of the router's room, as no client gets more.
+/// each, may have: a quarter of that, as no client gets more than half of what the partner gives the
+/// router, which is half of its own room.
 fn room(idle: u32) -> Result<u32, Error> {
-    const EACH: u64 = 2 * 6;
+    const EACH: u64 = 4 * 6;
     const OTHERS: u64 = 1000;
     let failed =
         |error: Errno| Error::Wrong(format!("too few descriptors: {error}; see ulimit -Hn"));
