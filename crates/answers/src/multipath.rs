@@ -154,6 +154,12 @@ pub struct PathsStatus {
 }
 
 impl Paths {
+    /// Whether clients go by another partner than the first.
+    pub fn by_standby(&self) -> bool {
+        let mut others = self.partners.iter().skip(1);
+        others.any(|other| other.in_use)
+    }
+
     /// In short; `None` where the configuration names no partner.
     pub fn status(&self) -> Option<PathsStatus> {
         let used = self.paths.iter().filter(|path| path.used != PathUse::Never);
@@ -166,7 +172,7 @@ impl Paths {
             redirects: self.redirects,
             uplinks: devices.len(),
             open: self.connections.open,
-            standby: self.partners.iter().skip(1).any(|it| it.in_use),
+            standby: self.by_standby(),
             locked: self.locked,
         })
     }

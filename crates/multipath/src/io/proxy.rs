@@ -85,8 +85,13 @@ fn next(
 async fn carry(client: TcpStream, turn: Turn, share: &Share) {
     let (from, destination) = (turn.client, turn.destination);
     socket::settle(&client);
+    let mut given = share.given.take(from.ip(), usize::MAX);
     // Boxed, as what it takes to begin is not kept for as long as a connection lasts.
-    let (link, ends) = match Box::pin(through(&client, &turn, share)).await {
+    let way = match given {
+        Some(_) => Box::pin(through(&client, &turn, share)).await,
+        None => Err(Failure::NoWay { first: Vec::new() }),
+    };
+    let (link, ends) = match way {
         Ok((link, None)) => {
             share.counts.clear();
             (link, None)
@@ -100,6 +105,7 @@ async fn carry(client: TcpStream, turn: Turn, share: &Share) {
         Err(Failure::NoWay { first }) => match share.falls_back() {
             true => match Box::pin(directly(destination, &first)).await {
                 Ok(link) => {
+                    given = None;
                     share.counts.direct();
                     (link, None)
                 }
@@ -108,7 +114,12 @@ async fn carry(client: TcpStream, turn: Turn, share: &Share) {
                     return pump::reset(client);
                 }
             },
-            false => return pump::reset(client),
+            false => {
+                if given.is_none() {
+                    share.counts.refused();
+                }
+                return pump::reset(client);
+            }
         },
     };
     drop(turn);
@@ -122,6 +133,7 @@ async fn carry(client: TcpStream, turn: Turn, share: &Share) {
         pump::reset(client);
         pump::reset(link);
     }
+    drop(given);
 }
 
 /// An IPv4 address in an IPv6 socket is an IPv4 address.

@@ -163,6 +163,8 @@ pub struct Share {
     renew: Mutex<Duration>,
     /// Of connections, by client.
     pub(super) places: Places<IpAddr>,
+    /// Of those that the partner gives, by client: who gets none goes directly, if he may.
+    pub(super) given: Places<IpAddr>,
     /// Whose turn it is.
     pub(super) turns: Turns,
     /// Sums.
@@ -192,6 +194,7 @@ impl Share {
             encrypt: Mutex::new(conduct.encrypt),
             renew: Mutex::new(conduct.renew),
             places: Places::new(places),
+            given: Places::new(usize::MAX),
             turns: Turns::default(),
             counts: Counts::default(),
         }
@@ -426,7 +429,7 @@ impl Share {
         self.doubted.store(false, Ordering::Relaxed);
         // Its clients share what the partner gives to all of them.
         let places = meeting.welcome.places.unwrap_or(u32::MAX);
-        self.places.narrow(places as usize);
+        self.given.narrow(places as usize);
         self.meeting.send_replace(Some(Arc::new(meeting)));
         self.reached.send_replace(true);
     }

@@ -82,8 +82,7 @@ fn print(
     let word = output.toned(tone, word);
     let version = told.version.as_ref();
     let version = version.map_or_else(String::new, |v| format!(" (weir {})", harmless(v)));
-    let instead = told.partners.iter().skip(1).any(|it| it.in_use);
-    let instead = if instead {
+    let instead = if told.by_standby() {
         ", in place of the first"
     } else {
         ""
