@@ -250,6 +250,16 @@ fn clients_share_what_the_partner_gives() -> Result<(), Error> {
     let other: IpAddr = OTHER.parse().expect("an address");
     let to = SocketAddr::new(SERVER, 5003);
     assert_eq!(crate::rules::by_tcp(&pair, other, to)?, PARTNER);
+    // Where they may, those that get no place go directly.
+    let file = pair.weir.config_file();
+    let text = std::fs::read_to_string(&file).expect("the configuration");
+    std::fs::write(&file, text.replace("\"stop\"", "\"direct\"")).expect("written");
+    let reloaded = pair.weir.client()?.reload();
+    reloaded.map_err(|error| Error::Unexpected(error.to_string()))?;
+    pair.wait_for("the other word", |told| !told.stops)?;
+    assert_eq!(ask_tcp(client, at(SERVER), b"x")?, b"x");
+    let told = pair.paths()?.connections;
+    assert_eq!((told.direct, told.refused), (1, 4), "{told:?}");
     drop(held);
     wait_until("room", LIMIT, || {
         Ok(ask_tcp(client, at(SERVER), b"x").is_ok())
