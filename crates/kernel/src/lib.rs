@@ -45,5 +45,5 @@ pub use elements::{Batch, ElementCount, ElementStep, Limit};
 pub use event::*;
 pub use prefix::{Prefix, PrefixError};
 pub use sets::{SetContent, SetEvent, SetHeader, SetName};
-pub use talk::TalkKey;
+pub use talk::{Ends, TalkKey};
 pub use tuple::*;

@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use crate::tuple::Tuple;
+
 /// A conversation at one port, seen from the *station*: the host beyond that port. What comes in
 /// there the station sent, what goes out it receives; both ways have one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,4 +22,71 @@ pub struct TalkKey {
     pub far: IpAddr,
     /// Port there.
     pub far_port: u16,
+}
+
+impl TalkKey {
+    /// Who talks with whom, wherever that is seen.
+    pub fn ends(&self) -> Ends {
+        Ends {
+            protocol: self.protocol,
+            station: self.station,
+            station_port: self.station_port,
+            far: self.far,
+            far_port: self.far_port,
+        }
+    }
+}
+
+/// The two ends of a conversation, as the packets of the station have them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ends {
+    /// IP protocol number.
+    pub protocol: u8,
+    /// Source address of what the station sends.
+    pub station: IpAddr,
+    /// Its port; 0 where the protocol has none.
+    pub station_port: u16,
+    /// Where it sends to.
+    pub far: IpAddr,
+    /// Port there.
+    pub far_port: u16,
+}
+
+impl Ends {
+    /// The same, seen from the other end.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self {
+            protocol: self.protocol,
+            station: self.far,
+            station_port: self.far_port,
+            far: self.station,
+            far_port: self.station_port,
+        }
+    }
+
+    /// With these at the port and in the VLAN.
+    pub fn at(self, (port, vlan): (u32, u16)) -> TalkKey {
+        TalkKey {
+            port,
+            vlan,
+            protocol: self.protocol,
+            station: self.station,
+            station_port: self.station_port,
+            far: self.far,
+            far_port: self.far_port,
+        }
+    }
+}
+
+impl From<&Tuple> for Ends {
+    fn from(tuple: &Tuple) -> Self {
+        Self {
+            protocol: tuple.protocol.number(),
+            station: tuple.source,
+            station_port: tuple.source_port,
+            far: tuple.destination,
+            far_port: tuple.destination_port,
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use kernel::{Mac, TalkKey};
+use kernel::{Ends, Mac, TalkKey};
 
 use crate::apps::Application;
 use crate::count::{Both, Count};
@@ -12,6 +12,7 @@ use crate::device::{Device, is_station};
 use crate::latency;
 use crate::names::bounded::Bounded;
 use crate::names::{Learned, Names, Source};
+use crate::pairs::{self, Pairs};
 use crate::port::Port;
 use crate::reading::{Forwarded, Loose, Millis, Reading, Rest, Waited, Way};
 use crate::talk::{Talk, Told};
@@ -60,6 +61,7 @@ impl Default for Limits {
 pub struct Monitor {
     limits: Limits,
     talks: HashMap<TalkKey, Talk>,
+    pairs: Pairs,
     devices: HashMap<Mac, Device>,
     ports: BTreeMap<u32, Port>,
     neighbours: HashMap<IpAddr, Mac>,
@@ -78,7 +80,7 @@ pub struct Monitor {
     usage: Option<HashMap<(Mac, Application), Both>>,
     next: u64,
     turned: Millis,
-    crowded: u64,
+    crowded: Count,
 }
 
 impl Monitor {
@@ -87,6 +89,7 @@ impl Monitor {
         Self {
             limits,
             talks: HashMap::new(),
+            pairs: Pairs::default(),
             devices: HashMap::new(),
             ports: BTreeMap::new(),
             neighbours: HashMap::new(),
@@ -99,7 +102,7 @@ impl Monitor {
             usage: None,
             next: 1,
             turned: 0,
-            crowded: 0,
+            crowded: Count::default(),
         }
     }
 
@@ -145,9 +148,17 @@ impl Monitor {
         self.ports.iter().map(|(link, port)| (*link, port))
     }
 
-    /// Readings of conversations for which there was no room.
-    pub fn crowded(&self) -> u64 {
+    /// What conversations had for which there was no room, at all ports.
+    pub fn crowded(&self) -> Count {
         self.crowded
+    }
+
+    /// Looks for the other sides of conversations that are new. `leaves` tells what the kernel
+    /// makes of packets with these ends, where it knows; `own` are the router's addresses.
+    pub fn pair(&mut self, leaves: impl FnMut(&Ends) -> Option<Ends>, own: &[IpAddr], now: Millis) {
+        let ports = &self.ports;
+        let outside = |port: u32| ports.get(&port).is_some_and(|port| port.uplink);
+        self.pairs.find(&mut self.talks, leaves, outside, own, now);
     }
 
     /// A packet told a name.
@@ -182,7 +193,10 @@ impl Monitor {
     /// A device is counted from now on, or is known better.
     pub fn port(&mut self, link: u32, name: &str, uplink: bool) {
         let port = self.ports.entry(link).or_default();
-        port.uplink = uplink;
+        if std::mem::replace(&mut port.uplink, uplink) != uplink {
+            // Another side is inside now.
+            self.pairs.begin_anew(&mut self.talks, self.turned);
+        }
         if port.name != name {
             port.name = name.to_owned();
         }
@@ -264,7 +278,7 @@ impl Monitor {
         let opened = self.open(&key, mac, first, now).is_some();
         self.use_up(&key, &mac, grown);
         if !opened {
-            self.crowded += 1;
+            self.crowded += grown.sum();
             // Nobody will remember it: let the next have the place.
             return pressure < 192 || reading.idle.as_secs() < 1;
         }
@@ -284,9 +298,11 @@ impl Monitor {
             talk.metered = times;
             let (waits, again) = latency::news(&before, &times);
             talk.times.add(&before, &times);
-            talk.again += again;
+            for way in 0..2 {
+                talk.again[way] += again[way];
+            }
             if let Some(device) = self.devices.get_mut(&mac) {
-                device.waited(waits, again, now);
+                device.waited(waits, again.iter().sum(), now);
             }
         }
         talk.tcp_flags |= reading.tcp_flags;
@@ -322,7 +338,7 @@ impl Monitor {
         let opened = self.open(&key, mac, now, now).is_some();
         self.use_up(&key, &mac, grown);
         let Some(talk) = self.talks.get_mut(&key).filter(|_| opened) else {
-            self.crowded += 1;
+            self.crowded += grown.sum();
             return;
         };
         talk.total += grown;
@@ -397,24 +413,49 @@ impl Monitor {
         for port in self.ports.values_mut() {
             port.rate.turn(millis);
         }
-        let (devices, told) = (&mut self.devices, &mut self.told);
-        let telling = self.telling;
-        self.talks.retain(|_, talk| {
+        for talk in self.talks.values_mut() {
             talk.rate.turn(millis);
-            // Longer than its record, so that what was under way still finds it.
-            let silent = u128::from(now.saturating_sub(talk.last));
-            let stays = silent < talk.patience(0).as_millis() + 2_000;
-            if let Some(every) = telling
-                && talk.total != talk.told
-                && (!stays || now.saturating_sub(talk.told_at) >= every)
+        }
+        let (mut over, mut due) = (Vec::new(), Vec::new());
+        for (key, talk) in &self.talks {
+            if talk.is_quiet(now) && self.goes(talk, now) {
+                over.push(*key);
+            } else if let Some(every) = self.telling
+                && talk.led == 0
+                && talk.untold() != Both::default()
+                && now.saturating_sub(talk.told_at) >= every
             {
-                told.push(talk.tell(now, !stays));
+                due.push(*key);
             }
-            if !stays && let Some(device) = devices.get_mut(&talk.mac) {
-                device.talks = device.talks.saturating_sub(1);
-            }
-            stays
-        });
+        }
+        for key in &due {
+            pairs::tell(&mut self.talks, key, now, false, false, &mut self.told);
+        }
+        while let Some(key) = over.pop() {
+            over.extend(self.forget(&key, now));
+        }
+    }
+
+    /// Whether one that is silent may be forgotten: the other side of the router is silent as well,
+    /// or there is none.
+    fn goes(&self, talk: &Talk, now: Millis) -> bool {
+        let twin = talk.twin.and_then(|twin| self.talks.get(&twin));
+        talk.led == 0 && twin.is_none_or(|twin| twin.led > 1 || twin.is_quiet(now))
+    }
+
+    /// Forgets a conversation, and tells of the rest of it. What it led may be next.
+    fn forget(&mut self, key: &TalkKey, now: Millis) -> Option<TalkKey> {
+        if self.telling.is_some() {
+            pairs::tell(&mut self.talks, key, now, true, true, &mut self.told);
+        }
+        let talk = self.talks.remove(key)?;
+        self.pairs.forget(key);
+        if let Some(device) = self.devices.get_mut(&talk.mac) {
+            device.talks = device.talks.saturating_sub(1);
+        }
+        let twin = self.talks.get_mut(&talk.twin?)?;
+        twin.led = twin.led.saturating_sub(1);
+        (twin.led == 0 && twin.is_quiet(now)).then_some(twin.key)
     }
 
     /// All that go on are due to be told of, as nobody will be there to tell of their end.
@@ -422,9 +463,13 @@ impl Monitor {
         if self.telling.is_none() {
             return;
         }
-        let untold = |talk: &&mut Talk| talk.total != talk.told;
-        let talks = self.talks.values_mut().filter(untold);
-        self.told.extend(talks.map(|talk| talk.tell(now, false)));
+        // Those that lead another one first, so that of this only the rest is told.
+        let mut keys: Vec<(bool, TalkKey)> =
+            self.talks.values().map(|t| (t.led > 0, t.key)).collect();
+        keys.sort_unstable();
+        for (_, key) in keys {
+            pairs::tell(&mut self.talks, &key, now, false, true, &mut self.told);
+        }
     }
 
     /// Conversations that are due to be told of, see [`Monitor::tell`].
@@ -512,14 +557,19 @@ impl Monitor {
                 tcp_flags: 0,
                 times: Default::default(),
                 metered: Default::default(),
-                again: 0,
+                again: [0; 2],
                 tos: 0,
                 icmp: (0, 0),
                 link: 0,
                 told: Both::default(),
+                told_again: [0; 2],
                 told_at: now,
+                leaves: None,
+                twin: None,
+                led: 0,
             };
             self.talks.insert(*key, talk);
+            self.pairs.opened(key, now);
         }
         self.talks.get_mut(key)
     }

@@ -35,6 +35,13 @@ pub struct Both {
 }
 
 impl Both {
+    /// Both ways together.
+    pub fn sum(&self) -> Count {
+        let mut sum = self.sent;
+        sum += self.received;
+        sum
+    }
+
     /// What came since it was so much.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {

@@ -127,13 +127,11 @@ impl Latency {
     }
 }
 
-/// What is new since a record's times were last read: a wait for the far end, one for the station,
-/// and segments that were sent again.
-pub fn news(before: &Times, now: &Times) -> ([Option<u32>; 2], u64) {
+/// What is new since a record's times were last read: a wait for the far end, one for the station;
+/// and segments that were sent again, by the station and to it.
+pub fn news(before: &Times, now: &Times) -> ([Option<u32>; 2], [u64; 2]) {
     let waits = [0, 1].map(|way| (before.count[way] != now.count[way]).then_some(now.last[way]));
-    let again: u64 = (0..2)
-        .map(|way| u64::from(now.again[way].wrapping_sub(before.again[way])))
-        .sum();
+    let again = [0, 1].map(|way| u64::from(now.again[way].wrapping_sub(before.again[way])));
     (waits, again)
 }
 

@@ -9,6 +9,7 @@ pub mod digits;
 pub mod ipfix;
 pub mod latency;
 pub mod names;
+mod pairs;
 pub mod port;
 pub mod probes;
 pub mod rate;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kernel::{Mac, TalkKey};
+use kernel::{Ends, Mac, TalkKey};
 
 use crate::apps::Application;
 use crate::count::Both;
@@ -42,8 +42,8 @@ pub struct Talk {
     pub times: Times,
     /// TCP's waiting that the meter saw, as last read.
     pub metered: Times,
-    /// TCP segments that were sent again.
-    pub again: u64,
+    /// TCP segments that were sent again: by the station, and to it.
+    pub again: [u64; 2],
     /// TOS or traffic class of the first packet.
     pub tos: u8,
     /// ICMP type and code of the first packet.
@@ -56,8 +56,18 @@ pub struct Talk {
     pub application: Application,
     /// What of the total was told of, see [`Monitor::tell`](crate::Monitor::tell).
     pub told: Both,
+    /// Segments sent again that were told of.
+    pub told_again: [u64; 2],
     /// When that was.
     pub told_at: Millis,
+    /// What the station's packets are where they leave; `None`: nobody knows. Of several who lead it,
+    /// the first.
+    pub leaves: Option<Ends>,
+    /// The same conversation on the other side of the router, of one that leads: what is told of
+    /// both is told of it.
+    pub twin: Option<TalkKey>,
+    /// How many lead this one. More than one where the protocol has no ports.
+    pub led: u32,
 }
 
 /// What a conversation had since it was last told of.
@@ -67,6 +77,10 @@ pub struct Told {
     pub talk: Talk,
     /// What is new.
     pub grown: Both,
+    /// TCP segments that were sent again since: by the station, and to it.
+    pub again: [u64; 2],
+    /// Index of the port on the other side of the router; `None`: it was not seen at another one.
+    pub out: Option<u32>,
     /// Since when it is new.
     pub since: Millis,
     /// It is over.
@@ -74,21 +88,48 @@ pub struct Told {
 }
 
 impl Talk {
-    /// Tells of what is new.
-    pub fn tell(&mut self, now: Millis, over: bool) -> Told {
-        let grown = self.total.since(&self.told);
-        let since = if self.told == Both::default() {
+    /// What was not told of yet.
+    pub fn untold(&self) -> Both {
+        self.total.since(&self.told)
+    }
+
+    /// Since when that is new.
+    pub fn new_since(&self) -> Millis {
+        if self.told == Both::default() {
             self.first
         } else {
             self.told_at
-        };
-        (self.told, self.told_at) = (self.total, now);
+        }
+    }
+
+    /// Tells of a part of what is new. `out`: see [`Told::out`].
+    pub fn tell(
+        &mut self,
+        grown: Both,
+        out: Option<u32>,
+        since: Millis,
+        now: Millis,
+        over: bool,
+    ) -> Told {
+        self.told += grown;
+        self.told_at = now;
+        let before = std::mem::replace(&mut self.told_again, self.again);
+        let again = [0, 1].map(|way| self.again[way].saturating_sub(before[way]));
         Told {
             talk: self.clone(),
             grown,
+            again,
+            out,
             since,
             over,
         }
+    }
+
+    /// Whether it was silent for so long that it is forgotten: longer than its record is kept, so
+    /// that what was under way still finds it.
+    pub fn is_quiet(&self, now: Millis) -> bool {
+        let silent = u128::from(now.saturating_sub(self.last));
+        silent >= self.patience(0).as_millis() + 2_000
     }
 
     /// Whether one end said that it is over.

@@ -11,10 +11,11 @@ use proptest::prelude::*;
 use weir_monitor::count::Count;
 use weir_monitor::ipfix::{Exporter, FlowRecord, Message, NatEvent, Settings};
 
-/// Fields of a record by number; those of the other way have 0x8000 added.
+/// Fields of a record by number; those of the other way have 0x8000 added, ntop's 0x4000.
 type Fields = BTreeMap<u16, Vec<u8>>;
 
 const REVERSE: u16 = 0x8000;
+const NTOP: u16 = 0x4000;
 
 /// What a collector has got.
 #[derive(Default)]
@@ -97,6 +98,7 @@ fn numbers(fields: &[TemplateField]) -> Vec<u16> {
     let number = |field: &TemplateField| match field.enterprise_number {
         None => field.field_type_number,
         Some(29305) => field.field_type_number | REVERSE,
+        Some(35632) => field.field_type_number | NTOP,
         Some(other) => panic!("enterprise {other}"),
     };
     fields.iter().map(number).collect()
@@ -123,6 +125,17 @@ fn expected(flow: &FlowRecord<'_>, biflow: bool) -> Vec<Fields> {
     put(&mut base, 136, [flow.reason as u8]);
     if let Some(application) = flow.application {
         put(&mut base, 96, application);
+    }
+    if let Some(name) = flow.far_name {
+        put(&mut base, 122 | NTOP, name);
+    }
+    if let Some(tcp) = flow.tcp {
+        for (element, micros) in [(123, tcp.near), (124, tcp.far)] {
+            let half = micros.map_or(0, |micros| {
+                (f64::from(micros.max(1)) / 2000.0).ceil() as u32
+            });
+            put(&mut base, element | NTOP, half.to_be_bytes());
+        }
     }
     let icmp = if ipv6 { 139 } else { 32 };
     let answer = flow.icmp.map(|i| i.answer(ipv6));
@@ -154,7 +167,13 @@ fn expected(flow: &FlowRecord<'_>, biflow: bool) -> Vec<Fields> {
             put(&mut sent, 228, t.destination_port.to_be_bytes());
         }
     }
+    if let Some(tcp) = flow.tcp {
+        put(&mut sent, 109 | NTOP, tcp.again[0].to_be_bytes());
+    }
     if biflow {
+        if let Some(tcp) = flow.tcp {
+            put(&mut sent, 110 | NTOP, tcp.again[1].to_be_bytes());
+        }
         put(&mut sent, 1 | REVERSE, flow.received.octets.to_be_bytes());
         put(&mut sent, 2 | REVERSE, flow.received.packets.to_be_bytes());
         put(&mut sent, 5 | REVERSE, [flow.received.tos]);
@@ -188,6 +207,9 @@ fn expected(flow: &FlowRecord<'_>, biflow: bool) -> Vec<Fields> {
             put(&mut received, 11, flow.source_port.to_be_bytes());
             put(&mut received, 6, flow.received.tcp_flags.to_be_bytes());
         }
+    }
+    if let Some(tcp) = flow.tcp {
+        put(&mut received, 109 | NTOP, tcp.again[1].to_be_bytes());
     }
     let ways = [(flow.sent.packets, sent), (flow.received.packets, received)];
     ways.into_iter()

@@ -101,8 +101,22 @@ fn tshark_reads_all_kinds_of_records() {
             "cflow.packets",
             "cflow.nat_event",
             "cflow.post_natsource_ipv4_address",
+            "cflow.pie.ntop.flow_server_name",
+            "cflow.pie.ntop.client_nw_latency_ms",
+            "cflow.pie.ntop.retransmitted_in_pkts",
         ];
-        let ([octets, packets, nat_events, translations], warnings) = tshark(&path, fields);
+        let (
+            [
+                octets,
+                packets,
+                nat_events,
+                translations,
+                names,
+                waits,
+                again,
+            ],
+            warnings,
+        ) = tshark(&path, fields);
         // Neither a sequence number nor a template is missed.
         assert_eq!(warnings, 0);
         let wanted = total(&expected(&flows, biflow));
@@ -123,6 +137,28 @@ fn tshark_reads_all_kinds_of_records() {
         };
         let translated = flows.iter().filter(translated).count();
         assert_eq!(translations.len(), events.len() + translated);
+
+        // How many records a flow has.
+        let records = |flow: &FlowRecord<'_>| match biflow {
+            true => 1,
+            false => usize::from(flow.sent.packets > 0) + usize::from(flow.received.packets > 0),
+        };
+        let named = flows.iter().filter(|flow| flow.far_name.is_some());
+        assert_eq!(names.len(), named.map(records).sum::<usize>());
+        assert!(names.iter().any(|name| name == "example.org"), "{names:?}");
+        let tcp = || flows.iter().filter_map(|flow| Some((flow, flow.tcp?)));
+        let half = |micros: u32| u64::from(micros.max(1)).div_ceil(2000);
+        let wanted = tcp().map(|(flow, tcp)| records(flow) as u64 * tcp.near.map_or(0, half));
+        assert_eq!(sum(&waits), wanted.sum::<u64>());
+        let wanted = tcp().map(|(flow, tcp)| {
+            let ways = [
+                flow.sent.packets > 0 || biflow,
+                flow.received.packets > 0 && !biflow,
+            ];
+            let told = |way: usize| u64::from(ways[way]) * u64::from(tcp.again[way]);
+            told(0) + told(1)
+        });
+        assert_eq!(sum(&again), wanted.sum::<u64>());
 
         // What would tell of a lost message, does.
         messages.remove(messages.len() / 2);

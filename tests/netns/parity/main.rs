@@ -2,6 +2,7 @@
 
 mod forwarded;
 mod frames;
+mod interfaces;
 mod peers;
 mod slow;
 mod translations;

@@ -182,16 +182,15 @@ impl Collector {
             process: node.start(&mut command)?,
             directory,
         };
-        wait_until("nfcapd listens", LIMIT, || Ok(queue(node)?.is_some()))?;
+        wait_until("nfcapd listens", LIMIT, || {
+            Ok(queue(node, COLLECTOR)?.is_some())
+        })?;
         Ok(collector)
     }
 
     /// Ends it once it has read all that was sent: now its files are whole, in this directory.
     pub fn end(self, node: &Namespace) -> Result<PathBuf, Error> {
-        wait_until("nfcapd has read all", LIMIT, || match queue(node)? {
-            Some((waiting, 0)) => Ok(waiting == 0),
-            queue => Err(Error::Unexpected(format!("nfcapd was too slow: {queue:?}"))),
-        })?;
+        drained(node, COLLECTOR)?;
         let id = i32::try_from(self.process.id()).unwrap_or(0);
         kill(Pid::from_raw(id), Signal::SIGTERM).map_err(Error::system("end nfcapd"))?;
         self.process.wait(LIMIT)?;
@@ -199,13 +198,24 @@ impl Collector {
     }
 }
 
-/// Bytes that wait for nfcapd, and datagrams that it was too slow for; `None`: nobody listens.
-fn queue(node: &Namespace) -> Result<Option<(u64, u64)>, Error> {
+/// Waits until the collector at this port has read all that was sent to it.
+pub fn drained(node: &Namespace, port: u16) -> Result<(), Error> {
+    wait_until("a collector has read all", LIMIT, || {
+        match queue(node, port)? {
+            Some((waiting, 0)) => Ok(waiting == 0),
+            queue => Err(Error::Unexpected(format!("too slow at {port}: {queue:?}"))),
+        }
+    })
+}
+
+/// Bytes that wait for the collector at this port, and datagrams that it was too slow for; `None`:
+/// nobody listens.
+pub fn queue(node: &Namespace, port: u16) -> Result<Option<(u64, u64)>, Error> {
     // By the thread: /proc/net is that of the process's first one.
     let table = node
         .enter(|| std::fs::read_to_string("/proc/thread-self/net/udp"))?
         .map_err(Error::system("read /proc/thread-self/net/udp"))?;
-    let port = format!(":{COLLECTOR:04X}");
+    let port = format!(":{port:04X}");
     Ok(table.lines().find_map(|line| {
         let fields: Vec<_> = line.split_whitespace().collect();
         fields.get(1)?.ends_with(&port).then_some(())?;

@@ -420,6 +420,8 @@ mod tests {
             initiator: Initiator::Unknown,
             translation: None,
             application: None,
+            far_name: None,
+            tcp: None,
         }
     }
 

@@ -4,18 +4,22 @@
 /// Enterprise number of reverse elements (RFC 5103, section 6.1): the same numbers as IANA's, of
 /// the other way of a biflow.
 pub const REVERSE: u32 = 29305;
+/// Enterprise number of ntop's elements
+/// (<https://www.ntop.org/guides/nprobe/flow_information_elements.html>): IANA has none for what they
+/// tell, and several collectors know them.
+pub const NTOP: u32 = 35632;
 /// Length of a field that says its own length (RFC 7011, section 7).
 pub const VARIABLE: u16 = 65535;
 
 /// A field of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element {
-    /// IANA's number.
+    /// Its number at the enterprise.
     pub number: u16,
     /// Bytes, or [`VARIABLE`].
     pub length: u16,
-    /// Of the other way (RFC 5103).
-    pub reverse: bool,
+    /// Whose number that is: [`REVERSE`], [`NTOP`], or 0 for IANA.
+    pub enterprise: u32,
 }
 
 impl Element {
@@ -23,21 +27,34 @@ impl Element {
         Self {
             number,
             length,
-            reverse: false,
+            enterprise: 0,
+        }
+    }
+
+    /// An element of ntop's.
+    const fn ntop(number: u16, length: u16) -> Self {
+        Self {
+            enterprise: NTOP,
+            ..Self::new(number, length)
         }
     }
 
     /// The same, of the other way of a biflow.
     pub const fn reversed(self) -> Self {
         Self {
-            reverse: true,
+            enterprise: REVERSE,
             ..self
         }
     }
 
+    /// Whether it is of the other way of a biflow (RFC 5103).
+    pub const fn is_reversed(self) -> bool {
+        self.enterprise == REVERSE
+    }
+
     /// Bytes it takes in a template.
     pub const fn specifier_length(self) -> usize {
-        if self.reverse { 8 } else { 4 }
+        if self.enterprise == 0 { 4 } else { 8 }
     }
 }
 
@@ -95,3 +112,14 @@ elements! {
     POST_NAT_DESTINATION_IPV6_ADDRESS 282 16;
     OBSERVATION_TIME_MILLISECONDS 323 8;
 }
+
+/// TCP segments that were sent again by the flow's source, or came out of order.
+pub const RETRANSMITTED_IN_PKTS: Element = Element::ntop(109, 4);
+/// The same, by its destination.
+pub const RETRANSMITTED_OUT_PKTS: Element = Element::ntop(110, 4);
+/// What the far end is called.
+pub const FLOW_SERVER_NAME: Element = Element::ntop(122, VARIABLE);
+/// Half a round trip between probe and client, milliseconds.
+pub const CLIENT_NW_LATENCY_MS: Element = Element::ntop(123, 4);
+/// The same between probe and server.
+pub const SERVER_NW_LATENCY_MS: Element = Element::ntop(124, 4);

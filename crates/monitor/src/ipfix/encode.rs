@@ -6,9 +6,8 @@ use super::element::*;
 use super::record::{FlowRecord, Icmp, NatEvent};
 use super::template::{Template, View};
 
-/// Bytes of an application's or interface's name that are exported. Less than 255, so that one
-/// byte tells the length.
-pub const APPLICATION_LIMIT: usize = 64;
+/// Bytes of a name that are exported. Less than 255, so that one byte tells the length.
+pub const NAME_LIMIT: usize = 64;
 
 /// Writes a flow's record, one field after the other, as `template` has them.
 pub(super) fn flow(out: &mut Vec<u8>, template: &Template, view: View, flow: &FlowRecord<'_>) {
@@ -22,13 +21,19 @@ pub(super) fn flow(out: &mut Vec<u8>, template: &Template, view: View, flow: &Fl
     let icmp = flow.icmp.unwrap_or(Icmp { kind: 0, code: 0 });
     let (icmp, other_icmp) = swap(back, icmp, icmp.answer(ipv6));
     let translation = flow.translation;
+    let tcp = flow.tcp.unwrap_or_default();
+    let (again, other_again) = swap(back, tcp.again[0], tcp.again[1]);
     for field in &template.fields {
-        let way = if field.reverse { other } else { way };
-        // The number alone: the same elements serve both ways.
-        match (Element {
-            reverse: false,
-            ..*field
-        }) {
+        let way = if field.is_reversed() { other } else { way };
+        // The same elements serve both ways.
+        let plain = match field.is_reversed() {
+            true => Element {
+                enterprise: 0,
+                ..*field
+            },
+            false => *field,
+        };
+        match plain {
             FLOW_START_MILLISECONDS => number(out, flow.start.min(flow.end)),
             FLOW_END_MILLISECONDS => number(out, flow.end),
             SOURCE_IPV4_ADDRESS | SOURCE_IPV6_ADDRESS => address(out, Some(source), *field),
@@ -39,7 +44,11 @@ pub(super) fn flow(out: &mut Vec<u8>, template: &Template, view: View, flow: &Fl
             SOURCE_TRANSPORT_PORT => out.extend(source_port.to_be_bytes()),
             DESTINATION_TRANSPORT_PORT => out.extend(destination_port.to_be_bytes()),
             ICMP_TYPE_CODE_IPV4 | ICMP_TYPE_CODE_IPV6 => {
-                let icmp = if field.reverse { other_icmp } else { icmp };
+                let icmp = if field.is_reversed() {
+                    other_icmp
+                } else {
+                    icmp
+                };
                 out.extend([icmp.kind, icmp.code]);
             }
             TCP_CONTROL_BITS => out.extend(way.tcp_flags.to_be_bytes()),
@@ -68,6 +77,12 @@ pub(super) fn flow(out: &mut Vec<u8>, template: &Template, view: View, flow: &Fl
                 out.extend(translation.map_or(0, |t| t.destination_port).to_be_bytes());
             }
             APPLICATION_NAME => text(out, flow.application.unwrap_or_default()),
+            FLOW_SERVER_NAME => text(out, flow.far_name.unwrap_or_default()),
+            RETRANSMITTED_IN_PKTS => out.extend(again.to_be_bytes()),
+            RETRANSMITTED_OUT_PKTS => out.extend(other_again.to_be_bytes()),
+            // The station is the client, whoever began.
+            CLIENT_NW_LATENCY_MS => out.extend(half(tcp.near).to_be_bytes()),
+            SERVER_NW_LATENCY_MS => out.extend(half(tcp.far).to_be_bytes()),
             _ => out.extend(std::iter::repeat_n(0, usize::from(field.length))),
         }
     }
@@ -108,12 +123,17 @@ pub(super) fn text(out: &mut Vec<u8>, text: &str) {
     let start = out.len();
     out.push(0);
     for character in text.chars().filter(|c| !c.is_control()) {
-        if out.len() + character.len_utf8() > start + 1 + APPLICATION_LIMIT {
+        if out.len() + character.len_utf8() > start + 1 + NAME_LIMIT {
             break;
         }
         out.extend(character.encode_utf8(&mut [0; 4]).as_bytes());
     }
     out[start] = (out.len() - start - 1) as u8;
+}
+
+/// Half of a round trip in milliseconds, rounded up: 0 is not measured.
+fn half(micros: Option<u32>) -> u32 {
+    micros.map_or(0, |micros| micros.max(1).div_ceil(2_000))
 }
 
 fn number(out: &mut Vec<u8>, value: u64) {

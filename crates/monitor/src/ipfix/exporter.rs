@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use super::encode;
 use super::message::{Contents, Draft, Message};
 use super::record::{FlowRecord, NatEvent};
-use super::template::{FlowShape, Shape, Template, View};
+use super::template::{FlowShape, Layer4, Shape, Template, View};
 use crate::count::Count;
 
 /// Messages that wait to be taken, at most: some 350 KB.
@@ -154,6 +154,12 @@ impl Exporter {
             same_family(flow.source, t.source) && same_family(flow.source, t.destination)
         });
         let application = flow.application.is_some_and(encode::is_told);
+        let named = flow.far_name.is_some_and(encode::is_told);
+        let layer4 = match flow.icmp {
+            Some(_) => Layer4::Icmp,
+            None if flow.tcp.is_some() => Layer4::Tcp,
+            None => Layer4::Ports,
+        };
         let mut views = [None, None];
         if self.settings.biflow {
             if !(flow.sent.is_empty() && flow.received.is_empty()) {
@@ -178,8 +184,9 @@ impl Exporter {
         for view in views.into_iter().flatten() {
             let shape = Shape::Flow(FlowShape {
                 ipv6: flow.source.is_ipv6(),
-                icmp: flow.icmp.is_some(),
+                layer4,
                 application,
+                named,
                 view,
             });
             let ways = match view {

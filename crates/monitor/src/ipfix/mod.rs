@@ -1,14 +1,12 @@
 //! IPFIX export (RFC 7011, RFC 7012): flows, translations and statistics as messages for a
 //! collector.
 //!
-//! Pure: [`Exporter`] turns [`FlowRecord`]s into [`Message`]s, [`Due`] says which flows are to be
-//! exported. The socket is in [`Collector`].
+//! Pure: [`Exporter`] turns [`FlowRecord`]s into [`Message`]s. The socket is in [`Collector`].
 //!
 //! Templates are fixed, and are those of [`Shape`]. Over UDP they may be lost, or the collector may
 //! be restarted; hence they are told before the first record of a kind, and again after a while.
 
 mod collector;
-mod due;
 mod element;
 mod encode;
 mod exporter;
@@ -18,13 +16,12 @@ mod target;
 mod template;
 
 pub use collector::{BACKLOG_LIMIT, BURST, Change, Collector, Sent};
-pub use due::Due;
 pub use element::{Element, REVERSE};
-pub use encode::APPLICATION_LIMIT;
+pub use encode::NAME_LIMIT;
 pub use exporter::{Exporter, INTERFACE_LIMIT, MESSAGE_SIZES, QUEUE_LIMIT, Settings, Statistics};
 pub use message::{Contents, Message};
 pub use record::{
-    EndReason, FlowRecord, Icmp, Initiator, NatEvent, NatEventKind, Translation, Way,
+    EndReason, FlowRecord, Icmp, Initiator, NatEvent, NatEventKind, Tcp, Translation, Way,
 };
 pub use target::{Target, TargetError};
-pub use template::{FlowShape, Shape, Template, View};
+pub use template::{FlowShape, Layer4, Shape, Template, View};

@@ -64,6 +64,17 @@ pub struct Translation {
     pub destination_port: u16,
 }
 
+/// What is known of a TCP connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tcp {
+    /// Segments that were sent again since it was last exported: by the station, and to it.
+    pub again: [u32; 2],
+    /// Round trip between router and station, microseconds, as last measured.
+    pub near: Option<u32>,
+    /// The same between router and far end.
+    pub far: Option<u32>,
+}
+
 /// Why a flow is exported now (flowEndReason, IANA).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
@@ -134,8 +145,12 @@ pub struct FlowRecord<'a> {
     /// What the router makes of the station's packets; left out if of the other family (NAT64).
     pub translation: Option<Translation>,
     /// What it is used for: `web`, `dns`, … Control characters are taken out, and what is longer
-    /// than [`APPLICATION_LIMIT`](super::APPLICATION_LIMIT) bytes is cut.
+    /// than [`NAME_LIMIT`](super::NAME_LIMIT) bytes is cut.
     pub application: Option<&'a str>,
+    /// What the far end is called. As for the application.
+    pub far_name: Option<&'a str>,
+    /// Of TCP, unless nothing is known.
+    pub tcp: Option<Tcp>,
 }
 
 /// Whether a translation began or ended.

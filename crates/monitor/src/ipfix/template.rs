@@ -33,14 +33,29 @@ pub enum Shape {
 pub struct FlowShape {
     /// IPv6, else IPv4.
     pub ipv6: bool,
-    /// Type and code of ICMP instead of ports.
-    pub icmp: bool,
+    /// What is told of layer 4.
+    pub layer4: Layer4,
     /// Which way.
     pub view: View,
     /// With the application's name. It is no empty name without: some decoders take a length of 0
     /// for an error.
     pub application: bool,
+    /// With the far end's name. The same.
+    pub named: bool,
 }
+
+/// What a flow's record tells of layer 4.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer4 {
+    /// Ports.
+    Ports,
+    /// Ports, and how TCP waited.
+    Tcp,
+    /// Type and code of ICMP.
+    Icmp,
+}
+
+const LAYERS: [Layer4; 3] = [Layer4::Ports, Layer4::Tcp, Layer4::Icmp];
 
 /// Which way of a flow a record tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,18 +80,22 @@ const VIEWS: [View; 5] = [
     View::BothTranslated,
 ];
 
-/// Shapes of flows: two families, with ports or not, with an application or not, each way.
-const FLOWS: usize = 8 * VIEWS.len();
+/// Shapes of flows: two families, of each layer 4, with or without an application and a name, each
+/// way.
+const FLOWS: usize = 2 * LAYERS.len() * 4 * VIEWS.len();
 
 impl Shape {
     /// All there are; the position of one is [`Shape::index`].
     pub fn all() -> impl Iterator<Item = Shape> {
         let flows = (0..FLOWS).map(|index| {
+            let (rest, view) = (index / VIEWS.len(), index % VIEWS.len());
+            let (family, layer4) = (rest / 4 / LAYERS.len(), rest / 4 % LAYERS.len());
             Shape::Flow(FlowShape {
-                ipv6: index / 20 == 1,
-                icmp: index / 10 % 2 == 1,
-                application: index / 5 % 2 == 1,
-                view: VIEWS[index % 5],
+                ipv6: family == 1,
+                layer4: LAYERS[layer4],
+                application: rest / 2 % 2 == 1,
+                named: rest % 2 == 1,
+                view: VIEWS[view],
             })
         });
         flows.chain([
@@ -92,14 +111,9 @@ impl Shape {
     pub fn index(self) -> usize {
         match self {
             Shape::Flow(flow) => {
-                let FlowShape {
-                    ipv6,
-                    icmp,
-                    application,
-                    view,
-                } = flow;
-                let kind = usize::from(ipv6) * 4 + usize::from(icmp) * 2 + usize::from(application);
-                kind * VIEWS.len() + view as usize
+                let kind = usize::from(flow.ipv6) * LAYERS.len() + flow.layer4 as usize;
+                let kind = kind * 4 + usize::from(flow.application) * 2 + usize::from(flow.named);
+                kind * VIEWS.len() + flow.view as usize
             }
             Shape::Nat => FLOWS,
             Shape::Exported => FLOWS + 1,
@@ -173,12 +187,13 @@ impl FlowShape {
             [SOURCE_IPV4_ADDRESS, DESTINATION_IPV4_ADDRESS]
         });
         fields.push(PROTOCOL_IDENTIFIER);
+        let of_icmp = self.layer4 == Layer4::Icmp;
         let icmp = if self.ipv6 {
             ICMP_TYPE_CODE_IPV6
         } else {
             ICMP_TYPE_CODE_IPV4
         };
-        if self.icmp {
+        if of_icmp {
             fields.push(icmp);
         } else {
             fields.extend([SOURCE_TRANSPORT_PORT, DESTINATION_TRANSPORT_PORT]);
@@ -195,12 +210,18 @@ impl FlowShape {
             PACKET_DELTA_COUNT,
             FLOW_END_REASON,
         ]);
-        if matches!(self.view, View::Both | View::BothTranslated) {
+        let both = matches!(self.view, View::Both | View::BothTranslated);
+        if self.layer4 == Layer4::Tcp {
+            fields.extend([CLIENT_NW_LATENCY_MS, SERVER_NW_LATENCY_MS]);
+            fields.push(RETRANSMITTED_IN_PKTS);
+            fields.extend(both.then_some(RETRANSMITTED_OUT_PKTS));
+        }
+        if both {
             fields.extend([
                 OCTET_DELTA_COUNT.reversed(),
                 PACKET_DELTA_COUNT.reversed(),
                 IP_CLASS_OF_SERVICE.reversed(),
-                if self.icmp { icmp } else { TCP_CONTROL_BITS }.reversed(),
+                if of_icmp { icmp } else { TCP_CONTROL_BITS }.reversed(),
                 BIFLOW_DIRECTION,
             ]);
         }
@@ -216,7 +237,7 @@ impl FlowShape {
                     POST_NAT_DESTINATION_IPV4_ADDRESS,
                 ]
             });
-            if !self.icmp {
+            if !of_icmp {
                 fields.extend([
                     POST_NAPT_SOURCE_TRANSPORT_PORT,
                     POST_NAPT_DESTINATION_TRANSPORT_PORT,
@@ -225,6 +246,9 @@ impl FlowShape {
         }
         if self.application {
             fields.push(APPLICATION_NAME);
+        }
+        if self.named {
+            fields.push(FLOW_SERVER_NAME);
         }
         fields
     }
@@ -267,11 +291,11 @@ impl Template {
             put(out, self.scopes);
         }
         for field in &self.fields {
-            let enterprise = if field.reverse { 0x8000 } else { 0 };
-            put(out, field.number | enterprise);
+            let own = if field.enterprise == 0 { 0 } else { 0x8000 };
+            put(out, field.number | own);
             put(out, field.length);
-            if field.reverse {
-                out.extend(REVERSE.to_be_bytes());
+            if field.enterprise != 0 {
+                out.extend(field.enterprise.to_be_bytes());
             }
         }
     }

@@ -8,12 +8,13 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use weir_monitor::ipfix::{
-    EndReason, FlowRecord, Icmp, Initiator, NatEvent, NatEventKind, Translation, Way,
+    EndReason, FlowRecord, Icmp, Initiator, NatEvent, NatEventKind, Tcp, Translation, Way,
 };
 
 /// Friday, 2023-11-10 09:46:40 UTC in milliseconds: flows begin within an hour after it.
 pub const EPOCH: u64 = 1_699_609_600_000;
 
+const NAMES: [Option<&str>; 3] = [None, Some("example.org"), Some("xn--bcher-kva.example")];
 const APPLICATIONS: [Option<&str>; 4] = [None, Some("web"), Some("dns"), Some("vidéo")];
 
 /// A flow as weir may hand in: with at least one packet.
@@ -32,13 +33,20 @@ pub fn flow() -> impl Strategy<Value = FlowRecord<'static>> {
         any::<[u8; 6]>(),
     );
     let counts = (way(), way(), 0u64..3_600_000, 0u64..600_000);
-    let rest = (0usize..5, 0usize..3, translation(), 0usize..4);
+    let rest = (
+        0usize..5,
+        0usize..3,
+        translation(),
+        0usize..4,
+        0usize..3,
+        tcp(),
+    );
     (ends, what, counts, rest).prop_map(
         |(
             (ipv6, source, destination, ports),
             (kind, icmp, devices, vlan, mac),
             (mut sent, mut received, start, lasts),
-            (reason, initiator, translation, application),
+            (reason, initiator, translation, application, name, tcp),
         )| {
             let protocol = match (kind, ipv6) {
                 (0 | 1, _) => 6,
@@ -87,6 +95,8 @@ pub fn flow() -> impl Strategy<Value = FlowRecord<'static>> {
                     destination_port: if has_ports { ports[1] } else { 0 },
                 }),
                 application: APPLICATIONS[application],
+                far_name: NAMES[name],
+                tcp: tcp.filter(|_| protocol == 6),
             }
         },
     )
@@ -107,6 +117,12 @@ fn way() -> impl Strategy<Value = Way> {
             }
         },
     )
+}
+
+fn tcp() -> impl Strategy<Value = Option<Tcp>> {
+    let micros = || proptest::option::of(0u32..3_000_000);
+    let tcp = (any::<[u32; 2]>(), micros(), micros());
+    proptest::option::of(tcp.prop_map(|(again, near, far)| Tcp { again, near, far }))
 }
 
 fn translation() -> impl Strategy<Value = Option<([u8; 16], u16)>> {

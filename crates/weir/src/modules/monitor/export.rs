@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use kernel::Event;
 use monitor::ipfix::{
     Collector, EndReason, Exporter, FlowRecord, Icmp, Initiator, Message, NatEvent, Settings,
-    Target, Translation, Way,
+    Target, Tcp, Translation, Way,
 };
 use monitor::{Count, Millis, Told};
 use tracing::{info, warn};
@@ -17,6 +17,7 @@ use super::translations::Translations;
 /// ICMP and ICMPv6.
 const ICMP: u8 = 1;
 const ICMP6: u8 = 58;
+const TCP: u8 = 6;
 const SYN: u8 = 0x02;
 
 /// Tells one collector.
@@ -29,15 +30,6 @@ pub struct Export {
     translations: Option<Translations>,
     /// Those that were there before are told.
     begun: bool,
-}
-
-/// What of a conversation's other side is known.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Beyond {
-    /// Device by which it leaves; 0 where unknown.
-    pub out: u32,
-    /// What the station's packets are there.
-    pub translation: Option<Translation>,
 }
 
 impl Export {
@@ -130,8 +122,9 @@ impl Export {
 
     /// Tells of a conversation. `began`: seconds since 1970 when the monitor's clock began;
     /// `stops`: weir does, so that this is the last of it.
-    pub fn flow(&mut self, told: &Told, beyond: Beyond, began: u64, stops: bool) {
+    pub fn flow(&mut self, told: &Told, began: u64, stops: bool) {
         let talk = &told.talk;
+        let leaves = talk.leaves.filter(|leaves| *leaves != talk.key.ends());
         let wall = |at: Millis| began * 1000 + at;
         let tcp_flags = u16::from(talk.tcp_flags);
         let way = |count: Count, tos: u8| Way {
@@ -152,7 +145,7 @@ impl Export {
             protocol: talk.key.protocol,
             icmp,
             port: talk.key.port,
-            out: beyond.out,
+            out: told.out.unwrap_or(0),
             vlan: talk.key.vlan,
             mac: talk.mac,
             sent: way(told.grown.sent, talk.tos),
@@ -172,19 +165,26 @@ impl Export {
                 true => Initiator::Station,
                 false => Initiator::Unknown,
             },
-            translation: beyond.translation,
+            translation: leaves.map(|leaves| Translation {
+                source: leaves.station,
+                source_port: leaves.station_port,
+                destination: leaves.far,
+                destination_port: leaves.far_port,
+            }),
             application: Some(talk.application.word()),
+            far_name: talk.far_name.as_deref(),
+            tcp: (talk.key.protocol == TCP).then(|| tcp(told)),
         };
         self.exporter.flow(&record, wall_now());
     }
 
-    /// Sends what there is; due every second. `unplaced`: what no record was found for, in all.
-    pub fn second(&mut self, unplaced: Count, now: Millis) {
+    /// Sends what there is; due every second. `ignored`: what is in no conversation, in all.
+    pub fn second(&mut self, ignored: Count, now: Millis) {
         let wall = wall_now();
         self.exporter.ignored(
             monitor::Count {
-                packets: unplaced.packets,
-                octets: unplaced.octets,
+                packets: ignored.packets,
+                octets: ignored.octets,
             },
             wall,
         );
@@ -198,6 +198,17 @@ impl Export {
         if let Some(change) = change {
             info!("{change}");
         }
+    }
+}
+
+/// What is known of how it waits: of its last measurements.
+fn tcp(told: &Told) -> Tcp {
+    let times = &told.talk.times;
+    let measured = |way: usize| (times.count[way] > 0).then(|| times.last[way]);
+    Tcp {
+        again: told.again.map(|again| again.min(u32::MAX.into()) as u32),
+        near: measured(1),
+        far: measured(0),
     }
 }
 

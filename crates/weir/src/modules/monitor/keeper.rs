@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use datapath::meter::{Meter, News};
 use datapath::{Encapsulation, Who};
-use kernel::{Event, Link};
+use kernel::{Ends, Event, Link};
 use monitor::{Count, Forwarded, Limits, Loose, Millis, Monitor, Rest, Way};
 use tracing::{debug, info, warn};
 
 use super::super::history::past;
 use super::config::{Ipfix, Monitor as Config};
+use super::crossings::Crossings;
 use super::plan::{self, Metered};
 use super::reading::{both, count, header, key, reading};
 use super::uplinks::Uplinks;
@@ -39,6 +40,7 @@ pub struct Keeper {
     pub(super) began_unix: u64,
     pub(super) metered: BTreeMap<u32, Metered>,
     pub(super) uplinks: Uplinks,
+    crossings: Crossings,
     /// Routes or devices changed since they were last looked at.
     stale: bool,
     pub(super) busy: timing::Busy,
@@ -88,6 +90,7 @@ impl Keeper {
             began_unix: unix_seconds(),
             metered: BTreeMap::new(),
             uplinks: Uplinks::default(),
+            crossings: Crossings::default(),
             stale: true,
             busy: timing::Busy::default(),
             export: export::Export::new(effective.of()),
@@ -104,6 +107,7 @@ impl Keeper {
     /// Something happened in the kernel. `connections`: what conntrack had told before.
     pub fn heard(&mut self, event: &Event, connections: &offload::Core) {
         self.wifi.heard(event);
+        self.crossings.heard(event, self.now());
         match event {
             Event::Link(_) | Event::LinkGone(_) | Event::Routing => self.stale = true,
             Event::Neighbour(neighbour) => self.core.neighbour(neighbour.address, neighbour.mac),
@@ -289,6 +293,7 @@ impl Keeper {
     pub fn stop(&mut self, connections: &offload::Core) -> bool {
         if self.export.is_some() {
             self.read();
+            self.pair(connections);
             self.core.tell_rest(self.now());
             self.tell(connections, true);
         }
@@ -311,19 +316,15 @@ impl Keeper {
         };
         export.begin(connections, outside(&self.core, connections));
         for told in &told {
-            // Each conversation once: not from its other side, too.
-            let Some(beyond) = self.beyond(&told.talk, connections) else {
-                continue;
-            };
-            export.flow(told, beyond, self.began_unix, stops);
+            export.flow(told, self.began_unix, stops);
         }
-        let mut unplaced = Count::default();
+        let mut ignored = self.core.crowded();
         for (_, port) in self.core.ports() {
             for way in port.metered() {
-                unplaced += way.unplaced;
+                ignored += way.unplaced;
             }
         }
-        export.second(unplaced, now);
+        export.second(ignored, now);
         self.export = Some(export);
     }
 
@@ -348,6 +349,15 @@ impl Keeper {
         }
     }
 
+    /// Looks for the other sides of conversations.
+    pub fn pair(&mut self, connections: &offload::Core) {
+        let now = self.now();
+        let own: Vec<IpAddr> = connections.addresses().map(|own| own.address).collect();
+        let crossings = &mut self.crossings;
+        let leaves = |ends: &Ends| crossings.leaves(ends, connections);
+        self.core.pair(leaves, &own, now);
+    }
+
     /// A second went by, and all is read. `connections`: what conntrack knows.
     pub fn turn(&mut self, connections: &offload::Core) {
         self.seconds += 1;
@@ -355,6 +365,7 @@ impl Keeper {
             naming.second(&mut self.core.names);
         }
         self.core.gateways(self.uplinks.gateways.iter().copied());
+        self.pair(connections);
         self.core.turn(self.now());
         self.probes.turn();
         self.wifi.turn();

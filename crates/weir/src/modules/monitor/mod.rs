@@ -2,6 +2,7 @@
 
 pub(crate) mod commands;
 pub mod config;
+mod crossings;
 mod export;
 mod keeper;
 pub mod metrics;
@@ -147,8 +148,11 @@ impl Module for Monitor {
         let (monitor, face) = all();
         let devices = move |()| monitor.devices(&mut face.router());
         let (monitor, face) = all();
-        let talks =
-            move |asked: TalksQuery| Ok(monitor.asked()?.talks(&asked, &face.router().core));
+        let talks = move |asked: TalksQuery| {
+            let (mut keeper, router) = (monitor.asked()?, face.router());
+            keeper.pair(&router.core);
+            Ok(keeper.talks(&asked, &router.core))
+        };
         let (monitor, face) = all();
         let probes = move |()| monitor.probes(&face.router());
         let monitor = Rc::clone(&self);

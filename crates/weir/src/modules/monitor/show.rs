@@ -1,12 +1,11 @@
 //! The monitor as the API shows it.
 
-use kernel::{Protocol, TalkKey, Tuple};
-use monitor::ipfix::Translation;
+use std::collections::HashSet;
+use std::net::{IpAddr, SocketAddr};
+
 use monitor::{Both, Side, Talk, Verdict};
 
-use super::export::Beyond;
 use super::keeper::{Keeper, unix};
-use super::plan::Metered;
 use crate::daemon::unix_seconds;
 use crate::output::mac;
 
@@ -91,95 +90,36 @@ impl Keeper {
         }
     }
 
-    /// Conversations, with what conntrack knows of their other side. Those seen at an uplink that
-    /// are seen inside, too, only where somebody asks for just these.
+    /// Conversations, with what is known of their other side. Those seen at an uplink that are seen
+    /// inside, too, only where somebody asks for just these.
     pub fn talks(&self, asked: &answers::TalksQuery, core: &offload::Core) -> answers::Talks {
+        let own: HashSet<IpAddr> = core.addresses().map(|own| own.address).collect();
         let everywhere = asked.device.is_some() || asked.port.is_some();
         let shown = self.core.talks().filter_map(|talk| {
             let mut shown = self.show(talk);
-            self.translate(talk, core, &mut shown);
+            self.other_side(talk, &own, &mut shown);
             (everywhere || shown.behind.is_none()).then_some(shown)
         });
         asked.select(shown)
     }
 
-    /// The other side of a conversation, for a collector; `None`: this is the other side of one
-    /// that is told of.
-    pub(super) fn beyond(&self, talk: &Talk, core: &offload::Core) -> Option<Beyond> {
-        let mut shown = self.show(talk);
-        self.translate(talk, core, &mut shown);
-        if shown.behind.is_some() {
-            return None;
-        }
-        let own = |name: &String| {
-            let mut ports = self.metered.iter();
-            ports.find(|(_, port)| port.name == *name)
-        };
-        let out = shown.uplink.as_ref().and_then(own);
-        let source: Option<std::net::SocketAddr> =
-            shown.translated.as_ref().and_then(|text| text.parse().ok());
-        Some(Beyond {
-            out: out.map_or(0, |(link, _)| *link),
-            translation: source.map(|source| Translation {
-                source: source.ip(),
-                source_port: source.port(),
-                destination: talk.key.far,
-                destination_port: talk.key.far_port,
-            }),
-        })
-    }
-
     /// What a conversation is on the other side of the router.
-    fn translate(&self, talk: &Talk, core: &offload::Core, shown: &mut answers::Talk) {
-        let key = &talk.key;
-        let Some(protocol) = Protocol::from_number(key.protocol) else {
-            return;
-        };
-        let comes = Tuple {
-            protocol,
-            source: key.station,
-            source_port: key.station_port,
-            destination: key.far,
-            destination_port: key.far_port,
-        };
-        let Some(flow) = core.find(&comes).first().and_then(|id| core.flow(*id)) else {
-            return;
-        };
-        // From the station's side: what comes in here, and what that looks like where it leaves.
-        let (own, other) = match flow.original() == comes {
-            true => (flow.original(), flow.reply),
-            false => (flow.reply, flow.original()),
-        };
-        let leaves = other.reversed();
-        let address = |address, port| std::net::SocketAddr::new(address, port).to_string();
-        if (own.source, own.source_port) != (leaves.source, leaves.source_port) {
-            shown.translated = Some(address(leaves.source, leaves.source_port));
+    fn other_side(&self, talk: &Talk, own: &HashSet<IpAddr>, shown: &mut answers::Talk) {
+        let ends = talk.key.ends();
+        let leaves = talk.leaves.unwrap_or(ends);
+        let text = |address, port| SocketAddr::new(address, port).to_string();
+        if (ends.station, ends.station_port) != (leaves.station, leaves.station_port) {
+            shown.translated = Some(text(leaves.station, leaves.station_port));
         }
-        if shown.outside {
+        if !shown.outside {
+            let twin = talk.twin.and_then(|twin| self.metered.get(&twin.port));
+            shown.uplink = twin
+                .filter(|port| port.uplink)
+                .map(|port| port.name.clone());
+        } else if talk.leaves.is_some() && !own.contains(&leaves.far) {
             // What is the router's own is seen nowhere else.
-            if core
-                .addresses()
-                .any(|own| own.address == leaves.destination)
-            {
-                return;
-            }
-            shown.behind = Some(address(leaves.destination, leaves.destination_port));
-            return;
+            shown.behind = Some(text(leaves.far, leaves.far_port));
         }
-        let outside = |(link, port): &(&u32, &Metered)| {
-            let key = TalkKey {
-                port: **link,
-                vlan: 0,
-                protocol: key.protocol,
-                station: leaves.destination,
-                station_port: leaves.destination_port,
-                far: leaves.source,
-                far_port: leaves.source_port,
-            };
-            port.uplink && self.core.talk(&key).is_some()
-        };
-        let mut ports = self.metered.iter();
-        shown.uplink = ports.find(outside).map(|(_, port)| port.name.clone());
     }
 
     /// A conversation.
@@ -256,12 +196,13 @@ fn of_talk(talk: &Talk) -> Option<answers::Latency> {
     let times = &talk.times;
     let measured =
         |way: usize, values: &[u32; 2]| (times.count[way] > 0).then(|| milliseconds(values[way]));
-    (times.count != [0; 2] || talk.again > 0).then(|| answers::Latency {
+    let again = talk.again.iter().sum();
+    (times.count != [0; 2] || again > 0).then(|| answers::Latency {
         lan: measured(1, &times.last),
         wan: measured(0, &times.last),
         lan_least: measured(1, &times.least),
         wan_least: measured(0, &times.least),
-        retransmissions: talk.again,
+        retransmissions: again,
         bufferbloat: None,
     })
 }

@@ -1,0 +1,194 @@
+//! Conversations that go through the router are seen twice, at the port that they come in by and at
+//! the one that they leave by. Which two are one, and how much of it went all the way.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+use kernel::{Ends, TalkKey};
+
+use crate::count::{Both, Count};
+use crate::reading::Millis;
+use crate::talk::{Talk, Told};
+
+/// So long it is looked for the other side of a conversation that is new: the kernel may tell of
+/// the connection later than the packets are counted.
+const LOOKED_FOR: Millis = 3_000;
+
+/// Port and VLAN.
+type Place = (u32, u16);
+
+/// Conversations by their ends, and those whose other side is not known yet.
+#[derive(Debug, Default)]
+pub(crate) struct Pairs {
+    places: HashMap<Ends, Place>,
+    fresh: Vec<(TalkKey, Millis)>,
+}
+
+impl Pairs {
+    /// A conversation is new.
+    pub(crate) fn opened(&mut self, key: &TalkKey, now: Millis) {
+        self.places.insert(key.ends(), (key.port, key.vlan));
+        self.fresh.push((*key, now));
+    }
+
+    /// Forgets which two are one.
+    pub(crate) fn begin_anew(&mut self, talks: &mut HashMap<TalkKey, Talk>, now: Millis) {
+        self.fresh = talks.keys().map(|key| (*key, now)).collect();
+        for talk in talks.values_mut() {
+            (talk.twin, talk.led) = (None, 0);
+        }
+    }
+
+    /// A conversation is forgotten.
+    pub(crate) fn forget(&mut self, key: &TalkKey) {
+        if self.places.get(&key.ends()) == Some(&(key.port, key.vlan)) {
+            self.places.remove(&key.ends());
+        }
+    }
+
+    /// Looks for the other sides of those that are new. `leaves` tells what the kernel makes of
+    /// packets with these ends, where it knows; `outside`, whether a port leads out; `own` are the
+    /// router's addresses.
+    pub(crate) fn find(
+        &mut self,
+        talks: &mut HashMap<TalkKey, Talk>,
+        mut leaves: impl FnMut(&Ends) -> Option<Ends>,
+        outside: impl Fn(u32) -> bool,
+        own: &[IpAddr],
+        now: Millis,
+    ) {
+        let places = &self.places;
+        self.fresh.retain(|(key, since)| {
+            let Some(talk) = talks.get_mut(key) else {
+                return false;
+            };
+            if talk.twin.is_some() || talk.led > 0 {
+                return false;
+            }
+            talk.leaves = talk.leaves.or_else(|| leaves(&key.ends()));
+            let candidates = candidates(key, talk.leaves, outside(key.port), own);
+            let found = candidates
+                .map(Ends::reversed)
+                .find_map(|ends| Some(ends.at(*places.get(&ends)?)));
+            match found.filter(|other| other != key) {
+                Some(other) => {
+                    pair(talks, *key, other, &outside);
+                    false
+                }
+                None => now.saturating_sub(*since) < LOOKED_FOR,
+            }
+        });
+    }
+}
+
+/// What packets with these ends may be where they leave.
+fn candidates(
+    key: &TalkKey,
+    leaves: Option<Ends>,
+    outside: bool,
+    own: &[IpAddr],
+) -> impl Iterator<Item = Ends> {
+    let ends = key.ends();
+    // What has no ports is counted together for all who talk with the same far end: as what comes
+    // from the router, where that translates its source.
+    let no_ports = leaves.is_none() && !outside && (key.station_port, key.far_port) == (0, 0);
+    let own = own
+        .iter()
+        .filter(move |address| no_ports && address.is_ipv4() == key.far.is_ipv4());
+    let translated = own.map(move |address| Ends {
+        station: *address,
+        ..ends
+    });
+    std::iter::once(leaves.unwrap_or(ends))
+        .chain(translated)
+        .collect::<Vec<_>>()
+        .into_iter()
+}
+
+/// One of both leads: what is told of them is told of it. It is inside, or else began first.
+fn pair(
+    talks: &mut HashMap<TalkKey, Talk>,
+    one: TalkKey,
+    other: TalkKey,
+    outside: impl Fn(u32) -> bool,
+) {
+    let rank = |key: &TalkKey| {
+        let talk = talks.get(key)?;
+        Some((outside(key.port), talk.first, *key, talk.twin))
+    };
+    let (Some(first), Some(second)) = (rank(&one), rank(&other)) else {
+        return;
+    };
+    // The other one may belong to somebody else already: several who are counted together lead one.
+    let (lead, twin) = match first < second {
+        true => (one, other),
+        false => (other, one),
+    };
+    let free = |key: &TalkKey| talks.get(key).is_some_and(|talk| talk.twin.is_none());
+    if !free(&lead) || !free(&twin) || talks.get(&lead).is_some_and(|talk| talk.led > 0) {
+        return;
+    }
+    if let Some(talk) = talks.get_mut(&lead) {
+        talk.twin = Some(twin);
+        talk.leaves = Some(twin.ends().reversed());
+    }
+    if let Some(talk) = talks.get_mut(&twin) {
+        talk.led += 1;
+        talk.leaves = talk.leaves.or(Some(lead.ends().reversed()));
+    }
+}
+
+/// What both had since it was last told, seen from the one that leads.
+fn common(lead: Both, twin: Both) -> Both {
+    let least = |one: Count, other: Count| Count {
+        packets: one.packets.min(other.packets),
+        octets: one.octets.min(other.octets),
+    };
+    Both {
+        sent: least(lead.sent, twin.received),
+        received: least(lead.received, twin.sent),
+    }
+}
+
+/// The same, seen from the other side.
+fn mirrored(both: Both) -> Both {
+    Both {
+        sent: both.received,
+        received: both.sent,
+    }
+}
+
+/// Tells of a conversation that leads, or has no other side: of what went all the way with both its
+/// ports; and, when it is over, of what did not, as it was dropped or is the router's own.
+pub(crate) fn tell(
+    talks: &mut HashMap<TalkKey, Talk>,
+    key: &TalkKey,
+    now: Millis,
+    over: bool,
+    last: bool,
+    told: &mut Vec<Told>,
+) {
+    let Some(talk) = talks.get(key) else { return };
+    let new = talk.untold();
+    let twin = talk.twin.and_then(|twin| talks.get(&twin));
+    let out = twin.map(|twin| twin.key.port);
+    let all_the_way = match twin {
+        Some(twin) => common(new, twin.untold()),
+        None => new,
+    };
+    if let Some(twin) = talk.twin.and_then(|twin| talks.get_mut(&twin)) {
+        twin.told += mirrored(all_the_way);
+    }
+    let Some(talk) = talks.get_mut(key) else {
+        return;
+    };
+    let since = talk.new_since();
+    if all_the_way != Both::default() {
+        told.push(talk.tell(all_the_way, out, since, now, over));
+    }
+    let rest = talk.untold();
+    if (over || last) && rest != Both::default() {
+        told.push(talk.tell(rest, None, since, now, over));
+    }
+    talk.told_at = now;
+}
