@@ -37,8 +37,10 @@ always_inline int meter_tells(struct __sk_buff *skb, struct meter *m, const stru
 	if (!p->payload)
 		return 0;
 	if (p->proto == IPPROTO_UDP) {
+		if (far_port == PORT_DNS) /* a question, an answer */
+			return 1;
 		if (way == METER_RECEIVED)
-			return far_port == PORT_DNS;
+			return 0;
 		if (station_port == PORT_MDNS || far_port == PORT_DHCP)
 			return 1;
 		if (far_port != PORT_QUIC || before >= 3 * METER_PACKET ||

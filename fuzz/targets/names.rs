@@ -7,7 +7,7 @@
 use libfuzzer_sys::fuzz_target;
 use monitor::names::quic::Initials;
 use monitor::names::{
-    Direction, Known, LIMIT, Learned, MOST_FLOWS, Meta, Names, Outcome, Packet, Reader, Source,
+    Direction, Known, LIMIT, Learned, MOST_FLOWS, MOST_QUESTIONS, Meta, Names, Outcome, Packet, Reader, Source,
     dhcp, dns, hosts, http, leases, mdns, tls,
 };
 
@@ -76,6 +76,7 @@ fn packets(mut data: &[u8]) {
             names.learn(&learned, now);
         }
         assert!(reader.waiting() <= MOST_FLOWS && names.far_ends() <= 64);
+        assert!(reader.asked() <= MOST_QUESTIONS);
     }
 }
 
@@ -85,6 +86,7 @@ fuzz_target!(|data: &[u8]| {
     };
     match kind % 10 {
         0 => {
+            let _ = dns::question(data);
             if let Ok(Some(answer)) = dns::read(data) {
                 host(&answer.name);
             }

@@ -2,7 +2,7 @@
 //! kernel.
 
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -285,6 +285,26 @@ fn what_is_forwarded_is_counted() -> Result<(), Error> {
     })
 }
 
+/// The router's port 53 tells the client a name that it did not ask for (RFC 1035).
+fn forge(lab: &Lab, name: &str, address: IpAddr) -> Result<(), Error> {
+    let IpAddr::V4(address) = address else {
+        return Err(Error::Unexpected("an address of IPv4 is wanted".into()));
+    };
+    let mut answer = vec![0x12, 0x34, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0];
+    for label in name.split('.') {
+        answer.push(label.len() as u8);
+        answer.extend(label.as_bytes());
+    }
+    answer.extend([0, 0, 1, 0, 1, 0xc0, 12, 0, 1, 0, 1, 0, 0, 1, 0, 0, 4]);
+    answer.extend(address.octets());
+    let send = || {
+        let socket = UdpSocket::bind((lab::gateway::ROUTER_LAN, 53))?;
+        socket.send_to(&answer, (lab::gateway::CLIENT, 40_000))
+    };
+    let sent = lab.node("router")?.enter(send)?;
+    sent.map(drop).map_err(Error::system("send an answer"))
+}
+
 /// A device is called as its lease says; what it talks to as it was told by DNS, or said itself by
 /// TLS.
 #[test]
@@ -302,6 +322,18 @@ fn devices_and_far_ends_have_names() -> Result<(), Error> {
     std::fs::write(&leases, lease).map_err(Error::system("write leases"))?;
 
     let server = lab.arrangement().server(false);
+    forge(lab, "bank1.example", server)?;
+    ask_tcp(scene.client()?, SocketAddr::new(server, ECHO), b"x")?;
+    let forged = || -> Result<Vec<Option<String>>, Error> {
+        let talks = scene.weir.client()?.talks(&Default::default());
+        let talks = talks.map_err(failed)?.talks.into_iter();
+        let tcp = talks.filter(|talk| talk.protocol == Some(answers::Protocol::Tcp));
+        Ok(tcp.map(|talk| talk.far_name).collect())
+    };
+    wait_until("the conversation is known", LIMIT, || {
+        Ok(!forged()?.is_empty())
+    })?;
+    assert!(forged()?.iter().all(Option::is_none), "{:?}", forged()?);
     let mut dnsmasq = Command::new("dnsmasq");
     // Those that begin at once would be in each other's way.
     dnsmasq.arg("--pid-file=");

@@ -11,7 +11,7 @@ use crate::count::{Both, Count};
 use crate::device::{Device, is_station};
 use crate::latency;
 use crate::names::bounded::Bounded;
-use crate::names::{Learned, Names, Source};
+use crate::names::{Client, Learned, Names, Source};
 use crate::pairs::{self, Pairs};
 use crate::port::Port;
 use crate::reading::{Forwarded, Loose, Millis, Reading, Rest, Waited, Way};
@@ -70,7 +70,7 @@ pub struct Monitor {
     gateways: HashSet<Mac>,
     /// What conversations called their far end that are not known yet: a hello is read sooner than
     /// counters are.
-    said: Bounded<TalkKey, (Arc<str>, Millis)>,
+    said: Bounded<TalkKey, (Mac, Arc<str>, Millis)>,
     /// Names of devices and of what they talk to.
     pub names: Names,
     told: Vec<Told>,
@@ -164,7 +164,7 @@ impl Monitor {
     /// A packet told a name.
     pub fn learn(&mut self, learned: &Learned, now: Millis) {
         self.names.learn(learned, now);
-        if let Learned::FlowName { key, name, .. } = learned {
+        if let Learned::FlowName { key, mac, name, .. } = learned {
             let (port, vlan) = at_place(key.place);
             let key = TalkKey {
                 port,
@@ -176,11 +176,13 @@ impl Monitor {
                 far_port: key.far_port,
             };
             match self.talks.get_mut(&key) {
+                // Somebody else may send with its addresses.
+                Some(talk) if talk.mac != *mac => {}
                 Some(talk) => {
                     talk.application = application(&key, Some(name));
                     talk.far_name = Some(name.clone());
                 }
-                None => drop(self.said.put(key, (name.clone(), now))),
+                None => drop(self.said.put(key, (*mac, name.clone(), now))),
             }
         }
     }
@@ -539,9 +541,10 @@ impl Monitor {
             let said = self
                 .said
                 .remove(key)
-                .filter(|(_, when)| first <= when + LATE);
-            let told = || self.names.far(key.station, key.far, first).cloned();
-            let far_name = said.map(|(name, _)| name).or_else(told);
+                .filter(|(by, _, when)| *by == mac && first <= when + LATE);
+            let client = Client::new(mac, key.station);
+            let told = || self.names.far(client, key.far, first).cloned();
+            let far_name = said.map(|(_, name, _)| name).or_else(told);
             let talk = Talk {
                 id,
                 application: application(key, far_name.as_deref()),

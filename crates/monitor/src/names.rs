@@ -6,10 +6,10 @@
 //!
 //! | what | protocol | goes | station's port | far port | which | copied at most |
 //! |---|---|---|---|---|---|---|
+//! | questions to name servers | UDP | from the station | any | 53 | all | 440 |
 //! | answers of name servers | UDP | to the station | any | 53 | all | 1472 |
 //! | multicast DNS | UDP | from the station | 5353 | 5353 | all | 1472 |
 //! | DHCP | UDP | from the station | any | 67 | all | 1024 |
-//! | DHCP, the server's answer | UDP | to the station | 68 | 67 | all | 1024 |
 //! | TLS, HTTP | TCP | from the station | any | any | the first 4 with payload | 4096 |
 //! | QUIC | UDP | from the station | any | 443 | the first 3, if long header (first byte ≥ 0x80) | 1500 |
 //!
@@ -17,8 +17,9 @@
 //! packets with payload of that flow in that direction. No table of this module grows beyond a
 //! fixed size, whatever packets come.
 //!
-//! Names are hints: stations and name servers may lie. They are shown, and nothing is decided by
-//! them.
+//! A station is believed about itself alone: an answer of a name server counts for who asked for
+//! it, by hardware address. Names are hints all the same: stations and name servers may lie. They are
+//! shown, and nothing is decided by them.
 
 pub(crate) mod bounded;
 mod cache;
@@ -35,6 +36,7 @@ pub mod leases;
 pub mod mdns;
 mod message;
 pub mod packet;
+mod questions;
 pub mod quic;
 mod reader;
 pub mod taste;
@@ -52,6 +54,7 @@ pub use gather::LIMIT;
 pub use known::{Known, mac};
 pub use message::Malformed;
 pub use packet::Packet;
+pub use questions::MOST_QUESTIONS;
 pub use reader::{MOST_FLOWS, Meta, PATIENCE, Reader, Tally};
 pub use taste::{Direction, Kind, Sight};
 
@@ -75,6 +78,24 @@ pub struct Conversation {
     pub far_port: u16,
 }
 
+/// A station, for what it was told: its hardware address, whatever address of IP it asked from;
+/// where it has none, that address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Client {
+    mac: Mac,
+    address: Option<IpAddr>,
+}
+
+impl Client {
+    /// The station with this hardware address, all zero where there is none.
+    pub fn new(mac: Mac, address: IpAddr) -> Self {
+        Self {
+            mac,
+            address: (mac == Mac::default()).then_some(address),
+        }
+    }
+}
+
 /// What a packet told. All names are harmless text ([`text`]); those of devices may hold markup.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Learned {
@@ -90,7 +111,7 @@ pub enum Learned {
     /// A station was told an address for a name.
     FarName {
         /// The station.
-        client: IpAddr,
+        client: Client,
         /// The address that it was told.
         address: IpAddr,
         /// What it asked for.
@@ -102,6 +123,8 @@ pub enum Learned {
     FlowName {
         /// The flow.
         key: Conversation,
+        /// Hardware address of the station.
+        mac: Mac,
         /// The host that the client wants.
         name: Arc<str>,
         /// By what it was said.

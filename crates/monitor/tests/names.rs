@@ -9,7 +9,8 @@ use weir_monitor::apps::Application;
 use weir_monitor::names::packet::UDP;
 use weir_monitor::names::quic::Initials;
 use weir_monitor::names::{
-    Direction, FlowKind, Learned, Meta, Names, Outcome, PATIENCE, Packet, Reader, Source, leases,
+    Client, Direction, FlowKind, Learned, MOST_QUESTIONS, Meta, Names, Outcome, PATIENCE, Packet,
+    Reader, Source, leases,
 };
 
 const LAPTOP: [u8; 6] = [2, 0, 0x5e, 0x10, 0, 1];
@@ -80,12 +81,37 @@ impl Path {
             .or_default();
         let said = if self.uncounted { 0 } else { *before };
         let meta = Meta::new(7, frame.mac, frame.direction, said, &packet);
-        *before += u8::from(!packet.payload.is_empty());
+        *before = before.saturating_add(u8::from(!packet.payload.is_empty()));
         self.reader.packet(&meta, packet.payload, self.now)
     }
 
     fn all(&mut self, frames: &[Frame]) -> Vec<Learned> {
         frames.iter().flat_map(|frame| self.frame(frame)).collect()
+    }
+}
+
+/// What was asked for this answer, over IPv4.
+fn question(answer: &Frame) -> Frame {
+    let from = &answer.octets;
+    let message = &from[28..];
+    let mut at = 12;
+    while message[at] != 0 {
+        at += 1 + usize::from(message[at]);
+    }
+    let mut octets = from[..20].to_vec();
+    let length = (28 + at + 5) as u16;
+    octets[2..4].copy_from_slice(&length.to_be_bytes());
+    octets[12..20].copy_from_slice(&[&from[16..20], &from[12..16]].concat());
+    octets.extend([&from[22..24], &from[20..22]].concat());
+    octets.extend((length - 20).to_be_bytes());
+    octets.extend([0, 0]);
+    octets.extend(&message[..2]);
+    octets.extend([1, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
+    octets.extend(&message[12..at + 5]);
+    Frame {
+        direction: Direction::FromStation,
+        mac: answer.mac,
+        octets,
     }
 }
 
@@ -114,10 +140,15 @@ fn answers_of_dnsmasq() {
     let mut path = Path::default();
     let mut names = Names::default();
     let mut told = Vec::new();
-    for learned in path.all(&frames) {
+    let client = Client::new(LAPTOP, [192, 0, 2, 119].into());
+    let asked: Vec<Frame> = frames
+        .into_iter()
+        .flat_map(|answer| [question(&answer), answer])
+        .collect();
+    for learned in path.all(&asked) {
         names.learn(&learned, path.now);
         let Learned::FarName {
-            client,
+            client: who,
             address,
             name,
             ttl,
@@ -125,7 +156,7 @@ fn answers_of_dnsmasq() {
         else {
             panic!("{learned:?}");
         };
-        assert_eq!((client.to_string().as_str(), ttl), ("192.0.2.119", 300));
+        assert_eq!((who, ttl), (client, 300));
         told.push((name.to_string(), address.to_string()));
     }
     let pair = |name: &str, address: &str| (name.to_owned(), address.to_owned());
@@ -141,13 +172,57 @@ fn answers_of_dnsmasq() {
     // The address's name is no name's address; one answer was cut by the server.
     assert_eq!((tally.names, tally.nameless, tally.malformed), (64, 2, 1));
 
-    let client = "192.0.2.119".parse().expect("an address");
     let far = |address: &str| names.far(client, address.parse().expect("an address"), path.now);
     assert_eq!(
         far("198.51.100.11").map(|name| &**name),
         Some("shop.example.com")
     );
     assert_eq!(far("198.51.100.12"), None);
+}
+
+/// Anybody can send a datagram from port 53.
+#[test]
+fn an_answer_counts_for_who_asked_and_once() {
+    let answer = frames("dns").remove(0);
+    let asked = question(&answer);
+    let told = |frames: &[&Frame]| {
+        let mut path = Path::default();
+        let learned = frames.iter().flat_map(|frame| path.frame(frame)).count();
+        (learned, path.reader.tally().unasked)
+    };
+    assert_eq!(told(&[&asked, &answer]), (1, 0));
+    assert_eq!(told(&[&answer]), (0, 1));
+    assert_eq!(told(&[&answer, &asked]), (0, 1));
+    assert_eq!(told(&[&asked, &answer, &answer]), (1, 1));
+    // Another number, another name, another type; another server, another port of the station.
+    for (at, octet) in [(29, 9), (42, 1), (28 + 30, 28), (15, 9), (23, 9)] {
+        let mut forged = answer.clone();
+        forged.octets[at] ^= octet;
+        assert_eq!(told(&[&asked, &forged]), (0, 1), "{at}");
+        assert_eq!(told(&[&asked, &forged, &answer]), (1, 1), "{at}");
+    }
+    // Somebody asked with the addresses of another one.
+    let mut stranger = asked.clone();
+    stranger.mac[5] = 9;
+    assert_eq!(told(&[&stranger, &answer]), (0, 1));
+    // Too late.
+    let mut path = Path::default();
+    path.frame(&asked);
+    path.now += 11_000;
+    assert_eq!(path.frame(&answer), []);
+    assert_eq!(path.reader.asked(), 0);
+}
+
+#[test]
+fn a_flood_of_questions_is_bounded() {
+    let asked = question(&frames("dns")[0]);
+    let mut path = Path::default();
+    for number in 0..5_000_u16 {
+        let mut one = asked.clone();
+        one.octets[28..30].copy_from_slice(&number.to_be_bytes());
+        path.frame(&one);
+    }
+    assert_eq!(path.reader.asked(), MOST_QUESTIONS);
 }
 
 #[test]
@@ -167,13 +242,10 @@ fn requests_of_udhcpc() {
             "{learned:?}"
         );
     }
-    // The server made this of what the client sent: its word is the last.
-    assert_eq!(names.device(&LAPTOP, &[]), Some(("laptop", Source::Dhcp)));
+    assert_eq!(names.device(&LAPTOP, &[]), Some(("Anna's", Source::Dhcp)));
     let mac = |last| [2, 0, 0x5e, 0x10, 0, last];
-    assert_eq!(
-        names.device(&mac(2), &[]),
-        Some(("television", Source::Dhcp))
-    );
+    // What a server makes of it ("television") is not read: anybody could send that.
+    assert_eq!(names.device(&mac(2), &[]), Some(("tv0815", Source::Dhcp)));
     // ESC ] 0 ; gone BEL < b > U+202E
     assert_eq!(
         names.device(&mac(3), &[]),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kernel::TalkKey;
-use weir_monitor::names::{Conversation, FlowKind, Learned};
+use weir_monitor::names::{Client, Conversation, FlowKind, Learned};
 use weir_monitor::{Both, Monitor, Reading, core};
 
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
@@ -36,6 +36,7 @@ fn hello(key: &TalkKey, name: &str) -> Learned {
             far: key.far,
             far_port: key.far_port,
         },
+        mac: MAC,
         name: name.into(),
         kind: FlowKind::Tls,
     }
@@ -64,7 +65,7 @@ fn before_it_was_known_or_after() {
     let mut monitor = Monitor::new(Default::default());
     monitor.port(3, "lan0", false);
     let told = Learned::FarName {
-        client: key(1).station,
+        client: Client::new(MAC, key(1).station),
         address: key(1).far,
         name: "www.example.net".into(),
         ttl: 60,
@@ -92,4 +93,31 @@ fn before_it_was_known_or_after() {
         read(&mut monitor, key(3), 1, 60_000).as_deref(),
         Some("www.example.net")
     );
+}
+
+/// Whoever sends with the addresses of another station says nothing of it.
+#[test]
+fn another_hardware_address_says_nothing() {
+    let mut monitor = Monitor::new(Default::default());
+    monitor.port(3, "lan0", false);
+    let Learned::FlowName {
+        key: of,
+        name,
+        kind,
+        ..
+    } = hello(&key(1), "bank.example.org")
+    else {
+        unreachable!();
+    };
+    let forged = Learned::FlowName {
+        key: of,
+        mac: [2, 0, 0, 0, 0, 9],
+        name,
+        kind,
+    };
+    // Before it is known, and after.
+    for now in [1_000, 2_100] {
+        monitor.learn(&forged, now);
+        assert_eq!(read(&mut monitor, key(1), 0, now), None);
+    }
 }

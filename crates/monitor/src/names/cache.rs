@@ -8,10 +8,9 @@ use kernel::Mac;
 use super::devices::{Devices, Source};
 use super::far::FarEnds;
 use super::known::Known;
-use super::{Learned, Millis};
+use super::{Client, Learned, Millis};
 
-/// Far ends whose names are kept of what each station was told, and again as many of what any was
-/// told.
+/// Far ends whose names are kept, of what each station was told.
 pub const FAR_ENDS: usize = 4096;
 
 /// The names that are known. In memory only, and of bounded size whatever is learned: measured, 0.7
@@ -50,7 +49,10 @@ impl Names {
                 name,
                 ttl,
             } => self.far.answer(*client, *address, name, *ttl, now),
-            Learned::FlowName { key, name, .. } => self.far.said(key.station, key.far, name, now),
+            Learned::FlowName { key, mac, name, .. } => {
+                let client = Client::new(*mac, key.station);
+                self.far.said(client, key.far, name, now);
+            }
         }
         false
     }
@@ -62,10 +64,10 @@ impl Names {
         self.devices.replace(source, known);
     }
 
-    /// The name of a far end, as `client` was told it for that address; else as anyone was. `at` is
+    /// The name of a far end, as `client` was told it for that address. `at` is
     /// when the flow began, so that a flow keeps its name when the same address is told under
     /// another. A name told for the flow itself ([`Learned::FlowName`]) is better.
-    pub fn far(&self, client: IpAddr, address: IpAddr, at: Millis) -> Option<&Arc<str>> {
+    pub fn far(&self, client: Client, address: IpAddr, at: Millis) -> Option<&Arc<str>> {
         self.far.name(client, address, at)
     }
 

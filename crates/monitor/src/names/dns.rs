@@ -1,4 +1,4 @@
-//! Answers of the domain name system (RFC 1035): which name led to which addresses.
+//! Questions to name servers, and answers (RFC 1035): which name led to which addresses.
 
 use std::net::IpAddr;
 
@@ -11,15 +11,51 @@ const MOST_ADDRESSES: usize = 32;
 /// Aliases that are followed. Resolvers give up at 8 to 16.
 const MOST_ALIASES: usize = 16;
 
+/// What is asked: the same in the question and in its answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// Number of the message.
+    pub id: u16,
+    /// In lower case, labels joined by dots.
+    name: Vec<u8>,
+    /// Type and class.
+    kind: [u16; 2],
+}
+
 /// What a station was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
+    /// To which question.
+    pub question: Question,
     /// What it asked for; not what that is an alias of.
     pub name: String,
     /// Addresses of that name, and for how many seconds they hold.
     pub addresses: Vec<(IpAddr, u32)>,
     /// Whether the message ended early, or made no sense from some record on.
     pub damaged: bool,
+}
+
+/// Reads the payload of a datagram to a name server. `None`: a message, but no question, or more
+/// than one.
+pub fn question(payload: &[u8]) -> Result<Option<Question>, Malformed> {
+    let mut message = Message::new(payload)?;
+    if !message.is_question() || message.questions != 1 {
+        return Ok(None);
+    }
+    asked(&mut message).map(Some)
+}
+
+fn asked(message: &mut Message<'_>) -> Result<Question, Malformed> {
+    let name = message.name()?;
+    let kind = [(); 2].map(|()| message.cursor.u16());
+    let [Some(kind), Some(class)] = kind else {
+        return Err(Malformed);
+    };
+    Ok(Question {
+        id: message.id,
+        name,
+        kind: [kind, class],
+    })
 }
 
 /// Reads the payload of a datagram from a name server. `None`: a message, but not one that gives a
@@ -29,11 +65,9 @@ pub fn read(payload: &[u8]) -> Result<Option<Answer>, Malformed> {
     if !message.is_answer() || message.questions != 1 {
         return Ok(None);
     }
-    let asked = message.name()?;
-    let (Some(_), Some(class)) = (message.cursor.u16(), message.cursor.u16()) else {
-        return Err(Malformed);
-    };
-    let Some(name) = text::host(&asked).filter(|_| class == INTERNET) else {
+    let question = asked(&mut message)?;
+    let internet = question.kind[1] == INTERNET;
+    let Some(name) = text::host(&question.name).filter(|_| internet) else {
         return Ok(None);
     };
     let mut aliases = Vec::new();
@@ -59,7 +93,7 @@ pub fn read(payload: &[u8]) -> Result<Option<Answer>, Malformed> {
         }
     }
     // Each step takes one alias away, so that a circle ends.
-    let mut names = vec![asked];
+    let mut names = vec![question.name.clone()];
     while let Some(at) = aliases
         .iter()
         .position(|(owner, _)| names.last() == Some(owner))
@@ -72,6 +106,7 @@ pub fn read(payload: &[u8]) -> Result<Option<Answer>, Malformed> {
         return Ok(None);
     }
     Ok(Some(Answer {
+        question,
         name,
         addresses: addresses
             .into_iter()
@@ -98,7 +133,9 @@ mod tests {
         addresses: &[(IpAddr, u32)],
         damaged: bool,
     ) -> Result<Option<Answer>, Malformed> {
+        let question = question(&message(0x0100, &labels(name), &[]))?;
         Ok(Some(Answer {
+            question: question.expect("a question"),
             name: name.to_owned(),
             addresses: addresses.to_vec(),
             damaged,
@@ -223,5 +260,22 @@ mod tests {
             .expect("a message")
             .expect("an answer");
         assert_eq!(kept.addresses.len(), MOST_ADDRESSES);
+    }
+
+    #[test]
+    fn questions() {
+        let asked = |flags, name: &[u8]| question(&message(flags, name, &[]));
+        let one = asked(0x0100, &labels("A.example")).expect("a message");
+        assert_eq!(one, asked(0x0120, &labels("a.EXAMPLE")).expect("a message"));
+        assert_eq!(one.expect("a question").id, 0x1234);
+        // An answer, a notification, none.
+        assert_eq!(asked(0x8180, &labels("a")), Ok(None));
+        assert_eq!(asked(0x2000, &labels("a")), Ok(None));
+        assert_eq!(asked(0x0100, &[]), Ok(None));
+        assert_eq!(asked(0x0100, &[0xc0, 12]), Err(Malformed));
+        let whole = message(0x0100, &labels("a"), &[]);
+        for length in 0..whole.len() {
+            assert_eq!(question(&whole[..length]), Err(Malformed), "{length}");
+        }
     }
 }

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::Millis;
 use super::bounded::Bounded;
+use super::{Client, Millis};
 
 /// Names hold at least so long, whatever the answer says: programs keep addresses longer than they
 /// should.
@@ -12,12 +12,11 @@ pub const LEAST: Millis = 10 * 60 * 1000;
 /// And no longer than this: addresses change owners.
 pub const MOST: Millis = 24 * 60 * 60 * 1000;
 
-/// Names that stations were told, by address. Two tables: what each station was told, and what any
-/// was told last.
+/// Names that stations were told, by address. What one was told is of no concern to others: it may
+/// have asked a server of its own.
 #[derive(Debug)]
 pub(super) struct FarEnds {
-    told: Bounded<(IpAddr, IpAddr), Entry>,
-    any: Bounded<IpAddr, Told>,
+    told: Bounded<(Client, IpAddr), Entry>,
 }
 
 /// A name, and the one before it: addresses are shared by many names, and a flow keeps the one that
@@ -29,7 +28,7 @@ struct Entry {
     before: Option<Box<Told>>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Told {
     name: Arc<str>,
     since: Millis,
@@ -37,11 +36,10 @@ struct Told {
 }
 
 impl FarEnds {
-    /// At most this many in each table.
+    /// At most this many.
     pub(super) fn new(most: usize) -> Self {
         Self {
             told: Bounded::new(most),
-            any: Bounded::new(most),
         }
     }
 
@@ -52,29 +50,25 @@ impl FarEnds {
     /// A name server told `client`.
     pub(super) fn answer(
         &mut self,
-        client: IpAddr,
+        client: Client,
         address: IpAddr,
         name: &Arc<str>,
         ttl: u32,
         now: Millis,
     ) {
-        let told = Told::new(name, ttl, now);
-        self.any.put(address, told.clone());
-        self.learn((client, address), told);
+        self.learn((client, address), Told::new(name, ttl, now));
     }
 
-    /// `client` itself says so, as by TLS: nobody else is to believe it.
-    pub(super) fn said(&mut self, client: IpAddr, address: IpAddr, name: &Arc<str>, now: Millis) {
+    /// `client` itself says so, as by TLS.
+    pub(super) fn said(&mut self, client: Client, address: IpAddr, name: &Arc<str>, now: Millis) {
         self.learn((client, address), Told::new(name, 0, now));
     }
 
-    pub(super) fn name(&self, client: IpAddr, address: IpAddr, at: Millis) -> Option<&Arc<str>> {
-        let own = self.told.get(&(client, address));
-        own.and_then(|entry| entry.at(at))
-            .or_else(|| self.any.get(&address)?.at(at))
+    pub(super) fn name(&self, client: Client, address: IpAddr, at: Millis) -> Option<&Arc<str>> {
+        self.told.get(&(client, address))?.at(at)
     }
 
-    fn learn(&mut self, key: (IpAddr, IpAddr), told: Told) {
+    fn learn(&mut self, key: (Client, IpAddr), told: Told) {
         // Put in anew, as the youngest.
         let entry = match self.told.remove(&key) {
             Some(old) if old.now.name == told.name => Entry {
@@ -127,12 +121,12 @@ mod tests {
 
     const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(198, 51, 100, 1));
 
-    fn client(number: u8) -> IpAddr {
-        [192, 0, 2, number].into()
+    fn client(number: u8) -> Client {
+        Client::new([2, 0, 0, 0, 0, number], ADDRESS)
     }
 
     #[test]
-    fn own_first_then_anyones() {
+    fn each_has_its_own() {
         let mut far = FarEnds::new(10);
         far.answer(client(1), ADDRESS, &"a.example".into(), 60, 1000);
         far.answer(client(2), ADDRESS, &"b.example".into(), 60, 2000);
@@ -141,8 +135,20 @@ mod tests {
         assert_eq!(name(1), Some("a.example"));
         assert_eq!(name(2), Some("b.example"));
         assert_eq!(name(3), Some("c.example"));
-        assert_eq!(name(4), Some("b.example"));
-        assert_eq!(far.name(client(1), client(1), 4000), None);
+        assert_eq!(name(4), None);
+        let other = [192, 0, 2, 1].into();
+        assert_eq!(far.name(client(1), other, 4000), None);
+        // Who has no hardware address is known by the other one.
+        let no_mac = |address: [u8; 4]| Client::new([0; 6], address.into());
+        far.answer(
+            no_mac([10, 0, 0, 1]),
+            ADDRESS,
+            &"d.example".into(),
+            60,
+            1000,
+        );
+        assert!(far.name(no_mac([10, 0, 0, 1]), ADDRESS, 4000).is_some());
+        assert!(far.name(no_mac([10, 0, 0, 2]), ADDRESS, 4000).is_none());
     }
 
     #[test]
@@ -186,12 +192,10 @@ mod tests {
         let mut far = FarEnds::new(100);
         for number in 0..10_000_u32 {
             let address = std::net::Ipv4Addr::from(number).into();
-            far.answer(address, address, &"a".into(), 60, 0);
+            far.answer(client(1), address, &"a".into(), 60, 0);
         }
-        assert_eq!((far.len(), far.any.len()), (100, 100));
-        assert!(
-            far.name(client(1), std::net::Ipv4Addr::from(9_999).into(), 0)
-                .is_some()
-        );
+        assert_eq!(far.len(), 100);
+        let last = std::net::Ipv4Addr::from(9_999).into();
+        assert!(far.name(client(1), last, 0).is_some());
     }
 }

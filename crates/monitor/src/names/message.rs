@@ -31,6 +31,7 @@ pub struct Malformed;
 pub(super) struct Message<'a> {
     whole: &'a [u8],
     pub(super) cursor: Cursor<'a>,
+    pub(super) id: u16,
     flags: u16,
     pub(super) truncated: bool,
     pub(super) questions: u16,
@@ -72,6 +73,7 @@ impl<'a> Message<'a> {
         Ok(Self {
             whole: payload,
             cursor,
+            id: field(0),
             flags: field(1),
             truncated: field(1) & 0x0200 != 0,
             questions: field(2),
@@ -82,6 +84,11 @@ impl<'a> Message<'a> {
     /// Whether it answers a standard query, without an error: QR is set, opcode and RCODE are 0.
     pub(super) fn is_answer(&self) -> bool {
         self.flags & 0xf80f == 0x8000
+    }
+
+    /// Whether it is a standard query: neither QR nor an opcode is set.
+    pub(super) fn is_question(&self) -> bool {
+        self.flags & 0xf800 == 0
     }
 
     /// Goes past the questions.

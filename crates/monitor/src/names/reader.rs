@@ -10,9 +10,10 @@ use super::bounded::Bounded;
 use super::gather::{Gather, LIMIT};
 use super::message::Malformed;
 use super::packet::{Packet, UDP};
+use super::questions::Questions;
 use super::quic::Initials;
 use super::taste::{DATAGRAMS, Direction, Kind, SEGMENTS, Sight, wanted};
-use super::{Conversation, FlowKind, Learned, Millis, Outcome, Source};
+use super::{Client, Conversation, FlowKind, Learned, Millis, Outcome, Source};
 use super::{dhcp, dns, http, mdns, tls};
 
 /// Flows whose beginning is being gathered. Each holds [`LIMIT`] bytes at most.
@@ -92,6 +93,8 @@ pub struct Tally {
     /// Read without finding a name: questions, goodbyes, hellos without a name, flows that are not
     /// TLS or HTTP, what comes behind a QUIC flow's hello.
     pub nameless: u64,
+    /// Answers of name servers that nobody asked for.
+    pub unasked: u64,
     /// That are not what they should be, or are damaged.
     pub malformed: u64,
     /// Of which more must come first.
@@ -107,6 +110,7 @@ pub struct Tally {
 #[derive(Debug)]
 pub struct Reader {
     begun: Bounded<Conversation, Begun>,
+    questions: Questions,
     /// QUIC flows that are done with, and since when: what comes behind a hello has other keys, or
     /// is the same again.
     done: Bounded<Conversation, Millis>,
@@ -138,6 +142,7 @@ impl Reader {
     pub fn new() -> Self {
         Self {
             begun: Bounded::new(MOST_FLOWS),
+            questions: Questions::new(),
             done: Bounded::new(2 * MOST_FLOWS),
             tally: Tally::default(),
         }
@@ -146,6 +151,11 @@ impl Reader {
     /// What became of the packets so far.
     pub fn tally(&self) -> Tally {
         self.tally
+    }
+
+    /// Questions that are not answered yet.
+    pub fn asked(&self) -> usize {
+        self.questions.len()
     }
 
     /// Flows whose beginning is waited for.
@@ -162,6 +172,7 @@ impl Reader {
             return Vec::new();
         };
         let learned = match kind {
+            Kind::Question => self.question(meta, payload, now),
             Kind::Dns => self.dns(meta, payload),
             Kind::Mdns => self.mdns(meta, payload),
             Kind::Dhcp => self.dhcp(meta, payload),
@@ -174,6 +185,7 @@ impl Reader {
 
     /// Gives up what did not come in time.
     fn forget(&mut self, now: Millis) {
+        self.questions.forget(now);
         while let Some((key, begun)) = self.begun.oldest()
             && now.saturating_sub(begun.since) > PATIENCE
         {
@@ -188,6 +200,15 @@ impl Reader {
         }
     }
 
+    fn question(&mut self, meta: &Meta, payload: &[u8], now: Millis) -> Vec<Learned> {
+        match dns::question(payload) {
+            Ok(Some(question)) => self.questions.ask(meta.flow, meta.mac, question, now),
+            Ok(None) => self.tally.nameless += 1,
+            Err(Malformed) => self.tally.malformed += 1,
+        }
+        Vec::new()
+    }
+
     fn dns(&mut self, meta: &Meta, payload: &[u8]) -> Vec<Learned> {
         let answer = match dns::read(payload) {
             Ok(Some(answer)) => answer,
@@ -200,11 +221,15 @@ impl Reader {
                 return Vec::new();
             }
         };
+        if !(self.questions).answered(meta.flow, meta.mac, &answer.question) {
+            self.tally.unasked += 1;
+            return Vec::new();
+        }
         self.tally.malformed += u64::from(answer.damaged);
         let name: Arc<str> = answer.name.into();
         let mut seen = HashSet::new();
         let learned = |(address, ttl): (IpAddr, u32)| Learned::FarName {
-            client: meta.flow.station,
+            client: Client::new(meta.mac, meta.flow.station),
             address,
             name: name.clone(),
             ttl,
@@ -245,11 +270,8 @@ impl Reader {
             self.tally.nameless += 1;
             return Vec::new();
         };
-        let from_station = meta.direction == Direction::FromStation;
-        // A device speaks for itself only; a server's answer may go to all.
-        let to_all = meta.mac[0] & 1 != 0 && !from_station;
-        let fits = from_station != (message.kind == dhcp::Kind::Ack)
-            && (message.mac == meta.mac || to_all);
+        // A device speaks for itself only.
+        let fits = message.kind != dhcp::Kind::Ack && message.mac == meta.mac;
         match message.name.filter(|_| fits) {
             Some(name) => vec![Learned::DeviceName {
                 mac: message.mac,
@@ -362,6 +384,7 @@ impl Reader {
             Outcome::Found((name, kind)) => {
                 return vec![Learned::FlowName {
                     key: meta.flow,
+                    mac: meta.mac,
                     name: name.into(),
                     kind,
                 }];

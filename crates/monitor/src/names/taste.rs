@@ -7,7 +7,6 @@ use super::quic::LONG_HEADER;
 const DNS: u16 = 53;
 const MDNS: u16 = 5353;
 const DHCP_SERVER: u16 = 67;
-const DHCP_CLIENT: u16 = 68;
 const HTTPS: u16 = 443;
 
 /// Packets with payload looked at at the beginning of a TCP flow.
@@ -44,11 +43,13 @@ pub struct Sight {
 /// What a packet is expected to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
+    /// A question to a name server.
+    Question,
     /// An answer of a name server.
     Dns,
     /// Multicast DNS.
     Mdns,
-    /// A DHCP client's or server's message.
+    /// A DHCP client's message.
     Dhcp,
     /// The beginning of what a TCP client says: TLS or HTTP.
     Stream,
@@ -58,12 +59,20 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Dns, Self::Mdns, Self::Dhcp, Self::Stream, Self::Quic];
+    pub const ALL: [Self; 6] = [
+        Self::Question,
+        Self::Dns,
+        Self::Mdns,
+        Self::Dhcp,
+        Self::Stream,
+        Self::Quic,
+    ];
 
     /// How much of the payload is of use, bytes. A QUIC packet can only be decrypted whole; a
     /// super-packet may hold a whole hello.
     pub const fn longest(self) -> usize {
         match self {
+            Self::Question => 440,
             Self::Dns => 1472,
             Self::Mdns => 1472,
             Self::Dhcp => 1024,
@@ -83,10 +92,10 @@ pub fn wanted(sight: &Sight) -> Option<Kind> {
         sight.station_port,
         sight.far_port,
     ) {
+        (UDP, FromStation, _, DNS) => Some(Kind::Question),
         (UDP, ToStation, _, DNS) => Some(Kind::Dns),
         (UDP, FromStation, MDNS, MDNS) => Some(Kind::Mdns),
         (UDP, FromStation, _, DHCP_SERVER) => Some(Kind::Dhcp),
-        (UDP, ToStation, DHCP_CLIENT, DHCP_SERVER) => Some(Kind::Dhcp),
         (UDP, FromStation, _, HTTPS) if first & LONG_HEADER != 0 && sight.before < DATAGRAMS => {
             Some(Kind::Quic)
         }
@@ -104,12 +113,13 @@ mod tests {
     fn as_the_table_says() {
         let table = [
             (UDP, ToStation, 4000, 53, 9, Some(0), Some(Kind::Dns)),
-            (UDP, FromStation, 4000, 53, 0, Some(0), None),
+            (UDP, FromStation, 4000, 53, 9, Some(0), Some(Kind::Question)),
+            (UDP, FromStation, 53, 4000, 0, Some(0), None),
             (UDP, FromStation, 5353, 5353, 255, Some(0), Some(Kind::Mdns)),
             (UDP, FromStation, 4000, 5353, 0, Some(0), None),
             (UDP, ToStation, 5353, 5353, 0, Some(0), None),
             (UDP, FromStation, 68, 67, 9, Some(1), Some(Kind::Dhcp)),
-            (UDP, ToStation, 68, 67, 9, Some(2), Some(Kind::Dhcp)),
+            (UDP, ToStation, 68, 67, 9, Some(2), None),
             (UDP, ToStation, 67, 68, 9, Some(2), None),
             (UDP, FromStation, 4000, 443, 2, Some(0xc0), Some(Kind::Quic)),
             (UDP, FromStation, 4000, 443, 3, Some(0xc0), None),
