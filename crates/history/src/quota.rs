@@ -65,38 +65,25 @@ pub enum Level {
     Exceeded,
 }
 
-/// Who may use what. The most particular counts: address, then name, then what holds for all.
+/// Who may use what: by hardware address, else what holds for all. Not by name: devices choose
+/// theirs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// By hardware address. `None`: this one has no quota, whatever holds for all.
     pub devices: BTreeMap<Mac, Option<Quota>>,
-    /// By name, small and capital letters alike. A device can choose its name, so a name can be
-    /// evaded.
-    pub names: BTreeMap<String, Option<Quota>>,
     /// For all others.
     pub default: Option<Quota>,
 }
 
 impl Rules {
-    /// The quota of a device, by its name now.
-    pub fn quota(&self, mac: Mac, name: Option<&str>) -> Option<Quota> {
-        if let Some(quota) = self.devices.get(&mac) {
-            return *quota;
-        }
-        if let Some(name) = name
-            && let name = name.to_lowercase()
-            && let Some((_, quota)) = self.names.iter().find(|(of, _)| of.to_lowercase() == name)
-        {
-            return *quota;
-        }
-        self.default
+    /// The quota of a device.
+    pub fn quota(&self, mac: Mac) -> Option<Quota> {
+        self.devices.get(&mac).copied().unwrap_or(self.default)
     }
 
     /// Whether nobody has any.
     pub fn is_empty(&self) -> bool {
-        self.default.is_none()
-            && self.devices.values().all(Option::is_none)
-            && self.names.values().all(Option::is_none)
+        self.default.is_none() && self.devices.values().all(Option::is_none)
     }
 }
 
@@ -164,18 +151,12 @@ impl Quotas {
         self.rules = rules;
     }
 
-    /// Compares usage with quotas and tells what changed. `name` tells what a device is called. The
-    /// router's own ways out are no devices: leave them out of what the history is told, or except
-    /// them in the rules.
-    pub fn judge(&mut self, usage: &Usage, name: &dyn Fn(Mac) -> Option<String>) -> Vec<Change> {
+    /// Compares usage with quotas and tells what changed. The router's own ways out are no devices:
+    /// leave them out of what the history is told, or except them in the rules.
+    pub fn judge(&mut self, usage: &Usage) -> Vec<Change> {
         let mut states = BTreeMap::new();
         for mac in usage.devices() {
-            let named = if self.rules.names.is_empty() {
-                None
-            } else {
-                name(mac)
-            };
-            let Some(quota) = self.rules.quota(mac, named.as_deref()) else {
+            let Some(quota) = self.rules.quota(mac) else {
                 continue;
             };
             let Some(span) = usage.span(quota.unit) else {

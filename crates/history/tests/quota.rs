@@ -39,7 +39,7 @@ fn judge(
         .expect("a time")
         .clone();
     quotas
-        .judge(&usage, &|_| None)
+        .judge(&usage)
         .into_iter()
         .map(|Change { mac, from, to, .. }| (mac[5], from, to.map(|state| state.word())))
         .collect()
@@ -142,19 +142,16 @@ fn the_most_particular_rule_counts() {
     );
     let rules = Rules {
         devices: BTreeMap::from([(mac(1), Some(large)), (mac(2), None)]),
-        names: BTreeMap::from([("Tv".to_owned(), Some(large)), ("free".to_owned(), None)]),
         default: Some(small),
     };
-    assert_eq!(rules.quota(mac(1), Some("free")), Some(large));
-    assert_eq!(rules.quota(mac(2), Some("tv")), None);
-    assert_eq!(rules.quota(mac(3), Some("TV")), Some(large));
-    assert_eq!(rules.quota(mac(3), Some("free")), None);
-    assert_eq!(rules.quota(mac(3), None), Some(small));
+    assert_eq!(rules.quota(mac(1)), Some(large));
+    assert_eq!(rules.quota(mac(2)), None);
+    assert_eq!(rules.quota(mac(3)), Some(small));
     assert!(!rules.is_empty() && Rules::default().is_empty());
 
     let directory = Directory::new();
     let mut store = open(&directory.file(), NOON);
-    for device in 1..=4 {
+    for device in 1..=3 {
         use_up(&mut store, NOON, device, 100);
     }
     let mut quotas = Quotas::new(rules);
@@ -163,11 +160,11 @@ fn the_most_particular_rule_counts() {
         .expect("an answer")
         .expect("a time")
         .clone();
-    quotas.judge(&usage, &|of| (of == mac(4)).then(|| "tV".to_owned()));
+    quotas.judge(&usage);
     assert_eq!(quotas.cut().into_iter().collect::<Vec<_>>(), [mac(3)]);
     // Without rules all are let go, and that is told.
     quotas.set_rules(Rules::default());
-    let changes = quotas.judge(&usage, &|_| None);
+    let changes = quotas.judge(&usage);
     assert_eq!(changes.len(), 1);
     assert!(changes[0].was_cut && changes[0].to.is_none());
     assert!(quotas.cut().is_empty());

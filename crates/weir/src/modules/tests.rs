@@ -21,6 +21,7 @@ use super::page::config::{MetricsFor, Web, WebTls};
 use super::portal::config::{Portal, Radius};
 use super::radio::config::Power;
 use super::radio::peering::config::{Compat, Peering};
+use crate::config::devices::DeviceSettings;
 use crate::config::{
     Api, ConfigError, DeviceName, Effective, Log, LogLevel, Octets, Origin, When, help,
 };
@@ -136,7 +137,7 @@ fn sections_and_devices_are_looked_at() {
         (
             "zzz = true",
             "weir.toml:1:1: zzz: unknown section; there are [offload], [ports], [drops], \
-                [monitor], [monitor.ipfix], [history], [quotas], [multipath], [multipath.paths], \
+                [monitor], [monitor.ipfix], [devices], [history], [quotas], [multipath], [multipath.paths], \
                 [portal], [portal.radius], [setup], [cables], [radio.power], [radio.peering], [web], [api], [log]",
         ),
         (

@@ -11,7 +11,7 @@ pub const SECTIONS: [Section; 2] = [
     Section::named::<QuotaSettings>("quotas", NAMING),
 ];
 
-/// A hardware address, the name of a device, or [`QuotaSettings::ALL`].
+/// A hardware address, the name that a device has in the configuration, or [`QuotaSettings::ALL`].
 const NAMING: Naming = Naming {
     fits: |name| (1..=63).contains(&name.len()) && !name.chars().any(char::is_control),
     what: "the name of a device",
@@ -42,7 +42,7 @@ table! {
     /// `[quotas.NAME]`: how much a device may use.
     QuotaSettings {
         /// How much the device may use, both ways together; 0 is as much as it likes. NAME is a
-        /// hardware address, the name of a device, or "default" for all others.
+        /// hardware address, the name of a device in `[devices]`, or "default" for all others.
         Live limit: Octets = Octets(0);
         /// In which time.
         Live per: QuotaPeriod = QuotaPeriod::Month;

@@ -11,5 +11,6 @@ use crate::registry::{Command, Entry};
 pub const ENTRY: Entry = Entry {
     sections: &config::SECTIONS,
     commands: || vec![Command::printing("history", command::run)],
+    doubt: past::doubt,
     ..Entry::named("history")
 };

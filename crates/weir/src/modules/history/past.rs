@@ -17,8 +17,10 @@ use monitor::names::mac;
 use tracing::{info, warn};
 
 use super::config::{History, QuotaAction, QuotaPeriod, QuotaSettings};
+use crate::config::devices::called;
 use crate::config::{Effective, Octets};
 use crate::output;
+use crate::registry::Doubt;
 
 /// In the first network namespace.
 const FILE: &str = "/var/lib/weir/history.db";
@@ -121,8 +123,7 @@ impl Past {
     }
 
     fn judge_by(&mut self, usage: &history::Usage) {
-        let names = &self.names;
-        for change in self.quotas.judge(usage, &|mac| names.get(&mac).cloned()) {
+        for change in self.quotas.judge(usage) {
             let device = output::mac(&change.mac);
             match change.to {
                 Some(state) => info!(device, state = state.word(), used = state.used, "quota"),
@@ -276,20 +277,46 @@ fn choices(effective: &Effective, usage: bool) -> Option<(history::Settings, Cal
     Some((settings, calendar))
 }
 
-/// Quotas as configured.
+/// Quotas as configured. A name is one of the configuration: what devices call themselves is of no
+/// account. A hardware address is more particular than a name.
 fn rules(effective: &Effective) -> Rules {
     let mut rules = Rules::default();
-    for (name, settings) in effective.named::<QuotaSettings>() {
+    let quotas = effective.named::<QuotaSettings>();
+    let (by_address, by_name): (Vec<_>, Vec<_>) =
+        quotas.iter().partition(|(name, _)| mac(name).is_some());
+    for (name, settings) in by_name {
         let quota = quota(settings);
         if name == QuotaSettings::ALL {
             rules.default = quota;
-        } else if let Some(mac) = mac(name) {
-            rules.devices.insert(mac, quota);
-        } else {
-            rules.names.insert(name.to_lowercase(), quota);
         }
+        rules
+            .devices
+            .extend(called(effective, name).map(|mac| (mac, quota)));
+    }
+    for (name, settings) in by_address {
+        rules
+            .devices
+            .extend(mac(name).map(|mac| (mac, quota(settings))));
     }
     rules
+}
+
+/// Quotas that nobody has: no device is called so in the configuration.
+pub fn doubt(effective: &Effective) -> Option<Doubt> {
+    let idle = effective.named::<QuotaSettings>().keys().find(|name| {
+        let one = mac(name).is_some() || *name == QuotaSettings::ALL;
+        !one && called(effective, name).next().is_none()
+    })?;
+    Some(Doubt {
+        what: format!(
+            "nobody has `quotas.{idle}`: no device is called so in the configuration, and what \
+             devices call themselves does not count"
+        ),
+        hint: format!(
+            "write the hardware address in place of the name, or add `[devices.\"02:…\"]` with \
+             `name = \"{idle}\"`; `weir devices` lists addresses"
+        ),
+    })
 }
 
 fn quota(settings: &QuotaSettings) -> Option<Quota> {
@@ -307,4 +334,44 @@ fn quota(settings: &QuotaSettings) -> Option<Quota> {
             QuotaAction::Cut => Action::Cut,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::SECTIONS;
+    use super::*;
+    use crate::config::devices::DeviceSettings;
+    use crate::config::{self, Section};
+
+    fn parsed(text: &str) -> Effective {
+        let devices = Section::named::<DeviceSettings>("devices", DeviceSettings::NAMING);
+        let sections = [&SECTIONS[..], &[devices]].concat();
+        config::parse(&sections, text, "weir.toml").expect("good")
+    }
+
+    #[test]
+    fn a_name_of_the_configuration_stands_for_its_devices() {
+        let effective = parsed(
+            "[devices.\"02:00:00:00:00:01\"]\nname = \"TV\"\n\
+             [devices.\"02-00-00-00-00-02\"]\nname = \"tv\"\n\
+             [devices.\"02:00:00:00:00:03\"]\nname = \"\"\n\
+             [quotas.Tv]\nlimit = \"1GB\"\n\
+             [quotas.\"02:00:00:00:00:02\"]\nlimit = \"2GB\"\n\
+             [quotas.default]\nlimit = \"3GB\"\n",
+        );
+        let rules = rules(&effective);
+        let limit = |last| rules.quota([2, 0, 0, 0, 0, last]).map(|quota| quota.limit);
+        let gigabytes = [1, 2, 3].map(|last| limit(last).map(|limit| limit / 1_000_000_000));
+        assert_eq!(gigabytes, [1, 2, 3].map(Some));
+        assert_eq!(doubt(&effective), None);
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_there_is_doubted() {
+        let effective = parsed("[quotas.laptop]\nlimit = \"1GB\"\n");
+        assert!(rules(&effective).is_empty());
+        let doubt = doubt(&effective).expect("a doubt");
+        assert!(doubt.what.contains("`quotas.laptop`"), "{}", doubt.what);
+        assert!(doubt.hint.contains("name = \"laptop\""), "{}", doubt.hint);
+    }
 }

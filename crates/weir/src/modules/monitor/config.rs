@@ -1,4 +1,4 @@
-//! `[monitor]` and `[monitor.ipfix]`.
+//! `[monitor]`, `[monitor.ipfix]` and `[devices.MAC]`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,12 +8,14 @@ use monitor::probes::{PROBES, Probe, find};
 use serde_json::Value;
 use toml::de::DeValue;
 
+use crate::config::devices::DeviceSettings;
 use crate::config::{FileValue, Section, Wrong, integer, list, table};
 
 /// What this module has in the file.
-pub const SECTIONS: [Section; 2] = [
+pub const SECTIONS: [Section; 3] = [
     Section::of::<Monitor>("monitor"),
     Section::of::<Ipfix>("monitor.ipfix"),
+    Section::named::<DeviceSettings>("devices", DeviceSettings::NAMING),
 ];
 
 /// Where dnsmasq and odhcpd keep leases: on Debian, on OpenWrt.

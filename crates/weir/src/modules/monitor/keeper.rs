@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use datapath::meter::{Meter, News};
 use datapath::{Encapsulation, Who};
 use kernel::{Ends, Event, Link};
+use monitor::names::Source;
 use monitor::{Count, Forwarded, Limits, Loose, Millis, Monitor, Rest, Way};
 use tracing::{debug, info, warn};
 
@@ -19,7 +20,7 @@ use super::plan::{self, Metered};
 use super::reading::{both, count, header, key, reading};
 use super::uplinks::Uplinks;
 use super::{export, naming, probes, room, timing, wifi};
-use crate::config::Effective;
+use crate::config::{Effective, devices};
 use crate::daemon::{self, unix_seconds};
 
 /// Pieces of news taken in one turn: some milliseconds at most.
@@ -33,7 +34,9 @@ pub struct Keeper {
     /// What is recorded of the network stack.
     pub probes: probes::Probes,
     pub(super) meter: Meter,
-    pub(super) naming: Option<naming::Naming>,
+    /// Packets that tell names are copied.
+    copies: bool,
+    naming: naming::Naming,
     pub(super) wifi: wifi::Wifi,
     /// When the core's clock began: by this one's, and in seconds since 1970.
     pub(super) began: Instant,
@@ -75,16 +78,16 @@ impl Keeper {
         if effective.of::<Ipfix>().collector.is_some() {
             core.tell(Some(effective.of::<Ipfix>().active.as_millis() as Millis));
         }
+        core.names
+            .replace(Source::Configuration, devices::known(effective));
         let mut probes = probes::Probes::new();
         probes.choose(&effective.of::<Config>().probes);
         Some(Self {
             core,
             probes,
             meter,
-            naming: effective
-                .of::<Config>()
-                .names
-                .then(|| naming::Naming::new(effective.of::<Config>().leases.value.clone())),
+            copies: *effective.of::<Config>().names,
+            naming: naming::Naming::new(effective.of::<Config>().leases.value.clone()),
             wifi: wifi::Wifi::new(),
             began: Instant::now(),
             began_unix: unix_seconds(),
@@ -146,10 +149,7 @@ impl Keeper {
         }
         let mut metered = BTreeMap::new();
         for (link, port) in wanted {
-            if let Err(error) = self
-                .meter
-                .attach(link, &port.name, port.raw, self.naming.is_some())
-            {
+            if let Err(error) = self.meter.attach(link, &port.name, port.raw, self.copies) {
                 debug!(device = port.name, %error, "is not counted");
                 self.core.port_gone(link);
                 continue;
@@ -170,10 +170,8 @@ impl Keeper {
         self.meter.news(NEWS, |news| match news {
             News::New(_) | News::Ended(_) => {}
             News::Sample(sample) => {
-                if let Some(naming) = naming {
-                    for learned in naming.packet(&sample, now) {
-                        core.learn(&learned, now);
-                    }
+                for learned in naming.packet(&sample, now) {
+                    core.learn(&learned, now);
                 }
             }
         });
@@ -250,6 +248,8 @@ impl Keeper {
         if let Some(past) = &mut self.past {
             past.reload(effective, unix_now());
         }
+        let named = devices::known(effective);
+        self.core.names.replace(Source::Configuration, named);
         self.probes.choose(&effective.of::<Config>().probes);
         let ipfix = effective.of::<Ipfix>();
         if !self.export.as_ref().is_some_and(|now| now.suits(ipfix)) {
@@ -361,9 +361,7 @@ impl Keeper {
     /// A second went by, and all is read. `connections`: what conntrack knows.
     pub fn turn(&mut self, connections: &offload::Core) {
         self.seconds += 1;
-        if let Some(naming) = &mut self.naming {
-            naming.second(&mut self.core.names);
-        }
+        self.naming.second(&mut self.core.names);
         self.core.gateways(self.uplinks.gateways.iter().copied());
         self.pair(connections);
         self.core.turn(self.now());

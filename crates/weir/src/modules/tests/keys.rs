@@ -158,6 +158,9 @@ limit = "50GB"
 per = "week"
 warn = 90
 action = "cut"
+
+[devices."02:00:00:00:00:01"]
+name = "The TV"
 "#;
     let read = parse(text, "weir.toml").expect("good");
     assert!(
@@ -195,6 +198,8 @@ action = "cut"
         ),
         (Octets(8 << 20), 15)
     );
+    let device = &read.named::<DeviceSettings>()["02:00:00:00:00:01"];
+    assert_eq!(device.name.0.as_deref(), Some("The TV"));
     let multipath = read.of::<Multipath>();
     let partner = multipath.partner.as_ref().map(Pairing::address);
     assert_eq!(partner.as_deref(), Some("partner.example:9349"));
@@ -338,7 +343,7 @@ action = "cut"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 122);
+    assert_eq!(help.len(), 123);
     let entries = Effective::defaults(&all().sections()).entries();
     assert_eq!(entries.len(), 113, "no device has settings of its own");
     assert!(
