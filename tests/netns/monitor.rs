@@ -442,7 +442,19 @@ fn both_sides_of_a_translation_are_one_conversation() -> Result<(), Error> {
             && inside.translated.as_ref() == Some(&far)
             && inside.sent == outside.received)
     });
-    known.map_err(|error| Error::Unexpected(format!("{error}: {seen}")))
+    known.map_err(|error| Error::Unexpected(format!("{error}: {seen}")))?;
+    // So is what has no ports.
+    scene
+        .client()?
+        .run(&format!("ping -n -c 3 -i 0.2 {server}"))?;
+    let mut seen = Vec::new();
+    let one = wait_until("a ping is one conversation", LIMIT, || {
+        let all = scene.weir.client()?.talks(&Default::default());
+        let talks = all.map_err(failed)?.talks.into_iter();
+        seen = talks.filter(|talk| talk.protocol_number == 1).collect();
+        Ok(seen.len() == 1 && seen[0].uplink.as_deref() == Some("wan0"))
+    });
+    one.map_err(|error| Error::Unexpected(format!("{error}: {seen:#?}")))
 }
 
 /// What a TLS client says first (RFC 8446, 4.1.2), with so many bytes of padding (RFC 7685) before

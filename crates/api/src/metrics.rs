@@ -5,6 +5,8 @@ use std::fmt::{Display, Write};
 
 /// Content type of a [`Text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Content type of what [`plain`] gives.
+pub const PLAIN_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 /// Characters of a name that are told.
 const NAME_LIMIT: usize = 64;
 
@@ -55,6 +57,29 @@ pub fn harmless(name: &str) -> String {
             && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
     };
     name.chars().filter(fits).take(NAME_LIMIT).collect()
+}
+
+/// The same in the older format of Prometheus
+/// (<https://prometheus.io/docs/instrumenting/exposition_formats/>), in which a counter's family has
+/// the name of its samples, and neither a unit nor an end is told.
+pub fn plain(openmetrics: &str) -> String {
+    let mut text = String::with_capacity(openmetrics.len());
+    // HELP comes behind TYPE.
+    let mut counter = None;
+    for line in openmetrics.lines() {
+        let told = |what: &str| line.strip_prefix(what)?.split_once(' ');
+        if let Some((name, kind)) = told("# TYPE ") {
+            counter = (kind == "counter").then_some(name);
+            let total = if counter.is_some() { "_total" } else { "" };
+            let _ = writeln!(text, "# TYPE {name}{total} {kind}");
+        } else if let Some((name, help)) = told("# HELP ") {
+            let total = if counter == Some(name) { "_total" } else { "" };
+            let _ = writeln!(text, "# HELP {name}{total} {help}");
+        } else if !line.starts_with("# UNIT ") && line != "# EOF" {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    text
 }
 
 /// An exposition, metric by metric.

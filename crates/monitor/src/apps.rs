@@ -100,9 +100,10 @@ impl Application {
         if PROTOCOLS_OF_TUNNELS.contains(&protocol) {
             return Self::Vpn;
         }
-        // The far end's first: most stations are clients.
-        let port = by_port(protocol, far_port).or_else(|| by_port(protocol, station_port));
-        match port {
+        // Servers have the lower port, and clients a high one of no meaning.
+        let port = |port: u16| Some((port, by_port(protocol, port)?));
+        let found = [port(far_port), port(station_port)].into_iter().flatten();
+        match found.min_by_key(|(port, _)| *port).map(|(_, found)| found) {
             Some((application, Port::Decides)) => application,
             Some((application, Port::Suggests)) => {
                 name.and_then(Self::by_name).unwrap_or(application)
@@ -366,6 +367,10 @@ mod tests {
             (TCP, 40000, 443, Some("www.youtube.com"), Video),
             (TCP, 40000, 993, Some("imap.example.org"), Mail),
             (TCP, 40000, 853, Some("dns.google"), Dns),
+            // The router's own question, seen at the uplink; a client's port is chance.
+            (UDP, 53, 60123, None, Dns),
+            (UDP, 51820, 443, None, Web),
+            (UDP, 60001, 40000, None, Shell),
             (TCP, 40000, 443, Some("dns.google"), Dns),
             (TCP, 40000, 22, Some("github.com"), Shell),
             (TCP, 22, 40000, None, Shell),

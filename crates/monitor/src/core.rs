@@ -246,8 +246,8 @@ impl Monitor {
         self.neighbours.get(address).copied()
     }
 
-    /// Addresses of a station: those that the kernel knows as this neighbour's; else those that it
-    /// used, unless it is a router, which uses everybody's.
+    /// Addresses of a station: those that the kernel knows as this neighbour's; else the one of LANs
+    /// that it used, unless it is a router, which uses everybody's.
     pub fn addresses(&self, device: &Device) -> Vec<IpAddr> {
         let known = self.known_as.get(&device.mac);
         let known = |address: &IpAddr| known.is_some_and(|known| known.contains(address));
@@ -255,7 +255,7 @@ impl Monitor {
         let mut found: Vec<IpAddr> = used.copied().collect();
         let all = self.known_as.get(&device.mac).into_iter().flatten();
         found.extend(all.filter(|address| !device.used.contains(address)));
-        if found.is_empty() && device.used.len() <= 4 && !self.is_uplink(device) {
+        if found.is_empty() && !self.is_uplink(device) && !device.is_router() {
             found = device.used.iter().copied().collect();
         }
         found
@@ -300,8 +300,8 @@ impl Monitor {
             talk.metered = times;
             let (waits, again) = latency::news(&before, &times);
             talk.times.add(&before, &times);
-            for way in 0..2 {
-                talk.again[way] += again[way];
+            for (sum, again) in talk.again.iter_mut().zip(again) {
+                *sum += again;
             }
             if let Some(device) = self.devices.get_mut(&mac) {
                 device.waited(waits, again.iter().sum(), now);

@@ -1,7 +1,7 @@
 //! A station.
 
 use std::collections::VecDeque;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use kernel::Mac;
 
@@ -86,6 +86,14 @@ impl Device {
         self.latency.again += again;
     }
 
+    /// Whether it sent with several addresses of IPv4, or with one of no LAN, or with many of IPv6: a
+    /// router hands on what others send.
+    pub fn is_router(&self) -> bool {
+        let of_lan = |address: &Ipv4Addr| address.is_private() || address.is_link_local();
+        let ipv4: Vec<Ipv4Addr> = self.used.iter().filter_map(ipv4).collect();
+        ipv4.len() > 1 || !ipv4.iter().all(of_lan) || self.used.len() > 4
+    }
+
     /// It used this address.
     pub fn uses(&mut self, address: IpAddr) {
         if self.used.front() == Some(&address) {
@@ -97,7 +105,48 @@ impl Device {
     }
 }
 
+fn ipv4(address: &IpAddr) -> Option<Ipv4Addr> {
+    match address {
+        IpAddr::V4(address) => Some(*address),
+        IpAddr::V6(_) => None,
+    }
+}
+
 /// Whether a hardware address names one station, and not a group or none.
 pub fn is_station(mac: &Mac) -> bool {
     mac[0] & 1 == 0 && *mac != [0; 6]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_hands_on_what_others_send_is_a_router() {
+        for (used, router) in [
+            (&["192.168.1.7"][..], false),
+            (
+                &["192.168.1.7", "fe80::7", "2001:db8::7", "2001:db8::8"],
+                false,
+            ),
+            (&["fe80::1", "198.51.100.1"], true),
+            (&["192.168.1.7", "192.168.1.8"], true),
+            (
+                &[
+                    "fe80::1",
+                    "2001:db8::1",
+                    "2001:db8::2",
+                    "2001:db8::3",
+                    "2001:db8::4",
+                ],
+                true,
+            ),
+        ] {
+            let mut device = Device::new([2, 0, 0, 0, 0, 1], 1, 0, 0);
+            for address in used {
+                device.uses(address.parse().expect("an address"));
+            }
+            assert_eq!(device.is_router(), router, "{used:?}");
+        }
+    }
 }

@@ -42,8 +42,10 @@ pub enum Decline {
     LocalIn,
     /// Begins at this router.
     LocalOut,
-    /// TCP in another state than ESTABLISHED.
+    /// TCP before ESTABLISHED.
     NotEstablished,
+    /// TCP behind it.
+    Ended,
     /// UDP without an answer.
     NoReply,
     /// Another entry has one of its tuples.
@@ -79,7 +81,7 @@ impl Decline {
     pub const COUNT: usize = Self::ALL.len();
 
     /// All reasons, in the order of [`Decline::index`].
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::ProtocolOff,
         Self::StatusUnknown,
         Self::NotConfirmed,
@@ -98,6 +100,7 @@ impl Decline {
         Self::LocalIn,
         Self::LocalOut,
         Self::NotEstablished,
+        Self::Ended,
         Self::NoReply,
         Self::Ambiguous,
         Self::Crowded,
@@ -131,6 +134,7 @@ impl Decline {
             Self::LocalIn => "local-in",
             Self::LocalOut => "local-out",
             Self::NotEstablished => "not-established",
+            Self::Ended => "ended",
             Self::NoReply => "no-reply",
             Self::Ambiguous => "ambiguous",
             Self::Crowded => "crowded",
@@ -170,7 +174,8 @@ impl Decline {
             Self::SelfTalk => "source and destination are the same address",
             Self::LocalIn => "the connection ends at this router",
             Self::LocalOut => "the connection begins at this router",
-            Self::NotEstablished => "the TCP connection is not established, or is closing",
+            Self::NotEstablished => "the TCP connection is not established yet",
+            Self::Ended => "the TCP connection has ended, or is closing",
             Self::NoReply => "no UDP packet has come back yet",
             Self::Ambiguous => {
                 "another connection has the same addresses and ports, in another conntrack zone \
@@ -211,6 +216,7 @@ impl Decline {
             Self::SpecialAddress | Self::SelfTalk => "nothing to do: such traffic is not forwarded",
             Self::LocalIn | Self::LocalOut => "nothing to do: only forwarded traffic is taken over",
             Self::NotEstablished => "nothing to do: it is taken over once established",
+            Self::Ended => "nothing to do: its last packets are the kernel's",
             Self::NoReply => "nothing to do: it is taken over once an answer came",
             Self::Ambiguous => {
                 "give the networks different addresses, or wait until one connection remains"

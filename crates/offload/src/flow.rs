@@ -8,6 +8,8 @@ use crate::lifetime::Lifetime;
 
 /// TCP_CONNTRACK_ESTABLISHED (include/uapi/linux/netfilter/nf_conntrack_tcp.h).
 pub(crate) const TCP_ESTABLISHED: u8 = 3;
+/// TCP_CONNTRACK_FIN_WAIT to TCP_CONNTRACK_CLOSE: an end has said that it is over.
+pub(crate) const ENDING: std::ops::RangeInclusive<u8> = 4..=8;
 /// TCP_CONNTRACK_NONE: before the first packet.
 pub(crate) const TCP_NONE: u8 = 0;
 

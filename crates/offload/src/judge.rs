@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use kernel::{Protocol, Tuple, status};
 
 use crate::decline::Decline;
-use crate::flow::{Flow, TCP_ESTABLISHED};
+use crate::flow::{ENDING, Flow, TCP_ESTABLISHED};
 use crate::settings::Settings;
 
 /// The first reason against a connection, or none. `ours`: whether an address is this router's;
@@ -75,10 +75,11 @@ pub(crate) fn judge(
     }
 
     match original.protocol {
-        Protocol::Tcp => refuse(
-            flow.tcp_state != Some(TCP_ESTABLISHED),
-            Decline::NotEstablished,
-        ),
+        Protocol::Tcp => match flow.tcp_state {
+            Some(TCP_ESTABLISHED) => Ok(()),
+            Some(state) if ENDING.contains(&state) => Err(Decline::Ended),
+            _ => Err(Decline::NotEstablished),
+        },
         Protocol::Udp => refuse(bits & status::SEEN_REPLY == 0, Decline::NoReply),
     }
 }

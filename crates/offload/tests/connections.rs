@@ -97,6 +97,15 @@ fn every_condition_declines_with_its_reason() {
         Some(Decline::NotEstablished)
     );
     assert_eq!(with(&|c| c.tcp_state = None), Some(Decline::NotEstablished));
+    // FIN_WAIT to CLOSE; then SYN_SENT2.
+    for (state, why) in (4..=9).map(|state| (state, Decline::Ended)) {
+        let why = if state == 9 {
+            Decline::NotEstablished
+        } else {
+            why
+        };
+        assert_eq!(with(&|c| c.tcp_state = Some(state)), Some(why), "{state}");
+    }
     assert_eq!(
         with(&|c| c.reply = tuple(Protocol::Udp, "192.0.2.1:80", "10.0.0.2:4000")),
         Some(Decline::Malformed)

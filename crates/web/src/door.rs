@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use api::server::{Answer, read_body};
 use api::{LONGEST_BODY, Problem};
 use hyper::body::{Body, Incoming};
-use hyper::header::{ACCEPT_ENCODING, AUTHORIZATION, IF_NONE_MATCH};
+use hyper::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, IF_NONE_MATCH};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, Version};
 use tokio::net::TcpStream;
@@ -203,7 +203,11 @@ impl Door {
         }
         let answer = self.passed("/page/metrics", &Bearer { token }).await?;
         if answer.status().is_success() {
-            return Ok(answer);
+            let wanted = guard::only(headers, ACCEPT).unwrap_or_default();
+            return match wanted.contains("application/openmetrics-text") {
+                true => Ok(answer),
+                false => reply::plain_figures(answer).await.map_err(Into::into),
+            };
         }
         // Said in plain text, for whoever looks at it.
         Err(reply::problem(answer).await.into())

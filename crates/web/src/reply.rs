@@ -108,14 +108,26 @@ pub(crate) async fn problem(answer: Response<Answer>) -> Problem {
     told(answer).await.unwrap_or_else(|problem| problem)
 }
 
+/// Figures of the daemon's, for a reader that does not know OpenMetrics.
+pub(crate) async fn plain_figures(answer: Response<Answer>) -> Result<Response<Answer>, Problem> {
+    let octets = whole(answer).await?;
+    let text = api::metrics::plain(&String::from_utf8_lossy(&octets));
+    Ok(body(api::metrics::PLAIN_TYPE, text.into()))
+}
+
+async fn whole(answer: Response<Answer>) -> Result<Bytes, Problem> {
+    let octets = answer.into_body().collect().await;
+    octets.map(|all| all.to_bytes()).map_err(|_| broken())
+}
+
+fn broken() -> Problem {
+    let detail = "the daemon's answer broke off";
+    Problem::new(503, "no_daemon", detail, "try again in some seconds")
+}
+
 /// What the daemon told.
 pub(crate) async fn told<T: DeserializeOwned>(answer: Response<Answer>) -> Result<T, Problem> {
-    let octets = answer.into_body().collect().await;
-    let octets: Bytes = octets.map(|all| all.to_bytes()).unwrap_or_default();
-    serde_json::from_slice(&octets).map_err(|_| {
-        let detail = "the daemon's answer broke off";
-        Problem::new(503, "no_daemon", detail, "try again in some seconds")
-    })
+    serde_json::from_slice(&whole(answer).await?).map_err(|_| broken())
 }
 
 /// There is no such file, or nothing that this client may see.

@@ -249,7 +249,15 @@ fn figures_on_this_machine() {
         settings.hosts = vec!["router.lan".into()];
     });
     let answer = server.get("/metrics");
-    assert_eq!((answer.status, answer.body), (200, b"weir_up 1\n".to_vec()));
+    assert_eq!(
+        (answer.status, answer.body.clone()),
+        (200, b"weir_up 1\n".to_vec())
+    );
+    let plain = api::metrics::PLAIN_TYPE;
+    assert_eq!(answer.header("content-type"), plain);
+    let accept = "application/openmetrics-text;version=1.0.0,text/plain;q=0.5";
+    let open = server.ask("GET", "/metrics", &[("Accept", accept)], "");
+    assert_ne!(open.header("content-type"), plain);
     let named = server.ask("GET", "/metrics", &[("Host", "router.lan")], "");
     assert_eq!(named.status, 403, "through a proxy");
     let site = server.ask("GET", "/metrics", &[("Sec-Fetch-Site", "cross-site")], "");

@@ -7,6 +7,8 @@ mod exposition;
 mod paths;
 #[path = "metrics/ports.rs"]
 mod ports;
+#[path = "metrics/promtool.rs"]
+mod promtool;
 #[path = "metrics/radio.rs"]
 mod radio;
 
@@ -164,6 +166,35 @@ fn every_metric_has_the_labels_it_says() {
         Some(11.0)
     );
     assert_eq!(port("weir_port_packets_total", "in", "link"), None);
+}
+
+#[test]
+fn promtool_finds_nothing_to_complain_of() {
+    let devices = all(vec![device(4, 1000, 200), device(8, 10, 20)]);
+    let status = Status::default();
+    promtool::check(&render(
+        &mut Metrics::default(),
+        &devices,
+        &status,
+        &paths(),
+    ));
+}
+
+/// Its traffic is everybody's.
+#[test]
+fn what_leads_out_is_no_device() {
+    let gateway = Device {
+        uplink: true,
+        ..device(9, 1_000_000, 1_000_000)
+    };
+    let devices = all(vec![device(4, 1000, 200), gateway]);
+    let text = render(
+        &mut Metrics::default(),
+        &devices,
+        &Status::default(),
+        &paths(),
+    );
+    assert!(text.contains("02:00:00:00:00:04") && !text.contains("02:00:00:00:00:09"));
 }
 
 #[test]

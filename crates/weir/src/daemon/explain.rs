@@ -49,6 +49,11 @@ pub fn explain(router: &mut Router, asked: &FlowQuery) -> Explanation {
         (FlowState::Forwarded, _) if router.path.options().shadow => {
             format!("{name} would be forwarded by weir; in shadow mode the kernel does it.")
         }
+        (FlowState::Declined, _)
+            if shown.reason.as_ref().is_some_and(|why| why.code == "ended") =>
+        {
+            format!("{name} has ended, or is closing.")
+        }
         (FlowState::Declined, _) => format!("{name} is left to the kernel."),
         (FlowState::Known, _) | (_, [false, false]) => {
             format!("{name} may be forwarded by weir, but waits for its proof: the kernel does it.")

@@ -30,7 +30,9 @@ fn ports_are_told_with_their_roles() {
     ];
     let mut text = Text::default();
     cables::metrics::write(&mut text, &all);
-    let samples = read(&text.end());
+    let text = text.end();
+    super::promtool::check(&text);
+    let samples = read(&text);
     let one = |name: &str, device| {
         get(
             &samples,

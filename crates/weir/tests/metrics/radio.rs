@@ -31,7 +31,9 @@ fn peers_in_clear_are_counted_apart() {
     };
     let mut text = Text::default();
     radio::metrics::write_count(&mut text, &told);
-    let samples = read(&text.end());
+    let text = text.end();
+    super::promtool::check(&text);
+    let samples = read(&text);
     let count = |key| {
         get(
             &samples,

@@ -189,10 +189,11 @@ fn add(sum: &mut Count, more: &Count) {
     sum.packets = sum.packets.saturating_add(more.packets);
 }
 
-/// One row for each hardware address: two of the same would make the whole scrape invalid.
+/// One row for each hardware address: two of the same would make the whole scrape invalid. What
+/// leads out is no device: its traffic is everybody's.
 fn merge(devices: &[Device]) -> Vec<Row<'_>> {
     let mut rows: BTreeMap<&str, Row<'_>> = BTreeMap::new();
-    for device in devices {
+    for device in devices.iter().filter(|device| !device.uplink) {
         let row = rows.entry(&device.mac).or_insert_with(|| Row {
             mac: &device.mac,
             name: String::new(),
