@@ -8,6 +8,8 @@ mod guests;
 mod paths;
 #[path = "page/powerless.rs"]
 mod powerless;
+#[path = "page/troubles.rs"]
+mod troubles;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -84,10 +86,12 @@ impl Household {
         let file = |name: &str| folder.join(name);
         let config = format!(
             "[web]\nlisten = [\"127.0.0.1:9347\"]\npassword = {:?}\n[history]\nfile = \
-                {:?}\n[monitor]\nleases = [{:?}]\n[quotas.phone]\nlimit = \"40GB\"\n",
+                {:?}\n[monitor]\nleases = [{:?}]\n[devices.{:?}]\n\
+             name = \"phone\"\n[quotas.phone]\nlimit = \"40GB\"\n",
             file("secrets/password"),
             file("history.db"),
             file("leases"),
+            text(mac("phone", "eth0")),
         );
         let weir = Weir::start(lab.node("router")?, &config, &[])?;
         weir.wait_for_ports(2 + HOSTS.len())?;

@@ -115,5 +115,5 @@ pub use setup_detect::{
 };
 pub use status::{
     EachPacket, FamilyFlows, FlowCounts, Heartbeat, HopCounts, Mode, PacketCounts, RuleCost,
-    ShadowCounts, Status,
+    ShadowCounts, Status, Trouble,
 };

@@ -59,9 +59,23 @@ pub struct Status {
     pub each_packet: Option<EachPacket>,
     /// Whether the packet path believes that the daemon lives.
     pub heartbeat: Heartbeat,
+    /// Parts that do not work as they are configured; absent where all do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub troubles: Vec<Trouble>,
     /// What other modules add, by their names.
     #[serde(flatten)]
     pub more: BTreeMap<String, serde_json::Value>,
+}
+
+/// A part that does not work as it is configured. It is tried again by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trouble {
+    /// Which: `page`, `metrics`.
+    pub part: String,
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
 }
 
 /// Connections that stay with the kernel as a rule looks at each of their packets.

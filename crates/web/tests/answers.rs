@@ -12,7 +12,7 @@ use std::path::Path;
 use answers::{
     CableEvents, Cables, Devices, Explanation, FlowList, History, Hop, Paths, PortalClients,
     PortalFigures, PortalPage, PortalVoucher, RadioLog, RadioPeers, Radios, SetupDetection,
-    SetupDone, SetupJoin, SetupPlan, SetupRouter, ShadowCounts, Status, Talks,
+    SetupDone, SetupJoin, SetupPlan, SetupRouter, ShadowCounts, Status, Talks, Trouble,
 };
 use api::Problem;
 use filled::{Fill, filled};
@@ -89,6 +89,7 @@ fn literal(value: &Value, depth: usize, text: &mut String) {
 fn status(fill: Fill) -> Status {
     let there = fill.options;
     Status {
+        troubles: Vec::from_iter(there.then(Trouble::default)),
         version: filled(fill),
         started: filled(fill),
         uptime_seconds: filled(fill),

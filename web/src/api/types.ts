@@ -124,4 +124,6 @@ export interface Status {
     rules: { rule: string; why: string; connections: number }[];
   };
   heartbeat: { age_seconds: number; limit_seconds: number };
+  /** Parts that do not work as they are configured; absent where all do. */
+  troubles?: { part: string; what: string; hint: string }[];
 }

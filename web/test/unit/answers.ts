@@ -281,6 +281,11 @@ const aStatus0 = {
     },
     "share_of_packets": 0.5,
     "started": 1,
+    "troubles": [{
+      "hint": "" as const,
+      "part": "" as const,
+      "what": "" as const,
+    }],
     "uptime_seconds": 1,
     "version": "1f00c2aa" as const,
   };
@@ -359,6 +364,11 @@ const aStatus1 = {
     },
     "share_of_packets": 0.5,
     "started": 1,
+    "troubles": [{
+      "hint": "" as const,
+      "part": "" as const,
+      "what": "" as const,
+    }],
     "uptime_seconds": 1,
     "version": "1f00c2aa" as const,
   };
@@ -437,6 +447,11 @@ const aStatus2 = {
     },
     "share_of_packets": 0.5,
     "started": 1,
+    "troubles": [{
+      "hint": "" as const,
+      "part": "" as const,
+      "what": "" as const,
+    }],
     "uptime_seconds": 1,
     "version": "1f00c2aa" as const,
   };
@@ -515,6 +530,11 @@ const aStatus3 = {
     },
     "share_of_packets": 0.5,
     "started": 1,
+    "troubles": [{
+      "hint": "" as const,
+      "part": "" as const,
+      "what": "" as const,
+    }],
     "uptime_seconds": 1,
     "version": "1f00c2aa" as const,
   };

@@ -124,9 +124,6 @@ impl Warden {
         settings.check()?;
         // Told now, rather than to the first who logs in.
         secret::read(&settings.password_file)?;
-        if let Metrics::Token(file) = &settings.metrics {
-            secret::token(file)?;
-        }
         Ok(Self {
             #[cfg(feature = "tls")]
             tls: crate::tls::Files::of(&settings, clock())?,
@@ -149,6 +146,14 @@ impl Warden {
     pub fn claim(&self) -> Option<String> {
         let fresh = Stamp::at(&self.settings.password_file).is_none();
         fresh.then(|| self.claim.borrow().shown())
+    }
+
+    /// Why nobody gets figures, if that is so.
+    pub fn figures_fail(&self) -> Option<secret::SecretError> {
+        match &self.settings.metrics {
+            Metrics::Token(file) => secret::token(file).err(),
+            Metrics::Off | Metrics::Loopback => None,
+        }
     }
 
     /// And gives these figures.

@@ -1,8 +1,9 @@
 //! `weir reload`: have the configuration read again.
 
-use answers::Reloaded;
+use answers::{Reloaded, Status};
 use clap::Args;
 
+use super::status;
 use crate::Error;
 use crate::command::{Connection, Format, client};
 use crate::output::{Output, harmless};
@@ -10,7 +11,7 @@ use crate::output::{Output, harmless};
 /// Have the daemon read its configuration again
 ///
 /// The new configuration takes effect as a whole. Where it has an error, all errors are told and
-/// nothing changes.
+/// nothing changes. What does not work is tried again, and told.
 #[derive(Args, Debug)]
 pub struct ReloadArgs {
     #[command(flatten)]
@@ -20,7 +21,8 @@ pub struct ReloadArgs {
 }
 
 pub fn run(args: &ReloadArgs, output: &mut Output<'_>) -> Result<(), Error> {
-    let reloaded: Reloaded = client(&args.connection)?.post("/v1/reload")?;
+    let client = client(&args.connection)?;
+    let reloaded: Reloaded = client.post("/v1/reload")?;
     if args.format.json {
         return Ok(output.json(&reloaded)?);
     }
@@ -39,5 +41,7 @@ pub fn run(args: &ReloadArgs, output: &mut Output<'_>) -> Result<(), Error> {
         };
         output.line(&harmless(&text))?;
     }
+    let status: Status = client.get("/v1/status")?;
+    status::troubles(&status.troubles, output)?;
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use answers::{EachPacket, FamilyFlows, FlowCounts, Mode, Status};
+use answers::{EachPacket, FamilyFlows, FlowCounts, Mode, Status, Trouble};
 use clap::Args;
 
 use crate::Error;
@@ -114,6 +114,7 @@ fn daemon(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
     );
     let tone = if late { Tone::Bad } else { Tone::Plain };
     output.field("heartbeat", &output.toned(tone, &beat))?;
+    troubles(&status.troubles, output)?;
     if status.lost_events == 0 {
         return Ok(());
     }
@@ -122,6 +123,16 @@ fn daemon(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
         status.lost_events
     );
     output.field("lost events", &output.toned(Tone::Warn, &lost))
+}
+
+/// What does not work, each with what to do about it.
+pub fn troubles(troubles: &[Trouble], output: &mut Output<'_>) -> io::Result<()> {
+    for Trouble { part, what, hint } in troubles {
+        let what = harmless(&format!("does not work: {what}"));
+        output.field(&harmless(part), &output.toned(Tone::Bad, &what))?;
+        output.field("", &harmless(&format!("hint: {hint}")))?;
+    }
+    Ok(())
 }
 
 /// The share of the packets, in a number and in words. The number is cut off: 100 % means each and

@@ -8,7 +8,7 @@ use answers::{
     Drops, EachPacket, Endpoints, Explanation, FamilyFlows, Flow, FlowCounts, FlowFilter, FlowId,
     FlowQuery, FlowState, Heartbeat, History, HistoryQuery, Hook, Hop, HopCounts, LearnedDrop,
     LearnedDrops, Mode, PacketCounts, Port, PortStack, Protocol, Reason, Reloaded, RuleCost,
-    Selection, Status, Talks, TalksQuery, Translated, TtlRange, Witness, WitnessName,
+    Selection, Status, Talks, TalksQuery, Translated, Trouble, TtlRange, Witness, WitnessName,
 };
 use api::{Asked, Method, Problem, Route, Routes, Who};
 
@@ -136,6 +136,11 @@ impl Paper {
             refused: [("helper".to_owned(), 3)].into(),
             shadow: None,
             lost_events: 0,
+            troubles: vec![Trouble {
+                part: "metrics".into(),
+                what: "/etc/weir/token: it is readable by others".into(),
+                hint: "chmod 600 /etc/weir/token".into(),
+            }],
             drops: Some(DropCounts {
                 learned: 1_200_000,
                 sets: 0,

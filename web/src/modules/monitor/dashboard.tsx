@@ -19,7 +19,23 @@ export function Dashboard() {
   return (
     <>
       <Title text={t("view.dashboard")}>{devices !== null && <Summary devices={devices} />}</Title>
+      <Troubles />
       {devices === null ? <Waiting failure={failure} /> : <Boards devices={devices} />}
+    </>
+  );
+}
+
+/** Parts that do not work as they are configured. */
+function Troubles() {
+  const { status } = useStore(live);
+  return (
+    <>
+      {(status?.troubles ?? []).map((trouble) => (
+        <Notice key={trouble.part} kind="warn">
+          {t("dashboard.trouble", { part: plain(trouble.part) })}: {plain(trouble.what)}
+          <p>{plain(trouble.hint)}</p>
+        </Notice>
+      ))}
     </>
   );
 }

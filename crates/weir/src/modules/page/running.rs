@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use api::Routes;
 use tracing::{info, warn};
 use web::channel::Ours;
-use web::{Front, Listeners, Metrics, Settings, Tls, Warden};
+use web::{Front, Listeners, Metrics, Settings, Tls, Warden, WebError};
 
 use super::config::{MetricsFor, Web, WebTls};
 use super::server;
@@ -37,50 +37,29 @@ pub struct Running {
 }
 
 impl Running {
-    /// Binds, reads or makes the certificate. To be called before rights are dropped. `None`:
-    /// switched off, or it cannot be, which is told and not fatal: packets are forwarded without
-    /// it.
-    pub fn open(config: &Web, face: &Rc<Face>, routes: &Routes) -> Option<Self> {
-        if !*config.enabled {
-            return None;
-        }
-        // Once confined, weir can write in a directory, but not make one; the first password may be
-        // set then.
-        if let Some(directory) = config.password.parent()
-            && let Err(error) = std::fs::create_dir_all(directory)
-        {
-            warn!(%error, directory = %directory.display(), "cannot be made: no password can be \
-                kept there");
-        }
+    /// Binds, reads or makes the certificate.
+    ///
+    /// # Errors
+    /// It cannot be served so; packets are forwarded without it.
+    pub fn open(config: &Web, face: &Rc<Face>, routes: &Routes) -> Result<Self, WebError> {
         let settings = settings(config);
         let figures = {
             let face = Rc::clone(face);
             Box::new(move || (api::metrics::CONTENT_TYPE, face.metrics()))
         };
-        let open = || {
-            let listeners = bind(&settings)?;
-            let front = settings.front();
-            let warden = Rc::new(Warden::new(settings)?.with_metrics(figures));
-            let routes = warden.routes(routes);
-            Ok::<_, web::WebError>(Self {
-                listeners,
-                front,
-                warden,
-                routes,
-            })
-        };
-        match open() {
-            Ok(page) => {
-                let addresses = page.listeners.addresses();
-                let tls = *config.tls != WebTls::Off;
-                info!(?addresses, tls, "the web page is served");
-                Some(page)
-            }
-            Err(error) => {
-                warn!(%error, hint = error.hint(), "no web page");
-                None
-            }
-        }
+        let listeners = bind(&settings)?;
+        let front = settings.front();
+        let warden = Rc::new(Warden::new(settings)?.with_metrics(figures));
+        let routes = warden.routes(routes);
+        let addresses = listeners.addresses();
+        let tls = *config.tls != WebTls::Off;
+        info!(?addresses, tls, "the web page is served");
+        Ok(Self {
+            listeners,
+            front,
+            warden,
+            routes,
+        })
     }
 
     /// Who knows the password.
@@ -102,11 +81,11 @@ impl Running {
 }
 
 /// Binds, also where the process of a weir that was killed just now has yet to hear of it.
-fn bind(settings: &Settings) -> Result<Listeners, web::WebError> {
+fn bind(settings: &Settings) -> Result<Listeners, WebError> {
     let began = Instant::now();
     loop {
         match Listeners::bind(settings) {
-            Err(web::WebError::Listen { source, .. })
+            Err(WebError::Listen { source, .. })
                 if source.kind() == io::ErrorKind::AddrInUse && began.elapsed() < FORMER =>
             {
                 std::thread::sleep(FORMER / 20);
@@ -116,8 +95,23 @@ fn bind(settings: &Settings) -> Result<Listeners, web::WebError> {
     }
 }
 
+/// Makes the folders of what may come later: once confined, weir can write in a folder, but not
+/// make one.
+pub fn make_folders(config: &Web) {
+    let token = match &*config.metrics {
+        MetricsFor::Token(file) => file.parent(),
+        MetricsFor::Off | MetricsFor::Loopback => None,
+    };
+    for folder in config.password.parent().into_iter().chain(token) {
+        if let Err(error) = std::fs::create_dir_all(folder) {
+            let folder = folder.display();
+            warn!(%error, %folder, "cannot be made: no password or token can be kept there");
+        }
+    }
+}
+
 /// Why there would be no page, as far as the configuration alone tells.
-pub fn refused(config: &Web) -> Option<web::WebError> {
+pub fn refused(config: &Web) -> Option<WebError> {
     if !*config.enabled {
         return None;
     }

@@ -21,6 +21,7 @@ export const ar: Translated<typeof en> = {
   "dashboard.engine": "ما يمرّره weir بنفسه",
   "dashboard.engine.now": "من الحزم، الآن",
   "dashboard.engine.kernel": "النواة تتولى الباقي: الاتصالات الجديدة، وما يتركه لها weir.",
+  "dashboard.trouble": '"{part}" لا يعمل',
   "dashboard.engine.rules": "اتصالات تتركها لها قواعد الجدار الناري التي ترى كل حزمة: {count}.",
   "dashboard.engine.rule": "معظمها بسبب {rule}: {count}.",
   "dashboard.engine.since": "{share} منذ البداية",

@@ -22,6 +22,7 @@ export const de: Translated<typeof en> = {
   "dashboard.engine.now": "der Pakete, jetzt",
   "dashboard.engine.kernel":
     "Den Rest macht der Kernel: neue Verbindungen und was weir ihm überlässt.",
+  "dashboard.trouble": "„{part}“ funktioniert nicht",
   "dashboard.engine.rules":
     "Verbindungen, die ihm Regeln der Firewall lassen, die jedes Paket sehen: {count}.",
   "dashboard.engine.rule": "Die meisten davon wegen {rule}: {count}.",

@@ -21,6 +21,7 @@ export const en = {
   "dashboard.engine.now": "of the packets, now",
   "dashboard.engine.kernel":
     "The kernel handles the rest: new connections, and what weir leaves to it.",
+  "dashboard.trouble": "“{part}” does not work",
   "dashboard.engine.rules":
     "Connections left to it by rules of the firewall that see each packet: {count}.",
   "dashboard.engine.rule": "Most of them by {rule}: {count}.",

@@ -23,6 +23,7 @@ export const es: Translated<typeof en> = {
   "dashboard.engine.now": "de los paquetes, ahora",
   "dashboard.engine.kernel":
     "El núcleo se ocupa del resto: conexiones nuevas, y lo que weir le deja.",
+  "dashboard.trouble": "«{part}» no funciona",
   "dashboard.engine.rules":
     "Conexiones que le dejan las reglas del cortafuegos que miran cada paquete: {count}.",
   "dashboard.engine.rule": "La mayoría por {rule}: {count}.",

@@ -23,6 +23,7 @@ export const fr: Translated<typeof en> = {
   "dashboard.engine.now": "des paquets, maintenant",
   "dashboard.engine.kernel":
     "Le noyau s’occupe du reste : connexions nouvelles, et ce que weir lui laisse.",
+  "dashboard.trouble": "« {part} » ne fonctionne pas",
   "dashboard.engine.rules":
     "Connexions que lui laissent les règles du pare-feu qui voient chaque paquet : {count}.",
   "dashboard.engine.rule": "La plupart par {rule} : {count}.",

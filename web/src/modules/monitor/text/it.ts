@@ -23,6 +23,7 @@ export const it: Translated<typeof en> = {
   "dashboard.engine.now": "dei pacchetti, ora",
   "dashboard.engine.kernel":
     "Il kernel si occupa del resto: connessioni nuove, e ciò che weir gli lascia.",
+  "dashboard.trouble": "«{part}» non funziona",
   "dashboard.engine.rules":
     "Connessioni lasciate al kernel da regole del firewall che vedono ogni pacchetto: {count}.",
   "dashboard.engine.rule": "La maggior parte da {rule}: {count}.",

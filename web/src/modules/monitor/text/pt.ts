@@ -22,6 +22,7 @@ export const pt: Translated<typeof en> = {
   "dashboard.engine": "Encaminhado pelo próprio weir",
   "dashboard.engine.now": "dos pacotes, agora",
   "dashboard.engine.kernel": "O núcleo trata do resto: ligações novas, e o que o weir lhe deixa.",
+  "dashboard.trouble": "«{part}» não funciona",
   "dashboard.engine.rules":
     "Ligações que lhe deixam as regras da firewall que veem cada pacote: {count}.",
   "dashboard.engine.rule": "A maior parte por {rule}: {count}.",
