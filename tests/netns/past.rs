@@ -283,6 +283,30 @@ fn the_history_has_what_devices_used() -> Result<(), Error> {
 }
 
 /// Warned, then cut off, whoever forwards; until the quota is lifted or weir ends, and over a kill.
+/// The sandbox knows the folder as it was: one that is made again is another.
+#[test]
+fn a_folder_that_is_gone_is_told_and_written_to_once_it_is_back() -> Result<(), Error> {
+    let scene = Scene::begin("tc", "", Ipv6::Off)?;
+    let file = scene.folder.join("history.db");
+    let to = SocketAddr::new(SERVER, ECHO);
+    let use_some = || ask_tcp(scene.lab.node("client")?, to, &[b'w'; 1000]).map(drop);
+    let troubles = || -> Result<Vec<String>, Error> {
+        let troubles = scene.weir.status()?.troubles.into_iter();
+        Ok(troubles.map(|one| one.part).collect())
+    };
+    assert_eq!(troubles()?, Vec::<String>::new());
+    std::fs::remove_dir_all(&scene.folder).map_err(system("remove a folder"))?;
+    wait_until("it is told", LIMIT, || {
+        use_some()?;
+        Ok(troubles()? == ["history"])
+    })?;
+    std::fs::create_dir(&scene.folder).map_err(system("make a folder"))?;
+    wait_until("it is written again", LIMIT, || {
+        use_some()?;
+        Ok(troubles()?.is_empty() && file.exists())
+    })
+}
+
 #[test]
 fn who_used_up_a_quota_is_cut_off() {
     scene::at_once(&[By::Weir("tc"), By::Weir("xdp")], |by| {

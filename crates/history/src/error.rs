@@ -41,6 +41,15 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The disk that it was on is not there.
+    #[error(
+        "the disk with the history {path} is not mounted: mount it; until then what comes is kept \
+            in memory"
+    )]
+    Unmounted {
+        /// The file.
+        path: PathBuf,
+    },
     /// SQLite says no.
     #[error("the history {path}: {source}; {hint}", hint = hint(.source))]
     File {

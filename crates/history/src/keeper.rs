@@ -4,15 +4,18 @@
 //! cleans up. The daemon's loop must end proofs within 10 ms, so it hands over what it counted and
 //! goes on. Nothing here waits, but [`Keeper::stop`].
 //!
-//! Start it **after** the process has dropped its rights and confined itself: both are a thread's
-//! own, and a new one inherits them.
+//! Rights are a thread's own, and a new one inherits them. What confines a thread to the folder of
+//! the file (Landlock) knows the folder as it was then: one that was mounted since, or removed and
+//! made again, is another. So whenever the folder is another one, the store goes over to a new
+//! thread, which [`Home`] confines anew.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::path::Path;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use monitor::count::Both;
@@ -33,6 +36,39 @@ const QUEUE: usize = 64;
 const BACKLOG: usize = 16_384;
 /// After a failure the next try is this near.
 const RETRY: Duration = Duration::from_secs(60);
+/// Bytes of stack of each thread.
+const STACK: usize = 512 * 1024;
+
+/// What runs the threads.
+pub struct Home {
+    /// Runs this to its end beside everything else, with rights enough to reach the folder whatever
+    /// becomes of it. Nothing but new threads is begun there.
+    pub run: Box<dyn FnOnce(Task) -> io::Result<()>>,
+    /// Confines the thread that calls it to this folder, as it is now.
+    pub confine: Arc<dyn Fn(&Path) + Send + Sync>,
+}
+
+/// What is to be run.
+pub type Task = Box<dyn FnOnce() + Send>;
+
+impl Home {
+    /// Threads with the rights of the one that begins.
+    pub fn plain() -> Self {
+        Self {
+            run: Box::new(|task| {
+                let thread = std::thread::Builder::new().name("weir-history".into());
+                thread.stack_size(STACK).spawn(task).map(drop)
+            }),
+            confine: Arc::new(|_| {}),
+        }
+    }
+}
+
+impl std::fmt::Debug for Home {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Home")
+    }
+}
 
 /// Traffic since the last time.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +104,7 @@ pub struct Keeper {
     orders: SyncSender<Order>,
     backlog: Backlog,
     usage: Arc<Mutex<Option<Arc<Usage>>>>,
-    thread: JoinHandle<()>,
+    trouble: Arc<Mutex<Option<String>>>,
     ended: Receiver<Result<(), Error>>,
 }
 
@@ -80,6 +116,7 @@ impl Keeper {
         settings: Settings,
         calendar: Calendar,
         now: i64,
+        home: Home,
     ) -> Result<Self, Error> {
         let (every, judged) = (settings.flush, settings.usage);
         let (mut store, trouble) = Store::open(path, settings, calendar, now)?;
@@ -92,8 +129,12 @@ impl Keeper {
         let usage = Arc::new(Mutex::new(first.map(Arc::new)));
         let (orders, inbox) = sync_channel(QUEUE);
         let (end, ended) = sync_channel(1);
+        let said = Arc::default();
         let mut worker = Worker {
             store,
+            folder: path.parent().unwrap_or(Path::new(".")).to_owned(),
+            inbox,
+            looked: Instant::now(),
             every,
             judged,
             due: Instant::now()
@@ -104,26 +145,25 @@ impl Keeper {
                 },
             clock: (now, Instant::now()),
             trouble: None,
+            said: Arc::clone(&said),
             usage: Arc::clone(&usage),
         };
         worker.told(trouble);
-        let thread = std::thread::Builder::new()
-            .name("weir-history".into())
-            .stack_size(512 * 1024)
-            .spawn(move || {
-                // Nobody may wait for it any more.
-                let _ = end.send(worker.run(&inbox));
-            })
-            .map_err(|source| Error::Io {
-                what: "start the thread for",
-                path: path.to_owned(),
-                source,
-            })?;
+        let confine = home.confine;
+        let task = move || {
+            // Nobody may wait for it any more.
+            let _ = end.send(keep(worker, &confine));
+        };
+        (home.run)(Box::new(task)).map_err(|source| Error::Io {
+            what: "start the thread for",
+            path: path.to_owned(),
+            source,
+        })?;
         Ok(Self {
             orders,
             backlog: HashMap::new(),
             usage,
-            thread,
+            trouble: said,
             ended,
         })
     }
@@ -188,9 +228,9 @@ impl Keeper {
         lock(&self.usage).clone()
     }
 
-    /// Whether the thread still runs. If not, nothing is kept any more.
-    pub fn alive(&self) -> bool {
-        !self.thread.is_finished()
+    /// Why nothing is written just now, if that is so.
+    pub fn trouble(&self) -> Option<String> {
+        lock(&self.trouble).clone()
     }
 
     /// Writes what there is and ends, or gives up after `limit`: a disk that does not answer must
@@ -243,22 +283,73 @@ impl Keeper {
     }
 }
 
+/// Runs a worker, in a new thread whenever its folder is another one.
+fn keep(mut worker: Worker, confine: &Arc<dyn Fn(&Path) + Send + Sync>) -> Result<(), Error> {
+    loop {
+        let confine = Arc::clone(confine);
+        let thread = std::thread::Builder::new().name("weir-history".into());
+        let thread = thread.stack_size(STACK).spawn(move || {
+            let place = Place::of(&worker.folder);
+            confine(&worker.folder);
+            let ended = worker.run(&place);
+            (worker, ended)
+        });
+        let thread = thread.map_err(|source| Error::Io {
+            what: "start the thread for",
+            path: PathBuf::from("the history"),
+            source,
+        })?;
+        match thread.join() {
+            Ok((_, Some(ended))) => return ended,
+            Ok((back, None)) => worker = back,
+            Err(_) => return Err(Error::Ended),
+        }
+    }
+}
+
+/// Which folder it is; `None`: there is none.
+#[derive(Debug, PartialEq, Eq)]
+struct Place(Option<(u64, u64)>);
+
+impl Place {
+    fn of(folder: &Path) -> Self {
+        let found = std::fs::metadata(folder);
+        Self(found.ok().map(|folder| (folder.dev(), folder.ino())))
+    }
+}
+
 struct Worker {
     store: Store,
+    folder: PathBuf,
+    inbox: Receiver<Order>,
+    /// When it was last looked whether the folder is the same.
+    looked: Instant,
     every: Duration,
     judged: bool,
     due: Instant,
     /// What the system's clock said, and when.
     clock: (i64, Instant),
     trouble: Option<Error>,
+    /// The same in words, for others.
+    said: Arc<Mutex<Option<String>>>,
     usage: Arc<Mutex<Option<Arc<Usage>>>>,
 }
 
 impl Worker {
-    fn run(mut self, inbox: &Receiver<Order>) -> Result<(), Error> {
+    /// Keeps the history until it ends; `None`: the folder is another one.
+    fn run(&mut self, place: &Place) -> Option<Result<(), Error>> {
         loop {
-            let wait = self.due.saturating_duration_since(Instant::now());
-            match inbox.recv_timeout(wait) {
+            let look = self.looked + RETRY.min(self.every);
+            if Instant::now() >= look {
+                self.looked = Instant::now();
+                if Place::of(&self.folder) != *place {
+                    self.store.let_go();
+                    self.due = Instant::now();
+                    return None;
+                }
+            }
+            let wait = self.due.min(look).saturating_duration_since(Instant::now());
+            match self.inbox.recv_timeout(wait) {
                 Ok(Order::Add(now, deltas)) => {
                     let each = deltas.iter();
                     self.add(
@@ -287,10 +378,10 @@ impl Worker {
                     reply(self.store.change(settings, calendar, now));
                     self.notices();
                 }
-                Ok(Order::Stop(now)) => return self.store.close(now),
+                Ok(Order::Stop(now)) => return Some(self.store.last_flush(now)),
                 Err(RecvTimeoutError::Disconnected) => {
                     let now = self.now();
-                    return self.store.close(now);
+                    return Some(self.store.last_flush(now));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -353,6 +444,7 @@ impl Worker {
             (Some(_), None) => info!("the history is written again"),
             (None, None) => {}
         }
+        *lock(&self.said) = trouble.as_ref().map(Error::to_string);
         self.trouble = trouble;
     }
 }

@@ -25,7 +25,7 @@ pub mod usage;
 pub mod zone;
 
 pub use error::Error;
-pub use keeper::{Delta, Keeper};
+pub use keeper::{Delta, Home, Keeper, Task};
 pub use periods::{Calendar, Span, Unit, Weekday};
 pub use query::{By, Key, Part, Period, Query};
 pub use settings::Settings;

@@ -96,6 +96,11 @@ pub struct File {
 }
 
 impl File {
+    /// The file system that it is on.
+    pub fn disk(&self) -> u64 {
+        self.inode.0
+    }
+
     /// Whether the file is still at its path: somebody may have removed or replaced it.
     pub fn present(&self, path: &Path) -> bool {
         fs::metadata(path).is_ok_and(|found| (found.dev(), found.ino()) == self.inode)

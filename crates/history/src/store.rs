@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use monitor::count::Both;
@@ -58,6 +59,8 @@ pub struct Store {
     settings: Settings,
     calendar: Calendar,
     file: Option<File>,
+    /// The file system that it was on.
+    disk: Option<u64>,
     words: Words,
     pending: Pending,
     /// What was counted while the clock was not set yet.
@@ -94,6 +97,7 @@ impl Store {
             settings,
             calendar,
             file: None,
+            disk: None,
             words: Words::default(),
             pending: Pending::default(),
             held: Sums::default(),
@@ -186,10 +190,20 @@ impl Store {
     /// The last flush. What was counted while the clock was never set is taken for the last hour
     /// that the file knows of.
     pub fn close(mut self, now: i64) -> Result<(), Error> {
+        self.last_flush(now)
+    }
+
+    /// The same of one that is dropped by somebody else.
+    pub(crate) fn last_flush(&mut self, now: i64) -> Result<(), Error> {
         if let Some(at) = best(&self.settings, self.last, now) {
             self.attribute(at);
         }
         self.flush(now)
+    }
+
+    /// Lets go of the file: the next flush opens what is at its path then.
+    pub fn let_go(&mut self) {
+        self.file = None;
     }
 
     /// Answers a question, with what is not written yet.
@@ -325,6 +339,7 @@ impl Store {
     /// Opens the file, also where the last one was lost. Applications have the numbers of that file
     /// then.
     fn connect(&mut self, now: i64) -> Result<(), Error> {
+        self.mounted()?;
         let opened = match schema::open(&self.path, self.settings.limit) {
             Err(error) if error.corrupt() => {
                 self.put_aside(now, reason(&error))?;
@@ -350,8 +365,29 @@ impl Store {
         self.usage = None;
         let known = state.map(|state| state.hour);
         self.last = self.last.or(known.filter(|hour| self.settings.sane(*hour)));
+        self.disk = Some(file.disk());
         self.file = Some(file);
         Ok(())
+    }
+
+    /// Where the file was on a disk that is gone, none is made in the folder below: it would be
+    /// hidden once the disk is back, and fill what is no place for it.
+    fn mounted(&self) -> Result<(), Error> {
+        let Some(disk) = self.disk.filter(|_| !self.path.exists()) else {
+            return Ok(());
+        };
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let device = |path: &Path| std::fs::metadata(path).map(|found| found.dev());
+        let (Ok(here), above) = (device(folder), device(&folder.join(".."))) else {
+            return Ok(());
+        };
+        // Another disk that is mounted just there is a place as well.
+        match here == disk || above.is_ok_and(|above| above != here) {
+            true => Ok(()),
+            false => Err(Error::Unmounted {
+                path: self.path.clone(),
+            }),
+        }
     }
 
     fn put_aside(&mut self, now: i64, reason: String) -> Result<(), Error> {

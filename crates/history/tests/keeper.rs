@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use common::*;
-use weir_history::{By, Delta, Error, Keeper, Period, Settings, Unit};
+use weir_history::{By, Delta, Error, Home, Keeper, Period, Settings, Unit};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -21,7 +21,7 @@ fn delta(number: u32, octets: u64) -> Delta {
 }
 
 fn start(directory: &Directory, settings: Settings) -> Keeper {
-    Keeper::start(&directory.file(), settings, calendar(), NOON).expect("a keeper")
+    Keeper::start(&directory.file(), settings, calendar(), NOON, Home::plain()).expect("a keeper")
 }
 
 fn ask(keeper: &Keeper) -> Vec<Period> {
@@ -49,7 +49,7 @@ fn it_counts_answers_and_writes_at_the_end() {
     // Answered after all that was handed over before, so usage is of that too.
     let usage = keeper.usage().expect("a time");
     assert_eq!(usage.used(mac(1), Unit::Week), 22_000);
-    assert!(keeper.alive());
+    assert_eq!(keeper.trouble(), None);
     keeper.stop(NOON + 20, LONG).expect("an end");
     assert_eq!(
         received(&open(&directory.file(), NOON), Unit::Month),
@@ -131,7 +131,13 @@ fn one_that_cannot_be_ended_is_left_behind() {
 fn what_cannot_be_helped_is_told_at_the_start() {
     let directory = Directory::new();
     fs::write(directory.file(), "a text that is long enough").expect("a text");
-    let error = Keeper::start(&directory.file(), Settings::default(), calendar(), NOON)
-        .expect_err("a refusal");
+    let error = Keeper::start(
+        &directory.file(),
+        Settings::default(),
+        calendar(),
+        NOON,
+        Home::plain(),
+    )
+    .expect_err("a refusal");
     assert!(matches!(error, Error::Foreign { .. }), "{error}");
 }

@@ -79,6 +79,14 @@ pub fn confine_wholly() {
     told(enforce_all());
 }
 
+/// Confines this thread to writing in one folder.
+pub fn confine_to_folder(folder: &Path) {
+    told(enforce(&Places {
+        write: [folder.to_owned()].into(),
+        ..Places::default()
+    }));
+}
+
 /// Confines this thread to reading what the kernel tells in files.
 pub fn confine_to_proc() {
     told(enforce(&Places {

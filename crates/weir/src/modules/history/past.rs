@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use answers::QuotaState;
 use api::{Later, Problem};
 use history::quota::{Action, Quota, Quotas, Rules};
-use history::{By, Calendar, Delta, Keeper, Key, Query, Unit, nft};
+use history::{By, Calendar, Delta, Home, Keeper, Key, Query, Unit, nft};
 use kernel::Mac;
 use monitor::Both;
 use monitor::apps::Application;
@@ -19,6 +20,7 @@ use tracing::{info, warn};
 use super::config::{History, QuotaAction, QuotaPeriod, QuotaSettings};
 use crate::config::devices::called;
 use crate::config::{Effective, Octets};
+use crate::daemon::{Nest, confine};
 use crate::output;
 use crate::registry::Doubt;
 
@@ -57,20 +59,23 @@ pub struct Past {
 }
 
 impl Past {
-    /// Opens it. To be called when rights are dropped, as its thread inherits them. `None`: it
-    /// cannot be kept, which is told.
-    pub fn start(file: &Path, effective: &Effective, now: i64) -> Option<Self> {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// It cannot be kept: why.
+    pub fn start(file: &Path, effective: &Effective, now: i64, nest: Nest) -> Result<Self, String> {
         let rules = rules(effective);
         let judged = !rules.is_empty();
-        let (settings, calendar) = choices(effective, judged)?;
+        let (settings, calendar) = choices(effective, judged)
+            .ok_or_else(|| "`history.month_begins` makes no sense".to_owned())?;
         let kept = calendar.clone();
         let keeper = settings
             .check()
-            .and_then(|()| Keeper::start(file, settings, calendar, now))
+            .and_then(|()| Keeper::start(file, settings, calendar, now, home(nest)))
             .inspect_err(|error| warn!(%error, "no history is kept"))
-            .ok()?;
+            .map_err(|error| error.to_string())?;
         info!(file = %file.display(), "keeps a history");
-        Some(Self {
+        Ok(Self {
             keeper,
             quotas: Quotas::new(rules),
             names: HashMap::new(),
@@ -78,6 +83,11 @@ impl Past {
             calendar: kept,
             judged,
         })
+    }
+
+    /// Why nothing is written just now, if that is so.
+    pub fn trouble(&self) -> Option<String> {
+        self.keeper.trouble()
     }
 
     /// What devices used since the last time; due every second.
@@ -258,6 +268,14 @@ fn period(period: history::Period) -> answers::Period {
                 sent: count(part.traffic.sent),
             })
             .collect(),
+    }
+}
+
+/// Threads for the history, each confined to its folder as it is then.
+fn home(nest: Nest) -> Home {
+    Home {
+        run: Box::new(move |task| nest.run(task)),
+        confine: Arc::new(confine::confine_to_folder),
     }
 }
 

@@ -21,7 +21,7 @@ use super::reading::{both, count, header, key, reading};
 use super::uplinks::Uplinks;
 use super::{export, naming, probes, room, timing, wifi};
 use crate::config::{Effective, devices};
-use crate::daemon::{self, unix_seconds};
+use crate::daemon::{self, Nest, unix_seconds};
 
 /// Pieces of news taken in one turn: some milliseconds at most.
 const NEWS: usize = 4_096;
@@ -49,6 +49,8 @@ pub struct Keeper {
     pub(super) busy: timing::Busy,
     export: Option<export::Export>,
     pub(super) past: Option<past::Past>,
+    /// Why there is none.
+    no_past: Option<String>,
     /// What the firewall is to be told.
     rules: Option<String>,
     seconds: u64,
@@ -98,6 +100,7 @@ impl Keeper {
             busy: timing::Busy::default(),
             export: export::Export::new(effective.of()),
             past: None,
+            no_past: None,
             rules: None,
             seconds: 0,
         })
@@ -235,12 +238,21 @@ impl Keeper {
         }
     }
 
-    /// Begins to keep a history; to be called when rights are dropped, as its thread inherits them.
-    pub fn keep_history(&mut self, file: &Path, effective: &Effective) {
-        self.past = past::Past::start(file, effective, unix_now());
-        if self.past.is_some() {
-            self.core.gather_usage();
+    /// Begins to keep a history.
+    pub fn keep_history(&mut self, file: &Path, effective: &Effective, nest: Nest) {
+        match past::Past::start(file, effective, unix_now(), nest) {
+            Ok(past) => {
+                self.past = Some(past);
+                self.core.gather_usage();
+            }
+            Err(why) => self.no_past = Some(why),
         }
+    }
+
+    /// Why no history is kept, or nothing of it written just now.
+    pub fn history_fails(&self) -> Option<String> {
+        let now = self.past.as_ref().and_then(past::Past::trouble);
+        now.or_else(|| self.no_past.clone())
     }
 
     /// Other settings, as far as they take effect at once.

@@ -23,7 +23,7 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use answers::{HistoryQuery, Status, TalksQuery};
+use answers::{HistoryQuery, Status, TalksQuery, Trouble};
 use api::metrics::Text;
 use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
 use kernel::{Event, Source};
@@ -34,7 +34,9 @@ use super::history::past;
 use crate::Error;
 use crate::config::Effective;
 use crate::daemon::Firewall;
-use crate::daemon::{Face, Forwarded, Module, Needs, Router, RulesetText, Setup, Work, names};
+use crate::daemon::{
+    Face, Forwarded, Module, Needs, Nest, Router, RulesetText, Setup, Work, names,
+};
 use crate::registry::Entry;
 use keeper::Keeper;
 use metrics::Metrics;
@@ -55,8 +57,9 @@ struct Monitor {
     firewall: RefCell<Firewall>,
     /// What the firewall was told when the ruleset began to be read.
     loads: Cell<u64>,
-    /// Where the history is kept.
+    /// Where the history is kept, and what keeps it.
     history: Option<PathBuf>,
+    nest: RefCell<Option<Nest>>,
     leases: Vec<PathBuf>,
     metrics: RefCell<Metrics>,
 }
@@ -73,11 +76,19 @@ pub fn begin(setup: &Setup<'_>, router: &mut Router) -> Result<Rc<dyn Module>, E
     if keeper.is_some() {
         router.account.share();
     }
+    let history = past::file(setup.effective);
+    let nest = history.as_ref().filter(|_| keeper.is_some()).and_then(|_| {
+        let begun = Nest::begin("weir-nest");
+        begun
+            .inspect_err(|error| warn!(%error, "no history is kept: no thread"))
+            .ok()
+    });
     Ok(Rc::new(Monitor {
+        nest: RefCell::new(nest),
         keeper: RefCell::new(keeper),
         firewall: RefCell::default(),
         loads: Cell::new(0),
-        history: past::file(setup.effective),
+        history,
         leases: setup.effective.of::<config::Monitor>().leases.value.clone(),
         metrics: RefCell::default(),
     }))
@@ -165,10 +176,10 @@ impl Module for Monitor {
         ]
     }
 
-    /// The history's thread has the rights that this one has.
     fn start(&self, effective: &Effective, _: &mut Router) {
-        if let (Some(file), Some(mut keeper)) = (&self.history, self.keeper()) {
-            keeper.keep_history(file, effective);
+        let parts = (&self.history, self.keeper(), self.nest.take());
+        if let (Some(file), Some(mut keeper), Some(nest)) = parts {
+            keeper.keep_history(file, effective, nest);
         }
     }
 
@@ -268,8 +279,16 @@ impl Module for Monitor {
     }
 
     fn status(&self, _: &mut Router, status: &mut Status) {
-        if self.keeper.borrow().is_some() {
-            status.modules.push("monitor".to_owned());
+        let Some(keeper) = self.keeper() else { return };
+        status.modules.push("monitor".to_owned());
+        if let Some(what) = keeper.history_fails() {
+            status.troubles.push(Trouble {
+                part: "history".to_owned(),
+                what,
+                hint: "docs/history.md says what each trouble means; quotas go by what is in \
+                    memory meanwhile"
+                    .to_owned(),
+            });
         }
     }
 

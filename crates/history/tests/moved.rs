@@ -1,0 +1,180 @@
+//! A folder that is another one: mounted later, unmounted and mounted again, removed and made again.
+//! The thread is confined, as the daemon's is. In a mount namespace of a child, which takes its
+//! mounts with it. Needs root.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::*;
+use landlock::{
+    ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, path_beneath_rules,
+};
+use weir_history::{Delta, Home, Keeper, Settings, Unit};
+
+const CHILD: &str = "WEIR_HISTORY_MOVED_CHILD";
+const LONG: Duration = Duration::from_secs(30);
+
+fn run(line: &str) {
+    let mut words = line.split_whitespace();
+    let done = Command::new(words.next().expect("a program"))
+        .args(words)
+        .status();
+    assert!(
+        done.as_ref().is_ok_and(|status| status.success()),
+        "{line}: {done:?}"
+    );
+}
+
+/// Runs a test of this program again, where mounts are its own; answers the directory where it is
+/// that run.
+fn apart(test: &str) -> Option<PathBuf> {
+    if let Ok(directory) = std::env::var(CHILD) {
+        return Some(directory.into());
+    }
+    let directory = Directory::new();
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "--"])
+        .arg(std::env::current_exe().expect("this program"))
+        .args(["--exact", test, "--nocapture"])
+        .env(CHILD, directory.path())
+        .output()
+        .expect("unshare, as root");
+    let said = [output.stdout, output.stderr].concat();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&said)
+    );
+    None
+}
+
+/// As the daemon confines it.
+fn confine(folder: &Path) {
+    let rights = AccessFs::ReadFile
+        | AccessFs::ReadDir
+        | AccessFs::WriteFile
+        | AccessFs::MakeReg
+        | AccessFs::RemoveFile
+        | AccessFs::Truncate;
+    Ruleset::default()
+        .handle_access(AccessFs::from_all(ABI::V5))
+        .and_then(Ruleset::create)
+        .and_then(|ruleset| ruleset.add_rules(path_beneath_rules([folder], rights)))
+        .and_then(landlock::RulesetCreated::restrict_self)
+        .expect("a confinement");
+}
+
+fn keeper(file: &Path) -> Keeper {
+    let settings = Settings {
+        flush: Duration::from_secs(1),
+        ..Settings::default()
+    };
+    let home = Home {
+        confine: Arc::new(confine),
+        ..Home::plain()
+    };
+    Keeper::start(file, settings, calendar(), NOON, home).expect("a keeper")
+}
+
+fn add(keeper: &mut Keeper) {
+    let delta = Delta {
+        device: Some(mac(1)),
+        application: "web".into(),
+        traffic: traffic(1000),
+    };
+    keeper.add(NOON, vec![delta]);
+}
+
+fn wait(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < LONG, "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// What a file has of the month; 0 where there is none yet.
+fn written(file: &Path) -> u64 {
+    let copy = file.with_extension("copy");
+    if std::fs::copy(file, &copy).is_err() {
+        return 0;
+    }
+    let sum = received(&open(&copy, NOON), Unit::Month);
+    let _ = std::fs::remove_file(&copy);
+    let _ = std::fs::remove_file(copy.with_file_name("history.copy-journal"));
+    sum
+}
+
+#[test]
+fn a_disk_that_is_mounted_later_is_written_to() {
+    let Some(directory) = apart("a_disk_that_is_mounted_later_is_written_to") else {
+        return;
+    };
+    let file = directory.join("history.db");
+    let mut keeper = keeper(&file);
+    add(&mut keeper);
+    wait("it is written", || written(&file) == 1000);
+    run(&format!(
+        "mount -t tmpfs -o size=8m none {}",
+        directory.display()
+    ));
+    add(&mut keeper);
+    wait("it is written", || written(&file) == 1000);
+    assert_eq!(keeper.trouble(), None);
+    keeper.stop(NOON, LONG).expect("an end");
+}
+
+#[test]
+fn a_disk_that_is_gone_is_waited_for() {
+    let Some(directory) = apart("a_disk_that_is_gone_is_waited_for") else {
+        return;
+    };
+    let [disk, folder] = ["disk", "folder"].map(|name| directory.join(name));
+    for made in [&disk, &folder] {
+        std::fs::create_dir(made).expect("a folder");
+    }
+    let (disk, mounted) = (disk.display(), folder.display());
+    run(&format!("mount -t tmpfs -o size=8m none {disk}"));
+    run(&format!("mount --bind {disk} {mounted}"));
+    let file = folder.join("history.db");
+    let mut keeper = keeper(&file);
+    add(&mut keeper);
+    wait("it is written", || written(&file) == 1000);
+
+    run(&format!("umount --lazy {mounted}"));
+    add(&mut keeper);
+    let told = |keeper: &Keeper| {
+        keeper
+            .trouble()
+            .is_some_and(|why| why.contains("not mounted"))
+    };
+    wait("it is told", || told(&keeper));
+    // Nothing is made in its place.
+    assert!(!file.exists());
+    run(&format!("mount --bind {disk} {mounted}"));
+    wait("what waited is written", || written(&file) == 2000);
+    wait("it is told", || keeper.trouble().is_none());
+    keeper.stop(NOON, LONG).expect("an end");
+}
+
+#[test]
+fn a_folder_that_is_made_again_is_written_to() {
+    let Some(directory) = apart("a_folder_that_is_made_again_is_written_to") else {
+        return;
+    };
+    let folder = directory.join("folder");
+    let file = folder.join("history.db");
+    std::fs::create_dir(&folder).expect("a folder");
+    let mut keeper = keeper(&file);
+    std::fs::remove_dir_all(&folder).expect("removed");
+    add(&mut keeper);
+    wait("it is told", || keeper.trouble().is_some());
+    std::fs::create_dir(&folder).expect("a folder");
+    wait("it is written", || written(&file) == 1000);
+    wait("it is told", || keeper.trouble().is_none());
+    keeper.stop(NOON, LONG).expect("an end");
+}
