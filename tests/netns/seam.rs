@@ -105,7 +105,9 @@ fn a_module_hears_ticks_works_and_answers() -> Result<(), Error> {
     let check =
         String::from_utf8_lossy(&check.map_err(Error::system("check"))?.stdout).into_owned();
     assert!(check.contains("sample"), "{check}");
-    let metrics = router.run("curl -sS --max-time 20 http://127.0.0.1:9347/metrics")?;
+    let accept = "-H Accept:application/openmetrics-text";
+    let metrics = format!("curl -sS --max-time 20 {accept} http://127.0.0.1:9347/metrics");
+    let metrics = router.run(&metrics)?;
     let line = "weir_sample_greeted_total{whom=\"router\"} 5\n";
     assert!(
         metrics.contains(line) && metrics.ends_with("# EOF\n"),

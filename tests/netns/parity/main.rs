@@ -404,6 +404,7 @@ fn exports_and_metrics_say_what_the_api_says() -> Result<(), Error> {
 
     let mut curl = Command::new("curl");
     curl.args(["--silent", "--show-error", "--fail", "--max-time", "30"]);
+    curl.args(["-H", "Accept: application/openmetrics-text"]);
     curl.arg(format!("http://{}/metrics", web_address()));
     let figures = peers::output(router, &mut curl)?;
     for (direction, count) in [("sent", station.sent), ("received", station.received)] {
