@@ -4,6 +4,8 @@
 mod cables;
 #[path = "page/guests.rs"]
 mod guests;
+#[path = "page/lockout.rs"]
+mod lockout;
 #[path = "page/paths.rs"]
 mod paths;
 #[path = "page/powerless.rs"]

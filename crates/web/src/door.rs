@@ -54,6 +54,11 @@ impl Visit<'_> {
         guard::tokens(&self.parts.headers, self.peer.cookie())
     }
 
+    /// What the client's cookie of a device that logged in before holds.
+    pub(crate) fn device(&self) -> Option<Token> {
+        guard::tokens(&self.parts.headers, self.peer.device_cookie()).pop()
+    }
+
     /// Whether the browser speaks TLS, with this server or with the proxy before it. Who claims
     /// that wrongly loses a cookie.
     pub(crate) fn is_secure(&self) -> bool {

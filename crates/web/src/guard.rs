@@ -60,6 +60,16 @@ impl Peer {
     }
 }
 
+impl Peer {
+    /// Name of the cookie by which a device is known that logged in before.
+    pub(crate) fn device_cookie(&self) -> &'static str {
+        match self.tls {
+            true => "__Host-weir-device",
+            false => "weir-device",
+        }
+    }
+}
+
 /// The name by which the client came, if it is one of ours. An absolute request target goes before
 /// the header (RFC 9112 section 3.2.2).
 pub fn authority(

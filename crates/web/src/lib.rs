@@ -25,6 +25,7 @@ mod behind;
 pub mod channel;
 mod claim;
 pub mod crowd;
+mod devices;
 mod door;
 mod error;
 pub mod guard;

@@ -71,6 +71,7 @@ impl Door {
             address: visit.peer.address,
             password: asked.password,
             former: visit.tokens(),
+            device: visit.device(),
         };
         let opened: Opened = self.told("/page/login", &login).await?;
         Ok(self.opened(visit, opened))
@@ -102,13 +103,14 @@ impl Door {
             new: asked.new,
             session: session.cloned(),
             former: visit.tokens(),
+            device: visit.device(),
         };
         let opened: Opened = self.told("/page/password", &password).await?;
         Ok(self.opened(visit, opened))
     }
 
     /// A session is the client's from now on.
-    fn opened(&self, visit: &Visit<'_>, Opened { token }: Opened) -> Response<Answer> {
+    fn opened(&self, visit: &Visit<'_>, Opened { token, device }: Opened) -> Response<Answer> {
         let text = token.text();
         let whose = Whose {
             token: Some(token),
@@ -116,7 +118,12 @@ impl Door {
         };
         let mut response = self.state(visit, &whose);
         let (name, secure) = (visit.peer.cookie(), visit.is_secure());
-        reply::set_cookie(response.headers_mut(), name, Some(&text), secure);
+        let headers = response.headers_mut();
+        reply::set_cookie(headers, name, Some(&text), secure);
+        if let Some(device) = device {
+            let name = visit.peer.device_cookie();
+            reply::set_lasting_cookie(headers, name, &device.text(), secure);
+        }
         response
     }
 

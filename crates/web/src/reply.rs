@@ -190,12 +190,23 @@ pub(crate) fn file(
     response
 }
 
+/// The longest that browsers keep a cookie (RFC 6265bis): 400 days.
+const LONGEST: &str = "; Max-Age=34560000";
+
+/// Sets a cookie that is kept for long.
+pub(crate) fn set_lasting_cookie(headers: &mut HeaderMap, name: &str, value: &str, secure: bool) {
+    cookie(headers, name, value, secure, LONGEST);
+}
+
 /// Sets the session's cookie, or takes it away.
 pub(crate) fn set_cookie(headers: &mut HeaderMap, name: &str, value: Option<&str>, secure: bool) {
-    let (value, age) = match value {
-        Some(value) => (value, ""),
-        None => ("", "; Max-Age=0"),
-    };
+    match value {
+        Some(value) => cookie(headers, name, value, secure, ""),
+        None => cookie(headers, name, "", secure, "; Max-Age=0"),
+    }
+}
+
+fn cookie(headers: &mut HeaderMap, name: &str, value: &str, secure: bool, age: &str) {
     let secure = if secure { "; Secure" } else { "" };
     let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{age}");
     if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {

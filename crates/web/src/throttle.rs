@@ -1,7 +1,8 @@
 //! How often something may be tried, from one address and from all together: pure.
 
 use std::collections::HashMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 /// How many tries at once, and after what time there is another one.
@@ -27,6 +28,30 @@ pub const LOGIN_ALL: Allowance = Allowance {
     burst: 20,
     every: Duration::from_secs(5),
 };
+
+/// Log-ins from one network that is not at a port of the router (24 bits of IPv4, 48 of IPv6): 10 at
+/// once, then one each 10 seconds.
+pub const LOGIN_NETWORK: Allowance = Allowance {
+    burst: 10,
+    every: Duration::from_secs(10),
+};
+
+/// Who tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Client {
+    /// A device at a port of the router, by its hardware address, whatever addresses it has.
+    Device([u8; 6]),
+    /// Somebody farther away, or of whom no more is known.
+    Address(IpAddr),
+    /// All of a network.
+    Network(IpAddr),
+}
+
+impl From<IpAddr> for Client {
+    fn from(address: IpAddr) -> Self {
+        Self::Address(address)
+    }
+}
 
 /// New connections from one address. A TLS handshake costs a small processor some milliseconds.
 pub const CONNECT_EACH: Allowance = Allowance {
@@ -69,8 +94,9 @@ impl Bucket {
 /// Counts tries.
 pub struct Throttle {
     each: Allowance,
+    network: Option<Allowance>,
     all: Allowance,
-    by_address: HashMap<IpAddr, Bucket>,
+    clients: HashMap<Client, Bucket>,
     together: Bucket,
 }
 
@@ -79,39 +105,54 @@ impl Throttle {
     pub fn new(each: Allowance, all: Allowance) -> Self {
         Self {
             each,
+            network: None,
             all,
-            by_address: HashMap::new(),
+            clients: HashMap::new(),
             together: Bucket::default(),
         }
     }
 
+    /// And to each network.
+    pub fn with_networks(self, network: Allowance) -> Self {
+        Self {
+            network: Some(network),
+            ..self
+        }
+    }
+
     /// Takes a try, or says how long to wait for one.
-    pub fn take(&mut self, address: IpAddr, now: Duration) -> Result<(), Duration> {
-        let (key, counted) = Self::key(address);
-        let mut bucket = self.by_address.get(&key).copied().unwrap_or_default();
-        let mut wait = bucket.wait(self.each, now);
+    pub fn take(&mut self, client: impl Into<Client>, now: Duration) -> Result<(), Duration> {
+        let (keys, counted) = self.keys(client.into());
+        let wait = |(key, allowed): &(Client, Allowance)| {
+            let bucket = self.clients.get(key).copied().unwrap_or_default();
+            bucket.wait(*allowed, now)
+        };
+        let mut longest = keys.iter().flatten().map(wait).max().unwrap_or_default();
         if counted {
-            wait = wait.max(self.together.wait(self.all, now));
+            longest = longest.max(self.together.wait(self.all, now));
         }
-        if wait > Duration::ZERO {
-            return Err(wait);
+        if longest > Duration::ZERO {
+            return Err(longest);
         }
-        bucket.take(self.each, now);
         if counted {
             self.together.take(self.all, now);
         }
-        if !self.by_address.contains_key(&key) && self.by_address.len() >= MOST {
-            self.make_room(now);
+        for (key, allowed) in keys.into_iter().flatten() {
+            if !self.clients.contains_key(&key) && self.clients.len() >= MOST {
+                make_room(&mut self.clients, now);
+            }
+            self.clients.entry(key).or_default().take(allowed, now);
         }
-        self.by_address.insert(key, bucket);
         Ok(())
     }
 
     /// Takes back a try that turned out to be right.
-    pub fn give_back(&mut self, address: IpAddr) {
-        let (key, counted) = Self::key(address);
-        if let Some(bucket) = self.by_address.get_mut(&key) {
-            bucket.give_back(self.each);
+    pub fn give_back(&mut self, client: impl Into<Client>) {
+        let (keys, counted) = self.keys(client.into());
+        for (key, allowed) in keys.into_iter().flatten() {
+            if let Some(bucket) = self.clients.get_mut(&key) {
+                bucket.give_back(allowed);
+            }
         }
         if counted {
             self.together.give_back(self.all);
@@ -120,37 +161,95 @@ impl Throttle {
 
     /// Addresses that are remembered.
     pub fn count(&self) -> usize {
-        self.by_address.len()
+        self.clients.len()
     }
 
-    /// Forgets who has all tries again; failing that, who will have them first. All together are
-    /// limited all the same.
-    fn make_room(&mut self, now: Duration) {
-        self.by_address.retain(|_, bucket| bucket.full_at > now);
-        while self.by_address.len() >= MOST {
-            let Some(soonest) = self
-                .by_address
-                .iter()
-                .min_by_key(|(_, bucket)| bucket.full_at)
-                .map(|(address, _)| *address)
-            else {
-                return;
-            };
-            self.by_address.remove(&soonest);
-        }
+    /// Whose tries these are. The flag: whether they count among all.
+    fn keys(&self, client: Client) -> ([Option<(Client, Allowance)>; 2], bool) {
+        let (own, counted) = Self::key(client);
+        let network = match own {
+            Client::Address(address) if counted => self
+                .network
+                .map(|allowed| (Client::Network(cut(address, 24, 48)), allowed)),
+            _ => None,
+        };
+        ([Some((own, self.each)), network], counted)
     }
 
     /// A host has a whole IPv6 prefix of 64 bits for itself, and this machine all addresses that are
-    /// its own. The flag: whether it counts among all.
-    fn key(address: IpAddr) -> (IpAddr, bool) {
+    /// its own.
+    fn key(client: Client) -> (Client, bool) {
+        let Client::Address(address) = client else {
+            return (client, true);
+        };
         match address.to_canonical() {
-            own if own.is_loopback() => (Ipv4Addr::LOCALHOST.into(), false),
-            IpAddr::V6(six) => {
-                let mut segments = six.segments();
-                segments[4..].fill(0);
-                (IpAddr::V6(segments.into()), true)
-            }
-            four => (four, true),
+            own if own.is_loopback() => (Client::Address(Ipv4Addr::LOCALHOST.into()), false),
+            address => (Client::Address(cut(address, 32, 64)), true),
+        }
+    }
+}
+
+/// Counts tries of those who are known, each for itself.
+pub struct Tries<K> {
+    each: Allowance,
+    buckets: HashMap<K, Bucket>,
+}
+
+impl<K: Copy + Eq + Hash> Tries<K> {
+    /// With what is allowed to each.
+    pub fn new(each: Allowance) -> Self {
+        Self {
+            each,
+            buckets: HashMap::new(),
+        }
+    }
+
+    /// Takes a try, or says how long to wait for one.
+    pub fn take(&mut self, who: K, now: Duration) -> Result<(), Duration> {
+        let mut bucket = self.buckets.get(&who).copied().unwrap_or_default();
+        let wait = bucket.wait(self.each, now);
+        if wait > Duration::ZERO {
+            return Err(wait);
+        }
+        bucket.take(self.each, now);
+        if !self.buckets.contains_key(&who) && self.buckets.len() >= MOST {
+            make_room(&mut self.buckets, now);
+        }
+        self.buckets.insert(who, bucket);
+        Ok(())
+    }
+
+    /// Takes back a try that turned out to be right.
+    pub fn give_back(&mut self, who: K) {
+        if let Some(bucket) = self.buckets.get_mut(&who) {
+            bucket.give_back(self.each);
+        }
+    }
+}
+
+/// Forgets who has all tries again; failing that, who will have them first. All together are limited
+/// all the same.
+fn make_room<K: Copy + Eq + Hash>(buckets: &mut HashMap<K, Bucket>, now: Duration) {
+    buckets.retain(|_, bucket| bucket.full_at > now);
+    while buckets.len() >= MOST {
+        let soonest = buckets.iter().min_by_key(|(_, bucket)| bucket.full_at);
+        let Some(soonest) = soonest.map(|(who, _)| *who) else {
+            return;
+        };
+        buckets.remove(&soonest);
+    }
+}
+
+/// So many bits of an address of each family.
+fn cut(address: IpAddr, four: u32, six: u32) -> IpAddr {
+    match address {
+        IpAddr::V4(address) => {
+            let mask = u32::MAX.checked_shl(32 - four).unwrap_or(0);
+            Ipv4Addr::from(u32::from(address) & mask).into()
+        }
+        IpAddr::V6(address) => {
+            let mask = u128::MAX.checked_shl(128 - six).unwrap_or(0);
+            Ipv6Addr::from(u128::from(address) & mask).into()
         }
     }
 }
@@ -173,7 +272,7 @@ mod tests {
         let mut throttle = Throttle::new(EACH, ALL);
         let own = ["127.0.0.1", "::1", "127.9.9.9", "::ffff:127.0.0.2"];
         let tried = own.map(|text| {
-            let address = text.parse().expect("an address");
+            let address: IpAddr = text.parse().expect("an address");
             throttle.take(address, Duration::ZERO).is_ok()
         });
         assert_eq!(tried, [true, true, true, false]);
@@ -225,8 +324,31 @@ mod tests {
         }
         assert!(throttle.take(address("2001:db8::abcd:1:2:3"), now).is_err());
         assert_eq!(throttle.take(address("2001:db8:0:1::1"), now), Ok(()));
-        let mapped = address("::ffff:192.0.2.1");
-        assert_eq!(Throttle::key(mapped).0, address("192.0.2.1"));
+        let mapped = address("::ffff:192.0.2.1").into();
+        assert_eq!(Throttle::key(mapped).0, address("192.0.2.1").into());
+    }
+
+    #[test]
+    fn a_device_is_one_by_whatever_address_and_a_network_has_few() {
+        let all = Allowance { burst: 100, ..ALL };
+        let mut throttle = Throttle::new(EACH, all).with_networks(Allowance { burst: 4, ..EACH });
+        let now = Duration::from_secs(100);
+        let device = Client::Device([2, 0, 0, 0, 0, 1]);
+        let tried = [(); 4].map(|()| throttle.take(device, now).is_ok());
+        assert_eq!(tried, [true, true, true, false]);
+        for (network, other) in [("192.0.2", "198.51.100.1"), ("2001:db8:0", "2001:db8:1::")] {
+            let tried = [1, 2, 3, 4, 5].map(|last| {
+                let address = match network.contains(':') {
+                    true => address(&format!("{network}:{last}::")),
+                    false => address(&format!("{network}.{last}")),
+                };
+                throttle.take(address, now).is_ok()
+            });
+            assert_eq!(tried, [true, true, true, true, false], "{network}");
+            assert_eq!(throttle.take(address(other), now), Ok(()));
+        }
+        throttle.give_back(address("192.0.2.1"));
+        assert_eq!(throttle.take(address("192.0.2.9"), now), Ok(()));
     }
 
     #[test]

@@ -34,6 +34,14 @@ impl Token {
         Ok(Self(octets))
     }
 
+    pub(crate) fn new(octets: [u8; 32]) -> Self {
+        Self(octets)
+    }
+
+    pub(crate) fn octets(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// Reads 64 hexadecimal digits.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let digits = text.as_bytes();

@@ -41,7 +41,7 @@ fn nothing_without_a_session_everything_with_one() {
 fn the_cookie_is_for_this_site_and_not_for_scripts() {
     let server = Server::start();
     let login = server.log_in(PASSWORD);
-    let cookie = login.header("set-cookie");
+    let cookie = login.session();
     let (pair, attributes) = cookie.split_once("; ").expect("attributes");
     let value = pair.strip_prefix("weir=").expect("its name");
     assert!(value.len() == 64 && value.bytes().all(|b| b.is_ascii_hexdigit()));
@@ -53,7 +53,7 @@ fn the_cookie_is_for_this_site_and_not_for_scripts() {
         &[("X-Forwarded-Proto", "https")],
         &format!(r#"{{"password":"{PASSWORD}"}}"#),
     );
-    assert!(proxied.header("set-cookie").contains("; Secure"));
+    assert!(proxied.session().contains("; Secure"));
 }
 
 #[test]
@@ -104,6 +104,46 @@ fn guessing_is_slowed_down() {
     );
 }
 
+/// Whoever uses up the tries of strangers locks nobody out who logged in before.
+#[test]
+fn a_device_that_logged_in_before_has_tries_of_its_own() {
+    let server = Server::start();
+    let first = server.log_in(PASSWORD);
+    let cookies = first.all("set-cookie");
+    let of_device = |cookie: &&str| cookie.starts_with("weir-device=");
+    let lasting = cookies
+        .iter()
+        .find(|cookie| of_device(cookie))
+        .expect("a cookie");
+    assert!(
+        lasting.contains("HttpOnly; SameSite=Strict; Max-Age=34560000"),
+        "{lasting}"
+    );
+    let cookie = lasting.split(';').next().expect("a value").to_owned();
+    for _ in 0..5 {
+        assert_eq!(server.log_in("wrong password").status, 401);
+    }
+    assert_eq!(server.log_in(PASSWORD).status, 429);
+    let log_in = |cookie: &str, password: &str| {
+        let body = serde_json::json!({ "password": password }).to_string();
+        server.post_json("/api/login", &[("Cookie", cookie)], &body)
+    };
+    let again = log_in(&cookie, PASSWORD);
+    assert_eq!(again.status, 200);
+    assert_eq!(
+        again.all("set-cookie").len(),
+        1,
+        "it has that cookie already"
+    );
+    // Its own tries are few, too, and a cookie cannot be made up.
+    let forged = format!("weir-device={}", "ab".repeat(32));
+    assert_eq!(log_in(&forged, PASSWORD).status, 429);
+    for _ in 0..5 {
+        assert_eq!(log_in(&cookie, "wrong password").status, 401);
+    }
+    assert_eq!(log_in(&cookie, PASSWORD).status, 429);
+}
+
 #[test]
 fn sessions_end_by_rest_and_by_age() {
     let server = Server::start();
@@ -148,7 +188,7 @@ fn log_out_ends_it_for_good() {
     );
     assert_eq!((out.status, &out.json()["user"]), (200, &false.into()));
     assert_eq!(
-        out.header("set-cookie"),
+        out.session(),
         "weir=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"
     );
     let after = server.ask("GET", "/api/v1/status", &[("Cookie", &cookie)], "");

@@ -71,7 +71,7 @@ fn a_certificate_of_its_own() {
         "/api/login",
     );
     let login = Answer::read(&login.stdout);
-    let cookie = login.header("set-cookie");
+    let cookie = login.session();
     assert!(
         cookie.starts_with("__Host-weir=") && cookie.ends_with("; Secure"),
         "{cookie}"

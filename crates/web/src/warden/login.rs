@@ -12,11 +12,14 @@ use tracing::{info, warn};
 use super::Warden;
 use crate::WebError;
 use crate::claim::Claim;
+use crate::devices::DeviceId;
 use crate::password;
 use crate::secret::{SecretError, Stamp};
+use crate::throttle::Client;
 use crate::token::Token;
 
-/// Log-ins that may wait for the one that is being tried.
+/// Log-ins that may wait for the one that is being tried: of strangers, and of devices that logged in
+/// before.
 const QUEUE: usize = 4;
 
 /// Somebody wants in.
@@ -28,10 +31,13 @@ pub(crate) struct Login {
     pub(crate) password: String,
     /// Whose sessions end where another begins.
     pub(crate) former: Vec<Token>,
+    /// The cookie of a device that logged in before.
+    pub(crate) device: Option<Token>,
 }
 
 impl Body for Login {
-    const EXPECTED: &'static str = "a JSON object with `address`, `password` and `former`";
+    const EXPECTED: &'static str =
+        "a JSON object with `address`, `password`, `former` and `device`";
 }
 
 /// Somebody sets a password.
@@ -49,17 +55,29 @@ pub(crate) struct Password {
     /// The session in which that is asked for. With `former`: those that end.
     pub(crate) session: Option<Token>,
     pub(crate) former: Vec<Token>,
+    /// As for a [`Login`].
+    pub(crate) device: Option<Token>,
 }
 
 impl Body for Password {
     const EXPECTED: &'static str = "a JSON object with `address`, `local`, `claim`, `old`, `new`, \
-        `session` and `former`";
+        `session`, `former` and `device`";
 }
 
 /// A session that was opened.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Opened {
     pub(crate) token: Token,
+    /// The cookie of this device; `None`: it has one.
+    pub(crate) device: Option<Token>,
+}
+
+/// Who tries a password.
+#[derive(Clone, Copy)]
+struct Trier {
+    address: IpAddr,
+    /// It logged in before.
+    known: Option<DeviceId>,
 }
 
 impl Warden {
@@ -72,9 +90,9 @@ impl Warden {
                 "set one on the router: `weir passwd`, or this page through `ssh -L`",
             ));
         };
-        self.take_try(asked.address)?;
-        self.try_password(asked.address, asked.password, hash)
-            .await?;
+        let trier = self.trier(asked.address, asked.device.as_ref());
+        self.take_try(trier)?;
+        self.try_password(trier, asked.password, hash).await?;
         if Stamp::at(&self.settings.password_file) != Some(stamp) {
             return Err(Problem::new(
                 409,
@@ -86,16 +104,17 @@ impl Warden {
         // Sessions of a former password end before this one begins, and not with it.
         self.know(Some(stamp));
         info!(peer = %asked.address, "somebody logged in to the web page");
-        self.open(&asked.former)
+        self.open(&asked.former, trier)
     }
 
     /// Sets another password, or the first one.
     pub(super) async fn change_password(&self, asked: Password) -> Result<Opened, Problem> {
         let file = &self.settings.password_file;
         let current = self.password()?;
+        let trier = self.trier(asked.address, asked.device.as_ref());
         match (&current, asked.local) {
             (None, false) if asked.claim.is_some() => {
-                self.take_try(asked.address)?;
+                self.take_try(trier)?;
                 let typed = asked.claim.as_deref().unwrap_or_default();
                 if !self.claim.borrow().is(typed) {
                     warn!(peer = %asked.address, "a wrong code for the first password");
@@ -106,7 +125,7 @@ impl Warden {
                         "`weir passwd --claim` on the router's console tells it",
                     ));
                 }
-                self.logins.borrow_mut().give_back(asked.address);
+                self.give_back(trier);
             }
             (Some(_), _) => {
                 let session = asked.session.as_ref();
@@ -134,18 +153,18 @@ impl Warden {
             )
         })?;
         let before = current.as_ref().map(|(_, stamp)| *stamp);
-        self.take_try(asked.address)?;
+        self.take_try(trier)?;
         match current {
             Some((hash, _)) => {
                 let old = asked.old.unwrap_or_default();
-                self.try_password(asked.address, old, hash).await?;
+                self.try_password(trier, old, hash).await?;
             }
-            None => self.logins.borrow_mut().give_back(asked.address),
+            None => self.give_back(trier),
         }
         let cost = self.cost;
         let new = asked.new;
         let hash = self
-            .beside(move || password::hash(&new, cost))
+            .beside(true, move || password::hash(&new, cost))
             .await?
             .map_err(random)?;
         // Nothing waits from here to the end of writing, so that two who set the first one cannot
@@ -175,25 +194,60 @@ impl Warden {
         self.stamp.set(Stamp::at(file));
         self.sessions.borrow_mut().close_all();
         info!(peer = %asked.address, "the web page's password was set");
-        self.open(&asked.former)
+        self.open(&asked.former, trier)
     }
 
     /// Opens a session under a token that nobody has seen before, and ends those that the client
     /// had.
-    fn open(&self, former: &[Token]) -> Result<Opened, Problem> {
+    fn open(&self, former: &[Token], trier: Trier) -> Result<Opened, Problem> {
         let token = Token::random().map_err(random)?;
         self.close(former);
         let now = (self.clock)();
         self.sessions.borrow_mut().open(token.id(), now);
-        Ok(Opened { token })
+        let device = match trier.known {
+            Some(_) => None,
+            None => Some(self.devices.new_one().map_err(random)?),
+        };
+        Ok(Opened { token, device })
     }
 
     fn password(&self) -> Result<Option<(String, Stamp)>, Problem> {
         password::read(&self.settings.password_file).map_err(unusable)
     }
 
-    fn take_try(&self, address: IpAddr) -> Result<(), Problem> {
-        let taken = self.logins.borrow_mut().take(address, (self.clock)());
+    fn trier(&self, address: IpAddr, cookie: Option<&Token>) -> Trier {
+        let known = cookie.and_then(|cookie| self.devices.known(cookie));
+        Trier { address, known }
+    }
+
+    /// The hardware address of who is at a port of the router, so that it is one whatever addresses
+    /// it has.
+    fn client(&self, address: IpAddr) -> Client {
+        let neighbours = self.neighbours.as_ref().filter(|_| !address.is_loopback());
+        let mac = neighbours.and_then(|neighbours| neighbours(address.to_canonical()));
+        mac.map_or(Client::Address(address), Client::Device)
+    }
+
+    fn give_back(&self, trier: Trier) {
+        match trier.known {
+            Some(id) => self.known.borrow_mut().give_back(id),
+            None => self
+                .logins
+                .borrow_mut()
+                .give_back(self.client(trier.address)),
+        }
+    }
+
+    /// A device that logged in before has tries of its own.
+    fn take_try(&self, trier: Trier) -> Result<(), Problem> {
+        let now = (self.clock)();
+        let taken = match trier.known {
+            Some(id) => self.known.borrow_mut().take(id, now),
+            None => self
+                .logins
+                .borrow_mut()
+                .take(self.client(trier.address), now),
+        };
         taken.map_err(|wait| {
             Problem::new(
                 429,
@@ -208,20 +262,22 @@ impl Warden {
     /// Refuses a password that is not the one. A try must have been taken.
     async fn try_password(
         &self,
-        address: IpAddr,
+        trier: Trier,
         password: String,
         hash: String,
     ) -> Result<(), Problem> {
         let result = self
-            .beside(move || password::verify(&password, &hash))
+            .beside(trier.known.is_some(), move || {
+                password::verify(&password, &hash)
+            })
             .await?;
         match result {
             Ok(true) => {
-                self.logins.borrow_mut().give_back(address);
+                self.give_back(trier);
                 Ok(())
             }
             Ok(false) => {
-                warn!(peer = %address, "a wrong password for the web page");
+                warn!(peer = %trier.address, "a wrong password for the web page");
                 Err(Problem::new(
                     401,
                     "wrong_password",
@@ -238,9 +294,10 @@ impl Warden {
 
     /// Does what takes long on a thread of its own, one at a time: the event loop, and with it the
     /// packet path's heartbeat, goes on. A client that goes away meanwhile does not make room for a
-    /// second one.
+    /// second one. `known`: for a device that logged in before.
     async fn beside<T: Send + 'static>(
         &self,
+        known: bool,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
         let busy = || {
@@ -252,10 +309,11 @@ impl Warden {
             )
             .again_after(Duration::from_secs(2))
         };
-        if self.waiting.get() > QUEUE {
+        let waiting = &self.waiting[usize::from(known)];
+        if waiting.get() > QUEUE {
             return Err(busy());
         }
-        let _place = Place::take(&self.waiting);
+        let _place = Place::take(waiting);
         let turn = Arc::clone(&self.trying)
             .acquire_owned()
             .await
@@ -336,12 +394,12 @@ mod tests {
                         begun.send(number).expect("the test waits");
                         let _ = ended.recv();
                     };
-                    warden.beside(work).await.is_ok()
+                    warden.beside(false, work).await.is_ok()
                 }));
                 tokio::task::yield_now().await;
             }
             assert_eq!(begins.recv(), Ok(0));
-            let Err(refused) = warden.beside(|| ()).await else {
+            let Err(refused) = warden.beside(false, || ()).await else {
                 panic!("there is no room");
             };
             assert_eq!((refused.status, refused.after.is_some()), (503, true));
@@ -350,7 +408,10 @@ mod tests {
             for work in works {
                 assert!(work.await.expect("no panic"));
             }
-            assert!(warden.beside(|| ()).await.is_ok(), "there is room again");
+            assert!(
+                warden.beside(false, || ()).await.is_ok(),
+                "there is room again"
+            );
         });
         assert_eq!(begins.try_iter().collect::<Vec<_>>(), [1, 2, 3, 4]);
     }

@@ -14,6 +14,7 @@
 mod login;
 
 use std::cell::{Cell, RefCell};
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,13 +30,14 @@ pub(crate) use login::{Login, Opened, Password};
 
 use crate::WebError;
 use crate::claim::Claim;
+use crate::devices::{DeviceId, Devices};
 use crate::guard;
 use crate::password::Cost;
 use crate::reply;
 use crate::secret::{self, Stamp};
 use crate::sessions::Sessions;
 use crate::settings::{Metrics, Settings};
-use crate::throttle::{LOGIN_ALL, LOGIN_EACH, Throttle};
+use crate::throttle::{LOGIN_ALL, LOGIN_EACH, LOGIN_NETWORK, Throttle, Tries};
 use crate::token::{Token, same};
 
 /// Tells the time since some beginning; never goes back.
@@ -43,6 +45,9 @@ pub type Clock = Rc<dyn Fn() -> Duration>;
 
 /// Writes figures: media type and text.
 pub type Figures = Box<dyn Fn() -> (&'static str, String)>;
+
+/// Tells the hardware address of who has an address at a port of the router.
+pub type Neighbours = Box<dyn Fn(IpAddr) -> Option<[u8; 6]>>;
 
 /// Header by which the page's server says in whose session it asks.
 pub(crate) const SESSION_HEADER: &str = "x-weir-session";
@@ -96,6 +101,10 @@ pub struct Warden {
     clock: Clock,
     sessions: RefCell<Sessions>,
     logins: RefCell<Throttle>,
+    /// Of devices that logged in before.
+    known: RefCell<Tries<DeviceId>>,
+    devices: Devices,
+    neighbours: Option<Neighbours>,
     /// The password's file as it was when sessions were last opened by it, and when that was looked
     /// at.
     stamp: Cell<Option<Stamp>>,
@@ -104,7 +113,7 @@ pub struct Warden {
     looked: Cell<Duration>,
     /// One password is tried at a time, beside the event loop.
     trying: Arc<Semaphore>,
-    waiting: Cell<usize>,
+    waiting: [Cell<usize>; 2],
     figures: Option<Figures>,
     #[cfg(feature = "tls")]
     tls: Option<crate::tls::Files>,
@@ -129,12 +138,15 @@ impl Warden {
             tls: crate::tls::Files::of(&settings, clock())?,
             cost: Cost::default(),
             sessions: RefCell::new(Sessions::new(settings.limits.sessions)),
-            logins: RefCell::new(Throttle::new(LOGIN_EACH, LOGIN_ALL)),
+            logins: RefCell::new(Throttle::new(LOGIN_EACH, LOGIN_ALL).with_networks(LOGIN_NETWORK)),
+            known: RefCell::new(Tries::new(LOGIN_EACH)),
+            devices: Devices::beside(&settings.password_file),
+            neighbours: None,
             claim: RefCell::new(Claim::random()?),
             stamp: Cell::new(Stamp::at(&settings.password_file)),
             looked: Cell::new(clock()),
             trying: Arc::new(Semaphore::new(1)),
-            waiting: Cell::new(0),
+            waiting: Default::default(),
             figures: None,
             clock,
             settings,
@@ -153,6 +165,14 @@ impl Warden {
         match &self.settings.metrics {
             Metrics::Token(file) => secret::token(file).err(),
             Metrics::Off | Metrics::Loopback => None,
+        }
+    }
+
+    /// And knows hardware addresses by these neighbours.
+    pub fn with_neighbours(self, neighbours: Neighbours) -> Self {
+        Self {
+            neighbours: Some(neighbours),
+            ..self
         }
     }
 

@@ -295,9 +295,17 @@ impl Answer {
         )
     }
 
-    /// The cookie that was set, as it is sent back.
+    /// The session's cookie, as it was set.
+    pub fn session(&self) -> &str {
+        let session = |line: &&str| line.starts_with("weir=") || line.starts_with("__Host-weir=");
+        let found: Vec<&str> = self.all("set-cookie").into_iter().filter(session).collect();
+        assert_eq!(found.len(), 1, "{}", self.head);
+        found[0]
+    }
+
+    /// The same, as it is sent back.
     pub fn cookie(&self) -> String {
-        let value = self.header("set-cookie");
+        let value = self.session();
         value.split(';').next().expect("a cookie").to_owned()
     }
 

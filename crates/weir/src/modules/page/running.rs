@@ -47,9 +47,23 @@ impl Running {
             let face = Rc::clone(face);
             Box::new(move || (api::metrics::CONTENT_TYPE, face.metrics()))
         };
+        let neighbours = {
+            let face = Rc::clone(face);
+            let of = move |address| {
+                let router = face.router();
+                let mut all = router.core.neighbours();
+                all.find(|one| one.address == address)
+                    .and_then(|one| one.mac)
+            };
+            Box::new(of)
+        };
         let listeners = bind(&settings)?;
         let front = settings.front();
-        let warden = Rc::new(Warden::new(settings)?.with_metrics(figures));
+        let warden = Rc::new(
+            Warden::new(settings)?
+                .with_metrics(figures)
+                .with_neighbours(neighbours),
+        );
         let routes = warden.routes(routes);
         let addresses = listeners.addresses();
         let tls = *config.tls != WebTls::Off;

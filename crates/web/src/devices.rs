@@ -1,0 +1,117 @@
+//! Devices that logged in before. Each has a cookie that nobody else can have, and with it tries of
+//! its own: whoever uses up those of strangers locks none of them out.
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+
+use blake2::{Blake2s256, Digest};
+use tracing::warn;
+
+use crate::WebError;
+use crate::secret;
+use crate::token::{Token, same};
+
+/// Bytes of a device's number; as many prove it.
+const HALF: usize = 16;
+
+/// Number of a device.
+pub(crate) type DeviceId = [u8; HALF];
+
+/// Knows devices by a key, which is in a file beside the password, and made with the first log-in.
+pub(crate) struct Devices {
+    file: PathBuf,
+    key: RefCell<Option<Token>>,
+}
+
+impl Devices {
+    /// With the key beside this file.
+    pub(crate) fn beside(password: &Path) -> Self {
+        let mut file = password.as_os_str().to_owned();
+        file.push(".devices");
+        Self {
+            file: file.into(),
+            key: RefCell::new(None),
+        }
+    }
+
+    /// The device whose cookie this is, if it is one's.
+    pub(crate) fn known(&self, cookie: &Token) -> Option<DeviceId> {
+        let key = self.key()?;
+        let (id, proof) = cookie.octets().split_first_chunk::<HALF>()?;
+        same(proof, &proven(&key, id)).then_some(*id)
+    }
+
+    /// A cookie for one that logged in.
+    pub(crate) fn new_one(&self) -> Result<Token, WebError> {
+        let key = match self.key() {
+            Some(key) => key,
+            None => self.make_key()?,
+        };
+        let random = Token::random()?;
+        let mut octets = *random.octets();
+        if let Some((id, proof)) = octets.split_first_chunk_mut::<HALF>() {
+            proof.copy_from_slice(&proven(&key, id));
+        }
+        Ok(Token::new(octets))
+    }
+
+    fn key(&self) -> Option<Token> {
+        let mut key = self.key.borrow_mut();
+        if key.is_none() {
+            let text = secret::read(&self.file).ok().flatten();
+            *key = text.and_then(|(text, _)| Token::parse(text.trim()));
+        }
+        key.clone()
+    }
+
+    fn make_key(&self) -> Result<Token, WebError> {
+        let key = Token::random()?;
+        if let Err(error) = secret::write(&self.file, &format!("{}\n", key.text())) {
+            warn!(%error, "devices that logged in are known until weir ends");
+        }
+        *self.key.borrow_mut() = Some(key.clone());
+        Ok(key)
+    }
+}
+
+/// What proves a number: a keyed hash (BLAKE2, RFC 7693, needs no more for that than the key before
+/// all else).
+fn proven(key: &Token, id: &DeviceId) -> [u8; HALF] {
+    let mut hash = Blake2s256::new();
+    hash.update(key.octets());
+    hash.update(b"weir device");
+    hash.update(id);
+    let whole: [u8; 32] = hash.finalize().into();
+    let mut half = [0; HALF];
+    half.copy_from_slice(&whole[..HALF]);
+    half
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_its_own_cookies_are_known_and_for_long() {
+        let folder = std::env::temp_dir().join(format!("weir-devices-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let password = folder.join("password");
+        let devices = Devices::beside(&password);
+        let stranger = Token::random().expect("random");
+        assert_eq!(devices.known(&stranger), None);
+        assert!(
+            !folder.join("password.devices").exists(),
+            "nobody logged in"
+        );
+        let [one, other] = [(); 2].map(|()| devices.new_one().expect("random"));
+        // After another start, too.
+        let again = Devices::beside(&password);
+        let known = [&one, &other, &stranger].map(|cookie| again.known(cookie));
+        assert!(known[0].is_some() && known[1].is_some() && known[0] != known[1]);
+        assert_eq!(known[2], None);
+        let mut forged = *one.octets();
+        forged[0] ^= 1;
+        assert_eq!(again.known(&Token::new(forged)), None);
+        std::fs::remove_dir_all(&folder).expect("removed");
+    }
+}
