@@ -20,6 +20,9 @@ pub struct Status {
     pub netns: u64,
     /// Modules that run: `offload`, `monitor`, `multipath`.
     pub modules: Vec<String>,
+    /// Not every port counts and forwards yet; absent from then on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub starting: bool,
     /// Whether packets are forwarded, or only what would be is counted.
     pub mode: Mode,
     /// Whether the packet path acts at all; `false` sends everything to the kernel.

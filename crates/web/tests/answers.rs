@@ -95,6 +95,7 @@ fn status(fill: Fill) -> Status {
         uptime_seconds: filled(fill),
         netns: filled(fill),
         modules: filled(fill),
+        starting: there,
         mode: filled(fill),
         armed: filled(fill),
         epoch: filled(fill),

@@ -106,6 +106,8 @@ export interface Status {
   started: number;
   uptime_seconds: number;
   modules: string[];
+  /** Not every port counts and forwards yet; absent from then on. */
+  starting?: boolean;
   mode: string;
   armed: boolean;
   packets: {

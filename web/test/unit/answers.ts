@@ -281,6 +281,7 @@ const aStatus0 = {
     },
     "share_of_packets": 0.5,
     "started": 1,
+    "starting": true,
     "troubles": [{
       "hint": "" as const,
       "part": "" as const,
@@ -364,6 +365,7 @@ const aStatus1 = {
     },
     "share_of_packets": 0.5,
     "started": 1,
+    "starting": true,
     "troubles": [{
       "hint": "" as const,
       "part": "" as const,
@@ -447,6 +449,7 @@ const aStatus2 = {
     },
     "share_of_packets": 0.5,
     "started": 1,
+    "starting": true,
     "troubles": [{
       "hint": "" as const,
       "part": "" as const,
@@ -530,6 +533,7 @@ const aStatus3 = {
     },
     "share_of_packets": 0.5,
     "started": 1,
+    "starting": true,
     "troubles": [{
       "hint": "" as const,
       "part": "" as const,

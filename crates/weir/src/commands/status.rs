@@ -87,6 +87,10 @@ fn print(status: &Status, registry: &Registry, output: &mut Output<'_>) -> io::R
 
 fn daemon(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
     let mode = match (status.armed, status.mode) {
+        _ if status.starting => output.toned(
+            Tone::Warn,
+            "starting: not every port counts and forwards yet",
+        ),
         (false, _) => output.toned(Tone::Bad, "standing aside: every packet goes to the kernel"),
         (true, Mode::Shadow) => output.toned(
             Tone::Warn,

@@ -106,6 +106,7 @@ impl Face {
             uptime_seconds: unix_seconds().saturating_sub(self.started),
             netns: self.netns,
             modules: Vec::from_iter(router.forwards.then(|| "offload".to_owned())),
+            starting: router.is_starting(),
             mode: if shadow { Mode::Shadow } else { Mode::Forward },
             share_of_packets: packets.share_of_packets(),
             packets,

@@ -264,7 +264,7 @@ impl Daemon {
         let mut sets_changed: Vec<SetEvent> = Vec::new();
         let ruleset = RefCell::new(None);
 
-        notify.ready();
+        let mut starting = true;
         let outcome = loop {
             let [
                 from_firewall,
@@ -340,6 +340,11 @@ impl Daemon {
             }
             for source in router.borrow_mut().dumps.drain(..) {
                 dumps.dump(source);
+            }
+            if starting && !router.borrow().is_starting() {
+                starting = false;
+                info!("every port counts and forwards");
+                notify.ready();
             }
             if ruleset.borrow().is_none() && router.borrow().surroundings.due() {
                 router.borrow_mut().ruleset_reading();

@@ -6,7 +6,7 @@ mod counting;
 mod rules;
 
 use std::collections::{HashMap, HashSet};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use datapath::{Datapath, Growth, Hop};
 use kernel::io::Requests;
@@ -67,7 +67,12 @@ pub struct Router {
     uncounted: Vec<u32>,
     /// Index of the device at which looking around goes on.
     look_next: u32,
+    /// Whether devices and connections have been told of, all that there are.
+    listed: [bool; 2],
 }
+
+/// Longest that the kernel is waited for before weir says that it is there.
+const LONGEST_START: Duration = Duration::from_secs(5);
 
 /// A part of what a flow forwarded, as modules are told of it.
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +115,7 @@ impl Router {
             hops: HashMap::new(),
             uncounted: Vec::new(),
             look_next: 0,
+            listed: [false; 2],
         }
     }
 
@@ -126,6 +132,12 @@ impl Router {
         self.core.start(self.now(), &mut actions);
         self.apply(actions);
         Ok(())
+    }
+
+    /// Whether not every port counts and forwards yet: what there is has still to be told. A kernel
+    /// that does not tell it is not waited for.
+    pub fn is_starting(&self) -> bool {
+        self.listed.contains(&false) && self.started.elapsed() < LONGEST_START
     }
 
     /// Takes what a dump answered, which may be older than what events told meanwhile.
@@ -145,6 +157,8 @@ impl Router {
         let now = self.now();
         let modules = self.modules.clone();
         let mut devices = DeviceNews::default();
+        let sources = [Source::Route, Source::Conntrack];
+        let listed = sources.map(|source| events.contains(&Event::DumpEnd(source)));
         for event in events.drain(..) {
             devices.heard(&event);
             for module in modules.iter() {
@@ -181,6 +195,9 @@ impl Router {
         }
         self.apply(actions);
         self.devices_changed(&devices);
+        for (listed, now) in self.listed.iter_mut().zip(listed) {
+            *listed |= now;
+        }
     }
 
     /// Comes after the proofs have ended: what was forwarded so far went by the former devices.

@@ -110,6 +110,7 @@ impl Paper {
             uptime_seconds: 90_061,
             netns: 4_026_531_840,
             modules: vec!["offload".into()],
+            starting: false,
             mode: Mode::Forward,
             armed: true,
             epoch: 7,

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use datapath::meter::{Meter, News};
 use datapath::{Encapsulation, Who};
-use kernel::{Ends, Event, Link};
-use monitor::names::Source;
+use kernel::{Ends, Event, Link, Source};
+use monitor::names;
 use monitor::{Count, Forwarded, Limits, Loose, Millis, Monitor, Rest, Way};
 use tracing::{debug, info, warn};
 
@@ -46,6 +46,8 @@ pub struct Keeper {
     crossings: Crossings,
     /// Routes or devices changed since they were last looked at.
     stale: bool,
+    /// All devices were told of, just now.
+    listed: bool,
     pub(super) busy: timing::Busy,
     export: Option<export::Export>,
     pub(super) past: Option<past::Past>,
@@ -81,7 +83,7 @@ impl Keeper {
             core.tell(Some(effective.of::<Ipfix>().active.as_millis() as Millis));
         }
         core.names
-            .replace(Source::Configuration, devices::known(effective));
+            .replace(names::Source::Configuration, devices::known(effective));
         let mut probes = probes::Probes::new();
         probes.choose(&effective.of::<Config>().probes);
         Some(Self {
@@ -97,6 +99,7 @@ impl Keeper {
             uplinks: Uplinks::default(),
             crossings: Crossings::default(),
             stale: true,
+            listed: false,
             busy: timing::Busy::default(),
             export: export::Export::new(effective.of()),
             past: None,
@@ -116,6 +119,7 @@ impl Keeper {
         self.crossings.heard(event, self.now());
         match event {
             Event::Link(_) | Event::LinkGone(_) | Event::Routing => self.stale = true,
+            Event::DumpEnd(Source::Route) => self.listed = true,
             Event::Neighbour(neighbour) => self.core.neighbour(neighbour.address, neighbour.mac),
             _ => {}
         }
@@ -164,6 +168,14 @@ impl Keeper {
             metered.insert(link, port);
         }
         self.metered = metered;
+    }
+
+    /// Looks at once where all devices were told of just now, and not a second later: at the start
+    /// nothing is to pass uncounted.
+    pub fn settled<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+        if std::mem::take(&mut self.listed) {
+            self.look(links);
+        }
     }
 
     /// Takes what the kernel side told: new conversations, and packets that tell names.
@@ -261,7 +273,7 @@ impl Keeper {
             past.reload(effective, unix_now());
         }
         let named = devices::known(effective);
-        self.core.names.replace(Source::Configuration, named);
+        self.core.names.replace(names::Source::Configuration, named);
         self.probes.choose(&effective.of::<Config>().probes);
         let ipfix = effective.of::<Ipfix>();
         if !self.export.as_ref().is_some_and(|now| now.suits(ipfix)) {

@@ -212,6 +212,12 @@ impl Module for Monitor {
         }
     }
 
+    fn settled(&self, router: &mut Router) {
+        if let Some(mut keeper) = self.keeper() {
+            keeper.settled(router.core.links());
+        }
+    }
+
     fn asked(&self, source: Source) {
         if source == Source::Conntrack
             && let Some(mut keeper) = self.keeper()
