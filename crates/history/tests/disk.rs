@@ -3,46 +3,8 @@
 
 mod common;
 
-use std::process::Command;
-
 use common::*;
 use weir_history::{By, Settings, Store, Unit};
-
-const CHILD: &str = "WEIR_HISTORY_DISK_CHILD";
-
-fn run(line: &str) {
-    let mut words = line.split_whitespace();
-    let done = Command::new(words.next().expect("a program"))
-        .args(words)
-        .status();
-    assert!(
-        done.as_ref().is_ok_and(std::process::ExitStatus::success),
-        "{line}: {done:?}"
-    );
-}
-
-/// Runs a test of this program again, where mounts are its own; answers the directory where it is
-/// that run.
-fn apart(test: &str) -> Option<String> {
-    if let Ok(directory) = std::env::var(CHILD) {
-        return Some(directory);
-    }
-    let directory = Directory::new();
-    let output = Command::new("unshare")
-        .args(["--mount", "--propagation", "private", "--"])
-        .arg(std::env::current_exe().expect("this program"))
-        .args(["--exact", test, "--nocapture"])
-        .env(CHILD, directory.path())
-        .output()
-        .expect("unshare, as root");
-    assert!(
-        output.status.success(),
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    None
-}
 
 fn fill(store: &mut Store, hour: i64) -> u64 {
     for device in 0..300 {
@@ -58,8 +20,11 @@ fn a_full_disk_is_waited_for() {
     let Some(directory) = apart("a_full_disk_is_waited_for") else {
         return;
     };
-    run(&format!("mount -t tmpfs -o size=512k none {directory}"));
-    let path = std::path::Path::new(&directory).join("history.db");
+    run(&format!(
+        "mount -t tmpfs -o size=512k none {}",
+        directory.display()
+    ));
+    let path = directory.join("history.db");
     let mut store = open(&path, NOON);
     let (mut sum, mut failures, mut written) = (0, 0, 0);
     for hour in 0..24 {
@@ -88,7 +53,10 @@ fn a_full_disk_is_waited_for() {
     let _ = std::fs::remove_file(
         other.with_file_name(format!("weir{}-history-copy-journal", std::process::id())),
     );
-    run(&format!("mount -o remount,size=16m {directory}"));
+    run(&format!(
+        "mount -o remount,size=16m {}",
+        directory.display()
+    ));
     store.flush(NOON + 24 * HOUR).expect("a flush");
     assert_eq!(store.waiting(), 0);
     drop(store);
@@ -100,8 +68,11 @@ fn a_disk_without_any_room_at_the_start() {
     let Some(directory) = apart("a_disk_without_any_room_at_the_start") else {
         return;
     };
-    run(&format!("mount -t tmpfs -o size=4k none {directory}"));
-    let path = std::path::Path::new(&directory).join("new/history.db");
+    run(&format!(
+        "mount -t tmpfs -o size=4k none {}",
+        directory.display()
+    ));
+    let path = directory.join("new/history.db");
     let (mut store, trouble) =
         Store::open(&path, Settings::default(), calendar(), NOON).expect("a store in memory");
     assert!(trouble.is_some_and(|error| error.full()));
@@ -110,7 +81,10 @@ fn a_disk_without_any_room_at_the_start() {
     assert_eq!(received(&store, Unit::Hour), sum);
     let usage = store.usage(NOON).expect("an answer").expect("a time");
     assert_eq!(usage.used(mac(1), Unit::Month), 4400);
-    run(&format!("mount -o remount,size=16m {directory}"));
+    run(&format!(
+        "mount -o remount,size=16m {}",
+        directory.display()
+    ));
     store.flush(NOON).expect("a flush");
     drop(store);
     let store = open(&path, NOON);
@@ -124,12 +98,15 @@ fn a_read_only_disk_is_waited_for() {
     let Some(directory) = apart("a_read_only_disk_is_waited_for") else {
         return;
     };
-    run(&format!("mount -t tmpfs -o size=8m none {directory}"));
-    let path = std::path::Path::new(&directory).join("history.db");
+    run(&format!(
+        "mount -t tmpfs -o size=8m none {}",
+        directory.display()
+    ));
+    let path = directory.join("history.db");
     let mut store = open(&path, NOON);
     let mut sum = fill(&mut store, 0);
     store.close(NOON).expect("a last flush");
-    run(&format!("mount -o remount,ro {directory}"));
+    run(&format!("mount -o remount,ro {}", directory.display()));
     // What is there can be read.
     let (mut store, trouble) =
         Store::open(&path, Settings::default(), calendar(), NOON).expect("a store");
@@ -139,14 +116,14 @@ fn a_read_only_disk_is_waited_for() {
     let error = store.flush(NOON + HOUR).expect_err("read-only");
     assert!(error.to_string().contains("can be written to"), "{error}");
     assert_eq!(received(&store, Unit::Month), sum);
-    run(&format!("mount -o remount,rw {directory}"));
+    run(&format!("mount -o remount,rw {}", directory.display()));
     store.flush(NOON + HOUR).expect("a flush");
     drop(store);
     assert_eq!(received(&open(&path, NOON), Unit::Month), sum);
 
     // A directory that cannot be made yet.
-    run(&format!("mount -o remount,ro {directory}"));
-    let path = std::path::Path::new(&directory).join("later/history.db");
+    run(&format!("mount -o remount,ro {}", directory.display()));
+    let path = directory.join("later/history.db");
     let (mut store, trouble) =
         Store::open(&path, Settings::default(), calendar(), NOON).expect("a store in memory");
     let trouble = trouble.expect("a trouble").to_string();
@@ -155,7 +132,7 @@ fn a_read_only_disk_is_waited_for() {
         "{trouble}"
     );
     let sum = fill(&mut store, 0);
-    run(&format!("mount -o remount,rw {directory}"));
+    run(&format!("mount -o remount,rw {}", directory.display()));
     store.flush(NOON).expect("a flush");
     drop(store);
     assert_eq!(received(&open(&path, NOON), Unit::Month), sum);

@@ -4,69 +4,14 @@
 
 mod common;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use common::*;
-use landlock::{
-    ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, path_beneath_rules,
-};
 use weir_history::{Delta, Home, Keeper, Settings, Unit};
 
-const CHILD: &str = "WEIR_HISTORY_MOVED_CHILD";
 const LONG: Duration = Duration::from_secs(30);
-
-fn run(line: &str) {
-    let mut words = line.split_whitespace();
-    let done = Command::new(words.next().expect("a program"))
-        .args(words)
-        .status();
-    assert!(
-        done.as_ref().is_ok_and(|status| status.success()),
-        "{line}: {done:?}"
-    );
-}
-
-/// Runs a test of this program again, where mounts are its own; answers the directory where it is
-/// that run.
-fn apart(test: &str) -> Option<PathBuf> {
-    if let Ok(directory) = std::env::var(CHILD) {
-        return Some(directory.into());
-    }
-    let directory = Directory::new();
-    let output = Command::new("unshare")
-        .args(["--mount", "--propagation", "private", "--"])
-        .arg(std::env::current_exe().expect("this program"))
-        .args(["--exact", test, "--nocapture"])
-        .env(CHILD, directory.path())
-        .output()
-        .expect("unshare, as root");
-    let said = [output.stdout, output.stderr].concat();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&said)
-    );
-    None
-}
-
-/// As the daemon confines it.
-fn confine(folder: &Path) {
-    let rights = AccessFs::ReadFile
-        | AccessFs::ReadDir
-        | AccessFs::WriteFile
-        | AccessFs::MakeReg
-        | AccessFs::RemoveFile
-        | AccessFs::Truncate;
-    Ruleset::default()
-        .handle_access(AccessFs::from_all(ABI::V5))
-        .and_then(Ruleset::create)
-        .and_then(|ruleset| ruleset.add_rules(path_beneath_rules([folder], rights)))
-        .and_then(landlock::RulesetCreated::restrict_self)
-        .expect("a confinement");
-}
 
 fn keeper(file: &Path) -> Keeper {
     let settings = Settings {

@@ -3,9 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use jiff::tz::TimeZone;
+use landlock::{
+    ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
+    path_beneath_rules,
+};
 use monitor::count::{Both, Count};
 use weir_history::{By, Calendar, Key, Mac, Period, Query, Settings, Store, Unit};
 
@@ -145,4 +150,64 @@ pub fn table(periods: &[Period]) -> Table {
 
 pub fn key(key: &Key) -> String {
     key.to_string()
+}
+
+/// The test that runs in a child of its own, and where.
+const CHILD: &str = "WEIR_HISTORY_CHILD";
+
+/// Runs a command that must succeed.
+pub fn run(line: &str) {
+    let mut words = line.split_whitespace();
+    let done = Command::new(words.next().expect("a program"))
+        .args(words)
+        .status();
+    assert!(
+        done.as_ref().is_ok_and(std::process::ExitStatus::success),
+        "{line}: {done:?}"
+    );
+}
+
+/// Runs a test of this program again, where mounts are its own; answers the directory where it is
+/// that run. Needs root.
+pub fn apart(test: &str) -> Option<PathBuf> {
+    if let Ok(directory) = std::env::var(CHILD) {
+        return Some(directory.into());
+    }
+    let directory = Directory::new();
+    let output = Command::new("unshare")
+        .args(["--mount", "--propagation", "private", "--"])
+        .arg(std::env::current_exe().expect("this program"))
+        .args(["--exact", test, "--nocapture"])
+        .env(CHILD, directory.path())
+        .output()
+        .expect("unshare, as root");
+    let said = [output.stdout, output.stderr].concat();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&said)
+    );
+    None
+}
+
+/// Confines this thread to a folder, if it is there, with what the daemon has to allow in it.
+pub fn confine(folder: &Path) {
+    let rights = AccessFs::ReadFile
+        | AccessFs::ReadDir
+        | AccessFs::WriteFile
+        | AccessFs::MakeReg
+        | AccessFs::RemoveFile
+        | AccessFs::Truncate;
+    let status = Ruleset::default()
+        .handle_access(AccessFs::from_all(ABI::V5))
+        .and_then(Ruleset::create)
+        .and_then(|ruleset| ruleset.add_rules(path_beneath_rules([folder], rights)))
+        .and_then(landlock::RulesetCreated::restrict_self)
+        .expect("a confinement");
+    // A kernel without Landlock shows nothing; this one should have it.
+    assert_ne!(
+        status.ruleset,
+        RulesetStatus::NotEnforced,
+        "landlock is not in this kernel"
+    );
 }
