@@ -63,8 +63,13 @@ fn a_host_that_guesses_keeps_nobody_else_out() -> Result<(), Error> {
         log_in(client, from, "192.168.1.1", "not the password")
     });
     let tries = tries.collect::<Result<Vec<_>, Error>>()?;
+    // One device, by whatever address: five at once, whatever a network may.
+    let tried = tries.iter().filter(|code| *code == "401").count();
     assert!(
-        tries.iter().filter(|code| *code == "429").count() > TRIES / 2,
+        tried <= 5
+            && tries
+                .iter()
+                .all(|code| ["401", "429"].contains(&code.as_str())),
         "{tries:?}"
     );
     assert_eq!(
