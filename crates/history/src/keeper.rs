@@ -129,7 +129,7 @@ impl Keeper {
         let usage = Arc::new(Mutex::new(first.map(Arc::new)));
         let (orders, inbox) = sync_channel(QUEUE);
         let (end, ended) = sync_channel(1);
-        let said = Arc::default();
+        let said: Arc<Mutex<Option<String>>> = Arc::default();
         let mut worker = Worker {
             store,
             folder: path.parent().unwrap_or(Path::new(".")).to_owned(),
@@ -150,9 +150,14 @@ impl Keeper {
         };
         worker.told(trouble);
         let confine = home.confine;
+        let last_words = Arc::clone(&said);
         let task = move || {
+            let ended = keep(worker, &confine);
+            if let Err(error) = &ended {
+                *lock(&last_words) = Some(error.to_string());
+            }
             // Nobody may wait for it any more.
-            let _ = end.send(keep(worker, &confine));
+            let _ = end.send(ended);
         };
         (home.run)(Box::new(task)).map_err(|source| Error::Io {
             what: "start the thread for",

@@ -1,5 +1,7 @@
 //! Who talks with whom, and how much: readings in, sums out.
 
+mod telling;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use crate::device::{Device, is_station};
 use crate::latency;
 use crate::names::bounded::Bounded;
 use crate::names::{Client, Learned, Names, Source};
-use crate::pairs::{self, Pairs};
+use crate::pairs::Pairs;
 use crate::port::Port;
 use crate::reading::{Forwarded, Loose, Millis, Reading, Rest, Waited, Way};
 use crate::talk::{Talk, Told};
@@ -104,12 +106,6 @@ impl Monitor {
             turned: 0,
             crowded: Count::default(),
         }
-    }
-
-    /// Conversations are to be told of by [`Monitor::take_told`]: all when they end, and each
-    /// `active` milliseconds those that go on.
-    pub fn tell(&mut self, active: Option<Millis>) {
-        self.telling = active;
     }
 
     /// What devices use is to be gathered for [`Monitor::take_usage`].
@@ -418,65 +414,7 @@ impl Monitor {
         for talk in self.talks.values_mut() {
             talk.rate.turn(millis);
         }
-        let (mut over, mut due) = (Vec::new(), Vec::new());
-        for (key, talk) in &self.talks {
-            if talk.is_quiet(now) && self.goes(talk, now) {
-                over.push(*key);
-            } else if let Some(every) = self.telling
-                && talk.led == 0
-                && talk.untold() != Both::default()
-                && now.saturating_sub(talk.told_at) >= every
-            {
-                due.push(*key);
-            }
-        }
-        for key in &due {
-            pairs::tell(&mut self.talks, key, now, false, false, &mut self.told);
-        }
-        while let Some(key) = over.pop() {
-            over.extend(self.forget(&key, now));
-        }
-    }
-
-    /// Whether one that is silent may be forgotten: the other side of the router is silent as well,
-    /// or there is none.
-    fn goes(&self, talk: &Talk, now: Millis) -> bool {
-        let twin = talk.twin.and_then(|twin| self.talks.get(&twin));
-        talk.led == 0 && twin.is_none_or(|twin| twin.led > 1 || twin.is_quiet(now))
-    }
-
-    /// Forgets a conversation, and tells of the rest of it. What it led may be next.
-    fn forget(&mut self, key: &TalkKey, now: Millis) -> Option<TalkKey> {
-        if self.telling.is_some() {
-            pairs::tell(&mut self.talks, key, now, true, true, &mut self.told);
-        }
-        let talk = self.talks.remove(key)?;
-        self.pairs.forget(key);
-        if let Some(device) = self.devices.get_mut(&talk.mac) {
-            device.talks = device.talks.saturating_sub(1);
-        }
-        let twin = self.talks.get_mut(&talk.twin?)?;
-        twin.led = twin.led.saturating_sub(1);
-        (twin.led == 0 && twin.is_quiet(now)).then_some(twin.key)
-    }
-
-    /// All that go on are due to be told of, as nobody will be there to tell of their end.
-    pub fn tell_rest(&mut self, now: Millis) {
-        if self.telling.is_none() {
-            return;
-        }
-        // Those that lead another one first, so that of this only the rest is told.
-        let mut keys: Vec<(bool, TalkKey)> =
-            self.talks.values().map(|t| (t.led > 0, t.key)).collect();
-        keys.sort_unstable();
-        for (_, key) in keys {
-            pairs::tell(&mut self.talks, &key, now, false, true, &mut self.told);
-        }
-    }
-
-    /// Conversations that are due to be told of, see [`Monitor::tell`].
-    pub fn take_told(&mut self) -> Vec<Told> {
-        std::mem::take(&mut self.told)
+        self.tell_due(now);
     }
 
     /// Adds to a station's sums.
