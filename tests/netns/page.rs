@@ -88,11 +88,12 @@ impl Household {
         let file = |name: &str| folder.join(name);
         let config = format!(
             "[web]\nlisten = [\"127.0.0.1:9347\"]\npassword = {:?}\n[history]\nfile = \
-                {:?}\n[monitor]\nleases = [{:?}]\n[devices.{:?}]\n\
+                {:?}\n[monitor]\nleases = [{:?}]\nchoices = {:?}\n[devices.{:?}]\n\
              name = \"phone\"\n[quotas.phone]\nlimit = \"40GB\"\n",
             file("secrets/password"),
             file("history.db"),
             file("leases"),
+            file("kept/devices"),
             text(mac("phone", "eth0")),
         );
         let weir = Weir::start(lab.node("router")?, &config, &[])?;

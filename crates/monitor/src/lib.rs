@@ -15,6 +15,7 @@ pub mod probes;
 pub mod rate;
 pub mod reading;
 pub mod talk;
+pub mod vendor;
 
 pub use core::{Limits, Monitor};
 pub use count::{Both, Count};

@@ -3,11 +3,13 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing::error;
 
 /// The longest file that is read, in bytes.
-const LONGEST: u64 = 64 * 1024;
+pub const LONGEST: u64 = 64 * 1024;
 
 /// Reads one, and makes its folder. One that is not there says nothing; what cannot be read is put
 /// aside, and `lost` told of it: a router forwards all the same.
@@ -70,9 +72,72 @@ pub fn write(path: &Path, octets: &[u8]) -> io::Result<()> {
     done
 }
 
+/// Writes one file, from threads of its own, in the order in which that was asked for.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    path: PathBuf,
+    asked: Arc<AtomicU64>,
+    /// The last one that was written.
+    written: Arc<Mutex<u64>>,
+}
+
+impl Writer {
+    /// Of this file.
+    pub fn new(path: PathBuf) -> Self {
+        Self {
+            path,
+            asked: Arc::default(),
+            written: Arc::default(),
+        }
+    }
+
+    /// The folder in which it is written.
+    pub fn folder(&self) -> PathBuf {
+        folder(&self.path)
+    }
+
+    /// Writes it: all of it, or the former one stays. What was overtaken by a later one need not be
+    /// written: that has all of it, too.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, octets: Vec<u8>) -> impl Future<Output = io::Result<()>> + use<> {
+        let turn = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let Self { path, written, .. } = self.clone();
+        async move {
+            let work = move || {
+                let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
+                if *written < turn {
+                    write(&path, &octets)?;
+                    *written = turn;
+                }
+                Ok(())
+            };
+            let done = tokio::task::spawn_blocking(work).await;
+            done.unwrap_or_else(|error| Err(io::Error::other(error)))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn what_was_asked_for_last_is_written_last() {
+        let folder = std::env::temp_dir().join(format!("weir-kept-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("file");
+        let writer = Writer::new(path.clone());
+        let all: Vec<_> = (0..20_u8).map(|one| writer.write(vec![one])).collect();
+        // The other way round than they were asked for.
+        for write in all.into_iter().rev() {
+            write.await.expect("to be written");
+        }
+        assert_eq!(fs::read(&path).expect("a file"), [19]);
+        fs::remove_dir_all(&folder).expect("to go");
+        assert!(writer.write(vec![0]).await.is_err(), "without a folder");
+    }
 
     #[test]
     fn files_beside_others_are_of_one_each() {

@@ -218,6 +218,38 @@ fn json_of_the_monitor_has_its_fixed_names() {
 }
 
 #[test]
+fn what_people_say_of_a_device_is_told_to_the_daemon() {
+    let daemon = Daemon::start(0);
+    for (arguments, says) in [
+        (
+            &["device", "rename", "192.168.1.2", "tv \x1b[2J"][..],
+            "02:00:5e:10:00:01 is called tv ?[2J\n",
+        ),
+        (
+            &["devices", "owner", "laptop", "Anna"],
+            "02:00:5e:10:00:01 has no name given, belongs to Anna\n",
+        ),
+        (
+            &["device", "icon", "02-00-5E-10-00-77", "tv"],
+            "02:00:5e:10:00:77 has no name given, is shown as tv\n",
+        ),
+        // An icon of the configuration is not asked for to go.
+        (
+            &["device", "forget", "laptop"],
+            "02:00:5e:10:00:01 has no name given\n",
+        ),
+    ] {
+        let ran = daemon.run(arguments);
+        assert_eq!((ran.code, &*ran.out), (Some(0), says), "{}", ran.err);
+    }
+    let ran = daemon.run(&["device", "icon", "laptop", "fridge"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("appliance"), "{}", ran.err);
+    let ran = daemon.run(&["device", "rename", "fridge", "x"]);
+    assert!(ran.err.contains("no device is known"), "{}", ran.err);
+}
+
+#[test]
 fn of_what_is_not_there_it_says_so() {
     let daemon = Daemon::start(0);
     for command in ["devices", "talks", "history"] {

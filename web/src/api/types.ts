@@ -42,6 +42,13 @@ export interface Device {
   addresses: string[];
   name: string | null;
   name_from?: string;
+  owner?: string;
+  icon?: string;
+  /** What of name, owner and icon the configuration says. */
+  configured?: string[];
+  vendor?: string;
+  /** The hardware address was made up. */
+  made_up?: boolean;
   port: string;
   vlan?: number;
   uplink: boolean;

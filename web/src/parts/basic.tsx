@@ -94,13 +94,14 @@ export function Notice({
   );
 }
 
-/** A choice among few things, with its label. */
+/** A choice among few things, with its label. One that is `fixed` is shown only. */
 export function Choice(props: {
   id: string;
   label: string;
   value: string;
   options: readonly (readonly [string, string])[];
   choose: (value: string) => void;
+  fixed?: boolean;
 }) {
   return (
     <div class="field">
@@ -108,6 +109,7 @@ export function Choice(props: {
       <select
         id={props.id}
         value={props.value}
+        disabled={props.fixed}
         onChange={(event) => props.choose(event.currentTarget.value)}
       >
         {props.options.map(([value, text]) => (
@@ -149,17 +151,21 @@ export function Segments(props: {
   );
 }
 
-/** A field for a line of text, or with `numeric` for a number; `wrong` says what is wrong with it. */
+/**
+ * A field for a line of text, or with `numeric` for a number; `wrong` says what is wrong with it. One
+ * that is `fixed` can be read only.
+ */
 export function Field(props: {
   id: string;
   label: string;
   value: string;
   set: (value: string) => void;
   numeric?: boolean;
+  fixed?: boolean;
   hint?: string;
   wrong?: string | null;
 }) {
-  const { id, label, value, set, numeric = false, hint, wrong = null } = props;
+  const { id, label, value, set, numeric = false, fixed = false, hint, wrong = null } = props;
   const described = [hint !== undefined && `${id}-hint`, wrong !== null && `${id}-wrong`];
   return (
     <div class="field">
@@ -170,6 +176,7 @@ export function Field(props: {
         autocomplete="off"
         maxLength={200}
         value={value}
+        readOnly={fixed}
         aria-invalid={wrong !== null}
         aria-describedby={described.filter(Boolean).join(" ") || undefined}
         onInput={(event) => set(event.currentTarget.value)}

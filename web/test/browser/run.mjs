@@ -87,6 +87,25 @@ journey("log-in, dashboard, device, talk, history, language, theme", {}, async (
   await page.locator("#password").waitFor();
 });
 
+journey("a device is renamed", {}, async (page) => {
+  await steps.logIn(page, password);
+  await steps.rename(page);
+});
+
+journey(
+  "a name that is refused says why",
+  { test: mockOnly, allow: /status of 409/ },
+  async (page) => {
+    await steps.logIn(page, password);
+    await steps.visit(page, "device");
+    await page.locator("#label-name").fill("refused");
+    await page.locator("#label-name").press("Enter");
+    await page.getByText("no more fit").waitFor();
+    assert.equal(await page.locator("#label-name").inputValue(), "refused");
+    await accessible(page, "a name that is refused");
+  },
+);
+
 const withPaths = { skip: uplinks > 0 ? false : "needs a router with a partner" };
 journey("what each path carries", { test: withPaths }, async (page) => {
   await steps.logIn(page, password);

@@ -58,6 +58,7 @@ export async function serve({
     dist,
     more,
     cables: cables.begin(),
+    given: {},
     portal: portal.begin(),
     radio: radio.begin(),
     setup: setup.begin(),
@@ -176,6 +177,20 @@ async function answer(request, response, state, now, speed) {
   if (ports?.status !== undefined)
     return refuse(ports.status, ports.error, ports.detail, ports.hint);
   if (ports !== undefined) return json(ports.json);
+  const [, mac] = /^POST v1\/devices\/([0-9a-f:]{17})\/label$/.exec(call) ?? [];
+  if (mac !== undefined) {
+    if (body.name === "refused")
+      return refuse(409, "full", "1 devices have names, and no more fit", "take some away");
+    const given = { ...state.given[mac] };
+    for (const [key, value] of Object.entries(body)) {
+      if (value.trim() === "") delete given[key];
+      else given[key] = value.trim();
+    }
+    if (given.name === undefined) delete given.name_from;
+    else given.name_from = "given";
+    state.given[mac] = given;
+    return json({ mac, ...state.given[mac], configured: [] });
+  }
   const radios = radio.answer(state.radio, call, query, now());
   if (radios !== undefined) return json(radios);
   const wizard = setup.answer(state.setup, call, body);
@@ -190,7 +205,7 @@ async function answer(request, response, state, now, speed) {
     case "GET v1/paths":
       return json({ ...paths(now(), speed), ...state.paths });
     case "GET v1/devices":
-      return json(world.devices(now()));
+      return json(world.devices(now(), state.given));
     case "GET v1/talks":
       return json(world.talks(now(), query));
     case "GET v1/history":

@@ -23,6 +23,16 @@ const DEVICES = [
   ["02:00:5e:10:00:1b", "printer", "mdns", "br-iot", 0, 0, "still"],
   ["02:00:5e:10:00:1c", "heat-pump", "configuration", "br-iot", 0.004e6, 0.009e6, "bursts"],
 ];
+const VENDORS = ["Samsung Electronics", "Espressif", "Hewlett Packard"];
+const LABELS = {
+  "02:00:5e:10:00:11": { owner: "Anna", icon: "laptop" },
+  "02:00:5e:10:00:12": { icon: "tv" },
+  "02:00:5e:10:00:13": { icon: "server" },
+  "02:00:5e:10:00:14": { owner: "Ben", icon: "phone" },
+  "02:00:5e:10:00:16": { owner: HOSTILE.override },
+  "02:00:5e:10:00:1b": { icon: "printer" },
+  "02:00:5e:10:00:1c": { icon: "appliance" },
+};
 const GATEWAY = "02:00:5e:20:00:01";
 
 const FAR = [
@@ -64,7 +74,8 @@ const counts = (bytes) => ({ bytes: Math.round(bytes), packets: Math.ceil(bytes 
 export const START = 1_767_000_000;
 export const PARTNER = "partner.example.net:9349";
 
-export function devices(now) {
+/** `given`: what somebody said of them, by hardware address. */
+export function devices(now, given = {}) {
   const since = now - 93_600;
   const own = DEVICES.map(([mac, name, name_from, port, down, up, kind], index) => {
     const received = down === 0 ? 4e6 : down * 900 + (down / 8) * 0.8 * (now % 86_400) * 0.01;
@@ -90,6 +101,10 @@ export function devices(now) {
       last_seen: kind === "still" ? now - 4000 * (index - 7) : now - (index % 4),
     };
     if (name_from !== null) device.name_from = name_from;
+    if (name_from === "configuration") device.configured = ["name"];
+    if (index % 3 === 0) device.made_up = true;
+    else device.vendor = index === 4 ? HOSTILE.markup : VENDORS[index % VENDORS.length];
+    Object.assign(device, LABELS[mac], given[mac]);
     if (port === "br-iot") device.vlan = 30;
     if (down > 0.1e6) {
       device.latency = {

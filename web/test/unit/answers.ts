@@ -12,11 +12,13 @@ import type { Setup, Plan, Applied, Detection, Join } from "../../src/modules/se
 const aDevices0 = {
     "devices": [{
       "addresses": ["1f00c2aa" as const],
+      "configured": ["1f00c2aa" as const],
       "first_seen": 1,
       "forwarded": {
         "bytes": 1,
         "packets": 1,
       },
+      "icon": "1f00c2aa" as const,
       "last_seen": 1,
       "latency": {
         "bufferbloat": "1f00c2aa" as const,
@@ -27,8 +29,10 @@ const aDevices0 = {
         "wan_least": 0.5,
       },
       "mac": "1f00c2aa" as const,
+      "made_up": true,
       "name": "1f00c2aa" as const,
       "name_from": "1f00c2aa" as const,
+      "owner": "1f00c2aa" as const,
       "port": "1f00c2aa" as const,
       "quota": {
         "limit": 1,
@@ -51,6 +55,7 @@ const aDevices0 = {
       },
       "talks": 1,
       "uplink": true,
+      "vendor": "1f00c2aa" as const,
       "vlan": 1,
       "wifi": {
         "airtime": 1,
@@ -107,6 +112,7 @@ export const isDevices0: Devices = aDevices0;
 const aDevices1 = {
     "devices": [{
       "addresses": ["1f00c2aa" as const],
+      "configured": ["1f00c2aa" as const],
       "first_seen": 1,
       "forwarded": {
         "bytes": 1,
@@ -114,6 +120,7 @@ const aDevices1 = {
       },
       "last_seen": 1,
       "mac": "1f00c2aa" as const,
+      "made_up": true,
       "name": null,
       "port": "1f00c2aa" as const,
       "rate": {

@@ -52,9 +52,26 @@ pub struct Device {
     /// What it is called; null where nothing tells. Printable text without control characters, but
     /// chosen by the device: escape it.
     pub name: Option<String>,
-    /// Who told the name: `lease`, `mdns`, `hosts`, `configuration`.
+    /// Who told the name: `configuration`; `given`, by somebody on the page or by `weir device`;
+    /// `ethers`, `lease`, `hosts`, `mdns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name_from: Option<String>,
+    /// Whose it is, as somebody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// What it is, as somebody said: `phone`, `tv`, …
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub icon: Option<String>,
+    /// What of `name`, `owner` and `icon` the configuration says: it is not to be given elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub configured: Vec<String>,
+    /// Who made it, or its radio, by the hardware address, of which IEEE keeps a list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<String>,
+    /// The hardware address was made up by the device, or by who runs it, as phones do for each
+    /// network: another day it may have another one. Who made it is not known then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub made_up: bool,
     /// Port at which it was seen last.
     pub port: String,
     /// VLAN there.

@@ -1,6 +1,7 @@
 //! Who uses the network, which conversations, and what is recorded of the network stack.
 
 mod counted;
+mod label;
 mod probes;
 mod talks;
 
@@ -9,6 +10,7 @@ use api::Problem;
 pub use counted::{
     Count, Device, Devices, Latency, Metered, MeteredPort, QuotaState, Rate, Talk, Talks, Wifi,
 };
+pub use label::{DeviceLabel, DeviceLabelled};
 pub use probes::{Probe, ProbeKind, ProbeRecord, Probes};
 pub(crate) use talks::mac;
 pub use talks::{DEFAULT_TALKS, TALKS, TalkSort, TalksQuery, normal_mac};

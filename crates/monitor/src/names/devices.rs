@@ -16,11 +16,15 @@ const MOST_SPEAKERS: usize = 1024;
 pub enum Source {
     /// weir's configuration.
     Configuration,
+    /// Somebody, on weir's page or by its command line.
+    Given,
+    /// `/etc/ethers`, in which only who runs the router writes.
+    Ethers,
     /// A DHCP server's file of leases.
     Lease,
     /// A DHCP message that was seen.
     Dhcp,
-    /// `/etc/hosts` or `/etc/ethers`.
+    /// `/etc/hosts`.
     Hosts,
     /// The device itself, by multicast DNS.
     Mdns,
@@ -28,8 +32,10 @@ pub enum Source {
 
 impl Source {
     /// In order of trust.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 7] = [
         Self::Configuration,
+        Self::Given,
+        Self::Ethers,
         Self::Lease,
         Self::Dhcp,
         Self::Hosts,
@@ -40,6 +46,8 @@ impl Source {
     pub const fn word(self) -> &'static str {
         match self {
             Self::Configuration => "configuration",
+            Self::Given => "given",
+            Self::Ethers => "ethers",
             Self::Lease | Self::Dhcp => "lease",
             Self::Hosts => "hosts",
             Self::Mdns => "mdns",
@@ -98,7 +106,7 @@ impl Devices {
             }
         }
         self.files.insert(source, told);
-        if source == Source::Hosts {
+        if source == Source::Ethers {
             self.fixed = fixed;
         }
     }
@@ -109,7 +117,11 @@ impl Devices {
             Source::Dhcp => &mut self.dhcp,
             Source::Mdns => &mut self.mdns,
             // These come whole.
-            Source::Configuration | Source::Lease | Source::Hosts => return false,
+            Source::Configuration
+            | Source::Given
+            | Source::Ethers
+            | Source::Lease
+            | Source::Hosts => return false,
         };
         let new = table.get(&mac).is_none_or(|known| known != name);
         table.put(mac, name.to_owned());
@@ -183,15 +195,16 @@ mod tests {
             devices.name(&MAC, &addresses),
             Some(("from-lease", Source::Lease))
         );
-        devices.replace(
-            Source::Configuration,
-            [known(Some(MAC), None, Some("mine"))],
-        );
-        assert_eq!(
-            devices.name(&MAC, &addresses),
-            Some(("mine", Source::Configuration))
-        );
-        for source in [Source::Configuration, Source::Lease] {
+        // What only people say of it, each above all before.
+        for source in [Source::Ethers, Source::Given, Source::Configuration] {
+            devices.replace(source, [known(Some(MAC), None, Some(source.word()))]);
+            assert_eq!(
+                devices.name(&MAC, &addresses),
+                Some((source.word(), source))
+            );
+        }
+        for source in &Source::ALL[..4] {
+            let source = *source;
             devices.replace(source, []);
         }
         assert_eq!(
@@ -203,10 +216,13 @@ mod tests {
     #[test]
     fn ethers_with_addresses() {
         let mut devices = Devices::new();
-        let fixed = known(Some(MAC), Some([192, 0, 2, 7]), None);
+        devices.replace(
+            Source::Ethers,
+            [known(Some(MAC), Some([192, 0, 2, 7]), None)],
+        );
         devices.replace(
             Source::Hosts,
-            [fixed, known(None, Some([192, 0, 2, 7]), Some("tv"))],
+            [known(None, Some([192, 0, 2, 7]), Some("tv"))],
         );
         assert_eq!(devices.name(&MAC, &[]), Some(("tv", Source::Hosts)));
         assert_eq!(devices.name(&[0; 6], &[]), None);

@@ -1,18 +1,24 @@
 //! `[devices.MAC]`: what the configuration says of devices, for whoever shows or judges them.
 
+use std::collections::BTreeMap;
+
 use kernel::Mac;
 use monitor::names::{Known, mac};
 use serde_json::Value;
 use toml::de::DeValue;
 
 use super::section::table;
-use super::{Effective, FileValue, Naming, Wrong};
+use super::{Effective, FileValue, Naming, Wrong, near};
 
 table! {
     /// `[devices.MAC]`: a device, by its hardware address.
     DeviceSettings {
         /// What it is called, whatever it calls itself.
-        Live name: Called = Called(None);
+        Live name: Line = Line(None);
+        /// Whose it is, or where it stands.
+        Live owner: Line = Line(None);
+        /// What it is, for its picture on the page.
+        Live icon: Icon = Icon(None);
     }
 }
 
@@ -26,22 +32,31 @@ impl DeviceSettings {
     };
 }
 
-/// A name on one line, or none.
+/// A text on one line, or none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Called(pub Option<String>);
+pub struct Line(pub Option<String>);
 
-impl FileValue for Called {
-    const ALLOWED: &'static str = "a name in quotes, on one line, of 63 bytes at most";
+impl Line {
+    /// What may be one, in words.
+    pub const ALLOWED: &'static str = "a text in quotes, on one line, of 63 bytes at most";
 
-    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
-        let text = value.as_str().ok_or(None)?.trim();
-        // What a terminal would obey, or would show in another order, is no name.
+    /// Empty is none. What a terminal would obey, or would show in another order, is no text.
+    pub fn of(text: &str) -> Option<Self> {
+        let text = text.trim();
         let plain = monitor::names::text::device(text.as_bytes());
         match (text, plain) {
-            ("", _) => Ok(Self(None)),
-            (text, Some(plain)) if plain == text => Ok(Self(Some(plain))),
-            _ => Err(None),
+            ("", _) => Some(Self(None)),
+            (text, Some(plain)) if plain == text => Some(Self(Some(plain))),
+            _ => None,
         }
+    }
+}
+
+impl FileValue for Line {
+    const ALLOWED: &'static str = Self::ALLOWED;
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        Self::of(value.as_str().ok_or(None)?).ok_or(None)
     }
 
     fn show(&self) -> Value {
@@ -49,24 +64,110 @@ impl FileValue for Called {
     }
 }
 
-/// Devices of the configuration, with their names.
-fn all(effective: &Effective) -> impl Iterator<Item = (Mac, &str)> {
+/// A picture, by its word, or none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Icon(pub Option<&'static str>);
+
+impl Icon {
+    /// All that there are.
+    pub const WORDS: [&'static str; 14] = [
+        "computer",
+        "laptop",
+        "phone",
+        "tablet",
+        "watch",
+        "tv",
+        "speaker",
+        "console",
+        "camera",
+        "printer",
+        "lamp",
+        "appliance",
+        "server",
+        "router",
+    ];
+
+    /// Empty is none.
+    pub fn of(word: &str) -> Option<Self> {
+        match word {
+            "" => Some(Self(None)),
+            word => {
+                let found = Self::WORDS.into_iter().find(|known| *known == word)?;
+                Some(Self(Some(found)))
+            }
+        }
+    }
+}
+
+impl FileValue for Icon {
+    const ALLOWED: &'static str = "\"computer\", \"laptop\", \"phone\", \"tablet\", \"watch\", \
+        \"tv\", \"speaker\", \"console\", \"camera\", \"printer\", \"lamp\", \"appliance\", \
+        \"server\", \"router\", or \"\" for none";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let word = value.as_str().ok_or(None)?;
+        Self::of(word).ok_or_else(|| near(value, word, &Self::WORDS, Self::ALLOWED))
+    }
+
+    fn show(&self) -> Value {
+        self.0.map_or(Value::Null, Value::from)
+    }
+}
+
+/// What people say of a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// What it is called.
+    pub name: Option<String>,
+    /// Whose it is.
+    pub owner: Option<String>,
+    /// What it is: one of [`Icon::WORDS`].
+    pub icon: Option<&'static str>,
+}
+
+/// What a configuration says of devices.
+pub fn labels(effective: &Effective) -> BTreeMap<Mac, Label> {
+    let label = |(address, said): (&String, &DeviceSettings)| {
+        let label = Label {
+            name: said.name.0.clone(),
+            owner: said.owner.0.clone(),
+            icon: said.icon.0,
+        };
+        Some((mac(address)?, label)).filter(|(_, label)| *label != Label::default())
+    };
     let devices = effective.named::<DeviceSettings>().iter();
-    devices.filter_map(|(address, settings)| Some((mac(address)?, settings.name.0.as_deref()?)))
+    devices.filter_map(label).collect()
 }
 
 /// Who is called so in the configuration, small and capital letters alike.
 pub fn called<'a>(effective: &'a Effective, name: &str) -> impl Iterator<Item = Mac> + 'a {
     let name = name.to_lowercase();
-    all(effective).filter_map(move |(mac, own)| (own.to_lowercase() == name).then_some(mac))
+    let devices = effective.named::<DeviceSettings>().iter();
+    devices.filter_map(move |(address, said)| {
+        let own = said.name.0.as_ref()?.to_lowercase();
+        mac(address).filter(|_| own == name)
+    })
 }
 
-/// Names of the configuration.
-pub fn known(effective: &Effective) -> Vec<Known> {
-    let known = |(mac, name): (Mac, &str)| Known {
-        mac: Some(mac),
+/// Their names.
+pub fn known(labels: &BTreeMap<Mac, Label>) -> Vec<Known> {
+    let named = labels.iter().filter(|(_, label)| label.name.is_some());
+    let known = |(mac, label): (&Mac, &Label)| Known {
+        mac: Some(*mac),
         address: None,
-        name: Some(name.to_owned()),
+        name: label.name.clone(),
     };
-    all(effective).map(known).collect()
+    named.map(known).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_an_icon_is_said() {
+        for word in Icon::WORDS {
+            assert!(<Icon as FileValue>::ALLOWED.contains(&format!("\"{word}\"")));
+        }
+    }
 }

@@ -39,6 +39,9 @@ pub fn devices() -> Devices {
         sent: 1_250_000,
     };
     laptop.talks = 17;
+    laptop.owner = Some("Anna".into());
+    laptop.icon = Some("laptop".into());
+    laptop.vendor = Some("Raspberry Pi Foundation".into());
     laptop.latency = Some(Latency {
         lan: Some(2.14),
         wan: Some(24.4),
@@ -52,6 +55,7 @@ pub fn devices() -> Devices {
         sent: 4_000_000,
     };
     telephone.talks = 3;
+    telephone.made_up = true;
     telephone.wifi = Some(Wifi {
         signal: Some(-61),
         rate_to: Some(433_300_000),

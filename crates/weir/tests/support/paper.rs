@@ -4,11 +4,12 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use answers::{
-    Config, Devices, Direction, Directions, DropCounts, DropPrefix, DropRoutes, DropSet, DropState,
-    Drops, EachPacket, Endpoints, Explanation, FamilyFlows, Flow, FlowCounts, FlowFilter, FlowId,
-    FlowQuery, FlowState, Heartbeat, History, HistoryQuery, Hook, Hop, HopCounts, LearnedDrop,
-    LearnedDrops, Mode, PacketCounts, Port, PortStack, Protocol, Reason, Reloaded, RuleCost,
-    Selection, Status, Talks, TalksQuery, Translated, Trouble, TtlRange, Witness, WitnessName,
+    Config, DeviceLabel, DeviceLabelled, Devices, Direction, Directions, DropCounts, DropPrefix,
+    DropRoutes, DropSet, DropState, Drops, EachPacket, Endpoints, Explanation, FamilyFlows, Flow,
+    FlowCounts, FlowFilter, FlowId, FlowQuery, FlowState, Heartbeat, History, HistoryQuery, Hook,
+    Hop, HopCounts, LearnedDrop, LearnedDrops, Mode, PacketCounts, Port, PortStack, Protocol,
+    Reason, Reloaded, RuleCost, Selection, Status, Talks, TalksQuery, Translated, Trouble,
+    TtlRange, Witness, WitnessName,
 };
 use api::{Asked, Method, Problem, Route, Routes, Who};
 
@@ -410,6 +411,21 @@ impl Paper {
                     let selection = lists.select(&asked.query);
                     let paper = Rc::clone(&lists);
                     Ok(selection.answer(&[], move |id| paper.flow(id)))
+                },
+            ),
+            Route::new(
+                Method::POST,
+                "/v1/devices/{mac}/label",
+                Who::User,
+                |asked: Asked<(), DeviceLabel>| {
+                    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+                    Ok(DeviceLabelled {
+                        mac: asked.parts[0].clone(),
+                        name: given(asked.body.name),
+                        owner: given(asked.body.owner),
+                        icon: given(asked.body.icon),
+                        configured: vec!["icon".into()],
+                    })
                 },
             ),
             Route::get("/v1/talks", Who::User, move |asked| talks.talks(&asked)),

@@ -6,13 +6,15 @@ import { nameOf, plain } from "../../core/plain";
 import { USUAL } from "../../core/poll";
 import { formatRoute } from "../../core/route";
 import { useStore } from "../../core/store";
-import { Card, Facts, Meter, Title } from "../../parts/basic";
+import { Card, Facts, Meter, Name, Title } from "../../parts/basic";
 import { Chart, Now } from "../../parts/chart";
 import { Waiting } from "../../parts/failure";
 import { format } from "../../text";
 import { fromInside } from "./core/inside";
 import { Signal, Verdict } from "./figures";
 import { HistoryBoard } from "./history";
+import { Kind } from "./kinds";
+import { LabelCard } from "./label";
 import { TalkTable } from "./talk-table";
 import { t, word } from "./text";
 import type { Talks } from "./types";
@@ -41,6 +43,12 @@ export function DeviceView({ mac }: { mac: string }) {
   return (
     <>
       <Title text={nameOf(device)} above={above}>
+        {device.owner !== undefined && (
+          <p class="tag">
+            <Kind of={device.icon} />
+            <Name text={device.owner} />
+          </p>
+        )}
         {device.uplink && <p class="tag">{t("devices.gateway")}</p>}
         <p class="code muted">{[...device.addresses.slice(0, 2), device.mac].join(" · ")}</p>
       </Title>
@@ -73,6 +81,7 @@ export function DeviceView({ mac }: { mac: string }) {
             </a>
           </p>
         </Card>
+        <LabelCard device={device} />
         <Card title={t("device.facts")} wide={device.wifi === undefined ? 12 : 7}>
           <DeviceFacts device={device} now={devices.now} />
         </Card>
@@ -171,6 +180,9 @@ function DeviceFacts({ device, now }: { device: Device; now: number }) {
     [t("device.seen"), f.ago(now - device.last_seen)],
   ];
   if (device.vlan !== undefined) facts.splice(3, 0, [t("device.vlan"), String(device.vlan)]);
+  if (device.made_up) facts.splice(2, 0, [t("devices.vendor"), t("device.vendor.made_up")]);
+  else if (device.vendor !== undefined)
+    facts.splice(2, 0, [t("devices.vendor"), plain(device.vendor)]);
   if (device.name_from !== undefined)
     facts.push([t("device.name_from"), word("name_from", plain(device.name_from))]);
   return <Facts facts={facts} />;

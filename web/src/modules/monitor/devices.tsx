@@ -12,6 +12,7 @@ import { setQuery } from "../../shell/router";
 import { format } from "../../text";
 import { DeviceView } from "./device";
 import { latencySum, latencyText, RateFigure, Signal } from "./figures";
+import { Kind } from "./kinds";
 import { t } from "./text";
 
 export function DevicesView({ route }: { route: Route }) {
@@ -35,6 +36,7 @@ function columns(now: number): Column<Device>[] {
       by: nameOf,
       cell: (device) => (
         <a href={formatRoute(["devices", device.mac])}>
+          <Kind of={device.icon} />
           <Name text={nameOf(device)} />
         </a>
       ),
@@ -59,6 +61,22 @@ function columns(now: number): Column<Device>[] {
       level: 4,
       by: (device) => device.mac,
       cell: (device) => <span class="code">{device.mac}</span>,
+    },
+    {
+      id: "owner",
+      title: t("devices.owner"),
+      text: true,
+      level: 4,
+      by: (device) => device.owner,
+      cell: (device) => (device.owner === undefined ? "–" : <Name text={device.owner} />),
+    },
+    {
+      id: "vendor",
+      title: t("devices.vendor"),
+      text: true,
+      level: 4,
+      by: (device) => device.vendor,
+      cell: (device) => (device.vendor === undefined ? "–" : <Name text={device.vendor} />),
     },
     {
       id: "port",
@@ -144,6 +162,8 @@ function Devices({ find }: { find: string }) {
   const fitting = stations.filter((device) =>
     matches(find, [
       device.name,
+      device.owner,
+      device.vendor,
       device.mac,
       device.port,
       ...device.addresses,

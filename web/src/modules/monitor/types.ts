@@ -1,6 +1,15 @@
 // What the daemon tells of conversations, of the history, and of what weir forwards.
 import type { Count, Latency, Rate } from "../../api/types";
 
+/** What people say of a device, from then on. */
+export interface DeviceLabelled {
+  mac: string;
+  name: string | null;
+  owner: string | null;
+  icon: string | null;
+  configured: string[];
+}
+
 export interface Talks {
   total: number;
   talks: Talk[];

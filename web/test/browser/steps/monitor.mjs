@@ -33,6 +33,48 @@ export async function device(page) {
   assert.equal(await page.evaluate(() => document.activeElement?.tagName), "H1");
 }
 
+/**
+ * A device is called as somebody says, by the keyboard; whose it is and what it is stands there, too.
+ * One that has a name in the configuration cannot be renamed here.
+ */
+export async function rename(page) {
+  const called = page.locator("tbody tr th a bdi");
+  const opened = async (mac) => {
+    await page.goto(`/#/devices/${mac}`);
+    await page.locator(".label-form").waitFor();
+  };
+  const { devices } = await page.evaluate(async () => (await fetch("/api/v1/devices")).json());
+  const inside = devices.filter(({ uplink }) => !uplink);
+  const fixed = inside.find(({ configured }) => configured?.includes("name"));
+  await opened(fixed.mac);
+  assert.equal(await page.locator("#label-name").isEditable(), false);
+  assert.equal(await page.locator("#label-name").inputValue(), fixed.name);
+  const { mac } = inside.find(({ configured }) => configured === undefined);
+  await opened(mac);
+  await page.locator("#label-name").focus();
+  await page.keyboard.type("kitchen radio");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("Anna");
+  await page.keyboard.press("Tab");
+  await page.locator("#label-icon").selectOption("speaker");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.locator(".label-done .notice.good").waitFor();
+  await page.locator("h1", { hasText: "kitchen radio" }).waitFor();
+  await page.locator(".title .tag", { hasText: "Anna" }).waitFor();
+  await visit(page, "devices");
+  await page.locator("#find").fill("anna");
+  const row = page.locator("tbody tr", { hasText: "kitchen radio" });
+  await row.locator(".kind .icon").waitFor();
+  assert.ok((await called.allInnerTexts()).includes("kitchen radio"));
+  // And the name that it had is back once this one is taken away.
+  await opened(mac);
+  await page.locator("#label-name").fill("");
+  await page.locator("#label-name").press("Enter");
+  await page.locator("h1", { hasText: "kitchen radio" }).waitFor({ state: "detached" });
+}
+
 /** A conversation shows its path from the device to the far end. */
 export async function talk(page) {
   await visit(page, "talk");

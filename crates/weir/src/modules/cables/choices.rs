@@ -12,7 +12,7 @@ use crate::kept;
 /// The file, and what it says.
 #[derive(Clone, Debug)]
 pub struct Choices {
-    path: PathBuf,
+    file: kept::Writer,
     /// By device.
     pub chosen: BTreeMap<String, Role>,
 }
@@ -37,25 +37,25 @@ impl Choices {
                 }
             }
         }
-        let path = path.to_owned();
-        Self { path, chosen }
+        let file = kept::Writer::new(path.to_owned());
+        Self { file, chosen }
     }
 
     /// The folder in which it is written.
     pub fn folder(&self) -> PathBuf {
-        kept::folder(&self.path)
+        self.file.folder()
     }
 
     /// Writes it: all of it, or the former one stays.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn write(&self) -> io::Result<()> {
+    pub fn write(&self) -> impl Future<Output = io::Result<()>> + use<> {
         let lines = self
             .chosen
             .iter()
             .map(|(device, role)| format!("{device} {}\n", role.word()));
-        kept::write(&self.path, lines.collect::<String>().as_bytes())
+        self.file.write(lines.collect::<String>().into_bytes())
     }
 }
 
@@ -65,15 +65,15 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn what_was_chosen_is_read_again() {
+    #[tokio::test]
+    async fn what_was_chosen_is_read_again() {
         let folder = std::env::temp_dir().join(format!("weir-cables-{}", std::process::id()));
         let path = folder.join("of/cables");
         let mut choices = Choices::open(&path);
         assert!(choices.chosen.is_empty());
         choices.chosen.insert("eth1".into(), Role::Mesh);
         choices.chosen.insert("lan.2".into(), Role::Client);
-        choices.write().expect("to be written");
+        choices.write().await.expect("to be written");
         assert_eq!(
             fs::read_to_string(&path).expect("a file"),
             "eth1 mesh\nlan.2 client\n"

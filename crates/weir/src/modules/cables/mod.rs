@@ -131,20 +131,18 @@ impl Running {
     /// Takes a choice, which holds once it is on the disk.
     fn choose(&self, device: &str, role: Option<Role>) -> Later<Cable> {
         let chosen = self.chosen(device, role);
+        let chosen = chosen.map(|(cable, choices)| (cable, choices.write()));
         Box::pin(async move {
-            let (cable, choices) = chosen?;
-            let written = tokio::task::spawn_blocking(move || choices.write()).await;
-            let why = match written {
-                Ok(Ok(())) => return Ok(cable),
-                Ok(Err(error)) => error.to_string(),
-                Err(error) => error.to_string(),
-            };
-            Err(Problem::new(
-                500,
-                "not_written",
-                format!("the choice holds until weir stops: it cannot be written: {why}"),
-                "see `choices` under [cables], and whether the disk is full",
-            ))
+            let (cable, written) = chosen?;
+            written.await.map_err(|why| {
+                Problem::new(
+                    500,
+                    "not_written",
+                    format!("the choice holds until weir stops: it cannot be written: {why}"),
+                    "see `choices` under [cables], and whether the disk is full",
+                )
+            })?;
+            Ok(cable)
         })
     }
 

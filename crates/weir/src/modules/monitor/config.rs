@@ -39,6 +39,9 @@ table! {
         /// Files in which a DHCP server keeps leases: devices have names by them, too. Those that
         /// are not there are passed over.
         Restart leases: Vec<PathBuf> = LEASES.map(PathBuf::from).to_vec();
+        /// Where is kept what devices are called on the page and by `weir device`. "auto" is
+        /// /var/lib/weir/devices in the first network namespace, and nothing in any other.
+        Restart choices: Option<PathBuf> = None;
         /// What else is recorded of the network stack: `weir probes` lists what there is. Each
         /// costs time for every packet that it looks at.
         Live probes: Vec<&'static Probe> = Vec::new();

@@ -6,21 +6,23 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use answers::{DeviceLabel, DeviceLabelled};
+use api::Problem;
 use datapath::meter::{Meter, News};
 use datapath::{Encapsulation, Who};
 use kernel::{Ends, Event, Link, Source};
-use monitor::names;
 use monitor::{Count, Forwarded, Limits, Loose, Millis, Monitor, Rest, Way};
 use tracing::{debug, info, warn};
 
 use super::super::history::past;
 use super::config::{Ipfix, Monitor as Config};
 use super::crossings::Crossings;
+use super::labels::{Labels, Writing};
 use super::plan::{self, Metered};
 use super::reading::{both, count, header, key, reading};
 use super::uplinks::Uplinks;
-use super::{export, naming, probes, room, timing, wifi};
-use crate::config::{Effective, devices};
+use super::{export, naming, probes, room, timing, vendors, wifi};
+use crate::config::Effective;
 use crate::daemon::{self, Nest, unix_seconds};
 
 /// Pieces of news taken in one turn: some milliseconds at most.
@@ -37,6 +39,8 @@ pub struct Keeper {
     /// Packets that tell names are copied.
     copies: bool,
     naming: naming::Naming,
+    labels: Labels,
+    pub(super) vendors: vendors::Vendors,
     pub(super) wifi: wifi::Wifi,
     /// When the core's clock began: by this one's, and in seconds since 1970.
     pub(super) began: Instant,
@@ -82,8 +86,9 @@ impl Keeper {
         if effective.of::<Ipfix>().collector.is_some() {
             core.tell(Some(effective.of::<Ipfix>().active.as_millis() as Millis));
         }
-        core.names
-            .replace(names::Source::Configuration, devices::known(effective));
+        let mut labels = Labels::open(effective.of::<Config>().choices.as_deref());
+        labels.configure(effective);
+        labels.tell(&mut core.names);
         let mut probes = probes::Probes::new();
         probes.choose(&effective.of::<Config>().probes);
         Some(Self {
@@ -92,6 +97,8 @@ impl Keeper {
             meter,
             copies: *effective.of::<Config>().names,
             naming: naming::Naming::new(effective.of::<Config>().leases.value.clone()),
+            labels,
+            vendors: vendors::Vendors::default(),
             wifi: wifi::Wifi::new(),
             began: Instant::now(),
             began_unix: unix_seconds(),
@@ -272,8 +279,8 @@ impl Keeper {
         if let Some(past) = &mut self.past {
             past.reload(effective, unix_now());
         }
-        let named = devices::known(effective);
-        self.core.names.replace(names::Source::Configuration, named);
+        self.labels.configure(effective);
+        self.labels.tell(&mut self.core.names);
         self.probes.choose(&effective.of::<Config>().probes);
         let ipfix = effective.of::<Ipfix>();
         if !self.export.as_ref().is_some_and(|now| now.suits(ipfix)) {
@@ -283,6 +290,22 @@ impl Keeper {
         self.core.tell(self.export.is_some().then_some(active));
         // Names of ports are told again.
         self.stale = true;
+    }
+
+    /// What people say of devices.
+    pub fn labels(&self) -> &Labels {
+        &self.labels
+    }
+
+    /// Takes what somebody says of a device.
+    pub fn label(
+        &mut self,
+        mac: &str,
+        asked: &DeviceLabel,
+    ) -> Result<(DeviceLabelled, Writing), Problem> {
+        let given = self.labels.give(mac, asked)?;
+        self.labels.tell(&mut self.core.names);
+        Ok(given)
     }
 
     /// Answers from the history.

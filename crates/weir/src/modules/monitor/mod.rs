@@ -5,6 +5,7 @@ pub mod config;
 mod crossings;
 mod export;
 mod keeper;
+mod labels;
 pub mod metrics;
 mod naming;
 mod plan;
@@ -17,13 +18,14 @@ mod timing;
 pub mod top;
 mod translations;
 mod uplinks;
+mod vendors;
 mod wifi;
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use answers::{HistoryQuery, Status, TalksQuery, Trouble};
+use answers::{DeviceLabel, DeviceLabelled, HistoryQuery, Status, TalksQuery, Trouble};
 use api::metrics::Text;
 use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
 use kernel::{Event, Source};
@@ -117,6 +119,23 @@ impl Monitor {
         Ok((keeper.probes).shown(|link| names.get(&link).cloned(), &own))
     }
 
+    /// Takes what somebody says of a device, which is kept once it is on the disk.
+    fn label(&self, mac: &str, asked: &DeviceLabel) -> Later<DeviceLabelled> {
+        let given = self.asked().and_then(|mut keeper| keeper.label(mac, asked));
+        Box::pin(async move {
+            let (label, written) = given?;
+            written.await.map_err(|why| {
+                Problem::new(
+                    500,
+                    "not_written",
+                    format!("that holds until weir stops: it cannot be written: {why}"),
+                    "see `choices` under [monitor], and whether the disk is full",
+                )
+            })?;
+            Ok(label)
+        })
+    }
+
     /// From the history's own thread.
     fn history(&self, asked: &HistoryQuery) -> Later<answers::History> {
         let none = || {
@@ -147,9 +166,14 @@ impl Module for Monitor {
         {
             warn!(%error, directory = %directory.display(), "cannot be made: no history is kept");
         }
+        let labels = self.keeper().and_then(|keeper| keeper.labels().folder());
         Needs {
             read: self.leases.clone(),
-            write: directory.map(PathBuf::from).into_iter().collect(),
+            write: directory
+                .map(PathBuf::from)
+                .into_iter()
+                .chain(labels)
+                .collect(),
             ..Needs::default()
         }
     }
@@ -168,7 +192,11 @@ impl Module for Monitor {
         let probes = move |()| monitor.probes(&face.router());
         let monitor = Rc::clone(&self);
         let history = move |asked: Asked<HistoryQuery, Nothing>| monitor.history(&asked.query);
+        let monitor = Rc::clone(&self);
+        let label =
+            move |asked: Asked<(), DeviceLabel>| monitor.label(&asked.parts[0], &asked.body);
         vec![
+            Route::later(Method::POST, "/v1/devices/{mac}/label", Who::User, label),
             Route::get("/v1/devices", Who::User, devices),
             Route::get("/v1/talks", Who::User, talks),
             Route::later(Method::GET, "/v1/history", Who::User, history),

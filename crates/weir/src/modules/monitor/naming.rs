@@ -6,13 +6,20 @@ use std::time::SystemTime;
 
 use datapath::meter::Sample;
 use monitor::names::{
-    Conversation, Direction, Learned, Meta, Names, Reader, Source, hosts, leases,
+    Conversation, Direction, Learned, Meta, Names, Reader, Source, hosts, known, leases,
 };
 use monitor::{Millis, core};
 use tracing::debug;
 
 /// Longest file that is read, bytes: hosts with some 100,000 blocked names.
 const LONGEST: u64 = 8 << 20;
+/// Reads what a file says.
+type Reads = fn(&[u8]) -> known::File;
+/// The router's own files, and what reads them.
+const OWN: [(&str, Source, Reads); 2] = [
+    ("/etc/hosts", Source::Hosts, hosts::hosts),
+    ("/etc/ethers", Source::Ethers, hosts::ethers),
+];
 /// Files are looked at each so many seconds.
 const EVERY: u32 = 10;
 
@@ -90,15 +97,11 @@ impl Naming {
             });
             names.replace(Source::Lease, all.collect::<Vec<_>>());
         }
-        let own = ["/etc/hosts", "/etc/ethers"].map(Path::new);
-        let mut found = false;
-        for path in own {
-            found |= changed(&mut self.read, path);
-        }
-        if found {
-            let mut all = hosts::hosts(&content(own[0])).known;
-            all.extend(hosts::ethers(&content(own[1])).known);
-            names.replace(Source::Hosts, all);
+        for (path, source, read) in OWN {
+            let path = Path::new(path);
+            if changed(&mut self.read, path) {
+                names.replace(source, read(&content(path)).known);
+            }
         }
     }
 }

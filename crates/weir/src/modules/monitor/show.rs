@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 
-use monitor::{Both, Side, Talk, Verdict};
+use monitor::{Both, Side, Talk, Verdict, vendor};
 
 use super::keeper::{Keeper, unix};
 use crate::daemon::unix_seconds;
@@ -42,9 +42,15 @@ impl Keeper {
             .core
             .devices()
             .map(|device| (device, self.core.name_of(device)))
-            .map(|(device, name)| answers::Device {
+            .map(|(device, name)| (device, name, self.labels().of(&device.mac)))
+            .map(|(device, name, label)| answers::Device {
                 name: name.map(|(name, _)| name.to_owned()),
                 name_from: name.map(|(_, source)| source.word().to_owned()),
+                owner: label.owner,
+                icon: label.icon,
+                configured: label.configured,
+                vendor: self.vendors.of(&device.mac),
+                made_up: vendor::is_made_up(&device.mac),
                 mac: mac(&device.mac),
                 addresses: self
                     .core

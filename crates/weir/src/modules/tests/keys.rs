@@ -40,6 +40,7 @@ enabled = false
 size = "cache"
 names = false
 leases = ["/tmp/a.leases"]
+choices = "/tmp/devices"
 probes = ["drops"]
 
 [monitor.ipfix]
@@ -161,6 +162,8 @@ action = "cut"
 
 [devices."02:00:00:00:00:01"]
 name = "The TV"
+owner = "Anna"
+icon = "tv"
 "#;
     let read = parse(text, "weir.toml").expect("good");
     assert!(
@@ -199,7 +202,9 @@ name = "The TV"
         (Octets(8 << 20), 15)
     );
     let device = &read.named::<DeviceSettings>()["02:00:00:00:00:01"];
-    assert_eq!(device.name.0.as_deref(), Some("The TV"));
+    let said = [&device.name, &device.owner].map(|line| line.0.as_deref());
+    assert_eq!(said, [Some("The TV"), Some("Anna")]);
+    assert_eq!(device.icon.0, Some("tv"));
     let multipath = read.of::<Multipath>();
     let partner = multipath.partner.as_ref().map(Pairing::address);
     assert_eq!(partner.as_deref(), Some("partner.example:9349"));
@@ -343,9 +348,9 @@ name = "The TV"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 123);
+    assert_eq!(help.len(), 126);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 113, "no device has settings of its own");
+    assert_eq!(entries.len(), 114, "no device has settings of its own");
     assert!(
         entries
             .iter()

@@ -1,6 +1,7 @@
 //! `weir devices`: who uses the network.
 
 mod equation;
+mod label;
 mod notes;
 
 use std::io;
@@ -16,7 +17,11 @@ pub(crate) use notes::note;
 
 /// Show who uses the network: devices, and their traffic
 #[derive(Args, Debug)]
-#[command(after_long_help = "\
+#[command(
+    visible_alias = "device",
+    mut_arg("socket", |socket| socket.global(true)),
+    mut_arg("json", |json| json.global(true)),
+    after_long_help = "\
 A device is whatever has a hardware address of its own at one of the router's ports.
   DOWN, RECEIVED   what goes to it: rate of the last few seconds, and since weir began to count
   UP, SENT         what it sends
@@ -25,6 +30,8 @@ A device is whatever has a hardware address of its own at one of the router's po
   SEEN             how long ago
 Sums are those of IP packets, from the first byte of the IP header. Uplinks are left out, as their
 traffic is that of the devices, seen from the other side; --all has them.
+MADE BY goes by the hardware address. One that is \"made up\" is the device's own idea, or that of who
+runs it, as phones have one for each network: who made it is not known, and it may change.
 
 --equation shows for each port and way, in packets and bytes:
   TALKS + UNPLACED + OTHER + LINK = COUNTED
@@ -36,8 +43,13 @@ Examples:
   weir devices
   weir devices --sort bytes --limit 5
   weir devices --device laptop
-  weir devices --json | jq -r '.devices[] | [.name, .received.bytes, .sent.bytes] | @tsv'")]
+  weir device rename 192.168.1.7 \"kitchen radio\"
+  weir device owner 02:00:5e:10:00:01 Anna
+  weir devices --json | jq -r '.devices[] | [.name, .received.bytes, .sent.bytes] | @tsv'"
+)]
 pub struct DevicesArgs {
+    #[command(subcommand)]
+    what: Option<label::What>,
     /// Only those at the port of this name
     #[arg(long, value_name = "NAME")]
     port: Option<String>,
@@ -80,6 +92,9 @@ enum SortArg {
 
 pub fn run(args: &DevicesArgs, output: &mut Output<'_>) -> Result<(), Error> {
     let client = client(&args.connection)?;
+    if let Some(what) = &args.what {
+        return label::run(what, &client, args.format.json, output);
+    }
     let mut answer: Devices = client.get("/v1/devices")?;
     if let Some(port) = &args.port {
         answer.ports.retain(|metered| metered.name == *port);
@@ -158,12 +173,15 @@ pub(crate) fn shown_name(device: &Device) -> &str {
 
 /// Columns that a name may take; it can have 253 letters.
 const LONGEST_NAME: usize = 32;
+/// Those that its maker's name may take.
+const LONGEST_VENDOR: usize = 20;
 
 fn print(answer: &Devices, known: usize, output: &mut Output<'_>) -> io::Result<()> {
     let mut table = Table::new([
         ("NAME", Align::Left),
         ("ADDRESS", Align::Left),
         ("MAC", Align::Left),
+        ("MADE BY", Align::Left),
         ("PORT", Align::Left),
         ("DOWN", Align::Right),
         ("UP", Align::Right),
@@ -187,14 +205,10 @@ fn print(answer: &Devices, known: usize, output: &mut Output<'_>) -> io::Result<
         };
         let (note, tone) = note(device, answer.now);
         let row = [
-            Cell::or_dash(
-                device
-                    .name
-                    .as_ref()
-                    .map(|name| clipped(&crate::output::harmless(name), LONGEST_NAME)),
-            ),
+            Cell::or_dash(name(device)),
             Cell::or_dash(address(device)),
             Cell::toned(&device.mac, Tone::Dim),
+            vendor(device),
             place(device).into(),
             units::rate(device.rate.received).into(),
             units::rate(device.rate.sent).into(),
@@ -243,6 +257,28 @@ pub(crate) fn through(uplink: &MeteredPort) -> (u64, u64) {
     (uplink.rate.sent, uplink.rate.received)
 }
 
+/// `tv (Anna)`: what it is called, and whose it is.
+fn name(device: &Device) -> Option<String> {
+    let owner = device.owner.as_ref().map(|owner| format!("({owner})"));
+    let parts: Vec<&str> = device
+        .name
+        .iter()
+        .chain(&owner)
+        .map(String::as_str)
+        .collect();
+    let whole = crate::output::harmless(&parts.join(" "));
+    (!parts.is_empty()).then(|| clipped(&whole, LONGEST_NAME))
+}
+
+/// Who made it.
+fn vendor(device: &Device) -> Cell {
+    match &device.vendor {
+        Some(vendor) => Cell::from(clipped(&crate::output::harmless(vendor), LONGEST_VENDOR)),
+        None if device.made_up => Cell::toned("made up", Tone::Dim),
+        None => Cell::or_dash(None::<String>),
+    }
+}
+
 /// `192.168.1.7 +2`: the address used last, and how many others there are.
 fn address(device: &Device) -> Option<String> {
     let first = device.addresses.first()?;
@@ -273,6 +309,16 @@ fn seen(when: u64, now: u64) -> String {
 mod tests {
     use super::*;
     use crate::command::called::tests::device;
+
+    #[test]
+    fn whose_it_is_stands_behind_its_name() {
+        let mut some = device("a", Some("tv"), "x");
+        assert_eq!(name(&some).as_deref(), Some("tv"));
+        some.owner = Some("Anna".into());
+        assert_eq!(name(&some).as_deref(), Some("tv (Anna)"));
+        some.name = None;
+        assert_eq!(name(&some).as_deref(), Some("(Anna)"));
+    }
 
     #[test]
     fn orders() {

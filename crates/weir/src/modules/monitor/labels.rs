@@ -1,0 +1,369 @@
+//! What people say of devices: in the configuration; else on the page, or by `weir device`, which is
+//! kept over a restart, in a file that is written as the configuration is, so that it can be copied
+//! there.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+
+use answers::{DeviceLabel, DeviceLabelled};
+use api::Problem;
+use kernel::Mac;
+use monitor::device::is_station;
+use monitor::names::{Names, Source};
+
+use crate::config::devices::{self, DeviceSettings, Icon, Label, Line};
+use crate::config::{self, Effective, FileValue, Section};
+use crate::{kept, output};
+
+/// In the first network namespace.
+const FILE: &str = "/var/lib/weir/devices";
+/// What is being written.
+pub type Writing = Pin<Box<dyn Future<Output = io::Result<()>>>>;
+/// What is lost where the file cannot be read.
+const LOST: &str = "what devices were called on the page is not known";
+
+/// It.
+#[derive(Debug, Default)]
+pub struct Labels {
+    /// The configuration's.
+    configured: BTreeMap<Mac, Label>,
+    /// What was given.
+    given: BTreeMap<Mac, Label>,
+    /// `None`: that is not kept, and so nothing can be given.
+    file: Option<kept::Writer>,
+}
+
+impl Labels {
+    /// Reads what was given: from this file, else from its place, if this is the first network
+    /// namespace. What cannot be read is told in the log, and put aside.
+    pub fn open(file: Option<&Path>) -> Self {
+        let first = || (api::path::is_first() != Some(false)).then(|| PathBuf::from(FILE));
+        let Some(path) = file.map(Path::to_owned).or_else(first) else {
+            return Self::default();
+        };
+        let octets = kept::read(&path, LOST);
+        let given = match read(&octets, &path) {
+            Ok(given) => given,
+            Err(error) => {
+                kept::put_aside(&path, &error, LOST);
+                BTreeMap::new()
+            }
+        };
+        Self {
+            configured: BTreeMap::new(),
+            given,
+            file: Some(kept::Writer::new(path)),
+        }
+    }
+
+    /// The configuration says this.
+    pub fn configure(&mut self, effective: &Effective) {
+        self.configured = devices::labels(effective);
+    }
+
+    /// Tells names.
+    pub fn tell(&self, names: &mut Names) {
+        names.replace(Source::Configuration, devices::known(&self.configured));
+        names.replace(Source::Given, devices::known(&self.given));
+    }
+
+    /// The folder in which it is written.
+    pub fn folder(&self) -> Option<PathBuf> {
+        self.file.as_ref().map(kept::Writer::folder)
+    }
+
+    /// Takes what somebody gives; it is kept once it is written.
+    ///
+    /// # Errors
+    /// It is none that a device can have, the configuration says something else, or nothing is kept.
+    pub fn give(
+        &mut self,
+        mac: &str,
+        asked: &DeviceLabel,
+    ) -> Result<(DeviceLabelled, Writing), Problem> {
+        let mac = monitor::names::mac(mac).filter(is_station).ok_or_else(|| {
+            Problem::new(
+                400,
+                "no_device",
+                format!(
+                    "{} is no device's hardware address",
+                    api::problem::clipped(mac)
+                ),
+                "`weir devices` has those that are known: 02:00:5e:10:00:01",
+            )
+        })?;
+        let none = Label::default();
+        let fixed = self.configured.get(&mac).unwrap_or(&none);
+        let mut label = self.given.get(&mac).unwrap_or(&none).clone();
+        if let Some(name) = &asked.name {
+            free("name", fixed.name.is_some(), &mac)?;
+            label.name = line("name", name)?;
+        }
+        if let Some(owner) = &asked.owner {
+            free("owner", fixed.owner.is_some(), &mac)?;
+            label.owner = line("owner", owner)?;
+        }
+        if let Some(icon) = &asked.icon {
+            free("icon", fixed.icon.is_some(), &mac)?;
+            let Icon(found) = Icon::of(icon).ok_or_else(|| wrong("icon", icon, Icon::ALLOWED))?;
+            label.icon = found;
+        }
+        let file = self.file.clone().ok_or_else(|| {
+            Problem::new(
+                409,
+                "not_kept",
+                "what devices are called is not kept here",
+                "set `choices` under [monitor] in the configuration, and restart weir",
+            )
+        })?;
+        let mut all = self.given.clone();
+        match label == none {
+            true => drop(all.remove(&mac)),
+            false => drop(all.insert(mac, label)),
+        }
+        let text = write(&all);
+        if text.len() as u64 > kept::LONGEST && all.len() > self.given.len() {
+            return Err(Problem::new(
+                409,
+                "full",
+                format!("{} devices have names, and no more fit", self.given.len()),
+                "move some to [devices] of the configuration, or take those away that are gone: \
+                 `weir device forget`",
+            ));
+        }
+        self.given = all;
+        Ok((self.of(&mac), Box::pin(file.write(text.into_bytes()))))
+    }
+
+    /// What holds of a device: the configuration's word, else what was given.
+    pub fn of(&self, mac: &Mac) -> DeviceLabelled {
+        let none = Label::default();
+        let fixed = self.configured.get(mac).unwrap_or(&none);
+        let given = self.given.get(mac).unwrap_or(&none);
+        let told = [
+            ("name", fixed.name.is_some()),
+            ("owner", fixed.owner.is_some()),
+            ("icon", fixed.icon.is_some()),
+        ];
+        let configured = told.into_iter().filter(|(_, told)| *told);
+        DeviceLabelled {
+            mac: output::mac(mac),
+            name: fixed.name.clone().or_else(|| given.name.clone()),
+            owner: fixed.owner.clone().or_else(|| given.owner.clone()),
+            icon: fixed.icon.or(given.icon).map(str::to_owned),
+            configured: configured.map(|(word, _)| word.to_owned()).collect(),
+        }
+    }
+}
+
+/// What the configuration says is not to be given.
+fn free(what: &str, taken: bool, mac: &Mac) -> Result<(), Problem> {
+    match taken {
+        false => Ok(()),
+        true => Err(Problem::new(
+            409,
+            "configured",
+            format!("the configuration has the {what} of this device"),
+            format!(
+                "change `{what}` under [devices.\"{}\"] there, and run `weir reload`",
+                output::mac(mac)
+            ),
+        )),
+    }
+}
+
+fn line(what: &str, text: &str) -> Result<Option<String>, Problem> {
+    let allowed = "one line of 63 bytes at most, without characters that are not seen";
+    let Line(line) = Line::of(text).ok_or_else(|| wrong(what, text, allowed))?;
+    Ok(line)
+}
+
+fn wrong(what: &str, text: &str, allowed: &str) -> Problem {
+    Problem::new(
+        400,
+        "wrong_label",
+        format!("{what} cannot be {}", api::problem::clipped(text)),
+        format!("give {allowed}"),
+    )
+}
+
+/// The file's text.
+fn write(labels: &BTreeMap<Mac, Label>) -> String {
+    let mut text = String::new();
+    for (mac, label) in labels {
+        // Writing into a text does not fail.
+        let _ = writeln!(text, "[devices.\"{}\"]", output::mac(mac));
+        let Label { name, owner, icon } = label;
+        let owner = owner.as_deref();
+        for (key, value) in [("name", name.as_deref()), ("owner", owner), ("icon", *icon)] {
+            if let Some(value) = value {
+                // No control characters are in it.
+                let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+                let _ = writeln!(text, "{key} = \"{value}\"");
+            }
+        }
+    }
+    text
+}
+
+fn read(octets: &[u8], path: &Path) -> io::Result<BTreeMap<Mac, Label>> {
+    let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    let text = std::str::from_utf8(octets).map_err(|error| invalid(error.to_string()))?;
+    let section = Section::named::<DeviceSettings>("devices", DeviceSettings::NAMING);
+    match config::parse(&[section], text, &path.display().to_string()) {
+        Ok(effective) => Ok(devices::labels(&effective)),
+        Err(errors) => Err(invalid(
+            errors.first().map_or_else(String::new, ToString::to_string),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const MAC: &str = "02:00:5E:10:00:01";
+    const OCTETS: Mac = [2, 0, 0x5e, 0x10, 0, 1];
+
+    fn asked(name: Option<&str>, owner: Option<&str>, icon: Option<&str>) -> DeviceLabel {
+        let [name, owner, icon] = [name, owner, icon].map(|text| text.map(str::to_owned));
+        DeviceLabel { name, owner, icon }
+    }
+
+    fn folder(of: &str) -> PathBuf {
+        let name = format!("weir-given-{of}-{}", std::process::id());
+        std::env::temp_dir().join(name)
+    }
+
+    #[tokio::test]
+    async fn what_was_given_is_read_again() {
+        let folder = folder("again");
+        let path = folder.join("of/devices");
+        let mut labels = Labels::open(Some(&path));
+        let hard = r#"Anna's "old" \ tv 📺"#;
+        let all = asked(Some(hard), Some("Anna"), Some("tv"));
+        let (label, written) = labels.give(MAC, &all).expect("a label");
+        written.await.expect("to be written");
+        assert_eq!(label.name.as_deref(), Some(hard));
+        let again = Labels::open(Some(&path));
+        assert_eq!(again.of(&OCTETS), label);
+        assert_eq!(
+            (label.owner.as_deref(), label.icon.as_deref()),
+            (Some("Anna"), Some("tv"))
+        );
+        // One at a time; none is no line of the file.
+        let text = || fs::read_to_string(&path).expect("a file");
+        let (_, written) = labels
+            .give(MAC, &asked(Some(" "), None, None))
+            .expect("a label");
+        written.await.expect("to be written");
+        assert_eq!(
+            text(),
+            "[devices.\"02:00:5e:10:00:01\"]\nowner = \"Anna\"\nicon = \"tv\"\n"
+        );
+        let away = asked(None, Some(""), Some(""));
+        labels
+            .give(MAC, &away)
+            .expect("a label")
+            .1
+            .await
+            .expect("to be written");
+        assert_eq!(text(), "");
+        let bad = "[devices.\"02:00:5e:10:00:01\"]\nname = \"a\u{202e}b\"\n";
+        fs::write(&path, bad).expect("a file");
+        assert!(Labels::open(Some(&path)).given.is_empty());
+        assert!(
+            path.with_extension("damaged").exists() && !path.exists(),
+            "put aside"
+        );
+        fs::remove_dir_all(&folder).expect("to go");
+    }
+
+    #[test]
+    fn what_cannot_be_given_says_why() {
+        let mut labels = Labels::open(Some(&folder("never").join("devices")));
+        let _ = fs::remove_dir(folder("never"));
+        let label = Label {
+            name: Some("tv".into()),
+            ..Label::default()
+        };
+        labels.configured.insert(OCTETS, label);
+        let long = "x".repeat(64);
+        let other = "02:00:5e:10:00:02";
+        for (mac, asked, error, says) in [
+            (
+                MAC,
+                asked(Some("radio"), None, None),
+                "configured",
+                "02:00:5e:10:00:01",
+            ),
+            (
+                MAC,
+                asked(None, Some(&long), None),
+                "wrong_label",
+                "63 bytes",
+            ),
+            (
+                MAC,
+                asked(None, None, Some("fridge")),
+                "wrong_label",
+                "appliance",
+            ),
+            (
+                other,
+                asked(Some("a\nb"), None, None),
+                "wrong_label",
+                "one line",
+            ),
+            (
+                "ff:ff:ff:ff:ff:ff",
+                asked(Some("x"), None, None),
+                "no_device",
+                "weir devices",
+            ),
+            (
+                "tv",
+                asked(Some("x"), None, None),
+                "no_device",
+                "weir devices",
+            ),
+        ] {
+            let problem = labels.give(mac, &asked).map(drop).expect_err("a problem");
+            assert_eq!(problem.error, error);
+            assert!(problem.hint.contains(says), "{}", problem.hint);
+        }
+        assert!(labels.given.is_empty());
+        assert_eq!(labels.of(&OCTETS).configured, ["name"]);
+        let problem = Labels::default().give(MAC, &asked(Some("x"), None, None));
+        assert_eq!(problem.map(drop).expect_err("a problem").error, "not_kept");
+    }
+
+    #[test]
+    fn there_is_room_for_hundreds() {
+        let mut labels = Labels::open(Some(&folder("full").join("devices")));
+        let _ = fs::remove_dir(folder("full"));
+        let asked = asked(Some(&"x".repeat(63)), Some(&"y".repeat(63)), None);
+        let many = (0..=u16::MAX).find_map(|number| {
+            let [a, b] = number.to_be_bytes();
+            let mac = output::mac(&[2, 0, 0, 0, a, b]);
+            let problem = labels.give(&mac, &asked).err();
+            problem.map(|problem| (number, problem.error))
+        });
+        let (many, error) = many.expect("an end");
+        assert!(many > 300 && error == "full", "{many}: {error}");
+        // What is there can still be changed.
+        let changed = DeviceLabel {
+            name: Some(String::new()),
+            ..DeviceLabel::default()
+        };
+        labels
+            .give("02:00:00:00:00:00", &changed)
+            .map(drop)
+            .expect("room");
+    }
+}

@@ -1,0 +1,113 @@
+//! What people say of devices: names, owners and pictures that are given, and who made them.
+
+use std::net::SocketAddr;
+use std::process::{Command, Output};
+
+use answers::{Device, DeviceLabelled};
+use lab::namespace::wait_until;
+use lab::transfer::ask_tcp;
+use lab::{Error, topology};
+use weir_tests::LIMIT;
+
+use super::{ECHO, Runs, Scene, failed};
+
+impl Scene {
+    /// Runs `weir device` with this.
+    fn device_command(&self, arguments: &[&str]) -> Result<Output, Error> {
+        let mut command = Command::new(weir_tests::binary());
+        command.arg("device").args(arguments);
+        command.arg("--socket").arg(self.weir.socket());
+        command.output().map_err(Error::system("run weir device"))
+    }
+
+    /// The client, once it is seen.
+    fn seen(&self, mac: &str) -> Result<Device, Error> {
+        let mut found = None;
+        let to = SocketAddr::new(self.lab.arrangement().server(false), ECHO);
+        wait_until("the device is seen", LIMIT, || {
+            ask_tcp(self.client()?, to, b"x")?;
+            let mut devices = self.devices()?.devices.into_iter();
+            found = devices.find(|device| device.mac == mac);
+            Ok(found.is_some())
+        })?;
+        found.ok_or_else(|| Error::Unexpected(format!("no {mac}")))
+    }
+}
+
+#[test]
+fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
+    let folder = std::env::temp_dir().join(format!("weir-labels-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(Error::system("make a folder"))?;
+    let mac = topology::text(topology::mac("client", "eth0"));
+    let client = lab::gateway::CLIENT.to_string();
+    let (leases, choices) = (folder.join("leases"), folder.join("kept/devices"));
+    let lease = format!("2000000000 {mac} {client} laptop 01:{mac}\n");
+    std::fs::write(&leases, lease).map_err(Error::system("write leases"))?;
+    let config = format!("[monitor]\nleases = [{leases:?}]\nchoices = {choices:?}\n");
+    let mut scene = Scene::begin(Runs::Alone, &config)?;
+    let seen = scene.seen(&mac)?;
+    assert_eq!((seen.vendor.as_deref(), seen.made_up), (None, true));
+    wait_until("the lease is read", LIMIT, || {
+        Ok(scene.seen(&mac)?.name.as_deref() == Some("laptop"))
+    })?;
+
+    // By what people know of it: its address, its name, its hardware address.
+    for arguments in [
+        &["rename", &client, "kitchen radio"][..],
+        &["owner", "Kitchen RADIO", "Anna"],
+        &["icon", &mac, "speaker"],
+    ] {
+        let ran = scene.device_command(arguments)?;
+        assert!(ran.status.success(), "{arguments:?}: {ran:?}");
+    }
+    // Also one that was never seen; and after a restart.
+    let other = "02:00:5e:10:00:99";
+    let ran = scene.device_command(&["rename", other, "the other", "--json"])?;
+    let labelled: DeviceLabelled = serde_json::from_slice(&ran.stdout)
+        .map_err(|error| Error::Unexpected(format!("{error}: {ran:?}")))?;
+    assert_eq!(labelled.name.as_deref(), Some("the other"));
+    let router = scene.lab.node("router")?;
+    scene.weir.restart_with(router, &["--only", "monitor"])?;
+    let seen = scene.seen(&mac)?;
+    let said = [&seen.name, &seen.name_from, &seen.owner, &seen.icon];
+    let said = said.map(|text| text.as_deref().unwrap_or_default());
+    assert_eq!(said, ["kitchen radio", "given", "Anna", "speaker"]);
+    let kept = std::fs::read_to_string(&choices).map_err(Error::system("read choices"))?;
+    assert!(
+        kept.contains(other) && kept.contains("name = \"the other\""),
+        "{kept}"
+    );
+
+    // The configuration's word is above that, and is not changed elsewhere.
+    let fixed = format!("{config}[devices.{mac:?}]\nname = \"from the file\"\n");
+    std::fs::write(scene.weir.config_file(), fixed).map_err(Error::system("write"))?;
+    scene.weir.client()?.reload().map_err(failed)?;
+    let seen = scene.seen(&mac)?;
+    assert_eq!(seen.name.as_deref(), Some("from the file"));
+    assert_eq!(seen.configured, ["name"]);
+    let ran = scene.device_command(&["rename", &mac, "again"])?;
+    let error = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(1), "{error}");
+    assert!(error.contains(&format!("[devices.\"{mac}\"]")), "{error}");
+    // All that was given goes; what the file says stays.
+    let ran = scene.device_command(&["forget", &mac])?;
+    assert!(ran.status.success(), "{ran:?}");
+    let seen = scene.seen(&mac)?;
+    assert_eq!((seen.owner, seen.icon), (None, None));
+    assert_eq!(seen.name.as_deref(), Some("from the file"));
+    std::fs::remove_dir_all(&folder).map_err(Error::system("remove a folder"))
+}
+
+/// A hardware address that a maker gave.
+#[test]
+fn who_made_a_device_is_told() -> Result<(), Error> {
+    let scene = Scene::begin(Runs::Alone, "")?;
+    let mac = "b8:27:eb:00:00:01";
+    scene
+        .client()?
+        .run(&format!("ip link set eth0 address {mac}"))?;
+    let seen = scene.seen(mac)?;
+    assert_eq!(seen.vendor.as_deref(), Some("Raspberry Pi Foundation"));
+    assert!(!seen.made_up && seen.name.is_none());
+    Ok(())
+}
