@@ -80,7 +80,8 @@ pub use drops::{
 pub use history::{History, HistoryBy, HistoryQuery, HistoryUnit, Part, Period};
 pub use monitor::{
     Count, Device, DeviceLabel, DeviceLabelled, Devices, Latency, Metered, MeteredPort, Probe,
-    ProbeKind, ProbeRecord, Probes, QuotaState, Rate, Talk, TalkSort, Talks, TalksQuery, Wifi,
+    ProbeKind, ProbeRecord, Probes, QuotaState, Rate, Remembered, Talk, TalkSort, Talks,
+    TalksQuery, Wifi,
 };
 pub use multipath::{
     Candidate, Carriage, Exposure, Forward, PartnerState, Path, PathUse, Paths, PathsStatus, Twin,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::drops::DropCounts;
+use crate::monitor::Remembered;
 use crate::multipath::PathsStatus;
 
 /// Answer to `GET /v1/status`.
@@ -56,6 +57,9 @@ pub struct Status {
     /// Uplinks that are used as one; absent where the configuration names no partner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multipath: Option<PathsStatus>,
+    /// Conversations that the monitor remembers; absent where it is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monitor: Option<Remembered>,
     /// What rules cost that see each packet; absent where there are none, or where they are
     /// ignored.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -18,6 +18,7 @@ use crate::pairs::Pairs;
 use crate::port::Port;
 use crate::reading::{Forwarded, Loose, Millis, Reading, Rest, Waited, Way};
 use crate::talk::{Talk, Told};
+use crate::talks::{OCTETS, Talks};
 
 /// A port and a VLAN as one number, for [`names`](crate::names).
 pub fn place(port: u32, vlan: u16) -> u64 {
@@ -41,12 +42,24 @@ fn application(key: &TalkKey, name: Option<&str>) -> Application {
 /// How much is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Conversations. Those beyond are counted for their device and port only.
+    /// Conversations. Of those beyond, the ones that go on take the place of short ones; the others
+    /// are counted for their device and port only.
     pub talks: usize,
     /// Devices. Those beyond are counted for their port only.
     pub devices: usize,
     /// Neighbours whose addresses are known.
     pub neighbours: usize,
+}
+
+impl Limits {
+    /// So much memory, in bytes, is for conversations.
+    pub fn of_memory(octets: u64) -> Self {
+        let octets = usize::try_from(octets).unwrap_or(usize::MAX);
+        Self {
+            talks: octets / OCTETS,
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for Limits {
@@ -62,7 +75,7 @@ impl Default for Limits {
 /// All that is counted.
 pub struct Monitor {
     limits: Limits,
-    talks: HashMap<TalkKey, Talk>,
+    talks: Talks,
     pairs: Pairs,
     devices: HashMap<Mac, Device>,
     ports: BTreeMap<u32, Port>,
@@ -90,7 +103,7 @@ impl Monitor {
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
-            talks: HashMap::new(),
+            talks: Talks::new(limits.talks),
             pairs: Pairs::default(),
             devices: HashMap::new(),
             ports: BTreeMap::new(),
@@ -142,6 +155,11 @@ impl Monitor {
     /// Every port at which is counted, and its index.
     pub fn ports(&self) -> impl Iterator<Item = (u32, &Port)> {
         self.ports.iter().map(|(link, port)| (*link, port))
+    }
+
+    /// Conversations that are remembered, and how many can be.
+    pub fn remembered(&self) -> [usize; 2] {
+        [self.talks.len(), self.limits.talks]
     }
 
     /// What conversations had for which there was no room, at all ports.
@@ -273,12 +291,17 @@ impl Monitor {
             }
             self.credit(&key, &mac, grown, false, last);
         }
-        let opened = self.open(&key, mac, first, now).is_some();
+        // Of one that had to go nothing is to be remembered, as long as it is silent.
+        let opened = grown != Both::default() || self.talks.get(&key).is_some();
+        let opened = opened
+            && self
+                .open(&key, mac, first, reading.goes_on(), now)
+                .is_some();
         self.use_up(&key, &mac, grown);
         if !opened {
             self.crowded += grown.sum();
             // Nobody will remember it: let the next have the place.
-            return pressure < 192 || reading.idle.as_secs() < 1;
+            return reading.idle.as_secs() < 1;
         }
         let Some(talk) = self.talks.get_mut(&key) else {
             return true;
@@ -333,7 +356,7 @@ impl Monitor {
             .or_else(|| self.mac_of(&key.station))
             .unwrap_or_default();
         self.credit(&key, &mac, grown, true, now);
-        let opened = self.open(&key, mac, now, now).is_some();
+        let opened = self.open(&key, mac, now, true, now).is_some();
         self.use_up(&key, &mac, grown);
         let Some(talk) = self.talks.get_mut(&key).filter(|_| opened) else {
             self.crowded += grown.sum();
@@ -465,9 +488,18 @@ impl Monitor {
         )
     }
 
-    fn open(&mut self, key: &TalkKey, mac: Mac, first: Millis, now: Millis) -> Option<&mut Talk> {
-        if !self.talks.contains_key(key) {
-            if self.talks.len() >= self.limits.talks {
+    /// Remembers one from now on. Where there is no room, it takes that of a short one, if it goes
+    /// on itself.
+    fn open(
+        &mut self,
+        key: &TalkKey,
+        mac: Mac,
+        first: Millis,
+        goes_on: bool,
+        now: Millis,
+    ) -> Option<&mut Talk> {
+        if self.talks.get(key).is_none() {
+            if self.talks.is_full() && !(goes_on && self.make_room(now)) {
                 return None;
             }
             let id = self.next;
@@ -509,8 +541,8 @@ impl Monitor {
                 twin: None,
                 led: 0,
             };
-            self.talks.insert(*key, talk);
-            self.pairs.opened(key, now);
+            self.talks.insert(talk);
+            self.pairs.opened(key, self.limits.talks, now);
         }
         self.talks.get_mut(key)
     }

@@ -15,6 +15,7 @@ pub mod probes;
 pub mod rate;
 pub mod reading;
 pub mod talk;
+mod talks;
 pub mod vendor;
 
 pub use core::{Limits, Monitor};
@@ -25,3 +26,4 @@ pub use port::{Metered, Port};
 pub use rate::Rate;
 pub use reading::{Forwarded, Loose, Millis, Reading, Rest, Times, Waited, Way};
 pub use talk::{Talk, Told};
+pub use talks::OCTETS as TALK_OCTETS;

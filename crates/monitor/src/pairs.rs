@@ -1,48 +1,42 @@
 //! Conversations that go through the router are seen twice, at the port that they come in by and at
 //! the one that they leave by. Which two are one, and how much of it went all the way.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 
 use kernel::{Ends, TalkKey};
 
 use crate::count::{Both, Count};
 use crate::reading::Millis;
-use crate::talk::{Talk, Told};
+use crate::talk::Told;
+use crate::talks::Talks;
 
 /// So long it is looked for the other side of a conversation that is new: the kernel may tell of
 /// the connection later than the packets are counted.
 const LOOKED_FOR: Millis = 3_000;
 
-/// Port and VLAN.
-type Place = (u32, u16);
+/// A conversation, and since when it is known.
+pub(crate) type Fresh = (TalkKey, Millis);
 
-/// Conversations by their ends, and those whose other side is not known yet.
+/// Conversations whose other side is not known yet.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs {
-    places: HashMap<Ends, Place>,
-    fresh: Vec<(TalkKey, Millis)>,
+    fresh: Vec<Fresh>,
 }
 
 impl Pairs {
     /// A conversation is new.
-    pub(crate) fn opened(&mut self, key: &TalkKey, now: Millis) {
-        self.places.insert(key.ends(), (key.port, key.vlan));
-        self.fresh.push((*key, now));
-    }
-
-    /// Forgets which two are one.
-    pub(crate) fn begin_anew(&mut self, talks: &mut HashMap<TalkKey, Talk>, now: Millis) {
-        self.fresh = talks.keys().map(|key| (*key, now)).collect();
-        for talk in talks.values_mut() {
-            (talk.twin, talk.led) = (None, 0);
+    pub(crate) fn opened(&mut self, key: &TalkKey, most: usize, now: Millis) {
+        // Of more than are remembered at all, most are gone by now.
+        if self.fresh.len() < most {
+            self.fresh.push((*key, now));
         }
     }
 
-    /// A conversation is forgotten.
-    pub(crate) fn forget(&mut self, key: &TalkKey) {
-        if self.places.get(&key.ends()) == Some(&(key.port, key.vlan)) {
-            self.places.remove(&key.ends());
+    /// Forgets which two are one.
+    pub(crate) fn begin_anew(&mut self, talks: &mut Talks, now: Millis) {
+        self.fresh = talks.values().map(|talk| (talk.key, now)).collect();
+        for talk in talks.values_mut() {
+            (talk.twin, talk.led) = (None, 0);
         }
     }
 
@@ -51,13 +45,12 @@ impl Pairs {
     /// router's addresses.
     pub(crate) fn find(
         &mut self,
-        talks: &mut HashMap<TalkKey, Talk>,
+        talks: &mut Talks,
         mut leaves: impl FnMut(&Ends) -> Option<Ends>,
         outside: impl Fn(u32) -> bool,
         own: &[IpAddr],
         now: Millis,
     ) {
-        let places = &self.places;
         self.fresh.retain(|(key, since)| {
             let Some(talk) = talks.get_mut(key) else {
                 return false;
@@ -66,10 +59,10 @@ impl Pairs {
                 return false;
             }
             talk.leaves = talk.leaves.or_else(|| leaves(&key.ends()));
-            let candidates = candidates(key, talk.leaves, outside(key.port), own);
-            let found = candidates
+            let leaves = talk.leaves;
+            let found = candidates(key, leaves, outside(key.port), own)
                 .map(Ends::reversed)
-                .find_map(|ends| Some(ends.at(*places.get(&ends)?)));
+                .find_map(|ends| Some(talks.with_ends(&ends)?.key));
             match found.filter(|other| other != key) {
                 Some(other) => {
                     pair(talks, *key, other, &outside);
@@ -106,12 +99,7 @@ fn candidates(
 }
 
 /// One of both leads: what is told of them is told of it. It is inside, or else began first.
-fn pair(
-    talks: &mut HashMap<TalkKey, Talk>,
-    one: TalkKey,
-    other: TalkKey,
-    outside: impl Fn(u32) -> bool,
-) {
+fn pair(talks: &mut Talks, one: TalkKey, other: TalkKey, outside: impl Fn(u32) -> bool) {
     let rank = |key: &TalkKey| {
         let talk = talks.get(key)?;
         Some((outside(key.port), talk.first, *key, talk.twin))
@@ -161,7 +149,7 @@ fn mirrored(both: Both) -> Both {
 /// Tells of a conversation that leads, or has no other side: of what went all the way with both its
 /// ports; and, when it is over, of what did not, as it was dropped or is the router's own.
 pub(crate) fn tell(
-    talks: &mut HashMap<TalkKey, Talk>,
+    talks: &mut Talks,
     key: &TalkKey,
     now: Millis,
     over: bool,

@@ -5,6 +5,7 @@ use std::time::Duration;
 use kernel::{Mac, TalkKey};
 
 use crate::count::Both;
+use crate::talk::FEW;
 
 /// Milliseconds since some start; only differences count.
 pub type Millis = u64;
@@ -32,6 +33,15 @@ pub struct Reading {
     pub age: Duration,
     /// When the last one came, before now.
     pub idle: Duration,
+}
+
+impl Reading {
+    /// Whether more came of it than what a flood has of each: several packets, or both ways, or at
+    /// several times.
+    pub fn goes_on(&self) -> bool {
+        let [sent, received] = [self.grown.sent, self.grown.received].map(|count| count.packets);
+        sent + received > FEW || (sent > 0 && received > 0) || self.age > self.idle
+    }
 }
 
 /// How long TCP waited for answers in one conversation: those of the far end, to what the station

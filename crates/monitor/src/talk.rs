@@ -12,6 +12,9 @@ use crate::reading::{Millis, Times};
 
 const FIN_OR_RST: u8 = 0x05;
 
+/// Packets of both ways up to which a conversation is a short one.
+pub(crate) const FEW: u64 = 2;
+
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
@@ -68,6 +71,15 @@ pub struct Talk {
     pub twin: Option<TalkKey>,
     /// How many lead this one. More than one where the protocol has no ports.
     pub led: u32,
+}
+
+/// How many conversations are remembered, in 256ths of the most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pressure {
+    /// All.
+    pub all: u32,
+    /// Those that are not short.
+    pub lasting: u32,
 }
 
 /// What a conversation had since it was last told of.
@@ -127,9 +139,19 @@ impl Talk {
 
     /// Whether it was silent for so long that it is forgotten: longer than its record is kept, so
     /// that what was under way still finds it.
-    pub fn is_quiet(&self, now: Millis) -> bool {
+    pub fn is_quiet(&self, pressure: Pressure, now: Millis) -> bool {
         let silent = u128::from(now.saturating_sub(self.last));
-        silent >= self.patience(0).as_millis() + 2_000
+        // A flood of short ones does not hurry the others.
+        let pressure = match self.is_short() {
+            true => pressure.all,
+            false => pressure.lasting,
+        };
+        silent >= self.patience(pressure).as_millis() + 2_000
+    }
+
+    /// Whether it had few packets, as those of a flood have.
+    pub fn is_short(&self) -> bool {
+        self.total.sum().packets <= FEW
     }
 
     /// Whether one end said that it is over.
@@ -151,7 +173,7 @@ impl Talk {
         // Two buckets of four: from a quarter full on, some keys find no place. Giving a record
         // back early costs little, as the conversation is remembered; and a flood of one-packet
         // conversations must not keep those that live from being counted one by one.
-        let few = self.total.sent.packets + self.total.received.packets <= 2;
+        let few = self.is_short();
         let seconds = match pressure {
             0..64 => seconds,
             64..128 if few => 4,

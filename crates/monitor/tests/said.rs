@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kernel::TalkKey;
 use weir_monitor::names::{Client, Conversation, FlowKind, Learned};
-use weir_monitor::{Both, Monitor, Reading, core};
+use weir_monitor::{Both, Count, Monitor, Reading, core};
 
 const MAC: [u8; 6] = [2, 0, 0, 0, 0, 1];
 
@@ -47,7 +47,13 @@ fn read(monitor: &mut Monitor, key: TalkKey, seconds: u64, now: u64) -> Option<A
     let reading = Reading {
         key,
         mac: MAC,
-        grown: Both::default(),
+        grown: Both {
+            sent: Count {
+                packets: 1,
+                octets: 60,
+            },
+            ..Both::default()
+        },
         link: 14,
         tcp_flags: 2,
         tos: 0,

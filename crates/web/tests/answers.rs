@@ -109,6 +109,7 @@ fn status(fill: Fill) -> Status {
         shadow: there.then_some(ShadowCounts::default()),
         drops: there.then(Default::default),
         multipath: filled(fill),
+        monitor: there.then(Default::default),
         each_packet: filled(fill),
         heartbeat: filled(fill),
         more: Default::default(),

@@ -258,6 +258,16 @@ const aStatus0 = {
     "lost_events": 1,
     "mode": "forward" as const,
     "modules": ["1f00c2aa" as const],
+    "monitor": {
+      "capacity": 0,
+      "conversations": 0,
+      "memory": 0,
+      "memory_limit": 0,
+      "no_room": {
+        "bytes": 0,
+        "packets": 0,
+      },
+    },
     "multipath": {
       "locked": true,
       "open": 1,
@@ -342,6 +352,16 @@ const aStatus1 = {
     "lost_events": 1,
     "mode": "shadow" as const,
     "modules": ["1f00c2aa" as const],
+    "monitor": {
+      "capacity": 0,
+      "conversations": 0,
+      "memory": 0,
+      "memory_limit": 0,
+      "no_room": {
+        "bytes": 0,
+        "packets": 0,
+      },
+    },
     "multipath": {
       "locked": true,
       "open": 1,
@@ -426,6 +446,16 @@ const aStatus2 = {
     "lost_events": 1,
     "mode": "forward" as const,
     "modules": ["1f00c2aa" as const],
+    "monitor": {
+      "capacity": 0,
+      "conversations": 0,
+      "memory": 0,
+      "memory_limit": 0,
+      "no_room": {
+        "bytes": 0,
+        "packets": 0,
+      },
+    },
     "multipath": {
       "locked": true,
       "open": 1,
@@ -510,6 +540,16 @@ const aStatus3 = {
     "lost_events": 1,
     "mode": "shadow" as const,
     "modules": ["1f00c2aa" as const],
+    "monitor": {
+      "capacity": 0,
+      "conversations": 0,
+      "memory": 0,
+      "memory_limit": 0,
+      "no_room": {
+        "bytes": 0,
+        "packets": 0,
+      },
+    },
     "multipath": {
       "locked": true,
       "open": 1,

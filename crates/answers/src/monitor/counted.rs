@@ -198,6 +198,21 @@ pub struct Metered {
     pub link: u64,
 }
 
+/// How many conversations are remembered, and what memory that takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// How many there are.
+    pub conversations: u64,
+    /// How many there can be.
+    pub capacity: u64,
+    /// Memory of the daemon that these take at most, bytes.
+    pub memory: u64,
+    /// The same of as many as there can be.
+    pub memory_limit: u64,
+    /// What others had, for which there was no room: it is in the sums of devices and ports only.
+    pub no_room: Count,
+}
+
 /// A conversation, seen from the station that is behind a port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Talk {

@@ -6,9 +6,15 @@ use super::Monitor;
 use crate::count::Both;
 use crate::pairs;
 use crate::reading::Millis;
-use crate::talk::{Talk, Told};
+use crate::talk::{Pressure, Talk, Told};
+use crate::talks::TOLD;
 
 impl Monitor {
+    /// So many conversations are told of in a second, at most: each takes memory until it is sent.
+    fn most_told(&self) -> usize {
+        (self.limits.talks / TOLD).max(64)
+    }
+
     /// Conversations are to be told of by [`Monitor::take_told`]: all when they end, and each
     /// `active` milliseconds those that go on.
     pub fn tell(&mut self, active: Option<Millis>) {
@@ -18,59 +24,98 @@ impl Monitor {
     /// Tells of those that are due, and forgets those that are over.
     pub(super) fn tell_due(&mut self, now: Millis) {
         let (mut over, mut due) = (Vec::new(), Vec::new());
-        for (key, talk) in &self.talks {
-            if talk.is_quiet(now) && self.goes(talk, now) {
-                over.push(*key);
+        let pressure = self.talks.pressure();
+        let most = match self.telling {
+            Some(_) => self.most_told(),
+            None => usize::MAX,
+        };
+        for talk in self.talks.values() {
+            // The others wait for the next second.
+            if self.told.len() + over.len() + due.len() >= most {
+                break;
+            }
+            let key = talk.key;
+            if talk.is_quiet(pressure, now) && self.goes(talk, pressure, now) {
+                over.push(key);
             } else if let Some(every) = self.telling
                 && talk.led == 0
                 && talk.untold() != Both::default()
                 && now.saturating_sub(talk.told_at) >= every
             {
-                due.push(*key);
+                due.push(key);
             }
         }
         for key in &due {
             pairs::tell(&mut self.talks, key, now, false, false, &mut self.told);
         }
         while let Some(key) = over.pop() {
-            over.extend(self.forget(&key, now));
+            let twin = self.forget(&key, now);
+            over.extend(twin.filter(|twin| self.is_quiet(twin, pressure, now)));
         }
     }
 
     /// Whether one that is silent may be forgotten: the other side of the router is silent as well,
     /// or there is none.
-    fn goes(&self, talk: &Talk, now: Millis) -> bool {
+    fn goes(&self, talk: &Talk, pressure: Pressure, now: Millis) -> bool {
         let twin = talk.twin.and_then(|twin| self.talks.get(&twin));
-        talk.led == 0 && twin.is_none_or(|twin| twin.led > 1 || twin.is_quiet(now))
+        talk.led == 0 && twin.is_none_or(|twin| twin.led > 1 || twin.is_quiet(pressure, now))
     }
 
-    /// Forgets a conversation, and tells of the rest of it. What it led may be next.
+    fn is_quiet(&self, key: &TalkKey, pressure: Pressure, now: Millis) -> bool {
+        let talk = self.talks.get(key);
+        talk.is_some_and(|talk| talk.is_quiet(pressure, now))
+    }
+
+    /// Forgets a short conversation, for another one. False: there is none, or too many went this
+    /// second.
+    pub(super) fn make_room(&mut self, now: Millis) -> bool {
+        // Half of what may be told of is for those that are due.
+        if self.telling.is_some() && self.told.len() >= self.most_told() / 2 {
+            return false;
+        }
+        let Some(key) = self.talks.dispensable() else {
+            return false;
+        };
+        if let Some(twin) = self.forget(&key, now)
+            && self.talks.get(&twin).is_some_and(Talk::is_short)
+        {
+            self.forget(&twin, now);
+        }
+        true
+    }
+
+    /// Forgets a conversation, and tells of the rest of it. What it led alone may be next.
     fn forget(&mut self, key: &TalkKey, now: Millis) -> Option<TalkKey> {
         if self.telling.is_some() {
             pairs::tell(&mut self.talks, key, now, true, true, &mut self.told);
         }
         let talk = self.talks.remove(key)?;
-        self.pairs.forget(key);
         if let Some(device) = self.devices.get_mut(&talk.mac) {
             device.talks = device.talks.saturating_sub(1);
         }
         let twin = self.talks.get_mut(&talk.twin?)?;
         twin.led = twin.led.saturating_sub(1);
-        (twin.led == 0 && twin.is_quiet(now)).then_some(twin.key)
+        (twin.led == 0).then_some(twin.key)
     }
 
-    /// All that go on are due to be told of, as nobody will be there to tell of their end.
-    pub fn tell_rest(&mut self, now: Millis) {
+    /// All that go on are due to be told of, as nobody will be there to tell of their end. Some of
+    /// them at a time: false once there are no more.
+    pub fn tell_rest(&mut self, now: Millis) -> bool {
         if self.telling.is_none() {
-            return;
+            return false;
         }
+        let before = self.told.len();
         // Those that lead another one first, so that of this only the rest is told.
         let mut keys: Vec<(bool, TalkKey)> =
             self.talks.values().map(|t| (t.led > 0, t.key)).collect();
         keys.sort_unstable();
         for (_, key) in keys {
+            if self.told.len() >= before + self.most_told() {
+                break;
+            }
             pairs::tell(&mut self.talks, &key, now, false, true, &mut self.told);
         }
+        self.told.len() > before
     }
 
     /// Conversations that are due to be told of, see [`Monitor::tell`].

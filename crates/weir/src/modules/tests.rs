@@ -15,7 +15,7 @@ use super::all;
 use super::cables::config::{Cables, Mode};
 use super::drops::config::Drops;
 use super::history::config::{History, QuotaAction, QuotaPeriod, QuotaSettings};
-use super::monitor::config::{Collector, Ipfix, MeterRoom, Monitor};
+use super::monitor::config::{Collector, Ipfix, MeterRoom, Monitor, MonitorMemory};
 use super::multipath::config::{Fallback, Multipath, PathSettings};
 use super::page::config::{MetricsFor, Web, WebTls};
 use super::portal::config::{Portal, Radius};

@@ -2,7 +2,7 @@
 
 use answers::{
     Count, Device, Devices, History, HistoryBy, HistoryQuery, HistoryUnit, Hook, Latency, Metered,
-    MeteredPort, Part, Period, Protocol, QuotaState, Rate, Talk, TalksQuery, Wifi,
+    MeteredPort, Part, Period, Protocol, QuotaState, Rate, Remembered, Talk, TalksQuery, Wifi,
 };
 
 /// When all of it was, seconds since 1970: 2023-11-15 23:14 UTC.
@@ -26,6 +26,17 @@ fn device(mac: u8, name: Option<&str>, addresses: &[&str]) -> Device {
         first_seen: NOW - 86_400,
         last_seen: NOW - 1,
         ..Device::default()
+    }
+}
+
+/// A part of what there is memory for; a flood once came.
+pub fn remembered() -> Remembered {
+    Remembered {
+        conversations: 1_203,
+        capacity: 82_035,
+        memory: 984_054,
+        memory_limit: 67_104_630,
+        no_room: count(2_400_000, 40_000),
     }
 }
 

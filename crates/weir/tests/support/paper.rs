@@ -149,6 +149,7 @@ impl Paper {
                 routes: 7,
             }),
             multipath: paths::paths(0).status(),
+            monitor: self.monitor.then(monitor::remembered),
             each_packet: Some(EachPacket {
                 connections: 12,
                 rules: vec![RuleCost {

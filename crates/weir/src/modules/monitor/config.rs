@@ -1,5 +1,6 @@
 //! `[monitor]`, `[monitor.ipfix]` and `[devices.MAC]`.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use serde_json::Value;
 use toml::de::DeValue;
 
 use crate::config::devices::DeviceSettings;
-use crate::config::{FileValue, Section, Wrong, integer, list, table};
+use crate::config::{FileValue, Octets, Section, Wrong, integer, list, table};
 
 /// What this module has in the file.
 pub const SECTIONS: [Section; 3] = [
@@ -33,6 +34,9 @@ table! {
         /// How many conversations there are records for. "auto" goes by memory, "cache" by the
         /// processor's second-level cache. What finds no record is counted for its device.
         Restart size: MeterRoom = MeterRoom::Auto;
+        /// Memory of the daemon for conversations that it remembers. "auto" is a thirty-second part
+        /// of the machine's, from 4 MiB to 64 MiB. Where it is full, short ones are forgotten first.
+        Restart memory: MonitorMemory = MonitorMemory::Auto;
         /// Learn names of devices and of what they talk to from the first packets of conversations
         /// (DNS, DHCP, TLS, QUIC). Kept in memory only.
         Restart names: bool = true;
@@ -60,6 +64,42 @@ table! {
             Duration::from_secs(1) => Duration::from_secs(600);
         /// Tell when translations of IPv4 begin and end: who had which port.
         Live nat_events: bool = false;
+    }
+}
+
+/// Memory for conversations that are remembered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MonitorMemory {
+    /// A part of the machine's.
+    #[default]
+    Auto,
+    /// So many bytes.
+    Octets(u64),
+}
+
+impl MonitorMemory {
+    /// What can be asked for, bytes.
+    const RANGE: RangeInclusive<u64> = 1 << 20..=1 << 30;
+}
+
+impl FileValue for MonitorMemory {
+    const ALLOWED: &'static str =
+        "\"auto\", or from \"1MiB\" to \"1GiB\", in quotes with its unit, or in bytes without";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        if value.as_str() == Some("auto") {
+            return Ok(Self::Auto);
+        }
+        let Octets(octets) = <Octets as FileValue>::read(value)?;
+        let fits = Self::RANGE.contains(&octets);
+        fits.then_some(Self::Octets(octets)).ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        match self {
+            Self::Auto => "auto".into(),
+            Self::Octets(octets) => Octets(*octets).show(),
+        }
     }
 }
 

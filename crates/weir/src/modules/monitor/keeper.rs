@@ -6,12 +6,12 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use answers::{DeviceLabel, DeviceLabelled};
+use answers::{DeviceLabel, DeviceLabelled, Remembered};
 use api::Problem;
 use datapath::meter::{Meter, News};
 use datapath::{Encapsulation, Who};
 use kernel::{Ends, Event, Link, Source};
-use monitor::{Count, Forwarded, Limits, Loose, Millis, Monitor, Rest, Way};
+use monitor::{Count, Forwarded, Limits, Loose, Millis, Monitor, Rest, TALK_OCTETS, Way};
 use tracing::{debug, info, warn};
 
 use super::super::history::past;
@@ -78,11 +78,8 @@ impl Keeper {
             memory = meter.sizes().octets(),
             "counts conversations"
         );
-        let limits = Limits {
-            talks: (meter.capacity() as usize).clamp(4_096, 262_144),
-            ..Limits::default()
-        };
-        let mut core = Monitor::new(limits);
+        let memory = room::memory(*effective.of::<Config>().memory);
+        let mut core = Monitor::new(Limits::of_memory(memory));
         if effective.of::<Ipfix>().collector.is_some() {
             core.tell(Some(effective.of::<Ipfix>().active.as_millis() as Millis));
         }
@@ -292,6 +289,22 @@ impl Keeper {
         self.stale = true;
     }
 
+    /// How much is remembered.
+    pub fn remembered(&self) -> Remembered {
+        let [conversations, capacity] = self.core.remembered().map(|number| number as u64);
+        let crowded = self.core.crowded();
+        Remembered {
+            conversations,
+            capacity,
+            memory: conversations * TALK_OCTETS as u64,
+            memory_limit: capacity * TALK_OCTETS as u64,
+            no_room: answers::Count {
+                bytes: crowded.octets,
+                packets: crowded.packets,
+            },
+        }
+    }
+
     /// What people say of devices.
     pub fn labels(&self) -> &Labels {
         &self.labels
@@ -341,7 +354,9 @@ impl Keeper {
         if self.export.is_some() {
             self.read();
             self.pair(connections);
-            self.core.tell_rest(self.now());
+            while self.core.tell_rest(self.now()) {
+                self.tell(connections, true);
+            }
             self.tell(connections, true);
         }
         let Some(mut past) = self.past.take() else {

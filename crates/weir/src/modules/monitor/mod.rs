@@ -49,6 +49,7 @@ pub const ENTRY: Entry = Entry {
     sections: &config::SECTIONS,
     commands: commands::all,
     begin: Some(begin),
+    status: commands::status,
     ..Entry::named("monitor")
 };
 
@@ -315,6 +316,7 @@ impl Module for Monitor {
     fn status(&self, _: &mut Router, status: &mut Status) {
         let Some(keeper) = self.keeper() else { return };
         status.modules.push("monitor".to_owned());
+        status.monitor = Some(keeper.remembered());
         if let Some(what) = keeper.history_fails() {
             status.troubles.push(Trouble {
                 part: "history".to_owned(),
@@ -329,6 +331,9 @@ impl Module for Monitor {
     fn metrics(&self, router: &mut Router, text: &mut Text) {
         let devices = self.devices(router).unwrap_or_default();
         self.metrics.borrow_mut().devices(text, &devices);
+        if let Some(keeper) = self.keeper() {
+            metrics::remembered(text, &keeper.remembered());
+        }
         if let Ok(probes) = self.probes(router) {
             metrics::probes(text, &probes);
         }

@@ -2,7 +2,7 @@
 
 use datapath::meter::MeterSizes;
 
-use super::config::MeterRoom;
+use super::config::{MeterRoom, MonitorMemory};
 use crate::daemon::meminfo;
 
 /// Bytes of memory for each record, where the room is chosen by memory: 4096 records of both
@@ -22,6 +22,17 @@ pub fn sizes(room: MeterRoom, links: &[u32]) -> MeterSizes {
         }
     };
     MeterSizes::new(records, links)
+}
+
+/// Bytes for conversations that are remembered.
+pub fn memory(memory: MonitorMemory) -> u64 {
+    match memory {
+        MonitorMemory::Octets(octets) => octets,
+        MonitorMemory::Auto => {
+            let machine = meminfo("MemTotal").unwrap_or(128 << 20);
+            (machine / 32).clamp(4 << 20, 64 << 20)
+        }
+    }
 }
 
 /// The first processor's second-level cache, bytes

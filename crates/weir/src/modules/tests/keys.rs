@@ -38,6 +38,7 @@ routes = true
 [monitor]
 enabled = false
 size = "cache"
+memory = "8MiB"
 names = false
 leases = ["/tmp/a.leases"]
 choices = "/tmp/devices"
@@ -312,6 +313,8 @@ icon = "tv"
         (5000, 3000, -75)
     );
     assert_eq!(*read.of::<Monitor>().size, MeterRoom::Cache);
+    let memory = *read.of::<Monitor>().memory;
+    assert_eq!(memory, MonitorMemory::Octets(8 << 20));
     assert_eq!(*read.of::<Monitor>().probes, [::monitor::probes::PROBES[0]]);
     assert_eq!(
         *read.of::<Ipfix>().collector,
@@ -348,9 +351,9 @@ icon = "tv"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 126);
+    assert_eq!(help.len(), 127);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 114, "no device has settings of its own");
+    assert_eq!(entries.len(), 115, "no device has settings of its own");
     assert!(
         entries
             .iter()

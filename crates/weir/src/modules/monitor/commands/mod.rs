@@ -6,7 +6,34 @@ pub mod talks;
 #[cfg(feature = "top")]
 pub mod top;
 
+use std::io;
+
+use answers::Status;
+
+use crate::output::{Output, units};
 use crate::registry::Command;
+
+/// Its line in `weir status`.
+///
+/// # Errors
+/// It cannot be printed.
+pub fn status(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
+    let Some(monitor) = &status.monitor else {
+        return Ok(());
+    };
+    let mut text = format!(
+        "{} conversations, {}; room for {}, {}",
+        monitor.conversations,
+        units::bytes(monitor.memory),
+        monitor.capacity,
+        units::bytes(monitor.memory_limit)
+    );
+    if monitor.no_room.packets > 0 {
+        let more = units::count(monitor.no_room.packets);
+        text += &format!("; {more} packets of others are in sums only");
+    }
+    output.field("remembered", &text)
+}
 
 /// All of them.
 pub fn all() -> Vec<Command> {

@@ -6,6 +6,7 @@
 //! `other`.
 
 mod probes;
+mod remembered;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,6 +14,7 @@ use answers::{Count, Device, Devices, Metered, Wifi};
 use api::metrics::{Metric, Text, harmless};
 
 pub(super) use probes::probes;
+pub(super) use remembered::remembered;
 
 /// Devices that are told one by one, unless the configuration says otherwise.
 pub const DEVICE_LIMIT: usize = 256;

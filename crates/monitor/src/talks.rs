@@ -1,0 +1,182 @@
+//! Conversations that are remembered: so many at most, and the shortest go first.
+//!
+//! Memory is what a flood is after. Each conversation lies in memory of its own ([`OCTETS`] with all
+//! that leads to it); both indexes hold its place only, of four bytes.
+
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+use kernel::{Ends, TalkKey};
+
+use crate::pairs::Fresh;
+use crate::talk::{Pressure, Talk, Told};
+
+/// Memory that a conversation takes at most, bytes: itself, as memory is given out; its place in two
+/// indexes, which may be half empty; in the list of those that may have to go, which may be half
+/// outdated; among those whose other side is looked for; and one in [`TOLD`] among those that are to
+/// be told of. Lists may have twice the room.
+pub const OCTETS: usize = size_of::<Talk>()
+    + 24
+    + 2 * size_of::<usize>()
+    + 2 * 12
+    + 4 * 16
+    + 2 * size_of::<Fresh>()
+    + 2 * size_of::<Told>() / TOLD;
+/// Of so many conversations one is told of in a second, at most.
+pub(crate) const TOLD: usize = 8;
+
+/// Where one lies.
+type Slot = u32;
+
+/// All of them.
+#[derive(Debug)]
+pub(crate) struct Talks {
+    most: usize,
+    slots: Vec<Option<Box<Talk>>>,
+    free: Vec<Slot>,
+    by_key: HashTable<Slot>,
+    /// The last one that began with these ends.
+    by_ends: HashTable<Slot>,
+    /// Keyed at random: keys come from the network.
+    hash: RandomState,
+    /// In the order in which they began; with their numbers, as a slot may be somebody else's by
+    /// now.
+    in_order: VecDeque<(Slot, u64)>,
+}
+
+impl Talks {
+    /// None yet, and so many at most.
+    pub(crate) fn new(most: usize) -> Self {
+        Self {
+            most,
+            slots: Vec::new(),
+            free: Vec::new(),
+            by_key: HashTable::new(),
+            by_ends: HashTable::new(),
+            hash: RandomState::new(),
+            in_order: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_key.len()
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.len() >= self.most
+    }
+
+    /// How full it is.
+    pub(crate) fn pressure(&self) -> Pressure {
+        let lasting = self.values().filter(|talk| !talk.is_short()).count();
+        let share = |number: usize| (number * 256 / self.most.max(1)) as u32;
+        Pressure {
+            all: share(self.len()),
+            lasting: share(lasting),
+        }
+    }
+
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Talk> {
+        self.slots.iter().flatten().map(Box::as_ref)
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Talk> {
+        self.slots.iter_mut().flatten().map(Box::as_mut)
+    }
+
+    fn slot(&self, key: &TalkKey) -> Option<Slot> {
+        let hash = self.hash.hash_one(key);
+        let found = |slot: &Slot| self.lying(*slot).is_some_and(|talk| talk.key == *key);
+        self.by_key.find(hash, found).copied()
+    }
+
+    fn lying(&self, slot: Slot) -> Option<&Talk> {
+        self.slots.get(slot as usize)?.as_deref()
+    }
+
+    pub(crate) fn get(&self, key: &TalkKey) -> Option<&Talk> {
+        self.lying(self.slot(key)?)
+    }
+
+    pub(crate) fn get_mut(&mut self, key: &TalkKey) -> Option<&mut Talk> {
+        let slot = self.slot(key)?;
+        self.slots.get_mut(slot as usize)?.as_deref_mut()
+    }
+
+    /// The one that began last with these ends, wherever it was seen.
+    pub(crate) fn with_ends(&self, ends: &Ends) -> Option<&Talk> {
+        let found = |slot: &Slot| {
+            self.lying(*slot)
+                .is_some_and(|talk| talk.key.ends() == *ends)
+        };
+        self.lying(*self.by_ends.find(self.hash.hash_one(ends), found)?)
+    }
+
+    /// Puts in one that is not there. There is room, see [`Talks::is_full`].
+    pub(crate) fn insert(&mut self, talk: Talk) {
+        let (key, id) = (talk.key, talk.id);
+        let talk = Some(Box::new(talk));
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.slots[slot as usize] = talk;
+                slot
+            }
+            None => {
+                self.slots.push(talk);
+                (self.slots.len() - 1) as Slot
+            }
+        };
+        let (slots, hash) = (&self.slots, &self.hash);
+        let key_of = |slot: &Slot| slots[*slot as usize].as_ref().map(|talk| talk.key);
+        let by_key = |slot: &Slot| key_of(slot).map_or(0, |key| hash.hash_one(key));
+        self.by_key.insert_unique(hash.hash_one(key), slot, by_key);
+        let ends = key.ends();
+        let hashed = hash.hash_one(ends);
+        let same = |other: &Slot| key_of(other).is_some_and(|key| key.ends() == ends);
+        match self.by_ends.find_mut(hashed, same) {
+            Some(before) => *before = slot,
+            None => {
+                let by_ends = |slot: &Slot| key_of(slot).map_or(0, |key| hash.hash_one(key.ends()));
+                self.by_ends.insert_unique(hashed, slot, by_ends);
+            }
+        }
+        self.in_order.push_back((slot, id));
+        if self.in_order.len() > 2 * self.slots.len() {
+            let slots = &self.slots;
+            let lives = |(slot, id): &(Slot, u64)| {
+                let talk = slots[*slot as usize].as_ref();
+                talk.is_some_and(|talk| talk.id == *id)
+            };
+            self.in_order.retain(lives);
+        }
+    }
+
+    /// Takes one out.
+    pub(crate) fn remove(&mut self, key: &TalkKey) -> Option<Box<Talk>> {
+        let slot = self.slot(key)?;
+        let own = |other: &Slot| *other == slot;
+        for (table, hash) in [
+            (&mut self.by_key, self.hash.hash_one(key)),
+            (&mut self.by_ends, self.hash.hash_one(key.ends())),
+        ] {
+            if let Ok(entry) = table.find_entry(hash, own) {
+                entry.remove();
+            }
+        }
+        self.free.push(slot);
+        self.slots[slot as usize].take()
+    }
+
+    /// One that may go for another: of few packets, and the oldest of these. What another one leads
+    /// goes with that.
+    pub(crate) fn dispensable(&mut self) -> Option<TalkKey> {
+        while let Some((slot, id)) = self.in_order.pop_front() {
+            let talk = self.lying(slot).filter(|talk| talk.id == id);
+            if let Some(talk) = talk.filter(|talk| talk.is_short() && talk.led == 0) {
+                return Some(talk.key);
+            }
+        }
+        None
+    }
+}

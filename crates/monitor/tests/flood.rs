@@ -1,0 +1,217 @@
+//! A flood of short conversations: memory has a bound, and those that go on are remembered.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use kernel::{Mac, TalkKey};
+use weir_monitor::{Both, Count, Limits, Monitor, Reading, TALK_OCTETS};
+
+const MAC: Mac = [2, 0, 0x5e, 0x10, 0, 1];
+const MOST: usize = 10_000;
+
+/// Counts what is allocated, as memory is given out: 16 bytes at a time, and 8 for itself.
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+/// One test at a time: memory is everybody's.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn taken(octets: usize) -> usize {
+    (octets + 8).next_multiple_of(16).max(32)
+}
+
+#[allow(unsafe_code, reason = "an allocator is")]
+// SAFETY: all is the system's, which is asked with what it was asked for.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let held = HELD.fetch_add(taken(layout.size()), Ordering::Relaxed);
+        PEAK.fetch_max(held + taken(layout.size()), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        HELD.fetch_sub(taken(layout.size()), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) };
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+fn key(number: u32) -> TalkKey {
+    let [a, b, c, d] = number.to_be_bytes();
+    TalkKey {
+        port: 3,
+        vlan: 0,
+        protocol: 17,
+        station: IpAddr::from([10, a, b, c]),
+        station_port: 1024 + u16::from(d),
+        far: Ipv4Addr::new(198, 51, 100, 1).into(),
+        far_port: 9,
+    }
+}
+
+fn count(packets: u64) -> Count {
+    Count {
+        packets,
+        octets: packets * 60,
+    }
+}
+
+/// Packets from the station and to it, the first of them so many milliseconds before the last.
+fn read(monitor: &mut Monitor, key: TalkKey, packets: [u64; 2], lasted: u64, now: u64) -> bool {
+    let reading = Reading {
+        key,
+        mac: MAC,
+        grown: Both {
+            sent: count(packets[0]),
+            received: count(packets[1]),
+        },
+        link: 14,
+        tcp_flags: 0,
+        tos: 0,
+        icmp: (0, 0),
+        times: None,
+        age: Duration::from_millis(lasted),
+        idle: Duration::ZERO,
+    };
+    monitor.reading(&reading, 0, now)
+}
+
+fn monitor(told: bool) -> Monitor {
+    let limits = Limits {
+        talks: MOST,
+        ..Limits::default()
+    };
+    let mut monitor = Monitor::new(limits);
+    monitor.port(3, "lan0", false);
+    if told {
+        monitor.tell(Some(60_000));
+    }
+    monitor
+}
+
+#[test]
+fn memory_has_the_bound_that_is_said() {
+    let _alone = ALONE.lock();
+    for told in [false, true] {
+        let before = HELD.load(Ordering::Relaxed);
+        PEAK.store(before, Ordering::Relaxed);
+        let mut monitor = monitor(told);
+        let mut sent = Both::default();
+        for second in 0..20_u32 {
+            let now = u64::from(second) * 1000;
+            for number in 0..MOST as u32 {
+                // Of each second one in four goes on, so that it takes the place of another.
+                let packets = if number % 4 == 0 { [3, 0] } else { [1, 0] };
+                read(
+                    &mut monitor,
+                    key(second * MOST as u32 + number),
+                    packets,
+                    0,
+                    now,
+                );
+                sent.sent += count(packets[0]);
+            }
+            monitor.pair(|_| None, &[], now);
+            monitor.turn(now);
+            drop(monitor.take_told());
+        }
+        // Of those that are told of, some went in the last second.
+        assert!(monitor.remembered()[0] >= MOST - MOST / 4);
+        let peak = PEAK.load(Ordering::Relaxed) - before;
+        let most = MOST * TALK_OCTETS + (256 << 10);
+        println!("{peak} of {most} bytes, {TALK_OCTETS} for each; told: {told}");
+        assert!(peak < most, "{peak} of {most}: {told}");
+    }
+}
+
+#[test]
+fn those_that_go_on_take_the_place_of_short_ones() {
+    let _alone = ALONE.lock();
+    let mut monitor = monitor(true);
+    let mut sum = Count::default();
+    let mut packets_of = |monitor: &mut Monitor, number, packets: [u64; 2], lasted, now| {
+        sum += count(packets[0] + packets[1]);
+        read(monitor, key(number), packets, lasted, now);
+        monitor.talk(&key(number)).is_some()
+    };
+    // Two that live, then a flood for which there is no room.
+    assert!(packets_of(&mut monitor, 1, [3, 3], 0, 0));
+    assert!(packets_of(&mut monitor, 2, [9, 0], 0, 0));
+    let mut known = 0;
+    for number in 0..3 * MOST as u32 {
+        known += u32::from(packets_of(&mut monitor, 1_000 + number, [1, 0], 0, 1));
+    }
+    assert_eq!(known as usize, MOST - 2);
+    // An answer, several packets, or one later than the other: each is enough.
+    for (number, packets, lasted) in [(11, [1, 1], 0), (12, [3, 0], 0), (13, [1, 0], 40)] {
+        assert!(
+            packets_of(&mut monitor, number, packets, lasted, 2),
+            "{number}"
+        );
+    }
+    for number in [1, 2] {
+        assert!(monitor.talk(&key(number)).is_some(), "{number} lives");
+    }
+    assert_eq!(monitor.remembered()[0], MOST);
+    // The oldest of the flood went for them.
+    let went: Vec<u32> = (1_000..1_005)
+        .filter(|n| monitor.talk(&key(*n)).is_none())
+        .collect();
+    assert_eq!(went, [1_000, 1_001, 1_002]);
+    // What is told of, and what there was no room for, is all that there was.
+    while monitor.tell_rest(3) {}
+    let told = monitor.take_told();
+    let told = told.iter().fold(Count::default(), |mut sum, told| {
+        sum += told.grown.sum();
+        sum
+    });
+    let mut all = monitor.crowded();
+    all += told;
+    assert_eq!(all, sum);
+}
+
+/// Records of one that had to go are given back, and do not bring it back.
+#[test]
+fn who_had_to_go_and_is_silent_stays_away() {
+    let _alone = ALONE.lock();
+    let mut monitor = monitor(false);
+    for number in 0..MOST as u32 {
+        read(&mut monitor, key(number), [1, 0], 0, 0);
+    }
+    read(&mut monitor, key(1 << 20), [3, 0], 0, 0);
+    assert!(monitor.talk(&key(0)).is_none());
+    read(&mut monitor, key(0), [0, 0], 0, 1);
+    assert!(monitor.talk(&key(0)).is_none() && monitor.talk(&key(1)).is_some());
+}
+
+/// A full table is empty again soon after the flood, and not half a minute later; those that live
+/// are there.
+#[test]
+fn a_flood_is_forgotten_soon() {
+    let _alone = ALONE.lock();
+    let mut monitor = monitor(false);
+    read(&mut monitor, key(1 << 20), [20, 20], 0, 0);
+    for number in 0..MOST as u32 {
+        read(&mut monitor, key(number), [1, 0], 0, 0);
+    }
+    monitor.turn(1_000);
+    assert_eq!(monitor.remembered()[0], MOST);
+    // The others are as patient as ever.
+    monitor.turn(20_000);
+    assert!(monitor.talk(&key(1 << 20)).is_some());
+    assert_eq!(monitor.remembered()[0], 1);
+    // Where it is full of those, too, they are not.
+    for number in 0..MOST as u32 {
+        read(&mut monitor, key(number), [3, 0], 0, 30_000);
+    }
+    monitor.turn(37_000);
+    assert_eq!(monitor.remembered()[0], 0);
+}

@@ -1,0 +1,26 @@
+//! How much is remembered.
+
+use answers::Remembered;
+use api::metrics::Text;
+
+api::metrics! {
+    CONVERSATIONS "weir_conversations" Gauge &[], "Conversations that are remembered.";
+    CAPACITY "weir_conversations_capacity" Gauge &[], "Conversations that there is memory for.";
+    MEMORY "weir_conversations_memory_bytes" Gauge &[], "Memory that those that are remembered \
+        take at most.";
+    NO_ROOM "weir_conversations_no_room_packets_total" Counter &[], "Packets of conversations for \
+        which there was no memory: they are in the sums of devices and ports only.";
+}
+
+/// Writes it.
+pub fn remembered(text: &mut Text, remembered: &Remembered) {
+    for (metric, value) in [
+        (CONVERSATIONS, remembered.conversations),
+        (CAPACITY, remembered.capacity),
+        (MEMORY, remembered.memory),
+        (NO_ROOM, remembered.no_room.packets),
+    ] {
+        text.family(metric);
+        text.sample(metric, &[], value);
+    }
+}
