@@ -140,6 +140,7 @@ bench: setup build ## measures against the kernel's own path: the closed loop, s
 	$(BENCH)/daily.json daily
 	$(BENCH)/meter.json meter
 	$(BENCH)/meter-path.json meter --path --seconds 1
+	$(BENCH)/meter-offload.json meter --offload --flows 10,400,10000
 	$(BENCH)/meter-daemon.json meter --daemon --flows 0,10,400,10000,65536
 	$(BENCH)/lemon.json lemon
 	$(BENCH)/portal.json portal

@@ -7,7 +7,7 @@
 mod build;
 mod check;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use datapath::bench::{Bench, Program};
 use lab::arrangement::Outlet;
@@ -158,6 +158,26 @@ impl Circuit {
     fn both_ways(&mut self) -> Result<(), Error> {
         for side in [Side::Client, Side::Server] {
             self.feed(side, self.round())?;
+        }
+        Ok(())
+    }
+
+    /// Weir, where it is there.
+    pub fn weir(&self) -> Result<&Daemon, Error> {
+        let none = || Error::Wrong("there is no weir on this path".into());
+        self.weir.as_ref().ok_or_else(none)
+    }
+
+    /// For so many seconds a packet of each flow each way in a second, in tenths of it.
+    pub fn trickle(&mut self, seconds: u32) -> Result<(), Error> {
+        let begun = Instant::now();
+        for tenth in 1..=seconds * 10 {
+            let packets = (self.round() / 10).max(1).next_multiple_of(64);
+            for side in [Side::Client, Side::Server] {
+                self.feed(side, packets)?;
+            }
+            let due = begun + Duration::from_millis(100) * tenth;
+            std::thread::sleep(due.saturating_duration_since(Instant::now()));
         }
         Ok(())
     }

@@ -17,6 +17,7 @@ pub mod load;
 pub mod machine;
 pub mod meter;
 pub mod meter_daemon;
+pub mod meter_offload;
 pub mod meter_path;
 pub mod multipath;
 pub mod path;

@@ -26,7 +26,8 @@ pub struct More {
 }
 
 impl More {
-    fn of(mut differences: Vec<f64>) -> Self {
+    /// Of rounds.
+    pub(crate) fn of(mut differences: Vec<f64>) -> Self {
         differences.sort_by(f64::total_cmp);
         Self {
             median: median(&differences),

@@ -17,8 +17,8 @@ use crate::names::{Client, Learned, Names, Source};
 use crate::pairs::Pairs;
 use crate::port::Port;
 use crate::reading::{Forwarded, Loose, Millis, Reading, Rest, Waited, Way};
-use crate::talk::{Talk, Told};
-use crate::talks::{OCTETS, Talks};
+use crate::talk::{Pressure, Talk, Told};
+use crate::talks::{OCTETS, Slot, Talks};
 
 /// A port and a VLAN as one number, for [`names`](crate::names).
 pub fn place(port: u32, vlan: u16) -> u64 {
@@ -91,10 +91,12 @@ pub struct Monitor {
     told: Vec<Told>,
     /// Milliseconds after which a conversation that goes on is told of; `None`: nobody asks.
     telling: Option<Millis>,
-    /// Of devices, since that was last asked; only where it is.
-    usage: Option<HashMap<(Mac, Application), Both>>,
+    /// What devices use is gathered.
+    gathers: bool,
     next: u64,
     turned: Millis,
+    /// As it was then.
+    pressure: Pressure,
     crowded: Count,
 }
 
@@ -114,7 +116,8 @@ impl Monitor {
             names: Names::default(),
             told: Vec::new(),
             telling: None,
-            usage: None,
+            gathers: false,
+            pressure: Pressure::default(),
             next: 1,
             turned: 0,
             crowded: Count::default(),
@@ -123,13 +126,26 @@ impl Monitor {
 
     /// What devices use is to be gathered for [`Monitor::take_usage`].
     pub fn gather_usage(&mut self) {
-        self.usage.get_or_insert_default();
+        self.gathers = true;
     }
 
     /// What each device used for what, since this was last asked. Those that are the way out are no
     /// devices.
     pub fn take_usage(&mut self) -> HashMap<(Mac, Application), Both> {
-        self.usage.as_mut().map(std::mem::take).unwrap_or_default()
+        let mut usage = HashMap::new();
+        let mut outside = Vec::new();
+        for (mac, device) in &mut self.devices {
+            let used = std::mem::take(&mut device.usage);
+            outside.push((*mac, used));
+        }
+        outside.retain(|(mac, used)| {
+            let device = self.devices.get(mac);
+            !used.is_empty() && device.is_some_and(|device| !self.is_uplink(device))
+        });
+        for (mac, used) in outside {
+            usage.extend(used.into_iter().map(|(what, both)| ((mac, what), both)));
+        }
+        usage
     }
 
     /// Conversations that live, or did a moment ago.
@@ -285,26 +301,19 @@ impl Monitor {
         let first = now.saturating_sub(reading.age.as_millis() as Millis);
         let packets = [grown.sent.packets, grown.received.packets];
         let link = packets.map(|packets| packets * u64::from(reading.link));
+        let mut slot = self.talks.find(&key);
+        // Of one that had to go nothing is to be remembered, as long as it is silent.
         if grown != Both::default() {
             if let Some(port) = self.ports.get_mut(&key.port) {
                 port.talk(grown, link);
             }
-            self.credit(&key, &mac, grown, false, last);
+            slot = slot.or_else(|| self.open(&key, mac, first, reading.goes_on(), now));
+            self.credit(&key, &mac, grown, slot, false, last);
         }
-        // Of one that had to go nothing is to be remembered, as long as it is silent.
-        let opened = grown != Both::default() || self.talks.get(&key).is_some();
-        let opened = opened
-            && self
-                .open(&key, mac, first, reading.goes_on(), now)
-                .is_some();
-        self.use_up(&key, &mac, grown);
-        if !opened {
+        let Some(talk) = slot.and_then(|slot| self.talks.at_mut(slot)) else {
             self.crowded += grown.sum();
             // Nobody will remember it: let the next have the place.
             return reading.idle.as_secs() < 1;
-        }
-        let Some(talk) = self.talks.get_mut(&key) else {
-            return true;
         };
         talk.total += grown;
         talk.rate.add(grown);
@@ -350,15 +359,15 @@ impl Monitor {
         if let Some(port) = self.ports.get_mut(&key.port) {
             port.talk(grown, link);
         }
-        let known = self.talks.get(&key).map(|talk| talk.mac);
+        let mut slot = self.talks.find(&key);
+        let known = slot.and_then(|slot| Some(self.talks.at(slot)?.mac));
         let mac = known
             .or(forwarded.mac)
             .or_else(|| self.mac_of(&key.station))
             .unwrap_or_default();
-        self.credit(&key, &mac, grown, true, now);
-        let opened = self.open(&key, mac, now, true, now).is_some();
-        self.use_up(&key, &mac, grown);
-        let Some(talk) = self.talks.get_mut(&key).filter(|_| opened) else {
+        slot = slot.or_else(|| self.open(&key, mac, now, true, now));
+        self.credit(&key, &mac, grown, slot, true, now);
+        let Some(talk) = slot.and_then(|slot| self.talks.at_mut(slot)) else {
             self.crowded += grown.sum();
             return;
         };
@@ -395,12 +404,13 @@ impl Monitor {
         if let Some(port) = self.ports.get_mut(&port) {
             port.talk(grown, links);
         }
+        let gathers = self.gathers;
         if let Some(device) = self.station(mac, port, 0, now) {
             device.total += grown;
             device.forwarded += grown;
             device.rate.add(grown);
             device.last = now;
-            self.used(&mac, Application::Other, grown);
+            device.used(gathers, Application::Other, grown);
         }
     }
 
@@ -409,11 +419,12 @@ impl Monitor {
         if let Some(port) = self.ports.get_mut(&loose.port) {
             port.loose(loose.unplaced, loose.other);
         }
+        let gathers = self.gathers;
         if let Some(device) = self.station(loose.mac, loose.port, loose.vlan, now) {
             device.total += loose.unplaced;
             device.rate.add(loose.unplaced);
             device.last = now;
-            self.used(&loose.mac, Application::Other, loose.unplaced);
+            device.used(gathers, Application::Other, loose.unplaced);
         }
     }
 
@@ -434,17 +445,26 @@ impl Monitor {
         for port in self.ports.values_mut() {
             port.rate.turn(millis);
         }
-        for talk in self.talks.values_mut() {
-            talk.rate.turn(millis);
-        }
-        self.tell_due(now);
+        self.tell_due(millis, now);
     }
 
-    /// Adds to a station's sums.
-    fn credit(&mut self, key: &TalkKey, mac: &Mac, grown: Both, forwarded: bool, last: Millis) {
+    /// Adds to a station's sums. `slot`: the conversation, where it is remembered.
+    fn credit(
+        &mut self,
+        key: &TalkKey,
+        mac: &Mac,
+        grown: Both,
+        slot: Option<Slot>,
+        forwarded: bool,
+        last: Millis,
+    ) {
+        let talk = slot.and_then(|slot| self.talks.at(slot));
+        let application = talk.map_or(Application::Other, |talk| talk.application);
+        let gathers = self.gathers;
         let Some(device) = self.station(*mac, key.port, key.vlan, last) else {
             return;
         };
+        device.used(gathers, application, grown);
         device.total += grown;
         if forwarded {
             device.forwarded += grown;
@@ -455,23 +475,6 @@ impl Monitor {
             device.port = key.port;
             device.vlan = key.vlan;
             device.uses(key.station);
-        }
-    }
-
-    /// For the history: by device and application.
-    fn use_up(&mut self, key: &TalkKey, mac: &Mac, grown: Both) {
-        if self.usage.is_none() || grown == Both::default() {
-            return;
-        }
-        let application = self.talks.get(key).map(|talk| talk.application);
-        self.used(mac, application.unwrap_or(Application::Other), grown);
-    }
-
-    fn used(&mut self, mac: &Mac, application: Application, grown: Both) {
-        let device = self.devices.get(mac);
-        let own = device.is_some_and(|device| !self.is_uplink(device));
-        if let Some(usage) = self.usage.as_mut().filter(|_| own) {
-            *usage.entry((*mac, application)).or_default() += grown;
         }
     }
 
@@ -488,7 +491,7 @@ impl Monitor {
         )
     }
 
-    /// Remembers one from now on. Where there is no room, it takes that of a short one, if it goes
+    /// Remembers one that is new. Where there is no room, it takes that of a short one, if it goes
     /// on itself.
     fn open(
         &mut self,
@@ -497,53 +500,52 @@ impl Monitor {
         first: Millis,
         goes_on: bool,
         now: Millis,
-    ) -> Option<&mut Talk> {
-        if self.talks.get(key).is_none() {
-            if self.talks.is_full() && !(goes_on && self.make_room(now)) {
-                return None;
-            }
-            let id = self.next;
-            self.next += 1;
-            if let Some(device) = self.devices.get_mut(&mac) {
-                device.talks += 1;
-            }
-            // What one said that had the same ports before is not its.
-            let said = self
-                .said
-                .remove(key)
-                .filter(|(by, _, when)| *by == mac && first <= when + LATE);
-            let client = Client::new(mac, key.station);
-            let told = || self.names.far(client, key.far, first).cloned();
-            let far_name = said.map(|(_, name, _)| name).or_else(told);
-            let talk = Talk {
-                id,
-                application: application(key, far_name.as_deref()),
-                far_name,
-                key: *key,
-                mac,
-                total: Both::default(),
-                forwarded: Both::default(),
-                xdp: None,
-                rate: Default::default(),
-                first,
-                last: first,
-                tcp_flags: 0,
-                times: Default::default(),
-                metered: Default::default(),
-                again: [0; 2],
-                tos: 0,
-                icmp: (0, 0),
-                link: 0,
-                told: Both::default(),
-                told_again: [0; 2],
-                told_at: now,
-                leaves: None,
-                twin: None,
-                led: 0,
-            };
-            self.talks.insert(talk);
-            self.pairs.opened(key, self.limits.talks, now);
+    ) -> Option<Slot> {
+        if self.talks.is_full() && !(goes_on && self.make_room(now)) {
+            return None;
         }
-        self.talks.get_mut(key)
+        // It may be the first that is seen of its station.
+        if let Some(device) = self.station(mac, key.port, key.vlan, first) {
+            device.talks += 1;
+        }
+        let id = self.next;
+        self.next += 1;
+        // What one said that had the same ports before is not its.
+        let said = self
+            .said
+            .remove(key)
+            .filter(|(by, _, when)| *by == mac && first <= when + LATE);
+        let client = Client::new(mac, key.station);
+        let told = || self.names.far(client, key.far, first).cloned();
+        let far_name = said.map(|(_, name, _)| name).or_else(told);
+        let talk = Talk {
+            id,
+            application: application(key, far_name.as_deref()),
+            far_name,
+            key: *key,
+            mac,
+            total: Both::default(),
+            forwarded: Both::default(),
+            xdp: None,
+            rate: Default::default(),
+            first,
+            last: first,
+            tcp_flags: 0,
+            times: Default::default(),
+            metered: Default::default(),
+            again: [0; 2],
+            tos: 0,
+            icmp: (0, 0),
+            link: 0,
+            told: Both::default(),
+            told_again: [0; 2],
+            told_at: now,
+            leaves: None,
+            twin: None,
+            led: 0,
+        };
+        let slot = self.talks.insert(talk);
+        self.pairs.opened(key, self.limits.talks, now);
+        Some(slot)
     }
 }

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use kernel::Mac;
 
+use crate::apps::Application;
 use crate::count::Both;
 use crate::latency::{Latency, Side};
 use crate::rate::Rate;
@@ -36,6 +37,8 @@ pub struct Device {
     pub peak: u64,
     /// How long its TCP waits.
     pub latency: Latency,
+    /// What it used for what, since that was last asked; only where it is.
+    pub usage: Vec<(Application, Both)>,
     /// Conversations that are remembered.
     pub talks: u64,
     /// When it was first seen.
@@ -57,9 +60,21 @@ impl Device {
             rate: Rate::default(),
             peak: 0,
             latency: Latency::default(),
+            usage: Vec::new(),
             talks: 0,
             first: now,
             last: now,
+        }
+    }
+
+    /// It used so much for this, if somebody asks.
+    pub(crate) fn used(&mut self, gathers: bool, application: Application, more: Both) {
+        if !gathers || more == Both::default() {
+            return;
+        }
+        match self.usage.iter_mut().find(|(what, _)| *what == application) {
+            Some((_, sum)) => *sum += more,
+            None => self.usage.push((application, more)),
         }
     }
 

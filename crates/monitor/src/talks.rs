@@ -26,8 +26,8 @@ pub const OCTETS: usize = size_of::<Talk>()
 /// Of so many conversations one is told of in a second, at most.
 pub(crate) const TOLD: usize = 8;
 
-/// Where one lies.
-type Slot = u32;
+/// Where one lies, as long as it is not forgotten.
+pub(crate) type Slot = u32;
 
 /// All of them.
 #[derive(Debug)]
@@ -67,9 +67,8 @@ impl Talks {
         self.len() >= self.most
     }
 
-    /// How full it is.
-    pub(crate) fn pressure(&self) -> Pressure {
-        let lasting = self.values().filter(|talk| !talk.is_short()).count();
+    /// How full it is, where so many of it are lasting ones.
+    pub(crate) fn pressure(&self, lasting: usize) -> Pressure {
         let share = |number: usize| (number * 256 / self.most.max(1)) as u32;
         Pressure {
             all: share(self.len()),
@@ -85,36 +84,36 @@ impl Talks {
         self.slots.iter_mut().flatten().map(Box::as_mut)
     }
 
-    fn slot(&self, key: &TalkKey) -> Option<Slot> {
+    pub(crate) fn find(&self, key: &TalkKey) -> Option<Slot> {
         let hash = self.hash.hash_one(key);
-        let found = |slot: &Slot| self.lying(*slot).is_some_and(|talk| talk.key == *key);
+        let found = |slot: &Slot| self.at(*slot).is_some_and(|talk| talk.key == *key);
         self.by_key.find(hash, found).copied()
     }
 
-    fn lying(&self, slot: Slot) -> Option<&Talk> {
+    pub(crate) fn at(&self, slot: Slot) -> Option<&Talk> {
         self.slots.get(slot as usize)?.as_deref()
     }
 
+    pub(crate) fn at_mut(&mut self, slot: Slot) -> Option<&mut Talk> {
+        self.slots.get_mut(slot as usize)?.as_deref_mut()
+    }
+
     pub(crate) fn get(&self, key: &TalkKey) -> Option<&Talk> {
-        self.lying(self.slot(key)?)
+        self.at(self.find(key)?)
     }
 
     pub(crate) fn get_mut(&mut self, key: &TalkKey) -> Option<&mut Talk> {
-        let slot = self.slot(key)?;
-        self.slots.get_mut(slot as usize)?.as_deref_mut()
+        self.at_mut(self.find(key)?)
     }
 
     /// The one that began last with these ends, wherever it was seen.
     pub(crate) fn with_ends(&self, ends: &Ends) -> Option<&Talk> {
-        let found = |slot: &Slot| {
-            self.lying(*slot)
-                .is_some_and(|talk| talk.key.ends() == *ends)
-        };
-        self.lying(*self.by_ends.find(self.hash.hash_one(ends), found)?)
+        let found = |slot: &Slot| self.at(*slot).is_some_and(|talk| talk.key.ends() == *ends);
+        self.at(*self.by_ends.find(self.hash.hash_one(ends), found)?)
     }
 
     /// Puts in one that is not there. There is room, see [`Talks::is_full`].
-    pub(crate) fn insert(&mut self, talk: Talk) {
+    pub(crate) fn insert(&mut self, talk: Talk) -> Slot {
         let (key, id) = (talk.key, talk.id);
         let talk = Some(Box::new(talk));
         let slot = match self.free.pop() {
@@ -150,11 +149,12 @@ impl Talks {
             };
             self.in_order.retain(lives);
         }
+        slot
     }
 
     /// Takes one out.
     pub(crate) fn remove(&mut self, key: &TalkKey) -> Option<Box<Talk>> {
-        let slot = self.slot(key)?;
+        let slot = self.find(key)?;
         let own = |other: &Slot| *other == slot;
         for (table, hash) in [
             (&mut self.by_key, self.hash.hash_one(key)),
@@ -172,7 +172,7 @@ impl Talks {
     /// goes with that.
     pub(crate) fn dispensable(&mut self) -> Option<TalkKey> {
         while let Some((slot, id)) = self.in_order.pop_front() {
-            let talk = self.lying(slot).filter(|talk| talk.id == id);
+            let talk = self.at(slot).filter(|talk| talk.id == id);
             if let Some(talk) = talk.filter(|talk| talk.is_short() && talk.led == 0) {
                 return Some(talk.key);
             }

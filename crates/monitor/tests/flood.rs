@@ -212,6 +212,7 @@ fn a_flood_is_forgotten_soon() {
     for number in 0..MOST as u32 {
         read(&mut monitor, key(number), [3, 0], 0, 30_000);
     }
+    monitor.turn(36_000);
     monitor.turn(37_000);
     assert_eq!(monitor.remembered()[0], 0);
 }

@@ -74,6 +74,10 @@ pub enum Part {
         /// monitor
         #[arg(long, conflicts_with = "daemon")]
         path: bool,
+        /// What weir forwards at XDP instead, with and without counting; and the daemon's processor
+        /// time meanwhile
+        #[arg(long, conflicts_with_all = ["daemon", "path"])]
+        offload: bool,
         /// Seconds for each number of flows, of the daemon; for each measurement of the path
         #[arg(long, default_value_t = 10)]
         seconds: u32,

@@ -14,7 +14,8 @@ use weir_bench::report::{Measured, Table};
 use weir_bench::rounds::Plan;
 use weir_bench::{
     Error, cable, changes, daemon, daily, day, gate, lemon, machine, meter, meter_daemon,
-    meter_path, multipath, paths, portal, record, redirects, report, soak, trust, verifier,
+    meter_offload, meter_path, multipath, paths, portal, record, redirects, report, soak, trust,
+    verifier,
 };
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
@@ -77,9 +78,21 @@ fn part(arguments: &Arguments) -> Result<(), Error> {
             runs,
             daemon,
             path,
+            offload,
             seconds,
             weir,
         } => {
+            if *offload {
+                let binary = daemon::binary(weir.as_deref())?;
+                let plan = Plan {
+                    rounds: *rounds,
+                    seconds: 1.0,
+                    warm: 0.3,
+                };
+                let found = meter_offload::all(&binary, flows, plan, *seconds, arguments.cpu)?;
+                let table = meter_offload::report(&found);
+                return tell(arguments, &[("meter-offload", table)], &found);
+            }
             if *path {
                 let binary = daemon::binary(weir.as_deref())?;
                 let plan = Plan {

@@ -21,44 +21,53 @@ impl Monitor {
         self.telling = active;
     }
 
-    /// Tells of those that are due, and forgets those that are over.
-    pub(super) fn tell_due(&mut self, now: Millis) {
-        let (mut over, mut due) = (Vec::new(), Vec::new());
-        let pressure = self.talks.pressure();
-        let most = match self.telling {
-            Some(_) => self.most_told(),
+    /// Time goes by for all: tells of those that are due, and forgets those that are over.
+    pub(super) fn tell_due(&mut self, millis: u64, now: Millis) {
+        let (mut quiet, mut due) = (Vec::new(), Vec::new());
+        let mut most = match self.telling {
+            Some(_) => self.most_told().saturating_sub(self.told.len()),
             None => usize::MAX,
         };
-        for talk in self.talks.values() {
-            // The others wait for the next second.
-            if self.told.len() + over.len() + due.len() >= most {
-                break;
+        let mut lasting = 0;
+        for talk in self.talks.values_mut() {
+            talk.rate.turn(millis);
+            lasting += usize::from(!talk.is_short());
+            // What another one leads goes with that. Where too many are due, the others wait for
+            // the next second.
+            if most == 0 || talk.led > 0 {
+                continue;
             }
-            let key = talk.key;
-            if talk.is_quiet(pressure, now) && self.goes(talk, pressure, now) {
-                over.push(key);
+            if talk.is_quiet(self.pressure, now) {
+                quiet.push(talk.key);
+                most -= 1;
             } else if let Some(every) = self.telling
-                && talk.led == 0
-                && talk.untold() != Both::default()
                 && now.saturating_sub(talk.told_at) >= every
+                && talk.untold() != Both::default()
             {
-                due.push(key);
+                due.push(talk.key);
+                most -= 1;
             }
         }
+        let pressure = std::mem::replace(&mut self.pressure, self.talks.pressure(lasting));
         for key in &due {
             pairs::tell(&mut self.talks, key, now, false, false, &mut self.told);
         }
+        let goes = |key: &TalkKey| {
+            let talk = self.talks.get(key);
+            talk.is_some_and(|talk| self.goes(talk, pressure, now))
+        };
+        let mut over: Vec<TalkKey> = quiet.into_iter().filter(goes).collect();
         while let Some(key) = over.pop() {
             let twin = self.forget(&key, now);
             over.extend(twin.filter(|twin| self.is_quiet(twin, pressure, now)));
         }
     }
 
-    /// Whether one that is silent may be forgotten: the other side of the router is silent as well,
-    /// or there is none.
+    /// Whether one that is silent, and that no other one leads, may be forgotten: the other side of
+    /// the router is silent as well, or there is none.
     fn goes(&self, talk: &Talk, pressure: Pressure, now: Millis) -> bool {
         let twin = talk.twin.and_then(|twin| self.talks.get(&twin));
-        talk.led == 0 && twin.is_none_or(|twin| twin.led > 1 || twin.is_quiet(pressure, now))
+        twin.is_none_or(|twin| twin.led > 1 || twin.is_quiet(pressure, now))
     }
 
     fn is_quiet(&self, key: &TalkKey, pressure: Pressure, now: Millis) -> bool {
