@@ -7,7 +7,7 @@ use nix::errno::Errno;
 use super::asked::{Asker, End};
 use super::socket::Netlink;
 use super::{RequestError, RoutesError};
-use crate::event::Event;
+use crate::event::{Event, Link};
 use crate::message::{DecodeError, Message};
 use crate::policy::{Route, Rule, decode_route, decode_rule, request};
 use crate::route::{self, Table, decode_address};
@@ -177,6 +177,23 @@ impl Policy {
         failed.map_or(Ok(removed), Err)
     }
 
+    /// All devices.
+    ///
+    /// # Errors
+    /// As for [`rules`](Self::rules).
+    pub fn links(&mut self) -> Result<Vec<Link>, RoutesError> {
+        self.collect(
+            "devices",
+            |sequence| route::dump(Table::Links, sequence),
+            |message| {
+                Ok(match route::decode_message(message)? {
+                    Some(Event::Link(link)) => Some(link),
+                    _ => None,
+                })
+            },
+        )
+    }
+
     /// All that tells which devices lead out: for [`Uplinks`](crate::uplinks::Uplinks). Reads all
     /// routes, and keeps the default ones.
     ///
@@ -184,16 +201,7 @@ impl Policy {
     /// As for [`rules`](Self::rules).
     pub fn picture(&mut self) -> Result<Picture, RoutesError> {
         let mut picture = Picture {
-            links: self.collect(
-                "devices",
-                |sequence| route::dump(Table::Links, sequence),
-                |message| {
-                    Ok(match route::decode_message(message)? {
-                        Some(Event::Link(link)) => Some(link),
-                        _ => None,
-                    })
-                },
-            )?,
+            links: self.links()?,
             addresses: self.collect(
                 "addresses",
                 |sequence| route::dump(Table::Addresses, sequence),

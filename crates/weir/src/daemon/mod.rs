@@ -34,8 +34,8 @@ use std::time::{Duration, Instant};
 use answers::Reloaded;
 use api::{Limits, Listener, Routes};
 use datapath::{Datapath, Sizes};
-use kernel::io::{Events, Requests, SetEvents};
-use kernel::{Event, SetEvent, Source};
+use kernel::io::{Events, Policy, Requests, RoutesError, SetEvents};
+use kernel::{Event, Link, SetEvent, Source};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 use tracing::{error, info, warn};
@@ -44,6 +44,7 @@ use crate::config::Effective;
 use crate::error::Error;
 pub use beside::Beside;
 use config::Offload;
+pub use counters::netdev;
 pub use face::{Face, names, unix_seconds, witness};
 pub use firewall::Firewall;
 pub use module::{Begin, Early, Module, Modules, Needs, Part, Setup, Work};
@@ -126,12 +127,16 @@ impl Daemon {
         let shadow = options.shadow || *effective.of::<Offload>().shadow;
         let forwards = options.wants("offload");
         let links = links();
+        let devices = devices()
+            .inspect_err(|error| warn!(%error, "devices are known later only"))
+            .unwrap_or_default();
         let setup = |part: &Part| Setup {
             effective: &effective,
             socket: &options.socket,
             config: &options.config,
             wanted: options.wants(part.name),
             links: &links,
+            devices: &devices,
         };
         let early = options.modules.iter().map(|part| match part.early {
             Some(early) => early(&setup(part)).map(Some),
@@ -426,6 +431,10 @@ fn links() -> Vec<u32> {
     nix::net::if_::if_nameindex()
         .map(|list| list.iter().map(|i| i.index()).collect())
         .unwrap_or_default()
+}
+
+fn devices() -> Result<Vec<Link>, RoutesError> {
+    Policy::open()?.links()
 }
 
 fn netns_inode() -> u64 {

@@ -18,7 +18,7 @@ use api::metrics::Text;
 use api::{Route, Routes};
 use caps::Capability;
 use datapath::Options;
-use kernel::{Event, SetEvent, Source};
+use kernel::{Event, Link, SetEvent, Source};
 
 use super::face::Face;
 use super::router::{Forwarded, Router};
@@ -69,6 +69,9 @@ pub struct Setup<'a> {
     pub wanted: bool,
     /// Devices there are, by index.
     pub links: &'a [u32],
+    /// The same with all that the kernel tells of them; none where it does not. They are told of
+    /// again when weir runs: this is for who begins at once.
+    pub devices: &'a [Link],
 }
 
 /// What a module comes back to after rights were dropped.

@@ -23,7 +23,7 @@ use super::reading::{both, count, header, key, reading};
 use super::uplinks::Uplinks;
 use super::{export, naming, probes, room, timing, vendors, wifi};
 use crate::config::Effective;
-use crate::daemon::{self, Nest, unix_seconds};
+use crate::daemon::{self, Nest, netdev, unix_seconds};
 
 /// Pieces of news taken in one turn: some milliseconds at most.
 const NEWS: usize = 4_096;
@@ -171,6 +171,10 @@ impl Keeper {
             }
             metered.insert(link, port);
         }
+        let new = metered
+            .iter()
+            .filter(|(link, _)| !self.metered.contains_key(link));
+        tell_before(new.map(|(_, port)| port.name.as_str()));
         self.metered = metered;
     }
 
@@ -491,6 +495,22 @@ impl Keeper {
             }
             (Who::Hosts(_), Who::Stations { .. }) => {}
         }
+    }
+}
+
+/// Tells once what devices counted before they are counted here: `weir devices --equation` has it
+/// as *before*.
+fn tell_before<'a>(mut devices: impl Iterator<Item = &'a str>) {
+    let Some(first) = devices.next() else { return };
+    let text = std::fs::read_to_string(netdev::FILE).unwrap_or_default();
+    let counted = netdev::parse(&text);
+    for device in std::iter::once(first).chain(devices) {
+        let before = counted.get(device).copied().unwrap_or_default();
+        let (packets_in, packets_out) = (before.packets_in, before.packets_out);
+        info!(
+            device,
+            packets_in, packets_out, "counts; before that passed"
+        );
     }
 }
 

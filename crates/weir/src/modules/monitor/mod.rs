@@ -48,7 +48,7 @@ pub const ENTRY: Entry = Entry {
     choice: Some("Counting, per conversation and device"),
     sections: &config::SECTIONS,
     commands: commands::all,
-    begin: Some(begin),
+    early: Some(begin),
     status: commands::status,
     ..Entry::named("monitor")
 };
@@ -67,17 +67,17 @@ struct Monitor {
     metrics: RefCell<Metrics>,
 }
 
-/// Loads the meter.
+/// Loads the meter, and counts at once: to load the packet path takes much longer.
 ///
 /// # Errors
 /// None: without it nothing is counted.
-pub fn begin(setup: &Setup<'_>, router: &mut Router) -> Result<Rc<dyn Module>, Error> {
-    let keeper = setup
+pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
+    let mut keeper = setup
         .wanted
         .then(|| Keeper::load(setup.effective, setup.links))
         .flatten();
-    if keeper.is_some() {
-        router.account.share();
+    if let Some(keeper) = &mut keeper {
+        keeper.look(setup.devices.iter());
     }
     let history = past::file(setup.effective);
     let nest = history.as_ref().filter(|_| keeper.is_some()).and_then(|_| {
@@ -205,7 +205,10 @@ impl Module for Monitor {
         ]
     }
 
-    fn start(&self, effective: &Effective, _: &mut Router) {
+    fn start(&self, effective: &Effective, router: &mut Router) {
+        if self.keeper.borrow().is_some() {
+            router.account.share();
+        }
         let parts = (&self.history, self.keeper(), self.nest.take());
         if let (Some(file), Some(mut keeper), Some(nest)) = parts {
             keeper.keep_history(file, effective, nest);
