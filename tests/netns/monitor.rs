@@ -5,12 +5,14 @@
 mod labels;
 #[path = "monitor/names.rs"]
 mod names;
+#[path = "monitor/start.rs"]
+mod start;
 
 use std::collections::BTreeMap;
-use std::net::{SocketAddr, UdpSocket};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -371,90 +373,4 @@ fn no_question_moves_time() -> Result<(), Error> {
     assert!(most > bits / 2, "{most} bit/s seen of {bits}");
     assert!(most < bits * 3, "{most} bit/s seen of {bits}");
     Ok(())
-}
-
-/// From when weir says that it is there, it counts.
-#[test]
-fn nothing_passes_uncounted_once_it_has_started() -> Result<(), Error> {
-    let lab = Lab::gateway(&Options {
-        plain_offloads: true,
-        ..Options::default()
-    })?;
-    let (router, client) = (lab.node("router")?, lab.node("client")?);
-    let to = SocketAddr::new(lab.arrangement().server(false), ECHO);
-    let socket = client.enter(|| UdpSocket::bind("0.0.0.0:0"))?;
-    let socket = socket.map_err(Error::system("open a socket"))?;
-    let stop = AtomicBool::new(false);
-    let sent = || -> Result<u64, Error> {
-        let text = client.run("cat /proc/thread-self/net/dev")?;
-        let line = text
-            .lines()
-            .find_map(|line| line.trim().strip_prefix("eth0:"));
-        let packets = line.and_then(|line| line.split_whitespace().nth(9)?.parse().ok());
-        packets.ok_or_else(|| Error::Unexpected(text.clone()))
-    };
-    // What the port has counted more than weir: from before weir counted.
-    let missed = |weir: &Weir| -> Result<u64, Error> {
-        let text = router.run("cat /proc/thread-self/net/dev")?;
-        let line = text
-            .lines()
-            .find_map(|line| line.trim().strip_prefix("lan0:"));
-        let packets = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
-        let packets: u64 = packets.ok_or_else(|| Error::Unexpected(text.clone()))?;
-        let devices = weir.client()?.devices().map_err(failed)?;
-        let port = devices.ports.iter().find(|port| port.name == "lan0");
-        let counted = port.map_or(0, |port| {
-            let way = &port.incoming;
-            way.talks.packets + way.unplaced.packets + way.other.packets
-        });
-        Ok(packets.saturating_sub(counted))
-    };
-    thread::scope(|scope| {
-        // Bounded, should all else fail.
-        scope.spawn(|| {
-            for _ in 0..20_000 {
-                if stop.load(Ordering::Relaxed) {
-                    break;
-                }
-                let _ = socket.send_to(b"x", to);
-                thread::sleep(Duration::from_millis(1));
-            }
-        });
-        let outcome = || {
-            let first = sent()?;
-            let weir = Weir::start(router, "", &[])?;
-            let begun = Instant::now();
-            while weir.status()?.starting {
-                thread::sleep(Duration::from_millis(2));
-            }
-            println!("it had answered {:?} before", begun.elapsed());
-            let before = sent()?;
-            // Most of its start is the packet path's: it counts long before that.
-            let early = before - first;
-            let missed = missed(&weir)?.saturating_sub(first);
-            println!("{missed} of {early} packets passed uncounted while it started");
-            assert!(missed * 2 < early, "{missed} of {early} uncounted");
-            thread::sleep(Duration::from_secs(2));
-            stop.store(true, Ordering::Relaxed);
-            thread::sleep(Duration::from_millis(100));
-            let passed = sent()? - before;
-            let mut counted = 0;
-            wait_until("all is counted", LIMIT, || {
-                let devices = weir.client()?.devices().map_err(failed)?;
-                let port = devices.ports.iter().find(|port| port.name == "lan0");
-                counted = port.map_or(0, |port| {
-                    let way = &port.incoming;
-                    way.talks.packets + way.unplaced.packets + way.other.packets
-                });
-                Ok(counted >= passed)
-            })
-            .map_err(|error| Error::Unexpected(format!("{error}: {counted} of {passed}")))?;
-            println!("{counted} counted, {passed} since it had started");
-            assert!(passed > 500);
-            Ok(())
-        };
-        let outcome = outcome();
-        stop.store(true, Ordering::Relaxed);
-        outcome
-    })
 }

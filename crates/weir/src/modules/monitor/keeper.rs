@@ -9,21 +9,20 @@ use std::time::{Duration, Instant};
 use answers::{DeviceLabel, DeviceLabelled, Remembered};
 use api::Problem;
 use datapath::meter::{Meter, News};
-use datapath::{Encapsulation, Who};
-use kernel::{Ends, Event, Link, Source};
-use monitor::{Count, Forwarded, Limits, Loose, Millis, Monitor, Rest, TALK_OCTETS, Way};
-use tracing::{debug, info, warn};
+use kernel::{Ends, Event, Source};
+use monitor::{Limits, Loose, Millis, Monitor, Rest, TALK_OCTETS};
+use tracing::{info, warn};
 
 use super::super::history::past;
 use super::config::{Ipfix, Monitor as Config};
 use super::crossings::Crossings;
 use super::labels::{Labels, Writing};
-use super::plan::{self, Metered};
-use super::reading::{both, count, header, key, reading};
+use super::plan::Metered;
+use super::reading::{both, count, reading};
 use super::uplinks::Uplinks;
 use super::{export, naming, probes, room, timing, vendors, wifi};
 use crate::config::Effective;
-use crate::daemon::{self, Nest, netdev, unix_seconds};
+use crate::daemon::{Nest, unix_seconds};
 
 /// Pieces of news taken in one turn: some milliseconds at most.
 const NEWS: usize = 4_096;
@@ -37,7 +36,7 @@ pub struct Keeper {
     pub probes: probes::Probes,
     pub(super) meter: Meter,
     /// Packets that tell names are copied.
-    copies: bool,
+    pub(super) copies: bool,
     naming: naming::Naming,
     labels: Labels,
     pub(super) vendors: vendors::Vendors,
@@ -49,11 +48,11 @@ pub struct Keeper {
     pub(super) uplinks: Uplinks,
     crossings: Crossings,
     /// Routes or devices changed since they were last looked at.
-    stale: bool,
+    pub(super) stale: bool,
     /// All devices were told of, just now.
-    listed: bool,
+    pub(super) listed: bool,
     pub(super) busy: timing::Busy,
-    export: Option<export::Export>,
+    pub(super) export: Option<export::Export>,
     pub(super) past: Option<past::Past>,
     /// Why there is none.
     no_past: Option<String>,
@@ -136,53 +135,6 @@ impl Keeper {
     pub fn dump_asked(&mut self) {
         if let Some(export) = &mut self.export {
             export.dump_asked();
-        }
-    }
-
-    /// Looks at devices and routes again, where they changed; due every second, and before
-    /// something is told of a port.
-    pub fn look<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
-        if !std::mem::take(&mut self.stale) {
-            return;
-        }
-        self.uplinks = Uplinks::read();
-        let wanted = plan::metered(links, &self.uplinks);
-        for link in self
-            .metered
-            .keys()
-            .filter(|link| !wanted.contains_key(link))
-        {
-            self.meter.detach(*link);
-            self.core.port_gone(*link);
-            if let Some(export) = &mut self.export {
-                export.port_gone(*link);
-            }
-        }
-        let mut metered = BTreeMap::new();
-        for (link, port) in wanted {
-            if let Err(error) = self.meter.attach(link, &port.name, port.raw, self.copies) {
-                debug!(device = port.name, %error, "is not counted");
-                self.core.port_gone(link);
-                continue;
-            }
-            self.core.port(link, &port.name, port.uplink);
-            if let Some(export) = &mut self.export {
-                export.port(link, &port.name);
-            }
-            metered.insert(link, port);
-        }
-        let new = metered
-            .iter()
-            .filter(|(link, _)| !self.metered.contains_key(link));
-        tell_before(new.map(|(_, port)| port.name.as_str()));
-        self.metered = metered;
-    }
-
-    /// Looks at once where all devices were told of just now, and not a second later: at the start
-    /// nothing is to pass uncounted.
-    pub fn settled<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
-        if std::mem::take(&mut self.listed) {
-            self.look(links);
         }
     }
 
@@ -435,82 +387,6 @@ impl Keeper {
         self.wifi.turn();
         self.tell(connections, false);
         self.remember();
-    }
-
-    /// Takes in what weir forwarded.
-    pub fn forwarded(&mut self, forwarded: &daemon::Forwarded<'_>) {
-        let daemon::Forwarded { growth, into, out } = *forwarded;
-        let now = self.now();
-        let counted = Count {
-            packets: growth.packets,
-            octets: growth.octets,
-        };
-        let Some((comes, leaves)) = growth.whose else {
-            return;
-        };
-        self.busy(growth, into);
-        let into = into.map(|link| (link, growth.came_in.behind));
-        let hop = out;
-        let out = hop.map(|hop| (hop.link, Encapsulation::of_header(&hop.header).0));
-        let link = |behind: &Encapsulation| growth.packets * header(behind);
-        match (comes, leaves) {
-            (Who::Hosts(comes), Who::Hosts(leaves)) => {
-                if let Some((port, behind)) = into {
-                    self.core.forwarded(
-                        &Forwarded {
-                            key: key(port, &behind, &comes, Way::Sent),
-                            way: Way::Sent,
-                            count: counted,
-                            link: link(&behind),
-                            mac: None,
-                            xdp: growth.xdp,
-                        },
-                        now,
-                    );
-                }
-                if let Some((port, behind)) = out {
-                    let to = hop.and_then(|hop| hop.header.get(..6)?.try_into().ok());
-                    self.core.forwarded(
-                        &Forwarded {
-                            key: key(port, &behind, &leaves, Way::Received),
-                            way: Way::Received,
-                            count: counted,
-                            link: link(&behind),
-                            mac: to,
-                            xdp: growth.xdp,
-                        },
-                        now,
-                    );
-                }
-            }
-            (Who::Stations { to, from }, _) => {
-                if let Some((port, behind)) = into {
-                    self.core
-                        .bridged(port, from, Way::Sent, counted, link(&behind), now);
-                }
-                if let Some((port, behind)) = out {
-                    self.core
-                        .bridged(port, to, Way::Received, counted, link(&behind), now);
-                }
-            }
-            (Who::Hosts(_), Who::Stations { .. }) => {}
-        }
-    }
-}
-
-/// Tells once what devices counted before they are counted here: `weir devices --equation` has it
-/// as *before*.
-fn tell_before<'a>(mut devices: impl Iterator<Item = &'a str>) {
-    let Some(first) = devices.next() else { return };
-    let text = std::fs::read_to_string(netdev::FILE).unwrap_or_default();
-    let counted = netdev::parse(&text);
-    for device in std::iter::once(first).chain(devices) {
-        let before = counted.get(device).copied().unwrap_or_default();
-        let (packets_in, packets_out) = (before.packets_in, before.packets_out);
-        info!(
-            device,
-            packets_in, packets_out, "counts; before that passed"
-        );
     }
 }
 
