@@ -149,9 +149,14 @@ impl Talk {
         silent >= self.patience(pressure).as_millis() + 2_000
     }
 
+    /// Packets of both ways.
+    pub fn packets(&self) -> u64 {
+        self.total.sum().packets
+    }
+
     /// Whether it had few packets, as those of a flood have.
     pub fn is_short(&self) -> bool {
-        self.total.sum().packets <= FEW
+        self.packets() <= FEW
     }
 
     /// Whether one end said that it is over.

@@ -10,6 +10,7 @@ use hashbrown::HashTable;
 use kernel::{Ends, TalkKey};
 
 use crate::pairs::Fresh;
+use crate::reading::Millis;
 use crate::talk::{Pressure, Talk, Told};
 
 /// Memory that a conversation takes at most, bytes: itself, as memory is given out; its place in two
@@ -25,6 +26,13 @@ pub const OCTETS: usize = size_of::<Talk>()
     + 2 * size_of::<Told>() / TOLD;
 /// Of so many conversations one is told of in a second, at most.
 pub(crate) const TOLD: usize = 8;
+
+/// Packets of both ways from which on a conversation goes for no other one.
+const MANY: u64 = 64;
+/// So long one of fewer is silent before it does, milliseconds.
+const SILENT: Millis = 1_000;
+/// So many are looked at for one that may go.
+const TRIES: u32 = 16;
 
 /// Where one lies, as long as it is not forgotten.
 pub(crate) type Slot = u32;
@@ -168,13 +176,23 @@ impl Talks {
         self.slots[slot as usize].take()
     }
 
-    /// One that may go for another: of few packets, and the oldest of these. What another one leads
-    /// goes with that.
-    pub(crate) fn dispensable(&mut self) -> Option<TalkKey> {
-        while let Some((slot, id)) = self.in_order.pop_front() {
-            let talk = self.at(slot).filter(|talk| talk.id == id);
-            if let Some(talk) = talk.filter(|talk| talk.is_short() && talk.led == 0) {
+    /// One that may go for another: the oldest of those that are short, or that had no more than
+    /// [`MANY`] packets and are silent. What another one leads goes with that.
+    pub(crate) fn dispensable(&mut self, now: Millis) -> Option<TalkKey> {
+        let mut tries = TRIES;
+        while tries > 0 {
+            let (slot, id) = self.in_order.pop_front()?;
+            let Some(talk) = self.at(slot).filter(|talk| talk.id == id && talk.led == 0) else {
+                continue;
+            };
+            if talk.is_short() || now.saturating_sub(talk.last) >= SILENT && talk.packets() <= MANY
+            {
                 return Some(talk.key);
+            }
+            if talk.packets() <= MANY {
+                // Perhaps when its turn comes again.
+                self.in_order.push_back((slot, id));
+                tries -= 1;
             }
         }
         None

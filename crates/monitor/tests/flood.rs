@@ -216,3 +216,46 @@ fn a_flood_is_forgotten_soon() {
     monitor.turn(37_000);
     assert_eq!(monitor.remembered()[0], 0);
 }
+
+/// A flood of conversations of several packets each is full of what goes on, too: who is silent goes,
+/// but none that had much.
+#[test]
+fn newcomers_find_a_place_in_a_flood_of_longer_ones() {
+    let _alone = ALONE.lock();
+    let mut monitor = monitor(false);
+    read(&mut monitor, key(1 << 20), [90, 0], 0, 0);
+    for number in 0..MOST as u32 {
+        read(&mut monitor, key(number), [4, 0], 0, 0);
+    }
+    assert!(monitor.talk(&key(MOST as u32 - 2)).is_some(), "it is full");
+    // All of it is at work just now: nobody has to go.
+    let newcomer = key(1 << 21);
+    read(&mut monitor, newcomer, [3, 3], 0, 500);
+    assert!(monitor.talk(&newcomer).is_none());
+    // The next second there is a place, also for half of such a flood; those that go on
+    // stay.
+    read(&mut monitor, newcomer, [3, 3], 500, 1_000);
+    assert!(monitor.talk(&newcomer).is_some());
+    for second in 2..6 {
+        for number in 0..MOST as u32 / 2 {
+            let number = second * MOST as u32 + number;
+            read(
+                &mut monitor,
+                key(number),
+                [4, 0],
+                0,
+                u64::from(second) * 1_000,
+            );
+        }
+        read(
+            &mut monitor,
+            newcomer,
+            [3, 3],
+            500,
+            u64::from(second) * 1_000,
+        );
+    }
+    assert!(monitor.talk(&newcomer).is_some(), "it goes on");
+    assert!(monitor.talk(&key(1 << 20)).is_some(), "it had much");
+    assert_eq!(monitor.remembered()[0], MOST);
+}

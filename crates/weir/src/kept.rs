@@ -20,6 +20,10 @@ pub fn read(path: &Path, lost: &str) -> Vec<u8> {
     }
     let read = match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Ok(file) if !file.is_file() => {
+            error!("{} is no file, and is left alone: {lost}", path.display());
+            return Vec::new();
+        }
         Ok(file) if file.len() > LONGEST => {
             let what = format!("it has more than {LONGEST} bytes");
             Err(io::Error::new(io::ErrorKind::InvalidData, what))
@@ -34,7 +38,16 @@ pub fn read(path: &Path, lost: &str) -> Vec<u8> {
 
 /// What is damaged is kept beside, for whoever looks into it.
 pub fn put_aside(path: &Path, why: &dyn std::error::Error, lost: &str) {
-    let beside = path.with_extension("damaged");
+    // What was damaged before is kept, too.
+    let names = (1..10).map(|number| match number {
+        1 => path.with_extension("damaged"),
+        number => path.with_extension(format!("damaged.{number}")),
+    });
+    let beside = names.reduce(|first, next| match first.symlink_metadata() {
+        Ok(_) => next,
+        Err(_) => first,
+    });
+    let beside = beside.unwrap_or_default();
     let kept = match fs::rename(path, &beside) {
         Ok(()) => format!("it is {} now", beside.display()),
         Err(error) => format!("nor put aside: {error}"),
@@ -122,6 +135,25 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_damaged_goes_aside_and_what_is_no_file_stays() {
+        let folder = std::env::temp_dir().join(format!("weir-aside-{}", std::process::id()));
+        let path = folder.join("own/file");
+        fs::create_dir_all(&folder).expect("a folder");
+        for number in 0..3_u8 {
+            assert!(read(&path, "x").is_empty());
+            fs::write(&path, vec![number; LONGEST as usize + 1]).expect("a file");
+        }
+        assert!(read(&path, "x").is_empty() && !path.exists());
+        let first = |name: &str| fs::read(folder.join("own").join(name)).expect("a file")[0];
+        assert_eq!([first("file.damaged"), first("file.damaged.2")], [0, 1]);
+        assert_eq!(first("file.damaged.3"), 2);
+        // A folder with whatever is in it.
+        assert!(read(&folder.join("own"), "x").is_empty());
+        assert!(folder.join("own").is_dir());
+        fs::remove_dir_all(&folder).expect("to go");
+    }
 
     #[tokio::test]
     async fn what_was_asked_for_last_is_written_last() {

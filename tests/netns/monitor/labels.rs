@@ -78,6 +78,10 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
         "{kept}"
     );
 
+    // One that was not seen since is known by its name all the same.
+    let ran = scene.device_command(&["rename", "The OTHER", "d7"])?;
+    assert!(ran.status.success(), "{ran:?}");
+
     // The configuration's word is above that, and is not changed elsewhere.
     let fixed = format!("{config}[devices.{mac:?}]\nname = \"from the file\"\n");
     std::fs::write(scene.weir.config_file(), fixed).map_err(Error::system("write"))?;
@@ -95,6 +99,35 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     let seen = scene.seen(&mac)?;
     assert_eq!((seen.owner, seen.icon), (None, None));
     assert_eq!(seen.name.as_deref(), Some("from the file"));
+
+    // Where it cannot be written, the command says so, and status says so from then on; so with a
+    // quota of a name that nobody has.
+    let quota = format!("{config}[quotas.nobody]\nlimit = \"1GB\"\n");
+    std::fs::write(scene.weir.config_file(), quota).map_err(Error::system("write"))?;
+    scene.weir.client()?.reload().map_err(failed)?;
+    let kept = folder.join("kept");
+    std::fs::rename(&kept, folder.join("away")).map_err(Error::system("move a folder"))?;
+    let ran = scene.device_command(&["rename", &mac, "again"])?;
+    let error = String::from_utf8_lossy(&ran.stderr);
+    assert!(error.contains("cannot be written"), "{error}");
+    let parts = |scene: &Scene| -> Result<Vec<String>, Error> {
+        let troubles = scene.weir.status()?.troubles.into_iter();
+        Ok(troubles.map(|trouble| trouble.part).collect())
+    };
+    assert_eq!(parts(&scene)?, ["devices", "quotas"]);
+    std::fs::rename(folder.join("away"), &kept).map_err(Error::system("move a folder"))?;
+    let ran = scene.device_command(&["rename", &mac, "again"])?;
+    assert!(ran.status.success(), "{ran:?}");
+    assert_eq!(parts(&scene)?, ["quotas"]);
+
+    // A folder with somebody else's things in it stays what it is.
+    let elsewhere = config.replace(&format!("{choices:?}"), &format!("{kept:?}"));
+    std::fs::write(scene.weir.config_file(), elsewhere).map_err(Error::system("write"))?;
+    scene
+        .weir
+        .restart_with(scene.lab.node("router")?, &["--only", "monitor"])?;
+    assert_eq!(parts(&scene)?, ["devices"]);
+    assert!(choices.is_file());
     std::fs::remove_dir_all(&folder).map_err(Error::system("remove a folder"))
 }
 

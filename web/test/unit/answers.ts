@@ -106,6 +106,13 @@ const aDevices0 = {
       "uplink": true,
     }],
     "since": 1,
+    "unseen": [{
+      "configured": ["1f00c2aa" as const],
+      "icon": "1f00c2aa" as const,
+      "mac": "1f00c2aa" as const,
+      "name": "1f00c2aa" as const,
+      "owner": "1f00c2aa" as const,
+    }],
   };
 export const isDevices0: Devices = aDevices0;
 
@@ -178,6 +185,13 @@ const aDevices1 = {
       "uplink": true,
     }],
     "since": 1,
+    "unseen": [{
+      "configured": ["1f00c2aa" as const],
+      "icon": null,
+      "mac": "1f00c2aa" as const,
+      "name": null,
+      "owner": null,
+    }],
   };
 export const isDevices1: Devices = aDevices1;
 

@@ -8,6 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::label::DeviceLabelled;
 use crate::offload::{Hook, Protocol};
 
 /// Packets and bytes one way.
@@ -37,6 +38,9 @@ pub struct Devices {
     pub now: u64,
     /// Every station that was seen, the busiest first.
     pub devices: Vec<Device>,
+    /// Those that people named, and that were not seen since weir began to count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unseen: Vec<DeviceLabelled>,
     /// Every port at which is counted, and its equation.
     pub ports: Vec<MeteredPort>,
 }

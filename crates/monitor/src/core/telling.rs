@@ -75,19 +75,17 @@ impl Monitor {
         talk.is_some_and(|talk| talk.is_quiet(pressure, now))
     }
 
-    /// Forgets a short conversation, for another one. False: there is none, or too many went this
-    /// second.
+    /// Forgets a conversation that may go for another one. False: there is none, or too many went
+    /// this second.
     pub(super) fn make_room(&mut self, now: Millis) -> bool {
         // Half of what may be told of is for those that are due.
         if self.telling.is_some() && self.told.len() >= self.most_told() / 2 {
             return false;
         }
-        let Some(key) = self.talks.dispensable() else {
+        let Some(key) = self.talks.dispensable(now) else {
             return false;
         };
-        if let Some(twin) = self.forget(&key, now)
-            && self.talks.get(&twin).is_some_and(Talk::is_short)
-        {
+        if let Some(twin) = self.forget(&key, now) {
             self.forget(&twin, now);
         }
         true

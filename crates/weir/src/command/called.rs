@@ -27,13 +27,31 @@ pub(crate) fn mac_of(devices: &Devices, wanted: &str) -> Result<String, Error> {
         .devices
         .iter()
         .filter(|device| is_called(device, wanted));
-    match *called.collect::<Vec<_>>() {
-        [] => Err(unknown(wanted)),
+    // What people say is above what devices say of themselves.
+    let mut called: Vec<_> = called.collect();
+    let trust = |device: &&Device| match device.name_from.as_deref() {
+        Some("configuration") => 2,
+        Some("given" | "ethers") => 1,
+        _ => 0,
+    };
+    let most = called.iter().map(trust).max();
+    called.retain(|device| Some(trust(device)) == most);
+    let unseen = || {
+        let lower = wanted.to_lowercase();
+        let mut named = devices.unseen.iter();
+        let is = |name: &String| name.to_lowercase() == lower;
+        named.find(|label| label.name.as_ref().is_some_and(is))
+    };
+    match *called {
+        [] => match unseen() {
+            Some(label) => Ok(label.mac.clone()),
+            None => Err(unknown(wanted)),
+        },
         [one] => Ok(one.mac.clone()),
         [first, second, ..] => {
             let what = format!("more than one device is called `{wanted}`");
             let hint = format!(
-                "give the hardware address: {}, {}, …",
+                "give the hardware address, such as {} or {}",
                 first.mac, second.mac
             );
             Err(Error::new(what, hint))
@@ -55,6 +73,8 @@ pub(crate) fn unknown(wanted: &str) -> Error {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use answers::DeviceLabelled;
+
     use super::*;
 
     /// A device that has nothing else.
@@ -77,7 +97,14 @@ pub(crate) mod tests {
             ],
             ..Devices::default()
         };
+        let mut answer = answer;
+        answer.unseen.push(DeviceLabelled {
+            mac: "02:00:00:00:00:0d".into(),
+            name: Some("Away".into()),
+            ..DeviceLabelled::default()
+        });
         for (wanted, found) in [
+            ("away", "02:00:00:00:00:0d"),
             ("laptop", "02:00:00:00:00:0a"),
             ("192.168.1.3", "02:00:00:00:00:0c"),
             ("2001:DB8:0::1", "02:00:00:00:00:0b"),
@@ -92,9 +119,18 @@ pub(crate) mod tests {
         }
         let twice = mac_of(&answer, "tv").expect_err("two").to_string();
         assert!(
-            twice.contains("02:00:00:00:00:0b, 02:00:00:00:00:0c"),
+            twice.contains("02:00:00:00:00:0b or 02:00:00:00:00:0c"),
             "{twice}"
         );
+        // One that people called so is meant.
+        let mut said = answer.clone();
+        said.devices[2].name_from = Some("given".into());
+        said.devices[1].name_from = Some("mdns".into());
+        let found = mac_of(&said, "tv").ok();
+        assert_eq!(found.as_deref(), Some("02:00:00:00:00:0c"));
+        said.devices[1].name_from = Some("configuration".into());
+        let found = mac_of(&said, "tv").ok();
+        assert_eq!(found.as_deref(), Some("02:00:00:00:00:0b"));
         let none = mac_of(&answer, "\x1b[2Jx").expect_err("none").to_string();
         assert!(none.contains("`?[2Jx`"), "{none}");
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kernel::Mac;
+use monitor::device::is_station;
 use monitor::names::{Known, mac};
 use serde_json::Value;
 use toml::de::DeValue;
@@ -25,7 +26,7 @@ table! {
 impl DeviceSettings {
     /// By hardware address.
     pub const NAMING: Naming = Naming {
-        fits: |name| mac(name).is_some(),
+        fits: |name| mac(name).is_some_and(|mac| is_station(&mac)),
         what: "the hardware address of a device",
         hint: "write one in quotes, such as [devices.\"02:00:5e:10:00:01\"]",
         any_case: true,
@@ -90,7 +91,7 @@ impl Icon {
     /// Empty is none.
     pub fn of(word: &str) -> Option<Self> {
         match word {
-            "" => Some(Self(None)),
+            "" | "none" => Some(Self(None)),
             word => {
                 let found = Self::WORDS.into_iter().find(|known| *known == word)?;
                 Some(Self(Some(found)))
@@ -125,18 +126,19 @@ pub struct Label {
     pub icon: Option<&'static str>,
 }
 
-/// What a configuration says of devices.
+/// What a configuration says of devices. One whose address is written in two ways has what both
+/// say, the first one first.
 pub fn labels(effective: &Effective) -> BTreeMap<Mac, Label> {
-    let label = |(address, said): (&String, &DeviceSettings)| {
-        let label = Label {
-            name: said.name.0.clone(),
-            owner: said.owner.0.clone(),
-            icon: said.icon.0,
-        };
-        Some((mac(address)?, label)).filter(|(_, label)| *label != Label::default())
-    };
-    let devices = effective.named::<DeviceSettings>().iter();
-    devices.filter_map(label).collect()
+    let mut all: BTreeMap<Mac, Label> = BTreeMap::new();
+    for (address, said) in effective.named::<DeviceSettings>() {
+        let Some(mac) = mac(address) else { continue };
+        let label = all.entry(mac).or_default();
+        label.name = label.name.take().or_else(|| said.name.0.clone());
+        label.owner = label.owner.take().or_else(|| said.owner.0.clone());
+        label.icon = label.icon.or(said.icon.0);
+    }
+    all.retain(|_, label| *label != Label::default());
+    all
 }
 
 /// Who is called so in the configuration, small and capital letters alike.
@@ -162,7 +164,21 @@ pub fn known(labels: &BTreeMap<Mac, Label>) -> Vec<Known> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Section, parse};
     use super::*;
+
+    #[test]
+    fn a_device_that_is_written_in_two_ways_is_one() {
+        let section = Section::named::<DeviceSettings>("devices", DeviceSettings::NAMING);
+        let text = "[devices.\"02-00-5E-10-00-01\"]\nowner = \"Anna\"\n\
+             [devices.\"02:00:5e:10:00:01\"]\nname = \"tv\"\n";
+        let read = parse(&[section], text, "weir.toml").expect("good");
+        let label = &labels(&read)[&[2, 0, 0x5e, 0x10, 0, 1]];
+        let said = [&label.name, &label.owner].map(|text| text.as_deref());
+        assert_eq!(said, [Some("tv"), Some("Anna")]);
+        let group = "[devices.\"ff:ff:ff:ff:ff:ff\"]\nname = \"all\"\n";
+        assert!(parse(&[section], group, "weir.toml").is_err());
+    }
 
     #[test]
     fn what_may_be_an_icon_is_said() {

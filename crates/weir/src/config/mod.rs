@@ -25,7 +25,7 @@ pub use file::{DEFAULT_FILE, Flag, Source, told_socket};
 pub use keys::{KeyHelp, help};
 pub use macs::Macs;
 pub use own::{Api, Log, LogLevel, SECTIONS};
-pub use parse::parse;
+pub use parse::{parse, parse_recoverable};
 pub use said::Said;
 pub use section::{Key, Naming, Section, Table, When, table};
 pub use setting::{Origin, Setting};

@@ -26,7 +26,7 @@ pub fn parse(
 }
 
 /// Reads what is good of a configuration; and every error.
-pub(super) fn parse_recoverable(
+pub fn parse_recoverable(
     sections: &[Section],
     text: &str,
     filename: &str,

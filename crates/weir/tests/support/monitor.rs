@@ -1,8 +1,9 @@
 //! What a monitor of paper has counted.
 
 use answers::{
-    Count, Device, Devices, History, HistoryBy, HistoryQuery, HistoryUnit, Hook, Latency, Metered,
-    MeteredPort, Part, Period, Protocol, QuotaState, Rate, Remembered, Talk, TalksQuery, Wifi,
+    Count, Device, DeviceLabelled, Devices, History, HistoryBy, HistoryQuery, HistoryUnit, Hook,
+    Latency, Metered, MeteredPort, Part, Period, Protocol, QuotaState, Rate, Remembered, Talk,
+    TalksQuery, Wifi,
 };
 
 /// When all of it was, seconds since 1970: 2023-11-15 23:14 UTC.
@@ -106,6 +107,12 @@ pub fn devices() -> Devices {
     Devices {
         since: NOW - 90_061,
         now: NOW,
+        unseen: vec![DeviceLabelled {
+            mac: "02:00:5e:10:00:09".into(),
+            name: Some("old laptop".into()),
+            owner: Some("Anna".into()),
+            ..DeviceLabelled::default()
+        }],
         ports: vec![
             port("lan\u{1b}0", false, Rate::default()),
             port("wan0", true, gateway.rate),

@@ -23,6 +23,7 @@ use super::uplinks::Uplinks;
 use super::{export, naming, probes, room, timing, vendors, wifi};
 use crate::config::Effective;
 use crate::daemon::{Nest, unix_seconds};
+use crate::registry::Doubt;
 
 /// Pieces of news taken in one turn: some milliseconds at most.
 const NEWS: usize = 4_096;
@@ -56,6 +57,8 @@ pub struct Keeper {
     pub(super) past: Option<past::Past>,
     /// Why there is none.
     no_past: Option<String>,
+    /// Quotas that nobody has.
+    doubt: Option<Doubt>,
     /// What the firewall is to be told.
     rules: Option<String>,
     seconds: u64,
@@ -107,6 +110,7 @@ impl Keeper {
             export: export::Export::new(effective.of()),
             past: None,
             no_past: None,
+            doubt: doubt(effective),
             rules: None,
             seconds: 0,
         })
@@ -229,6 +233,7 @@ impl Keeper {
 
     /// Other settings, as far as they take effect at once.
     pub fn reload(&mut self, effective: &Effective) {
+        self.doubt = doubt(effective);
         if let Some(past) = &mut self.past {
             past.reload(effective, unix_now());
         }
@@ -264,6 +269,16 @@ impl Keeper {
     /// What people say of devices.
     pub fn labels(&self) -> &Labels {
         &self.labels
+    }
+
+    /// Whether what was said of a device could be written.
+    pub fn labels_written(&mut self, outcome: Result<(), String>) {
+        self.labels.written(outcome);
+    }
+
+    /// Quotas that nobody has.
+    pub fn doubt(&self) -> Option<&Doubt> {
+        self.doubt.as_ref()
     }
 
     /// Takes what somebody says of a device.
@@ -403,6 +418,13 @@ fn outside<'a>(
         station.is_none_or(|device| core.is_uplink(device))
             && own.any(|own| own.address == IpAddr::from(asked))
     }
+}
+
+/// Quotas that nobody has, which is told.
+fn doubt(effective: &Effective) -> Option<Doubt> {
+    let doubt = past::doubt(effective)?;
+    warn!("{}; {}", doubt.what, doubt.hint);
+    Some(doubt)
 }
 
 /// Seconds since 1970, as the system's clock has it.

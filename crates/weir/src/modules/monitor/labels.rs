@@ -2,9 +2,10 @@
 //! kept over a restart, in a file that is written as the configuration is, so that it can be copied
 //! there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 
@@ -14,12 +15,16 @@ use kernel::Mac;
 use monitor::device::is_station;
 use monitor::names::{Names, Source};
 
+use tracing::error;
+
 use crate::config::devices::{self, DeviceSettings, Icon, Label, Line};
 use crate::config::{self, Effective, FileValue, Section};
 use crate::{kept, output};
 
 /// In the first network namespace.
 const FILE: &str = "/var/lib/weir/devices";
+/// The first line of the file.
+const HEADER: &str = "# What devices are called, by weir's page and `weir device`.\n";
 /// What is being written.
 pub type Writing = Pin<Box<dyn Future<Output = io::Result<()>>>>;
 /// What is lost where the file cannot be read.
@@ -34,29 +39,53 @@ pub struct Labels {
     given: BTreeMap<Mac, Label>,
     /// `None`: that is not kept, and so nothing can be given.
     file: Option<kept::Writer>,
+    /// What is wrong with it.
+    trouble: Option<String>,
 }
 
 impl Labels {
     /// Reads what was given: from this file, else from its place, if this is the first network
-    /// namespace. What cannot be read is told in the log, and put aside.
+    /// namespace. Where it is damaged, what is good of it is taken, and it is put aside; what was
+    /// never one is left alone.
     pub fn open(file: Option<&Path>) -> Self {
         let first = || (api::path::is_first() != Some(false)).then(|| PathBuf::from(FILE));
         let Some(path) = file.map(Path::to_owned).or_else(first) else {
             return Self::default();
         };
+        let named = path.display();
         let octets = kept::read(&path, LOST);
-        let given = match read(&octets, &path) {
-            Ok(given) => given,
-            Err(error) => {
-                kept::put_aside(&path, &error, LOST);
-                BTreeMap::new()
-            }
-        };
-        Self {
-            configured: BTreeMap::new(),
-            given,
-            file: Some(kept::Writer::new(path)),
+        let text = String::from_utf8_lossy(&octets);
+        let section = Section::named::<DeviceSettings>("devices", DeviceSettings::NAMING);
+        let (effective, errors) = config::parse_recoverable(&[section], &text, &named.to_string());
+        let mut labels = Self::default();
+        let is_ours = errors.is_empty() || text.starts_with(HEADER);
+        if path.exists() && !(path.is_file() && is_ours) {
+            let trouble =
+                format!("{named} is something else than what devices are called: it is left alone");
+            error!("{trouble}");
+            labels.trouble = Some(trouble);
+            return labels;
         }
+        if let Some(first) = errors.first() {
+            kept::put_aside(&path, first, "what is good of it is kept");
+            labels.trouble = Some(format!("{named} was damaged, and is put aside: {first}"));
+        }
+        labels.given = devices::labels(&effective);
+        labels.file = Some(kept::Writer::new(path));
+        labels
+    }
+
+    /// What is wrong with what is kept.
+    pub fn trouble(&self) -> Option<&str> {
+        self.trouble.as_deref()
+    }
+
+    /// Whether it could be written.
+    pub fn written(&mut self, outcome: Result<(), String>) {
+        if let Err(why) = &outcome {
+            error!("what devices are called cannot be written: {why}");
+        }
+        self.trouble = outcome.err();
     }
 
     /// The configuration says this.
@@ -92,7 +121,7 @@ impl Labels {
                     "{} is no device's hardware address",
                     api::problem::clipped(mac)
                 ),
-                "`weir devices` has those that are known: 02:00:5e:10:00:01",
+                "`weir devices` has those that are known; one is written like 02:00:5e:10:00:01",
             )
         })?;
         let none = Label::default();
@@ -101,6 +130,12 @@ impl Labels {
         if let Some(name) = &asked.name {
             free("name", fixed.name.is_some(), &mac)?;
             label.name = line("name", name)?;
+            let is_address = |name: &String| {
+                monitor::names::mac(name).is_some() || name.parse::<IpAddr>().is_ok()
+            };
+            if label.name.as_ref().is_some_and(is_address) {
+                return Err(wrong("name", name, "a name that is no address"));
+            }
         }
         if let Some(owner) = &asked.owner {
             free("owner", fixed.owner.is_some(), &mac)?;
@@ -115,8 +150,11 @@ impl Labels {
             Problem::new(
                 409,
                 "not_kept",
-                "what devices are called is not kept here",
-                "set `choices` under [monitor] in the configuration, and restart weir",
+                self.trouble.clone().unwrap_or_else(|| {
+                    "what devices are called is not kept in this network namespace".to_owned()
+                }),
+                "set `choices` under [monitor] in the configuration to a file of its own, and \
+                 restart weir",
             )
         })?;
         let mut all = self.given.clone();
@@ -136,6 +174,15 @@ impl Labels {
         }
         self.given = all;
         Ok((self.of(&mac), Box::pin(file.write(text.into_bytes()))))
+    }
+
+    /// Those of whom anything is said.
+    pub fn known(&self) -> BTreeSet<Mac> {
+        self.configured
+            .keys()
+            .chain(self.given.keys())
+            .copied()
+            .collect()
     }
 
     /// What holds of a device: the configuration's word, else what was given.
@@ -192,7 +239,7 @@ fn wrong(what: &str, text: &str, allowed: &str) -> Problem {
 
 /// The file's text.
 fn write(labels: &BTreeMap<Mac, Label>) -> String {
-    let mut text = String::new();
+    let mut text = HEADER.to_owned();
     for (mac, label) in labels {
         // Writing into a text does not fail.
         let _ = writeln!(text, "[devices.\"{}\"]", output::mac(mac));
@@ -207,18 +254,6 @@ fn write(labels: &BTreeMap<Mac, Label>) -> String {
         }
     }
     text
-}
-
-fn read(octets: &[u8], path: &Path) -> io::Result<BTreeMap<Mac, Label>> {
-    let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
-    let text = std::str::from_utf8(octets).map_err(|error| invalid(error.to_string()))?;
-    let section = Section::named::<DeviceSettings>("devices", DeviceSettings::NAMING);
-    match config::parse(&[section], text, &path.display().to_string()) {
-        Ok(effective) => Ok(devices::labels(&effective)),
-        Err(errors) => Err(invalid(
-            errors.first().map_or_else(String::new, ToString::to_string),
-        )),
-    }
 }
 
 #[cfg(test)]
@@ -263,7 +298,7 @@ mod tests {
             .expect("a label");
         written.await.expect("to be written");
         assert_eq!(
-            text(),
+            text().strip_prefix(HEADER).expect("a head"),
             "[devices.\"02:00:5e:10:00:01\"]\nowner = \"Anna\"\nicon = \"tv\"\n"
         );
         let away = asked(None, Some(""), Some(""));
@@ -273,14 +308,27 @@ mod tests {
             .1
             .await
             .expect("to be written");
-        assert_eq!(text(), "");
-        let bad = "[devices.\"02:00:5e:10:00:01\"]\nname = \"a\u{202e}b\"\n";
-        fs::write(&path, bad).expect("a file");
-        assert!(Labels::open(Some(&path)).given.is_empty());
+        assert_eq!(text(), HEADER);
+        // Of a damaged one what is good is kept.
+        let good = "[devices.\"02:00:5e:10:00:01\"]\nname = \"tv\"\n";
+        let bad = "[devices.\"02:00:5e:10:00:02\"]\nname = \"a\u{202e}b\"\n";
+        fs::write(&path, format!("{HEADER}{good}{bad}")).expect("a file");
+        let damaged = Labels::open(Some(&path));
+        assert_eq!(damaged.of(&OCTETS).name.as_deref(), Some("tv"));
+        assert!(damaged.trouble().is_some_and(|why| why.contains("damaged")));
         assert!(
             path.with_extension("damaged").exists() && !path.exists(),
             "put aside"
         );
+        // What is none is left alone, whatever is asked for.
+        fs::write(&path, "127.0.0.1 localhost\n").expect("a file");
+        for (other, there) in [(&path, &path), (&folder, &path)] {
+            let mut labels = Labels::open(Some(other));
+            let problem = labels.give(MAC, &all).map(drop).expect_err("a problem");
+            assert!(problem.detail.contains("left alone"), "{}", problem.detail);
+            assert!(there.is_file());
+        }
+        assert_eq!(text(), "127.0.0.1 localhost\n");
         fs::remove_dir_all(&folder).expect("to go");
     }
 
@@ -319,6 +367,12 @@ mod tests {
                 asked(Some("a\nb"), None, None),
                 "wrong_label",
                 "one line",
+            ),
+            (
+                other,
+                asked(Some("192.168.1.7"), None, None),
+                "wrong_label",
+                "no address",
             ),
             (
                 "ff:ff:ff:ff:ff:ff",

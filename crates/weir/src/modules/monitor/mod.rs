@@ -41,7 +41,7 @@ use crate::daemon::Firewall;
 use crate::daemon::{
     Face, Forwarded, Module, Needs, Nest, Router, RulesetText, Setup, Work, names,
 };
-use crate::registry::Entry;
+use crate::registry::{Doubt, Entry};
 use keeper::Keeper;
 use metrics::Metrics;
 
@@ -54,6 +54,10 @@ pub const ENTRY: Entry = Entry {
     status: commands::status,
     ..Entry::named("monitor")
 };
+
+/// What to do where names of devices are not kept.
+const UNWRITTEN: &str = "`choices` under [monitor] is to be a file of its own, in a folder that weir \
+    may write, on a disk with room";
 
 /// What counts, and what the firewall is told of quotas. Without a [`Keeper`] it only takes away
 /// rules that another weir left.
@@ -123,17 +127,17 @@ impl Monitor {
     }
 
     /// Takes what somebody says of a device, which is kept once it is on the disk.
-    fn label(&self, mac: &str, asked: &DeviceLabel) -> Later<DeviceLabelled> {
+    fn label(self: Rc<Self>, mac: &str, asked: &DeviceLabel) -> Later<DeviceLabelled> {
         let given = self.asked().and_then(|mut keeper| keeper.label(mac, asked));
         Box::pin(async move {
             let (label, written) = given?;
-            written.await.map_err(|why| {
-                Problem::new(
-                    500,
-                    "not_written",
-                    format!("that holds until weir stops: it cannot be written: {why}"),
-                    "see `choices` under [monitor], and whether the disk is full",
-                )
+            let outcome = written.await.map_err(|why| why.to_string());
+            if let Some(mut keeper) = self.keeper() {
+                keeper.labels_written(outcome.clone());
+            }
+            outcome.map_err(|why| {
+                let what = format!("that holds until weir stops: it cannot be written: {why}");
+                Problem::new(500, "not_written", what, UNWRITTEN)
             })?;
             Ok(label)
         })
@@ -196,8 +200,9 @@ impl Module for Monitor {
         let monitor = Rc::clone(&self);
         let history = move |asked: Asked<HistoryQuery, Nothing>| monitor.history(&asked.query);
         let monitor = Rc::clone(&self);
-        let label =
-            move |asked: Asked<(), DeviceLabel>| monitor.label(&asked.parts[0], &asked.body);
+        let label = move |asked: Asked<(), DeviceLabel>| {
+            Rc::clone(&monitor).label(&asked.parts[0], &asked.body)
+        };
         vec![
             Route::later(Method::POST, "/v1/devices/{mac}/label", Who::User, label),
             Route::get("/v1/devices", Who::User, devices),
@@ -322,15 +327,23 @@ impl Module for Monitor {
         let Some(keeper) = self.keeper() else { return };
         status.modules.push("monitor".to_owned());
         status.monitor = Some(keeper.remembered());
-        if let Some(what) = keeper.history_fails() {
-            status.troubles.push(Trouble {
-                part: "history".to_owned(),
+        let history = keeper.history_fails().map(|what| {
+            let hint = "docs/history.md says what each trouble means; quotas go by what is in \
+                memory meanwhile";
+            ("history", what, hint.to_owned())
+        });
+        let labels = keeper.labels().trouble();
+        let labels = labels.map(|what| ("devices", what.to_owned(), UNWRITTEN.to_owned()));
+        let doubt = keeper.doubt().cloned();
+        let quotas = doubt.map(|Doubt { what, hint }| ("quotas", what, hint));
+        let all = [history, labels, quotas].into_iter().flatten();
+        status
+            .troubles
+            .extend(all.map(|(part, what, hint)| Trouble {
+                part: part.to_owned(),
                 what,
-                hint: "docs/history.md says what each trouble means; quotas go by what is in \
-                    memory meanwhile"
-                    .to_owned(),
-            });
-        }
+                hint,
+            }));
     }
 
     fn metrics(&self, router: &mut Router, text: &mut Text) {

@@ -75,10 +75,14 @@ impl Keeper {
             .collect();
         let all = |device: &answers::Device| device.received.bytes + device.sent.bytes;
         devices.sort_by(|a, b| all(b).cmp(&all(a)).then_with(|| a.mac.cmp(&b.mac)));
+        let labels = self.labels();
+        let unseen = labels.known().into_iter();
+        let unseen = unseen.filter(|mac| self.core.device(mac).is_none());
         answers::Devices {
             since: self.began_unix,
             now: unix_seconds(),
             devices,
+            unseen: unseen.map(|mac| labels.of(&mac)).collect(),
             ports: self
                 .core
                 .ports()

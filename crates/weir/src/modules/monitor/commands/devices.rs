@@ -62,7 +62,7 @@ pub struct DevicesArgs {
     /// No more than so many
     #[arg(long, value_name = "NUMBER")]
     limit: Option<usize>,
-    /// Show uplinks too (with --json, they are always there)
+    /// Show uplinks too, and those that have a name but were not seen (with --json, all are there)
     #[arg(long)]
     all: bool,
     /// Show instead, for each port, that every packet is accounted for
@@ -132,7 +132,7 @@ pub fn run(args: &DevicesArgs, output: &mut Output<'_>) -> Result<(), Error> {
     if args.format.json {
         output.json(&answer)?
     } else {
-        print(&answer, known, output)?
+        print(&answer, known, args.all, output)?
     }
     Ok(())
 }
@@ -176,7 +176,7 @@ const LONGEST_NAME: usize = 32;
 /// Those that its maker's name may take.
 const LONGEST_VENDOR: usize = 20;
 
-fn print(answer: &Devices, known: usize, output: &mut Output<'_>) -> io::Result<()> {
+fn print(answer: &Devices, known: usize, all: bool, output: &mut Output<'_>) -> io::Result<()> {
     let mut table = Table::new([
         ("NAME", Align::Left),
         ("ADDRESS", Align::Left),
@@ -241,6 +241,13 @@ fn print(answer: &Devices, known: usize, output: &mut Output<'_>) -> io::Result<
                 .fold(0, u64::saturating_add),
         )
     };
+    for label in answer.unseen.iter().filter(|_| all) {
+        let name = label.name.as_deref().unwrap_or("without a name");
+        let owner = label.owner.as_ref().map(|owner| format!(" ({owner})"));
+        let who = crate::output::harmless(&format!("{name}{}", owner.unwrap_or_default()));
+        let text = format!("not seen yet: {who}, {}", label.mac);
+        output.line(&output.toned(Tone::Dim, &text))?;
+    }
     let shown = answer.devices.len();
     let text = format!(
         "{shown} of {known} devices; received {}, sent {} in {}",

@@ -151,6 +151,7 @@ fn household(second: u64) -> Devices {
         ..MeteredPort::default()
     };
     Devices {
+        unseen: Vec::new(),
         since: 1_699_700_000,
         now: 1_700_000_000 + second,
         devices,

@@ -113,15 +113,15 @@ mod tests {
         let mut second = Learned::open(Some(&file));
         assert_eq!(second.learn("wlan0", 7, None), Some(9));
         assert_eq!(second.learn("wlan1", 7, None), None);
-        for damaged in [
-            &b"wlan0 7 9.00\nwlan0 7 loud\n"[..],
-            b"\xff 1 1\xff",
-            &[b'x'; 70_000],
+        for (damaged, aside) in [
+            (&b"wlan0 7 9.00\nwlan0 7 loud\n"[..], "damaged"),
+            (b"\xff 1 1\xff", "damaged.2"),
+            (&[b'x'; 70_000], "damaged.3"),
         ] {
             std::fs::write(&file, damaged).expect("a file");
             let mut anew = Learned::open(Some(&file));
             assert_eq!(anew.learn("wlan0", 7, None), None);
-            let aside = file.with_extension("damaged");
+            let aside = file.with_extension(aside);
             assert_eq!(std::fs::read(&aside).expect("put aside"), damaged);
             assert!(!file.exists());
         }
