@@ -48,9 +48,10 @@ pub(crate) struct Talks {
     by_ends: HashTable<Slot>,
     /// Keyed at random: keys come from the network.
     hash: RandomState,
-    /// In the order in which they began; with their numbers, as a slot may be somebody else's by
-    /// now.
-    in_order: VecDeque<(Slot, u64)>,
+    /// Those that may have to go, the oldest first: short ones, then those of few packets; with
+    /// their numbers, as a slot may be somebody else's by now.
+    short: VecDeque<(Slot, u64)>,
+    lesser: VecDeque<(Slot, u64)>,
 }
 
 impl Talks {
@@ -63,7 +64,8 @@ impl Talks {
             by_key: HashTable::new(),
             by_ends: HashTable::new(),
             hash: RandomState::new(),
-            in_order: VecDeque::new(),
+            short: VecDeque::new(),
+            lesser: VecDeque::new(),
         }
     }
 
@@ -148,14 +150,15 @@ impl Talks {
                 self.by_ends.insert_unique(hashed, slot, by_ends);
             }
         }
-        self.in_order.push_back((slot, id));
-        if self.in_order.len() > 2 * self.slots.len() {
+        self.short.push_back((slot, id));
+        if self.short.len() + self.lesser.len() > 2 * self.slots.len() {
             let slots = &self.slots;
             let lives = |(slot, id): &(Slot, u64)| {
                 let talk = slots[*slot as usize].as_ref();
                 talk.is_some_and(|talk| talk.id == *id)
             };
-            self.in_order.retain(lives);
+            self.short.retain(lives);
+            self.lesser.retain(lives);
         }
         slot
     }
@@ -176,25 +179,31 @@ impl Talks {
         self.slots[slot as usize].take()
     }
 
-    /// One that may go for another: the oldest of those that are short, or that had no more than
-    /// [`MANY`] packets and are silent. What another one leads goes with that.
+    /// One that may go for another: the oldest short one; where there is none, the oldest that had no
+    /// more than [`MANY`] packets and is silent. What another one leads goes with that.
     pub(crate) fn dispensable(&mut self, now: Millis) -> Option<TalkKey> {
-        let mut tries = TRIES;
-        while tries > 0 {
-            let (slot, id) = self.in_order.pop_front()?;
-            let Some(talk) = self.at(slot).filter(|talk| talk.id == id && talk.led == 0) else {
-                continue;
-            };
-            if talk.is_short() || now.saturating_sub(talk.last) >= SILENT && talk.packets() <= MANY
-            {
-                return Some(talk.key);
+        while let Some(entry) = self.short.pop_front() {
+            match self.listed(entry) {
+                Some(talk) if talk.is_short() => return Some(talk.key),
+                Some(talk) if talk.packets() <= MANY => self.lesser.push_back(entry),
+                _ => {}
             }
-            if talk.packets() <= MANY {
+        }
+        for _ in 0..TRIES {
+            let entry = self.lesser.pop_front()?;
+            match self.listed(entry) {
+                Some(talk) if talk.packets() > MANY => {}
+                Some(talk) if now.saturating_sub(talk.last) >= SILENT => return Some(talk.key),
                 // Perhaps when its turn comes again.
-                self.in_order.push_back((slot, id));
-                tries -= 1;
+                Some(_) => self.lesser.push_back(entry),
+                None => {}
             }
         }
         None
+    }
+
+    /// One of those lists, if it still lives and no other one leads it.
+    fn listed(&self, (slot, id): (Slot, u64)) -> Option<&Talk> {
+        self.at(slot).filter(|talk| talk.id == id && talk.led == 0)
     }
 }
