@@ -4,7 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -14,7 +15,6 @@ use api::Problem;
 use kernel::Mac;
 use monitor::device::is_station;
 use monitor::names::{Names, Source};
-
 use tracing::error;
 
 use crate::config::devices::{self, DeviceSettings, Icon, Label, Line};
@@ -53,13 +53,18 @@ impl Labels {
             return Self::default();
         };
         let named = path.display();
-        let octets = kept::read(&path, LOST);
+        // What is too long is put aside unread, which is for a file of weir's own alone.
+        let foreign = path.exists() && !(path.is_file() && (is_short(&path) || begins(&path)));
+        let octets = match foreign {
+            true => Vec::new(),
+            false => kept::read(&path, LOST),
+        };
         let text = String::from_utf8_lossy(&octets);
         let section = Section::named::<DeviceSettings>("devices", DeviceSettings::NAMING);
         let (effective, errors) = config::parse_recoverable(&[section], &text, &named.to_string());
         let mut labels = Self::default();
         let is_ours = errors.is_empty() || text.starts_with(HEADER);
-        if path.exists() && !(path.is_file() && is_ours) {
+        if foreign || !is_ours {
             let trouble =
                 format!("{named} is something else than what devices are called: it is left alone");
             error!("{trouble}");
@@ -206,6 +211,17 @@ impl Labels {
     }
 }
 
+fn is_short(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.len() <= kept::LONGEST)
+}
+
+/// Whether a file begins as weir's own.
+fn begins(path: &Path) -> bool {
+    let mut octets = [0; HEADER.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut octets));
+    read.is_ok() && octets == *HEADER.as_bytes()
+}
+
 /// What the configuration says is not to be given.
 fn free(what: &str, taken: bool, mac: &Mac) -> Result<(), Problem> {
     match taken {
@@ -258,8 +274,6 @@ fn write(labels: &BTreeMap<Mac, Label>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     const MAC: &str = "02:00:5E:10:00:01";
@@ -329,6 +343,16 @@ mod tests {
             assert!(there.is_file());
         }
         assert_eq!(text(), "127.0.0.1 localhost\n");
+        // Nor is one that is too long to be read.
+        let long = "x".repeat(70_000);
+        fs::write(&path, &long).expect("a file");
+        let labels = Labels::open(Some(&path));
+        assert!(
+            labels
+                .trouble()
+                .is_some_and(|why| why.contains("left alone"))
+        );
+        assert_eq!(text(), long);
         fs::remove_dir_all(&folder).expect("to go");
     }
 
