@@ -1,7 +1,7 @@
 //! A flood of conversations of one packet takes nothing from those that live, and leaves no trace.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use answers::TalksQuery;
 use datapath::bench::{Bench, Exit, Traffic};
@@ -71,6 +71,8 @@ fn through(ipv6: bool, config: &str, many: u32) -> Result<(), Error> {
 }
 
 const LIVE: u32 = 64;
+/// Packets of one that begins during the flood, for each piece of that.
+const PACE: u32 = 10;
 const FLOOD: u32 = 204_800;
 /// Packets that came in at the router's port, and those that found no room there.
 fn arrived(router: &Namespace) -> Result<[u64; 2], Error> {
@@ -136,7 +138,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, ipv6: bool, many: u32) -> Re
     wait_until("conversations live", LIMIT, || all(443, each)(&told))?;
     let before = resident(weir)?;
     let pieces = 50;
-    let mut came = None;
+    let (mut came, mut begun) = (None, None);
     for piece in 0..4 * pieces {
         // It goes on until newcomers are known, where that is asked for, on a busy machine, too.
         if piece >= pieces && (came.is_some() || many == FLOOD) {
@@ -147,15 +149,16 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, ipv6: bool, many: u32) -> Re
         each += 1;
         // From the middle of the flood on there are newcomers.
         if piece >= pieces / 2 && came.is_none() {
-            send(&mut new, LIVE)?;
+            send(&mut new, PACE * LIVE)?;
+            let begun = begun.get_or_insert_with(Instant::now);
             let known = told(5555)?.1.len();
-            came = (known == LIVE as usize).then_some(piece - pieces / 2);
+            came = (known == LIVE as usize).then(|| (piece - pieces / 2, begun.elapsed()));
         }
         thread::sleep(Duration::from_millis(40));
     }
     let (total, _) = told(443)?;
     let remembered = weir.status()?.monitor.unwrap_or_default();
-    println!("{remembered:?}; newcomers known after {came:?} packets");
+    println!("{remembered:?}; newcomers known after so many pieces: {came:?}");
     assert!(remembered.conversations <= remembered.capacity);
     if many > FLOOD {
         assert!(came.is_some(), "newcomers are known before the flood ends");

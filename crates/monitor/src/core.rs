@@ -306,6 +306,6 @@ impl Monitor {
         for port in self.ports.values_mut() {
             port.rate.turn(millis);
         }
-        self.tell_due(millis, now);
+        self.turn_talks(millis, now);
     }
 }

@@ -14,6 +14,8 @@ const FIN_OR_RST: u8 = 0x05;
 
 /// Packets of both ways up to which a conversation is a short one.
 pub(crate) const FEW: u64 = 2;
+/// Packets of both ways, beyond which one goes for no other one.
+const MANY: u64 = 64;
 
 const TCP: u8 = 6;
 const UDP: u8 = 17;
@@ -157,6 +159,11 @@ impl Talk {
     /// Whether it had few packets, as those of a flood have.
     pub fn is_short(&self) -> bool {
         self.packets() <= FEW
+    }
+
+    /// Whether it had no more packets than one that may go for another, once it is silent.
+    pub fn may_go(&self) -> bool {
+        self.packets() <= MANY
     }
 
     /// Whether one end said that it is over.

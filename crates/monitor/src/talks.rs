@@ -27,8 +27,6 @@ pub const OCTETS: usize = size_of::<Talk>()
 /// Of so many conversations one is told of in a second, at most.
 pub(crate) const TOLD: usize = 8;
 
-/// Packets of both ways from which on a conversation goes for no other one.
-const MANY: u64 = 64;
 /// So long one of fewer is silent before it does, milliseconds.
 const SILENT: Millis = 1_000;
 /// So many are looked at for one that may go.
@@ -179,20 +177,20 @@ impl Talks {
         self.slots[slot as usize].take()
     }
 
-    /// One that may go for another: the oldest short one; where there is none, the oldest that had no
-    /// more than [`MANY`] packets and is silent. What another one leads goes with that.
+    /// One that may go for another: the oldest short one; where there is none, the oldest that
+    /// [may go](Talk::may_go) and is silent. What another one leads is none of them.
     pub(crate) fn dispensable(&mut self, now: Millis) -> Option<TalkKey> {
         while let Some(entry) = self.short.pop_front() {
             match self.listed(entry) {
                 Some(talk) if talk.is_short() => return Some(talk.key),
-                Some(talk) if talk.packets() <= MANY => self.lesser.push_back(entry),
+                Some(talk) if talk.may_go() => self.lesser.push_back(entry),
                 _ => {}
             }
         }
         for _ in 0..TRIES {
             let entry = self.lesser.pop_front()?;
             match self.listed(entry) {
-                Some(talk) if talk.packets() > MANY => {}
+                Some(talk) if !talk.may_go() => {}
                 Some(talk) if now.saturating_sub(talk.last) >= SILENT => return Some(talk.key),
                 // Perhaps when its turn comes again.
                 Some(_) => self.lesser.push_back(entry),

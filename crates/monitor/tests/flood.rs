@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use kernel::{Mac, TalkKey};
+use kernel::{Ends, Mac, TalkKey};
 use weir_monitor::{Both, Count, Limits, Monitor, Reading, TALK_OCTETS};
 
 const MAC: Mac = [2, 0, 0x5e, 0x10, 0, 1];
@@ -176,6 +176,38 @@ fn those_that_go_on_take_the_place_of_short_ones() {
     let mut all = monitor.crowded();
     all += told;
     assert_eq!(all, sum);
+}
+
+/// A protocol without ports: one of several stations that share what goes on outside had little of
+/// it.
+#[test]
+fn what_had_many_packets_outside_stays() {
+    let _alone = ALONE.lock();
+    let mut monitor = monitor(false);
+    monitor.port(4, "wan0", true);
+    let ends = |station: [u8; 4], far: [u8; 4]| Ends {
+        protocol: 47,
+        station: station.into(),
+        station_port: 0,
+        far: far.into(),
+        far_port: 0,
+    };
+    let inside = ends([192, 168, 1, 2], [198, 51, 100, 1]);
+    let outside = ends([198, 51, 100, 1], [203, 0, 113, 1]);
+    let (lan, wan) = (inside.at((3, 0)), outside.at((4, 0)));
+    read(&mut monitor, lan, [1, 0], 0, 0);
+    read(&mut monitor, wan, [50, 50], 0, 0);
+    monitor.pair(
+        |comes| (*comes == inside).then(|| outside.reversed()),
+        &[],
+        0,
+    );
+    for number in 0..MOST as u32 {
+        read(&mut monitor, key(number), [1, 0], 0, 1);
+    }
+    assert!(read(&mut monitor, key(1 << 20), [3, 0], 0, 1));
+    assert!(monitor.talk(&lan).is_none() && monitor.talk(&key(0)).is_some());
+    assert!(monitor.talk(&wan).is_some());
 }
 
 /// Records of one that had to go are given back, and do not bring it back.

@@ -21,8 +21,9 @@ impl Monitor {
         self.telling = active;
     }
 
-    /// Time goes by for all: tells of those that are due, and forgets those that are over.
-    pub(super) fn tell_due(&mut self, millis: u64, now: Millis) {
+    /// Time goes by for all conversations: their rates turn, those that are due are told of, and
+    /// those that are over are forgotten.
+    pub(super) fn turn_talks(&mut self, millis: u64, now: Millis) {
         let (mut quiet, mut due) = (Vec::new(), Vec::new());
         let mut most = match self.telling {
             Some(_) => self.most_told().saturating_sub(self.told.len()),
@@ -85,7 +86,9 @@ impl Monitor {
         let Some(key) = self.talks.dispensable(now) else {
             return false;
         };
-        if let Some(twin) = self.forget(&key, now) {
+        let twin = self.forget(&key, now);
+        let had_few = |twin: &TalkKey| self.talks.get(twin).is_some_and(Talk::may_go);
+        if let Some(twin) = twin.filter(had_few) {
             self.forget(&twin, now);
         }
         true
