@@ -155,7 +155,8 @@ always_inline int link_parse(const struct frame *f, const struct dsa_tag *dsa,
 	else
 		l->able = l->in & IN_PPPOE ? ABLE_TC : ABLE_TC | ABLE_SUPER;
 	zero = nothing(f->len);
-	l->in += zero;
+	/* which is bounded by what it is made of: both halves of 64 bits are to be forgotten */
+	l->in += zero | zero << 32;
 	l->shift = (l->shift + zero) & SHIFT_MASK;
 	l->tags = (l->tags + zero) & 3;
 	l->meta = (l->meta + zero) & 1;

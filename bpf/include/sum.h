@@ -8,33 +8,22 @@
 #include "csum.h"
 #include "kernel.h"
 
-int weir_sum(struct __sk_buff *skb);
-int weir_tc_link(struct __sk_buff *skb);
-int weir_witness(struct __sk_buff *skb);
-
 enum part { /* index into `parts` */
 	PART_LINK,
 	PART_SUM,
 	PART_WITNESS,
-	PART_BRIDGE, /* put in by user space, where asked for: see bridge_part.h */
+	PART_BRIDGE, /* where asked for: see bridge_part.h */
 	PART_BRIDGE_WITNESS,
 	PART_COUNT,
 };
 
-/* Programs that others go on with. */
+/* Programs that others go on with: put in by user space, which loads them from several objects. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, PART_COUNT);
-	__uint(key_size, sizeof(__u32));
-	__array(values, int(struct __sk_buff *));
-} parts SEC(".maps") = {
-	.values =
-		{
-			[PART_LINK] = (void *)&weir_tc_link,
-			[PART_SUM] = (void *)&weir_sum,
-			[PART_WITNESS] = (void *)&weir_witness,
-		},
-};
+	__type(key, __u32);
+	__type(value, __u32);
+} parts SEC(".maps");
 
 #define SUM_RIGHT 0x73756d21 /* in cb[2], from here to the witness */
 #define SUM_PART 128

@@ -29,20 +29,23 @@ always_inline int flow_is(const struct flow *f, const __u64 *record_key, const _
 	return flow_state(f) == FLOW_LIVE;
 }
 
-/* The record of `way`, if it has this key. */
+/*
+ * The record of `way`, if it has this key. Which way it was the verifier forgets (`nothing` in
+ * link.h): it followed each through all that comes after.
+ */
 always_inline struct flow *flow_try(__u32 bucket, __u32 way, const __u64 *key, int ipv6)
 {
 	if (ipv6) {
 		struct bucket6 *b = bpf_map_lookup_elem(&flows6, &bucket);
 
 		return b && flow_is(&b->way[way].f, (void *)&b->way[way].key, key, 1)
-			       ? &b->way[way].f
+			       ? &b->way[(way + nothing(bucket)) % FLOW_WAYS].f
 			       : NULL;
 	} else {
 		struct bucket4 *b = bpf_map_lookup_elem(&flows4, &bucket);
 
 		return b && flow_is(&b->way[way].f, (void *)&b->way[way].key, key, 0)
-			       ? &b->way[way].f
+			       ? &b->way[(way + nothing(bucket)) % FLOW_WAYS].f
 			       : NULL;
 	}
 }

@@ -18,8 +18,8 @@ use crate::Datapath;
 use crate::cable::Cables;
 use crate::error::Error;
 use crate::hook;
-use crate::load;
 use crate::meter::Programs;
+use crate::run;
 
 mod peers;
 mod pin;
@@ -161,10 +161,9 @@ impl Bench {
 
     /// Makes weir's programs targets of [`Bench::rotate`].
     pub fn aim(&self, path: &Datapath) -> Result<(), Error> {
-        let progs = &path.skel.progs;
-        self.enter(Target::Weir, load::at_xdp(&path.skel))?;
-        self.enter(Target::WeirTc, &progs.weir_tc)?;
-        self.enter(Target::Witness, &progs.weir_witness)
+        self.enter(Target::Weir, &path.programs.xdp)?;
+        self.enter(Target::WeirTc, &path.programs.tc)?;
+        self.enter(Target::Witness, &path.programs.witness)
     }
 
     /// Makes the meter's programs targets of [`Bench::rotate`].
@@ -210,13 +209,13 @@ impl Bench {
             Program::CeilingTc => (&progs.ceiling_tc, libbpf_sys::BPF_TCX_INGRESS, 0),
         };
         let link = match (
-            hook::link_create(program, link, kind, flags),
+            hook::link_create(program.as_fd(), link, kind, flags),
             point_before_tcx(kind),
         ) {
             (Ok(link), _) => hook::Attachment::Link(link),
             // EINVAL: the kernel knows no TCX.
             (Err(error), Some(point)) if error.raw_os_error() == Some(libc::EINVAL) => {
-                hook::attach_filter(program, link, name, point, PRIORITY)?
+                hook::attach_filter(program.as_fd(), link, name, point, PRIORITY)?
             }
             (Err(source), _) => {
                 let what = format!("attach to {name}");
@@ -360,9 +359,9 @@ impl Bench {
         }
         let (frame, progs) = (&self.frame, &self.skel.progs);
         let (_, _, time) = if target.is_tc() {
-            load::test_run_skb(&progs.rotate_tc, frame, link, runs)?
+            run::test_run_skb(&progs.rotate_tc, frame, link, runs)?
         } else {
-            load::test_run(&progs.rotate, frame, Some(link), runs)?
+            run::test_run(&progs.rotate, frame, Some(link), runs)?
         };
         Ok(time)
     }

@@ -1,44 +1,17 @@
-//! Forwarding between members of a bridge: its programs, its switch, and the pairs of stations that
-//! the packet path saw.
-
-use std::os::fd::{AsFd, AsRawFd};
+//! Forwarding between members of a bridge: its switch, and the pairs of stations that the packet
+//! path saw.
 
 use kernel::Mac;
-use libbpf_rs::{MapCore, MapFlags};
+use libbpf_rs::MapCore;
 
 use crate::Datapath;
 use crate::error::Error;
-use crate::headers;
 use crate::table::PAIRS;
 
-/// PART_BRIDGE and PART_BRIDGE_WITNESS of bpf/include/sum.h.
-const PARTS: [u32; 2] = [
-    headers::PART_BRIDGE as u32,
-    headers::PART_BRIDGE_WITNESS as u32,
-];
 /// Pairs read in one go: what is left is read the next time.
 const MOST_READ: usize = 256;
 
 impl Datapath {
-    /// Lets the programs at the hooks go on with those for bridges, where these are loaded.
-    pub(crate) fn link_bridge(&mut self) -> Result<(), Error> {
-        if !self.options.bridge {
-            return Ok(());
-        }
-        let (progs, maps) = (&self.skel.progs, &self.skel.maps);
-        let [tc, witness] = PARTS;
-        for (map, slot, program) in [
-            (&maps.parts, tc, &progs.weir_bridge_tc),
-            (&maps.parts, witness, &progs.weir_bridge_witness),
-            (&maps.xdp_parts, 0, &progs.weir_bridge_xdp),
-        ] {
-            let number = program.as_fd().as_raw_fd().to_ne_bytes();
-            map.update(&slot.to_ne_bytes(), &number, MapFlags::ANY)
-                .map_err(|e| Error::bpf("link the programs for bridges", e))?;
-        }
-        Ok(())
-    }
-
     /// Makes frames between two stations known, both ways, under `pair`, a number of the caller's
     /// from [`PAIRS`] on. With that number [`Datapath::remove`], [`Datapath::prove`],
     /// [`Datapath::read`] and [`Datapath::inspect`] take it as they take a flow: the first

@@ -149,17 +149,16 @@ fn buckets(learn: bool) -> u32 {
     if learn { BUCKETS } else { 1 }
 }
 
-/// Sizes the tables, and sets the constants of the packet path's half. Before it is loaded.
-pub(crate) fn configure(open: &mut OpenWeirSkel<'_>, learn: bool) -> Result<(), Error> {
+/// Sizes the tables of the packet path, before it is loaded.
+pub(crate) fn size(open: &mut OpenWeirSkel<'_>, learn: bool) -> Result<(), Error> {
     open.maps
         .drops
         .set_max_entries(buckets(learn))
-        .map_err(|e| Error::bpf("size a map", e))?;
-    let constants = open
-        .maps
-        .rodata_data
-        .as_mut()
-        .expect("the object has a .rodata");
+        .map_err(|e| Error::bpf("size a map", e))
+}
+
+/// Sets the constants of the packet path's half.
+pub(crate) fn set_constants(constants: &mut types::rodata, learn: bool) {
     constants.drop_mask = buckets(learn) - 1;
     constants.drop_every = EVERY - 1;
     constants.drop_pause = jiffies(PAUSE);
@@ -167,7 +166,6 @@ pub(crate) fn configure(open: &mut OpenWeirSkel<'_>, learn: bool) -> Result<(), 
     constants.drop_life = jiffies(LIFE);
     constants.drop_row = jiffies(ROW);
     constants.drop_row_missed = jiffies(ROW + ROW_MORE);
-    Ok(())
 }
 
 impl Drops {

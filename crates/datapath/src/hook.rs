@@ -7,13 +7,11 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use libbpf_rs::{
-    MapCore, MapFlags, MapMut, ProgramMut, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHook,
-    TcHookBuilder,
+    MapCore, MapFlags, MapMut, TC_EGRESS, TC_INGRESS, TcAttachPoint, TcHook, TcHookBuilder,
 };
 
 use crate::error::Error;
-use crate::load;
-use crate::skel::WeirSkel;
+use crate::load::Programs;
 use crate::tcx;
 
 /// Where packets of a port are taken over.
@@ -121,7 +119,7 @@ impl Hooks {
     /// Attaches what `hook` needs, where it is not attached already.
     pub fn attach(
         &mut self,
-        skel: &WeirSkel<'_>,
+        programs: &Programs,
         link: u32,
         name: &str,
         hook: Hook,
@@ -136,19 +134,14 @@ impl Hooks {
         self.by_link.remove(&link);
         let mut made = Vec::with_capacity(3);
         // The witness first: no packet may be taken over before it can be proven.
-        made.push(attach_tc(
-            &skel.progs.weir_witness,
-            link,
-            name,
-            Place::LastOut,
-        )?);
+        made.push(programs.witness.attach_tc(link, name, Place::LastOut)?);
         if hook != Hook::Watch {
-            made.push(attach_tc(&skel.progs.weir_tc, link, name, Place::FirstIn)?);
+            made.push(programs.tc.attach_tc(link, name, Place::FirstIn)?);
         }
         if hook == Hook::Xdp {
             let flags = libbpf_sys::XDP_FLAGS_DRV_MODE;
             made.push(Attachment::Link(
-                link_create(load::at_xdp(skel), link, libbpf_sys::BPF_XDP, flags).map_err(
+                link_create(programs.xdp.as_fd(), link, libbpf_sys::BPF_XDP, flags).map_err(
                     |source| Error::System {
                         what: format!("attach XDP to {name} (`hook = \"tc\"` avoids it)"),
                         source,
@@ -174,20 +167,55 @@ impl Hooks {
     }
 }
 
+/// A loaded program, apart from the object it is of.
+pub(crate) struct Program {
+    fd: OwnedFd,
+    name: &'static str,
+}
+
+impl Program {
+    /// Of this name.
+    pub fn of(fd: BorrowedFd<'_>, name: &'static str) -> Result<Self, Error> {
+        let fd = fd.try_clone_to_owned();
+        let fd = fd.map_err(|source| Error::System {
+            what: format!("keep {name}"),
+            source,
+        })?;
+        Ok(Self { fd, name })
+    }
+
+    #[cfg(feature = "bench")]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn attach_tc(&self, link: u32, name: &str, place: Place) -> Result<Attachment, Error> {
+        attach_tc(self, self.name, link, name, place)
+    }
+}
+
+impl AsFd for Program {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Attaches the program of this name at TC of the device `name`.
 pub(crate) fn attach_tc(
-    program: &ProgramMut<'_>,
+    program: &impl AsFd,
+    known_as: &str,
     link: u32,
     name: &str,
     place: Place,
 ) -> Result<Attachment, Error> {
     debug_assert!(
-        TC_PROGRAMS.iter().any(|known| program.name() == *known),
-        "{:?} is missing in TC_PROGRAMS",
-        program.name()
+        TC_PROGRAMS.contains(&known_as),
+        "{known_as:?} is missing in TC_PROGRAMS"
     );
     if let Some(own) = program_id(program) {
         tcx::is_ours(own, place.is_gate());
     }
+    let program = program.as_fd();
     let point = place.point();
     let kind = if point == TC_INGRESS {
         libbpf_sys::BPF_TCX_INGRESS
@@ -213,13 +241,13 @@ pub(crate) fn attach_tc(
 
 /// Attaches a program as a filter of clsact, as before Linux 6.6, which has TCX.
 pub(crate) fn attach_filter(
-    program: &ProgramMut<'_>,
+    program: BorrowedFd<'_>,
     link: u32,
     name: &str,
     point: TcAttachPoint,
     priority: u32,
 ) -> Result<Attachment, Error> {
-    let mut hook = TcHookBuilder::new(program.as_fd())
+    let mut hook = TcHookBuilder::new(program)
         .ifindex(link as i32)
         .replace(true)
         .handle(HANDLE)
@@ -233,7 +261,7 @@ pub(crate) fn attach_filter(
 }
 
 pub(crate) fn link_create(
-    program: &ProgramMut<'_>,
+    program: BorrowedFd<'_>,
     link: u32,
     kind: u32,
     flags: u32,
@@ -246,7 +274,7 @@ pub(crate) fn link_create(
 
 /// A TCX link right behind another program, by its number.
 fn link_create_behind(
-    program: &ProgramMut<'_>,
+    program: BorrowedFd<'_>,
     link: u32,
     kind: u32,
     other: u32,
@@ -262,7 +290,7 @@ fn link_create_behind(
 }
 
 fn link_create_with(
-    program: &ProgramMut<'_>,
+    program: BorrowedFd<'_>,
     link: u32,
     kind: u32,
     mut options: libbpf_sys::bpf_link_create_opts,
@@ -270,9 +298,8 @@ fn link_create_with(
     // How much of the struct we know.
     options.sz = size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t;
     // SAFETY: the descriptors and the options outlive the call.
-    let fd = unsafe {
-        libbpf_sys::bpf_link_create(program.as_fd().as_raw_fd(), link as i32, kind, &options)
-    };
+    let fd =
+        unsafe { libbpf_sys::bpf_link_create(program.as_raw_fd(), link as i32, kind, &options) };
     if fd < 0 {
         return Err(std::io::Error::from_raw_os_error(-fd));
     }
@@ -296,7 +323,7 @@ pub fn info(program: BorrowedFd<'_>) -> io::Result<libbpf_sys::bpf_prog_info> {
 }
 
 /// The kernel's number of a loaded program.
-pub fn program_id(program: &ProgramMut<'_>) -> Option<u32> {
+pub fn program_id(program: &impl AsFd) -> Option<u32> {
     info(program.as_fd()).ok().map(|info| info.id)
 }
 

@@ -27,6 +27,7 @@ mod port;
 pub mod probe;
 pub mod process;
 pub mod recorder;
+mod run;
 mod table;
 mod tcx;
 mod timing;
@@ -70,10 +71,11 @@ pub use error::Error;
 pub use growth::Growth;
 pub use hook::{Hook, TC_PROGRAMS};
 pub use hops::{Hop, MAX as HOPS};
-pub use load::{Options, Sizes, SkbFields};
+pub use load::{Options, Sizes};
 pub use netfilter::{NetfilterProgram, netfilter_programs};
 pub use port::{Port, Tagger, VLAN_MACS};
 pub use reason::Reason;
+pub use run::SkbFields;
 pub use table::{PAIRS, Reading};
 pub use tcx::foreign_tcx;
 pub use timing::{TIMERS, Wait};
@@ -95,6 +97,7 @@ const FORGET_PAUSE: Duration = Duration::from_secs(10);
 /// The packet path, loaded into the kernel.
 pub struct Datapath {
     skel: skel::WeirSkel<'static>,
+    programs: load::Programs,
     table: Table,
     trials: Mapped<types::trial>,
     ports: Mapped<types::port>,
@@ -121,7 +124,7 @@ pub struct Datapath {
 impl Datapath {
     /// Loads the programs. Nothing is attached, and nothing forwards until [`Datapath::arm`].
     pub fn load(sizes: Sizes, options: Options) -> Result<Self, Error> {
-        let skel = load::load(&sizes, &options)?;
+        let (skel, programs) = load::load(&sizes, &options)?;
         let seed = skel
             .maps
             .rodata_data
@@ -150,6 +153,7 @@ impl Datapath {
             hooks: hook::Hooks::default(),
             drops: drops::Drops::new(&skel, options.learn_drops)?,
             skel,
+            programs,
             options,
             sizes,
             forgetting: None,
@@ -161,7 +165,6 @@ impl Datapath {
         };
         // The kernel's clock begins five minutes before it turns round: the end of a pause that
         // never was would seem to lie ahead.
-        path.link_bridge()?;
         path.run_beat(0, 0)?;
         let now = path.control().now;
         path.control().quiet_until = now;
@@ -354,7 +357,7 @@ impl Datapath {
         if !port.transmit && self.ports.get(slot).is_some_and(|p| p.ifindex == port.link) {
             self.declare(port)?;
         }
-        self.hooks.attach(&self.skel, port.link, name, hook)?;
+        self.hooks.attach(&self.programs, port.link, name, hook)?;
         self.declare(port)?;
         self.control().paths += 1;
         self.bump()
@@ -395,7 +398,7 @@ impl Datapath {
 
     /// The kernel's number of the XDP program: what a device shows when weir is attached to it.
     pub fn xdp_program(&self) -> Option<u32> {
-        hook::program_id(load::at_xdp(&self.skel))
+        hook::program_id(&self.programs.xdp)
     }
 
     /// Where a device is among the ports.
@@ -431,7 +434,7 @@ impl Datapath {
         link: u32,
         repeat: u32,
     ) -> Result<(u32, Vec<u8>, u64), Error> {
-        load::test_run(load::at_xdp(&self.skel), frame, Some(link), repeat)
+        run::test_run(&self.programs.xdp, frame, Some(link), repeat)
     }
 
     /// Runs the TC program on one frame: see [`Datapath::test_xdp`].
@@ -441,7 +444,7 @@ impl Datapath {
         link: u32,
         repeat: u32,
     ) -> Result<(u32, Vec<u8>, u64), Error> {
-        load::test_run_skb(&self.skel.progs.weir_tc, frame, link, repeat)
+        run::test_run_skb(&self.programs.tc, frame, link, repeat)
     }
 
     /// Runs the TC program on one skb, with what it carries beside its bytes; the fields are given
@@ -452,7 +455,7 @@ impl Datapath {
         link: u32,
         fields: &mut SkbFields,
     ) -> Result<(u32, Vec<u8>), Error> {
-        load::test_run_skb_with(&self.skel.progs.weir_tc, frame, link, fields, 1)
+        run::test_run_skb_with(&self.programs.tc, frame, link, fields, 1)
             .map(|(action, out, _)| (action, out))
     }
 
@@ -463,13 +466,13 @@ impl Datapath {
         link: u32,
         fields: &mut SkbFields,
     ) -> Result<(u32, Vec<u8>), Error> {
-        load::test_run_skb_with(&self.skel.progs.weir_witness, frame, link, fields, 1)
+        run::test_run_skb_with(&self.programs.witness, frame, link, fields, 1)
             .map(|(action, out, _)| (action, out))
     }
 
     /// Runs the egress witness on one frame.
     pub fn test_witness(&self, frame: &[u8], link: u32) -> Result<(u32, Vec<u8>, u64), Error> {
-        load::test_run_skb(&self.skel.progs.weir_witness, frame, link, 1)
+        run::test_run_skb(&self.programs.witness, frame, link, 1)
     }
 
     /// Makes a device a port without attaching anything to it: for runs of a program by

@@ -2,17 +2,21 @@
 //! code.
 
 use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
-use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{AsRawLibbpf, ErrorKind, ProgramInput, ProgramMut};
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::{AsRawLibbpf, MapCore, MapFlags, MapMut, OpenObject};
 
 use crate::clock;
 use crate::drops;
 use crate::error::Error;
 use crate::headers;
+use crate::hook::Program;
 use crate::port;
 use crate::probe;
-use crate::skel::{WeirSkel, WeirSkelBuilder, types};
+use crate::skel::{OpenWeirSkel, WeirSkel, WeirSkelBuilder, types};
 
 /// Words can be read at any address. Where CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS is not set, the
 /// verifier is strict about alignment.
@@ -129,53 +133,142 @@ impl Options {
     }
 }
 
-/// Opens, sizes and loads the object. Kernels from 5.18 on let XDP see frames in several buffers;
-/// older ones refuse the flag.
-pub fn load(sizes: &Sizes, options: &Options) -> Result<WeirSkel<'static>, Error> {
-    match try_load(sizes, options, libbpf_sys::BPF_F_XDP_HAS_FRAGS) {
-        Err(Error::Bpf { source, .. }) if source.kind() == ErrorKind::InvalidInput => {
-            try_load(sizes, options, 0)
+/// The programs at the hooks.
+///
+/// The verifier takes most of the time of a start, and looks at them one by one if one thread loads
+/// them: so each is loaded by a thread of its own, from an object of its own over the same maps.
+pub(crate) struct Programs {
+    /// At TC ingress.
+    pub tc: Program,
+    /// At the XDP hook.
+    pub xdp: Program,
+    /// At TC egress.
+    pub witness: Program,
+}
+
+/// A program that is loaded apart, the longest first.
+#[derive(Clone, Copy)]
+enum Part {
+    Tc,
+    Xdp,
+    Witness,
+}
+
+const PARTS: [Part; 3] = [Part::Tc, Part::Xdp, Part::Witness];
+
+impl Part {
+    /// The one that is at the XDP hook with `bridge` is one that others may take over from.
+    fn name(self, bridge: bool) -> &'static str {
+        match (self, bridge) {
+            (Self::Tc, _) => "weir_tc",
+            (Self::Xdp, false) => "weir_xdp",
+            (Self::Xdp, true) => "weir_xdp_onward",
+            (Self::Witness, _) => "weir_witness",
         }
-        other => other,
     }
 }
 
-fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel<'static>, Error> {
+/// Opens, sizes and loads the objects: one with all maps, and the programs that the verifier is
+/// soon done with; and those of the programs at the hooks.
+pub(crate) fn load(
+    sizes: &Sizes,
+    options: &Options,
+) -> Result<(WeirSkel<'static>, Programs), Error> {
     probe::listen();
+    // Kernels from 5.18 on let XDP see frames in several buffers; older ones refuse the flag.
+    let buffers = probe::takes_buffers();
     // The object lives as long as the process: the daemon loads it once.
     let storage = Box::leak(Box::new(MaybeUninit::uninit()));
+    let mut open = open(storage, sizes, options, buffers)?;
+    set_constants(&mut open, sizes, options, buffers)?;
+    for mut program in open.open_object_mut().progs_mut() {
+        let name = program.name().to_string_lossy().into_owned();
+        let of_bridges = name.starts_with("weir_bridge");
+        let apart = |part: &Part| {
+            [false, true]
+                .map(|bridge| part.name(bridge))
+                .contains(&&*name)
+        };
+        program.set_autoload(!PARTS.iter().any(apart) && (options.bridge || !of_bridges));
+    }
+    let main = open
+        .load()
+        .map_err(|e| Error::load("load the packet path", e))?;
+    let load_part =
+        |part: Part| load_apart(&main, part.name(options.bridge), sizes, options, buffers);
+    // As many at once as there are processors: more would be no sooner, and take more memory.
+    let next = AtomicUsize::new(0);
+    let loaded = [const { Mutex::new(None) }; PARTS.len()];
+    let work = || {
+        while let Some(part) = PARTS.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let done = load_part(*part);
+            *loaded[*part as usize]
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner) = Some(done);
+        }
+    };
+    std::thread::scope(|scope| {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        for _ in 1..processors.min(PARTS.len()) {
+            // Where there is no other thread, this one does it all.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+    let [tc, xdp, witness] = loaded.map(|part| {
+        let part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
+        part.expect("each part was loaded")
+    });
+    let programs = Programs {
+        tc: tc?,
+        xdp: xdp?,
+        witness: witness?,
+    };
+    link(&main, &programs, options.bridge)?;
+    Ok((main, programs))
+}
+
+/// One program, over the maps of another object. What else its object takes is free again.
+fn load_apart(
+    main: &WeirSkel<'_>,
+    name: &'static str,
+    sizes: &Sizes,
+    options: &Options,
+    buffers: bool,
+) -> Result<Program, Error> {
+    let mut storage = MaybeUninit::uninit();
+    let mut open = open(&mut storage, sizes, options, buffers)?;
+    for mut program in open.open_object_mut().progs_mut() {
+        let wanted = program.name() == name;
+        program.set_autoload(wanted);
+    }
+    for mut map in open.open_object_mut().maps_mut() {
+        let own = main.object().maps().find(|own| own.name() == map.name());
+        let own = own.ok_or_else(|| Error::Lacks(format!("the map {:?}", map.name())))?;
+        map.reuse_fd(own.as_fd())
+            .map_err(|e| Error::bpf("share a map", e))?;
+    }
+    let loaded = open
+        .load()
+        .map_err(|e| Error::load("load the packet path", e))?;
+    let program = loaded
+        .object()
+        .progs()
+        .find(|program| program.name() == name)
+        .ok_or_else(|| Error::Lacks(format!("the program {name}")))?;
+    Program::of(program.as_fd(), name)
+}
+
+/// Opens an object with tables of these sizes.
+fn open<'a>(
+    storage: &'a mut MaybeUninit<OpenObject>,
+    sizes: &Sizes,
+    options: &Options,
+    buffers: bool,
+) -> Result<OpenWeirSkel<'a>, Error> {
     let mut open = WeirSkelBuilder::default()
         .open(storage)
         .map_err(|e| Error::bpf("open the packet path", e))?;
-
-    let constants = open
-        .maps
-        .rodata_data
-        .as_mut()
-        .expect("the object has a .rodata");
-    constants.hash_seed = random_seed()?;
-    constants.flows4_mask = sizes.buckets4() - 1;
-    constants.flows6_mask = sizes.buckets6() - 1;
-    constants.ports_mask = sizes.ports - 1;
-    constants.patience = clock::jiffies(PATIENCE);
-    constants.hold = clock::jiffies(options.hold);
-    constants.silence = clock::jiffies(options.silence);
-    constants.rehearsal = u32::from(options.rehearsal);
-    constants.weak_order = u32::from(options.weak_order);
-    constants.unaligned = u32::from(UNALIGNED);
-    constants.ipsec = u32::from(probe::tells_decrypted());
-    constants.shadow = u32::from(options.shadow);
-    constants.buffers = u32::from(xdp_flags & libbpf_sys::BPF_F_XDP_HAS_FRAGS != 0);
-    constants.bridging = u32::from(options.bridge);
-    drops::configure(&mut open, options.learn_drops)?;
-    // 0 and 1 mean "not proven" and "being proven" (bpf/include/witness.h).
-    open.maps
-        .bss_data
-        .as_mut()
-        .expect("the object has a .bss")
-        .control
-        .epoch = 16;
-
     for (map, entries) in [
         (&mut open.maps.flows4, sizes.buckets4()),
         (&mut open.maps.flows6, sizes.buckets6()),
@@ -196,11 +289,11 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
         .bss_ports
         .set_value_size(sizes.ports * size_of::<types::port>() as u32)
         .map_err(|e| Error::bpf("size the ports", e))?;
-    open.progs.weir_xdp.set_autoload(!options.bridge);
-    open.progs.weir_xdp_onward.set_autoload(options.bridge);
-    open.progs.weir_bridge_tc.set_autoload(options.bridge);
-    open.progs.weir_bridge_xdp.set_autoload(options.bridge);
-    open.progs.weir_bridge_witness.set_autoload(options.bridge);
+    drops::size(&mut open, options.learn_drops)?;
+    let xdp_flags = match buffers {
+        true => libbpf_sys::BPF_F_XDP_HAS_FRAGS,
+        false => 0,
+    };
     // The kernel lets one go on with the other only if both see such frames.
     for program in [
         &open.progs.weir_xdp,
@@ -213,17 +306,67 @@ fn try_load(sizes: &Sizes, options: &Options, xdp_flags: u32) -> Result<WeirSkel
         };
         debug_assert_eq!(refused, 0);
     }
-    open.load()
-        .map_err(|e| Error::load("load the packet path", e))
+    Ok(open)
 }
 
-/// The program at the XDP hook: with `bridge` it is one that others may take over from.
-pub(crate) fn at_xdp<'a>(skel: &'a WeirSkel<'_>) -> &'a ProgramMut<'a> {
-    let constants = skel.maps.rodata_data.as_ref();
-    match constants.is_some_and(|constants| constants.bridging != 0) {
-        true => &skel.progs.weir_xdp_onward,
-        false => &skel.progs.weir_xdp,
+fn set_constants(
+    open: &mut OpenWeirSkel<'_>,
+    sizes: &Sizes,
+    options: &Options,
+    buffers: bool,
+) -> Result<(), Error> {
+    let constants = open
+        .maps
+        .rodata_data
+        .as_mut()
+        .expect("the object has a .rodata");
+    constants.hash_seed = random_seed()?;
+    constants.flows4_mask = sizes.buckets4() - 1;
+    constants.flows6_mask = sizes.buckets6() - 1;
+    constants.ports_mask = sizes.ports - 1;
+    constants.patience = clock::jiffies(PATIENCE);
+    constants.hold = clock::jiffies(options.hold);
+    constants.silence = clock::jiffies(options.silence);
+    constants.rehearsal = u32::from(options.rehearsal);
+    constants.weak_order = u32::from(options.weak_order);
+    constants.unaligned = u32::from(UNALIGNED);
+    constants.ipsec = u32::from(probe::tells_decrypted());
+    constants.shadow = u32::from(options.shadow);
+    constants.buffers = u32::from(buffers);
+    constants.bridging = u32::from(options.bridge);
+    drops::set_constants(constants, options.learn_drops);
+    // 0 and 1 mean "not proven" and "being proven" (bpf/include/witness.h).
+    open.maps
+        .bss_data
+        .as_mut()
+        .expect("the object has a .bss")
+        .control
+        .epoch = 16;
+    Ok(())
+}
+
+/// Lets programs go on with others: see `enum part` of bpf/include/sum.h.
+fn link(main: &WeirSkel<'_>, programs: &Programs, bridge: bool) -> Result<(), Error> {
+    let (progs, maps) = (&main.progs, &main.maps);
+    let enter = |map: &MapMut<'_>, slot: u64, program: BorrowedFd<'_>| {
+        let number = program.as_raw_fd().to_ne_bytes();
+        map.update(&(slot as u32).to_ne_bytes(), &number, MapFlags::ANY)
+            .map_err(|e| Error::bpf("link the programs", e))
+    };
+    enter(&maps.parts, headers::PART_LINK, progs.weir_tc_link.as_fd())?;
+    enter(&maps.parts, headers::PART_SUM, progs.weir_sum.as_fd())?;
+    enter(&maps.parts, headers::PART_WITNESS, programs.witness.as_fd())?;
+    if !bridge {
+        return Ok(());
     }
+    enter(
+        &maps.parts,
+        headers::PART_BRIDGE,
+        progs.weir_bridge_tc.as_fd(),
+    )?;
+    let witness = progs.weir_bridge_witness.as_fd();
+    enter(&maps.parts, headers::PART_BRIDGE_WITNESS, witness)?;
+    enter(&maps.xdp_parts, 0, progs.weir_bridge_xdp.as_fd())
 }
 
 /// Three random numbers, the last two odd.
@@ -237,116 +380,6 @@ pub(crate) fn random_seed() -> Result<[u64; 3], Error> {
     seed[1] |= 1;
     seed[2] |= 1;
     Ok(seed)
-}
-
-/// BPF_PROG_TEST_RUN of an XDP program.
-pub fn test_run(
-    program: &libbpf_rs::ProgramMut<'_>,
-    frame: &[u8],
-    link: Option<u32>,
-    repeat: u32,
-) -> Result<(u32, Vec<u8>, u64), Error> {
-    let mut context = [0u8; 24]; // struct xdp_md: data, data_end, data_meta, ingress_ifindex, rx_queue_index, egress_ifindex
-    context[4..8].copy_from_slice(&(frame.len() as u32).to_ne_bytes());
-    context[12..16].copy_from_slice(&link.unwrap_or(0).to_ne_bytes());
-    run(program, frame, &mut context, repeat)
-}
-
-/// BPF_PROG_TEST_RUN of a TC program.
-pub fn test_run_skb(
-    program: &libbpf_rs::ProgramMut<'_>,
-    frame: &[u8],
-    link: u32,
-    repeat: u32,
-) -> Result<(u32, Vec<u8>, u64), Error> {
-    test_run_skb_with(program, frame, link, &mut SkbFields::default(), repeat)
-}
-
-/// What an skb carries beside its bytes: the fields of `struct __sk_buff` that BPF_PROG_TEST_RUN
-/// takes and gives back (net/bpf/test_run.c, `convert___skb_to_skb`; VLAN tags are not among them).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SkbFields {
-    /// `skb->mark`.
-    pub mark: u32,
-    /// `skb->priority`.
-    pub priority: u32,
-    /// Payload of one segment of a super-packet, bytes; 0 for an ordinary packet.
-    pub gso_size: u32,
-    /// Number of segments of a super-packet.
-    pub gso_segs: u32,
-    /// Control block: the first two words mark what weir sent itself.
-    pub cb: [u32; 5],
-    /// `skb->skb_iif`: the device it came in at; 0 for none.
-    pub ingress: u32,
-}
-
-/// The same with more than bytes.
-pub fn test_run_skb_with(
-    program: &libbpf_rs::ProgramMut<'_>,
-    frame: &[u8],
-    link: u32,
-    fields: &mut SkbFields,
-    repeat: u32,
-) -> Result<(u32, Vec<u8>, u64), Error> {
-    use std::mem::offset_of;
-    type Skb = crate::skel::types::__sk_buff;
-
-    let mut context = [0u8; size_of::<Skb>()];
-    let mut words = [
-        (offset_of!(Skb, ifindex), link),
-        (offset_of!(Skb, mark), fields.mark),
-        (offset_of!(Skb, priority), fields.priority),
-        (offset_of!(Skb, gso_size), fields.gso_size),
-        (offset_of!(Skb, gso_segs), fields.gso_segs),
-        (offset_of!(Skb, cb), fields.cb[0]),
-        (offset_of!(Skb, cb) + 4, fields.cb[1]),
-        (offset_of!(Skb, cb) + 8, fields.cb[2]),
-        (offset_of!(Skb, cb) + 12, fields.cb[3]),
-        (offset_of!(Skb, cb) + 16, fields.cb[4]),
-        (offset_of!(Skb, ingress_ifindex), fields.ingress),
-    ];
-    for (at, value) in words {
-        context[at..at + 4].copy_from_slice(&value.to_ne_bytes());
-    }
-    let result = run(program, frame, &mut context, repeat)?;
-    for (at, value) in &mut words {
-        let octets = context[*at..*at + 4].try_into().expect("four bytes");
-        *value = u32::from_ne_bytes(octets);
-    }
-    *fields = SkbFields {
-        mark: words[1].1,
-        priority: words[2].1,
-        gso_size: words[3].1,
-        gso_segs: words[4].1,
-        cb: [5, 6, 7, 8, 9].map(|i| words[i].1),
-        ingress: words[10].1,
-    };
-    Ok(result)
-}
-
-fn run(
-    program: &libbpf_rs::ProgramMut<'_>,
-    frame: &[u8],
-    context: &mut [u8],
-    repeat: u32,
-) -> Result<(u32, Vec<u8>, u64), Error> {
-    let mut out = vec![0; frame.len() + 256];
-    let mut context_in = context.to_vec();
-    let input = ProgramInput {
-        context_in: Some(&mut context_in),
-        context_out: Some(context),
-        data_in: Some(frame),
-        data_out: Some(&mut out),
-        repeat,
-        ..Default::default()
-    };
-    let result = program
-        .test_run(input)
-        .map_err(|e| Error::bpf("run a program on a frame", e))?;
-    let (action, spent) = (result.return_value, result.duration);
-    let length = result.data.map_or(0, |d| d.len());
-    out.truncate(length);
-    Ok((action, out, spent.as_nanos() as u64))
 }
 
 #[cfg(test)]

@@ -45,6 +45,12 @@ pub(crate) fn tells_decrypted() -> bool {
     program(libbpf_sys::BPF_PROG_TYPE_SCHED_CLS, 0, &DECRYPTED).is_ok()
 }
 
+/// Whether XDP sees frames in several buffers.
+pub(crate) fn takes_buffers() -> bool {
+    let flags = libbpf_sys::BPF_F_XDP_HAS_FRAGS;
+    program(libbpf_sys::BPF_PROG_TYPE_XDP, flags, &ZERO).is_ok()
+}
+
 /// Tries it.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! What the verifier had to do for each program: a weak router waits for it at the start, and
 //! beyond a million instructions a program is refused.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use libbpf_rs::Object;
 use libbpf_rs::skel::Skel;
@@ -10,6 +10,7 @@ use crate::Datapath;
 use crate::cable::Cables;
 use crate::error::Error;
 use crate::hook;
+use crate::load::Programs;
 use crate::meter::{Meter, MeterSizes};
 
 /// Name of a program, and how many instructions the verifier looked at (`verified_insns` of
@@ -18,15 +19,16 @@ pub type Verified = (String, u32);
 
 fn all(object: &Object) -> Result<Vec<Verified>, Error> {
     let loaded = object.progs().filter(|program| program.autoload());
-    let looked = loaded.map(|program| {
-        let name = program.name().to_string_lossy().into_owned();
-        let info = hook::info(program.as_fd()).map_err(|source| Error::System {
-            what: format!("ask for {name}"),
-            source,
-        })?;
-        Ok((name, info.verified_insns))
-    });
+    let looked = loaded.map(|program| one(program.as_fd(), &program.name().to_string_lossy()));
     looked.collect()
+}
+
+fn one(program: BorrowedFd<'_>, name: &str) -> Result<Verified, Error> {
+    let info = hook::info(program).map_err(|source| Error::System {
+        what: format!("ask for {name}"),
+        source,
+    })?;
+    Ok((name.to_owned(), info.verified_insns))
 }
 
 impl Datapath {
@@ -35,7 +37,12 @@ impl Datapath {
     /// # Errors
     /// The kernel refuses.
     pub fn verified(&self) -> Result<Vec<Verified>, Error> {
-        all(self.skel.object())
+        let mut found = all(self.skel.object())?;
+        let Programs { tc, xdp, witness } = &self.programs;
+        for program in [tc, xdp, witness] {
+            found.push(one(program.as_fd(), program.name())?);
+        }
+        Ok(found)
     }
 }
 

@@ -16,9 +16,9 @@ use libbpf_rs::{MapCore, MapFlags};
 use crate::error::Error;
 use crate::headers;
 use crate::hook::{Attachment, Place, attach_tc};
-use crate::load;
 use crate::mapped::Mapped;
 use crate::probe;
+use crate::run;
 
 pub use record::{Record, SORTS, SortRecord};
 
@@ -174,8 +174,21 @@ impl Cables {
         // Declared first: from the first frame on everything is noted.
         self.slots.set(slot, fresh);
         let progs = &self.skel.progs;
-        let made = attach_tc(&progs.weir_cable_out, link, name, Place::GateOut).and_then(|out| {
-            let into = attach_tc(&progs.weir_cable_in, link, name, Place::GateIn)?;
+        let made = attach_tc(
+            &progs.weir_cable_out,
+            "weir_cable_out",
+            link,
+            name,
+            Place::GateOut,
+        )
+        .and_then(|out| {
+            let into = attach_tc(
+                &progs.weir_cable_in,
+                "weir_cable_in",
+                link,
+                name,
+                Place::GateIn,
+            )?;
             Ok([into, out])
         });
         match made {
@@ -277,7 +290,7 @@ impl Cables {
         } else {
             &self.skel.progs.weir_cable_in
         };
-        let (action, after, _) = load::test_run_skb(program, frame, link, 1)?;
+        let (action, after, _) = run::test_run_skb(program, frame, link, 1)?;
         debug_assert!(frame.starts_with(&after) || after.starts_with(frame));
         Ok(action == u32::MAX)
     }

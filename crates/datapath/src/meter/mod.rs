@@ -268,11 +268,24 @@ impl Meter {
                 ..Default::default()
             },
         );
-        let made = attach_tc(&self.skel.progs.weir_meter_out, link, name, Place::FirstOut)
-            .and_then(|out| {
-                attach_tc(&self.skel.progs.weir_meter_in, link, name, Place::LastIn)
-                    .map(|into| [into, out])
-            });
+        let progs = &self.skel.progs;
+        let made = attach_tc(
+            &progs.weir_meter_out,
+            "weir_meter_out",
+            link,
+            name,
+            Place::FirstOut,
+        )
+        .and_then(|out| {
+            attach_tc(
+                &progs.weir_meter_in,
+                "weir_meter_in",
+                link,
+                name,
+                Place::LastIn,
+            )
+            .map(|into| [into, out])
+        });
         match made {
             Ok(made) => {
                 self.attached.insert(link, made);
