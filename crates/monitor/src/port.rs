@@ -17,6 +17,13 @@ pub struct Metered {
     pub link: i64,
 }
 
+impl Metered {
+    /// Of all kinds.
+    pub fn packets(&self) -> u64 {
+        self.talks.packets + self.unplaced.packets + self.other.packets
+    }
+}
+
 /// A port at which is counted.
 #[derive(Clone, Debug, Default)]
 pub struct Port {

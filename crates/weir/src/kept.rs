@@ -132,6 +132,20 @@ impl Writer {
     }
 }
 
+impl Writer {
+    /// Writes it at once, whatever was asked for before.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write_now(&self, octets: &[u8]) -> io::Result<()> {
+        let turn = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        write(&self.path, octets)?;
+        *written = turn;
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

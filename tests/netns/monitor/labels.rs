@@ -104,7 +104,12 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
     // quota of a name that nobody has.
     let quota = format!("{config}[quotas.nobody]\nlimit = \"1GB\"\n");
     std::fs::write(scene.weir.config_file(), quota).map_err(Error::system("write"))?;
-    scene.weir.client()?.reload().map_err(failed)?;
+    let changed = scene.weir.client()?.reload().map_err(failed)?.changed;
+    assert!(changed.iter().any(|change| change.key.ends_with(".name")));
+    assert!(
+        changed.iter().all(|change| change.from != change.to),
+        "{changed:?}"
+    );
     let kept = folder.join("kept");
     std::fs::rename(&kept, folder.join("away")).map_err(Error::system("move a folder"))?;
     let ran = scene.device_command(&["rename", &mac, "again"])?;
@@ -115,10 +120,11 @@ fn a_device_is_called_as_somebody_says() -> Result<(), Error> {
         Ok(troubles.map(|trouble| trouble.part).collect())
     };
     assert_eq!(parts(&scene)?, ["devices", "quotas"]);
+    // It is tried again.
     std::fs::rename(folder.join("away"), &kept).map_err(Error::system("move a folder"))?;
-    let ran = scene.device_command(&["rename", &mac, "again"])?;
-    assert!(ran.status.success(), "{ran:?}");
-    assert_eq!(parts(&scene)?, ["quotas"]);
+    wait_until("it is written", LIMIT, || Ok(parts(&scene)? == ["quotas"]))?;
+    let text = std::fs::read_to_string(&choices).map_err(Error::system("read choices"))?;
+    assert!(text.contains("name = \"again\""), "{text}");
 
     // A folder with somebody else's things in it stays what it is.
     let elsewhere = config.replace(&format!("{choices:?}"), &format!("{kept:?}"));

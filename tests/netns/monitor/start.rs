@@ -14,6 +14,16 @@ use super::{ECHO, failed};
 /// From when weir says that it is there, it counts.
 #[test]
 fn nothing_passes_uncounted_once_it_has_started() -> Result<(), Error> {
+    starts(false)
+}
+
+/// A port that comes while weir starts takes nothing from the others.
+#[test]
+fn ports_may_come_while_it_starts() -> Result<(), Error> {
+    starts(true)
+}
+
+fn starts(more: bool) -> Result<(), Error> {
     let lab = Lab::gateway(&Options {
         plain_offloads: true,
         ..Options::default()
@@ -58,6 +68,13 @@ fn nothing_passes_uncounted_once_it_has_started() -> Result<(), Error> {
                 thread::sleep(Duration::from_millis(1));
             }
         });
+        // Devices come, until it has started.
+        scope.spawn(|| {
+            for number in (0..30).take_while(|_| more && !stop.load(Ordering::Relaxed)) {
+                let _ = router.run(&format!("ip link add more{number} up type veth"));
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
         let outcome = || {
             let first = sent()?;
             let weir = Weir::start(router, "", &[])?;
@@ -67,6 +84,13 @@ fn nothing_passes_uncounted_once_it_has_started() -> Result<(), Error> {
             }
             println!("it had answered {:?} before", begun.elapsed());
             let before = sent()?;
+            if more {
+                let told = weir.log();
+                let told = told
+                    .lines()
+                    .filter(|line| line.contains("before that passed"));
+                assert_eq!(told.filter(|line| line.contains("\"lan0\"")).count(), 1);
+            }
             // Most of its start is the packet path's: it counts long before that.
             let early = before - first;
             let missed = missed(&weir)?.saturating_sub(first);

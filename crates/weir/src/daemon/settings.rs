@@ -94,7 +94,7 @@ impl Settings {
                 before
                     .entries
                     .iter()
-                    .filter(|e| after.entries.iter().all(|n| n.key != e.key))
+                    .filter(|e| !e.value.is_null() && after.entries.iter().all(|n| n.key != e.key))
                     .map(|e| ConfigChange {
                         key: e.key.clone(),
                         from: e.value.clone(),

@@ -29,6 +29,9 @@ use crate::registry::Doubt;
 const NEWS: usize = 4_096;
 /// Names are told to the history each so many seconds.
 const NAMES_EVERY: u64 = 60;
+/// What devices are called is written each so many seconds, where it could not be before.
+const LABELS_EVERY: u64 = 10;
+
 /// What the daemon keeps of the monitor.
 pub struct Keeper {
     /// The sums.
@@ -52,6 +55,8 @@ pub struct Keeper {
     pub(super) stale: bool,
     /// All devices were told of, just now.
     pub(super) listed: bool,
+    /// They were told of before: which are gone is not known until then.
+    pub(super) complete: bool,
     pub(super) busy: timing::Busy,
     pub(super) export: Option<export::Export>,
     pub(super) past: Option<past::Past>,
@@ -106,6 +111,7 @@ impl Keeper {
             crossings: Crossings::default(),
             stale: true,
             listed: false,
+            complete: false,
             busy: timing::Busy::default(),
             export: export::Export::new(effective.of()),
             past: None,
@@ -126,7 +132,7 @@ impl Keeper {
         self.crossings.heard(event, self.now());
         match event {
             Event::Link(_) | Event::LinkGone(_) | Event::Routing => self.stale = true,
-            Event::DumpEnd(Source::Route) => self.listed = true,
+            Event::DumpEnd(Source::Route) => (self.listed, self.complete) = (true, true),
             Event::Neighbour(neighbour) => self.core.neighbour(neighbour.address, neighbour.mac),
             _ => {}
         }
@@ -322,6 +328,7 @@ impl Keeper {
     /// The end: what is not written or told yet is. Whether rules of quotas are left to be taken
     /// away.
     pub fn stop(&mut self, connections: &offload::Core) -> bool {
+        self.labels.write_last();
         if self.export.is_some() {
             self.read();
             self.pair(connections);
@@ -400,6 +407,9 @@ impl Keeper {
         self.core.turn(self.now());
         self.probes.turn();
         self.wifi.turn();
+        if self.seconds % LABELS_EVERY == 1 {
+            self.labels.write_again();
+        }
         self.tell(connections, false);
         self.remember();
     }

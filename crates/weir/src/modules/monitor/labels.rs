@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
+use std::sync::mpsc;
 
 use answers::{DeviceLabel, DeviceLabelled};
 use api::Problem;
@@ -27,6 +28,12 @@ const FILE: &str = "/var/lib/weir/devices";
 const HEADER: &str = "# What devices are called, by weir's page and `weir device`.\n";
 /// What is being written.
 pub type Writing = Pin<Box<dyn Future<Output = io::Result<()>>>>;
+/// What helps where it cannot be written.
+pub const UNWRITTEN: &str = "`choices` under [monitor] is to be a file of its own, in a folder that weir \
+    may write, on a disk with room";
+/// What helps where it was damaged.
+const DAMAGED: &str =
+    "what was good of it holds; look into what was put aside, and name the others again";
 /// What is lost where the file cannot be read.
 const LOST: &str = "what devices were called on the page is not known";
 
@@ -39,8 +46,12 @@ pub struct Labels {
     given: BTreeMap<Mac, Label>,
     /// `None`: that is not kept, and so nothing can be given.
     file: Option<kept::Writer>,
-    /// What is wrong with it.
-    trouble: Option<String>,
+    /// What is wrong with it, and what helps.
+    trouble: Option<(String, &'static str)>,
+    /// What was given is not in the file, as it could not be written; else none of it is lost.
+    unwritten: bool,
+    /// It is being written.
+    writing: Option<mpsc::Receiver<io::Result<()>>>,
 }
 
 impl Labels {
@@ -68,29 +79,72 @@ impl Labels {
             let trouble =
                 format!("{named} is something else than what devices are called: it is left alone");
             error!("{trouble}");
-            labels.trouble = Some(trouble);
+            labels.trouble = Some((trouble, UNWRITTEN));
             return labels;
         }
         if let Some(first) = errors.first() {
             kept::put_aside(&path, first, "what is good of it is kept");
-            labels.trouble = Some(format!("{named} was damaged, and is put aside: {first}"));
+            let trouble = format!("{named} was damaged, and is put aside: {first}");
+            labels.trouble = Some((trouble, DAMAGED));
+            labels.unwritten = true;
         }
         labels.given = devices::labels(&effective);
         labels.file = Some(kept::Writer::new(path));
         labels
     }
 
-    /// What is wrong with what is kept.
-    pub fn trouble(&self) -> Option<&str> {
-        self.trouble.as_deref()
+    /// What is wrong with what is kept, and what helps.
+    pub fn trouble(&self) -> Option<(&str, &'static str)> {
+        self.trouble.as_ref().map(|(what, hint)| (&**what, *hint))
     }
 
     /// Whether it could be written.
     pub fn written(&mut self, outcome: Result<(), String>) {
+        self.unwritten = outcome.is_err();
         if let Err(why) = &outcome {
-            error!("what devices are called cannot be written: {why}");
+            error!("what devices are called cannot be written: {why}; it is tried again");
         }
-        self.trouble = outcome.err();
+        self.trouble = outcome.err().map(|why| (why, UNWRITTEN));
+    }
+
+    /// Writes what could not be written before, from a thread of its own; due every some seconds.
+    pub fn write_again(&mut self) {
+        if let Some(writing) = self.writing.take() {
+            match writing.try_recv() {
+                Err(mpsc::TryRecvError::Empty) => {
+                    self.writing = Some(writing);
+                    return;
+                }
+                Ok(Ok(())) => {
+                    self.unwritten = false;
+                    // What was lost before is lost.
+                    self.trouble.take_if(|(_, hint)| *hint == UNWRITTEN);
+                }
+                // Told of before.
+                Ok(Err(_)) | Err(mpsc::TryRecvError::Disconnected) => {}
+            }
+        }
+        if self.unwritten
+            && let Some(file) = &self.file
+        {
+            let write = file.write(write(&self.given).into_bytes());
+            let (done, writing) = mpsc::channel();
+            tokio::spawn(async move {
+                // Nobody waits for it where weir stops.
+                let _ = done.send(write.await);
+            });
+            self.writing = Some(writing);
+        }
+    }
+
+    /// Writes what could not be written before, now: weir stops.
+    pub fn write_last(&self) {
+        if self.unwritten
+            && let Some(file) = &self.file
+            && let Err(why) = file.write_now(write(&self.given).as_bytes())
+        {
+            error!("what devices are called is lost: it cannot be written: {why}");
+        }
     }
 
     /// The configuration says this.
@@ -155,9 +209,10 @@ impl Labels {
             Problem::new(
                 409,
                 "not_kept",
-                self.trouble.clone().unwrap_or_else(|| {
-                    "what devices are called is not kept in this network namespace".to_owned()
-                }),
+                self.trouble.as_ref().map_or_else(
+                    || "what devices are called is not kept in this network namespace".to_owned(),
+                    |(what, _)| what.clone(),
+                ),
                 "set `choices` under [monitor] in the configuration to a file of its own, and \
                  restart weir",
             )
@@ -178,6 +233,8 @@ impl Labels {
             ));
         }
         self.given = all;
+        // What is being written is older.
+        self.writing = None;
         Ok((self.of(&mac), Box::pin(file.write(text.into_bytes()))))
     }
 
@@ -239,7 +296,16 @@ fn free(what: &str, taken: bool, mac: &Mac) -> Result<(), Problem> {
 }
 
 fn line(what: &str, text: &str) -> Result<Option<String>, Problem> {
-    let allowed = "one line of 63 bytes at most, without characters that are not seen";
+    let allowed = match text.trim() {
+        text if text.len() > monitor::names::text::LONGEST_DEVICE => {
+            "63 bytes at most: letters beyond ASCII take 2 to 4"
+        }
+        text if text.chars().any(char::is_control) => "one line",
+        _ => {
+            "a text without characters that are not seen: also those that join letters, and with \
+                two spaces nowhere"
+        }
+    };
     let Line(line) = Line::of(text).ok_or_else(|| wrong(what, text, allowed))?;
     Ok(line)
 }
@@ -274,6 +340,8 @@ fn write(labels: &BTreeMap<Mac, Label>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const MAC: &str = "02:00:5E:10:00:01";
@@ -327,13 +395,31 @@ mod tests {
         let good = "[devices.\"02:00:5e:10:00:01\"]\nname = \"tv\"\n";
         let bad = "[devices.\"02:00:5e:10:00:02\"]\nname = \"a\u{202e}b\"\n";
         fs::write(&path, format!("{HEADER}{good}{bad}")).expect("a file");
-        let damaged = Labels::open(Some(&path));
+        let mut damaged = Labels::open(Some(&path));
         assert_eq!(damaged.of(&OCTETS).name.as_deref(), Some("tv"));
-        assert!(damaged.trouble().is_some_and(|why| why.contains("damaged")));
+        assert!(
+            damaged
+                .trouble()
+                .is_some_and(|(why, _)| why.contains("damaged"))
+        );
         assert!(
             path.with_extension("damaged").exists() && !path.exists(),
             "put aside"
         );
+        // And written again: soon, or where weir stops before that.
+        damaged.write_last();
+        assert_eq!(text(), format!("{HEADER}{good}"));
+        fs::remove_file(&path).expect("to go");
+        for _ in 0..1_000 {
+            damaged.write_again();
+            if !damaged.unwritten {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert!(!damaged.unwritten && damaged.writing.is_none(), "once");
+        assert_eq!(text(), format!("{HEADER}{good}"));
+        assert!(damaged.trouble().is_some(), "what was lost is still told");
         // What is none is left alone, whatever is asked for.
         fs::write(&path, "127.0.0.1 localhost\n").expect("a file");
         for (other, there) in [(&path, &path), (&folder, &path)] {
@@ -350,7 +436,7 @@ mod tests {
         assert!(
             labels
                 .trouble()
-                .is_some_and(|why| why.contains("left alone"))
+                .is_some_and(|(why, _)| why.contains("left alone"))
         );
         assert_eq!(text(), long);
         fs::remove_dir_all(&folder).expect("to go");

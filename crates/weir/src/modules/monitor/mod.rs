@@ -55,10 +55,6 @@ pub const ENTRY: Entry = Entry {
     ..Entry::named("monitor")
 };
 
-/// What to do where names of devices are not kept.
-const UNWRITTEN: &str = "`choices` under [monitor] is to be a file of its own, in a folder that weir \
-    may write, on a disk with room";
-
 /// What counts, and what the firewall is told of quotas. Without a [`Keeper`] it only takes away
 /// rules that another weir left.
 struct Monitor {
@@ -83,7 +79,7 @@ pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
         .then(|| Keeper::load(setup.effective, setup.links))
         .flatten();
     if let Some(keeper) = &mut keeper {
-        keeper.look(setup.devices.iter());
+        keeper.attach(setup.devices.iter());
     }
     let history = past::file(setup.effective);
     let nest = history.as_ref().filter(|_| keeper.is_some()).and_then(|_| {
@@ -136,8 +132,8 @@ impl Monitor {
                 keeper.labels_written(outcome.clone());
             }
             outcome.map_err(|why| {
-                let what = format!("that holds until weir stops: it cannot be written: {why}");
-                Problem::new(500, "not_written", what, UNWRITTEN)
+                let what = format!("that holds, but it cannot be written yet: {why}");
+                Problem::new(500, "not_written", what, labels::UNWRITTEN)
             })?;
             Ok(label)
         })
@@ -333,7 +329,7 @@ impl Module for Monitor {
             ("history", what, hint.to_owned())
         });
         let labels = keeper.labels().trouble();
-        let labels = labels.map(|what| ("devices", what.to_owned(), UNWRITTEN.to_owned()));
+        let labels = labels.map(|(what, hint)| ("devices", what.to_owned(), hint.to_owned()));
         let doubt = keeper.doubt().cloned();
         let quotas = doubt.map(|Doubt { what, hint }| ("quotas", what, hint));
         let all = [history, labels, quotas].into_iter().flatten();

@@ -11,12 +11,17 @@ use super::uplinks::Uplinks;
 use crate::daemon::netdev;
 
 impl Keeper {
-    /// Looks at devices and routes again, where they changed; due every second, and before
-    /// something is told of a port.
+    /// Looks at devices and routes again, where they changed, and at none before all devices were
+    /// told of: those that were not would seem to be gone. Due every second, and before something
+    /// is told of a port.
     pub fn look<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
-        if !std::mem::take(&mut self.stale) {
-            return;
+        if self.complete && std::mem::take(&mut self.stale) {
+            self.attach(links);
         }
+    }
+
+    /// Counts at those of these devices that are ports, and at no other.
+    pub fn attach<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
         self.uplinks = Uplinks::read();
         let wanted = plan::metered(links, &self.uplinks);
         for link in self
@@ -43,11 +48,35 @@ impl Keeper {
             }
             metered.insert(link, port);
         }
-        let new = metered
-            .iter()
-            .filter(|(link, _)| !self.metered.contains_key(link));
-        tell_before(new.map(|(_, port)| port.name.as_str()));
-        self.metered = metered;
+        let known = std::mem::replace(&mut self.metered, metered);
+        let new = self.metered.keys().copied();
+        let new: Vec<u32> = new.filter(|link| !known.contains_key(link)).collect();
+        if !new.is_empty() {
+            self.tell_before(&new);
+        }
+    }
+
+    /// Tells once what devices counted before they are counted here: `weir devices --equation` has
+    /// it as *before*.
+    fn tell_before(&mut self, new: &[u32]) {
+        // It counts already.
+        self.read();
+        let text = std::fs::read_to_string(netdev::FILE).unwrap_or_default();
+        let all = netdev::parse(&text);
+        for link in new {
+            let Some(device) = self.metered.get(link).map(|port| port.name.as_str()) else {
+                continue;
+            };
+            let all = all.get(device).copied().unwrap_or_default();
+            let port = self.core.ports().find(|(of, _)| *of == *link);
+            let counted = port.map_or([0; 2], |(_, port)| port.metered().map(|way| way.packets()));
+            let packets_in = all.packets_in.saturating_sub(counted[0]);
+            let packets_out = all.packets_out.saturating_sub(counted[1]);
+            info!(
+                device,
+                packets_in, packets_out, "counts; before that passed"
+            );
+        }
     }
 
     /// Looks at once where all devices were told of just now, and not a second later: at the start
@@ -56,21 +85,5 @@ impl Keeper {
         if std::mem::take(&mut self.listed) {
             self.look(links);
         }
-    }
-}
-
-/// Tells once what devices counted before they are counted here: `weir devices --equation` has it
-/// as *before*.
-fn tell_before<'a>(mut devices: impl Iterator<Item = &'a str>) {
-    let Some(first) = devices.next() else { return };
-    let text = std::fs::read_to_string(netdev::FILE).unwrap_or_default();
-    let counted = netdev::parse(&text);
-    for device in std::iter::once(first).chain(devices) {
-        let before = counted.get(device).copied().unwrap_or_default();
-        let (packets_in, packets_out) = (before.packets_in, before.packets_out);
-        info!(
-            device,
-            packets_in, packets_out, "counts; before that passed"
-        );
     }
 }
