@@ -1,5 +1,7 @@
 //! The kernel's tick. The packet path counts time in jiffies, which cost it nothing.
 
+use std::time::Duration;
+
 /// Ticks per second (CONFIG_HZ), as the resolution of the coarse clock gives it away
 /// (kernel/time/posix-timers.c: KTIME_LOW_RES).
 pub fn ticks_per_second() -> u32 {
@@ -22,7 +24,15 @@ pub fn jiffies(milliseconds: u32) -> u32 {
 }
 
 /// Whole jiffies in a time: what is left of one does not count.
-pub fn whole_jiffies(time: std::time::Duration) -> u32 {
+pub fn whole_jiffies(time: Duration) -> u32 {
     let ticks = time.as_micros() * u128::from(ticks_per_second()) / 1_000_000;
     u32::try_from(ticks).unwrap_or(u32::MAX)
+}
+
+/// How long ago a time of the kernel's was, by its clock `now`, both in jiffies of which a second has
+/// `ticks`.
+pub(crate) fn since(ticks: u32, now: u32, then: u32) -> Duration {
+    // A packet may have come in after `now` was read.
+    let jiffies = (now.wrapping_sub(then) as i32).max(0);
+    Duration::from_micros(jiffies as u64 * 1_000_000 / u64::from(ticks))
 }

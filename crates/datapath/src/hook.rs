@@ -134,9 +134,9 @@ impl Hooks {
         self.by_link.remove(&link);
         let mut made = Vec::with_capacity(3);
         // The witness first: no packet may be taken over before it can be proven.
-        made.push(programs.witness.attach_tc(link, name, Place::LastOut)?);
+        made.push(attach_tc(&programs.witness, link, name, Place::LastOut)?);
         if hook != Hook::Watch {
-            made.push(programs.tc.attach_tc(link, name, Place::FirstIn)?);
+            made.push(attach_tc(&programs.tc, link, name, Place::FirstIn)?);
         }
         if hook == Hook::Xdp {
             let flags = libbpf_sys::XDP_FLAGS_DRV_MODE;
@@ -167,55 +167,22 @@ impl Hooks {
     }
 }
 
-/// A loaded program, apart from the object it is of.
-pub(crate) struct Program {
-    fd: OwnedFd,
-    name: &'static str,
-}
-
-impl Program {
-    /// Of this name.
-    pub fn of(fd: BorrowedFd<'_>, name: &'static str) -> Result<Self, Error> {
-        let fd = fd.try_clone_to_owned();
-        let fd = fd.map_err(|source| Error::System {
-            what: format!("keep {name}"),
-            source,
-        })?;
-        Ok(Self { fd, name })
-    }
-
-    #[cfg(feature = "bench")]
-    pub fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn attach_tc(&self, link: u32, name: &str, place: Place) -> Result<Attachment, Error> {
-        attach_tc(self, self.name, link, name, place)
-    }
-}
-
-impl AsFd for Program {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
-    }
-}
-
-/// Attaches the program of this name at TC of the device `name`.
+/// Attaches a program at TC of the device `name`.
 pub(crate) fn attach_tc(
     program: &impl AsFd,
-    known_as: &str,
     link: u32,
     name: &str,
     place: Place,
 ) -> Result<Attachment, Error> {
-    debug_assert!(
-        TC_PROGRAMS.contains(&known_as),
-        "{known_as:?} is missing in TC_PROGRAMS"
-    );
-    if let Some(own) = program_id(program) {
-        tcx::is_ours(own, place.is_gate());
-    }
     let program = program.as_fd();
+    if let Ok(own) = info(program) {
+        debug_assert!(
+            TC_PROGRAMS.contains(&&*name_of(&own)),
+            "{:?} is missing in TC_PROGRAMS",
+            name_of(&own)
+        );
+        tcx::is_ours(own.id, place.is_gate());
+    }
     let point = place.point();
     let kind = if point == TC_INGRESS {
         libbpf_sys::BPF_TCX_INGRESS
@@ -320,6 +287,13 @@ pub fn info(program: BorrowedFd<'_>) -> io::Result<libbpf_sys::bpf_prog_info> {
         0 => Ok(info),
         error => Err(io::Error::from_raw_os_error(-error)),
     }
+}
+
+/// A program's name: 15 bytes at most (BPF_OBJ_NAME_LEN).
+pub fn name_of(info: &libbpf_sys::bpf_prog_info) -> String {
+    let octets = info.name.iter().map(|octet| *octet as u8);
+    let name: Vec<u8> = octets.take_while(|octet| *octet != 0).collect();
+    String::from_utf8_lossy(&name).into_owned()
 }
 
 /// The kernel's number of a loaded program.

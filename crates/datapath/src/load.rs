@@ -2,9 +2,10 @@
 //! code.
 
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{AsRawLibbpf, MapCore, MapFlags, MapMut, OpenObject};
@@ -13,9 +14,9 @@ use crate::clock;
 use crate::drops;
 use crate::error::Error;
 use crate::headers;
-use crate::hook::Program;
 use crate::port;
 use crate::probe;
+use crate::sizes::Sizes;
 use crate::skel::{OpenWeirSkel, WeirSkel, WeirSkelBuilder, types};
 
 /// Words can be read at any address. Where CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS is not set, the
@@ -33,62 +34,6 @@ pub const WEAK_ORDER: bool = !cfg!(any(target_arch = "x86", target_arch = "x86_6
 /// Packets may take this long from ingress to egress through the kernel and still be proof,
 /// milliseconds.
 const PATIENCE: u32 = 50;
-
-/// Most port slots.
-pub(crate) const PORTS_MAX: u32 = 1 << headers::PORT_SLOT_BITS;
-
-/// How large the tables are. All numbers are rounded up to powers of two.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sizes {
-    /// IPv4 records: two for each connection.
-    pub flows4: u32,
-    /// IPv6 records.
-    pub flows6: u32,
-    /// Port slots: device indices must differ modulo this.
-    pub ports: u32,
-}
-
-impl Sizes {
-    /// Sizes for so many connections of each family, and for these devices.
-    pub fn new(connections4: u32, connections6: u32, links: &[u32]) -> Self {
-        // Buckets of four fill unevenly: at half load less than 1 in 1000 finds neither of its
-        // buckets free.
-        let records = |n: u32| n.clamp(4, 1 << 22).saturating_mul(4).next_power_of_two();
-        let mut ports = 64;
-        while ports < PORTS_MAX && collide(links, ports) {
-            ports *= 2;
-        }
-        Self {
-            flows4: records(connections4),
-            flows6: records(connections6),
-            ports,
-        }
-    }
-
-    pub(crate) fn buckets4(&self) -> u32 {
-        self.flows4 / 4
-    }
-
-    pub(crate) fn buckets6(&self) -> u32 {
-        self.flows6 / 4
-    }
-
-    pub(crate) fn trials(&self) -> u32 {
-        self.flows4 + self.flows6
-    }
-
-    /// Memory the kernel sets aside for the tables, bytes.
-    pub fn octets(&self) -> u64 {
-        u64::from(self.flows4) * (64 + 48 + 2) + u64::from(self.flows6) * (128 + 48 + 2)
-    }
-}
-
-pub(crate) fn collide(links: &[u32], slots: u32) -> bool {
-    let mut taken = vec![false; slots as usize];
-    links
-        .iter()
-        .any(|link| std::mem::replace(&mut taken[(link & (slots - 1)) as usize], true))
-}
 
 /// How the packet path behaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,37 +80,26 @@ impl Options {
 
 /// The programs at the hooks.
 ///
-/// The verifier takes most of the time of a start, and looks at them one by one if one thread loads
-/// them: so each is loaded by a thread of its own, from an object of its own over the same maps.
+/// The verifier takes most of the time of a start, and looks at one program after another if one
+/// thread loads them: so several threads do, each program from an object of its own over the same
+/// maps.
 pub(crate) struct Programs {
     /// At TC ingress.
-    pub tc: Program,
+    pub tc: OwnedFd,
     /// At the XDP hook.
-    pub xdp: Program,
+    pub xdp: OwnedFd,
     /// At TC egress.
-    pub witness: Program,
+    pub witness: OwnedFd,
 }
 
-/// A program that is loaded apart, the longest first.
-#[derive(Clone, Copy)]
-enum Part {
-    Tc,
-    Xdp,
-    Witness,
-}
-
-const PARTS: [Part; 3] = [Part::Tc, Part::Xdp, Part::Witness];
-
-impl Part {
-    /// The one that is at the XDP hook with `bridge` is one that others may take over from.
-    fn name(self, bridge: bool) -> &'static str {
-        match (self, bridge) {
-            (Self::Tc, _) => "weir_tc",
-            (Self::Xdp, false) => "weir_xdp",
-            (Self::Xdp, true) => "weir_xdp_onward",
-            (Self::Witness, _) => "weir_witness",
-        }
-    }
+/// Their names, in the order of [`Programs`], which is that of how long they take. With `bridge`
+/// others may take over from the one at the XDP hook.
+const fn at_hooks(bridge: bool) -> [&'static str; 3] {
+    let xdp = match bridge {
+        true => "weir_xdp_onward",
+        false => "weir_xdp",
+    };
+    ["weir_tc", xdp, "weir_witness"]
 }
 
 /// Opens, sizes and loads the objects: one with all maps, and the programs that the verifier is
@@ -183,59 +117,57 @@ pub(crate) fn load(
     set_constants(&mut open, sizes, options, buffers)?;
     for mut program in open.open_object_mut().progs_mut() {
         let name = program.name().to_string_lossy().into_owned();
-        let of_bridges = name.starts_with("weir_bridge");
-        let apart = |part: &Part| {
-            [false, true]
-                .map(|bridge| part.name(bridge))
-                .contains(&&*name)
-        };
-        program.set_autoload(!PARTS.iter().any(apart) && (options.bridge || !of_bridges));
+        let apart = [false, true].map(at_hooks).as_flattened().contains(&&*name);
+        program.set_autoload(!apart && (options.bridge || !name.starts_with("weir_bridge")));
     }
     let main = open
         .load()
         .map_err(|e| Error::load("load the packet path", e))?;
-    let load_part =
-        |part: Part| load_apart(&main, part.name(options.bridge), sizes, options, buffers);
-    // As many at once as there are processors: more would be no sooner, and take more memory.
+    let programs = load_at_hooks(&main, sizes, options, buffers)?;
+    link(&main, &programs, options.bridge)?;
+    Ok((main, programs))
+}
+
+/// Loads the programs at the hooks over the maps of `main`: as many at once as there are
+/// processors, as more would be no sooner, and take more memory.
+fn load_at_hooks(
+    main: &WeirSkel<'_>,
+    sizes: &Sizes,
+    options: &Options,
+    buffers: bool,
+) -> Result<Programs, Error> {
+    let names = at_hooks(options.bridge);
     let next = AtomicUsize::new(0);
-    let loaded = [const { Mutex::new(None) }; PARTS.len()];
+    let loaded = [const { OnceLock::new() }; 3];
     let work = || {
-        while let Some(part) = PARTS.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let done = load_part(*part);
-            *loaded[*part as usize]
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = Some(done);
+        while let Some(at) = Some(next.fetch_add(1, Ordering::Relaxed)).filter(|at| *at < 3) {
+            loaded[at].get_or_init(|| load_apart(main, names[at], sizes, options, buffers));
         }
     };
-    std::thread::scope(|scope| {
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        for _ in 1..processors.min(PARTS.len()) {
+    thread::scope(|scope| {
+        let processors = thread::available_parallelism().map_or(1, usize::from);
+        for _ in 1..processors.min(names.len()) {
             // Where there is no other thread, this one does it all.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });
-    let [tc, xdp, witness] = loaded.map(|part| {
-        let part = part.into_inner().unwrap_or_else(PoisonError::into_inner);
-        part.expect("each part was loaded")
-    });
-    let programs = Programs {
+    let [tc, xdp, witness] = loaded.map(|one| one.into_inner().expect("each was loaded"));
+    Ok(Programs {
         tc: tc?,
         xdp: xdp?,
         witness: witness?,
-    };
-    link(&main, &programs, options.bridge)?;
-    Ok((main, programs))
+    })
 }
 
 /// One program, over the maps of another object. What else its object takes is free again.
 fn load_apart(
     main: &WeirSkel<'_>,
-    name: &'static str,
+    name: &str,
     sizes: &Sizes,
     options: &Options,
     buffers: bool,
-) -> Result<Program, Error> {
+) -> Result<OwnedFd, Error> {
     let mut storage = MaybeUninit::uninit();
     let mut open = open(&mut storage, sizes, options, buffers)?;
     for mut program in open.open_object_mut().progs_mut() {
@@ -256,7 +188,11 @@ fn load_apart(
         .progs()
         .find(|program| program.name() == name)
         .ok_or_else(|| Error::Lacks(format!("the program {name}")))?;
-    Program::of(program.as_fd(), name)
+    let kept = program.as_fd().try_clone_to_owned();
+    kept.map_err(|source| Error::System {
+        what: format!("keep {name}"),
+        source,
+    })
 }
 
 /// Opens an object with tables of these sizes.
@@ -380,23 +316,4 @@ pub(crate) fn random_seed() -> Result<[u64; 3], Error> {
     seed[1] |= 1;
     seed[2] |= 1;
     Ok(seed)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn port_slots_grow_until_devices_differ() {
-        assert_eq!(Sizes::new(100, 100, &[1, 2, 3]).ports, 64);
-        assert_eq!(Sizes::new(100, 100, &[1, 65]).ports, 128);
-        assert_eq!(Sizes::new(100, 100, &[1, 1 + 1024]).ports, 2048);
-        assert_eq!(Sizes::new(100, 100, &[1, 1 + 4096]).ports, PORTS_MAX);
-    }
-
-    #[test]
-    fn tables_are_powers_of_two() {
-        let sizes = Sizes::new(1000, 3, &[]);
-        assert_eq!((sizes.flows4, sizes.flows6), (4096, 16));
-    }
 }

@@ -19,16 +19,18 @@ pub type Verified = (String, u32);
 
 fn all(object: &Object) -> Result<Vec<Verified>, Error> {
     let loaded = object.progs().filter(|program| program.autoload());
-    let looked = loaded.map(|program| one(program.as_fd(), &program.name().to_string_lossy()));
+    let looked = loaded.map(|program| {
+        let name = program.name().to_string_lossy().into_owned();
+        Ok((name, info(program.as_fd())?.verified_insns))
+    });
     looked.collect()
 }
 
-fn one(program: BorrowedFd<'_>, name: &str) -> Result<Verified, Error> {
-    let info = hook::info(program).map_err(|source| Error::System {
-        what: format!("ask for {name}"),
+fn info(program: BorrowedFd<'_>) -> Result<libbpf_sys::bpf_prog_info, Error> {
+    hook::info(program).map_err(|source| Error::System {
+        what: "ask for a program".into(),
         source,
-    })?;
-    Ok((name.to_owned(), info.verified_insns))
+    })
 }
 
 impl Datapath {
@@ -40,7 +42,8 @@ impl Datapath {
         let mut found = all(self.skel.object())?;
         let Programs { tc, xdp, witness } = &self.programs;
         for program in [tc, xdp, witness] {
-            found.push(one(program.as_fd(), program.name())?);
+            let info = info(program.as_fd())?;
+            found.push((hook::name_of(&info), info.verified_insns));
         }
         Ok(found)
     }

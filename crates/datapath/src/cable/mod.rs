@@ -174,21 +174,8 @@ impl Cables {
         // Declared first: from the first frame on everything is noted.
         self.slots.set(slot, fresh);
         let progs = &self.skel.progs;
-        let made = attach_tc(
-            &progs.weir_cable_out,
-            "weir_cable_out",
-            link,
-            name,
-            Place::GateOut,
-        )
-        .and_then(|out| {
-            let into = attach_tc(
-                &progs.weir_cable_in,
-                "weir_cable_in",
-                link,
-                name,
-                Place::GateIn,
-            )?;
+        let made = attach_tc(&progs.weir_cable_out, link, name, Place::GateOut).and_then(|out| {
+            let into = attach_tc(&progs.weir_cable_in, link, name, Place::GateIn)?;
             Ok([into, out])
         });
         match made {

@@ -1,13 +1,10 @@
 //! The meter's programs by themselves, for benchmark and tests: run on frames from any thread,
 //! beside the meter that reads what they count.
 
-use std::io;
-use std::mem::{offset_of, size_of};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 
 use crate::error::Error;
-
-type Skb = super::types::__sk_buff;
+use crate::run::{self, SkbFields};
 
 /// File descriptors of the meter's programs. Unlike the meter they may go to other threads.
 #[derive(Debug)]
@@ -57,35 +54,13 @@ impl Programs {
         segments: Option<Segments>,
         times: u32,
     ) -> Result<(), Error> {
-        let mut context = [0u8; size_of::<Skb>()];
-        let mut set = |at: usize, value: u32| {
-            context[at..at + 4].copy_from_slice(&value.to_ne_bytes());
-        };
-        set(offset_of!(Skb, ifindex), link);
-        if let Some(segments) = segments {
-            set(offset_of!(Skb, gso_size), segments.size);
-            set(offset_of!(Skb, gso_segs), segments.number);
-        }
-        let mut options = libbpf_sys::bpf_test_run_opts {
-            sz: size_of::<libbpf_sys::bpf_test_run_opts>() as _,
-            data_in: frame.as_ptr().cast(),
-            data_size_in: frame.len() as u32,
-            ctx_in: context.as_ptr().cast(),
-            ctx_size_in: context.len() as u32,
-            repeat: times as i32,
-            ..Default::default()
+        let segments = segments.unwrap_or(Segments { size: 0, number: 0 });
+        let mut fields = SkbFields {
+            gso_size: segments.size,
+            gso_segs: segments.number,
+            ..SkbFields::default()
         };
         let program = if leaves { &self.out } else { &self.into };
-        // SAFETY: the options name buffers that live on, with their sizes; what is to come out is
-        // not asked for.
-        let failed =
-            unsafe { libbpf_sys::bpf_prog_test_run_opts(program.as_raw_fd(), &raw mut options) };
-        match failed {
-            0 => Ok(()),
-            code => Err(Error::System {
-                what: "run the meter on a frame".into(),
-                source: io::Error::from_raw_os_error(-code),
-            }),
-        }
+        run::test_run_skb_with(program, frame, link, &mut fields, times).map(drop)
     }
 }
