@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 
 use tracing::error;
 
@@ -91,7 +91,9 @@ pub struct Writer {
     path: PathBuf,
     asked: Arc<AtomicU64>,
     /// The last one that was written.
-    written: Arc<Mutex<u64>>,
+    written: Arc<AtomicU64>,
+    /// Whose turn it is to write.
+    turn: Arc<Mutex<()>>,
 }
 
 impl Writer {
@@ -101,6 +103,7 @@ impl Writer {
             path,
             asked: Arc::default(),
             written: Arc::default(),
+            turn: Arc::default(),
         }
     }
 
@@ -109,40 +112,54 @@ impl Writer {
         folder(&self.path)
     }
 
+    /// What is there is not what should be.
+    pub fn owe(&self) {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether the last that was asked for is not there, or not yet.
+    pub fn owes(&self) -> bool {
+        self.written.load(Ordering::Relaxed) < self.asked.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is being written.
+    pub fn is_busy(&self) -> bool {
+        matches!(self.turn.try_lock(), Err(TryLockError::WouldBlock))
+    }
+
     /// Writes it: all of it, or the former one stays. What was overtaken by a later one need not be
     /// written: that has all of it, too.
     ///
     /// # Errors
     /// It cannot be written.
     pub fn write(&self, octets: Vec<u8>) -> impl Future<Output = io::Result<()>> + use<> {
-        let turn = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
-        let Self { path, written, .. } = self.clone();
+        let work = self.begin(octets);
         async move {
-            let work = move || {
-                let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
-                if *written < turn {
-                    write(&path, &octets)?;
-                    *written = turn;
-                }
-                Ok(())
-            };
             let done = tokio::task::spawn_blocking(work).await;
             done.unwrap_or_else(|error| Err(io::Error::other(error)))
         }
     }
-}
 
-impl Writer {
-    /// Writes it at once, whatever was asked for before.
+    /// The same, and waits for it.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn write_now(&self, octets: &[u8]) -> io::Result<()> {
-        let turn = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        write(&self.path, octets)?;
-        *written = turn;
-        Ok(())
+    pub fn write_now(&self, octets: Vec<u8>) -> io::Result<()> {
+        self.begin(octets)()
+    }
+
+    /// Asks for it: from now on it is owed, and what this gives writes it.
+    fn begin(&self, octets: Vec<u8>) -> impl FnOnce() -> io::Result<()> + use<> {
+        let number = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let own = self.clone();
+        move || {
+            let _turn = own.turn.lock().unwrap_or_else(PoisonError::into_inner);
+            if own.written.load(Ordering::Relaxed) < number {
+                write(&own.path, &octets)?;
+                own.written.store(number, Ordering::Relaxed);
+            }
+            Ok(())
+        }
     }
 }
 
@@ -181,8 +198,16 @@ mod tests {
             write.await.expect("to be written");
         }
         assert_eq!(fs::read(&path).expect("a file"), [19]);
+        assert!(!writer.owes() && !writer.is_busy());
         fs::remove_dir_all(&folder).expect("to go");
         assert!(writer.write(vec![0]).await.is_err(), "without a folder");
+        assert!(writer.owes());
+        fs::create_dir_all(&folder).expect("a folder");
+        writer.write_now(vec![1]).expect("to be written");
+        assert!(!writer.owes());
+        writer.owe();
+        assert!(writer.owes());
+        fs::remove_dir_all(&folder).expect("to go");
     }
 
     #[test]

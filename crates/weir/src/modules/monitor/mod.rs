@@ -169,7 +169,9 @@ impl Module for Monitor {
         {
             warn!(%error, directory = %directory.display(), "cannot be made: no history is kept");
         }
-        let labels = self.keeper().and_then(|keeper| keeper.labels().folder());
+        let labels = self
+            .keeper()
+            .and_then(|keeper| keeper.labels().choices().folder());
         Needs {
             read: self.leases.clone(),
             write: directory
@@ -328,7 +330,7 @@ impl Module for Monitor {
                 memory meanwhile";
             ("history", what, hint.to_owned())
         });
-        let labels = keeper.labels().trouble();
+        let labels = keeper.labels().choices().trouble();
         let labels = labels.map(|(what, hint)| ("devices", what.to_owned(), hint.to_owned()));
         let doubt = keeper.doubt().cloned();
         let quotas = doubt.map(|Doubt { what, hint }| ("quotas", what, hint));
