@@ -37,7 +37,7 @@ fn who_comes_during_a_flood_is_remembered() {
 }
 
 /// Fewer records than the flood has conversations; little memory of the daemon.
-const RECORDS: &str = "[monitor]\nsize = 1024\n";
+const RECORDS: &str = "[monitor]\nsize = 1024\nmemory = \"2MiB\"\n";
 const MEMORY: &str = "[monitor]\nmemory = \"1MiB\"\n";
 
 fn through(ipv6: bool, config: &str, many: u32) -> Result<(), Error> {

@@ -24,6 +24,6 @@ pub use device::Device;
 pub use latency::{Latency, Side, Verdict};
 pub use port::{Metered, Port};
 pub use rate::Rate;
-pub use reading::{Forwarded, Loose, Millis, Reading, Rest, Times, Waited, Way};
+pub use reading::{FULL, Forwarded, Loose, Millis, Reading, Rest, Times, Waited, Way};
 pub use talk::{Talk, Told};
 pub use talks::OCTETS as TALK_OCTETS;

@@ -10,6 +10,14 @@ use crate::talk::FEW;
 /// Milliseconds since some start; only differences count.
 pub type Millis = u64;
 
+/// Records of a family in use, in 256ths, from which on those of a flood go at once: there are two
+/// buckets of four for each newcomer, so that here one of 256 finds no place, at three quarters one
+/// of ten.
+pub const FULL: u32 = 128;
+/// How long a short conversation may be silent there: longer than most answers take, so that what is
+/// no flood is told from it by having both ways.
+pub(crate) const IN_A_FLOOD: Duration = Duration::from_millis(100);
+
 /// A record of the meter, and what it counted since it was last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {

@@ -8,7 +8,7 @@ use kernel::{Ends, Mac, TalkKey};
 use crate::apps::Application;
 use crate::count::Both;
 use crate::rate::Rate;
-use crate::reading::{Millis, Times};
+use crate::reading::{FULL, IN_A_FLOOD, Millis, Times};
 
 const FIN_OR_RST: u8 = 0x05;
 
@@ -188,11 +188,10 @@ impl Talk {
         let few = self.is_short();
         let seconds = match pressure {
             0..64 => seconds,
-            64..128 if few => 4,
+            FULL.. if few => return IN_A_FLOOD,
+            64.. if few => 2,
             64..128 => seconds / 4,
-            128..192 if few => 2,
             128..192 => seconds / 8,
-            _ if few => 1,
             _ => (seconds / 16).max(4),
         };
         Duration::from_secs(seconds)

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kernel::{Ends, Mac, TalkKey};
-use weir_monitor::{Both, Count, Limits, Monitor, Reading, TALK_OCTETS};
+use weir_monitor::{Both, Count, FULL, Limits, Monitor, Reading, TALK_OCTETS};
 
 const MAC: Mac = [2, 0, 0x5e, 0x10, 0, 1];
 const MOST: usize = 10_000;
@@ -66,7 +66,12 @@ fn count(packets: u64) -> Count {
 
 /// Packets from the station and to it, the first of them so many milliseconds before the last.
 fn read(monitor: &mut Monitor, key: TalkKey, packets: [u64; 2], lasted: u64, now: u64) -> bool {
-    let reading = Reading {
+    monitor.reading(&reading(key, packets, lasted), 0, now)
+}
+
+/// The record of them.
+fn reading(key: TalkKey, packets: [u64; 2], lasted: u64) -> Reading {
+    Reading {
         key,
         mac: MAC,
         grown: Both {
@@ -80,8 +85,7 @@ fn read(monitor: &mut Monitor, key: TalkKey, packets: [u64; 2], lasted: u64, now
         times: None,
         age: Duration::from_millis(lasted),
         idle: Duration::ZERO,
-    };
-    monitor.reading(&reading, 0, now)
+    }
 }
 
 fn monitor(told: bool) -> Monitor {
@@ -290,4 +294,31 @@ fn newcomers_find_a_place_in_a_flood_of_longer_ones() {
     assert!(monitor.talk(&newcomer).is_some(), "it goes on");
     assert!(monitor.talk(&key(1 << 20)).is_some(), "it had much");
     assert_eq!(monitor.remembered()[0], MOST);
+}
+
+/// While a flood fills the records, what has been silent for longer than answers take goes, whether it
+/// is remembered or not; what is more than a flood has of each stays.
+#[test]
+fn records_of_a_flood_go_at_once() {
+    let _alone = ALONE.lock();
+    let mut monitor = monitor(false);
+    // All that is remembered: short ones, and one of two ways.
+    for number in 1..MOST as u32 {
+        read(&mut monitor, key(number), [1, 0], 0, 0);
+    }
+    read(&mut monitor, key(0), [2, 2], 0, 0);
+    let mut wanted = |number, pressure| {
+        let silent = Reading {
+            grown: Both::default(),
+            idle: Duration::from_millis(150),
+            ..reading(key(number), [0, 0], 150)
+        };
+        monitor.reading(&silent, pressure, 150)
+    };
+    let (remembered, crowded) = (1, MOST as u32 + 1);
+    for number in [remembered, crowded] {
+        assert!(wanted(number, FULL - 1), "{number}: there is room");
+        assert!(!wanted(number, FULL), "{number}: there is a flood");
+    }
+    assert!(wanted(0, 255), "it has both ways");
 }

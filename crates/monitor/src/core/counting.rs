@@ -1,5 +1,7 @@
 //! What is counted: conversations, stations and ports get their sums.
 
+use std::time::Duration;
+
 use kernel::{Mac, TalkKey};
 
 use super::{Monitor, application};
@@ -8,7 +10,7 @@ use crate::count::{Both, Count};
 use crate::device::{Device, is_station};
 use crate::latency;
 use crate::names::Client;
-use crate::reading::{Forwarded, Loose, Millis, Reading, Waited, Way};
+use crate::reading::{FULL, Forwarded, IN_A_FLOOD, Loose, Millis, Reading, Waited, Way};
 use crate::talk::Talk;
 use crate::talks::Slot;
 
@@ -38,7 +40,11 @@ impl Monitor {
         let Some(talk) = slot.and_then(|slot| self.talks.at_mut(slot)) else {
             self.crowded += grown.sum();
             // Nobody will remember it: let the next have the place.
-            return reading.idle.as_secs() < 1;
+            let patience = match pressure {
+                ..FULL => Duration::from_secs(1),
+                _ => IN_A_FLOOD,
+            };
+            return reading.idle < patience;
         };
         talk.total += grown;
         talk.rate.add(grown);

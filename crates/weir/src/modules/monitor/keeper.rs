@@ -10,7 +10,7 @@ use answers::{DeviceLabel, DeviceLabelled, Remembered};
 use api::Problem;
 use datapath::meter::{Meter, News};
 use kernel::{Ends, Event, Source};
-use monitor::{Limits, Loose, Millis, Monitor, Rest, TALK_OCTETS};
+use monitor::{FULL, Limits, Loose, Millis, Monitor, Rest, TALK_OCTETS};
 use tracing::{info, warn};
 
 use super::super::history::past;
@@ -172,6 +172,10 @@ impl Keeper {
         });
         if let Err(error) = freed {
             warn!(%error, "records cannot be freed");
+        }
+        // A flood fills them within a second.
+        if self.meter.pressure().into_iter().any(|of| of >= FULL) {
+            self.read();
         }
         if let Some(export) = &mut self.export {
             export.tick(now);
