@@ -151,6 +151,11 @@ impl Meter {
         self.records.pressure(&self.sizes)
     }
 
+    /// Records that were given up and still rest, in 256ths of all.
+    pub fn resting(&self) -> u32 {
+        self.records.resting() * 256 / self.capacity().max(1)
+    }
+
     /// Records there are.
     pub fn capacity(&self) -> u32 {
         self.sizes.records4 + self.sizes.records6

@@ -118,6 +118,11 @@ impl Records {
         active
     }
 
+    /// How many were retired and are not freed yet.
+    pub fn resting(&self) -> u32 {
+        self.resting.len() as u32
+    }
+
     /// Whether one has rested.
     pub fn rested(&self, at: Instant) -> bool {
         self.resting.front().is_some_and(|(due, _)| *due <= at)

@@ -31,6 +31,9 @@ const NEWS: usize = 4_096;
 const NAMES_EVERY: u64 = 60;
 /// What devices are called is written each so many seconds, where it could not be before.
 const LABELS_EVERY: u64 = 10;
+/// Records that rest after each reading of a flood, at least, in 256ths: where fewer do, it would free
+/// too few to be worth its time.
+const MANY_REST: u32 = 16;
 
 /// What the daemon keeps of the monitor.
 pub struct Keeper {
@@ -166,6 +169,8 @@ impl Keeper {
     pub fn tick(&mut self) {
         self.hear();
         let now = self.now();
+        let full = self.meter.pressure().into_iter().any(|of| of >= FULL);
+        let flood = full && self.meter.resting() >= MANY_REST;
         let core = &mut self.core;
         let freed = self.meter.reclaim(Instant::now(), |seen| {
             core.reading(&reading(seen), 0, now);
@@ -173,8 +178,8 @@ impl Keeper {
         if let Err(error) = freed {
             warn!(%error, "records cannot be freed");
         }
-        // A flood fills them within a second.
-        if self.meter.pressure().into_iter().any(|of| of >= FULL) {
+        // It would fill them before the second is over.
+        if flood {
             self.read();
         }
         if let Some(export) = &mut self.export {
