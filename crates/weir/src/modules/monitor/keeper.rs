@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use answers::{DeviceLabel, DeviceLabelled, Remembered};
 use api::Problem;
-use datapath::meter::{Meter, News};
+use datapath::meter::Meter;
 use kernel::{Ends, Event, Source};
-use monitor::{FULL, Limits, Loose, Millis, Monitor, Rest, TALK_OCTETS};
+use monitor::{Limits, Millis, Monitor, TALK_OCTETS};
 use tracing::{info, warn};
 
 use super::super::history::past;
@@ -18,22 +18,16 @@ use super::config::{Ipfix, Monitor as Config};
 use super::crossings::Crossings;
 use super::labels::{Labels, Writing};
 use super::plan::Metered;
-use super::reading::{both, count, reading};
 use super::uplinks::Uplinks;
 use super::{export, naming, probes, room, timing, vendors, wifi};
 use crate::config::Effective;
 use crate::daemon::{Nest, unix_seconds};
 use crate::registry::Doubt;
 
-/// Pieces of news taken in one turn: some milliseconds at most.
-const NEWS: usize = 4_096;
 /// Names are told to the history each so many seconds.
 const NAMES_EVERY: u64 = 60;
 /// What devices are called is written each so many seconds, where it could not be before.
 const LABELS_EVERY: u64 = 10;
-/// Records that rest after each reading of a flood, at least, in 256ths: where fewer do, it would free
-/// too few to be worth its time.
-const MANY_REST: u32 = 16;
 
 /// What the daemon keeps of the monitor.
 pub struct Keeper {
@@ -44,7 +38,7 @@ pub struct Keeper {
     pub(super) meter: Meter,
     /// Packets that tell names are copied.
     pub(super) copies: bool,
-    naming: naming::Naming,
+    pub(super) naming: naming::Naming,
     labels: Labels,
     pub(super) vendors: vendors::Vendors,
     pub(super) wifi: wifi::Wifi,
@@ -70,6 +64,8 @@ pub struct Keeper {
     /// What the firewall is to be told.
     rules: Option<String>,
     seconds: u64,
+    /// Records are full, and what was read frees many of them.
+    pub(super) flood: bool,
 }
 
 impl Keeper {
@@ -122,6 +118,7 @@ impl Keeper {
             doubt: doubt(effective),
             rules: None,
             seconds: 0,
+            flood: false,
         })
     }
 
@@ -148,84 +145,6 @@ impl Keeper {
     pub fn dump_asked(&mut self) {
         if let Some(export) = &mut self.export {
             export.dump_asked();
-        }
-    }
-
-    /// Takes what the kernel side told: new conversations, and packets that tell names.
-    fn hear(&mut self) {
-        let now = self.now();
-        let (core, naming) = (&mut self.core, &mut self.naming);
-        self.meter.news(NEWS, |news| match news {
-            News::New(_) | News::Ended(_) => {}
-            News::Sample(sample) => {
-                for learned in naming.packet(&sample, now) {
-                    core.learn(&learned, now);
-                }
-            }
-        });
-    }
-
-    /// Takes what the kernel side told, and frees records; due at each tick.
-    pub fn tick(&mut self) {
-        self.hear();
-        let now = self.now();
-        let full = self.meter.pressure().into_iter().any(|of| of >= FULL);
-        let flood = full && self.meter.resting() >= MANY_REST;
-        let core = &mut self.core;
-        let freed = self.meter.reclaim(Instant::now(), |seen| {
-            core.reading(&reading(seen), 0, now);
-        });
-        if let Err(error) = freed {
-            warn!(%error, "records cannot be freed");
-        }
-        // It would fill them before the second is over.
-        if flood {
-            self.read();
-        }
-        if let Some(export) = &mut self.export {
-            export.tick(now);
-        }
-    }
-
-    /// Reads all records. Due every second, and when somebody asks.
-    pub fn read(&mut self) {
-        // Just before, so that those that began are known.
-        self.hear();
-        let now = self.now();
-        let pressure = self.meter.pressure();
-        let core = &mut self.core;
-        let scanned = self
-            .meter
-            .scan(|seen| {
-                let of_family = pressure[usize::from(seen.key.station.is_ipv6())];
-                core.reading(&reading(seen), of_family, now)
-            })
-            .and_then(|()| {
-                self.meter.scan_stations(|seen| {
-                    core.loose(
-                        &Loose {
-                            port: seen.port,
-                            vlan: seen.vlan,
-                            mac: seen.mac,
-                            unplaced: both(seen.unplaced),
-                            other: both(seen.other),
-                        },
-                        now,
-                    );
-                })
-            });
-        if let Err(error) = scanned {
-            warn!(%error, "records cannot be read");
-        }
-        for link in self.metered.keys() {
-            if let Some(rest) = self.meter.rest(*link) {
-                let rest = rest.map(|rest| Rest {
-                    unplaced: count(rest.unplaced),
-                    other: count(rest.other),
-                    link: rest.link,
-                });
-                self.core.rest(*link, rest);
-            }
         }
     }
 

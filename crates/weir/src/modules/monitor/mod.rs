@@ -13,6 +13,7 @@ mod plan;
 mod ports;
 mod probes;
 mod reading;
+mod records;
 mod room;
 mod show;
 mod timing;
@@ -315,7 +316,7 @@ impl Module for Monitor {
     fn second(&self, router: &mut Router) {
         if let Some(mut keeper) = self.keeper() {
             keeper.look(router.core.links());
-            keeper.read();
+            keeper.read_due();
             keeper.turn(&router.core);
             self.cut(&mut keeper);
         }
