@@ -36,7 +36,8 @@ fn who_comes_during_a_flood_is_remembered() {
     undisturbed(|| through(false, MEMORY, 900_000)).expect("no flow is lost");
 }
 
-/// Fewer records than the flood has conversations; little memory of the daemon.
+/// Fewer records than the flood has conversations, and little memory for them: the daemon grows by
+/// what it has of conntrack's entries. Then records for all, and less memory.
 const RECORDS: &str = "[monitor]\nsize = 1024\nmemory = \"2MiB\"\n";
 const MEMORY: &str = "[monitor]\nmemory = \"1MiB\"\n";
 

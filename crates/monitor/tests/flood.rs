@@ -296,13 +296,13 @@ fn newcomers_find_a_place_in_a_flood_of_longer_ones() {
     assert_eq!(monitor.remembered()[0], MOST);
 }
 
-/// While a flood fills the records, what has been silent for longer than answers take goes, whether it
-/// is remembered or not; what is more than a flood has of each stays.
+/// While a flood fills the records, those of one or two packets go a tenth of a second after the
+/// last, remembered or not; those of more stay.
 #[test]
 fn records_of_a_flood_go_at_once() {
     let _alone = ALONE.lock();
     let mut monitor = monitor(false);
-    // All that is remembered: short ones, and one of two ways.
+    // Memory is full: short ones, and one of four packets.
     for number in 1..MOST as u32 {
         read(&mut monitor, key(number), [1, 0], 0, 0);
     }
@@ -320,5 +320,5 @@ fn records_of_a_flood_go_at_once() {
         assert!(wanted(number, FULL - 1), "{number}: there is room");
         assert!(!wanted(number, FULL), "{number}: there is a flood");
     }
-    assert!(wanted(0, 255), "it has both ways");
+    assert!(wanted(0, 255), "it has four packets");
 }

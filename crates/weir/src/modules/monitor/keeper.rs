@@ -64,7 +64,7 @@ pub struct Keeper {
     /// What the firewall is to be told.
     rules: Option<String>,
     seconds: u64,
-    /// Records are full, and what was read frees many of them.
+    /// A flood: records are full, and each reading frees many of them.
     pub(super) flood: bool,
 }
 

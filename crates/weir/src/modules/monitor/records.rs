@@ -1,5 +1,5 @@
-//! Records of the meter: what they counted is taken, and those that are over or silent are freed, more
-//! often in a flood.
+//! Records of the meter: what they counted is taken, and those that are over or silent are freed;
+//! more often in a flood.
 
 use std::time::Instant;
 
@@ -12,10 +12,10 @@ use super::reading::{both, count, reading};
 
 /// Pieces of news taken in one turn: some milliseconds at most.
 const NEWS: usize = 4_096;
-/// Records that rest after a reading, in 256ths of all, for it to be done again at the next tick: where
-/// fewer do, it would free too few to be worth its time.
+/// So many records rest after a reading, in 256ths of all, if the next tick reads them again. Fewer
+/// would not be worth its time.
 const MANY_REST: u32 = 16;
-/// As full, a flood still is one.
+/// How full they are, in 256ths, where a flood is over.
 const FLOODED: u32 = FULL / 2;
 
 impl Keeper {
@@ -44,7 +44,7 @@ impl Keeper {
         if let Err(error) = freed {
             warn!(%error, "records cannot be freed");
         }
-        // It would fill them before the second is over.
+        // A flood fills them before the second is over.
         if self.flood {
             self.read_due();
         }
