@@ -10,14 +10,6 @@ use crate::talk::FEW;
 /// Milliseconds since some start; only differences count.
 pub type Millis = u64;
 
-/// How full the records of a family are, in 256ths, where those of a flood begin to go at once.
-/// Each conversation has two buckets of four: where half are in use, one of 256 finds no place; at
-/// three quarters, one of ten.
-pub const FULL: u32 = 128;
-/// How long a short conversation keeps its record there while it is silent: long enough for most
-/// answers to come. With one it goes on, and is remembered where memory is full, too.
-pub(crate) const IN_A_FLOOD: Duration = Duration::from_millis(100);
-
 /// A record of the meter, and what it counted since it was last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {

@@ -7,8 +7,9 @@ use kernel::{Ends, Mac, TalkKey};
 
 use crate::apps::Application;
 use crate::count::Both;
+use crate::flood::{FULL, IN_A_FLOOD};
 use crate::rate::Rate;
-use crate::reading::{FULL, IN_A_FLOOD, Millis, Times};
+use crate::reading::{Millis, Times};
 
 const FIN_OR_RST: u8 = 0x05;
 

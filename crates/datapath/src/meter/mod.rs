@@ -151,9 +151,9 @@ impl Meter {
         self.records.pressure(&self.sizes)
     }
 
-    /// Records that were given up and still rest, in 256ths of all.
-    pub fn resting(&self) -> u32 {
-        self.records.resting() * 256 / self.capacity().max(1)
+    /// Those that were given up and still rest, of IPv4 and of IPv6, in 256ths.
+    pub fn resting(&self) -> [u32; 2] {
+        self.records.resting(&self.sizes)
     }
 
     /// Records there are.

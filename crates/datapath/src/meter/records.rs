@@ -54,9 +54,16 @@ impl Records {
 
     /// How full those of IPv4 and those of IPv6 are, in 256ths, as of the last scan.
     pub fn pressure(&self, sizes: &MeterSizes) -> [u32; 2] {
-        let [used4, used6] = self.used;
-        [(used4, sizes.records4), (used6, sizes.records6)]
-            .map(|(used, records)| used * 256 / records.max(1))
+        share(self.used, sizes)
+    }
+
+    /// How many were retired and are not freed yet, in 256ths.
+    pub fn resting(&self, sizes: &MeterSizes) -> [u32; 2] {
+        let mut resting = [0; 2];
+        for (_, reference) in &self.resting {
+            resting[usize::from(reference & IPV6 != 0)] += 1;
+        }
+        share(resting, sizes)
     }
 
     /// News told that this one was claimed.
@@ -116,11 +123,6 @@ impl Records {
         let used = |reference: &u32| self.owner(*reference).load(Ordering::Acquire) & STATE != FREE;
         active.extend(all.filter(used));
         active
-    }
-
-    /// How many were retired and are not freed yet.
-    pub fn resting(&self) -> u32 {
-        self.resting.len() as u32
     }
 
     /// Whether one has rested.
@@ -193,4 +195,10 @@ impl Records {
             again: found.again,
         })
     }
+}
+
+/// So many records of IPv4 and of IPv6, in 256ths of them.
+fn share(of: [u32; 2], sizes: &MeterSizes) -> [u32; 2] {
+    [(of[0], sizes.records4), (of[1], sizes.records6)]
+        .map(|(number, records)| number * 256 / records.max(1))
 }

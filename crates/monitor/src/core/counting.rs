@@ -8,9 +8,10 @@ use super::{Monitor, application};
 use crate::apps::Application;
 use crate::count::{Both, Count};
 use crate::device::{Device, is_station};
+use crate::flood::{FULL, IN_A_FLOOD};
 use crate::latency;
 use crate::names::Client;
-use crate::reading::{FULL, Forwarded, IN_A_FLOOD, Loose, Millis, Reading, Waited, Way};
+use crate::reading::{Forwarded, Loose, Millis, Reading, Waited, Way};
 use crate::talk::Talk;
 use crate::talks::Slot;
 

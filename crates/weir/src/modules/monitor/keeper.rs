@@ -10,7 +10,7 @@ use answers::{DeviceLabel, DeviceLabelled, Remembered};
 use api::Problem;
 use datapath::meter::Meter;
 use kernel::{Ends, Event, Source};
-use monitor::{Limits, Millis, Monitor, TALK_OCTETS};
+use monitor::{Flood, Limits, Millis, Monitor, TALK_OCTETS};
 use tracing::{info, warn};
 
 use super::super::history::past;
@@ -64,8 +64,8 @@ pub struct Keeper {
     /// What the firewall is to be told.
     rules: Option<String>,
     seconds: u64,
-    /// A flood: records are full, and each reading frees many of them.
-    pub(super) flood: bool,
+    /// Whether a flood fills the meter's records.
+    pub(super) flood: Flood,
 }
 
 impl Keeper {
@@ -118,7 +118,7 @@ impl Keeper {
             doubt: doubt(effective),
             rules: None,
             seconds: 0,
-            flood: false,
+            flood: Flood::default(),
         })
     }
 

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use datapath::meter::News;
-use monitor::{FULL, Loose, Rest};
+use monitor::{Loose, Rest};
 use tracing::warn;
 
 use super::keeper::Keeper;
@@ -12,11 +12,6 @@ use super::reading::{both, count, reading};
 
 /// Pieces of news taken in one turn: some milliseconds at most.
 const NEWS: usize = 4_096;
-/// So many records rest after a reading, in 256ths of all, if the next tick reads them again. Fewer
-/// would not be worth its time.
-const MANY_REST: u32 = 16;
-/// How full they are, in 256ths, where a flood is over.
-const FLOODED: u32 = FULL / 2;
 
 impl Keeper {
     /// Takes what the kernel side told: new conversations, and packets that tell names.
@@ -45,7 +40,7 @@ impl Keeper {
             warn!(%error, "records cannot be freed");
         }
         // A flood fills them before the second is over.
-        if self.flood {
+        if self.flood.goes_on() {
             self.read_due();
         }
         if let Some(export) = &mut self.export {
@@ -55,26 +50,15 @@ impl Keeper {
 
     /// Reads all records; due every second, and in a flood at each tick.
     pub fn read_due(&mut self) {
-        let full = self.is_full();
+        let before = self.pressure();
         self.read();
-        self.flood = match full {
-            true => self.meter.resting() >= MANY_REST,
-            // That reading told nobody to go yet.
-            false => self.is_full(),
-        };
+        let (full, resting) = (self.meter.pressure(), self.meter.resting());
+        self.flood.read(before, full, resting);
     }
 
-    fn is_full(&self) -> bool {
-        self.pressure().into_iter().any(|of| of >= FULL)
-    }
-
-    /// How full the records of each family are, in 256ths. In a flood they count as full until they
-    /// are half as full: it would be back at once.
+    /// How full the records of each family count as, in 256ths.
     fn pressure(&self) -> [u32; 2] {
-        self.meter.pressure().map(|of| match of {
-            FLOODED..FULL if self.flood => FULL,
-            of => of,
-        })
+        self.flood.pressure(self.meter.pressure())
     }
 
     /// Reads all records, also for who asks.

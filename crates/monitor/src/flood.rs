@@ -1,0 +1,119 @@
+//! A flood of short conversations: when it is one, how full records count as, and whether they are
+//! read more often.
+
+use std::time::Duration;
+
+/// How full the records of a family are, in 256ths, where those of a flood begin to go at once.
+/// Each conversation has two buckets of four: where half are in use, one of 256 finds no place; at
+/// three quarters, one of ten.
+pub const FULL: u32 = 128;
+/// How full they are, in 256ths, where a flood is over.
+const OVER: u32 = FULL / 2;
+/// So many records of a family rest after a reading, in 256ths of it, if the next tick reads them
+/// again. Fewer would not be worth its time.
+const MANY_REST: u32 = 24;
+/// How long a short conversation keeps its record there while it is silent: long enough for most
+/// answers to come. With one it goes on, and is remembered where memory is full, too.
+pub(crate) const IN_A_FLOOD: Duration = Duration::from_millis(100);
+
+/// Of the records of IPv4 and of those of IPv6: whether a flood fills them, and each reading frees
+/// many of them.
+#[derive(Debug, Default)]
+pub struct Flood([bool; 2]);
+
+impl Flood {
+    /// How full records count as that are so full, in 256ths. In a flood they count as full until
+    /// they are half as full: it would be back at once.
+    pub fn pressure(&self, full: [u32; 2]) -> [u32; 2] {
+        let mut pressure = full;
+        for (of, flood) in pressure.iter_mut().zip(self.0) {
+            if flood && (OVER..FULL).contains(of) {
+                *of = FULL;
+            }
+        }
+        pressure
+    }
+
+    /// They were read. `before`: how full they counted as; `full`: how full they were found;
+    /// `resting`: how many were given up and are not free yet. All in 256ths.
+    pub fn read(&mut self, before: [u32; 2], full: [u32; 2], resting: [u32; 2]) {
+        let now = self.pressure(full);
+        for family in 0..2 {
+            self.0[family] = match before[family] >= FULL {
+                true => resting[family] >= MANY_REST,
+                // That reading told nobody to go yet.
+                false => now[family] >= FULL,
+            };
+        }
+    }
+
+    /// Whether there is one: the next tick reads the records, and does not wait until they are due.
+    pub fn goes_on(&self) -> bool {
+        self.0.contains(&true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One reading after another finds them so full, and lets so many go.
+    fn after(readings: &[([u32; 2], [u32; 2])]) -> Flood {
+        let (mut flood, mut before) = (Flood::default(), [0; 2]);
+        for (full, resting) in readings {
+            flood.read(flood.pressure(before), *full, *resting);
+            before = *full;
+        }
+        flood
+    }
+
+    const NONE: [u32; 2] = [0; 2];
+
+    #[test]
+    fn half_of_a_family_begins_one() {
+        assert!(!after(&[([FULL - 1, FULL - 1], NONE)]).goes_on());
+        for full in [[FULL, 0], [0, FULL]] {
+            assert!(after(&[(full, NONE)]).goes_on(), "{full:?}");
+        }
+    }
+
+    /// Else a flood of IPv6 alone, which has fewer records, would be read as seldom as none.
+    #[test]
+    fn each_family_is_judged_by_its_own() {
+        for (full, resting) in [([0, 200], [0, MANY_REST]), ([200, 0], [MANY_REST, 0])] {
+            let flood = after(&[(full, NONE), (full, resting)]);
+            assert!(flood.goes_on(), "{full:?}");
+            // Many that rest elsewhere do not make up for it.
+            let [ipv4, ipv6] = resting;
+            let flood = after(&[(full, NONE), (full, [ipv6, ipv4])]);
+            assert!(!flood.goes_on(), "{full:?}");
+        }
+    }
+
+    #[test]
+    fn where_few_go_it_is_none() {
+        let long = [200, 0];
+        let few = [MANY_REST - 1, 0];
+        assert!(!after(&[(long, NONE), (long, few)]).goes_on());
+        assert!(!after(&[(long, NONE), (long, few), (long, few)]).goes_on());
+    }
+
+    #[test]
+    fn it_is_over_at_a_quarter() {
+        let many = [MANY_REST, 0];
+        let begun = [([FULL, 0], NONE), ([OVER, 0], many)];
+        let flood = after(&begun);
+        assert!(flood.goes_on());
+        assert_eq!(flood.pressure([OVER, OVER]), [FULL, OVER]);
+        assert_eq!(flood.pressure([OVER - 1, FULL + 1]), [OVER - 1, FULL + 1]);
+        assert!(after(&[begun, [([OVER, 0], many); 2]].concat()).goes_on());
+        // What was found below it lets nobody go at the next reading.
+        let [below, next] = [([OVER - 1, 0], many), ([OVER, 0], many)];
+        let flood = after(&[&begun[..], &[below]].concat());
+        assert!(flood.goes_on(), "many rest");
+        let flood = after(&[&begun[..], &[below, ([OVER - 1, 0], many)]].concat());
+        assert!(!flood.goes_on());
+        assert_eq!(flood.pressure([FULL - 1; 2]), [FULL - 1; 2]);
+        assert!(!after(&[&begun[..], &[below, below, next]].concat()).goes_on());
+    }
+}
