@@ -34,6 +34,8 @@ const views = (process.env.WEIR_WEB_VIEWS?.split(",") ?? steps.VIEWS).filter(
     (radios || view !== "radio") &&
     (guests || !["guests", "vouchers", "voucher", "days", "welcome"].includes(view)),
 );
+const unknown = views.filter((view) => !steps.VIEWS.includes(view));
+assert.deepEqual(unknown, [], "WEIR_WEB_VIEWS has views that there are not");
 const mockOnly = { skip: real ? "needs the mock server" : false };
 
 let browser;

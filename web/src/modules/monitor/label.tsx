@@ -29,8 +29,11 @@ export function LabelCard({ device }: { device: Device }) {
     setTyped((before) => ({ ...before, [field]: value }));
   const submit = (event: Event) => {
     event.preventDefault();
-    if (Object.keys(typed).length > 0)
-      void acting.run(() => send<DeviceLabelled>(`devices/${device.mac}/label`, typed));
+    // The router keeps no spaces around them: a name of spaces is none.
+    const sent = Object.fromEntries(Object.entries(typed).map(([key, text]) => [key, text.trim()]));
+    setTyped(sent);
+    if (Object.keys(sent).length > 0)
+      void acting.run(() => send<DeviceLabelled>(`devices/${device.mac}/label`, sent));
   };
   const { busy, done, failure } = acting;
   const hint = (field: string, otherwise?: string) =>

@@ -68,11 +68,12 @@ export async function rename(page) {
   const row = page.locator("tbody tr", { hasText: "kitchen radio" });
   await row.locator(".kind .icon").waitFor();
   assert.ok((await called.allInnerTexts()).includes("kitchen radio"));
-  // And the name that it had is back once this one is taken away.
+  // And the name that it had is back once this one is taken away: spaces are none.
   await opened(mac);
-  await page.locator("#label-name").fill("");
+  await page.locator("#label-name").fill("  ");
   await page.locator("#label-name").press("Enter");
   await page.locator("h1", { hasText: "kitchen radio" }).waitFor({ state: "detached" });
+  assert.equal(await page.locator("#label-name").inputValue(), "");
 }
 
 /** A conversation shows its path from the device to the far end. */
