@@ -2,6 +2,8 @@
 
 use lab::Error;
 use lab::namespace::wait_until;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use weir_tests::LIMIT;
 
 use crate::router::unexpected;
@@ -66,10 +68,15 @@ fn killed_in_the_middle_the_former_state_comes_back() -> Result<(), Error> {
                 .last()
                 .is_some_and(|line| line.starts_with(held)))
         })?;
-        // Processes of the router's own, which sees no others.
-        let kill = "for p in /proc/[0-9]*; do case $(cat $p/comm 2>/dev/null) in \
-            weir|reload_config|systemd) kill -9 ${p#/proc/};; esac; done";
-        let _ = router.command(&["sh", "-c", kill]).status();
+        // Processes of the router's own, which sees no others. They are stopped first: where one
+        // dies, another would take the change back.
+        let all = "for signal in STOP KILL; do for p in /proc/[0-9]*; do \
+            case $(cat $p/comm 2>/dev/null) in \
+            weir|reload_config|systemd) kill -$signal ${p#/proc/};; esac; done; done";
+        let _ = router.command(&["sh", "-c", all]).status();
+        // What leads there stopped with it.
+        let leads = Pid::from_raw(apply.id().cast_signed());
+        let _ = kill(leads, Signal::SIGCONT);
         let _ = apply.wait();
         router.run("rm /run/hold")?;
         assert!(router.read("config/network").contains("192.168.7.1"));
