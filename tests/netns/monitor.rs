@@ -272,8 +272,7 @@ fn every_packet_is_counted_once() {
             client.sent.packets >= least && client.received.packets >= least,
             "{client:#?}"
         );
-        // How many, and how soon, is not asked here: a busy machine takes its time.
-        let forwarded = client.forwarded.packets > 0;
+        let forwarded = client.forwarded.packets >= client.sent.packets;
         assert_eq!(forwarded, matches!(runs, Runs::With(_)), "{client:#?}");
         Ok(())
     };
