@@ -261,7 +261,9 @@ fn many_addresses_keep_nobody_out() -> Result<(), Error> {
     };
     // The partner's threads take them in their own time.
     wait_until("the partner to be full", LIMIT, || Ok(warned() > 0))?;
+    let begun = Instant::now();
     door.session(&key)?;
+    assert!(begun.elapsed() < 5 * SECOND, "{:?}", begun.elapsed());
     let staying = silent.iter().filter(|stream| is_open(stream)).count();
     assert!(staying > 512, "{staying} stay: they were waited for");
     assert_eq!(warned(), 1, "once for all of them");
