@@ -19,7 +19,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_de
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-vm lint compile unit system-short system waiting compilers leftover demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest vm-air instructions instructions-record paths uci-peer install clean
+.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-vm lint lint-release compile unit system-short system waiting compilers leftover demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest vm-air instructions instructions-record paths uci-peer install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -42,7 +42,7 @@ test: ## what tells most in a quarter of an hour: setup, lint, the page in a bro
 	@MAKE='$(MAKE)' scripts/stages setup lint+web-test compile unit system-short
 
 test-long: setup ## what else must pass: every system test, every compiler, a little fuzzing, some tests in a VM
-	@MAKE='$(MAKE)' scripts/stages compile atlas-test system+waiting+leftover vm-wires+vm-more vm-oldest+compilers+vm-air
+	@MAKE='$(MAKE)' scripts/stages compile atlas-test system+waiting+leftover vm-wires,vm-more,vm-air,vm-oldest,compilers
 
 test-vm: setup ## runs the whole VM list on each kernel of KERNELS
 	@for kernel in $(KERNELS); do \
@@ -56,16 +56,19 @@ $(OBJECTS): $(shell find bpf -type f) scripts/lint-bpf scripts/compilers Cargo.l
 	scripts/lint-bpf
 	@touch $@
 
-lint: $(OBJECTS) ## formatting, clippy, warnings of the BPF sources, shell scripts
+lint: $(OBJECTS) ## formatting, warnings of the BPF sources, shell scripts; clippy is part of `compile`
 	$(CARGO) fmt --all --check
 	shellcheck $(SHELL_SCRIPTS)
-	$(CARGO) clippy $(WORKSPACE) --all-targets -- -D warnings
-	$(CARGO) clippy -p weir --no-default-features -- -D warnings
 
-# The binaries first: tests run target/debug/weir.
-compile: ## builds the tests, and the binaries they run
-	$(CARGO) build $(WORKSPACE) --bins
-	$(CARGO) test $(WORKSPACE) --no-run
+# One build: what tests need of a crate would otherwise have it, and all that stand on it, built twice. The compiler is
+# clippy's (scripts/cargo), so this is the lint as well.
+compile: ## builds the tests, and the binaries they run; a warning of clippy's fails
+	scripts/no-warnings $(CARGO) build $(WORKSPACE) --all-targets
+
+# Without what only tests ask of dependencies, as they are in a release; and weir with no feature at all.
+lint-release: ## clippy, with the features of a release and with none
+	$(CARGO) clippy $(WORKSPACE) --bins -- -D warnings
+	$(CARGO) clippy -p weir --no-default-features -- -D warnings
 
 unit: ## tests inside the crates
 	$(ROOT_RUNNER) $(CARGO) test $(WORKSPACE) --lib --bins --no-fail-fast
@@ -106,7 +109,7 @@ compilers: $(OBJECTS) ## loads the programs of every other compiler that scripts
 # The tests of `system` wait half of their time, for traffic and for what expires. This takes what they and `waiting`
 # leave of the processors, and no more: whoever else is ready to run goes first. None of it waits for anything, or measures time.
 leftover: ## fuzzing, and what an emulated machine counts, beside `system`
-	chrt --idle 0 $(MAKE) fuzz-short instructions uci-peer
+	chrt --idle 0 $(MAKE) lint-release fuzz-short instructions uci-peer
 
 uci-peer: ## holds `weir uci` against libuci's own program
 	WEIR_UCI_PEER=$$(scripts/uci-peer) $(CARGO) test $(WORKSPACE) --test uci --test uci_peer -- --include-ignored --nocapture
