@@ -1,6 +1,8 @@
-//! What the commands of all binaries have: a manual, completions of a shell, and the terminal taken over.
+//! What the commands of all binaries have: help, a manual, completions of a shell, and the
+//! terminal taken over.
 
 pub mod completions;
+pub mod help;
 pub mod manual;
 #[cfg(feature = "screen")]
 pub mod screen;

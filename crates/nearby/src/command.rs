@@ -31,6 +31,7 @@ use crate::room::Format;
     version,
     after_long_help = "\
 Exit codes: 0 done, 1 failed, 2 the command line cannot be understood.
+
 Examples:
   weir-nearby run
   weir-nearby chat
@@ -167,7 +168,14 @@ fn check(socket: &Path) -> Result<(), Failure> {
 
 /// The program.
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(answer) => {
+            // Help and version come this way too. A closed pipe is no reason to complain.
+            let _ = cli::help::print(&answer);
+            return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2));
+        }
+    };
     let mut output = std::io::stdout();
     match act(&arguments, &mut output).and_then(|()| Ok(output.flush()?)) {
         Ok(()) => ExitCode::SUCCESS,
@@ -253,4 +261,15 @@ fn run(settings: &daemon::Settings) -> Result<(), Failure> {
         .build()?;
     let done = runtime.block_on(daemon::run(settings));
     done.map_err(|what| Failure(what, String::new()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_texts_fit_terminals() {
+        let faults = cli::help::faults(tree());
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
 }

@@ -36,7 +36,7 @@ pub fn run(registry: &Registry) -> ExitCode {
         Ok(result) => result,
         Err(answer) => {
             // Help and version come this way too. A closed pipe is no reason to complain.
-            let _ = answer.print();
+            let _ = cli::help::print(&answer);
             return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2));
         }
     };

@@ -16,8 +16,8 @@ use crate::output::Output;
 
 const AFTER_HELP: &str = "\
 Examples:
-  weir check                      what this machine can do, and what stands in the way
-  weir run                        start forwarding, with what weir finds by itself
+  weir check                      what this machine can do, and what it lacks
+  weir run                        forward, with what weir finds by itself
   weir status                     how it is doing
   weir flows --sort bytes         the largest connections first
   weir explain 192.168.1.2:40000 1.1.1.1:443
@@ -39,8 +39,8 @@ Colour is used on a terminal only, and never where NO_COLOR is set.";
 /// do. Whatever passes is counted, per conversation and device.
 #[derive(Debug, Parser)]
 #[command(name = "weir", version, after_long_help = AFTER_HELP, after_help = "`weir --help` says \
-    more, with examples.",
-    max_term_width = 100, disable_help_subcommand = true, subcommand_required = true, arg_required_else_help = true)]
+    more, with examples; `weir help COMMAND` explains a command.",
+    max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
 struct Cli {}
 
 /// A module, as weir knows it before it runs.
@@ -95,8 +95,37 @@ impl Entry {
     }
 }
 
-/// A command: how it is written, and what it does.
+/// Purpose of a command: a heading of `weir --help` and of the manual.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// Shows who uses the network, and by what.
+    See,
+    /// Explains what weir does, and why.
+    Diagnose,
+    /// Changes what the running router does.
+    Change,
+    /// Configures the router or a machine beside it.
+    SetUp,
+    /// Runs the daemon.
+    Run,
+    /// Weir starts these commands itself; no list shows them.
+    Internal,
+}
+
+impl Group {
+    /// Groups that people see, in the order of the help.
+    const SHOWN: [(Self, &str); 5] = [
+        (Self::See, "See"),
+        (Self::Diagnose, "Diagnose"),
+        (Self::Change, "Change"),
+        (Self::SetUp, "Set up"),
+        (Self::Run, "Run"),
+    ];
+}
+
+/// A command: its purpose, how it is written, and what it does.
 pub struct Command {
+    group: Group,
     written: clap::Command,
     run: Box<Run>,
 }
@@ -107,11 +136,14 @@ type Run = dyn Fn(&ArgMatches, &mut Context<'_, '_>) -> Result<(), Error>;
 impl Command {
     /// A command with these arguments; their documentation is the command's.
     pub fn new<A: Args>(
+        group: Group,
         name: &'static str,
         run: impl Fn(&A, &mut Context<'_, '_>) -> Result<(), Error> + 'static,
     ) -> Self {
+        let written = A::augment_args(clap::Command::new(name)).disable_help_subcommand(true);
         Self {
-            written: A::augment_args(clap::Command::new(name)),
+            group,
+            written: written.hide(group == Group::Internal),
             run: Box::new(move |matches, context| {
                 let args = A::from_arg_matches(matches);
                 let args = args.map_err(|error| Error::new(error.to_string(), "report this"))?;
@@ -122,10 +154,11 @@ impl Command {
 
     /// One that only prints.
     pub fn printing<A: Args>(
+        group: Group,
         name: &'static str,
         run: impl Fn(&A, &mut Output<'_>) -> Result<(), Error> + 'static,
     ) -> Self {
-        Self::new(name, move |args, context| run(args, context.output))
+        Self::new(group, name, move |args, context| run(args, context.output))
     }
 }
 
@@ -177,8 +210,13 @@ impl Registry {
     /// What people type: without what weir starts by itself.
     pub fn tree(&self) -> clap::Command {
         let mut commands = self.commands();
-        commands.retain(|command| !command.written.is_hide_set());
+        commands.retain(|command| command.group != Group::Internal);
         self.tree_of(&commands)
+    }
+
+    /// Commands that people type, by purpose.
+    pub fn groups(&self) -> Vec<cli::help::Group> {
+        groups_of(&self.commands())
     }
 
     fn commands(&self) -> Vec<Command> {
@@ -195,9 +233,10 @@ impl Registry {
             .filter_map(choice)
             .collect::<Vec<_>>()
             .into();
-        tree.mut_subcommand("run", |run| {
+        let tree = tree.mut_subcommand("run", |run| {
             run.mut_arg("only", |only| only.value_parser(choices))
-        })
+        });
+        cli::help::grouped(tree, &groups_of(commands))
     }
 
     /// Reads a command line and does what it says.
@@ -222,4 +261,16 @@ impl Registry {
         // The tree is made from the same list.
         Ok(meant.map_or(Ok(()), |command| (command.run)(matches, &mut context)))
     }
+}
+
+fn groups_of(commands: &[Command]) -> Vec<cli::help::Group> {
+    let group = |(group, heading): (Group, &'static str)| {
+        let of_group = commands.iter().filter(|command| command.group == group);
+        let names = of_group.map(|command| command.written.get_name().to_owned());
+        cli::help::Group {
+            heading,
+            commands: names.collect(),
+        }
+    };
+    Group::SHOWN.into_iter().map(group).collect()
 }

@@ -28,6 +28,7 @@ const REMEMBERED: &str = "follow.json";
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 `weir-atlas serve --follow URL` does the same beside serving.
+
 Example:
   weir-atlas follow https://example.org/ffSummarizedDir.json")]
 pub(super) struct Arguments {

@@ -24,9 +24,10 @@ const TELL: Duration = Duration::from_millis(200);
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Ctrl-C ends it after what is being read; what was read is kept.
+
 Examples:
   weir-atlas import snapshots.tar.xz
-  weir-atlas import --mapping my-directory.toml https://example.org/directory.csv")]
+  weir-atlas import --mapping my.toml https://example.org/directory.csv")]
 pub(super) struct Arguments {
     /// Folders, files, archives or addresses
     #[arg(required = true, value_name = "PATH")]

@@ -19,7 +19,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
     let folder = arguments.folder.join("man1");
-    let pages = cli::manual::write(super::tree(), &folder).map_err(Error::file(&folder))?;
+    let pages = cli::manual::write(super::tree(), &[], &folder).map_err(Error::file(&folder))?;
     for page in pages {
         writeln!(output, "{}", page.display())?;
     }

@@ -29,6 +29,7 @@ use crate::error::Error;
     version,
     after_long_help = "\
 Exit codes: 0 done, 1 failed, 2 the command line or a question cannot be understood.
+
 Examples:
   weir-atlas import snapshots.tar.xz
   weir-atlas serve
@@ -100,7 +101,7 @@ pub fn main() -> ExitCode {
         Ok(line) => line,
         Err(answer) => {
             // Help and version come this way too. A closed pipe is no reason to complain.
-            let _ = answer.print();
+            let _ = cli::help::print(&answer);
             return ExitCode::from(u8::try_from(answer.exit_code()).unwrap_or(2));
         }
     };
@@ -156,4 +157,15 @@ fn log() {
         Some(_) => format.without_time().try_init(),
         None => format.try_init(),
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_texts_fit_terminals() {
+        let faults = cli::help::faults(tree());
+        assert!(faults.is_empty(), "{}", faults.join("\n"));
+    }
 }

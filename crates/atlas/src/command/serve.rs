@@ -29,10 +29,11 @@ const AGAIN: Duration = Duration::from_secs(300);
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 SIGTERM and Ctrl-C end it, once what was asked is answered.
+
 Examples:
   weir-atlas serve
   weir-atlas serve --listen '[::]:9350'
-  weir-atlas serve --public-url https://atlas.example.org --trusted-proxy 127.0.0.1")]
+  weir-atlas serve --public-url https://example.org --trusted-proxy 127.0.0.1")]
 pub(super) struct Arguments {
     /// Address and port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9350",

@@ -20,6 +20,7 @@ use crate::daemon::Peers;
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Exit codes: 0 done, 1 failed, or a line was not said.
+
 Examples:
   weir-nearby chat
   uptime | weir-nearby chat

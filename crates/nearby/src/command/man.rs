@@ -18,7 +18,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), Failure> {
     let folder = arguments.folder.join("man1");
-    let pages = cli::manual::write(super::tree(), &folder).map_err(|error| {
+    let pages = cli::manual::write(super::tree(), &[], &folder).map_err(|error| {
         Failure(
             format!(
                 "the manual cannot be written to {}: {error}",

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 use crate::Error;
 use crate::output::Output;
 
-/// Measure how many packets a second this machine forwards, and by what
+/// Measure how many packets a second this machine forwards
 #[derive(Args, Debug)]
 pub struct BenchArgs {
     #[command(subcommand)]

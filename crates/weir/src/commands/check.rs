@@ -10,7 +10,7 @@ use crate::command::{Connection, Format};
 use crate::config::{Api, Source};
 use crate::registry::Context;
 
-/// Say what this machine can do, and what stands in the way; needs no daemon
+/// Say what this machine can do and what it lacks; needs no daemon
 ///
 /// Looks at the kernel, the network devices and the firewall. Features are tried, in a network
 /// namespace made for it; nothing is changed. Where a daemon runs, devices are shown as it has
@@ -19,6 +19,7 @@ use crate::registry::Context;
 #[command(after_long_help = "\
 Exit codes: 0 when weir can work here, 1 when a feature it cannot do without is missing or no \
 device can be used.
+
 Examples:
   weir check
   weir check --verbose                    what each feature is for, too

@@ -36,7 +36,7 @@ pub fn run(args: &ManArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
 fn write(directory: &Path, registry: &Registry) -> std::io::Result<Vec<PathBuf>> {
     let (commands, files) = (directory.join("man1"), directory.join("man5"));
     fs::create_dir_all(&files)?;
-    let mut pages = cli::manual::write(registry.tree(), &commands)?;
+    let mut pages = cli::manual::write(registry.tree(), &registry.groups(), &commands)?;
     let file = files.join("weir.toml.5");
     fs::write(&file, configuration_page(&help(&registry.sections())))?;
     pages.push(file);

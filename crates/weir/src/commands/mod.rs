@@ -10,7 +10,7 @@ mod reload;
 mod run;
 mod status;
 
-use crate::registry::{Command, Entry};
+use crate::registry::{Command, Entry, Group};
 
 /// What belongs to no module.
 pub const OWN: Entry = Entry {
@@ -21,14 +21,14 @@ pub const OWN: Entry = Entry {
 
 fn all() -> Vec<Command> {
     vec![
-        Command::new("run", run::run),
-        Command::new("status", status::run),
-        Command::new("check", check::run),
-        Command::new("config", config::run),
-        Command::printing("reload", reload::run),
+        Command::new(Group::Run, "run", run::run),
+        Command::new(Group::See, "status", status::run),
+        Command::new(Group::Diagnose, "check", check::run),
+        Command::new(Group::SetUp, "config", config::run),
+        Command::printing(Group::Run, "reload", reload::run),
         #[cfg(feature = "bench")]
-        Command::printing("bench", bench::run),
-        Command::new("completions", completions::run),
-        Command::new("man", man::run),
+        Command::printing(Group::Diagnose, "bench", bench::run),
+        Command::new(Group::SetUp, "completions", completions::run),
+        Command::new(Group::SetUp, "man", man::run),
     ]
 }

@@ -17,7 +17,7 @@ use crate::{daemon, log};
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir run                      with /etc/weir/weir.toml, where it exists
-  weir run --only monitor       count who uses the network, and leave forwarding to the kernel
+  weir run --only monitor       count traffic; the kernel alone forwards
   weir run --shadow -v          forward nothing, but say and count what would be
   weir run --config ./weir.toml")]
 pub struct RunArgs {

@@ -18,6 +18,7 @@ The first packets of each connection are always left to the kernel: it decides, 
 what weir sees it do.
 A proof ends with each change of rules, routes, devices or neighbours; the next packet gives a \
 new one.
+
 Example:
   weir status --json | jq .share_of_packets")]
 pub struct StatusArgs {

@@ -370,3 +370,28 @@ fn what_takes_a_restart_stays_as_it_runs() {
 fn the_command_line_is_consistent() {
     all().tree().debug_assert();
 }
+#[test]
+fn help_texts_fit_terminals() {
+    let faults = cli::help::faults(all().tree());
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn each_command_has_one_purpose() {
+    let registry = all();
+    let groups = registry.groups();
+    let mut grouped: Vec<_> = groups.iter().flat_map(|group| &group.commands).collect();
+    let tree = registry.tree();
+    let mut all: Vec<_> = (tree.get_subcommands())
+        .map(clap::Command::get_name)
+        .collect();
+    grouped.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(grouped, all);
+    assert!(
+        groups
+            .iter()
+            .all(|group| (2..=10).contains(&group.commands.len()))
+    );
+}
+

@@ -76,6 +76,28 @@ fn help_is_as_written() {
 }
 
 #[test]
+fn help_is_a_command() {
+    let help = run(&["help"]);
+    assert_eq!((help.code, help.err.as_str()), (Some(0), ""));
+    assert_eq!(help.out, run(&["--help"]).out);
+    for words in [
+        &["radio"][..],
+        &["portal", "voucher"],
+        &["portal", "voucher", "add"],
+    ] {
+        let help = run(&[&["help"], words].concat());
+        assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{words:?}");
+        assert_eq!(help.out, run(&[words, &["--help"]].concat()).out);
+    }
+    for words in [&["help", "nonsense"][..], &["help", "portal", "nonsense"]] {
+        assert_eq!(run(words).code, Some(2), "{words:?}");
+    }
+    for line in run(&["flows", "--help"]).out.lines() {
+        assert_eq!(line.trim_end(), line);
+    }
+}
+
+#[test]
 fn usage_errors_exit_with_2() {
     for arguments in [
         &["nonsense"][..],
@@ -139,8 +161,15 @@ fn the_manual_is_written_and_formats() {
     let written = run(&["man", path]);
     assert_eq!(written.code, Some(0), "{}", written.err);
     let pages: Vec<&str> = written.out.lines().collect();
-    assert_eq!(pages.len(), COMMANDS.len() + 2, "{pages:?}");
-    for name in ["man1/weir.1", "man1/weir-flows.1", "man5/weir.toml.5"] {
+    for name in [
+        "man1/weir.1",
+        "man1/weir-flows.1",
+        "man1/weir-portal.1",
+        "man1/weir-portal-voucher.1",
+        "man1/weir-portal-voucher-add.1",
+        "man1/weir-radio-log.1",
+        "man5/weir.toml.5",
+    ] {
         assert!(
             pages.contains(&directory.path().join(name).to_str().expect("text")),
             "{name}"
@@ -157,8 +186,22 @@ fn the_manual_is_written_and_formats() {
     }
     assert!(named > 50, "{named}");
     assert!(file.lines().all(|line| !line.starts_with('\'')));
-    for page in pages {
+    let text = fs::read_to_string(directory.path().join("man1/weir.1")).expect("a page");
+    for heading in ["See", "Diagnose", "Change", "\"Set up\"", "Run"] {
+        assert!(
+            text.contains(&format!("\n.SS {heading}\n")),
+            "{heading}: {text}"
+        );
+    }
+    assert!(!text.contains("SUBCOMMANDS"), "{text}");
+    for page in &pages {
         let text = fs::read_to_string(page).expect("a page");
+        // Each page that a page names is there.
+        for name in text.lines().filter_map(|line| line.strip_suffix("(1)")) {
+            let file = format!("/{}.1", name.replace('\\', ""));
+            let is_there = pages.iter().any(|page| page.ends_with(&file));
+            assert!(is_there || name.contains(' '), "{page}: {name}");
+        }
         assert!(text.contains(".TH") && text.contains(".SH NAME"), "{page}");
         // man is not everywhere; where it is, it has the last word.
         let formatted = Command::new("man")

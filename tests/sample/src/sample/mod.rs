@@ -18,7 +18,7 @@ use weir::Error;
 use weir::check::Feature;
 use weir::config::Effective;
 use weir::daemon::{Face, Module, Router, Setup, Work};
-use weir::registry::{Command, Entry};
+use weir::registry::{Command, Entry, Group};
 
 use config::Greeting;
 
@@ -26,7 +26,7 @@ use config::Greeting;
 pub const ENTRY: Entry = Entry {
     choice: Some("Greets, and counts devices that come"),
     sections: &config::SECTIONS,
-    commands: || vec![Command::printing("greet", command::run)],
+    commands: || vec![Command::printing(Group::See, "greet", command::run)],
     status: |status, output| match status.more.get("sample") {
         Some(sample) => output.field("sample", &format!("{} greeted", sample["greeted"])),
         None => Ok(()),

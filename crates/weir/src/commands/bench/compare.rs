@@ -13,8 +13,9 @@ use crate::output::{Align, Cell, Output, Table, Tone};
 /// Say what became faster or slower from one measurement to another
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-Both are files that `weir bench lab --json` wrote, on the same machine. A change is told where all
-rounds of one are beyond all rounds of the other, and by more than the noise of both.
+Both are files that `weir bench lab --json` wrote, on the same machine. A change is told where \
+all rounds of one are beyond all rounds of the other, and by more than the noise of both.
+
 Example:
   weir bench compare before.json after.json")]
 pub struct CompareArgs {

@@ -28,12 +28,13 @@ use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};
 #[command(after_long_help = "\
 NS/PACKET is what a packet costs, generator and sink included: `direct` is these two alone.
 OF KERNEL'S compares with kernel-nat, or with kernel-drop where packets are dropped.
-CPU is processors that were busy, SOFTIRQ the part of it in which the kernel handled packets after
-an interrupt (--json has each processor). BY WEIR is the share of packets that weir took.
-Scenarios are measured in turn, round after round; beside each timing, packets at the far end are
-checked. What is not further apart than the noise has the same rank. There is no network card in
-this: compare the rows, and take no row for what your wires can carry.
+CPU is processors that were busy, SOFTIRQ the part of it in which the kernel handled packets \
+after an interrupt (--json has each processor). BY WEIR is the share of packets that weir took.
+Scenarios are measured in turn, round after round; beside each timing, packets at the far end \
+are checked. What is not further apart than the noise has the same rank. There is no network \
+card in this: compare the rows, and take no row for what your wires can carry.
 Ctrl-C ends it; what was measured by then is told.
+
 Examples:
   weir bench lab --quick
   weir bench lab --json > before.json

@@ -21,13 +21,15 @@ use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};
 /// of it with the slowest rate. Takes root, hostapd, iw, and a kernel that has mac80211_hwsim.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-ARRIVED is what arrived of what was sent; WOULD CARRY is that by the time that the air was taken, so what
-would arrive if it were sent all the time. OF MAXIMUM compares that (ARRIVED where there are two access
-points, which fill the air) with all of the power; with --repeat, all are medians, and BETWEEN has the
-least and the greatest of the rounds. ON AIR is the mean power while an access point sent,
-RADIATED that over all of the time. REACTION is how long it took from a wall to more power.
-Weir's search and the former logic are asked by this command, on the kernel's own counters; no daemon
-runs. Ctrl-C ends it; what was measured by then is told.
+ARRIVED is what arrived of what was sent; WOULD CARRY is that by the time that the air was \
+taken, so what would arrive if it were sent all the time. OF MAXIMUM compares that (ARRIVED \
+where there are two access points, which fill the air) with all of the power; with --repeat, all \
+are medians, and BETWEEN has the least and the greatest of the rounds. ON AIR is the mean power \
+while an access point sent, RADIATED that over all of the time. REACTION is how long it took \
+from a wall to more power.
+Weir's search and the former logic are asked by this command, on the kernel's own counters; no \
+daemon runs. Ctrl-C ends it; what was measured by then is told.
+
 Examples:
   weir bench radio --scenario near,walls --seconds 20
   weir bench radio --json > radio.json

@@ -21,9 +21,11 @@ use crate::output::Output;
 /// faster.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-It listens at all addresses, so that other machines reach it: TCP, and UDP at the same port while a
-sender measures. Who does not know the code is refused, has nothing counted and nothing answered.
+It listens at all addresses, so that other machines reach it: TCP, and UDP at the same port \
+while a sender measures. Who does not know the code is refused, has nothing counted and nothing \
+answered.
 The code itself is never sent. Nothing else is secret.
+
 Examples:
   weir bench receive
   weir bench receive --once --listen 192.0.2.7:9467")]

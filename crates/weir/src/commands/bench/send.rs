@@ -28,16 +28,18 @@ const LONGEST_CODE: u64 = 256;
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 The receiver shows a code. It is asked for on the terminal, or read from --code-file.
-With no --rate, the rate goes up by doubling until something is lost, then the gap is halved until
-it is 2 %; a longer trial at that rate confirms it and measures latency: of a round trip, in which
-the way back carries only the answers. LOST is what was lost on the way. What the receiver's own
-sockets dropped is counted apart, and where sender or receiver are slower than the router, that is
-said in place of a figure. A PC sends some 500,000 to 1,000,000 packets a second by sockets.
+With no --rate, the rate goes up by doubling until something is lost, then the gap is halved \
+until it is 2 %; a longer trial at that rate confirms it and measures latency: of a round trip, \
+in which the way back carries only the answers. LOST is what was lost on the way. What the \
+receiver's own sockets dropped is counted apart, and where sender or receiver are slower than \
+the router, that is said in place of a figure. A PC sends some 500,000 to 1,000,000 packets a \
+second by sockets.
 Ctrl-C ends it; what was measured by then is told.
+
 Examples:
   weir bench send 192.0.2.7
   weir bench send 192.0.2.7 --rate 100000 --seconds 10
-  weir bench send [2001:db8::7]:9467 --length 1514 --code-file code --json > after.json")]
+  weir bench send [2001:db8::7]:9467 --code-file code --json > after.json")]
 pub struct SendArgs {
     /// Where the receiver is: HOST, HOST:PORT or [ADDRESS]:PORT
     #[arg(value_name = "HOST[:PORT]", value_parser = target)]

@@ -15,7 +15,7 @@ use crate::daemon::unix_seconds;
 use crate::output::units::duration;
 use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, wrap};
 
-/// Show what is at the other end of each cable, and what its port is for
+/// Show the far end of each cable, and the purpose of its port
 ///
 /// Where mode = "suggest" stands under [cables] in the configuration, weir listens at each port from
 /// when a cable is plugged in, and asks once where silence leaves a doubt. It changes nothing. With
@@ -25,11 +25,12 @@ use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, wrap};
     mut_arg("socket", |socket| socket.global(true)),
     mut_arg("json", |json| json.global(true)),
     after_long_help = "\
-ROLE is what the port is for: uplink (the way to the Internet), mesh (another node that proved to be
-of this mesh), radio (a radio used as a wire), client, border (another network's mesh), switch, loop
-(the cable comes back to this router), or unknown. SURE is of 100. NOW is what the port is used for
-at present: lan, uplink, mesh or none; shut: nothing passes, as it is not known yet what the port is
-for, or it is a loop.
+ROLE is what the port is for: uplink (the way to the Internet), mesh (another node that proved \
+to be of this mesh), radio (a radio used as a wire), client, border (another network's mesh), \
+switch, loop (the cable comes back to this router), or unknown. SURE is of 100. NOW is what the \
+port is used for at present: lan, uplink, mesh or none; shut: nothing passes, as it is not known \
+yet what the port is for, or it is a loop.
+
 Examples:
   weir cables
   weir cables --long

@@ -34,7 +34,7 @@ use tracing::error;
 use crate::Error;
 use crate::config::Effective;
 use crate::daemon::{Face, Module, Needs, Router, Setup};
-use crate::registry::{Command, Entry};
+use crate::registry::{Command, Entry, Group};
 use administrator::Administrator;
 use choices::Choices;
 use config::{Mode, Servers};
@@ -45,7 +45,7 @@ use watch::{Wanted, Watch};
 pub const ENTRY: Entry = Entry {
     choice: Some("What is at the other end of each cable"),
     sections: &config::SECTIONS,
-    commands: || vec![Command::printing("cables", command::run)],
+    commands: || vec![Command::printing(Group::See, "cables", command::run)],
     begin: Some(begin),
     ..Entry::named("cables")
 };

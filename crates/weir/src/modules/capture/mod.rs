@@ -17,12 +17,12 @@ use api::{Asked, Method, Problem, Route, Who};
 
 use crate::Error;
 use crate::daemon::{Face, Module, Router, Setup, Work};
-use crate::registry::{Command, Entry};
+use crate::registry::{Command, Entry, Group};
 use running::Running;
 
 /// Packets, as they go by.
 pub const ENTRY: Entry = Entry {
-    commands: || vec![Command::printing("capture", command::run)],
+    commands: || vec![Command::printing(Group::Diagnose, "capture", command::run)],
     begin: Some(begin),
     ..Entry::named("capture")
 };

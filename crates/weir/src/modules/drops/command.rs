@@ -13,10 +13,10 @@ use crate::output::{Align, Output, Table, Tone, WIDTH, harmless, units, wrap};
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Of all that is dropped here, some packets go to the kernel all the same (SAMPLED): rules that \
-count, log or limit see those, and
-when the kernel no longer drops them, neither does weir. LEARNED: TRIED packets were let through \
-since the last change, netfilter
-dropped CONFIRMED of them; while these differ, or for the first second, the kernel drops alone.
+count, log or limit see those, and when the kernel no longer drops them, neither does weir. \
+LEARNED: TRIED packets were let through since the last change, netfilter dropped CONFIRMED of \
+them; while these differ, or for the first second, the kernel drops alone.
+
 Example:
   weir drops --json | jq '.sets[] | {name, active, reason}'")]
 pub struct DropsArgs {

@@ -17,13 +17,13 @@ use kernel::{Event, SetEvent};
 use crate::Error;
 use crate::config::Effective;
 use crate::daemon::{Face, Module, Router, RulesetText, Setup};
-use crate::registry::{Command, Entry};
+use crate::registry::{Command, Entry, Group};
 use keeper::{DropSettings, Keeper};
 
 /// What is dropped early.
 pub const ENTRY: Entry = Entry {
     sections: &config::SECTIONS,
-    commands: || vec![Command::printing("drops", command::run)],
+    commands: || vec![Command::printing(Group::Diagnose, "drops", command::run)],
     status: |status, output| match &status.drops {
         Some(drops) => command::status(drops, output),
         None => Ok(()),

@@ -20,9 +20,9 @@ use window::Window;
 /// Show how much was sent and received, per hour, day or month
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-RECEIVED is what went to devices, SENT what they sent. The bar is both together, and is full for the
-largest period shown. Periods without traffic are left out. Times are the router's; hours on the
-other side of a change of the clocks are told by the clock of now.
+RECEIVED is what went to devices, SENT what they sent. The bar is both together, and is full for \
+the largest period shown. Periods without traffic are left out. Times are the router's; hours on \
+the other side of a change of the clocks are told by the clock of now.
 
 Dates are written 2026-11-20, \"2026-11-20 15:00\", or 2026-11 for a month; --to is included.
 

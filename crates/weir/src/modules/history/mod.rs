@@ -5,12 +5,12 @@ pub mod config;
 pub(super) mod firewall;
 pub(super) mod past;
 
-use crate::registry::{Command, Entry};
+use crate::registry::{Command, Entry, Group};
 
 /// What was.
 pub const ENTRY: Entry = Entry {
     sections: &config::SECTIONS,
-    commands: || vec![Command::printing("history", command::run)],
+    commands: || vec![Command::printing(Group::See, "history", command::run)],
     doubt: past::doubt,
     ..Entry::named("history")
 };

@@ -19,7 +19,7 @@ use api::{Route, Who};
 use crate::Error;
 use crate::config::Effective;
 use crate::daemon::{Face, Module, Needs, Router, Setup, Work};
-use crate::registry::{Command, Entry};
+use crate::registry::{Command, Entry, Group};
 use running::Running;
 
 /// Several uplinks as one.
@@ -28,8 +28,8 @@ pub const ENTRY: Entry = Entry {
     sections: &config::SECTIONS,
     commands: || {
         vec![
-            Command::printing("paths", commands::paths::run),
-            Command::new("multipath", commands::serve::run),
+            Command::printing(Group::See, "paths", commands::paths::run),
+            Command::new(Group::SetUp, "multipath", commands::serve::run),
         ]
     },
     status: |status, output| match &status.multipath {

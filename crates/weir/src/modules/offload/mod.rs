@@ -3,7 +3,7 @@
 mod commands;
 
 use crate::daemon;
-use crate::registry::{Command, Entry};
+use crate::registry::{Command, Entry, Group};
 
 /// The fast path.
 pub const ENTRY: Entry = Entry {
@@ -11,10 +11,10 @@ pub const ENTRY: Entry = Entry {
     sections: &daemon::config::SECTIONS,
     commands: || {
         vec![
-            Command::printing("flows", commands::flows::run),
-            Command::printing("explain", commands::explain::run),
-            Command::printing("ports", commands::ports::run),
-            Command::printing("hops", commands::hops::run),
+            Command::printing(Group::Diagnose, "flows", commands::flows::run),
+            Command::printing(Group::Diagnose, "explain", commands::explain::run),
+            Command::printing(Group::Diagnose, "ports", commands::ports::run),
+            Command::printing(Group::Diagnose, "hops", commands::hops::run),
         ]
     },
     ..Entry::named("offload")

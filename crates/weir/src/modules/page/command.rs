@@ -20,7 +20,7 @@ use crate::output::{Output, harmless};
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
   weir passwd
-  weir passwd --claim              for the first visit, from a browser in the LAN
+  weir passwd --claim     for the first visit, from a browser in the LAN
   pwgen -s 16 1 | tee /dev/tty | weir passwd --stdin")]
 pub struct PasswdArgs {
     /// Read the password from the first line of standard input

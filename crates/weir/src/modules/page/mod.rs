@@ -19,7 +19,7 @@ use web::{Warden, WebError};
 use crate::Error;
 use crate::config::Effective;
 use crate::daemon::{Face, Module, Needs, Router, Setup, Work, apart};
-use crate::registry::{Command, Doubt, Entry};
+use crate::registry::{Command, Doubt, Entry, Group};
 use config::Web;
 use running::{Running, make_folders, places, refused};
 
@@ -28,8 +28,8 @@ pub const ENTRY: Entry = Entry {
     sections: &config::SECTIONS,
     commands: || {
         vec![
-            Command::printing("passwd", command::run),
-            Command::printing(server::NAME, server::run),
+            Command::printing(Group::Change, "passwd", command::run),
+            Command::printing(Group::Internal, server::NAME, server::run),
         ]
     },
     doubt: |effective| {

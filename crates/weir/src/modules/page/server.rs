@@ -26,7 +26,6 @@ pub const APART: Apart = Apart {
 ///
 /// Standard input is what weir handed over.
 #[derive(Args, Debug)]
-#[command(hide = true)]
 pub struct ServerArgs {
     /// How much is told
     #[arg(long, default_value = "info")]

@@ -49,7 +49,7 @@ use crate::config::Effective;
 use crate::daemon::{
     Face, Firewall, Forwarded, Module, Needs, Router, RulesetText, Setup, Work, apart,
 };
-use crate::registry::{Command, Entry as ModuleEntry};
+use crate::registry::{Command, Entry as ModuleEntry, Group};
 use keeper::{Days, Keeper, Node};
 use sockets::Sockets;
 use store::Store;
@@ -64,8 +64,8 @@ pub const ENTRY: ModuleEntry = ModuleEntry {
     sections: &config::SECTIONS,
     commands: || {
         vec![
-            Command::printing("portal", command::run),
-            Command::printing(server::NAME, server::run),
+            Command::printing(Group::Change, "portal", command::run),
+            Command::printing(Group::Internal, server::NAME, server::run),
         ]
     },
     check: check::check,

@@ -46,7 +46,6 @@ const ANSWERS: usize = 64;
 ///
 /// Standard input is what weir handed over.
 #[derive(Args, Debug)]
-#[command(hide = true)]
 pub struct ServerArgs {
     /// How much is told
     #[arg(long, default_value = "info")]

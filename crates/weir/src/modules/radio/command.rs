@@ -20,10 +20,11 @@ use crate::output::{Align, Cell, Output, Table, Tone, harmless};
     mut_arg("socket", |socket| socket.global(true)),
     mut_arg("json", |json| json.global(true)),
     after_long_help = "\
-ARRIVES is what arrives at a station if the radio sends to it alone, all the time, by what was sent in
-the last second; EXPECTS is what the driver says of that. WHY is idle (nobody is sent to), newcomer,
-silent, edge, wall (all of the power, for somebody's sake), reference (a look at the greatest power),
-trial, kept, lost, worse or return.
+ARRIVES is what arrives at a station if the radio sends to it alone, all the time, by what was \
+sent in the last second; EXPECTS is what the driver says of that. WHY is idle (nobody is sent \
+to), newcomer, silent, edge, wall (all of the power, for somebody's sake), reference (a look at \
+the greatest power), trial, kept, lost, worse or return.
+
 Examples:
   weir radio status
   weir radio status --json | jq '.radios[] | {device, power_dbm}'
@@ -273,7 +274,6 @@ fn csv(told: &RadioLog, output: &mut Output<'_>) -> io::Result<()> {
 ///
 /// Standard input is what weir handed over.
 #[derive(Args, Debug)]
-#[command(hide = true)]
 pub struct WayBackArgs {}
 
 /// Waits for weir's end.

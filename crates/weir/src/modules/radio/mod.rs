@@ -20,7 +20,7 @@ use kernel::Event;
 
 use crate::Error;
 use crate::daemon::{Face, Module, Needs, Router, Setup, Work};
-use crate::registry::{Command, Entry};
+use crate::registry::{Command, Entry, Group};
 use config::Mode;
 use peering::Peering;
 use power::{Learned, Powers, WayBack};
@@ -31,8 +31,8 @@ pub const ENTRY: Entry = Entry {
     sections: &config::SECTIONS,
     commands: || {
         vec![
-            Command::printing("radio", command::run),
-            Command::printing(power::COMMAND, command::way_back),
+            Command::printing(Group::See, "radio", command::run),
+            Command::printing(Group::Internal, power::COMMAND, command::way_back),
         ]
     },
     check: check::check,

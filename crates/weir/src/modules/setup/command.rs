@@ -23,7 +23,7 @@ use crate::output::units::duration;
 use crate::output::{Align, Cell, Output, Table, Tone, harmless};
 use crate::registry::Context;
 
-/// Change the router's configuration, and have the former one back if it does not work
+/// Change the router's configuration; what does not work is undone
 ///
 /// What `weir uci` or `uci` changed is put into the files all at once, and services are told.
 /// Unless somebody confirms that in time, the former files come back: after the time, or with the
@@ -32,23 +32,21 @@ use crate::registry::Context;
 #[command(after_long_help = "Examples:
   weir uci set network.lan.ipaddr=192.168.7.1
   weir setup diff                  what would change
-  weir setup apply                 change it; confirm from the new address within two minutes
+  weir setup apply                 change it; confirm within two minutes
   weir setup confirm
   weir setup revert 4              as it was before change 4
 
-Documents:
-  `weir setup export` writes one, `weir setup import FILE` makes the router what it says; a part
-  that it lacks is not touched. {mac} in `name` of [router] is the end of the router's hardware
-  address, and in `address` of [lan], 10.23.{mac}/16, it stands for an address of its own: one
-  document for many nodes. Two may meet.
+Documents: `weir setup export` writes one, `weir setup import FILE` makes the router what it \
+says; a part that it lacks is not touched. {mac} in `name` of [router] is the end of the \
+router's hardware address, and in `address` of [lan], 10.23.{mac}/16, it stands for an address \
+of its own: one document for many nodes. Two may meet.
 
-Reach:
-  While a change waits, `weir setup show` and the page say how far the router gets: no default
-  route, a gateway that does not answer, no names, or all the way. It decides nothing.
+Reach: While a change waits, `weir setup show` and the page say how far the router gets: no \
+default route, a gateway that does not answer, no names, or all the way. It decides nothing.
 
-OpenVPN:
-  The page lets clients in, and tells each one's file once; `import` lets no new ones in. The keys
-  are in /etc/openvpn/weir. Whoever is taken out of the list stays out, by `revert 4`, too.")]
+OpenVPN: The page lets clients in, and tells each one's file once; `import` lets no new ones in. \
+The keys are in /etc/openvpn/weir. Whoever is taken out of the list stays out, by `revert 4`, \
+too.")]
 pub struct SetupArgs {
     #[command(subcommand)]
     what: What,

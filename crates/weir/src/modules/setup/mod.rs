@@ -22,15 +22,15 @@ mod running;
 mod serve;
 mod uci;
 
-use crate::registry::{Command, Entry};
+use crate::registry::{Command, Entry, Group};
 
 /// The router's configuration.
 pub const ENTRY: Entry = Entry {
     sections: &config::SECTIONS,
     commands: || {
         vec![
-            Command::new("setup", command::run),
-            Command::printing("uci", uci::run),
+            Command::new(Group::SetUp, "setup", command::run),
+            Command::printing(Group::Change, "uci", uci::run),
         ]
     },
     begin: Some(running::begin),

@@ -15,7 +15,7 @@ use crate::command::{Connection, Format, client};
 use crate::output::{Align, Cell, Output, Table, Tone, clipped, units};
 pub(crate) use notes::note;
 
-/// Show who uses the network: devices, and their traffic
+/// Show the devices, and their traffic
 #[derive(Args, Debug)]
 #[command(
     visible_alias = "device",
@@ -23,21 +23,23 @@ pub(crate) use notes::note;
     mut_arg("json", |json| json.global(true)),
     after_long_help = "\
 A device is whatever has a hardware address of its own at one of the router's ports.
-  DOWN, RECEIVED   what goes to it: rate of the last few seconds, and since weir began to count
+  DOWN, RECEIVED   traffic to it: rate of the last seconds, and since the start
   UP, SENT         what it sends
   TALKS            conversations at the moment
-  LAN, WAN         milliseconds (median) that TCP waits for the device, and for the far end
+  LAN, WAN         median TCP delay in ms, to the device and to the far end
   SEEN             how long ago
-Sums are those of IP packets, from the first byte of the IP header. Uplinks are left out, as their
-traffic is that of the devices, seen from the other side; --all has them.
-MADE BY goes by the hardware address. One that is \"made up\" is the device's own idea, or that of who
-runs it, as phones have one for each network: who made it is not known, and it may change.
+Sums are those of IP packets, from the first byte of the IP header. Uplinks are left out, as \
+their traffic is that of the devices, seen from the other side; --all has them.
+MADE BY goes by the hardware address. One that is \"made up\" is the device's own idea, or that \
+of who runs it, as phones have one for each network: who made it is not known, and it may \
+change.
 
 --equation shows for each port and way, in packets and bytes:
   TALKS + UNPLACED + OTHER + LINK = COUNTED
-UNPLACED had no room of its own, OTHER is not IP, LINK are headers before IP and padding behind it.
-BEFORE is what the DEVICE has counted more, from before weir began: as long as that stays the same,
-no packet is missing.
+UNPLACED had no room of its own, OTHER is not IP, LINK are headers before IP and padding behind \
+it.
+BEFORE is what the DEVICE has counted more, from before weir began: as long as that stays the \
+same, no packet is missing.
 
 Examples:
   weir devices
@@ -45,7 +47,7 @@ Examples:
   weir devices --device laptop
   weir device rename 192.168.1.7 \"kitchen radio\"
   weir device owner 02:00:5e:10:00:01 Anna
-  weir devices --json | jq -r '.devices[] | [.name, .received.bytes, .sent.bytes] | @tsv'"
+  weir devices --json | jq -r '.devices[] | [.name, .sent.bytes] | @tsv'"
 )]
 pub struct DevicesArgs {
     #[command(subcommand)]

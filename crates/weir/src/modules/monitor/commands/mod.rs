@@ -11,7 +11,7 @@ use std::io;
 use answers::Status;
 
 use crate::output::{Output, units};
-use crate::registry::Command;
+use crate::registry::{Command, Group};
 
 /// Its line in `weir status`.
 ///
@@ -38,10 +38,10 @@ pub fn status(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
 /// All of them.
 pub fn all() -> Vec<Command> {
     vec![
-        Command::printing("devices", devices::run),
-        Command::printing("talks", talks::run),
+        Command::printing(Group::See, "devices", devices::run),
+        Command::printing(Group::See, "talks", talks::run),
         #[cfg(feature = "top")]
-        Command::new("top", |args, _| top::run(args)),
-        Command::printing("probes", probes::run),
+        Command::new(Group::See, "top", |args, _| top::run(args)),
+        Command::printing(Group::Diagnose, "probes", probes::run),
     ]
 }

@@ -13,8 +13,10 @@ use crate::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, units, wr
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Which probes record is set by `probes` under [monitor]; the others are listed with the reason.
-A record is of one PORT and, where the kernel tells, one DEVICE there. Of times, MEAN is the mean;
-half of all were below HALF, 99 of 100 below 99 %. What each probe records: docs/probes.md.
+A record is of one PORT and, where the kernel tells, one DEVICE there. Of times, MEAN is the \
+mean; half of all were below HALF, 99 of 100 below 99 %. What each probe records: \
+docs/probes.md.
+
 Examples:
   weir probes drops
   weir probes --json | jq '.probes[] | select(.active) | .name'")]

@@ -14,22 +14,22 @@ use crate::output::{Align, Cell, Output, Table, Tone, clipped, harmless, units};
 /// Show who talks with whom, through the router and with it
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-A conversation is what two ends say to each other by one protocol and pair of ports, seen from the
-device behind a port.
-  DOWN, RECEIVED   what goes to the device: rate of the last few seconds, and since it began
+A conversation is what two ends say to each other by one protocol and pair of ports, seen from \
+the device behind a port.
+  DOWN, RECEIVED   traffic to the device: rate of the last seconds, and in all
   UP, SENT         what the device sends
-  FAR END          by the name that the device was told (DNS) or asked for (TLS, QUIC), if known
+  FAR END          by its name from DNS, TLS or QUIC, if known
   UPLINK           the network device by which it leaves
   HOOK             where weir forwards it; `-`: the kernel does
-  LAN, WAN         milliseconds (median) that TCP waits for the device, and for the far end
-What passes an uplink is seen there too; it is not told twice, unless --device or --port asks for
-what is seen there. `this router`: it talks by itself.
+  LAN, WAN         median TCP delay in ms, to the device and to the far end
+What passes an uplink is seen there too; it is not told twice, unless --device or --port asks \
+for what is seen there. `this router`: it talks by itself.
 
 Examples:
   weir talks
   weir talks --device laptop --sort bytes
   weir talks --port lan0 --limit 100
-  weir talks --json | jq -r '.talks[] | [.device, .far_name, .received.bytes] | @tsv'")]
+  weir talks --json | jq -r '.talks[] | [.device, .far_name] | @tsv'")]
 pub struct TalksArgs {
     /// Only those of this device: hardware address, name or IP address
     #[arg(long, value_name = "DEVICE")]

@@ -12,18 +12,18 @@ use crate::output::CharsetArg;
 /// Watch who uses the network, live
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-Shows devices, what they send and receive now and did in the last minute, and, by Enter, their
+Shows devices, what they send and receive now and did in the last minute, and, by Enter, their \
 conversations. Asks the daemon once a second, and goes on when it was restarted.
 
   arrows, j, k     choose a row
   Enter, Esc       go in, and back
   /                only rows that contain a text
-  s, 1 to 8        sort by the next column, by a certain one; r the other way around
+  s, 1 to 8        sort by the next column, or by this one; r: reverse
   c, u             all conversations; uplinks too
   p, ?, q          pause, help, quit
 
-Colour is not used where NO_COLOR is set, and says nothing that is not said by words too. Scripts
-are better served by `weir devices --json` and `weir talks --json`.")]
+Colour is not used where NO_COLOR is set, and says nothing that is not said by words too. \
+Scripts are better served by `weir devices --json` and `weir talks --json`.")]
 pub struct TopArgs {
     #[command(flatten)]
     charset: CharsetArg,

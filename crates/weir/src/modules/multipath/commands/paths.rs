@@ -14,13 +14,14 @@ use crate::output::{Align, Cell, Output, Table, Tone, harmless, units};
 /// Show the uplinks that are used as one, and what each carries
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-SENT and RECEIVED are what clients' TCP connections carried to the partner and back since weir
-started; /S is the rate of the last second. RTT is the shortest round trip to the partner of what
-moves. AGAIN is the share that was sent again. NOTE tells of a path by which the partner does not
-answer in the tunnel, and of what that carried since weir started; of one that waits until others
-fail (metered, backup), or is never used, as [multipath.paths.NAME] of the configuration says; of
-one that rests from TCP for a while, as it slowed the others down; and of connections for which
-something on the way took MPTCP out.
+SENT and RECEIVED are what clients' TCP connections carried to the partner and back since weir \
+started; /S is the rate of the last second. RTT is the shortest round trip to the partner of \
+what moves. AGAIN is the share that was sent again. NOTE tells of a path by which the partner \
+does not answer in the tunnel, and of what that carried since weir started; of one that waits \
+until others fail (metered, backup), or is never used, as [multipath.paths.NAME] of the \
+configuration says; of one that rests from TCP for a while, as it slowed the others down; and of \
+connections for which something on the way took MPTCP out.
+
 Examples:
   weir paths
   weir paths --watch

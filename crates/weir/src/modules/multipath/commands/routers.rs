@@ -18,10 +18,11 @@ use crate::output::{Align, Cell, Output, Table, Tone, harmless, units};
 /// Show the routers that this partner was paired with
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-SENT is what went to a router, RECEIVED what came from it, since it has its key: of connections
-and of the tunnel. OPEN are its connections. The partner writes these figures down once a minute
-at most, and when it ends; the first line says how old they are. Who may come is shown as it is
+SENT is what went to a router, RECEIVED what came from it, since it has its key: of connections \
+and of the tunnel. OPEN are its connections. The partner writes these figures down once a minute \
+at most, and when it ends; the first line says how old they are. Who may come is shown as it is \
 now: a router `waits` until it has come with its line.
+
 Examples:
   weir multipath list
   weir multipath list --json | jq '.routers[] | select(.connected) | .name'")]

@@ -28,11 +28,12 @@ use crate::registry::Context;
 /// the router's is `weir run`, with the line that `pair` prints in its configuration.
 #[derive(Args, Debug)]
 #[command(after_long_help = "Examples:
-  weir multipath serve                       at the partner
-  weir multipath pair partner.example.net    at the partner: prints a line for the router
-  weir multipath list                        at the partner: who is there
-  printf '[multipath]\\npartner = \"%s\"\\n' LINE >> /etc/weir/weir.toml && weir reload    at the \
-  router")]
+  weir multipath serve                     at the partner
+  weir multipath pair partner.example.net  at the partner: prints a line
+  weir multipath list                      at the partner: who is there
+  weir reload                              at the router, with in weir.toml:
+    [multipath]
+    partner = \"LINE\"")]
 pub struct MultipathArgs {
     #[command(subcommand)]
     command: Side,

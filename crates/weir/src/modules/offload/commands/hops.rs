@@ -13,9 +13,9 @@ use crate::output::{Align, Cell, Output, Table, units};
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 A hop is a device, and the bytes that the kernel put before the IP header of what it sent there. \
-XDP: packets may be sent that way
-by XDP; else they are by TC. BEHIND: VLAN tags and PPPoE in these bytes. FLOWS counts directions. \
-EPOCH counts changes of the neighbour.
+XDP: packets may be sent that way by XDP; else they are by TC. BEHIND: VLAN tags and PPPoE in \
+these bytes. FLOWS counts directions. EPOCH counts changes of the neighbour.
+
 Example:
   weir hops --json | jq '.[].header'")]
 pub struct HopsArgs {

@@ -19,6 +19,7 @@ straight from the XDP program of another device.
 HOOK: where packets are taken. `below`: at the devices that this one stands on.
 --counters: what each device would have counted, had nothing gone by it. WEIR is the share of \
 packets that weir forwarded. What stands on ports comes below them.
+
 Examples:
   weir ports --counters
   weir ports --json | jq '.[] | select(.hook == null) | .reason.text'")]
