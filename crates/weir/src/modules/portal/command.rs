@@ -12,7 +12,7 @@ use api::{Client, Method};
 use clap::{Args, Subcommand};
 
 use show::{more, one, show, show_clients, table};
-use terms::{day, rate, size, time};
+use terms::{rate, size, time, until};
 
 use super::sheet;
 use crate::Error;
@@ -99,8 +99,9 @@ struct AddArgs {
     /// minute
     #[arg(long, conflicts_with = "permanent")]
     online: bool,
-    /// Each can be used for the first time up to the end of this day, such as 2026-12-31 (UTC)
-    #[arg(long, value_name = "DATE", value_parser = day)]
+    /// Each can be used for the first time up to the end of this day, such as 2026-12-31, or up to
+    /// a time of that day, such as "2026-12-31 12:00" (UTC)
+    #[arg(long, value_name = "DATE", value_parser = until)]
     until: Option<u64>,
     #[command(flatten)]
     connection: Connection,

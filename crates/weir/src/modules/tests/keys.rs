@@ -417,3 +417,37 @@ fn a_pairing_line_is_not_shown() {
         assert!(!told.contains("VJnoSsr2"), "{told}");
     }
 }
+
+/// No reader of a time, a size or a rate passes over what stands behind the value.
+#[test]
+fn nothing_behind_a_value_is_passed_over() {
+    let measured = |allowed: &str| {
+        let words = ["a time from", "a time:", "bytes", "kbit", "GiB"];
+        words.iter().any(|word| allowed.contains(word)) && !allowed.contains("path")
+    };
+    let mut tried = 0;
+    for key in help(&all().sections()) {
+        if !measured(&key.allowed) {
+            continue;
+        }
+        let good = match key.default.as_str() {
+            Some(text) if text.starts_with(|c: char| c.is_ascii_digit()) => text.to_owned(),
+            _ if key.allowed.contains("kbit") => "40Mbit".to_owned(),
+            _ if key.allowed.contains("GB") || key.allowed.contains("GiB") => "16MiB".to_owned(),
+            _ => continue,
+        };
+        let section = match key.section.strip_suffix(".NAME") {
+            Some("devices" | "quotas") => "quotas.default".to_owned(),
+            Some(section) => format!("{section}.wan0"),
+            None => key.section.clone(),
+        };
+        let text = |value: &str| format!("[{section}]\n{} = {value:?}\n", key.name);
+        assert!(parse(&text(&good), "f").is_ok(), "{}", text(&good));
+        for more in [" 12:00", "x", " 5", ".5", ";", "\n", " ", "\u{a0}"] {
+            let wrong = text(&format!("{good}{more}"));
+            assert!(parse(&wrong, "f").is_err(), "{wrong}");
+        }
+        tried += 1;
+    }
+    assert!(tried > 10, "{tried}");
+}

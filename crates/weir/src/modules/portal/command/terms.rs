@@ -1,6 +1,7 @@
 //! What a voucher is good for, as it is written on the command line.
 
 use crate::config::{Octets, Rate};
+use crate::output::dates::Span;
 
 /// Seconds of a time: `90s`, `30m`, `2h`, `7d`.
 pub(super) fn time(text: &str) -> Result<u64, String> {
@@ -39,14 +40,52 @@ pub(super) fn rate(text: &str) -> Result<u64, String> {
     Ok(rate.0)
 }
 
-/// The end of a day, seconds since 1970.
-pub(super) fn day(text: &str) -> Result<u64, String> {
-    let wrong = |_| "a day is written as 2026-12-31".to_owned();
-    let day: jiff::civil::Date = text.parse().map_err(wrong)?;
-    let end = day
-        .tomorrow()
-        .map_err(wrong)?
-        .to_zoned(jiff::tz::TimeZone::UTC)
-        .map_err(wrong)?;
-    u64::try_from(end.timestamp().as_second()).map_err(|_| "a day after 1970".to_owned())
+/// A time of a day, or the end of a day or a month: seconds since 1970, by UTC.
+pub(super) fn until(text: &str) -> Result<u64, String> {
+    let allowed = "write 2026-12-31, or \"2026-12-31 12:00\" for a time of that day (UTC)";
+    let span: Span = text.parse().map_err(|_| allowed.to_owned())?;
+    let end = match text.contains([' ', 'T']) {
+        true => span.start,
+        false => span.end,
+    };
+    u64::try_from(end.seconds()).map_err(|_| allowed.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_day_counts() {
+        // 2026-12-31 00:00 UTC.
+        const DAY: u64 = 1_798_675_200;
+        for (text, seconds) in [
+            ("2026-12-31", DAY + 86_400),
+            ("2026-12", DAY + 86_400),
+            ("2026-12-31 12:00", DAY + 12 * 3600),
+            ("2026-12-31T12:30", DAY + 12 * 3600 + 1800),
+            ("2026-12-31 00", DAY),
+        ] {
+            assert_eq!(until(text), Ok(seconds), "{text}");
+        }
+    }
+
+    /// No parser passes over what stands behind the value.
+    #[test]
+    fn nothing_behind_a_value_is_passed_over() {
+        let takes = |text: &str| {
+            (time(text).ok().or(size(text).ok())).or(rate(text).ok().or(until(text).ok()))
+        };
+        for good in ["2h", "500MB", "10Mbit", "2026-12-31", "2026-12-31 12:00"] {
+            assert!(takes(good).is_some(), "{good}");
+            for more in [
+                "x", " 12:00x", " +1", ";", "[UTC]", "+02:00", "Z", ".5", "\n", " ", "2h",
+            ] {
+                let text = format!("{good}{more}");
+                assert_eq!(takes(&text), None, "{text:?}");
+            }
+        }
+        // A zone would not count: the time is that of UTC.
+        assert!(until("2026-12-31 12:00:59").is_err());
+    }
 }
