@@ -184,6 +184,9 @@ pub struct Imported {
     pub known: u64,
     /// Those that were not taken: which of the list, from 0, and why.
     pub refused: Vec<(usize, String)>,
+    /// Properties that vouchers lost on the way: which of the list, from 0, and what.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lost: Vec<(usize, String)>,
 }
 
 /// `GET /v1/portal/key`.

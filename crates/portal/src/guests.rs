@@ -50,6 +50,17 @@ pub enum Refusal {
     Invalidated,
 }
 
+/// Answer to a voucher of another portal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Brought {
+    /// The voucher is new here.
+    New,
+    /// The voucher is here already.
+    Known,
+    /// Another voucher has the code.
+    CodeTaken,
+}
+
 /// A device that was let in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guest {
@@ -108,7 +119,7 @@ impl Guests {
                 guests.codes.entry(voucher.code).or_insert(id.clone());
             }
             if let Some(former) = &voucher.former {
-                guests.formers.insert(former.clone(), id.clone());
+                guests.formers.entry(former.clone()).or_insert(id.clone());
             }
             // Whether somebody is on-line is seen later.
             let runs = state == State::Active && !voucher.online;
@@ -191,6 +202,8 @@ impl Guests {
         // Of two that were sold at two nodes with one code, the second is had by its signed form.
         let coded = voucher.origin.is_sold();
         let taken = coded && voucher.signed.is_none() && self.codes.contains_key(&voucher.code);
+        let former = voucher.former.as_ref();
+        let taken = taken || former.is_some_and(|code| self.formers.contains_key(code));
         if taken || self.vouchers.contains_key(&voucher.id) {
             return false;
         }
@@ -207,15 +220,18 @@ impl Guests {
         true
     }
 
-    /// A voucher that another portal sold, with whoever uses it. Whether it was not known.
-    pub fn bring(&mut self, voucher: Voucher, now: Millis, out: &mut Vec<Change>) -> bool {
+    /// Takes a voucher that another portal sold, with its devices.
+    pub fn bring(&mut self, voucher: Voucher, now: Millis, out: &mut Vec<Change>) -> Brought {
         let (id, users) = (voucher.id.clone(), voucher.users.clone());
         let active = voucher.state(voucher.used, 0) == State::Active;
+        if self.vouchers.contains_key(&id) {
+            return Brought::Known;
+        }
         if !self.add(voucher) {
-            return false;
+            return Brought::CodeTaken;
         }
         let Some(kept) = self.vouchers.get_mut(&id) else {
-            return false;
+            return Brought::Known;
         };
         kept.since = (active && !kept.voucher.online).then_some(now);
         out.push(kept.noted(now));
@@ -225,7 +241,7 @@ impl Guests {
             guest.or_insert_with(|| Guest::new(Some(id.clone())));
             self.tell(user.mac, now, out);
         }
-        true
+        Brought::New
     }
 
     /// Whether there are vouchers that another portal sold.

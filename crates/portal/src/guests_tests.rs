@@ -464,3 +464,28 @@ fn a_rate_is_that_of_the_voucher_by_which_a_device_is_in() {
     guests.expire((HOUR, WALL), &mut Vec::new());
     assert_eq!(guests.slowed().addresses(), &[at(3)].into());
 }
+
+#[test]
+fn of_two_vouchers_with_one_former_code_the_first_is_taken() {
+    let former = |id: &str| Voucher {
+        former: Some("ZRJUXO".parse().expect("a code")),
+        duration: Some(3600),
+        ..Voucher::new(id.to_owned(), Code::new([id.len() as u8; 5]), WALL)
+    };
+    let (mut guests, mut out) = (Guests::default(), Vec::new());
+    let first = former("00112233445566f");
+    assert_eq!(guests.bring(first.clone(), 0, &mut out), Brought::New);
+    assert_eq!(guests.bring(first, 0, &mut out), Brought::Known);
+    let second = former("00112233445566ff");
+    assert_eq!(
+        guests.bring(second.clone(), 0, &mut out),
+        Brought::CodeTaken
+    );
+    assert!(guests.voucher(&second.id, 0).is_none());
+    let code = "ZRJUXO".parse().expect("a code");
+    assert_eq!(guests.former(&code), Some("00112233445566f"));
+    // Of a file that has both, the first holds, too.
+    let both = [former("00112233445566e"), former("00112233445566ee")];
+    let guests = Guests::new(both, 0, &mut out);
+    assert_eq!(guests.former(&code), Some("00112233445566e"));
+}

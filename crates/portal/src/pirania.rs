@@ -1,9 +1,12 @@
 //! Vouchers of Pirania (LibreMesh), as it keeps them: a JSON object in a file for each. Their codes
 //! hold on: whoever bought one types what is printed on it.
 
+use std::collections::BTreeMap;
+
 use kernel::Mac;
 use ring::digest::{SHA256, digest};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::Millis;
 use crate::code::{Code, Former, NotACode};
@@ -29,6 +32,50 @@ struct File {
     activation_deadline: Option<f64>,
     /// Of some versions.
     invalidation_date: Option<f64>,
+    /// Fields of this voucher that weir does not have.
+    #[serde(flatten)]
+    more: BTreeMap<String, Value>,
+}
+
+/// Fields that say nothing of what a voucher allows: who made it, and how often it changed.
+const WITHOUT_EFFECT: [&str; 2] = ["author_node", "mod_counter"];
+/// Longest part of a field's name that is shown.
+const SHOWN: usize = 40;
+
+/// A voucher of Pirania, as weir has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// The voucher.
+    pub voucher: Voucher,
+    /// Properties that weir does not have, one sentence each.
+    pub lost: Vec<String>,
+}
+
+/// A sentence for each property that the voucher loses.
+fn lost(more: &BTreeMap<String, Value>) -> Vec<String> {
+    let says_nothing = |value: &Value| match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => matches!(text.as_str(), "" | "0" | "false"),
+        Value::Bool(true) | Value::Array(_) | Value::Object(_) => false,
+    };
+    let kept = more
+        .iter()
+        .filter(|(name, value)| !WITHOUT_EFFECT.contains(&name.as_str()) && !says_nothing(value));
+    kept.map(|(name, _)| match name.as_str() {
+        "unrestricted" => "`unrestricted` is lost: the voucher lets nobody in during `closed` \
+            hours; list its devices under `exempt`"
+            .to_owned(),
+        name => {
+            let name: String = name
+                .chars()
+                .filter(|c| !c.is_control())
+                .take(SHOWN)
+                .collect();
+            format!("`{name}` is lost: weir has no such property")
+        }
+    })
+    .collect()
 }
 
 /// Why a file is no voucher of Pirania's.
@@ -55,7 +102,7 @@ pub enum NotPirania {
 ///
 /// # Errors
 /// It is something else.
-pub fn read(text: &str, code: Code, wall: u64) -> Result<Voucher, NotPirania> {
+pub fn read(text: &str, code: Code, wall: u64) -> Result<Import, NotPirania> {
     let json = |error: serde_json::Error| NotPirania::Json(error.to_string());
     let file: File = serde_json::from_str(text).map_err(json)?;
     if file.name.len() > NAME || file.name.chars().any(char::is_control) {
@@ -80,7 +127,8 @@ pub fn read(text: &str, code: Code, wall: u64) -> Result<Voucher, NotPirania> {
     let used = activated.map_or(0, |since| wall.saturating_sub(since) * 1000);
     let used: Millis = duration.map_or(0, |all| used.min(all * 1000));
     let since = activated.unwrap_or(created);
-    Ok(Voucher {
+    let lost = lost(&file.more);
+    let voucher = Voucher {
         name: file.name,
         duration,
         until: some("activation_deadline", file.activation_deadline)?,
@@ -90,7 +138,8 @@ pub fn read(text: &str, code: Code, wall: u64) -> Result<Voucher, NotPirania> {
         users: mac.map(|mac| User::new(mac, since)).into_iter().collect(),
         former: Some(former),
         ..Voucher::new(id(&file.id, &file.code), code, created)
-    })
+    };
+    Ok(Import { voucher, lost })
 }
 
 /// The same voucher is imported once.
@@ -117,7 +166,28 @@ mod tests {
     }
 
     fn known(more: &str) -> Voucher {
-        read(&file(more), Code::new([7; 5]), WALL).expect("a voucher")
+        let read = read(&file(more), Code::new([7; 5]), WALL).expect("a voucher");
+        assert_eq!(read.lost, [""; 0]);
+        read.voucher
+    }
+
+    #[test]
+    fn what_a_voucher_loses_is_told() {
+        let lost = |more: &str| {
+            let read = read(&file(more), Code::new([7; 5]), WALL).expect("a voucher");
+            read.lost.join("; ")
+        };
+        assert!(lost(",\"unrestricted\":true").contains("closed"));
+        assert!(lost(",\"unrestricted\":1").contains("exempt"));
+        assert!(lost(",\"bandwidth\":\"2M\"").contains("`bandwidth` is lost"));
+        for more in [
+            "",
+            ",\"unrestricted\":false",
+            ",\"status\":\"\"",
+            ",\"x\":null",
+        ] {
+            assert_eq!(lost(more), "", "{more}");
+        }
     }
 
     #[test]

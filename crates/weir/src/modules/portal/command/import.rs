@@ -53,9 +53,10 @@ pub fn run(args: &ImportArgs, output: &mut Output<'_>) -> Result<(Imported, Opti
         let told: Imported = client.send(Method::POST, "/v1/portal/import", &asked)?;
         all.vouchers.extend(told.vouchers);
         all.known += told.known;
-        let refused = told.refused.into_iter();
+        let placed = |(place, why): (usize, String)| Some((*numbers.get(place)?, why));
         all.refused
-            .extend(refused.filter_map(|(place, why)| Some((*numbers.get(place)?, why))));
+            .extend(told.refused.into_iter().filter_map(placed));
+        all.lost.extend(told.lost.into_iter().filter_map(placed));
         Ok(())
     };
     for (number, file) in files.iter().enumerate() {
@@ -82,11 +83,16 @@ pub fn run(args: &ImportArgs, output: &mut Output<'_>) -> Result<(Imported, Opti
     if !args.format.json {
         let (new, known) = (all.vouchers.len(), all.known);
         output.line(&format!("{new} vouchers were new, {known} known."))?;
-        for (number, why) in &all.refused {
-            let name = files.get(*number).map(|file| file.display().to_string());
-            let name = harmless(&name.unwrap_or_default());
-            output.line(&format!("Not taken: {name}: {}", harmless(why)))?;
-        }
+        let mut tell = |word: &str, told: &[(usize, String)]| -> Result<(), Error> {
+            for (number, why) in told {
+                let name = files.get(*number).map(|file| file.display().to_string());
+                let name = harmless(&name.unwrap_or_default());
+                output.line(&format!("{word}: {name}: {}", harmless(why)))?;
+            }
+            Ok(())
+        };
+        tell("Taken in part", &all.lost)?;
+        tell("Not taken", &all.refused)?;
     }
     let failed = (!all.refused.is_empty()).then(|| {
         let hint = "name files that Pirania wrote, such as /etc/pirania/vouchers/Q3TJZS.json";

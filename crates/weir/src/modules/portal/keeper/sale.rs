@@ -3,6 +3,7 @@
 use answers::Imported;
 use api::Problem;
 use portal::code::Code;
+use portal::guests::Brought;
 use portal::pirania;
 use portal::voucher::Voucher;
 
@@ -19,18 +20,28 @@ impl Keeper {
         let mut imported = Imported::default();
         for (number, text) in texts.iter().enumerate() {
             let (code, _) = random()?;
-            let voucher = match pirania::read(text, code, wall) {
-                Ok(voucher) => voucher,
+            let pirania::Import { voucher, lost } = match pirania::read(text, code, wall) {
+                Ok(import) => import,
                 Err(why) => {
                     imported.refused.push((number, why.to_string()));
                     continue;
                 }
             };
             let (id, users) = (voucher.id.clone(), voucher.users.clone());
-            if !self.guests.bring(voucher, now, &mut self.changes) {
-                imported.known += 1;
-                continue;
+            match self.guests.bring(voucher, now, &mut self.changes) {
+                Brought::New => {}
+                Brought::Known => {
+                    imported.known += 1;
+                    continue;
+                }
+                Brought::CodeTaken => {
+                    let why = "another voucher has the same code: sell a new voucher instead";
+                    imported.refused.push((number, why.to_owned()));
+                    continue;
+                }
             }
+            let lost = lost.into_iter().map(|what| (number, what));
+            imported.lost.extend(lost);
             for user in users {
                 self.find(user.mac, router);
             }
