@@ -1,6 +1,7 @@
 //! A captive portal: who may use a network, until when. Pure: no clock, no socket, no file.
 //!
 //! - [`account`]: who has an account elsewhere, and what is said of it.
+//! - [`attempts`]: which log-in attempts share an allowance.
 //! - [`code`]: what people type.
 //! - [`voucher`]: what was sold, and what became of it.
 //! - [`journal`]: vouchers as lines of a file that may be cut off anywhere.
@@ -25,6 +26,7 @@
 //! - [`text`]: what a community says there, in Markdown.
 
 pub mod account;
+pub mod attempts;
 pub mod code;
 pub mod figures;
 pub mod form;

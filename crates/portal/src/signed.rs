@@ -78,7 +78,12 @@ impl Signed {
 
     /// Id of the voucher.
     pub fn id(&self) -> String {
-        format!("{:016x}", u64::from_be_bytes(self.part(1)))
+        format!("{:016x}", self.number())
+    }
+
+    /// Id of the voucher, as a number.
+    pub fn number(&self) -> u64 {
+        u64::from_be_bytes(self.part(1))
     }
 
     /// What its signer's key has for a hint.

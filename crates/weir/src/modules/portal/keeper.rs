@@ -12,6 +12,7 @@ mod outside;
 mod sale;
 mod seen;
 mod shown;
+mod tries;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::IpAddr;
@@ -29,7 +30,6 @@ use portal::voucher::Origin;
 use portal::{Millis, journal};
 use tokio::sync::oneshot;
 use tracing::warn;
-use web::throttle::Throttle;
 
 pub use account::Accounts;
 pub use days::Days;
@@ -37,9 +37,9 @@ pub use gift::Gift;
 pub use node::{Node, key};
 pub use sale::MOST;
 
-use come::{CODES_ALL, CODES_EACH};
 use garden::Garden;
 use hours::Hours;
+use tries::Tries;
 
 use super::store::Store;
 use crate::daemon::{Firewall, Router, unix_seconds};
@@ -64,7 +64,7 @@ pub struct Keeper {
     pub garden: Garden,
     began: Instant,
     noted: Instant,
-    codes: Throttle,
+    tries: Tries,
     /// Changes that are still to be made.
     changes: Vec<Change>,
     /// Elements that are to be put into the kernel's sets, and when the last ones were.
@@ -118,7 +118,7 @@ impl Keeper {
             garden: Garden::default(),
             began,
             noted: began,
-            codes: Throttle::new(CODES_EACH, CODES_ALL),
+            tries: Tries::default(),
             // All of them come with the table.
             changes: Vec::new(),
             pending: Vec::new(),

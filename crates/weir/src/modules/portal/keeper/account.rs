@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use kernel::Mac;
 use portal::account::{Terms, Verdict, is_name};
+use portal::attempts::Pool;
 use portal::page::Trouble;
 use portal::voucher::{Origin, Voucher, mac_text};
 use tracing::info;
 
-use super::come::whose;
 use super::{Keeper, seconds};
 use crate::daemon::Router;
 
@@ -46,7 +46,8 @@ impl Keeper {
         if self.is_in(&mac) {
             return Ok(None);
         }
-        let waits = self.codes.take(whose(&mac), self.began.elapsed());
+        let now = self.began.elapsed();
+        let waits = self.tries.take(Pool::Accounts, &mac, now);
         waits.map_err(|wait| Trouble::Wait(seconds(wait)))?;
         Ok(Some(Asker { mac, address, name }))
     }
@@ -59,7 +60,7 @@ impl Keeper {
         (accounts, router): (Accounts, &mut Router),
     ) -> Result<(), Trouble> {
         // No name stands in the log: nobody has to know who was here, and some type the password there.
-        let (mac, whose) = (mac_text(&asker.mac), whose(&asker.mac));
+        let mac = mac_text(&asker.mac);
         let terms = match verdict {
             Some(Verdict::Accept(terms)) => terms,
             Some(Verdict::Reject(said)) => {
@@ -72,11 +73,11 @@ impl Keeper {
                 return Err(Trouble::NotTheAccount);
             }
             None => {
-                self.codes.give_back(whose);
+                self.tries.give_back(Pool::Accounts, &asker.mac);
                 return Err(Trouble::Silent);
             }
         };
-        self.codes.give_back(whose);
+        self.tries.give_back(Pool::Accounts, &asker.mac);
         // Meanwhile the hours may be others, and the address another's.
         self.are_open()?;
         if self.device(asker.address, router) != Some(asker.mac) {

@@ -1,10 +1,10 @@
 //! Who comes with a code, and who goes.
 
 use std::net::IpAddr;
-use std::time::Duration;
 
 use kernel::Mac;
 use portal::Millis;
+use portal::attempts::{self, Pool};
 use portal::guests::Refusal;
 use portal::page::Trouble;
 use portal::pass::Pass;
@@ -12,22 +12,9 @@ use portal::schedule::Mode;
 use portal::signed::{Signed, Ticket};
 use portal::voucher::{State, mac_text};
 use tracing::{info, warn};
-use web::throttle::Allowance;
 
 use super::{Keeper, seconds};
 use crate::daemon::{Router, unix_seconds};
-
-/// Wrong codes of one device: of 40 bits nobody guesses one.
-pub(super) const CODES_EACH: Allowance = Allowance {
-    burst: 5,
-    every: Duration::from_secs(20),
-};
-
-/// Wrong codes of all together: as many as a school class mistypes.
-pub(super) const CODES_ALL: Allowance = Allowance {
-    burst: 300,
-    every: Duration::from_millis(200),
-};
 
 /// Devices of which is remembered that another browser was seen.
 const MOST_OTHERS: usize = 1024;
@@ -46,8 +33,9 @@ impl Keeper {
         };
         self.are_open()?;
         let (now, wall) = self.when();
-        let whose = whose(&mac);
-        if let Err(wait) = self.codes.take(whose, self.began.elapsed()) {
+        let is_signed = |voucher: &Signed| self.is_signed(voucher);
+        let pool = attempts::pool(&ticket, pass.as_ref(), is_signed);
+        if let Err(wait) = self.tries.take(pool, &mac, self.began.elapsed()) {
             return Err(Trouble::Wait(seconds(wait)));
         }
         let token = pass.map_or_else(number, |pass| Some(pass.token));
@@ -66,8 +54,7 @@ impl Keeper {
                 id.and_then(|id| self.come(come, &id, (now, wall)))
             }
             Ticket::Signed(signed) => {
-                let keys = self.node.trusted.iter().map(|node| &node.key);
-                if signed.signer(keys).is_none() {
+                if pool != Pool::Proven {
                     return Err(Trouble::Foreign);
                 }
                 let own = self.guests.voucher(&signed.id(), now).is_some();
@@ -82,7 +69,7 @@ impl Keeper {
         };
         match came {
             Ok(()) => {
-                self.codes.give_back(whose);
+                self.tries.give_back(pool, &mac);
                 self.days.logged_in(&mac);
             }
             Err(refusal) => return Err(refusal.into()),
@@ -95,16 +82,21 @@ impl Keeper {
         Ok(pass)
     }
 
+    /// Checks that a node of which vouchers hold here signed this one.
+    fn is_signed(&self, voucher: &Signed) -> bool {
+        let keys = self.node.trusted.iter().map(|node| &node.key);
+        voucher.signer(keys).is_some()
+    }
+
     /// Whether a signed voucher lets anybody in now.
     pub fn holds(&self, signed: &Signed) -> bool {
-        let keys = self.node.trusted.iter().map(|node| &node.key);
         let known = self.guests.voucher(&signed.id(), self.now());
         let is_good = known.map(|(voucher, used)| {
             let state = voucher.state(used, unix_seconds());
             matches!(state, State::Available | State::Active)
         });
         let signed_here = signed.hint() == self.node.key.public().hint();
-        is_good.unwrap_or(!signed_here) && signed.signer(keys).is_some()
+        is_good.unwrap_or(!signed_here) && self.is_signed(signed)
     }
 
     /// What the browser of a device that is let in is to keep.

@@ -3,11 +3,11 @@
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
+use portal::attempts::Pool;
 use portal::form::Password;
 use portal::page::Trouble;
 use portal::voucher::{Origin, Voucher};
 
-use super::come::whose;
 use super::{Keeper, seconds};
 use crate::daemon::Router;
 
@@ -68,13 +68,13 @@ impl Keeper {
             return Ok(());
         }
         if let Some(wanted) = gift.password {
-            let whose = whose(&mac);
-            let waits = self.codes.take(whose, self.began.elapsed());
+            let now = self.began.elapsed();
+            let waits = self.tries.take(Pool::Passwords, &mac, now);
             waits.map_err(|wait| Trouble::Wait(seconds(wait)))?;
             if Password::new(password) != wanted {
                 return Err(Trouble::NotThePassword);
             }
-            self.codes.give_back(whose);
+            self.tries.give_back(Pool::Passwords, &mac);
         }
         let Some((first, end)) = self.visits.get(&mac).copied() else {
             return Err(Trouble::Read(seconds(READING)));

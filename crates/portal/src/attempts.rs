@@ -1,0 +1,72 @@
+//! Log-in attempts: which of them share an allowance, so that guesses of strangers use up nobody
+//! else's.
+
+use crate::pass::Pass;
+use crate::signed::{Signed, Ticket};
+
+/// Allowance that an attempt draws on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pool {
+    /// A signature proves the attempt: nobody guesses one, so it needs no allowance.
+    Proven,
+    /// The browser proves that this voucher let it in before: the voucher's own allowance.
+    Known(u64),
+    /// A code of a device of which nothing is known: all such devices share an allowance.
+    Codes,
+    /// A name and a password.
+    Accounts,
+    /// The password that all guests have.
+    Passwords,
+}
+
+/// Pool of an attempt with a ticket, by what the browser had from before. `is_signed`: a node that
+/// this one trusts signed the voucher.
+pub fn pool(ticket: &Ticket, pass: Option<&Pass>, is_signed: impl Fn(&Signed) -> bool) -> Pool {
+    if let Ticket::Signed(signed) = ticket
+        && is_signed(signed)
+    {
+        return Pool::Proven;
+    }
+    // Not by the browser's number: the browser chooses that.
+    match pass.filter(|pass| is_signed(&pass.voucher)) {
+        Some(pass) => Pool::Known(pass.voucher.number()),
+        None => Pool::Codes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::Code;
+    use crate::keys::SecretKey;
+    use crate::voucher::Voucher;
+
+    fn signed(id: &str, key: &SecretKey) -> Signed {
+        let voucher = Voucher::new(id.to_owned(), Code::new([7; 5]), 5);
+        Signed::of(&voucher, key).expect("signed")
+    }
+
+    #[test]
+    fn only_what_is_proven_leaves_the_common_allowance() {
+        let [own, foreign] = [1, 2].map(|seed| SecretKey::new(&[seed; 32]).expect("a key"));
+        let public = own.public();
+        let trusted = |voucher: &Signed| voucher.signer([&public]).is_some();
+        let (good, forged) = (
+            signed("00112233445566ff", &own),
+            signed("00112233445566ff", &foreign),
+        );
+        let code = Ticket::Code(Code::new([9; 5]));
+        let pass = |token, voucher| Pass { token, voucher };
+
+        assert_eq!(pool(&Ticket::Signed(good), None, trusted), Pool::Proven);
+        assert_eq!(pool(&Ticket::Signed(forged), None, trusted), Pool::Codes);
+        assert_eq!(pool(&code, None, trusted), Pool::Codes);
+        assert_eq!(pool(&code, Some(&pass(1, forged)), trusted), Pool::Codes);
+        // Many browsers that claim one voucher share its allowance.
+        let known = Pool::Known(0x0011_2233_4455_66ff);
+        assert_eq!(pool(&code, Some(&pass(1, good)), trusted), known);
+        assert_eq!(pool(&code, Some(&pass(2, good)), trusted), known);
+        let other = signed("00112233445566fe", &own);
+        assert_ne!(pool(&code, Some(&pass(1, other)), trusted), known);
+    }
+}
