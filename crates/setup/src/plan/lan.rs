@@ -63,6 +63,7 @@ impl Planner<'_> {
         let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_' | b'@');
         let good = device.is_none_or(|device| {
             (1..16).contains(&device.len())
+                && !device.starts_with('-')
                 && device.bytes().all(plain)
                 && !matches!(device, "." | "..")
         });

@@ -199,10 +199,14 @@ fn wrong(wish: &Wish, all: &[Wish]) -> Option<Refusal> {
     Some(Refusal::Vxlan(device.clone(), number))
 }
 
-/// Whether a port can be called so (`dev_valid_name` of the kernel, and what UCI's lists can have).
+/// Checks the name of a port (`dev_valid_name` of the kernel, and what UCI's lists can have): no
+/// program takes the name for an option.
 fn is_device(name: &str) -> bool {
     let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_');
-    (1..16).contains(&name.len()) && name.bytes().all(plain) && !matches!(name, "." | ".." | "lo")
+    (1..16).contains(&name.len())
+        && !name.starts_with('-')
+        && name.bytes().all(plain)
+        && !matches!(name, "." | ".." | "lo")
 }
 
 /// A device as a part of a section's name, which has letters, digits and `_` alone.

@@ -148,7 +148,7 @@ fn sections_and_devices_are_looked_at() {
         (
             "[ports.\"a/b\"]",
             "weir.toml:1:8: ports.a/b: not the name of a network device; \
-             a device's name has 1 to 15 bytes, without spaces, `/` and `:`; see `ip link`",
+             a device's name has 1 to 15 bytes, without spaces, `/`, `:` and `%`, and no `-` at the beginning; see `ip link`",
         ),
         (
             "[ports.a]\nhok = \"tc\"",
@@ -223,6 +223,43 @@ fn times_and_paths_have_bounds() {
             1,
             "{path}"
         );
+    }
+}
+
+/// A program that gets a device's name takes none of these for an option, and the kernel has them all.
+#[test]
+fn names_of_devices_are_those_of_the_kernel() {
+    let keys = |name: &str| {
+        [
+            format!("drops.ports = [\"{name}\"]"),
+            format!("portal.devices = [\"{name}\"]"),
+            format!("cables.ports = [\"{name}\"]"),
+            format!("radio.power.devices = [\"{name}\"]"),
+            format!("radio.peering.device = \"{name}\""),
+            format!("radio.peering.into = \"{name}\""),
+            format!("radio.peering.prefix = \"{name}\""),
+            format!("[ports.\"{name}\"]\nhook = \"tc\""),
+            format!("[multipath.paths.\"{name}\"]\nweight = 50"),
+        ]
+    };
+    for good in ["wan0", "eth0.10", "pppoe-wan", "br-lan", "wlan0_p"] {
+        for text in keys(good) {
+            assert!(parse(&text, "f").is_ok(), "{text}");
+        }
+    }
+    for wrong in [
+        "-x",
+        "--help",
+        "-",
+        "a/b",
+        "a:b",
+        "a b",
+        "eth%d",
+        "0123456789abcdef",
+    ] {
+        for text in keys(wrong) {
+            assert_eq!(errors(&text).len(), 1, "{text}");
+        }
     }
 }
 
@@ -367,10 +404,6 @@ fn what_takes_a_restart_stays_as_it_runs() {
 }
 
 #[test]
-fn the_command_line_is_consistent() {
-    all().tree().debug_assert();
-}
-#[test]
 fn help_texts_fit_terminals() {
     let faults = cli::help::faults(all().tree());
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -395,3 +428,7 @@ fn each_command_has_one_purpose() {
     );
 }
 
+#[test]
+fn the_command_line_is_consistent() {
+    all().tree().debug_assert();
+}

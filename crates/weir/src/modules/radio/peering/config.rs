@@ -76,7 +76,7 @@ impl FileValue for Prefix {
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         let fits = |text: &&str| {
             let plain = |octet: u8| octet.is_ascii_graphic() && !b"/:%".contains(&octet);
-            text.len() <= Self::LONGEST && text.bytes().all(plain)
+            text.len() <= Self::LONGEST && !text.starts_with('-') && text.bytes().all(plain)
         };
         let text = value.as_str().filter(fits).ok_or(None)?;
         Ok(Self(text.to_owned()))
@@ -110,6 +110,7 @@ mod tests {
             "\u{e9}",
             "a:b",
             "%d",
+            "-x",
             "wlan0_peers0",
         ] {
             assert!(read(text).is_err(), "{text}");
