@@ -1,5 +1,6 @@
 //! What was, and quotas. The [monitor](super::monitor) keeps it: it is of what that counts.
 
+mod check;
 mod command;
 pub mod config;
 pub(super) mod firewall;
@@ -11,6 +12,7 @@ use crate::registry::{Command, Entry, Group};
 pub const ENTRY: Entry = Entry {
     sections: &config::SECTIONS,
     commands: || vec![Command::printing(Group::See, "history", command::run)],
+    check: check::check,
     doubt: past::doubt,
     ..Entry::named("history")
 };

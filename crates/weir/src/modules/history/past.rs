@@ -321,11 +321,20 @@ fn rules(effective: &Effective) -> Rules {
 
 /// Quotas that nobody has: no device is called so in the configuration.
 pub fn doubt(effective: &Effective) -> Option<Doubt> {
-    let idle = effective.named::<QuotaSettings>().keys().find(|name| {
+    idle(effective).next().map(|name| doubt_of(name))
+}
+
+/// Names of quotas that no device has in the configuration.
+pub fn idle(effective: &Effective) -> impl Iterator<Item = &String> {
+    effective.named::<QuotaSettings>().keys().filter(|name| {
         let one = mac(name).is_some() || *name == QuotaSettings::ALL;
         !one && called(effective, name).next().is_none()
-    })?;
-    Some(Doubt {
+    })
+}
+
+/// The doubt about one of these names.
+pub fn doubt_of(idle: &str) -> Doubt {
+    Doubt {
         what: format!(
             "nobody has `quotas.{idle}`: no device is called so in the configuration, and what \
              devices call themselves does not count"
@@ -334,7 +343,7 @@ pub fn doubt(effective: &Effective) -> Option<Doubt> {
             "write the hardware address in place of the name, or add `[devices.\"02:…\"]` with \
              `name = \"{idle}\"`; `weir devices` lists addresses"
         ),
-    })
+    }
 }
 
 fn quota(settings: &QuotaSettings) -> Option<Quota> {

@@ -1,6 +1,7 @@
 //! The web page, and figures for Prometheus: the same answers as the API's, over TCP, behind a
 //! log-in.
 
+mod check;
 mod command;
 pub mod config;
 mod running;
@@ -39,6 +40,7 @@ pub const ENTRY: Entry = Entry {
             hint: error.hint().to_owned(),
         })
     },
+    check: check::check,
     begin: Some(begin),
     ..Entry::named("page")
 };

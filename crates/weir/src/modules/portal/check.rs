@@ -35,6 +35,7 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
     let mut features: Vec<_> = devices
         .map(|name| device(&name.0, Path::new(DEVICES)))
         .collect();
+    features.push(encrypted(portal));
     features.extend(name_server(portal)?);
     features.extend(accounts(portal, config.of::<Radius>())?);
     if privileged() {
@@ -53,6 +54,23 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
     }
     features.push(garden(&portal.garden.networks()));
     Ok(features)
+}
+
+/// What guests type goes by HTTPS where the page has a name and a certificate.
+fn encrypted(portal: &Portal) -> Feature {
+    let present = portal.host.0.is_some();
+    Feature {
+        name: "HTTPS of the guests' page".into(),
+        present,
+        why_needed: "Without HTTPS, others at the portal's devices read along.".into(),
+        detail: (!present).then(|| {
+            format!("others can read the codes and passwords that guests type: port {PAGE} is HTTP")
+        }),
+        hint: (!present).then(|| {
+            "set `host` under [portal], with a certificate that guests' devices trust".into()
+        }),
+        ..Feature::default()
+    }
 }
 
 /// What the firewall is to have.
@@ -301,6 +319,19 @@ mod tests {
         assert!(bridge.present);
         assert!(!member.present && member.hint.expect("a hint").contains("\"br-lan\""));
         assert!(!none.present);
+    }
+
+    #[test]
+    fn a_page_of_guests_without_https_is_told() {
+        let portal = |text: &str| {
+            let text = format!("[portal]\ndevices = [\"br-lan\"]\n{text}");
+            let sections = super::super::config::SECTIONS;
+            let effective = crate::config::parse(&sections, &text, "weir.toml").expect("good");
+            encrypted(effective.of())
+        };
+        let open = portal("");
+        assert!(!open.present && open.detail.expect("a detail").contains("codes"));
+        assert!(portal("host = \"portal.example.net\"\n").present);
     }
 
     #[test]
