@@ -2,6 +2,7 @@
 //! command line and to the daemon. Nothing outside a module's folder names it but the list in
 //! [`modules`](crate::modules).
 
+use std::ffi::OsString;
 use std::io;
 
 use answers::Status;
@@ -245,11 +246,13 @@ impl Registry {
     /// It cannot be understood, or asks for help, in clap's words.
     pub fn run(
         &self,
-        typed: impl IntoIterator<Item = std::ffi::OsString>,
+        typed: impl IntoIterator<Item = OsString>,
         output: &mut Output<'_>,
     ) -> Result<Result<(), Error>, clap::Error> {
         let commands = self.commands();
-        let matches = self.tree_of(&commands).try_get_matches_from(typed)?;
+        let tree = self.tree_of(&commands);
+        let typed = help_first(&tree, typed.into_iter().collect());
+        let matches = tree.try_get_matches_from(typed)?;
         let (name, matches) = matches.subcommand().unwrap_or(("", &matches));
         let meant = commands
             .iter()
@@ -261,6 +264,23 @@ impl Registry {
         // The tree is made from the same list.
         Ok(meant.map_or(Ok(()), |command| (command.run)(matches, &mut context)))
     }
+}
+
+/// Reads `weir portal help voucher` as `weir help portal voucher`.
+fn help_first(tree: &clap::Command, mut typed: Vec<OsString>) -> Vec<OsString> {
+    let mut command = tree;
+    for place in 1..typed.len() {
+        let word = typed[place].to_str().unwrap_or_default();
+        if place > 1 && word == "help" && command.has_subcommands() {
+            typed[1..=place].rotate_right(1);
+            return typed;
+        }
+        match command.find_subcommand(word) {
+            Some(below) => command = below,
+            None => return typed,
+        }
+    }
+    typed
 }
 
 fn groups_of(commands: &[Command]) -> Vec<cli::help::Group> {

@@ -89,7 +89,14 @@ fn help_is_a_command() {
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{words:?}");
         assert_eq!(help.out, run(&[words, &["--help"]].concat()).out);
     }
-    for words in [&["help", "nonsense"][..], &["help", "portal", "nonsense"]] {
+    let voucher = run(&["portal", "voucher", "--help"]).out;
+    assert_eq!(run(&["portal", "help", "voucher"]).out, voucher);
+    assert_eq!(run(&["portal", "voucher", "help"]).out, voucher);
+    for words in [
+        &["help", "nonsense"][..],
+        &["portal", "help", "nonsense"],
+        &["flows", "help"],
+    ] {
         assert_eq!(run(words).code, Some(2), "{words:?}");
     }
     for line in run(&["flows", "--help"]).out.lines() {
