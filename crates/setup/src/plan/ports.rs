@@ -397,3 +397,30 @@ impl Ports<'_> {
         Ok(section)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_called_as_the_kernel_and_programs_take_it() {
+        assert!(
+            ["eth0", "eth0.10", "lan-1", "_a"]
+                .iter()
+                .all(|name| is_device(name))
+        );
+        for name in [
+            "",
+            "-x",
+            "--help",
+            ".",
+            "..",
+            "lo",
+            "a/b",
+            "a b",
+            "0123456789abcdef",
+        ] {
+            assert!(!is_device(name), "{name}");
+        }
+    }
+}

@@ -313,21 +313,21 @@ impl DeviceName {
     pub const NAMING: Naming = Naming {
         fits: Self::fits,
         what: "the name of a network device",
-        hint: "a device's name has 1 to 15 bytes, without spaces, `/`, `:` and `%`, and no `-` at \
-               the beginning; see `ip link`",
+        hint: "a device's name has 1 to 15 bytes, without spaces and `/:%*\"\\`, and no `-` at the \
+               beginning; see `ip link`",
         any_case: false,
     };
 
     /// `dev_valid_name` (net/core/dev.c): shorter than IFNAMSIZ, neither `.` nor `..`, without `/`,
-    /// `:` and white space; nor `%`, which the kernel takes for a pattern. A name that begins with `-`
-    /// would be an option to every program that gets the name.
+    /// `:` and white space; nor `%`, which the kernel takes for a pattern. No program takes a name for
+    /// an option (`-` at the beginning), nor nft(8) for a pattern or the end of the name.
     pub fn fits(name: &str) -> bool {
         (1..=15).contains(&name.len())
             && name != "."
             && name != ".."
             && !name.starts_with('-')
             && !name.chars().any(|letter| {
-                matches!(letter, '/' | ':' | '%') || letter.is_whitespace() || letter.is_control()
+                r#"/:%*"\"#.contains(letter) || letter.is_whitespace() || letter.is_control()
             })
     }
 }

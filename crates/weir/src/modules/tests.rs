@@ -148,7 +148,8 @@ fn sections_and_devices_are_looked_at() {
         (
             "[ports.\"a/b\"]",
             "weir.toml:1:8: ports.a/b: not the name of a network device; \
-             a device's name has 1 to 15 bytes, without spaces, `/`, `:` and `%`, and no `-` at the beginning; see `ip link`",
+             a device's name has 1 to 15 bytes, without spaces and `/:%*\"\\`, and no `-` at the \
+             beginning; see `ip link`",
         ),
         (
             "[ports.a]\nhok = \"tc\"",
@@ -231,15 +232,15 @@ fn times_and_paths_have_bounds() {
 fn names_of_devices_are_those_of_the_kernel() {
     let keys = |name: &str| {
         [
-            format!("drops.ports = [\"{name}\"]"),
-            format!("portal.devices = [\"{name}\"]"),
-            format!("cables.ports = [\"{name}\"]"),
-            format!("radio.power.devices = [\"{name}\"]"),
-            format!("radio.peering.device = \"{name}\""),
-            format!("radio.peering.into = \"{name}\""),
-            format!("radio.peering.prefix = \"{name}\""),
-            format!("[ports.\"{name}\"]\nhook = \"tc\""),
-            format!("[multipath.paths.\"{name}\"]\nweight = 50"),
+            format!("drops.ports = [{name:?}]"),
+            format!("portal.devices = [{name:?}]"),
+            format!("cables.ports = [{name:?}]"),
+            format!("radio.power.devices = [{name:?}]"),
+            format!("radio.peering.device = {name:?}"),
+            format!("radio.peering.into = {name:?}"),
+            format!("radio.peering.prefix = {name:?}"),
+            format!("[ports.{name:?}]\nhook = \"tc\""),
+            format!("[multipath.paths.{name:?}]\nweight = 50"),
         ]
     };
     for good in ["wan0", "eth0.10", "pppoe-wan", "br-lan", "wlan0_p"] {
@@ -255,6 +256,9 @@ fn names_of_devices_are_those_of_the_kernel() {
         "a:b",
         "a b",
         "eth%d",
+        "br*",
+        "a\"b",
+        "a\\b",
         "0123456789abcdef",
     ] {
         for text in keys(wrong) {

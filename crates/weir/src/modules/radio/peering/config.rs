@@ -75,7 +75,7 @@ impl FileValue for Prefix {
 
     fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
         let fits = |text: &&str| {
-            let plain = |octet: u8| octet.is_ascii_graphic() && !b"/:%".contains(&octet);
+            let plain = |octet: u8| octet.is_ascii_graphic() && !b"/:%*\"\\".contains(&octet);
             text.len() <= Self::LONGEST && !text.starts_with('-') && text.bytes().all(plain)
         };
         let text = value.as_str().filter(fits).ok_or(None)?;
@@ -111,6 +111,7 @@ mod tests {
             "a:b",
             "%d",
             "-x",
+            "a*",
             "wlan0_peers0",
         ] {
             assert!(read(text).is_err(), "{text}");
