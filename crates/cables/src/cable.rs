@@ -271,6 +271,7 @@ impl Cable {
                 decided,
                 held_by: None,
                 vxlan: None,
+                looped: false,
                 notices: Vec::new(),
             },
             self.up.unwrap_or(now),
@@ -278,6 +279,7 @@ impl Cable {
         if self.up.is_some() {
             decision.evidence = clues(&self.heard, up);
             decision.notices = notices(&self.port, &self.heard);
+            decision.looped = self.heard.looped(self.port.probes, now);
         }
         if let Some(role) = self.port.held {
             decision.why = sentence(&format!(

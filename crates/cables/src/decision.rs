@@ -20,6 +20,8 @@ pub struct Notice {
     pub kind: &'static str,
     /// A sentence without a full stop.
     pub text: String,
+    /// Its address, and the VLAN where there is one.
+    pub who: String,
 }
 
 /// What a port is for.
@@ -42,6 +44,8 @@ pub struct Decision {
     pub held_by: Option<&'static str>,
     /// The VXLAN that the mesh has to be in at this port, as others are there too.
     pub vxlan: Option<u32>,
+    /// Own frames come back, whatever role is kept.
+    pub looped: bool,
     /// What people should see to.
     pub notices: Vec<Notice>,
 }

@@ -17,7 +17,7 @@ const MOST: usize = 16;
 const PROVES: u64 = 6000;
 /// Servers that a look found, and that are named.
 const SERVERS: usize = 4;
-/// Own frames tell of a loop for so long after the last.
+/// Own frames tell of a loop for so long after the last, if this router looks for loops.
 pub const LOOP_LASTS: u64 = 30_000;
 
 /// Own frames that make a loop: some radios say one back.
@@ -198,12 +198,15 @@ impl Gathered {
         (hello.proof == Proof::Awaited).then(|| at.saturating_add(PROVES))
     }
 
-    /// Whether own frames came back of late: some, or one hello, which nobody can make.
-    pub fn looped(&self, now: u64) -> bool {
+    /// Says if own frames came back: some, or one hello, which nobody can make. `probes`: this router
+    /// looks for loops, so that they came back of late; else silence says nothing, and a loop lasts
+    /// as long as the link.
+    pub fn looped(&self, probes: bool, now: u64) -> bool {
         let own = self.of(Sort::Own);
         let hello = self.led_to.as_ref().map(|(_, at)| *at);
         let last = own.map(|seen| seen.last).max(hello);
-        let lately = last.is_some_and(|last| now.saturating_sub(last) < LOOP_LASTS);
+        let lately = |last| !probes || now.saturating_sub(last) < LOOP_LASTS;
+        let lately = last.is_some_and(lately);
         lately && (hello.is_some() || own.is_some_and(|seen| seen.frames >= LOOP))
     }
 

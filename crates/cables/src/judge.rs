@@ -35,7 +35,7 @@ fn verdict(role: Role, confidence: u8, why: String, would_change: &'static str) 
 
 /// What follows from what was heard.
 pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
-    if heard.looped(now) {
+    if heard.looped(port.probes, now) {
         return looped(port, heard);
     }
     if let Some(hello) = heard.proven() {
@@ -75,6 +75,7 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
     match (out, radio) {
         (Some(out), radio) if !of_lan(port) => uplink(port, out, radio.is_some()),
         (_, Some(radio)) => radio,
+        (None, None) if port.former == Use::Uplink && port.works => working(),
         (out, None) => switch(port, heard).unwrap_or_else(|| client(port, heard, out)),
     }
 }
@@ -94,7 +95,10 @@ fn looped(port: &Port, heard: &Gathered) -> Verdict {
             (format!("own frames come back{within}"), confidence)
         }
     };
-    let change = "Thirty seconds without own frames would end it";
+    let change = match port.probes {
+        true => "Thirty seconds without own frames would end it",
+        false => "The cable has to be pulled from this port",
+    };
     verdict(Role::Loop, confidence, why, change)
 }
 
@@ -137,6 +141,13 @@ fn uplink(port: &Port, out: Way, radio: bool) -> Verdict {
         format!("{}{by}", out.why),
         change,
     )
+}
+
+/// Nobody offers anything where addresses are fixed: that the way is used, and works, says it.
+fn working() -> Verdict {
+    let why = "the default route leaves by this port, and its gateway answers".into();
+    let change = "Own frames, a hello with the mesh's key or routing of a mesh would change it";
+    verdict(Role::Uplink, SURE, why, change)
 }
 
 fn border(port: &Port, heard: &Gathered, out: Option<&Way>) -> Option<Verdict> {
@@ -339,7 +350,7 @@ pub fn notices(port: &Port, heard: &Gathered) -> Vec<Notice> {
             let who = who(sort, internet)?;
             let comma = if who.is_empty() { "" } else { ", " };
             let text = format!("{what}{comma}{who}, is at a port of the LAN");
-            Some(Notice { kind, text })
+            Some(Notice { kind, text, who })
         });
     told.collect()
 }

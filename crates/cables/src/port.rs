@@ -23,12 +23,16 @@ pub struct Port {
     pub device: String,
     /// What the configuration has it as.
     pub former: Use,
+    /// The default route leaves by it, and its gateway answers there.
+    pub works: bool,
     /// The administrator's own connection comes by it.
     pub administrator: bool,
     /// This router serves DHCP on it.
     pub own_dhcp: bool,
     /// This router has a mesh's secret, by which another node can prove that it is of the same.
     pub secret: bool,
+    /// This router sends frames by which a loop shows for as long as it is there.
+    pub probes: bool,
     /// What the administrator chose.
     pub held: Option<Role>,
 }

@@ -20,8 +20,10 @@ pub fn mac(number: u8) -> Mac {
 /// A port, as most are.
 pub fn port(former: Use) -> Port {
     Port {
+        probes: true,
         device: "lan1".into(),
         former,
+        works: false,
         administrator: false,
         own_dhcp: former == Use::Lan,
         secret: false,

@@ -395,3 +395,48 @@ fn what_the_administrator_chose_and_comes_by_stays() {
     assert_eq!(scene.role(), Role::Uplink);
     assert_eq!(mac(1)[5], 1);
 }
+
+/// Says if a sentence fits a template, whose parts in braces are anything.
+fn is_of(template: &str, sentence: &str) -> bool {
+    let mut rest = sentence.to_lowercase();
+    let parts = template
+        .split('{')
+        .map(|part| part.split_once('}').map_or(part, |it| it.1));
+    for part in parts {
+        let Some((_, after)) = rest.split_once(&part.to_lowercase()) else {
+            return false;
+        };
+        rest = after.to_owned();
+    }
+    true
+}
+
+/// The page says in the reader's language what it has a template for.
+#[test]
+fn the_page_has_a_template_for_every_sentence() {
+    let page = include_str!("../../../../web/src/modules/cables/text/en.ts");
+    let after = page.split("\"says.").skip(1);
+    let text = |line: &str| Some(line.split_once("\":")?.1.split('"').nth(1)?.to_owned());
+    let templates: Vec<String> = after.filter_map(text).collect();
+    assert!(templates.len() > 60, "{}", templates.len());
+    let mut lacks = Vec::new();
+    for (_, mut scene, _) in all() {
+        for _ in 0..4 {
+            let said = scene.says();
+            let evidence = said.evidence.into_iter().map(|clue| clue.text);
+            let notices = said.notices.into_iter().map(|notice| notice.text);
+            let own = [said.why, said.would_change];
+            lacks.extend(
+                own.into_iter()
+                    .chain(evidence)
+                    .chain(notices)
+                    .filter(|sentence| {
+                        let sentence = sentence.trim_end_matches('.');
+                        !templates.iter().any(|template| is_of(template, sentence))
+                    }),
+            );
+            scene = scene.passes(5000);
+        }
+    }
+    assert_eq!(lacks, [""; 0]);
+}

@@ -135,6 +135,53 @@ fn a_loop_is_at_once_and_lasts() {
     assert_eq!(Scene::new(Use::Lan).loops().role(), Role::Loop);
 }
 
+/// Nobody offers fixed addresses: stations are all that is heard.
+#[test]
+fn an_uplink_with_a_fixed_address_that_works_is_no_client() {
+    for (works, role) in [(true, Role::Uplink), (false, Role::Client)] {
+        let mut scene = Scene::of(Port {
+            works,
+            ..port(Use::Uplink)
+        });
+        scene = scene.hear(Sort::Arp, 1).hear(Sort::Ip, 1).passes(20_000);
+        let said = scene.says();
+        assert_eq!(said.role, role, "{said:#?}");
+        assert!(
+            !works || said.why.contains("its gateway answers"),
+            "{}",
+            said.why
+        );
+    }
+    // It is known only after the port was decided for a client.
+    let mut scene = Scene::of(port(Use::Uplink))
+        .hear(Sort::Arp, 1)
+        .passes(20_000);
+    assert_eq!(scene.role(), Role::Client);
+    scene.cable.facts(Port {
+        works: true,
+        ..port(Use::Uplink)
+    });
+    scene = scene.passes(100).passes(3000);
+    assert_eq!(scene.role(), Role::Uplink);
+}
+
+/// Nobody looks whether it is still there, and a quiet router sends nothing that could come back.
+#[test]
+fn a_loop_that_nobody_looks_for_lasts_as_long_as_the_link() {
+    let mut scene = Scene::of(Port {
+        probes: false,
+        ..port(Use::Lan)
+    });
+    scene = scene.loops().passes(24 * 3_600_000);
+    assert_eq!(scene.role(), Role::Loop);
+    let said = scene.says().would_change;
+    assert_eq!(said, "The cable has to be pulled from this port.");
+    scene.cable.link(false, scene.now);
+    assert_ne!(scene.role(), Role::Loop);
+    scene.cable.link(true, scene.now);
+    assert_ne!(scene.passes(5000).role(), Role::Loop);
+}
+
 #[test]
 fn what_was_heard_goes_with_the_link() {
     let mut scene = Scene::new(Use::Lan).greets(true).passes(1000);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::net::Ipv4Addr;
 use std::path::Path;
 
 use ::cables::{Port, Use};
@@ -33,6 +34,8 @@ pub fn is_socket(link: &Link) -> bool {
 pub struct Doings {
     /// Devices by which everything else goes out.
     leads_out: BTreeSet<String>,
+    /// Those of them at which a gateway answers.
+    answered: BTreeSet<String>,
     /// A server of DHCP listens.
     serves: bool,
 }
@@ -45,16 +48,23 @@ impl Doings {
             &read("/proc/net/route"),
             &read("/proc/net/ipv6_route"),
             &read("/proc/net/udp"),
+            &read("/proc/net/arp"),
         )
     }
 
-    /// Of the texts of `/proc/net` (net/ipv4/fib_trie.c, net/ipv6/route.c, net/ipv4/udp.c).
-    fn of(routes4: &str, routes6: &str, sockets: &str) -> Self {
-        let mut leads_out = BTreeSet::new();
+    /// Of the texts of `/proc/net` (net/ipv4/fib_trie.c, net/ipv6/route.c, net/ipv4/udp.c,
+    /// net/ipv4/arp.c).
+    fn of(routes4: &str, routes6: &str, sockets: &str, arp: &str) -> Self {
+        let (mut leads_out, mut answered) = (BTreeSet::new(), BTreeSet::new());
         for line in routes4.lines() {
             let fields: Vec<&str> = line.split_whitespace().collect();
-            if let [device, "00000000", _, _, _, _, _, "00000000", ..] = fields[..] {
+            if let [device, "00000000", gateway, _, _, _, _, "00000000", ..] = fields[..] {
                 leads_out.insert(device.to_owned());
+                let gateway = u32::from_str_radix(gateway, 16).unwrap_or(0);
+                let gateway = Ipv4Addr::from(gateway.to_ne_bytes()).to_string();
+                if answers(arp, &gateway, device) {
+                    answered.insert(device.to_owned());
+                }
             }
         }
         for line in routes6.lines() {
@@ -69,7 +79,11 @@ impl Doings {
         }
         let port = |line: &str| Some(line.split_whitespace().nth(1)?.ends_with(":0043"));
         let serves = sockets.lines().any(|line| port(line) == Some(true));
-        Self { leads_out, serves }
+        Self {
+            leads_out,
+            answered,
+            serves,
+        }
     }
 
     /// Whether a port is used so in truth, by what stands upon it.
@@ -137,12 +151,23 @@ impl Doings {
         Port {
             device: link.name.clone(),
             former,
+            works: self.answered.contains(&link.name),
             administrator: false,
             own_dhcp: self.serves && former == Use::Lan,
             secret: false,
+            probes: false,
             held: None,
         }
     }
+}
+
+/// Says if the kernel has a hardware address of this neighbour (ATF_COM, include/uapi/linux/if_arp.h).
+fn answers(arp: &str, address: &str, device: &str) -> bool {
+    arp.lines().skip(1).any(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        matches!(fields[..], [of, _, flags, _, _, at] if of == address && at == device
+            && u32::from_str_radix(flags.trim_start_matches("0x"), 16).is_ok_and(|it| it & 2 != 0))
+    })
 }
 
 /// The devices that stand upon another (`upper_…` of sysfs, net/core/dev.c): a bridge, a VLAN, a
@@ -181,11 +206,20 @@ mod tests {
         );
         let sockets = "  sl  local_address rem_address   st tx_queue\n\
             105: 00000000:0043 00000000:0000 07 00000000:00000000 00:00000000 00000000\n";
-        let doings = Doings::of(routes4, &routes6, sockets);
+        let arp = |flags| {
+            format!(
+                "IP address       HW type     Flags       HW address            Mask     Device\n\
+                 10.0.0.1         0x1         {flags}         02:00:00:00:00:01     *        eth0\n"
+            )
+        };
+        let answered = |flags| Doings::of(routes4, "", "", &arp(flags)).answered;
+        assert!(answered("0x2").contains("eth0") && answered("0x6").contains("eth0"));
+        assert!(answered("0x0").is_empty() && answered("x").is_empty());
+        let doings = Doings::of(routes4, &routes6, sockets, "");
         let expected = ["eth0", "eth1"].map(str::to_owned);
         assert_eq!(doings.leads_out, BTreeSet::from(expected));
         assert!(doings.serves);
-        let none = Doings::of("", "x", "105: 00000000:0044 ");
+        let none = Doings::of("", "x", "105: 00000000:0044 ", "x\n\n");
         assert!(none.leads_out.is_empty() && !none.serves);
     }
 }

@@ -270,6 +270,7 @@ impl Watch {
         let facts = Port {
             administrator: self.administrator.comes_by(link.index),
             secret: self.keys.is_some(),
+            probes: self.mover.is_some(),
             held: port.held(),
             ..facts
         };
@@ -337,6 +338,7 @@ impl Watch {
         let (facts, used) = self.doings.known(self.mover.as_ref(), link, links);
         let facts = Port {
             secret: self.keys.is_some(),
+            probes: self.mover.is_some(),
             held: self.held.get(&link.name).copied(),
             ..facts
         };
