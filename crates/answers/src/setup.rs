@@ -33,6 +33,9 @@ pub struct SetupLine {
 pub struct SetupStates {
     /// The change that is made, and not confirmed yet.
     pub pending: Option<SetupChange>,
+    /// The change that was taken back last, where none was confirmed since.
+    #[serde(default)]
+    pub undone: Option<SetupChange>,
     /// How far the router gets, while a change waits.
     #[serde(default)]
     pub reach: Option<SetupReach>,
@@ -102,6 +105,9 @@ pub struct SetupRouter {
     pub kept: Vec<String>,
     /// What waits to be confirmed.
     pub pending: Option<SetupChange>,
+    /// The change that was taken back last, where none was confirmed since.
+    #[serde(default)]
+    pub undone: Option<SetupChange>,
     /// How far the router gets, while a change waits, and where it has an uplink.
     #[serde(default)]
     pub reach: Option<SetupReach>,
@@ -154,14 +160,14 @@ pub struct SetupPlan {
     pub address: Option<String>,
 }
 
-/// How hard a password is to guess.
+/// Strength of a password.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetupStrength {
     /// 0: at once; 4: never.
     pub score: u8,
-    /// What makes it weak.
+    /// Its weakness, in a sentence.
     pub warning: Option<String>,
-    /// What would make it stronger.
+    /// Advice that would make it stronger.
     pub suggestions: Vec<String>,
 }
 

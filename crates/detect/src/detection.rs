@@ -55,6 +55,8 @@ pub struct Detection {
     pub(crate) places: BTreeMap<Option<u16>, Place>,
     /// Whether there is a link; `None`: nobody said so yet.
     pub(crate) link: Option<bool>,
+    /// The default route leaves by the port already.
+    pub(crate) leads_out: bool,
     /// Whether the router heard itself by another port.
     pub(crate) itself: bool,
     plan: Plan,
@@ -78,6 +80,7 @@ impl Detection {
             options,
             places: BTreeMap::from([(None, Place::default())]),
             link: None,
+            leads_out: false,
             itself: false,
             plan,
             sent: 0,
@@ -129,6 +132,11 @@ impl Detection {
             format!("The port {how}"),
         );
         self.tell(None, now, told);
+    }
+
+    /// Notes what only the system knows: that the default route leaves by the port.
+    pub fn leads_out(&mut self) {
+        self.leads_out = true;
     }
 
     /// Evidence since the last time.

@@ -182,6 +182,11 @@ fn nothing(heard: &Detection) -> Suggestion {
             "Only own frames come back: the cabling, or the modem, has a loop.",
             true,
         ),
+        Some(true) if heard.leads_out => (
+            "The port leads to the Internet already, and no server offers another way: keep its \
+             settings as they are.",
+            true,
+        ),
         Some(true) => (
             "There is a link, but nobody answers or says anything.",
             false,
@@ -191,14 +196,23 @@ fn nothing(heard: &Detection) -> Suggestion {
             true,
         ),
     };
+    // An address that is fixed is offered by nobody.
+    let works = heard.link == Some(true) && heard.leads_out && !heard.itself && !looped;
+    let internet = match works {
+        true => Internet::Static,
+        false => Internet::None,
+    };
     Suggestion {
-        internet: Internet::None,
+        internet,
         vlan: None,
         details: Details::default(),
         lan: None,
         why: vec![why.into()],
         sure,
-        untold: untold(heard, Internet::None, &place),
+        untold: match works {
+            true => Vec::new(),
+            false => untold(heard, Internet::None, &place),
+        },
     }
 }
 

@@ -65,6 +65,26 @@ fn an_offer_with_a_router_is_dhcp() {
     );
 }
 
+/// A fixed address is offered by nobody: that the way is in use is not contradicted.
+#[test]
+fn a_port_that_leads_out_already_is_left_as_it_is() {
+    let silent = |leads_out: bool| {
+        let mut wire = Wire::new(Options {
+            mac: MAC,
+            ..Options::default()
+        });
+        if leads_out {
+            wire.detection.leads_out();
+        }
+        wire.end().0
+    };
+    let said = silent(true);
+    assert_eq!((said.internet, said.sure), (Internet::Static, true));
+    assert!(said.why[0].contains("already"), "{:?}", said.why);
+    assert_eq!(said.untold, [""; 0]);
+    assert_eq!(silent(false).internet, Internet::None);
+}
+
 #[test]
 fn a_modem_that_offers_beside_pppoe_is_told_and_passed_by() {
     let (said, _) = found(|wire| {

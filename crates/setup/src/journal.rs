@@ -35,6 +35,8 @@ const CHANGE: &str = "change.json";
 const LAST: &str = "last";
 /// There until all of a change is done, and services know: to take it away needs no room.
 const UNFINISHED: &str = "unfinished";
+/// File of the change that was taken back last.
+const UNDONE: &str = "undone";
 
 /// Where changes are written down.
 #[derive(Clone, Debug)]
@@ -263,8 +265,21 @@ impl Journal {
         let _ = fs::remove_dir_all(&old);
         self.disk.rename(&pending.folder, &old)?;
         self.disk.sync_folder(&self.folder)?;
+        // Of no harm where it is lost: it is only told.
+        let _ = fs::rename(old.join(CHANGE), self.folder.join(UNDONE));
         let _ = fs::remove_dir_all(&old);
         Ok(pending.change)
+    }
+
+    /// The change that was taken back last, where none was confirmed since.
+    pub fn undone(&self) -> Option<Change> {
+        let text = fs::read(self.folder.join(UNDONE)).ok()?;
+        let change: Change = serde_json::from_slice(&text).ok()?;
+        let states = self.states().ok()?;
+        let since = states.first().map(|state| state.change.number);
+        since
+            .is_none_or(|since| since < change.number)
+            .then_some(change)
     }
 
     /// Puts the former files back where a change was not confirmed in time, or the machine was

@@ -87,6 +87,7 @@ export function begin() {
     choices: structuredClone(CHOICES),
     kept: ["wifi.networks[0].key", "router.password"],
     pending: null,
+    undone: null,
     /** How far it gets, while a change waits. */
     reach: { way: "reached", whom: null, says: "the router reaches the Internet" },
     before: null,
@@ -216,6 +217,7 @@ const strength = (length) => ({
 /** The former state is back where nobody confirmed the change in time. */
 function tick(setup) {
   if (setup.pending === null || Date.now() < setup.pending.until) return;
+  setup.undone = setup.pending.change;
   setup.pending = null;
   setup.choices = setup.before;
 }
@@ -250,6 +252,7 @@ export function answer(setup, call, body) {
           choices: setup.choices,
           kept: setup.kept,
           pending: setup.pending && told(setup.pending),
+          undone: setup.undone,
           reach: setup.pending && setup.reach,
           states: setup.states,
         },
@@ -296,12 +299,14 @@ export function answer(setup, call, body) {
       }
       setup.states.unshift(made);
       setup.pending = null;
+      setup.undone = null;
       return { json: { change: made } };
     }
     case "POST v1/setup/revert": {
       if (body.number === undefined) {
         const { change: made } = setup.pending;
         setup.pending = null;
+        setup.undone = made;
         setup.choices = setup.before;
         return { json: { change: made } };
       }

@@ -434,3 +434,28 @@ fn folders_that_came_with_a_change_go_with_it() {
         }
     }
 }
+
+#[test]
+fn a_change_that_was_taken_back_is_told_until_another_one_stays() {
+    let place = Place::new();
+    let journal = place.journal();
+    assert_eq!(journal.undone(), None);
+    let make = || {
+        let pending = journal.begin(&wish(), &place.files()).expect("begun");
+        journal.apply(&pending).expect("made");
+        journal.finish(pending.change.number).expect("finished");
+        pending.change.number
+    };
+    let first = make();
+    assert_eq!(journal.undone(), None, "it waits");
+    journal.recover(&later()).expect("taken back");
+    assert_eq!(place.says(), texts(OLD));
+    let undone = journal.undone().expect("a change");
+    assert_eq!((undone.number, &*undone.why), (first, "a test"));
+    let second = make();
+    journal.undo().expect("taken back");
+    assert_eq!(journal.undone().map(|it| it.number), Some(second));
+    make();
+    journal.confirm().expect("confirmed");
+    assert_eq!(journal.undone(), None, "the router is not as before");
+}

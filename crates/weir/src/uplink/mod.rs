@@ -81,6 +81,9 @@ pub fn run(look: Look<'_>, told: &mut dyn FnMut(&Evidence)) -> Result<Found, Err
     for how in &port.uses {
         run.detection.in_use(how, 0);
     }
+    if port.leads_out {
+        run.detection.leads_out();
+    }
     run.listen(
         &port,
         socket,

@@ -28,6 +28,8 @@ pub struct Port {
     pub others: Vec<Mac>,
     /// Whether it is up.
     pub up: bool,
+    /// The default route leaves by it.
+    pub leads_out: bool,
     /// What it is used for already, behind "The port …".
     pub uses: Vec<String>,
 }
@@ -78,6 +80,7 @@ impl Port {
                 .filter(|other| *other != mac && *other != [0; 6])
                 .collect(),
             up: flags(name).contains(InterfaceFlags::IFF_UP),
+            leads_out,
             uses,
         })
     }

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { useAction } from "../../api/action";
 import { plain } from "../../core/plain";
 import { useStore } from "../../core/store";
-import { Card } from "../../parts/basic";
+import { Card, Notice } from "../../parts/basic";
 import { FailureNotice } from "../../parts/failure";
 import { QrCode } from "../../parts/qr";
 import { format } from "../../text";
@@ -71,6 +71,19 @@ export function States({ setup }: { setup: Setup }) {
   return (
     <Card title={t("states.title")} class="states">
       <p class="hint">{t("states.text")}</p>
+      {setup.undone !== null && (
+        <Notice kind="info">
+          <p>
+            {t("states.undone", {
+              when: format().moment(setup.undone.when),
+              who: plain(setup.undone.who),
+            })}
+          </p>
+          <p>
+            <bdi>{plain(setup.undone.why)}</bdi>
+          </p>
+        </Notice>
+      )}
       {setup.states.length === 0 ? (
         <p class="nothing">{t("states.empty")}</p>
       ) : (

@@ -155,6 +155,8 @@ export interface Setup {
   /** Secrets that are set and not told: `wifi.networks[0].key`. */
   kept: string[];
   pending: SetupChange | null;
+  /** The change that was taken back last, where none was confirmed since. */
+  undone: SetupChange | null;
   /** How far the router gets, while a change waits; null where it is to have no Internet. */
   reach: Reach | null;
   states: SetupChange[];

@@ -188,6 +188,7 @@ pub fn states(place: &Place) -> Result<SetupStates, Error> {
             let left = pending.change.until.left(&now).unwrap_or(0);
             told(pending.change, Some(left))
         }),
+        undone: place.journal.undone().map(|change| told(change, None)),
         states: states
             .into_iter()
             .map(|state| told(state.change, None))
@@ -225,6 +226,13 @@ fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Er
             _ => Tone::Warn,
         };
         output.line(&output.toned(tone, &harmless(&reach.says)))?;
+    }
+    if let Some(change) = &shown.undone {
+        let text = format!(
+            "change {} of {} was taken back, the configuration is as before: {}",
+            change.number, change.who, change.why
+        );
+        output.line(&output.toned(Tone::Warn, &harmless(&text)))?;
     }
     if shown.states.is_empty() {
         return Ok(output.line("no change was confirmed yet")?);

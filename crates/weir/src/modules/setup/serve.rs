@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use ::setup::Trouble;
 use ::setup::choices::{Choices, FORMAT};
 use answers::{
-    QrPicture, SetupChoices, SetupConfirm, SetupDocument, SetupDone, SetupJoin, SetupLine,
-    SetupPlan, SetupPort, SetupRevert, SetupRouter,
+    QrPicture, SetupChange, SetupChoices, SetupConfirm, SetupDocument, SetupDone, SetupJoin,
+    SetupLine, SetupPlan, SetupPort, SetupRevert, SetupRouter,
 };
 use api::{Asked, Limits, Listener, Method, Nothing, Route, Routes, Who};
 use tokio::signal::unix::{SignalKind, signal};
@@ -43,6 +43,8 @@ const ANSWERED: Duration = Duration::from_secs(1);
 const LAST: Duration = Duration::from_secs(10);
 /// How long whoever confirms a change waits for services to know of it.
 const FINISHED: Duration = Duration::from_secs(5);
+/// Path of the change that waits to be confirmed.
+pub const PENDING: &str = "/v1/setup/pending";
 /// Bytes of the longest choices.
 pub const LONGEST: usize = 64 * 1024;
 
@@ -125,8 +127,20 @@ impl Server {
             kept,
             reach: states.reach,
             pending: states.pending,
+            undone: states.undone,
             states: states.states,
         })
+    }
+
+    /// The change that waits to be confirmed.
+    fn pending(&self) -> Result<Option<SetupChange>, Error> {
+        let place = self.desk().place;
+        let now = ::setup::Instant::now().map_err(trouble)?;
+        let pending = place.journal.pending().map_err(trouble)?;
+        Ok(pending.map(|pending| {
+            let left = pending.change.until.left(&now).unwrap_or(0);
+            told(pending.change, Some(left))
+        }))
     }
 
     fn plan(&self, asked: &SetupChoices) -> Result<SetupPlan, Error> {
@@ -273,6 +287,7 @@ fn routes(setup: &Setup, config: Option<&Path>) -> Routes {
     let seen = looking.clone();
     let detect = me();
     let (look, join, plan, apply, confirm, revert) = (me(), me(), me(), me(), me(), me());
+    let waits = me();
     let [used, use_as] = ports::routes(setup, config);
     Routes::new([
         used,
@@ -284,6 +299,15 @@ fn routes(setup: &Setup, config: Option<&Path>) -> Routes {
             move |_: Asked<(), Nothing>| {
                 let server = Arc::clone(&look);
                 apart(move || server.router())
+            },
+        ),
+        Route::later(
+            Method::GET,
+            PENDING,
+            Who::Root,
+            move |_: Asked<(), Nothing>| {
+                let server = Arc::clone(&waits);
+                apart(move || server.pending())
             },
         ),
         Route::later(

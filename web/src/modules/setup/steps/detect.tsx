@@ -107,10 +107,13 @@ function Suggested({ found }: { found: Suggestion }) {
     change(take(wizard.get().form, found), "internet.kind");
     setTaken(true);
   };
+  // Nobody offers a fixed address: what is set works, and there is nothing to be taken over.
+  const works = found.internet === "static" && found.details.addresses.length === 0;
   return (
-    <Notice kind={found.internet === "none" ? "warn" : "info"}>
+    <Notice kind={found.internet === "none" ? "warn" : works ? "good" : "info"}>
       <p>
-        <strong>{t(`detect.found.${found.internet}`)}</strong> {!found.sure && t("detect.unsure")}
+        <strong>{t(`detect.found.${works ? "working" : found.internet}`)}</strong>{" "}
+        {!found.sure && t("detect.unsure")}
       </p>
       <ul class="plain-list">
         {found.why.map((why) => (
@@ -135,6 +138,7 @@ function Suggested({ found }: { found: Suggestion }) {
         </>
       )}
       {found.internet !== "none" &&
+        !works &&
         (taken ? (
           <p>{t("detect.taken")}</p>
         ) : (

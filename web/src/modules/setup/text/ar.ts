@@ -105,6 +105,8 @@ export const ar: Translated<typeof en> = {
   "detect.found.pppoe": "يطلب المزوّد اسمًا وكلمة مرور (PPPoE).",
   "detect.found.dhcpv6-only": "الإنترنت يصل من تلقاء نفسه، عبر IPv6 وحده.",
   "detect.found.none": "لا أحد يجيب. هل الكابل في المنفذ الصحيح، والمودم يعمل؟",
+  "detect.found.working":
+    "المنفذ يصل إلى الإنترنت بالفعل، ولا خادم يعرض طريقًا آخر. اترك إعداداته كما هي.",
   "detect.unsure": "هذا تخمين.",
   "detect.untold": "ما تعذّرت معرفته:",
   "detect.vlan": "VLAN {vlan}",
@@ -288,6 +290,7 @@ export const ar: Translated<typeof en> = {
   "states.title": "الحالات السابقة",
   "states.text": "الموجّه كما كان قبل كل تغيير. يمكنك العودة إليها.",
   "states.empty": "لم يتغير شيء بعد.",
+  "states.undone": "أُلغي تغيير في {when} من {who}: الإعدادات كما كانت قبله.",
   "states.by": "{when}، بواسطة {who}",
   "states.revert": "تراجُع",
   "states.revert.which": "تراجُع: {why}",

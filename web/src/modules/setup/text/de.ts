@@ -113,6 +113,8 @@ export const de: Translated<typeof en> = {
   "detect.found.dhcpv6-only": "Das Internet kommt von selbst herein, nur mit IPv6.",
   "detect.found.none":
     "Niemand antwortet. Steckt das Kabel im richtigen Anschluss, und ist das Modem an?",
+  "detect.found.working":
+    "Der Anschluss führt schon ins Internet, und kein Server bietet einen anderen Weg an. Lassen Sie seine Einstellungen, wie sie sind.",
   "detect.unsure": "Das ist eine Vermutung.",
   "detect.untold": "Was sich nicht sagen ließ:",
   "detect.vlan": "VLAN {vlan}",
@@ -305,6 +307,8 @@ export const de: Translated<typeof en> = {
   "states.title": "Frühere Zustände",
   "states.text": "Der Router, wie er vor jeder Änderung war. Sie können dorthin zurück.",
   "states.empty": "Noch wurde nichts geändert.",
+  "states.undone":
+    "Eine Änderung vom {when} durch {who} wurde zurückgenommen: Die Konfiguration ist wie davor.",
   "states.by": "{when}, von {who}",
   "states.revert": "Rückgängig",
   "states.revert.which": "Rückgängig: {why}",

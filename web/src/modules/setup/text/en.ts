@@ -107,6 +107,8 @@ export const en = {
   "detect.found.pppoe": "The provider wants name and password (PPPoE).",
   "detect.found.dhcpv6-only": "The Internet comes in by itself, with IPv6 alone.",
   "detect.found.none": "Nothing answers. Is the cable in the right port, and the modem on?",
+  "detect.found.working":
+    "The port leads to the Internet already, and no server offers another way. Keep its settings as they are.",
   "detect.unsure": "This is a guess.",
   "detect.untold": "What could not be told:",
   "detect.vlan": "VLAN {vlan}",
@@ -291,6 +293,7 @@ export const en = {
   "states.title": "Former states",
   "states.text": "The router as it was before each change. You can go back there.",
   "states.empty": "Nothing was changed yet.",
+  "states.undone": "A change of {when} by {who} was taken back: the configuration is as before it.",
   "states.by": "{when}, by {who}",
   "states.revert": "Undo",
   "states.revert.which": "Undo: {why}",

@@ -111,6 +111,8 @@ export const es: Translated<typeof en> = {
   "detect.found.dhcpv6-only": "Internet llega por sí solo, únicamente con IPv6.",
   "detect.found.none":
     "Nadie responde. ¿Está el cable en el puerto correcto, y el módem encendido?",
+  "detect.found.working":
+    "El puerto ya lleva a Internet y ningún servidor ofrece otro camino. Deje sus ajustes como están.",
   "detect.unsure": "Es una suposición.",
   "detect.untold": "Lo que no se pudo saber:",
   "detect.vlan": "VLAN {vlan}",
@@ -297,6 +299,7 @@ export const es: Translated<typeof en> = {
   "states.title": "Estados anteriores",
   "states.text": "El router como estaba antes de cada cambio. Puede volver allí.",
   "states.empty": "Todavía no se ha cambiado nada.",
+  "states.undone": "Un cambio del {when} de {who} se deshizo: la configuración está como antes.",
   "states.by": "{when}, por {who}",
   "states.revert": "Deshacer",
   "states.revert.which": "Deshacer: {why}",

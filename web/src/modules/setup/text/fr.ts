@@ -113,6 +113,8 @@ export const fr: Translated<typeof en> = {
   "detect.found.pppoe": "Le fournisseur veut un nom et un mot de passe (PPPoE).",
   "detect.found.dhcpv6-only": "Internet arrive de lui-même, avec IPv6 seul.",
   "detect.found.none": "Rien ne répond. Le câble est-il dans le bon port, et le modem allumé ?",
+  "detect.found.working":
+    "Le port mène déjà à Internet et aucun serveur n’offre d’autre chemin. Laissez ses réglages tels quels.",
   "detect.unsure": "C’est une supposition.",
   "detect.untold": "Ce qui n’a pas pu être déterminé :",
   "detect.vlan": "VLAN {vlan}",
@@ -304,6 +306,8 @@ export const fr: Translated<typeof en> = {
   "states.title": "États précédents",
   "states.text": "Le routeur tel qu’il était avant chaque changement. Vous pouvez y revenir.",
   "states.empty": "Rien n’a encore été changé.",
+  "states.undone":
+    "Un changement du {when} par {who} a été annulé : la configuration est comme avant.",
   "states.by": "{when}, par {who}",
   "states.revert": "Défaire",
   "states.revert.which": "Défaire : {why}",

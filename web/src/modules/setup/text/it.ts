@@ -110,6 +110,8 @@ export const it: Translated<typeof en> = {
   "detect.found.pppoe": "Il fornitore vuole nome e password (PPPoE).",
   "detect.found.dhcpv6-only": "Internet arriva da solo, soltanto con IPv6.",
   "detect.found.none": "Nessuno risponde. Il cavo è nella porta giusta, e il modem è acceso?",
+  "detect.found.working":
+    "La porta porta già a Internet e nessun server offre un’altra via. Lasci le sue impostazioni come sono.",
   "detect.unsure": "È un’ipotesi.",
   "detect.untold": "Che cosa non si è potuto sapere:",
   "detect.vlan": "VLAN {vlan}",
@@ -298,6 +300,8 @@ export const it: Translated<typeof en> = {
   "states.title": "Stati precedenti",
   "states.text": "Il router com’era prima di ogni modifica. Puoi tornare lì.",
   "states.empty": "Non è ancora stato cambiato niente.",
+  "states.undone":
+    "Una modifica del {when} di {who} è stata annullata: la configurazione è come prima.",
   "states.by": "{when}, da {who}",
   "states.revert": "Annulla",
   "states.revert.which": "Annulla: {why}",

@@ -110,6 +110,8 @@ export const pt: Translated<typeof en> = {
   "detect.found.pppoe": "O fornecedor quer nome e senha (PPPoE).",
   "detect.found.dhcpv6-only": "A Internet chega por si só, apenas com IPv6.",
   "detect.found.none": "Ninguém responde. O cabo está na porta certa, e o modem está ligado?",
+  "detect.found.working":
+    "A porta já leva à Internet e nenhum servidor oferece outro caminho. Deixe as definições como estão.",
   "detect.unsure": "É uma suposição.",
   "detect.untold": "O que não se conseguiu saber:",
   "detect.vlan": "VLAN {vlan}",
@@ -295,6 +297,7 @@ export const pt: Translated<typeof en> = {
   "states.title": "Estados anteriores",
   "states.text": "O router como era antes de cada mudança. Pode voltar lá.",
   "states.empty": "Ainda nada foi mudado.",
+  "states.undone": "Uma alteração de {when} de {who} foi desfeita: a configuração está como antes.",
   "states.by": "{when}, por {who}",
   "states.revert": "Desfazer",
   "states.revert.which": "Desfazer: {why}",
