@@ -52,9 +52,54 @@ pub enum Weakness {
     /// One character over and over.
     #[error("the password is one character over and over")]
     Same,
+    /// Among the first that somebody would try.
+    #[error("the password is easy to guess")]
+    Guessable,
     /// Cannot be typed in a browser.
     #[error("the password has control characters in it")]
     Control,
+}
+
+/// The least score of a password: the setup wizard asks for the same.
+pub const LEAST_SCORE: u8 = 2;
+
+/// Strength of a password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strength {
+    /// 0: at once; 4: never.
+    pub score: u8,
+    /// Its weakness, in a sentence.
+    pub warning: Option<String>,
+    /// Advice that would make it stronger.
+    pub suggestions: Vec<String>,
+}
+
+/// Estimates a password for an attacker who knows these words; `None` where this weir was
+/// built without that.
+#[cfg(feature = "strength")]
+pub fn strength(password: &str, known: &[&str]) -> Option<Strength> {
+    let known: Vec<&str> = KNOWN.iter().chain(known).copied().collect();
+    // It takes time by the square of the length, and a hundred characters tell enough.
+    let head: String = password.chars().take(100).collect();
+    let judged = zxcvbn::zxcvbn(&head, &known);
+    let feedback = judged.feedback();
+    Some(Strength {
+        score: judged.score().into(),
+        warning: feedback.and_then(|said| Some(said.warning()?.to_string())),
+        suggestions: feedback
+            .map(|said| said.suggestions().iter().map(ToString::to_string).collect())
+            .unwrap_or_default(),
+    })
+}
+
+/// Words that everybody knows of a router.
+#[cfg(feature = "strength")]
+const KNOWN: [&str; 5] = ["weir", "openwrt", "router", "admin", "root"];
+
+/// Not in this build.
+#[cfg(not(feature = "strength"))]
+pub fn strength(_: &str, _: &[&str]) -> Option<Strength> {
+    None
 }
 
 /// Whether a password may be set. A long one needs no capitals and digits.
@@ -73,7 +118,10 @@ pub fn check(password: &str) -> Result<(), Weakness> {
     if characters.all(|other| Some(other) == first) {
         return Err(Weakness::Same);
     }
-    Ok(())
+    match strength(password, &[]) {
+        Some(strength) if strength.score < LEAST_SCORE => Err(Weakness::Guessable),
+        _ => Ok(()),
+    }
 }
 
 /// Why a hash cannot be made or tried.
@@ -198,6 +246,12 @@ mod tests {
             ("ääääää", Some(Weakness::Short)),
             ("aaaaaaaa", Some(Weakness::Same)),
             ("12345678\n", Some(Weakness::Control)),
+            #[cfg(feature = "strength")]
+            ("12345678", Some(Weakness::Guessable)),
+            #[cfg(feature = "strength")]
+            ("password", Some(Weakness::Guessable)),
+            #[cfg(feature = "strength")]
+            ("weirweir", Some(Weakness::Guessable)),
             ("8 charac", None),
             ("größeräü", None),
             ("correct horse battery staple", None),

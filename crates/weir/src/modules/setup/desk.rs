@@ -317,28 +317,19 @@ pub fn lines(before: &Config, after: &Config) -> Vec<Line> {
 }
 
 /// How hard a password is to guess, for somebody who knows what else was chosen.
-#[cfg(feature = "strength")]
 fn strength(password: &str, choices: &Choices) -> Option<SetupStrength> {
-    let mut known: Vec<&str> = vec!["weir", "openwrt", "router", "admin", "root"];
-    known.extend(choices.router.as_ref().map(|router| &*router.name));
+    let router = choices.router.as_ref().map(|router| &*router.name);
     let networks = choices.wifi.iter().flat_map(|wifi| &wifi.networks);
-    known.extend(networks.map(|network| &*network.ssid));
-    // It takes time by the square of the length, and a hundred characters tell enough.
-    let head: String = password.chars().take(100).collect();
-    let judged = zxcvbn::zxcvbn(&head, &known);
-    let feedback = judged.feedback();
+    let known = router
+        .into_iter()
+        .chain(networks.map(|network| &*network.ssid));
+    let known: Vec<&str> = known.collect();
+    let judged = web::password::strength(password, &known)?;
     Some(SetupStrength {
-        score: judged.score().into(),
-        warning: feedback.and_then(|said| Some(said.warning()?.to_string())),
-        suggestions: feedback
-            .map(|said| said.suggestions().iter().map(ToString::to_string).collect())
-            .unwrap_or_default(),
+        score: judged.score,
+        warning: judged.warning,
+        suggestions: judged.suggestions,
     })
-}
-
-#[cfg(not(feature = "strength"))]
-fn strength(_: &str, _: &Choices) -> Option<SetupStrength> {
-    None
 }
 
 /// Choices without their secrets, and the fields of those that are set.
