@@ -56,7 +56,7 @@ test("a sheet has what somebody can still use", () => {
   const sold = ["available", "active", "available"].map(
     (state, index) => ({ id: `id${index}`, state }) as PortalVoucher,
   );
-  assert.equal(sheetOf(printable(sold)), "/api/v1/portal/sheet?vouchers=id0,id2");
+  assert.equal(sheetOf(printable(sold), "de"), "/api/v1/portal/sheet?vouchers=id0,id2&language=de");
 });
 
 test("text and pictures are counted and sent as bytes", () => {

@@ -1,5 +1,6 @@
 // Who is behind the portal now, and a voucher for who comes.
 
+import { useState } from "preact/hooks";
 import { useAction } from "../../api/action";
 import { send } from "../../api/client";
 import { live } from "../../api/live";
@@ -185,16 +186,42 @@ function columns(end: (mac: string) => void): Column<PortalClient>[] {
       id: "end",
       title: t("guests.end"),
       cell: (client) =>
-        isInside(client) && (
-          <button
-            type="button"
-            class="button"
-            aria-label={t("guests.end.which", { device: plain(named(client.mac)) })}
-            onClick={() => end(client.mac)}
-          >
-            {t("guests.end")}
-          </button>
-        ),
+        isInside(client) && <End device={plain(named(client.mac))} end={() => end(client.mac)} />,
     },
   ];
+}
+
+/** Ends an access, once somebody is sure. */
+function End({ device, end }: { device: string; end: () => void }) {
+  const [sure, setSure] = useState(false);
+  if (!sure)
+    return (
+      <button
+        type="button"
+        class="button"
+        aria-label={t("guests.end.which", { device })}
+        onClick={() => setSure(true)}
+      >
+        {t("guests.end")}
+      </button>
+    );
+  const question = t("guests.end.sure", { device });
+  return (
+    <div role="group" aria-label={question} class="sure">
+      <p>{question}</p>
+      <button
+        type="button"
+        class="button primary"
+        onClick={() => {
+          setSure(false);
+          end();
+        }}
+      >
+        {t("guests.end")}
+      </button>{" "}
+      <button type="button" class="button" onClick={() => setSure(false)}>
+        {t("guests.end.keep")}
+      </button>
+    </div>
+  );
 }

@@ -1,3 +1,4 @@
+import { language } from "../../text";
 import { MOST, printable, sheetOf } from "./core/sheet";
 import { plural, t } from "./text";
 import type { PortalVoucher } from "./types";
@@ -8,7 +9,7 @@ export function SheetLink({ vouchers }: { vouchers: readonly PortalVoucher[] }) 
   if (chosen.length === 0) return null;
   if (chosen.length > MOST) return <>{t("sheet.many")}</>;
   return (
-    <a href={sheetOf(chosen)} target="_blank" rel="noreferrer">
+    <a href={sheetOf(chosen, language.get())} target="_blank" rel="noreferrer">
       {plural("sheet.print", chosen.length)}
     </a>
   );

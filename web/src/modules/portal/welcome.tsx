@@ -133,6 +133,8 @@ function Editor({ page, changed }: { page: PortalPage; changed: () => void }) {
 /** The router draws it, as it does for guests: a page by itself, without scripts or forms. */
 function Preview({ words, picture }: { words: Words; picture: number }) {
   const [number, setNumber] = useState<number | null>(null);
+  // What is seen stays until its successor is there.
+  const [seen, setSeen] = useState<number | null>(null);
   const drawing = useAction<{ number: number }>();
   const { title, text } = words;
   const languages = language.get();
@@ -147,14 +149,22 @@ function Preview({ words, picture }: { words: Words; picture: number }) {
   return (
     <>
       {drawing.failure !== null && <FailureNotice failure={drawing.failure} />}
-      {number !== null && (
-        <iframe
-          class="preview"
-          title={t("welcome.preview")}
-          sandbox=""
-          src={`/api/v1/portal/page/preview/${number}`}
-        />
-      )}
+      <div class="previews">
+        {[...new Set([seen, number])]
+          .filter((one) => one !== null)
+          .map((one) => (
+            <iframe
+              key={one}
+              class={seen === null || one === seen ? "preview" : "preview-next"}
+              title={t("welcome.preview")}
+              sandbox=""
+              src={`/api/v1/portal/page/preview/${one}`}
+              aria-hidden={seen !== null && one !== seen}
+              tabIndex={seen !== null && one !== seen ? -1 : 0}
+              onLoad={() => setSeen(one)}
+            />
+          ))}
+      </div>
     </>
   );
 }

@@ -167,6 +167,12 @@ struct PrintArgs {
     /// What each is headed with
     #[arg(long, value_name = "TEXT", default_value = "")]
     title: String,
+    /// Name of the guests' open Wi-Fi, with a QR code to join it
+    #[arg(long, value_name = "NAME", default_value = "")]
+    wifi: String,
+    /// Language of the instructions: ar, de, en, es, fr, it or pt
+    #[arg(long, value_name = "LANGUAGE", default_value = "en")]
+    language: String,
     /// With QR codes that hold at every node that trusts this one, also where none has heard of the
     /// voucher
     #[arg(long)]
@@ -292,7 +298,7 @@ fn voucher(what: &Voucher, output: &mut Output<'_>) -> Result<(), Error> {
                     *voucher = whole(&client, &voucher.id)?;
                 }
             }
-            let sheet = sheet::html(&args.title, &all.vouchers);
+            let sheet = sheet::html(&args.title, &args.wifi, &args.language, &all.vouchers);
             Ok(output.raw().write_all(sheet.as_bytes())?)
         }
         Voucher::Import(args) => {

@@ -36,6 +36,9 @@ table! {
         Restart devices: Vec<DeviceName> = Vec::new();
         /// What the page is headed with: whose network it is.
         Restart title: Title = Title::default();
+        /// Name of the guests' Wi-Fi, which is open: sheets of vouchers show it, and a QR code to join
+        /// it.
+        Restart wifi: Title = Title::default();
         /// File with what the page says for the community, such as terms of use, in Markdown.
         Restart text: Said = Said::default();
         /// Where more is said of this place, on the web: the page leads there, and devices that ask for

@@ -87,6 +87,8 @@ struct Open {
     keeper: Rc<RefCell<Keeper>>,
     welcome: Rc<Welcome>,
     sockets: Sockets,
+    /// Name of the guests' Wi-Fi.
+    wifi: String,
     routes: RefCell<Routes>,
     folder: Vec<std::path::PathBuf>,
     /// Where its certificate is, which may be another later.
@@ -162,6 +164,7 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             ))),
             welcome,
             sockets,
+            wifi: config.wifi.0.clone(),
             routes: RefCell::default(),
             host: config.host.0.clone(),
             read: secure::folders(config),

@@ -91,6 +91,7 @@ host = "Portal.example.net"
 certificate = "/etc/weir/portal/c.pem"
 certificate_key = "/etc/weir/portal/k.pem"
 text = "/etc/weir/portal.md"
+wifi = "guests"
 venue = "https://example.org/"
 closed = ["sun-thu 22:00-06:00"]
 open = ["Sun"]
@@ -250,6 +251,7 @@ icon = "tv"
         Some(std::path::Path::new("/etc/weir/portal.md"))
     );
     assert_eq!(portal.venue.0.as_deref(), Some("https://example.org/"));
+    assert_eq!(portal.wifi.0, "guests");
     assert_eq!(
         portal.trust.0[0].to_string(),
         "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= the roof"

@@ -10,6 +10,7 @@ export function printable(vouchers: readonly PortalVoucher[]): PortalVoucher[] {
 }
 
 /** Where the router has the sheet. */
-export function sheetOf(vouchers: readonly PortalVoucher[]): string {
-  return `/api/v1/portal/sheet?vouchers=${vouchers.map(({ id }) => id).join(",")}`;
+export function sheetOf(vouchers: readonly PortalVoucher[], language: string): string {
+  const ids = vouchers.map(({ id }) => id).join(",");
+  return `/api/v1/portal/sheet?vouchers=${ids}&language=${language}`;
 }

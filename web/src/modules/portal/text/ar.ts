@@ -28,6 +28,8 @@ export const ar: Translated<typeof en> = {
   "guests.forever": "بلا نهاية",
   "guests.end": "إنهاء",
   "guests.end.which": "إنهاء: {device}",
+  "guests.end.sure": "إنهاء وصول {device} إلى الإنترنت الآن؟",
+  "guests.end.keep": "إبقاء",
   "guest.state.waiting": "ينتظر",
   "guest.state.admitted": "مسموح له",
   "guest.state.free": "مسموح له بحرية",

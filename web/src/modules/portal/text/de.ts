@@ -28,6 +28,8 @@ export const de: Translated<typeof en> = {
   "guests.forever": "kein Ende",
   "guests.end": "Beenden",
   "guests.end.which": "Beenden: {device}",
+  "guests.end.sure": "Den Internetzugang von {device} jetzt beenden?",
+  "guests.end.keep": "Behalten",
   "guest.state.waiting": "wartet",
   "guest.state.admitted": "eingelassen",
   "guest.state.free": "frei eingelassen",

@@ -25,6 +25,8 @@ export const en = {
   "guests.forever": "no end",
   "guests.end": "End",
   "guests.end.which": "End: {device}",
+  "guests.end.sure": "End the Internet access of {device} now?",
+  "guests.end.keep": "Keep it",
   "guest.state.waiting": "waits",
   "guest.state.admitted": "let in",
   "guest.state.free": "let in freely",

@@ -28,6 +28,8 @@ export const es: Translated<typeof en> = {
   "guests.forever": "sin fin",
   "guests.end": "Terminar",
   "guests.end.which": "Terminar: {device}",
+  "guests.end.sure": "¿Cortar ahora el acceso a Internet de {device}?",
+  "guests.end.keep": "Mantener",
   "guest.state.waiting": "espera",
   "guest.state.admitted": "dentro",
   "guest.state.free": "entra libremente",

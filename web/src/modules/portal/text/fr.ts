@@ -28,6 +28,8 @@ export const fr: Translated<typeof en> = {
   "guests.forever": "sans fin",
   "guests.end": "Terminer",
   "guests.end.which": "Terminer : {device}",
+  "guests.end.sure": "Couper maintenant l’accès à Internet de {device} ?",
+  "guests.end.keep": "Garder",
   "guest.state.waiting": "attend",
   "guest.state.admitted": "admis",
   "guest.state.free": "admis librement",

@@ -28,6 +28,8 @@ export const it: Translated<typeof en> = {
   "guests.forever": "senza fine",
   "guests.end": "Termina",
   "guests.end.which": "Termina: {device}",
+  "guests.end.sure": "Terminare ora l’accesso a Internet di {device}?",
+  "guests.end.keep": "Mantenere",
   "guest.state.waiting": "aspetta",
   "guest.state.admitted": "ammesso",
   "guest.state.free": "ammesso liberamente",

@@ -28,6 +28,8 @@ export const pt: Translated<typeof en> = {
   "guests.forever": "sem fim",
   "guests.end": "Terminar",
   "guests.end.which": "Terminar: {device}",
+  "guests.end.sure": "Terminar agora o acesso à Internet de {device}?",
+  "guests.end.keep": "Manter",
   "guest.state.waiting": "espera",
   "guest.state.admitted": "dentro",
   "guest.state.free": "entra livremente",

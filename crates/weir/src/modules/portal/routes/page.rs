@@ -32,24 +32,40 @@ const PICTURE: usize = 192 * 1024;
 struct Wanted {
     /// Their ids; none: all that nobody used yet.
     vouchers: Vec<String>,
+    /// Language of its words.
+    language: String,
 }
 
 impl Query for Wanted {
     fn from_pairs(pairs: &Pairs) -> Result<Self, Problem> {
-        let mut vouchers = Vec::new();
+        let mut wanted = Self {
+            vouchers: Vec::new(),
+            language: String::new(),
+        };
         for (name, value) in pairs {
-            if name != "vouchers" {
-                let has = "the parameter is vouchers: ids with commas between them";
-                return Err(unknown("/v1/portal/sheet", name, has));
+            match name.as_str() {
+                "vouchers" => {
+                    let ids = value.split(',').map(str::to_owned);
+                    wanted.vouchers.extend(ids);
+                }
+                "language" => wanted.language.clone_from(value),
+                _ => {
+                    let has = "the parameters are vouchers, ids with commas between them, and \
+                        language";
+                    return Err(unknown("/v1/portal/sheet", name, has));
+                }
             }
-            vouchers.extend(value.split(',').map(str::to_owned));
         }
-        Ok(Self { vouchers })
+        Ok(wanted)
     }
 
     fn to_query(&self) -> String {
         let all = self.vouchers.join(",");
-        encode([("vouchers", (!all.is_empty()).then_some(all))])
+        let language = (!self.language.is_empty()).then(|| self.language.clone());
+        encode([
+            ("vouchers", (!all.is_empty()).then_some(all)),
+            ("language", language),
+        ])
     }
 }
 
@@ -167,11 +183,13 @@ impl Portal {
     fn sheet(&self, wanted: &Wanted) -> Later<Response<Answer>> {
         let chosen = self.chosen(wanted).and_then(|vouchers| {
             let title = self.welcome()?.title();
-            Ok((title, vouchers))
+            let wifi = self.open()?.wifi.clone();
+            Ok((title, wifi, vouchers))
         });
+        let language = wanted.language.clone();
         Box::pin(async move {
-            let (title, vouchers) = chosen?;
-            let html = aside(move || sheet::html(&title, &vouchers)).await?;
+            let (title, wifi, vouchers) = chosen?;
+            let html = aside(move || sheet::html(&title, &wifi, &language, &vouchers)).await?;
             Ok(document(html, SHEET))
         })
     }
