@@ -5,6 +5,7 @@
 //! | request | answer |
 //! |---|---|
 //! | `GET /v1/status` | [`Status`] |
+//! | `GET /v1/conditions` | [`Conditions`]: everything that needs attention now |
 //! | `GET /v1/flows?…` | [`FlowList`], filtered by [`FlowFilter`] |
 //! | `GET /v1/hops` | `[`[`Hop`]`]` |
 //! | `GET /v1/ports` | `[`[`Port`]`]` |
@@ -57,6 +58,7 @@
 
 mod cables;
 pub mod capture;
+mod conditions;
 mod drops;
 mod history;
 pub mod monitor;
@@ -74,6 +76,7 @@ pub use cables::{
     Cable, CableEvent, CableEvents, CableEventsQuery, CableEvidence, CableRole, Cables,
 };
 pub use capture::{CaptureQuery, CaptureSide, CaptureSummary};
+pub use conditions::{Condition, Conditions, Severity};
 pub use drops::{
     DropCounts, DropPrefix, DropRoutes, DropSet, DropState, Drops, LearnedDrop, LearnedDrops,
 };

@@ -41,6 +41,7 @@ pub enum Verdict {
 struct Waits {
     last: VecDeque<u32>,
     loaded: VecDeque<u32>,
+    loaded_at: Millis,
     least: Option<(u32, Millis)>,
 }
 
@@ -55,6 +56,10 @@ impl Waits {
         push(&mut self.last);
         if loaded {
             push(&mut self.loaded);
+            self.loaded_at = now;
+        } else if now.saturating_sub(self.loaded_at) >= LEAST_HOLDS {
+            // The line, or the way, may be another by now.
+            self.loaded.clear();
         }
         let old = self
             .least
@@ -111,15 +116,19 @@ impl Latency {
         self.far.last.is_empty() && self.near.last.is_empty() && self.again == 0
     }
 
-    /// By the side that is worse.
-    pub fn verdict(&self) -> Option<Verdict> {
+    /// By how many microseconds waiting grows under load, on the side that is worse.
+    pub fn growth(&self) -> Option<u32> {
         let growth = |waits: &Waits| {
             let (least, _) = waits.least?;
             let loaded = median(&waits.loaded).filter(|_| waits.loaded.len() >= LOADED)?;
             Some(loaded.saturating_sub(least))
         };
-        let worst = growth(&self.far).max(growth(&self.near))?;
-        Some(match worst {
+        growth(&self.far).max(growth(&self.near))
+    }
+
+    /// By the side that is worse.
+    pub fn verdict(&self) -> Option<Verdict> {
+        Some(match self.growth()? {
             0..GOOD => Verdict::Good,
             GOOD..FAIR => Verdict::Fair,
             FAIR.. => Verdict::Bad,
@@ -155,8 +164,25 @@ mod tests {
                 latency.add(Side::Far, loaded, true, now);
             }
             assert_eq!(latency.verdict(), Some(verdict), "{loaded}");
+            assert_eq!(latency.growth(), Some(loaded - 20_000));
             assert_eq!(latency.least(Side::Far), Some(20_000));
         }
+    }
+
+    #[test]
+    fn the_verdict_is_forgotten_with_the_least() {
+        let mut latency = Latency::default();
+        for now in 0..20 {
+            latency.add(Side::Far, 20_000, true, now);
+        }
+        latency.add(Side::Far, 81_000, false, LEAST_HOLDS - 1);
+        assert_eq!(latency.verdict(), Some(Verdict::Good));
+        latency.add(Side::Far, 81_000, false, LEAST_HOLDS + 20);
+        assert_eq!(
+            latency.verdict(),
+            None,
+            "it says nothing of the line of now"
+        );
     }
 
     #[test]

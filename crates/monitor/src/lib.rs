@@ -15,6 +15,7 @@ pub mod port;
 pub mod probes;
 pub mod rate;
 pub mod reading;
+pub mod saturation;
 pub mod talk;
 mod talks;
 pub mod vendor;

@@ -10,9 +10,10 @@ use std::fs;
 use std::path::Path;
 
 use answers::{
-    CableEvents, Cables, Devices, Explanation, FlowList, History, Hop, Paths, PortalClients,
-    PortalFigures, PortalPage, PortalVoucher, RadioLog, RadioPeers, Radios, SetupDetection,
-    SetupDone, SetupJoin, SetupPlan, SetupRouter, ShadowCounts, Status, Talks, Trouble,
+    CableEvents, Cables, Conditions, Devices, Explanation, FlowList, History, Hop, Paths,
+    PortalClients, PortalFigures, PortalPage, PortalVoucher, RadioLog, RadioPeers, Radios,
+    SetupDetection, SetupDone, SetupJoin, SetupPlan, SetupRouter, ShadowCounts, Status, Talks,
+    Trouble,
 };
 use api::Problem;
 use filled::{Fill, filled};
@@ -123,6 +124,7 @@ fn of<T: Serialize + DeserializeOwned>() -> Vec<String> {
 #[test]
 fn the_page_knows_what_is_answered() {
     let all = [
+        ("Conditions", "../../src/api/types", of::<Conditions>()),
         ("Devices", "../../src/api/types", of::<Devices>()),
         ("Problem", "../../src/api/types", of::<Problem>()),
         ("Session", "../../src/api/types", of::<SessionState>()),

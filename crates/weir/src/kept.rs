@@ -107,6 +107,11 @@ impl Writer {
         }
     }
 
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The folder in which it is written.
     pub fn folder(&self) -> PathBuf {
         folder(&self.path)

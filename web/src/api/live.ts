@@ -7,11 +7,13 @@ import { Recorder, rateBetween } from "../core/series";
 import { Store } from "../core/store";
 import { type Failure, get } from "./client";
 import { Poller } from "./poller";
-import type { Devices, MeteredPort, Status } from "./types";
+import type { Conditions, Devices, MeteredPort, Status } from "./types";
 
 export interface Live {
   devices: Devices | null;
   status: Status | null;
+  /** What needs attention, also where nothing is counted. */
+  conditions: Conditions | null;
   /**
    * Packets since the look before: forwarded by weir, and all. null as long as there were no two
    * looks.
@@ -28,7 +30,13 @@ export interface Looks {
   readonly forget: () => void;
 }
 
-const NOTHING: Live = { devices: null, status: null, packets: null, failure: null };
+const NOTHING: Live = {
+  devices: null,
+  status: null,
+  conditions: null,
+  packets: null,
+  failure: null,
+};
 
 export const live = new Store<Live>(NOTHING);
 
@@ -69,7 +77,15 @@ function packetsBetween(before: Status | null, after: Status): Live["packets"] {
 let looked = 0;
 
 async function look(others: readonly Looks[]): Promise<void> {
-  const [devices, status] = await Promise.all([get<Devices>("devices"), get<Status>("status")]);
+  const found = get<Conditions>("conditions").then((conditions) => {
+    live.set({ ...live.get(), conditions });
+    return conditions;
+  });
+  const [devices, status, conditions] = await Promise.all([
+    get<Devices>("devices"),
+    get<Status>("status"),
+    found,
+  ]);
   await Promise.all(others.map((other) => other.look(status, devices.now)));
   const before = live.get();
   for (const port of devices.ports)
@@ -80,7 +96,7 @@ async function look(others: readonly Looks[]): Promise<void> {
   }
   const packets = packetsBetween(before.status, status);
   looked = performance.now() / 1000;
-  live.set({ devices, status, packets, failure: null });
+  live.set({ devices, status, conditions, packets, failure: null });
 }
 
 /** Begins to look, or ends it. With the session all that was seen is forgotten. */

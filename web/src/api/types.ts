@@ -30,6 +30,29 @@ export interface Problem {
   hint: string;
 }
 
+/** What needs attention now, the gravest first. */
+export interface Conditions {
+  now: number;
+  conditions: Condition[];
+}
+
+export interface Condition {
+  id: string;
+  severity: "critical" | "warning" | "hint";
+  /** The page has a text for it: `condition.KEY`. */
+  key: string;
+  /** Its values; numbers in full. */
+  parameters: Record<string, string>;
+  /** In English. */
+  text: string;
+  hint?: string;
+  since: number;
+  module: string;
+  /** View that shows more; empty: the page has none. */
+  view: string;
+  subject: string;
+}
+
 export interface Devices {
   since: number;
   now: number;
@@ -72,6 +95,8 @@ export interface Latency {
   wan_least?: number;
   retransmissions: number;
   bufferbloat?: string;
+  /** By how much waiting grows meanwhile. */
+  growth?: number;
 }
 
 export interface Wifi {

@@ -118,7 +118,11 @@ export interface Texts<K extends string> {
    * Text for a word that the daemon tells (`prefix.` + word); the word itself where the catalogue
    * has none.
    */
-  readonly word: (prefix: string, told: string) => string;
+  readonly word: (
+    prefix: string,
+    told: string,
+    values?: Readonly<Record<string, string | number>>,
+  ) => string;
   /** Whether there is a text for such a word. */
   readonly knows: (prefix: string, told: string) => boolean;
   /** Text of the key's form for the number, which is `{count}` in it. */
@@ -147,7 +151,8 @@ function from<K extends string>(place: string, own: Catalogue<K>): Texts<K> {
   return {
     t,
     knows,
-    word: (prefix, word) => (knows(prefix, word) ? t(`${prefix}.${word}` as K) : word),
+    word: (prefix, word, values = {}) =>
+      knows(prefix, word) ? t(`${prefix}.${word}` as K, values) : word,
     plural: (key, count) => {
       const form = new Intl.PluralRules(language.get()).select(count);
       const values = { count: format().count(count) };
@@ -162,7 +167,7 @@ function from<K extends string>(place: string, own: Catalogue<K>): Texts<K> {
 }
 
 /** Texts of the frame, and words that all views share. */
-export const { t } = from<keyof typeof en>(FRAME, en);
+export const { knows, t, word } = from<keyof typeof en>(FRAME, en);
 
 /** Texts of a module, which is called so, and the words that all share. */
 export function texts<K extends string>(

@@ -108,6 +108,62 @@ journey(
   },
 );
 
+journey("what needs attention, and where to click", { test: mockOnly }, async (page) => {
+  const condition = (severity, key, view, parameters) => ({
+    id: `${key} lan1`,
+    severity,
+    key,
+    view,
+    parameters,
+    text: `${key} in English`,
+    since: 1_700_000_000,
+    module: "mock",
+    subject: "lan1",
+  });
+  const tell = (...conditions) => {
+    mock.state.conditions = { now: 1_700_000_600, conditions };
+  };
+  const good = page.getByText("Nothing needs attention.");
+  try {
+    tell(condition("hint", "bloat", "", { name: HOSTILE.markup }));
+    await steps.logIn(page, password);
+    await good.waitFor();
+    assert.equal(await page.locator(".alerts .notice.info").count(), 1);
+    tell(
+      condition("critical", "loop", "cables", { port: "lan1" }),
+      condition("warning", "upload-full", "devices", {
+        port: "wan",
+        rate: "9800000",
+        delay: "370",
+      }),
+      condition("warning", "something-new", "", {}),
+    );
+    await good.waitFor({ state: "detached" });
+    await page.getByText("something-new in English").waitFor();
+    await page.getByText("wan\u2069 is full at 9.8 Mbit/s: packets wait 370 ms").waitFor();
+    await accessible(page, "what needs attention");
+    await page.getByRole("link", { name: /lan1.* leads back to this router/ }).click();
+    await page.waitForURL(/#\/cables\?port=lan1$/);
+  } finally {
+    mock.state.conditions = undefined;
+  }
+});
+
+journey(
+  "a telephone shows uploads, and who sends most",
+  { test: mockOnly, viewport: NARROW },
+  async (page) => {
+    await steps.logIn(page, password);
+    await steps.visit(page, "devices");
+    const cell = page.locator("tbody tr .rates").first();
+    await cell.waitFor();
+    assert.match(await cell.innerText(), /↓[\s\S]*↑/);
+    const rate = page.locator("thead th.level-narrow");
+    assert.equal(await rate.getAttribute("aria-sort"), "descending");
+    await fits(page, "devices on a telephone");
+  },
+);
+
 const withPaths = { skip: uplinks > 0 ? false : "needs a router with a partner" };
 journey("what each path carries", { test: withPaths }, async (page) => {
   await steps.logIn(page, password);
@@ -191,7 +247,13 @@ journey("a device's time is ended", { test: mockOnly }, async (page) => {
   await steps.visit(page, "guests");
   const ends = page.getByRole("button", { name: /^End: / });
   const before = await ends.count();
+  // It asks first.
+  const sure = page.locator("tbody .sure");
   await ends.first().click();
+  await sure.getByRole("button", { name: "Keep it" }).click();
+  assert.equal(await ends.count(), before);
+  await ends.first().click();
+  await sure.locator(".primary").click();
   await page.waitForFunction(
     (many) => document.querySelectorAll("tbody .button").length === many,
     before - 1,

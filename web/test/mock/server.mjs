@@ -202,6 +202,8 @@ async function answer(request, response, state, now, speed) {
   switch (call) {
     case "GET v1/status":
       return json(state.alone ? { ...told(), multipath: undefined } : told());
+    case "GET v1/conditions":
+      return json(state.conditions ?? world.conditions(now(), told()));
     case "GET v1/paths":
       return json({ ...paths(now(), speed), ...state.paths });
     case "GET v1/devices":

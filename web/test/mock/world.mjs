@@ -113,6 +113,7 @@ export function devices(now, given = {}) {
         lan_least: port === "wlan0" ? 1.4 : 0.2,
         wan_least: 11.8,
         retransmissions: 40 + index * 13,
+        growth: index === 0 ? 370 : index === 3 ? 62 : 4,
         bufferbloat: index === 0 ? "bad" : index === 3 ? "fair" : "good",
       };
     }
@@ -230,6 +231,27 @@ export function talks(now, query) {
       all.push(talk);
     }
   }
+  // Queries that were answered, as each device has them by the dozen.
+  const asker = devices(now).devices.find(({ name, uplink }) => name !== null && !uplink);
+  for (let number = 0; number < 30; number += 1)
+    all.push({
+      id: 50_000 + number,
+      port: asker.port,
+      mac: asker.mac,
+      device: asker.name,
+      protocol_number: 17,
+      protocol: "udp",
+      station: asker.addresses[0],
+      station_port: 50_000 + number,
+      far: "192.168.1.1",
+      far_port: 53,
+      application: "dns",
+      received: counts(180),
+      sent: counts(74),
+      rate: { received: 0, sent: 0 },
+      first_seen: now - 60 - number,
+      last_seen: now - 59 - number,
+    });
   // What the router says itself, seen at the uplink: there the far end is the station.
   all.push({
     id: 99,
@@ -469,4 +491,48 @@ export function explain(query) {
     ],
     change: [],
   };
+}
+
+/** What needs attention: the same as the router would say of this household. */
+export function conditions(now, status) {
+  const own = devices(now).devices;
+  const mac = (index) => own.filter((device) => !device.uplink)[index];
+  const one = (severity, key, of, parameters, view = "", hint) => ({
+    id: `${key} ${of}`,
+    severity,
+    key,
+    parameters,
+    text: `${key} in English`,
+    ...(hint && { hint }),
+    since: Math.floor(now) - 600,
+    module: "mock",
+    view,
+    subject: of,
+  });
+  const named = (device) => device.name ?? device.mac;
+  const quota = (key, device) =>
+    one(
+      key === "quota-cut" ? "critical" : "warning",
+      key,
+      device.mac,
+      {
+        name: named(device),
+        used: String(device.quota.used),
+        limit: String(device.quota.limit),
+        share: String(device.quota.used / device.quota.limit),
+        resets: String(Math.floor(device.quota.resets)),
+      },
+      "devices",
+    );
+  const all = [];
+  for (const device of own) {
+    if (device.quota?.state === "cut") all.push(quota("quota-cut", device));
+    if (device.quota?.state === "warned") all.push(quota("quota-warned", device));
+  }
+  for (const { part, what, hint } of status.troubles ?? [])
+    all.push(one("warning", "part", part, { part, what }, "", hint));
+  const full = { port: "wan", rate: "9800000", delay: "370" };
+  all.push(one("warning", "upload-full", "wan", full, "devices"));
+  all.push(one("hint", "bloat", mac(0).mac, { name: named(mac(0)) }, "devices"));
+  return { now: Math.floor(now), conditions: all };
 }

@@ -1,13 +1,94 @@
 // What the daemon's types write, with all that may be there, and with nothing that
 // need not: written by crates/web/tests/answers.rs (WEIR_UPDATE_GOLDEN=1), held against the
 // page's types by its compiler.
-import type { Devices, Problem, Session, Status } from "../../src/api/types";
+import type { Conditions, Devices, Problem, Session, Status } from "../../src/api/types";
 import type { Cables, CableEvents } from "../../src/modules/cables/types";
 import type { Explanation, FlowList, History, Hop, Talks } from "../../src/modules/monitor/types";
 import type { Paths } from "../../src/modules/multipath/types";
 import type { PortalClients, PortalFigures, PortalPage, PortalVoucher } from "../../src/modules/portal/types";
 import type { Radios, RadioLog, RadioPeers } from "../../src/modules/radio/types";
 import type { Setup, Plan, Applied, Detection, Join } from "../../src/modules/setup/types";
+
+const aConditions0 = {
+    "conditions": [{
+      "hint": "1f00c2aa" as const,
+      "id": "1f00c2aa" as const,
+      "key": "1f00c2aa" as const,
+      "module": "1f00c2aa" as const,
+      "parameters": {
+        "1f00c2aa": "1f00c2aa" as const,
+      },
+      "severity": "critical" as const,
+      "since": 1,
+      "subject": "1f00c2aa" as const,
+      "text": "1f00c2aa" as const,
+      "view": "1f00c2aa" as const,
+    }],
+    "now": 1,
+  };
+export const isConditions0: Conditions = aConditions0;
+
+const aConditions1 = {
+    "conditions": [{
+      "hint": "1f00c2aa" as const,
+      "id": "1f00c2aa" as const,
+      "key": "1f00c2aa" as const,
+      "module": "1f00c2aa" as const,
+      "parameters": {
+        "1f00c2aa": "1f00c2aa" as const,
+      },
+      "severity": "warning" as const,
+      "since": 1,
+      "subject": "1f00c2aa" as const,
+      "text": "1f00c2aa" as const,
+      "view": "1f00c2aa" as const,
+    }],
+    "now": 1,
+  };
+export const isConditions1: Conditions = aConditions1;
+
+const aConditions2 = {
+    "conditions": [{
+      "hint": "1f00c2aa" as const,
+      "id": "1f00c2aa" as const,
+      "key": "1f00c2aa" as const,
+      "module": "1f00c2aa" as const,
+      "parameters": {
+        "1f00c2aa": "1f00c2aa" as const,
+      },
+      "severity": "hint" as const,
+      "since": 1,
+      "subject": "1f00c2aa" as const,
+      "text": "1f00c2aa" as const,
+      "view": "1f00c2aa" as const,
+    }],
+    "now": 1,
+  };
+export const isConditions2: Conditions = aConditions2;
+
+const aConditions3 = {
+    "conditions": [{
+      "id": "1f00c2aa" as const,
+      "key": "1f00c2aa" as const,
+      "module": "1f00c2aa" as const,
+      "parameters": {
+        "1f00c2aa": "1f00c2aa" as const,
+      },
+      "severity": "critical" as const,
+      "since": 1,
+      "subject": "1f00c2aa" as const,
+      "text": "1f00c2aa" as const,
+      "view": "1f00c2aa" as const,
+    }],
+    "now": 1,
+  };
+export const isConditions3: Conditions = aConditions3;
+
+const aConditions4 = {
+    "conditions": [],
+    "now": 1,
+  };
+export const isConditions4: Conditions = aConditions4;
 
 const aDevices0 = {
     "devices": [{
@@ -22,6 +103,7 @@ const aDevices0 = {
       "last_seen": 1,
       "latency": {
         "bufferbloat": "1f00c2aa" as const,
+        "growth": 0.5,
         "lan": 0.5,
         "lan_least": 0.5,
         "retransmissions": 1,
@@ -2056,6 +2138,7 @@ const aTalks0 = {
       "last_seen": 1,
       "latency": {
         "bufferbloat": "1f00c2aa" as const,
+        "growth": 0.5,
         "lan": 0.5,
         "lan_least": 0.5,
         "retransmissions": 1,
@@ -2103,6 +2186,7 @@ const aTalks1 = {
       "last_seen": 1,
       "latency": {
         "bufferbloat": "1f00c2aa" as const,
+        "growth": 0.5,
         "lan": 0.5,
         "lan_least": 0.5,
         "retransmissions": 1,
@@ -3117,6 +3201,15 @@ const aSetup0 = {
       "who": "1f00c2aa" as const,
       "why": "1f00c2aa" as const,
     }],
+    "undone": {
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
   };
 export const isSetup0: Setup = aSetup0;
 
@@ -3256,6 +3349,15 @@ const aSetup1 = {
       "who": "1f00c2aa" as const,
       "why": "1f00c2aa" as const,
     }],
+    "undone": {
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
   };
 export const isSetup1: Setup = aSetup1;
 
@@ -3395,6 +3497,15 @@ const aSetup2 = {
       "who": "1f00c2aa" as const,
       "why": "1f00c2aa" as const,
     }],
+    "undone": {
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
   };
 export const isSetup2: Setup = aSetup2;
 
@@ -3534,6 +3645,15 @@ const aSetup3 = {
       "who": "1f00c2aa" as const,
       "why": "1f00c2aa" as const,
     }],
+    "undone": {
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
   };
 export const isSetup3: Setup = aSetup3;
 
@@ -3673,6 +3793,15 @@ const aSetup4 = {
       "who": "1f00c2aa" as const,
       "why": "1f00c2aa" as const,
     }],
+    "undone": {
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
   };
 export const isSetup4: Setup = aSetup4;
 
@@ -3812,6 +3941,15 @@ const aSetup5 = {
       "who": "1f00c2aa" as const,
       "why": "1f00c2aa" as const,
     }],
+    "undone": {
+      "files": ["1f00c2aa" as const],
+      "left": 1,
+      "lines": ["1f00c2aa" as const],
+      "number": 1,
+      "when": 1,
+      "who": "1f00c2aa" as const,
+      "why": "1f00c2aa" as const,
+    },
   };
 export const isSetup5: Setup = aSetup5;
 
@@ -3845,6 +3983,7 @@ const aSetup6 = {
       "who": "1f00c2aa" as const,
       "why": "1f00c2aa" as const,
     }],
+    "undone": null,
   };
 export const isSetup6: Setup = aSetup6;
 
@@ -3864,6 +4003,7 @@ const aSetup7 = {
       "version": "1f00c2aa" as const,
     },
     "states": [],
+    "undone": null,
   };
 export const isSetup7: Setup = aSetup7;
 

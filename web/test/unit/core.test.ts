@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Devices, Status } from "../../src/api/types";
 import { matches, ordered } from "../../src/core/order";
 import { nameOf, plain } from "../../src/core/plain";
 import { next, polling, USUAL } from "../../src/core/poll";
@@ -16,8 +15,9 @@ import {
 } from "../../src/core/series";
 import * as all from "../../src/modules";
 import { inOrder, viewOf } from "../../src/modules/module";
-import { alerts, grave } from "../../src/modules/monitor/core/alerts";
+import { needsAttention, placeOf } from "../../src/modules/monitor/core/conditions";
 import { fromInside } from "../../src/modules/monitor/core/inside";
+import { isFinishedQuery } from "../../src/modules/monitor/core/queries";
 import type { Talk } from "../../src/modules/monitor/types";
 
 test("names neither control the screen nor turn its direction, and are not endless", () => {
@@ -150,65 +150,28 @@ test("views have addresses of their own, and every address one view at most", ()
   assert.equal(viewOf(modules, ["nowhere"]), undefined);
 });
 
-test("alerts: the gravest first, and none of forwarding where weir only counts", () => {
-  const count = { bytes: 0, packets: 0 };
-  const way = { talks: { bytes: 9e6, packets: 10_000 }, unplaced: count, other: count, link: 0 };
-  const device = (mac: string, state?: string, bufferbloat?: string) => ({
-    mac,
-    addresses: [],
-    name: null,
-    port: "lan",
-    uplink: false,
-    received: count,
-    sent: count,
-    forwarded: count,
-    rate: { received: 0, sent: 0 },
-    talks: 0,
-    first_seen: 0,
-    last_seen: 0,
-    ...(state === undefined
-      ? {}
-      : { quota: { period: "day", limit: 1, used: 2, state, resets: 0 } }),
-    ...(bufferbloat === undefined ? {} : { latency: { retransmissions: 0, bufferbloat } }),
-  });
-  const devices: Devices = {
+test("conditions lead to the view that shows more, and hints alone need no attention", () => {
+  const condition = (severity: "critical" | "warning" | "hint", view: string, subject = "") => ({
+    id: `x ${subject}`,
+    severity,
+    key: "x",
+    parameters: { port: subject },
+    text: "",
     since: 0,
-    now: 0,
-    devices: [device("a", "warned"), device("b", "cut", "bad"), device("c", "within", "good")],
-    ports: [
-      {
-        name: "lan",
-        uplink: false,
-        incoming: { ...way, unplaced: { bytes: 1, packets: 500 } },
-        outgoing: way,
-        rate: { received: 0, sent: 0 },
-      },
-    ],
-  };
-  const status: Status = {
-    version: "",
-    started: 0,
-    uptime_seconds: 0,
-    modules: ["monitor"],
-    mode: "forward",
-    armed: false,
-    packets: { forwarded_xdp: 0, forwarded_tc: 0, bytes: 0, passed: {} },
-    heartbeat: { age_seconds: 0, limit_seconds: 2 },
-  };
-  assert.deepEqual(
-    alerts(devices, status).map((alert) => alert.kind),
-    ["quota", "quota", "bloat", "unplaced"],
-  );
-  const first = alerts(devices, status)[0];
-  assert.ok(first !== undefined && grave(first));
-  const forwarding = alerts(devices, {
-    ...status,
-    modules: ["offload"],
-    heartbeat: { age_seconds: 9, limit_seconds: 2 },
+    module: "m",
+    view,
+    subject,
   });
-  assert.equal(forwarding[0]?.kind, "heartbeat");
-  assert.equal(forwarding.at(-1)?.kind, "unarmed");
-  assert.deepEqual(alerts({ ...devices, devices: [], ports: [] }, null), []);
+  assert.equal(needsAttention([]), false);
+  assert.equal(needsAttention([condition("hint", "")]), false);
+  assert.equal(needsAttention([condition("hint", ""), condition("warning", "")]), true);
+  assert.equal(needsAttention([condition("critical", "")]), true);
+  assert.equal(placeOf(condition("hint", "")), null);
+  const mac = "02:00:5e:10:00:01";
+  assert.deepEqual(placeOf(condition("hint", "devices", mac)), [["devices", mac], {}]);
+  assert.deepEqual(placeOf(condition("hint", "devices", "wan0")), [["devices"], {}]);
+  assert.deepEqual(placeOf(condition("hint", "cables", "lan1")), [["cables"], { port: "lan1" }]);
+  assert.deepEqual(placeOf(condition("hint", "setup", "7")), [["setup"], {}]);
 });
 
 test("a conversation told from the outside is turned round, once", () => {
@@ -246,4 +209,17 @@ test("a conversation told from the outside is turned round, once", () => {
   assert.equal(fromInside({ ...talk, behind: "nonsense" }, "router").station, "nonsense");
   const inside = { ...talk, outside: false };
   assert.equal(fromInside(inside, "router"), inside);
+});
+
+test("finished queries are folded, and nothing that moves", () => {
+  const talk = (application: string | undefined, received: number, sent: number) =>
+    isFinishedQuery({
+      rate: { received, sent },
+      ...(application !== undefined && { application }),
+    });
+  assert.equal(talk("dns", 0, 0), true);
+  assert.equal(talk("dns", 0, 8), false);
+  assert.equal(talk("dns", 8, 0), false);
+  assert.equal(talk("web", 0, 0), false);
+  assert.equal(talk(undefined, 0, 0), false);
 });

@@ -131,6 +131,9 @@ pub struct Latency {
     /// nothing can be said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bufferbloat: Option<String>,
+    /// By how many milliseconds waiting grows meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth: Option<f64>,
 }
 
 /// The radio link of a Wi-Fi station (nl80211). Counters begin anew when it joins; what its driver

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use answers::{EachPacket, FamilyFlows, FlowCounts, Mode, Status, Trouble};
+use answers::{
+    Condition, Conditions, EachPacket, FamilyFlows, FlowCounts, Mode, Severity, Status, Trouble,
+};
 use clap::Args;
 
 use crate::Error;
@@ -29,20 +31,33 @@ pub struct StatusArgs {
 }
 
 pub fn run(args: &StatusArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
-    let status: Status = client(&args.connection)?.get("/v1/status")?;
+    let client = client(&args.connection)?;
+    let mut status: Status = client.get("/v1/status")?;
+    let found: Conditions = client.get("/v1/conditions")?;
     if args.format.json {
+        let all = serde_json::to_value(&found.conditions).unwrap_or_default();
+        status.more.insert("conditions".to_owned(), all);
         context.output.json(&status)?
     } else {
-        print(&status, context.registry, context.output)?
+        print(&status, &found, context.registry, context.output)?
     }
     Ok(())
 }
 
+/// Columns before a value.
+const LABEL: usize = 14;
+
 /// Reasons shown; JSON has all.
 const REASONS: usize = 8;
 
-fn print(status: &Status, registry: &Registry, output: &mut Output<'_>) -> io::Result<()> {
+fn print(
+    status: &Status,
+    found: &Conditions,
+    registry: &Registry,
+    output: &mut Output<'_>,
+) -> io::Result<()> {
     daemon(status, output)?;
+    conditions(found, output)?;
     output.line("")?;
     let packets = &status.packets;
     output.field("fast path", &share(status.share_of_packets))?;
@@ -128,6 +143,35 @@ fn daemon(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
         status.lost_events
     );
     output.field("lost events", &output.toned(Tone::Warn, &lost))
+}
+
+/// Prints conditions. Parts that do not work stand above already, with their hints.
+fn conditions(found: &Conditions, output: &mut Output<'_>) -> io::Result<()> {
+    let all = found.conditions.iter().filter(|it| it.key != "part");
+    let mut name = "attention";
+    for Condition {
+        severity,
+        text,
+        since,
+        ..
+    } in all
+    {
+        let tone = match severity {
+            Severity::Critical => Tone::Bad,
+            Severity::Warning => Tone::Warn,
+            Severity::Hint => Tone::Dim,
+        };
+        let since = units::duration(found.now.saturating_sub(*since));
+        let lines = wrap(&harmless(&format!("{text} ({since})")), WIDTH - LABEL);
+        for line in lines {
+            output.field(name, &output.toned(tone, &line))?;
+            name = "";
+        }
+    }
+    if found.conditions.is_empty() {
+        output.field(name, &output.toned(Tone::Good, "nothing needs attention"))?;
+    }
+    Ok(())
 }
 
 /// What does not work, each with what to do about it.

@@ -4,17 +4,19 @@
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use answers::{
-    Config, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, Heartbeat, Hop, HopCounts,
-    Mode, PacketCounts, Port, Reloaded, Selection, ShadowCounts, Status, Witness, WitnessName,
+    Conditions, Config, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, Heartbeat, Hop,
+    HopCounts, Mode, PacketCounts, Port, Reloaded, Selection, ShadowCounts, Status, Witness,
+    WitnessName,
 };
 use api::Problem;
 use api::metrics::Text;
 use datapath::Encapsulation;
 
 use super::Settings;
+use super::conditions::{self, Registry};
 use super::flows::{behind, bridged, flow};
 use super::metrics;
 use super::module::Modules;
@@ -29,6 +31,10 @@ pub struct Face {
     pub settings: Rc<RefCell<Settings>>,
     /// What it does.
     pub modules: Modules,
+    /// Conditions that need attention.
+    pub conditions: RefCell<Registry>,
+    /// When it began, by a clock that does not jump.
+    pub began: Instant,
     /// When it began, seconds since 1970.
     pub started: u64,
     /// Inode of the network namespace.
@@ -144,10 +150,30 @@ impl Face {
         status
     }
 
+    /// Looks for conditions; due every second.
+    pub fn look_for_conditions(&self) {
+        let router = &mut *self.router.borrow_mut();
+        let (mut status, mut findings) = (Status::default(), Vec::new());
+        for module in self.modules.iter() {
+            module.status(router, &mut status);
+            module.conditions(router, &mut findings);
+        }
+        let shadow = self.settings.borrow().shadow;
+        conditions::own(router, shadow, status, &mut findings);
+        let now = self.began.elapsed().as_secs();
+        self.conditions.borrow_mut().update(findings, now);
+    }
+
+    /// Conditions of the last second.
+    pub fn conditions(&self) -> Conditions {
+        conditions::shown(&self.conditions.borrow())
+    }
+
     /// What is measured, for Prometheus.
     pub fn metrics(&self) -> String {
         let mut text = Text::default();
         metrics::write(&mut text, &self.status());
+        conditions::write(&mut text, &self.conditions().conditions);
         let router = &mut *self.router.borrow_mut();
         for module in self.modules.iter() {
             module.metrics(router, &mut text);

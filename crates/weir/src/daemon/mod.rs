@@ -4,6 +4,7 @@
 mod account;
 pub mod apart;
 mod beside;
+pub mod conditions;
 pub mod config;
 pub(crate) mod confine;
 mod costs;
@@ -43,6 +44,7 @@ use tracing::{error, info, warn};
 use crate::config::Effective;
 use crate::error::Error;
 pub use beside::Beside;
+pub use conditions::{Finding, Value};
 use config::Offload;
 pub use counters::netdev;
 pub use face::{Face, names, unix_seconds, witness};
@@ -196,6 +198,8 @@ impl Daemon {
             router: Rc::clone(&router),
             settings: Rc::new(RefCell::new(settings)),
             modules,
+            conditions: RefCell::default(),
+            began: Instant::now(),
             started: face::unix_seconds(),
             netns: netns_inode(),
         });
@@ -311,9 +315,12 @@ impl Daemon {
                     router.borrow_mut().resume_bridging();
                 }
                 _ = count.tick() => {
-                    let router = &mut *router.borrow_mut();
-                    router.count();
-                    router.look_around();
+                    {
+                        let router = &mut *router.borrow_mut();
+                        router.count();
+                        router.look_around();
+                    }
+                    face.look_for_conditions();
                 }
                 // Gives what waits above its turn, and sockets the time to become readable.
                 () = tokio::task::yield_now(), if router.borrow().counting() => {

@@ -20,6 +20,7 @@ use caps::Capability;
 use datapath::Options;
 use kernel::{Event, Link, SetEvent, Source};
 
+use super::conditions::Finding;
 use super::face::Face;
 use super::router::{Forwarded, Router};
 use super::ruleset::RulesetText;
@@ -159,6 +160,9 @@ pub trait Module {
 
     /// Adds how it is doing.
     fn status(&self, _router: &mut Router, _status: &mut Status) {}
+
+    /// Adds conditions that it sees now: every second.
+    fn conditions(&self, _router: &mut Router, _findings: &mut Vec<Finding>) {}
 
     /// Adds what it measures.
     fn metrics(&self, _router: &mut Router, _text: &mut Text) {}

@@ -11,6 +11,7 @@ use super::face::Face;
 pub fn routes(face: &Rc<Face>) -> Routes {
     let own = [
         get(face, "/v1/status", |face, ()| Ok(face.status())),
+        get(face, "/v1/conditions", |face, ()| Ok(face.conditions())),
         flows(face),
         get(face, "/v1/hops", |face, ()| Ok(face.hops())),
         get(face, "/v1/ports", |face, ()| Ok(face.ports())),

@@ -378,6 +378,35 @@ impl Paper {
 
 type Get = fn(&Paper) -> Result<serde_json::Value, Problem>;
 
+/// A loop, and a full upload.
+fn conditions() -> answers::Conditions {
+    let one = |severity, key: &str, text: &str, since| answers::Condition {
+        id: format!("{key} lan1"),
+        severity,
+        key: key.to_owned(),
+        text: text.to_owned(),
+        since,
+        ..answers::Condition::default()
+    };
+    answers::Conditions {
+        now: 10_000,
+        conditions: vec![
+            one(
+                answers::Severity::Critical,
+                "loop",
+                "A cable at lan1 leads back to this router:\u{1b}[31m the network has a loop.",
+                9_940,
+            ),
+            one(
+                answers::Severity::Warning,
+                "upload-full",
+                "The upload of wan0 is full at 10 Mbit/s: packets wait 370 ms longer than they have to.",
+                6_400,
+            ),
+        ],
+    }
+}
+
 /// As JSON, whatever it is.
 fn told(value: impl serde::Serialize) -> Result<serde_json::Value, Problem> {
     Ok(serde_json::to_value(value).expect("JSON"))
@@ -387,8 +416,9 @@ impl Paper {
     /// What it answers.
     pub fn routes(self) -> Routes {
         let paper = Rc::new(self);
-        let all: [(&'static str, Get); 8] = [
+        let all: [(&'static str, Get); 9] = [
             ("/v1/status", |paper| told(paper.status())),
+            ("/v1/conditions", |_| told(conditions())),
             ("/v1/hops", |paper| told(paper.hops())),
             ("/v1/ports", |paper| told(paper.ports())),
             ("/v1/drops", |paper| told(paper.drops())),

@@ -4,11 +4,11 @@ import type { Device, Devices, MeteredPort, Status } from "../../api/types";
 import { nameOf, plain } from "../../core/plain";
 import { formatRoute } from "../../core/route";
 import { useStore } from "../../core/store";
-import { Card, Meter, Name, Notice, Title } from "../../parts/basic";
+import { Card, Meter, Name, Title } from "../../parts/basic";
 import { Chart, Now } from "../../parts/chart";
 import { Waiting } from "../../parts/failure";
 import { format } from "../../text";
-import { type Alert, alerts, grave } from "./core/alerts";
+import { NeedsAttention } from "./conditions";
 import { plural, t } from "./text";
 
 /** Devices shown as bars. */
@@ -19,23 +19,14 @@ export function Dashboard() {
   return (
     <>
       <Title text={t("view.dashboard")}>{devices !== null && <Summary devices={devices} />}</Title>
-      <Troubles />
-      {devices === null ? <Waiting failure={failure} /> : <Boards devices={devices} />}
-    </>
-  );
-}
-
-/** Parts that do not work as they are configured. */
-function Troubles() {
-  const { status } = useStore(live);
-  return (
-    <>
-      {(status?.troubles ?? []).map((trouble) => (
-        <Notice key={trouble.part} kind="warn">
-          {t("dashboard.trouble", { part: plain(trouble.part) })}: {plain(trouble.what)}
-          <p>{plain(trouble.hint)}</p>
-        </Notice>
-      ))}
+      {devices === null ? (
+        <>
+          <Waiting failure={failure} />
+          <NeedsAttention />
+        </>
+      ) : (
+        <Boards devices={devices} />
+      )}
     </>
   );
 }
@@ -66,7 +57,7 @@ function Boards({ devices }: { devices: Devices }) {
         ) : (
           uplinks.map((port) => <Uplink key={port.name} port={port} since={devices.since} />)
         )}
-        <Alerts devices={devices} />
+        <NeedsAttention />
       </div>
       <div class="column span-4">
         <Users devices={devices} />
@@ -177,67 +168,4 @@ function Rules({ told }: { told: Status["each_packet"] }) {
         t("dashboard.engine.rule", { rule: plain(most.rule), count: f.count(most.connections) })}
     </p>
   );
-}
-
-function Alerts({ devices }: { devices: Devices }) {
-  const { status } = useStore(live);
-  const found = alerts(devices, status);
-  return (
-    <Card title={t("dashboard.alerts")}>
-      {found.length === 0 ? (
-        <Notice kind="good">{t("dashboard.alerts.none")}</Notice>
-      ) : (
-        <ul class="alerts">
-          {found.map((alert) => (
-            <li key={keyOf(alert)}>
-              <Notice kind={grave(alert) ? "bad" : "warn"}>
-                {"device" in alert ? (
-                  <a href={formatRoute(["devices", alert.device.mac])}>{textOf(alert)}</a>
-                ) : (
-                  textOf(alert)
-                )}
-              </Notice>
-            </li>
-          ))}
-        </ul>
-      )}
-    </Card>
-  );
-}
-
-const keyOf = (alert: Alert): string =>
-  "device" in alert
-    ? `${alert.kind} ${alert.device.mac}`
-    : alert.kind === "unplaced"
-      ? `unplaced ${alert.port}`
-      : alert.kind;
-
-/**
- * U+2068 and U+2069 keep a name's direction of writing to itself, as `bdi` does where there is
- * markup.
- */
-const isolated = (name: string) => `\u2068${name}\u2069`;
-
-function textOf(alert: Alert): string {
-  const f = format();
-  switch (alert.kind) {
-    case "quota": {
-      const quota = alert.device.quota;
-      const limit = quota?.limit ?? 0;
-      const used = quota?.used ?? 0;
-      return t(`alert.quota.${alert.state}`, {
-        name: isolated(alert.name),
-        share: f.share(limit > 0 ? used / limit : 1),
-        used: f.bytes(used),
-        limit: f.bytes(limit),
-        resets: f.moment(quota?.resets ?? 0),
-      });
-    }
-    case "bloat":
-      return t("alert.bloat", { name: isolated(alert.name) });
-    case "unplaced":
-      return t("alert.unplaced", { count: f.count(alert.packets), port: plain(alert.port) });
-    default:
-      return t(`alert.${alert.kind}`);
-  }
 }

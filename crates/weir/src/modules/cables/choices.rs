@@ -46,6 +46,12 @@ impl Choices {
         self.file.folder()
     }
 
+    /// The file, where it lacks what was chosen last.
+    pub fn unwritten(&self) -> Option<String> {
+        let owes = self.file.owes() && !self.file.is_busy();
+        owes.then(|| self.file.path().display().to_string())
+    }
+
     /// Writes it: all of it, or the former one stays.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 mod administrator;
 mod choices;
 mod command;
+mod conditions;
 pub mod config;
 mod events;
 mod greeting;
@@ -22,7 +23,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use ::cables::Role;
-use answers::{Cable, CableEvents, CableEventsQuery, CableRole, Status};
+use answers::{Cable, CableEvents, CableEventsQuery, CableRole, Status, Trouble};
 use api::metrics::Text;
 use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
 use caps::Capability;
@@ -33,7 +34,7 @@ use tracing::error;
 
 use crate::Error;
 use crate::config::Effective;
-use crate::daemon::{Face, Module, Needs, Router, Setup};
+use crate::daemon::{Face, Finding, Module, Needs, Router, Setup, Value as Named};
 use crate::registry::{Command, Entry, Group};
 use administrator::Administrator;
 use choices::Choices;
@@ -55,6 +56,8 @@ struct Running {
     mode: Mode,
     /// `None`: ports are not looked at.
     open: Option<RefCell<Open>>,
+    /// Why they are not, though they are to be.
+    failed: Option<String>,
 }
 
 struct Open {
@@ -72,7 +75,11 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
         true => *config.mode,
         false => Mode::Off,
     };
-    let mut running = Running { mode, open: None };
+    let mut running = Running {
+        mode,
+        open: None,
+        failed: None,
+    };
     if mode == Mode::Off {
         return Ok(Rc::new(running));
     }
@@ -93,7 +100,10 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
             let watch = Watch::new(noting, administrator, wanted);
             running.open = Some(RefCell::new(Open { watch, choices }));
         }
-        Err(error) => error!(%error, "what comes in at ports cannot be noted"),
+        Err(error) => {
+            error!(%error, "what comes in at ports cannot be noted");
+            running.failed = Some(error.to_string());
+        }
     }
     Ok(Rc::new(running))
 }
@@ -274,6 +284,24 @@ impl Module for Running {
     fn status(&self, _: &mut Router, status: &mut Status) {
         if self.open.is_some() {
             status.modules.push("cables".to_owned());
+        }
+        if let Some(error) = &self.failed {
+            status.troubles.push(Trouble {
+                part: "cables".to_owned(),
+                what: format!("cannot watch the ports: {error}"),
+                hint: "`weir check` shows what the kernel lacks".to_owned(),
+            });
+        }
+    }
+
+    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
+        if let Some(open) = &self.open {
+            let open = &mut *open.borrow_mut();
+            conditions::all(&mut open.watch, findings);
+            if let Some(file) = open.choices.unwritten() {
+                let finding = Finding::new("unwritten", "cables", "cables").of(&file);
+                findings.push(finding.with("file", Named::Text(file)));
+            }
         }
     }
 }

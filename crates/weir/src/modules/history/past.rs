@@ -154,6 +154,11 @@ impl Past {
         }
     }
 
+    /// Minutes that clocks are ahead of UTC now.
+    pub fn offset_minutes(&self, now: i64) -> i32 {
+        self.calendar.offset_minutes(now)
+    }
+
     /// Where a device stands.
     pub fn quota(&self, mac: &Mac) -> Option<QuotaState> {
         let state = self.quotas.state(*mac)?;

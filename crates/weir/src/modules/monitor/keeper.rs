@@ -14,6 +14,7 @@ use monitor::{Flood, Limits, Millis, Monitor, TALK_OCTETS};
 use tracing::{info, warn};
 
 use super::super::history::past;
+use super::conditions::Lines;
 use super::config::{Ipfix, Monitor as Config};
 use super::crossings::Crossings;
 use super::labels::{Labels, Writing};
@@ -64,6 +65,8 @@ pub struct Keeper {
     /// What the firewall is to be told.
     rules: Option<String>,
     seconds: u64,
+    /// State from which conditions of uplinks follow.
+    pub(super) lines: Lines,
     /// Whether a flood fills the meter's records.
     pub(super) flood: Flood,
 }
@@ -118,6 +121,7 @@ impl Keeper {
             doubt: doubt(effective),
             rules: None,
             seconds: 0,
+            lines: Lines::default(),
             flood: Flood::default(),
         })
     }

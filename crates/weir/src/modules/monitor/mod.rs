@@ -1,6 +1,7 @@
 //! Who uses the network; and what it used, in the history.
 
 pub(crate) mod commands;
+mod conditions;
 pub mod config;
 mod crossings;
 mod export;
@@ -9,6 +10,7 @@ mod keeper;
 mod labels;
 pub mod metrics;
 mod naming;
+mod outages;
 mod plan;
 mod ports;
 mod probes;
@@ -40,7 +42,7 @@ use crate::Error;
 use crate::config::Effective;
 use crate::daemon::Firewall;
 use crate::daemon::{
-    Face, Forwarded, Module, Needs, Nest, Router, RulesetText, Setup, Work, names,
+    Face, Finding, Forwarded, Module, Needs, Nest, Router, RulesetText, Setup, Work, names,
 };
 use crate::registry::{Doubt, Entry};
 use keeper::Keeper;
@@ -68,6 +70,8 @@ struct Monitor {
     nest: RefCell<Option<Nest>>,
     leases: Vec<PathBuf>,
     metrics: RefCell<Metrics>,
+    /// The meter is to count, and does not load.
+    failed: bool,
 }
 
 /// Loads the meter, and counts at once: to load the packet path takes much longer.
@@ -82,6 +86,8 @@ pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
     if let Some(keeper) = &mut keeper {
         keeper.attach(setup.devices.iter());
     }
+    let wanted = setup.wanted && *setup.effective.of::<config::Monitor>().enabled;
+    let failed = wanted && keeper.is_none();
     let history = past::file(setup.effective);
     let nest = history.as_ref().filter(|_| keeper.is_some()).and_then(|_| {
         let begun = Nest::begin("weir-nest");
@@ -97,6 +103,7 @@ pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
         history,
         leases: setup.effective.of::<config::Monitor>().leases.value.clone(),
         metrics: RefCell::default(),
+        failed,
     }))
 }
 
@@ -318,11 +325,19 @@ impl Module for Monitor {
             keeper.look(router.core.links());
             keeper.read_due();
             keeper.turn(&router.core);
+            keeper.look_at_lines(router.core.links());
             self.cut(&mut keeper);
         }
     }
 
     fn status(&self, _: &mut Router, status: &mut Status) {
+        if self.failed {
+            status.troubles.push(Trouble {
+                part: "monitor".to_owned(),
+                what: "nothing is counted: the meter does not load".to_owned(),
+                hint: "`weir check` shows what the kernel lacks; the log says more".to_owned(),
+            });
+        }
         let Some(keeper) = self.keeper() else { return };
         status.modules.push("monitor".to_owned());
         status.monitor = Some(keeper.remembered());
@@ -343,6 +358,12 @@ impl Module for Monitor {
                 what,
                 hint,
             }));
+    }
+
+    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
+        if let Some(keeper) = self.keeper() {
+            keeper.conditions(findings);
+        }
     }
 
     fn metrics(&self, router: &mut Router, text: &mut Text) {

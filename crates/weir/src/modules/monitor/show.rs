@@ -190,6 +190,7 @@ fn latency(latency: &monitor::Latency) -> Option<answers::Latency> {
         lan_least: least(Side::Near),
         wan_least: least(Side::Far),
         retransmissions: latency.again,
+        growth: latency.growth().map(milliseconds),
         bufferbloat: latency.verdict().map(|verdict| {
             match verdict {
                 Verdict::Good => "good",
@@ -214,6 +215,7 @@ fn of_talk(talk: &Talk) -> Option<answers::Latency> {
         wan_least: measured(0, &times.least),
         retransmissions: again,
         bufferbloat: None,
+        growth: None,
     })
 }
 

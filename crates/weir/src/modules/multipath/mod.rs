@@ -2,6 +2,7 @@
 
 mod check;
 mod commands;
+mod conditions;
 pub mod config;
 mod exposed;
 pub mod metrics;
@@ -12,13 +13,13 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use answers::Status;
+use answers::{Status, Trouble};
 use api::metrics::Text;
 use api::{Route, Who};
 
 use crate::Error;
 use crate::config::Effective;
-use crate::daemon::{Face, Module, Needs, Router, Setup, Work};
+use crate::daemon::{Face, Finding, Module, Needs, Router, Setup, Work};
 use crate::registry::{Command, Entry, Group};
 use running::Running;
 
@@ -100,6 +101,17 @@ impl Module for Multipath {
         if status.multipath.is_some() {
             status.modules.push("multipath".to_owned());
         }
+        let failed = self.running.as_ref();
+        let failed = failed.and_then(|running| running.borrow().failed());
+        status.troubles.extend(failed.map(|what| Trouble {
+            part: "multipath".to_owned(),
+            what,
+            hint: "`weir check` shows what is missing; uplinks are used as routes say".to_owned(),
+        }));
+    }
+
+    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
+        findings.extend(conditions::of(&self.shown()));
     }
 
     fn metrics(&self, _: &mut Router, text: &mut Text) {

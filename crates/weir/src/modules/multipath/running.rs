@@ -42,6 +42,8 @@ pub struct Running {
 struct Begun {
     settings: Option<RouterSettings>,
     router: Option<Router>,
+    /// Why it did not start.
+    failed: Option<String>,
 }
 
 impl Begun {
@@ -58,16 +60,16 @@ impl Begun {
             return router.hint(wanted.hints.clone());
         }
         // First what it wrote is taken away.
-        self.router = None;
-        self.router = wanted.and_then(|settings| {
-            let device = device(settings.conduct.fall_back);
-            Router::start(settings, device)
-                .inspect_err(|error| {
-                    error!(%error, "multipath does not start: uplinks are used \
-                    as routes say")
-                })
-                .ok()
-        });
+        (self.router, self.failed) = (None, None);
+        let Some(settings) = wanted else { return };
+        let device = device(settings.conduct.fall_back);
+        match Router::start(settings, device) {
+            Ok(router) => self.router = Some(router),
+            Err(error) => {
+                error!(%error, "multipath does not start: uplinks are used as routes say");
+                self.failed = Some(format!("it does not start: {error}"));
+            }
+        }
     }
 }
 
@@ -150,6 +152,11 @@ impl Running {
             folder: self.folder.clone(),
             lock: self.lock.clone(),
         })
+    }
+
+    /// Why it did not start; nothing while a change is under way.
+    pub fn failed(&self) -> Option<String> {
+        self.running.try_lock().ok()?.failed.clone()
     }
 
     /// How it is doing.

@@ -47,7 +47,8 @@ use tracing::{error, info, warn};
 use crate::Error;
 use crate::config::Effective;
 use crate::daemon::{
-    Face, Firewall, Forwarded, Module, Needs, Router, RulesetText, Setup, Work, apart,
+    Face, Finding, Firewall, Forwarded, Module, Needs, Router, RulesetText, Setup, Value, Work,
+    apart,
 };
 use crate::registry::{Command, Entry as ModuleEntry, Group};
 use keeper::{Days, Keeper, Node};
@@ -86,9 +87,9 @@ struct Portal {
 struct Open {
     keeper: Rc<RefCell<Keeper>>,
     welcome: Rc<Welcome>,
-    sockets: Sockets,
     /// Name of the guests' Wi-Fi.
     wifi: String,
+    sockets: Sockets,
     routes: RefCell<Routes>,
     folder: Vec<std::path::PathBuf>,
     /// Where its certificate is, which may be another later.
@@ -163,8 +164,8 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
                 &config.exempt.0,
             ))),
             welcome,
-            sockets,
             wifi: config.wifi.0.clone(),
+            sockets,
             routes: RefCell::default(),
             host: config.host.0.clone(),
             read: secure::folders(config),
@@ -364,6 +365,14 @@ impl Module for Portal {
     fn status(&self, _: &mut Router, status: &mut Status) {
         if self.open.is_some() {
             status.modules.push("portal".to_owned());
+        }
+    }
+
+    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
+        let Some(open) = &self.open else { return };
+        if let Some(file) = open.keeper.borrow().store.unwritten() {
+            let finding = Finding::new("unwritten", "portal", "vouchers").of(&file);
+            findings.push(finding.with("file", Value::Text(file)));
         }
     }
 

@@ -5,7 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -43,6 +44,9 @@ enum Job {
 pub struct Store {
     jobs: mpsc::Sender<Job>,
     waiting: Option<(Keeping, mpsc::Receiver<Job>)>,
+    path: PathBuf,
+    /// The last lines could not be written.
+    fails: Arc<AtomicBool>,
 }
 
 /// The file, as the thread has it.
@@ -90,7 +94,13 @@ impl Store {
         };
         let (jobs, receiver) = mpsc::channel();
         let waiting = Some((keeping, receiver));
-        Ok((Self { jobs, waiting }, read))
+        let store = Self {
+            jobs,
+            waiting,
+            path: path.to_owned(),
+            fails: Arc::default(),
+        };
+        Ok((store, read))
     }
 
     /// Begins to write what there is to write.
@@ -98,12 +108,20 @@ impl Store {
         let Some((keeping, jobs)) = self.waiting.take() else {
             return;
         };
+        let fails = Arc::clone(&self.fails);
         let begun = thread::Builder::new()
             .name("vouchers".to_owned())
-            .spawn(move || work(keeping, &jobs));
+            .spawn(move || work(keeping, &jobs, &fails));
         if let Err(error) = begun {
             error!(%error, "vouchers cannot be kept: there is no thread for it");
+            self.fails.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// The file, where the last lines could not be written.
+    pub fn unwritten(&self) -> Option<String> {
+        let fails = self.fails.load(Ordering::Relaxed);
+        fails.then(|| self.path.display().to_string())
     }
 
     /// Writes lines. They are on the disk when that was told.
@@ -136,7 +154,7 @@ fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-fn work(mut keeping: Keeping, jobs: &mpsc::Receiver<Job>) {
+fn work(mut keeping: Keeping, jobs: &mpsc::Receiver<Job>, fails: &AtomicBool) {
     loop {
         keeping.tidy();
         let (lines, told) = match jobs.recv_timeout(AGAIN) {
@@ -149,6 +167,7 @@ fn work(mut keeping: Keeping, jobs: &mpsc::Receiver<Job>) {
             Err(mpsc::RecvTimeoutError::Disconnected) => return,
         };
         let done = keeping.take(&lines, told.is_none());
+        fails.store(done.is_err(), Ordering::Relaxed);
         let done = done.map_err(|error| error.to_string());
         if let Err(error) = &done {
             error!(error, "vouchers cannot be written");

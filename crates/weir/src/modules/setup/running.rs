@@ -1,12 +1,14 @@
 //! What the daemon has of setup: it hands on what the page asks to the process that may write the
 //! configuration (`weir setup serve`).
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use answers::Status;
+use answers::{SetupChange, Status};
 use api::{Asked, Body, Later, Method, Nothing, Problem, Route, Who, client};
+use history::Calendar;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::Request;
 use hyper::body::Bytes;
@@ -16,18 +18,24 @@ use tokio::net::UnixStream;
 use tokio::time::timeout;
 
 use super::config::Setup as Section;
-use super::serve::LONGEST;
+use super::serve::{LONGEST, PENDING};
 use crate::Error;
-use crate::daemon::{Face, Module, Router, Setup};
+use crate::daemon::{Face, Finding, Module, Router, Setup, Value as Named, Work, unix_seconds};
 
 /// How long a change may take: services have to come up.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of the longest answer.
 const MOST: usize = 1024 * 1024;
 
+/// Interval at which the setup process is asked for a change that waits to be confirmed.
+const LOOKS: Duration = Duration::from_secs(2);
+
 /// Setup, as the daemon has it.
 struct Running {
     socket: PathBuf,
+    /// The change that waits to be confirmed.
+    pending: RefCell<Option<SetupChange>>,
+    calendar: Calendar,
 }
 
 /// Makes it.
@@ -35,6 +43,8 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
     let section = setup.effective.of::<Section>();
     Ok(Rc::new(Running {
         socket: section.socket.to_path_buf(),
+        pending: RefCell::default(),
+        calendar: Calendar::new(history::zone::system().zone),
     }))
 }
 
@@ -54,6 +64,37 @@ impl Module for Running {
         }
     }
 
+    fn work(self: Rc<Self>) -> Option<Work> {
+        Some(Box::pin(async move {
+            loop {
+                tokio::time::sleep(LOOKS).await;
+                let pending = match self.socket.exists() {
+                    true => pending(&self.socket).await,
+                    false => None,
+                };
+                *self.pending.borrow_mut() = pending;
+            }
+        }))
+    }
+
+    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
+        let Some(change) = &*self.pending.borrow() else {
+            return;
+        };
+        let until = unix_seconds() + change.left.unwrap_or(0);
+        let until = Named::Moment(
+            until,
+            self.calendar
+                .offset_minutes(i64::try_from(until).unwrap_or_default()),
+        );
+        let waits = Finding::new("change-waits", "setup", "setup").of(&change.number.to_string());
+        findings.push(
+            waits
+                .with("until", until)
+                .with("what", Named::Text(change.why.clone())),
+        );
+    }
+
     fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
         let socket = &self.socket;
         vec![
@@ -68,6 +109,13 @@ impl Module for Running {
             post(socket, "/v1/setup/revert"),
         ]
     }
+}
+
+/// The change that waits to be confirmed; nothing where the other process does not say.
+async fn pending(socket: &Path) -> Option<SetupChange> {
+    let asked = exchange(socket, Method::GET, PENDING, Bytes::new());
+    let answer = timeout(PATIENCE, asked).await.ok()?.ok()?;
+    serde_json::from_value(answer).ok()?
 }
 
 fn get(socket: &Path, path: &'static str) -> Route {

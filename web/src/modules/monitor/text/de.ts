@@ -22,7 +22,6 @@ export const de: Translated<typeof en> = {
   "dashboard.engine.now": "der Pakete, jetzt",
   "dashboard.engine.kernel":
     "Den Rest macht der Kernel: neue Verbindungen und was weir ihm überlässt.",
-  "dashboard.trouble": "„{part}“ funktioniert nicht",
   "dashboard.engine.rules":
     "Verbindungen, die ihm Regeln der Firewall lassen, die jedes Paket sehen: {count}.",
   "dashboard.engine.rule": "Die meisten davon wegen {rule}: {count}.",
@@ -36,18 +35,56 @@ export const de: Translated<typeof en> = {
   "dashboard.talks.other": "{count} Gespräche",
   "dashboard.volume": "Seit {since}",
 
-  "alert.quota.warned": "{name} hat {share} des Kontingents verbraucht: {used} von {limit}.",
-  "alert.quota.exceeded": "{name} liegt über dem Kontingent: {used} von {limit}.",
-  "alert.quota.cut": "{name} ist bis {resets} gesperrt: Das Kontingent von {limit} ist verbraucht.",
-  "alert.bloat": "{name} wartet viel länger, während etwas übertragen wird (Bufferbloat).",
-  "alert.unarmed":
-    "weir leitet selbst nichts weiter: Es ist nicht scharf. Der Kernel arbeitet wie immer.",
-  "alert.heartbeat": "Der Dienst gibt kein Lebenszeichen; der Kernel leitet alles weiter.",
-  "alert.shadow":
+  "condition.since": "seit {since}",
+  "condition.part": "„{part}“ arbeitet nicht: {what}",
+  "condition.unwritten":
+    "{file} kann nicht geschrieben werden: Der nächste Start kennt die Änderung nicht.",
+  "condition.heartbeat": "Der Dienst gibt kein Lebenszeichen; der Kernel leitet alles weiter.",
+  "condition.unarmed":
+    "weir leitet selbst nichts weiter: Es ist nicht scharf. Der Kernel leitet alles weiter.",
+  "condition.shadow":
     "weir vergleicht nur mit dem Kernel (Schattenbetrieb) und leitet selbst nichts weiter.",
-  "alert.unplaced":
-    "{count} Pakete an {port} fanden keinen freien Eintrag: Sie zählen für ihr Gerät, aber " +
-    "für kein Gespräch.",
+  "condition.offload-off":
+    "Der schnelle Weg ist abgeschaltet: weir zählt nur, und der Kernel leitet alles weiter.",
+  "condition.table-full":
+    "Der schnelle Weg hat nur für {count} Verbindungen Platz: Die anderen leitet der Kernel weiter.",
+  "condition.port-refused":
+    "Der Kernel verweigert den schnellen Weg an {port}: Der Kernel leitet die Pakete dieses Anschlusses weiter.",
+  "condition.no-uplink":
+    "Kein Anschluss hat eine Standardroute: Dieser Router erreicht das Internet nicht.",
+  "condition.uplinks-down":
+    "Kein Internetanschluss funktioniert: Dieser Router erreicht das Internet nicht.",
+  "condition.uplink-no-link":
+    "Der Internetanschluss {port} ist ausgefallen: keine Verbindung am Kabel.",
+  "condition.uplink-no-route":
+    "Der Internetanschluss {port} ist ausgefallen: Er hat keine Standardroute mehr.",
+  "condition.uplink-silent":
+    "Der Internetanschluss {port} ist ausgefallen: Sein Gateway {who} antwortet nicht.",
+  "condition.upload-full":
+    "Der Upload von {port} ist bei {rate} voll: Pakete warten {delay} länger als nötig.",
+  "condition.download-full":
+    "Der Download von {port} ist bei {rate} voll: Pakete warten {delay} länger als nötig.",
+  "condition.bloat": "{name} wartet viel länger, während etwas übertragen wird (Bufferbloat).",
+  "condition.unplaced":
+    "{count} Pakete an {port} fanden keinen freien Eintrag: Sie zählen für ihr Gerät, aber für kein Gespräch.",
+  "condition.quota-warned": "{name} hat {share} des Kontingents verbraucht: {used} von {limit}.",
+  "condition.quota-exceeded": "{name} liegt über dem Kontingent: {used} von {limit}.",
+  "condition.quota-cut":
+    "{name} ist bis {resets} gesperrt: Das Kontingent von {limit} ist verbraucht.",
+  "condition.loop":
+    "Ein Kabel an {port} führt zu diesem Router zurück: Das Netz hat eine Schleife.",
+  "condition.foreign-dhcp":
+    "Ein fremder DHCP-Server antwortet an {port}, einem Anschluss des LANs: {who}.",
+  "condition.foreign-router":
+    "Ein fremder IPv6-Router meldet sich an {port}, einem Anschluss des LANs: {who}.",
+  "condition.foreign-node":
+    "Ein Server oder Knoten eines anderen Netzes ist an {port}, einem Anschluss des LANs: {who}.",
+  "condition.port-missing":
+    "Die Konfiguration nennt den Anschluss {port}, und kein Gerät heißt so.",
+  "condition.path-silent": "Die Gegenstelle antwortet über den Internetanschluss {port} nicht.",
+  "condition.partner-lost": "Die Gegenstelle {partner} ist nicht erreichbar: {what}",
+  "condition.change-waits":
+    "Eine Änderung der Konfiguration wartet auf Ihre Bestätigung; ohne sie wird sie um {until} zurückgenommen.",
 
   "devices.filter": "Nach Name, Besitzer, Hersteller, Adresse oder Anschluss suchen",
   "devices.none": "Kein Gerät passt.",
@@ -70,7 +107,7 @@ export const de: Translated<typeof en> = {
   "device.history": "Verlauf",
   "device.addresses": "Adressen",
   "device.seen": "Zuletzt gesehen",
-  "device.first": "Zuerst gesehen",
+  "device.first": "Zuerst gesehen, seit weir läuft",
   "device.name_from": "Name von",
   "device.vendor.made_up": "unbekannt: die Adresse ist erfunden",
   "device.vlan": "VLAN",
@@ -83,7 +120,7 @@ export const de: Translated<typeof en> = {
   "device.latency.wan": "Router ins Internet",
   "device.latency.least": "mindestens {value}",
   "device.retransmissions": "Noch einmal gesendet",
-  "device.bufferbloat": "Warten unter Last",
+  "device.bufferbloat": "Längeres Warten unter Last",
   "device.latency.none": "Noch wurde nichts gemessen: Dazu braucht es TCP-Verbindungen.",
   "device.wifi": "WLAN",
   "device.wifi.signal": "Signal",
@@ -144,6 +181,8 @@ export const de: Translated<typeof en> = {
   "talks.path": "Weg",
   "talks.none": "Kein Gespräch passt.",
   "talks.empty": "Im Moment spricht niemand.",
+  "talks.dns.one": "{count} abgeschlossene DNS-Abfrage",
+  "talks.dns.other": "{count} abgeschlossene DNS-Abfragen",
   "talks.caption": "Gespräche",
   "talks.limited": "Der Router nennt die {shown} größten von {total}.",
   "talks.hook.xdp": "weir, im Treiber",

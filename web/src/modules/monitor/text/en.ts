@@ -21,7 +21,6 @@ export const en = {
   "dashboard.engine.now": "of the packets, now",
   "dashboard.engine.kernel":
     "The kernel handles the rest: new connections, and what weir leaves to it.",
-  "dashboard.trouble": "“{part}” does not work",
   "dashboard.engine.rules":
     "Connections left to it by rules of the firewall that see each packet: {count}.",
   "dashboard.engine.rule": "Most of them by {rule}: {count}.",
@@ -35,17 +34,46 @@ export const en = {
   "dashboard.talks.other": "{count} conversations",
   "dashboard.volume": "Since {since}",
 
-  "alert.quota.warned": "{name} has used {share} of its quota: {used} of {limit}.",
-  "alert.quota.exceeded": "{name} is over its quota: {used} of {limit}.",
-  "alert.quota.cut": "{name} is cut off until {resets}: its quota of {limit} is used up.",
-  "alert.bloat": "{name} waits much longer while something is transferred (bufferbloat).",
-  "alert.unarmed":
-    "weir forwards nothing itself: it is not armed. The kernel does its work as ever.",
-  "alert.heartbeat": "The daemon gives no sign of life; the kernel forwards everything.",
-  "alert.shadow": "weir only compares with the kernel (shadow mode) and forwards nothing itself.",
-  "alert.unplaced":
-    "{count} packets at {port} found no free record: they count for their device, but for no " +
-    "conversation.",
+  "condition.since": "since {since}",
+  "condition.part": "“{part}” does not work: {what}",
+  "condition.unwritten": "Cannot write {file}: the next start will not know it.",
+  "condition.heartbeat": "The daemon gives no sign of life; the kernel forwards everything.",
+  "condition.unarmed":
+    "weir forwards nothing itself: it is not armed. The kernel forwards everything.",
+  "condition.shadow":
+    "weir only compares with the kernel (shadow mode) and forwards nothing itself.",
+  "condition.offload-off":
+    "The fast path is switched off: weir only counts, and the kernel forwards everything.",
+  "condition.table-full":
+    "The fast path has no room for more than {count} connections: the kernel forwards the others.",
+  "condition.port-refused":
+    "The kernel refuses the fast path at {port}: the kernel forwards the packets of this port.",
+  "condition.no-uplink": "No port has a default route: this router does not reach the Internet.",
+  "condition.uplinks-down": "No uplink works: this router does not reach the Internet.",
+  "condition.uplink-no-link": "The uplink {port} is down: no link.",
+  "condition.uplink-no-route": "The uplink {port} is down: it has no default route any more.",
+  "condition.uplink-silent": "The uplink {port} is down: its gateway {who} does not answer.",
+  "condition.upload-full":
+    "The upload of {port} is full at {rate}: packets wait {delay} longer than they have to.",
+  "condition.download-full":
+    "The download of {port} is full at {rate}: packets wait {delay} longer than they have to.",
+  "condition.bloat": "{name} waits much longer while something is transferred (bufferbloat).",
+  "condition.unplaced":
+    "{count} packets at {port} found no free record: they count for their device, but for no conversation.",
+  "condition.quota-warned": "{name} has used {share} of its quota: {used} of {limit}.",
+  "condition.quota-exceeded": "{name} is over its quota: {used} of {limit}.",
+  "condition.quota-cut": "{name} is cut off until {resets}: its quota of {limit} is used up.",
+  "condition.loop": "A cable at {port} leads back to this router: the network has a loop.",
+  "condition.foreign-dhcp": "Another DHCP server answers at {port}, a port of the LAN: {who}.",
+  "condition.foreign-router":
+    "Another IPv6 router advertises itself at {port}, a port of the LAN: {who}.",
+  "condition.foreign-node":
+    "A server or node of another network is at {port}, a port of the LAN: {who}.",
+  "condition.port-missing": "The configuration names the port {port}, and no device is called so.",
+  "condition.path-silent": "The partner does not answer by the uplink {port}.",
+  "condition.partner-lost": "The partner {partner} is not reached: {what}",
+  "condition.change-waits":
+    "A change of the configuration waits for you to confirm it; without that it is taken back at {until}.",
 
   "devices.filter": "Find by name, owner, maker, address or port",
   "devices.none": "No device fits.",
@@ -68,7 +96,7 @@ export const en = {
   "device.history": "History",
   "device.addresses": "Addresses",
   "device.seen": "Last seen",
-  "device.first": "First seen",
+  "device.first": "First seen since weir started",
   "device.name_from": "Name from",
   "device.vendor.made_up": "nobody knows: the address is made up",
   "device.vlan": "VLAN",
@@ -81,7 +109,7 @@ export const en = {
   "device.latency.wan": "Router to the Internet",
   "device.latency.least": "least {value}",
   "device.retransmissions": "Sent again",
-  "device.bufferbloat": "Waiting under load",
+  "device.bufferbloat": "Longer wait under load",
   "device.latency.none": "Nothing was measured yet: it takes TCP connections.",
   "device.wifi": "Wi-Fi",
   "device.wifi.signal": "Signal",
@@ -142,6 +170,8 @@ export const en = {
   "talks.path": "Path",
   "talks.none": "No conversation fits.",
   "talks.empty": "Nobody talks at the moment.",
+  "talks.dns.one": "{count} finished DNS query",
+  "talks.dns.other": "{count} finished DNS queries",
   "talks.caption": "Conversations",
   "talks.limited": "The router lists the {shown} largest of {total}.",
   "talks.hook.xdp": "weir, in the driver",

@@ -23,7 +23,6 @@ export const es: Translated<typeof en> = {
   "dashboard.engine.now": "de los paquetes, ahora",
   "dashboard.engine.kernel":
     "El núcleo se ocupa del resto: conexiones nuevas, y lo que weir le deja.",
-  "dashboard.trouble": "«{part}» no funciona",
   "dashboard.engine.rules":
     "Conexiones que le dejan las reglas del cortafuegos que miran cada paquete: {count}.",
   "dashboard.engine.rule": "La mayoría por {rule}: {count}.",
@@ -37,16 +36,49 @@ export const es: Translated<typeof en> = {
   "dashboard.talks.other": "{count} conversaciones",
   "dashboard.volume": "Desde {since}",
 
-  "alert.quota.warned": "{name} ha usado {share} de su cuota: {used} de {limit}.",
-  "alert.quota.exceeded": "{name} ha superado su cuota: {used} de {limit}.",
-  "alert.quota.cut": "{name} está cortado hasta {resets}: su cuota de {limit} está agotada.",
-  "alert.bloat": "{name} espera mucho más mientras se transfiere algo (bufferbloat).",
-  "alert.unarmed":
-    "weir no reenvía nada por sí mismo: no está armado. El núcleo hace su trabajo como siempre.",
-  "alert.heartbeat": "El servicio no da señales de vida; el núcleo lo reenvía todo.",
-  "alert.shadow": "weir solo compara con el núcleo (modo shadow) y no reenvía nada por sí mismo.",
-  "alert.unplaced":
+  "condition.since": "desde {since}",
+  "condition.part": "«{part}» no funciona: {what}",
+  "condition.unwritten": "No se puede escribir {file}: el próximo arranque no conocerá el cambio.",
+  "condition.heartbeat": "El servicio no da señales de vida; el núcleo lo reenvía todo.",
+  "condition.unarmed":
+    "weir no reenvía nada por sí mismo: no está armado. El núcleo lo reenvía todo.",
+  "condition.shadow":
+    "weir solo compara con el núcleo (modo shadow) y no reenvía nada por sí mismo.",
+  "condition.offload-off":
+    "La vía rápida está desactivada: weir solo cuenta y el núcleo lo reenvía todo.",
+  "condition.table-full":
+    "La vía rápida solo tiene sitio para {count} conexiones: las demás las reenvía el núcleo.",
+  "condition.port-refused":
+    "El núcleo rechaza la vía rápida en {port}: los paquetes de este puerto los reenvía el núcleo.",
+  "condition.no-uplink": "Ningún puerto tiene ruta por defecto: este router no llega a Internet.",
+  "condition.uplinks-down": "Ningún enlace a Internet funciona: este router no llega a Internet.",
+  "condition.uplink-no-link":
+    "El enlace a Internet {port} está caído: no hay conexión en el cable.",
+  "condition.uplink-no-route":
+    "El enlace a Internet {port} está caído: ya no tiene ruta por defecto.",
+  "condition.uplink-silent":
+    "El enlace a Internet {port} está caído: su puerta de enlace {who} no responde.",
+  "condition.upload-full":
+    "La subida de {port} está llena a {rate}: los paquetes esperan {delay} más de lo necesario.",
+  "condition.download-full":
+    "La bajada de {port} está llena a {rate}: los paquetes esperan {delay} más de lo necesario.",
+  "condition.bloat": "{name} espera mucho más mientras se transfiere algo (bufferbloat).",
+  "condition.unplaced":
     "{count} paquetes en {port} no encontraron un registro libre: cuentan para su dispositivo, pero para ninguna conversación.",
+  "condition.quota-warned": "{name} ha usado {share} de su cuota: {used} de {limit}.",
+  "condition.quota-exceeded": "{name} ha superado su cuota: {used} de {limit}.",
+  "condition.quota-cut": "{name} está cortado hasta {resets}: su cuota de {limit} está agotada.",
+  "condition.loop": "Un cable en {port} vuelve a este router: la red tiene un bucle.",
+  "condition.foreign-dhcp": "Otro servidor DHCP responde en {port}, un puerto de la LAN: {who}.",
+  "condition.foreign-router": "Otro router IPv6 se anuncia en {port}, un puerto de la LAN: {who}.",
+  "condition.foreign-node":
+    "Hay un servidor o nodo de otra red en {port}, un puerto de la LAN: {who}.",
+  "condition.port-missing":
+    "La configuración nombra el puerto {port}, y ningún dispositivo se llama así.",
+  "condition.path-silent": "El socio no responde por el enlace a Internet {port}.",
+  "condition.partner-lost": "No se alcanza al socio {partner}: {what}",
+  "condition.change-waits":
+    "Un cambio de la configuración espera su confirmación; sin ella se deshace a las {until}.",
 
   "devices.filter": "Buscar por nombre, dueño, fabricante, dirección o puerto",
   "devices.none": "Ningún dispositivo coincide.",
@@ -69,7 +101,7 @@ export const es: Translated<typeof en> = {
   "device.history": "Historial",
   "device.addresses": "Direcciones",
   "device.seen": "Visto por última vez",
-  "device.first": "Visto por primera vez",
+  "device.first": "Visto por primera vez desde que arrancó weir",
   "device.name_from": "Nombre según",
   "device.vendor.made_up": "desconocido: la dirección es inventada",
   "device.vlan": "VLAN",
@@ -82,7 +114,7 @@ export const es: Translated<typeof en> = {
   "device.latency.wan": "Del router a Internet",
   "device.latency.least": "mínimo {value}",
   "device.retransmissions": "Enviado de nuevo",
-  "device.bufferbloat": "Espera bajo carga",
+  "device.bufferbloat": "Espera añadida bajo carga",
   "device.latency.none": "Todavía no se ha medido nada: hacen falta conexiones TCP.",
   "device.wifi": "Wi-Fi",
   "device.wifi.signal": "Señal",
@@ -143,6 +175,8 @@ export const es: Translated<typeof en> = {
   "talks.path": "Camino",
   "talks.none": "Ninguna conversación coincide.",
   "talks.empty": "Nadie habla por el momento.",
+  "talks.dns.one": "{count} consulta DNS terminada",
+  "talks.dns.other": "{count} consultas DNS terminadas",
   "talks.caption": "Conversaciones",
   "talks.limited": "El router muestra las {shown} mayores de {total}.",
   "talks.hook.xdp": "weir, en el controlador",

@@ -23,7 +23,6 @@ export const fr: Translated<typeof en> = {
   "dashboard.engine.now": "des paquets, maintenant",
   "dashboard.engine.kernel":
     "Le noyau s’occupe du reste : connexions nouvelles, et ce que weir lui laisse.",
-  "dashboard.trouble": "« {part} » ne fonctionne pas",
   "dashboard.engine.rules":
     "Connexions que lui laissent les règles du pare-feu qui voient chaque paquet : {count}.",
   "dashboard.engine.rule": "La plupart par {rule} : {count}.",
@@ -37,17 +36,50 @@ export const fr: Translated<typeof en> = {
   "dashboard.talks.other": "{count} conversations",
   "dashboard.volume": "Depuis {since}",
 
-  "alert.quota.warned": "{name} a utilisé {share} de son quota : {used} sur {limit}.",
-  "alert.quota.exceeded": "{name} a dépassé son quota : {used} sur {limit}.",
-  "alert.quota.cut": "{name} est coupé jusqu’à {resets} : son quota de {limit} est épuisé.",
-  "alert.bloat": "{name} attend bien plus longtemps pendant un transfert (bufferbloat).",
-  "alert.unarmed":
-    "weir ne transmet rien lui-même : il n’est pas armé. Le noyau fait son travail comme toujours.",
-  "alert.heartbeat": "Le service ne donne pas signe de vie ; le noyau transmet tout.",
-  "alert.shadow":
+  "condition.since": "depuis {since}",
+  "condition.part": "« {part} » ne fonctionne pas : {what}",
+  "condition.unwritten":
+    "Impossible d’écrire {file} : le prochain démarrage ne connaîtra pas le changement.",
+  "condition.heartbeat": "Le service ne donne pas signe de vie ; le noyau transmet tout.",
+  "condition.unarmed":
+    "weir ne transmet rien lui-même : il n’est pas armé. Le noyau transmet tout.",
+  "condition.shadow":
     "weir compare seulement avec le noyau (mode shadow) et ne transmet rien lui-même.",
-  "alert.unplaced":
+  "condition.offload-off":
+    "La voie rapide est désactivée : weir ne fait que compter et le noyau transmet tout.",
+  "condition.table-full":
+    "La voie rapide n’a de place que pour {count} connexions : le noyau transmet les autres.",
+  "condition.port-refused":
+    "Le noyau refuse la voie rapide sur {port} : il transmet lui-même les paquets de ce port.",
+  "condition.no-uplink": "Aucun port n’a de route par défaut : ce routeur n’atteint pas Internet.",
+  "condition.uplinks-down":
+    "Aucun accès à Internet ne fonctionne : ce routeur n’atteint pas Internet.",
+  "condition.uplink-no-link": "L’accès à Internet {port} est en panne : pas de lien sur le câble.",
+  "condition.uplink-no-route":
+    "L’accès à Internet {port} est en panne : il n’a plus de route par défaut.",
+  "condition.uplink-silent":
+    "L’accès à Internet {port} est en panne : sa passerelle {who} ne répond pas.",
+  "condition.upload-full":
+    "L’envoi de {port} est saturé à {rate} : les paquets attendent {delay} de trop.",
+  "condition.download-full":
+    "La réception de {port} est saturée à {rate} : les paquets attendent {delay} de trop.",
+  "condition.bloat": "{name} attend bien plus longtemps pendant un transfert (bufferbloat).",
+  "condition.unplaced":
     "{count} paquets à {port} n’ont pas trouvé d’enregistrement libre : ils comptent pour leur appareil, mais pour aucune conversation.",
+  "condition.quota-warned": "{name} a utilisé {share} de son quota : {used} sur {limit}.",
+  "condition.quota-exceeded": "{name} a dépassé son quota : {used} sur {limit}.",
+  "condition.quota-cut": "{name} est coupé jusqu’à {resets} : son quota de {limit} est épuisé.",
+  "condition.loop": "Un câble sur {port} ramène à ce routeur : le réseau a une boucle.",
+  "condition.foreign-dhcp": "Un autre serveur DHCP répond sur {port}, un port du LAN : {who}.",
+  "condition.foreign-router": "Un autre routeur IPv6 s’annonce sur {port}, un port du LAN : {who}.",
+  "condition.foreign-node":
+    "Un serveur ou un nœud d’un autre réseau est sur {port}, un port du LAN : {who}.",
+  "condition.port-missing":
+    "La configuration nomme le port {port}, et aucun périphérique ne s’appelle ainsi.",
+  "condition.path-silent": "Le partenaire ne répond pas par l’accès à Internet {port}.",
+  "condition.partner-lost": "Le partenaire {partner} n’est pas joignable : {what}",
+  "condition.change-waits":
+    "Un changement de la configuration attend votre confirmation ; sans elle, il est annulé à {until}.",
 
   "devices.filter": "Chercher par nom, propriétaire, fabricant, adresse ou port",
   "devices.none": "Aucun appareil ne correspond.",
@@ -70,7 +102,7 @@ export const fr: Translated<typeof en> = {
   "device.history": "Historique",
   "device.addresses": "Adresses",
   "device.seen": "Vu la dernière fois",
-  "device.first": "Vu la première fois",
+  "device.first": "Vu la première fois depuis le démarrage de weir",
   "device.name_from": "Nom d’après",
   "device.vendor.made_up": "inconnu : l’adresse est inventée",
   "device.vlan": "VLAN",
@@ -83,7 +115,7 @@ export const fr: Translated<typeof en> = {
   "device.latency.wan": "Du routeur à Internet",
   "device.latency.least": "minimum {value}",
   "device.retransmissions": "Renvoyé",
-  "device.bufferbloat": "Attente sous charge",
+  "device.bufferbloat": "Attente en plus sous charge",
   "device.latency.none": "Rien n’a encore été mesuré : il faut des connexions TCP.",
   "device.wifi": "Wi-Fi",
   "device.wifi.signal": "Signal",
@@ -144,6 +176,8 @@ export const fr: Translated<typeof en> = {
   "talks.path": "Chemin",
   "talks.none": "Aucune conversation ne correspond.",
   "talks.empty": "Personne ne parle pour le moment.",
+  "talks.dns.one": "{count} requête DNS terminée",
+  "talks.dns.other": "{count} requêtes DNS terminées",
   "talks.caption": "Conversations",
   "talks.limited": "Le routeur montre les {shown} plus grandes sur {total}.",
   "talks.hook.xdp": "weir, dans le pilote",

@@ -1,4 +1,4 @@
 import { texts } from "../../../text";
 import { en } from "./en";
 
-export const { plural, t, word } = texts("monitor", en);
+export const { knows, plural, t, word } = texts("monitor", en);

@@ -23,7 +23,6 @@ export const it: Translated<typeof en> = {
   "dashboard.engine.now": "dei pacchetti, ora",
   "dashboard.engine.kernel":
     "Il kernel si occupa del resto: connessioni nuove, e ciò che weir gli lascia.",
-  "dashboard.trouble": "«{part}» non funziona",
   "dashboard.engine.rules":
     "Connessioni lasciate al kernel da regole del firewall che vedono ogni pacchetto: {count}.",
   "dashboard.engine.rule": "La maggior parte da {rule}: {count}.",
@@ -37,17 +36,53 @@ export const it: Translated<typeof en> = {
   "dashboard.talks.other": "{count} conversazioni",
   "dashboard.volume": "Da {since}",
 
-  "alert.quota.warned": "{name} ha usato {share} della sua quota: {used} di {limit}.",
-  "alert.quota.exceeded": "{name} ha superato la sua quota: {used} di {limit}.",
-  "alert.quota.cut": "{name} è tagliato fuori fino a {resets}: la sua quota di {limit} è esaurita.",
-  "alert.bloat": "{name} aspetta molto di più mentre si trasferisce qualcosa (bufferbloat).",
-  "alert.unarmed":
-    "weir non inoltra niente da sé: non è armato. Il kernel fa il suo lavoro come sempre.",
-  "alert.heartbeat": "Il servizio non dà segni di vita; il kernel inoltra tutto.",
-  "alert.shadow":
+  "condition.since": "da {since}",
+  "condition.part": "«{part}» non funziona: {what}",
+  "condition.unwritten":
+    "Impossibile scrivere {file}: il prossimo avvio non conoscerà la modifica.",
+  "condition.heartbeat": "Il servizio non dà segni di vita; il kernel inoltra tutto.",
+  "condition.unarmed": "weir non inoltra niente da sé: non è armato. Il kernel inoltra tutto.",
+  "condition.shadow":
     "weir confronta soltanto con il kernel (modalità shadow) e non inoltra niente da sé.",
-  "alert.unplaced":
+  "condition.offload-off":
+    "La via rapida è disattivata: weir conta soltanto e il kernel inoltra tutto.",
+  "condition.table-full":
+    "La via rapida ha posto solo per {count} connessioni: le altre le inoltra il kernel.",
+  "condition.port-refused":
+    "Il kernel rifiuta la via rapida a {port}: inoltra lui i pacchetti di questa porta.",
+  "condition.no-uplink":
+    "Nessuna porta ha una rotta predefinita: questo router non raggiunge Internet.",
+  "condition.uplinks-down":
+    "Nessun collegamento a Internet funziona: questo router non raggiunge Internet.",
+  "condition.uplink-no-link":
+    "Il collegamento a Internet {port} è caduto: nessun segnale sul cavo.",
+  "condition.uplink-no-route":
+    "Il collegamento a Internet {port} è caduto: non ha più una rotta predefinita.",
+  "condition.uplink-silent":
+    "Il collegamento a Internet {port} è caduto: il suo gateway {who} non risponde.",
+  "condition.upload-full":
+    "L’upload di {port} è pieno a {rate}: i pacchetti aspettano {delay} più del necessario.",
+  "condition.download-full":
+    "Il download di {port} è pieno a {rate}: i pacchetti aspettano {delay} più del necessario.",
+  "condition.bloat": "{name} aspetta molto di più mentre si trasferisce qualcosa (bufferbloat).",
+  "condition.unplaced":
     "{count} pacchetti a {port} non hanno trovato un record libero: contano per il loro dispositivo, ma per nessuna conversazione.",
+  "condition.quota-warned": "{name} ha usato {share} della sua quota: {used} di {limit}.",
+  "condition.quota-exceeded": "{name} ha superato la sua quota: {used} di {limit}.",
+  "condition.quota-cut":
+    "{name} è tagliato fuori fino a {resets}: la sua quota di {limit} è esaurita.",
+  "condition.loop": "Un cavo a {port} riporta a questo router: la rete ha un anello.",
+  "condition.foreign-dhcp": "Un altro server DHCP risponde a {port}, una porta della LAN: {who}.",
+  "condition.foreign-router":
+    "Un altro router IPv6 si annuncia a {port}, una porta della LAN: {who}.",
+  "condition.foreign-node":
+    "Un server o un nodo di un’altra rete è a {port}, una porta della LAN: {who}.",
+  "condition.port-missing":
+    "La configurazione nomina la porta {port}, e nessun dispositivo si chiama così.",
+  "condition.path-silent": "Il partner non risponde attraverso il collegamento a Internet {port}.",
+  "condition.partner-lost": "Il partner {partner} non è raggiungibile: {what}",
+  "condition.change-waits":
+    "Una modifica della configurazione aspetta la conferma; senza, viene annullata alle {until}.",
 
   "devices.filter": "Cerca per nome, proprietario, produttore, indirizzo o porta",
   "devices.none": "Nessun dispositivo corrisponde.",
@@ -70,7 +105,7 @@ export const it: Translated<typeof en> = {
   "device.history": "Cronologia",
   "device.addresses": "Indirizzi",
   "device.seen": "Visto l’ultima volta",
-  "device.first": "Visto la prima volta",
+  "device.first": "Visto la prima volta da quando weir è avviato",
   "device.name_from": "Nome da",
   "device.vendor.made_up": "ignoto: l’indirizzo è inventato",
   "device.vlan": "VLAN",
@@ -83,7 +118,7 @@ export const it: Translated<typeof en> = {
   "device.latency.wan": "Dal router a Internet",
   "device.latency.least": "minimo {value}",
   "device.retransmissions": "Inviato di nuovo",
-  "device.bufferbloat": "Attesa sotto carico",
+  "device.bufferbloat": "Attesa in più sotto carico",
   "device.latency.none": "Non è ancora stato misurato niente: servono connessioni TCP.",
   "device.wifi": "Wi-Fi",
   "device.wifi.signal": "Segnale",
@@ -144,6 +179,8 @@ export const it: Translated<typeof en> = {
   "talks.path": "Percorso",
   "talks.none": "Nessuna conversazione corrisponde.",
   "talks.empty": "Al momento nessuno parla.",
+  "talks.dns.one": "{count} richiesta DNS terminata",
+  "talks.dns.other": "{count} richieste DNS terminate",
   "talks.caption": "Conversazioni",
   "talks.limited": "Il router elenca le {shown} più grandi di {total}.",
   "talks.hook.xdp": "weir, nel driver",

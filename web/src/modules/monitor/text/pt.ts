@@ -22,7 +22,6 @@ export const pt: Translated<typeof en> = {
   "dashboard.engine": "Encaminhado pelo próprio weir",
   "dashboard.engine.now": "dos pacotes, agora",
   "dashboard.engine.kernel": "O núcleo trata do resto: ligações novas, e o que o weir lhe deixa.",
-  "dashboard.trouble": "«{part}» não funciona",
   "dashboard.engine.rules":
     "Ligações que lhe deixam as regras da firewall que veem cada pacote: {count}.",
   "dashboard.engine.rule": "A maior parte por {rule}: {count}.",
@@ -36,16 +35,49 @@ export const pt: Translated<typeof en> = {
   "dashboard.talks.other": "{count} conversas",
   "dashboard.volume": "Desde {since}",
 
-  "alert.quota.warned": "{name} usou {share} da sua quota: {used} de {limit}.",
-  "alert.quota.exceeded": "{name} passou a sua quota: {used} de {limit}.",
-  "alert.quota.cut": "{name} está cortado até {resets}: a sua quota de {limit} esgotou-se.",
-  "alert.bloat": "{name} espera muito mais enquanto algo é transferido (bufferbloat).",
-  "alert.unarmed":
-    "O weir não encaminha nada por si: não está armado. O núcleo faz o seu trabalho como sempre.",
-  "alert.heartbeat": "O serviço não dá sinais de vida; o núcleo encaminha tudo.",
-  "alert.shadow": "O weir só compara com o núcleo (modo shadow) e não encaminha nada por si.",
-  "alert.unplaced":
+  "condition.since": "desde {since}",
+  "condition.part": "“{part}” não funciona: {what}",
+  "condition.unwritten":
+    "Não é possível escrever {file}: o próximo arranque não conhecerá a alteração.",
+  "condition.heartbeat": "O serviço não dá sinais de vida; o núcleo encaminha tudo.",
+  "condition.unarmed":
+    "O weir não encaminha nada por si: não está armado. O núcleo encaminha tudo.",
+  "condition.shadow": "O weir só compara com o núcleo (modo shadow) e não encaminha nada por si.",
+  "condition.offload-off":
+    "A via rápida está desligada: o weir só conta e o núcleo encaminha tudo.",
+  "condition.table-full":
+    "A via rápida só tem lugar para {count} ligações: o núcleo encaminha as outras.",
+  "condition.port-refused":
+    "O núcleo recusa a via rápida em {port}: é ele que encaminha os pacotes desta porta.",
+  "condition.no-uplink": "Nenhuma porta tem rota predefinida: este router não chega à Internet.",
+  "condition.uplinks-down":
+    "Nenhuma ligação à Internet funciona: este router não chega à Internet.",
+  "condition.uplink-no-link": "A ligação à Internet {port} está em baixo: não há sinal no cabo.",
+  "condition.uplink-no-route":
+    "A ligação à Internet {port} está em baixo: já não tem rota predefinida.",
+  "condition.uplink-silent":
+    "A ligação à Internet {port} está em baixo: o seu gateway {who} não responde.",
+  "condition.upload-full":
+    "O envio de {port} está cheio a {rate}: os pacotes esperam {delay} mais do que o necessário.",
+  "condition.download-full":
+    "A receção de {port} está cheia a {rate}: os pacotes esperam {delay} mais do que o necessário.",
+  "condition.bloat": "{name} espera muito mais enquanto algo é transferido (bufferbloat).",
+  "condition.unplaced":
     "{count} pacotes em {port} não encontraram um registo livre: contam para o seu dispositivo, mas para nenhuma conversa.",
+  "condition.quota-warned": "{name} usou {share} da sua quota: {used} de {limit}.",
+  "condition.quota-exceeded": "{name} passou a sua quota: {used} de {limit}.",
+  "condition.quota-cut": "{name} está cortado até {resets}: a sua quota de {limit} esgotou-se.",
+  "condition.loop": "Um cabo em {port} volta a este router: a rede tem um laço.",
+  "condition.foreign-dhcp": "Outro servidor DHCP responde em {port}, uma porta da LAN: {who}.",
+  "condition.foreign-router": "Outro router IPv6 anuncia-se em {port}, uma porta da LAN: {who}.",
+  "condition.foreign-node":
+    "Um servidor ou nó de outra rede está em {port}, uma porta da LAN: {who}.",
+  "condition.port-missing":
+    "A configuração nomeia a porta {port}, e nenhum dispositivo se chama assim.",
+  "condition.path-silent": "O parceiro não responde pela ligação à Internet {port}.",
+  "condition.partner-lost": "O parceiro {partner} não está acessível: {what}",
+  "condition.change-waits":
+    "Uma alteração da configuração espera a sua confirmação; sem ela é desfeita às {until}.",
 
   "devices.filter": "Procurar por nome, dono, fabricante, endereço ou porta",
   "devices.none": "Nenhum dispositivo corresponde.",
@@ -68,7 +100,7 @@ export const pt: Translated<typeof en> = {
   "device.history": "Histórico",
   "device.addresses": "Endereços",
   "device.seen": "Visto pela última vez",
-  "device.first": "Visto pela primeira vez",
+  "device.first": "Visto pela primeira vez desde que o weir arrancou",
   "device.name_from": "Nome segundo",
   "device.vendor.made_up": "desconhecido: o endereço é inventado",
   "device.vlan": "VLAN",
@@ -81,7 +113,7 @@ export const pt: Translated<typeof en> = {
   "device.latency.wan": "Do router à Internet",
   "device.latency.least": "mínimo {value}",
   "device.retransmissions": "Enviado de novo",
-  "device.bufferbloat": "Espera sob carga",
+  "device.bufferbloat": "Espera a mais sob carga",
   "device.latency.none": "Ainda nada foi medido: são precisas ligações TCP.",
   "device.wifi": "Wi-Fi",
   "device.wifi.signal": "Sinal",
@@ -142,6 +174,8 @@ export const pt: Translated<typeof en> = {
   "talks.path": "Caminho",
   "talks.none": "Nenhuma conversa corresponde.",
   "talks.empty": "De momento ninguém fala.",
+  "talks.dns.one": "{count} consulta DNS terminada",
+  "talks.dns.other": "{count} consultas DNS terminadas",
   "talks.caption": "Conversas",
   "talks.limited": "O router mostra as {shown} maiores de {total}.",
   "talks.hook.xdp": "weir, no controlador",

@@ -1,0 +1,70 @@
+//! Conditions that the ports show: loops, servers of others in the LAN, ports that are missing.
+
+use ::cables::{Decision, Notice, Role};
+
+use super::watch::Watch;
+use crate::daemon::{Finding, Value};
+
+/// All of them.
+pub fn all(watch: &mut Watch, findings: &mut Vec<Finding>) {
+    let of = |key| Finding::new(key, "cables", "cables");
+    findings.extend(watch.missing().map(|name| of("port-missing").at(name)));
+    for (port, decision) in watch.shown() {
+        findings.extend(of_port(&port.device, &decision));
+    }
+}
+
+fn of_port(device: &str, decision: &Decision) -> Vec<Finding> {
+    let of = |key| Finding::new(key, "cables", "cables").at(device);
+    let looped = decision.role == Role::Loop || decision.looped;
+    let foreign = |notice: &Notice| {
+        let key = match notice.kind {
+            "dhcp-server" => "foreign-dhcp",
+            "router-advertisement" => "foreign-router",
+            _ => "foreign-node",
+        };
+        of(key).with("who", Value::Text(notice.who.clone()))
+    };
+    let foreign = decision.notices.iter().map(foreign);
+    let looped = looped.then(|| of("loop"));
+    looped.into_iter().chain(foreign).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::cables::{Cable, Heard, Noted, Port, Sort, Use};
+
+    /// Frames of this sort at a port of the LAN; `held`: somebody chose what it is for.
+    fn keys(sort: Sort, held: Option<Role>) -> Vec<&'static str> {
+        let mut cable = Cable::new(Port {
+            device: "lan1".into(),
+            former: Use::Lan,
+            held,
+            ..Port::default()
+        });
+        cable.link(true, 0);
+        let mut noted = Noted::default();
+        noted.sorts[sort as usize] = Heard {
+            frames: 5,
+            last: 100,
+            from: [2, 0, 0, 0, 0, 9],
+            vlan: None,
+        };
+        cable.noted(&noted, 200);
+        let decision = cable.decision(20_000);
+        let found = of_port("lan1", &decision);
+        found.iter().map(Finding::key).collect()
+    }
+
+    #[test]
+    fn what_harms_the_lan_is_a_condition_also_where_the_role_was_chosen() {
+        for held in [None, Some(Role::Client)] {
+            assert_eq!(keys(Sort::Own, held), ["loop"], "{held:?}");
+            assert_eq!(keys(Sort::DhcpServer, held), ["foreign-dhcp"]);
+            assert_eq!(keys(Sort::RouterAdvertisement, held), ["foreign-router"]);
+            assert_eq!(keys(Sort::Pado, held), ["foreign-node"]);
+            assert_eq!(keys(Sort::Arp, held), [""; 0]);
+        }
+    }
+}

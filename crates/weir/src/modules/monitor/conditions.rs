@@ -1,0 +1,143 @@
+//! Conditions that the monitor sees: uplinks that are down or full, quotas, and what it cannot
+//! count.
+
+use std::collections::{BTreeMap, HashMap};
+
+use kernel::Link;
+use monitor::saturation::{Direction, Saturation, median};
+use monitor::{Talk, Verdict};
+
+use super::keeper::{Keeper, unix_now};
+use super::outages::{Outages, Uplink, unresolved};
+use crate::daemon::{Finding, Value};
+use crate::output::mac;
+
+/// Packets without a record are reported from this part of a port's packets on.
+const UNPLACED: u64 = 1000;
+/// A round trip counts for so many milliseconds after the conversation's last packet.
+const FRESH: u64 = 3000;
+
+/// State from which conditions of uplinks follow.
+#[derive(Debug, Default)]
+pub struct Lines {
+    outages: Outages,
+    full: BTreeMap<u32, Saturation>,
+}
+
+impl Keeper {
+    /// Looks at the uplinks; due every second.
+    pub fn look_at_lines<'a>(&mut self, links: impl Iterator<Item = &'a Link>) {
+        // Devices were not told of yet.
+        if !self.complete {
+            return;
+        }
+        let silent = match self.uplinks.gateways.is_empty() {
+            true => BTreeMap::new(),
+            false => {
+                let text = std::fs::read_to_string("/proc/net/arp").unwrap_or_default();
+                unresolved(&text, &self.uplinks.gateways)
+            }
+        };
+        let devices = links.map(|link| {
+            let uplink = Uplink {
+                link: link.up,
+                route: self.uplinks.devices.contains(&link.name),
+                member: link.master.is_some(),
+                tunnel: matches!(&*link.kind, "wireguard" | "tun"),
+                silent: silent.get(&link.name).map(ToString::to_string),
+            };
+            (link.name.clone(), uplink)
+        });
+        let devices: BTreeMap<String, Uplink> = devices.collect();
+        let seconds = self.now() / 1000;
+        self.lines.outages.look(&devices, seconds);
+        self.look_for_queues();
+    }
+
+    fn look_for_queues(&mut self) {
+        let uplinks = self.core.ports().filter(|(_, port)| port.uplink);
+        let rates: BTreeMap<u32, [u64; 2]> = uplinks
+            .map(|(link, port)| (link, [port.rate.sent, port.rate.received]))
+            .collect();
+        let mut growths: HashMap<u32, Vec<u32>> = HashMap::new();
+        let now = self.now();
+        let fresh = |talk: &&Talk| talk.times.count[0] > 0 && now.saturating_sub(talk.last) < FRESH;
+        for talk in self.core.talks().filter(fresh) {
+            let growth = talk.times.last[0].saturating_sub(talk.times.least[0]);
+            let by = talk.twin.map(|twin| twin.port);
+            // Where only one uplink is there, it is that one.
+            let only = (rates.len() == 1).then(|| rates.keys().next().copied());
+            let by = by
+                .filter(|port| rates.contains_key(port))
+                .or(only.flatten());
+            if let Some(by) = by.filter(|by| *by != talk.key.port) {
+                growths.entry(by).or_default().push(growth);
+            }
+        }
+        let full = &mut self.lines.full;
+        full.retain(|link, _| rates.contains_key(link));
+        for (link, rates) in rates {
+            let growth = growths.remove(&link).and_then(median);
+            full.entry(link).or_default().turn(rates, growth);
+        }
+    }
+
+    /// Conditions of now.
+    pub fn conditions(&self, findings: &mut Vec<Finding>) {
+        findings.extend(self.lines.outages.conditions());
+        let of = |key| Finding::new(key, "monitor", "devices");
+        for (link, line) in &self.lines.full {
+            let Some(port) = self.metered.get(link) else {
+                continue;
+            };
+            findings.extend(line.full().map(|full| {
+                let key = match full.direction {
+                    Direction::Upload => "upload-full",
+                    Direction::Download => "download-full",
+                };
+                of(key)
+                    .at(&port.name)
+                    .with("rate", Value::Rate(full.rate))
+                    .with("delay", Value::Millis(full.delay.into()))
+            }));
+        }
+        for (_, port) in self.core.ports() {
+            let [incoming, outgoing] = port.metered();
+            let packets = incoming.unplaced.packets + outgoing.unplaced.packets;
+            let placed = incoming.talks.packets + outgoing.talks.packets;
+            if packets.saturating_mul(UNPLACED) > packets.saturating_add(placed) {
+                let finding = of("unplaced").at(&port.name);
+                findings.push(finding.with("count", Value::Count(packets)));
+            }
+        }
+        for device in self.core.devices() {
+            let of = |key| {
+                let address = mac(&device.mac);
+                let name = self.core.name_of(device);
+                let name = name.map_or_else(|| address.clone(), |(name, _)| name.to_owned());
+                of(key).of(&address).with("name", Value::Text(name))
+            };
+            if device.latency.verdict() == Some(Verdict::Bad) && !self.core.is_uplink(device) {
+                findings.push(of("bloat"));
+            }
+            let past = self.past.as_ref();
+            let Some(quota) = past.and_then(|past| past.quota(&device.mac)) else {
+                continue;
+            };
+            let key = match quota.state.as_str() {
+                "warned" => "quota-warned",
+                "exceeded" => "quota-exceeded",
+                "cut" => "quota-cut",
+                _ => continue,
+            };
+            let share = quota.used as f64 / quota.limit.max(1) as f64;
+            let offset = past.map_or(0, |past| past.offset_minutes(unix_now()));
+            let finding = of(key)
+                .with("used", Value::Bytes(quota.used))
+                .with("limit", Value::Bytes(quota.limit))
+                .with("share", Value::Share(share))
+                .with("resets", Value::Moment(quota.resets, offset));
+            findings.push(finding);
+        }
+    }
+}
