@@ -1,6 +1,6 @@
 import { Component, type ComponentChildren } from "preact";
 import type { Failure } from "../api/client";
-import { t } from "../text";
+import { knows, language, t, word } from "../text";
 import { Notice } from "./basic";
 import { Told } from "./told";
 
@@ -8,11 +8,15 @@ import { Told } from "./told";
 export function FailureNotice({ failure, retry }: { failure: Failure; retry?: () => void }) {
   const offline = failure.status === 0;
   const own = offline ? t("error.offline") : t("error.status", { status: failure.status });
+  // What it is, in the reader's language; then the router's own words, which say more.
+  const foreign = language.get() !== "en" && knows("problem", failure.error);
+  const said = failure.detail ? <Told text={failure.detail} /> : own;
   const hint = failure.hint ? <Told text={failure.hint} /> : offline && t("error.offline.hint");
   return (
     <div role="alert">
       <Notice kind="bad">
-        <strong>{failure.detail ? <Told text={failure.detail} /> : own}</strong>
+        <strong>{foreign ? word("problem", failure.error) : said}</strong>
+        {foreign && failure.detail && <p class="small">{said}</p>}
         {hint && <p>{hint}</p>}
         {retry !== undefined && (
           <button type="button" class="button" onClick={retry}>

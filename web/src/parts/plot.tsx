@@ -74,6 +74,9 @@ function make(
   return new uPlot(options, [[], ...drawn.series.slice(1).map(() => [])], room);
 }
 
+/** Figures of a minute: with fewer of them it is said why there are no more. */
+const FEW = 30;
+
 export function Plot(props: {
   label: string;
   /** Times, and the values of each line. */
@@ -144,7 +147,7 @@ export function Plot(props: {
         onKeyDown={onKey}
       />
       <p class="readout" aria-hidden="true">
-        {(at === null ? null : point(at)) ?? (times.length < 5 ? t("chart.waiting") : "\u00a0")}
+        {(at === null ? null : point(at)) ?? (times.length < FEW ? t("chart.waiting") : "\u00a0")}
       </p>
       <p class="hidden" aria-live="polite">
         {spoken}

@@ -18,8 +18,11 @@ export interface Column<T> {
   numeric?: boolean;
   /** Of any length: takes what room the others leave, and is cut there. */
   text?: boolean;
-  /** 1: always shown; 2 to 4: the more of these, the more room the table has. */
-  level?: 1 | 2 | 3 | 4;
+  /**
+   * 1: always shown; 2 to 4: the more of these, the more room the table has; `narrow`: in place of
+   * others where there is little room.
+   */
+  level?: 1 | 2 | 3 | 4 | "narrow";
 }
 
 /** Rows drawn at first, and more each time they are asked for. */
@@ -37,9 +40,12 @@ export function Table<T>(props: {
   first: string;
   /** Said where there are no rows. */
   none: string;
+  /** Rows that are folded away, until a button below the others opens them. */
+  fold?: { has: (row: T) => boolean; title: (count: number) => string };
 }) {
   const { query } = useStore(route);
   const [shown, show] = useState(STEP);
+  const [open, setOpen] = useState(false);
   const byWord = `${props.id}by`;
   const wayWord = `${props.id}way`;
   const chosen = props.columns.find(
@@ -48,10 +54,16 @@ export function Table<T>(props: {
   const column = chosen ?? props.columns.find((candidate) => candidate.by !== undefined);
   const natural = column?.numeric === true ? "down" : "up";
   const way = query[wayWord] === "up" || query[wayWord] === "down" ? query[wayWord] : natural;
-  const rows =
+  const sorted =
     column?.by === undefined
       ? props.rows
       : ordered(props.rows, column.by, way === "down", format().language);
+  const { fold } = props;
+  const folded = fold === undefined ? [] : sorted.filter(fold.has);
+  // One line would only be replaced by another.
+  const folds = folded.length > 1;
+  const rest = folds ? sorted.filter((row) => !folded.includes(row)) : sorted;
+  const rows = folds && open ? [...rest, ...folded] : rest;
   const sort = (target: Column<T>) => {
     const usual = target.numeric === true ? "down" : "up";
     const other = usual === "down" ? "up" : "down";
@@ -60,7 +72,7 @@ export function Table<T>(props: {
       [wayWord]: target === column && way === usual ? other : usual,
     });
   };
-  if (rows.length === 0) return <p class="nothing">{props.none}</p>;
+  if (sorted.length === 0) return <p class="nothing">{props.none}</p>;
   return (
     <>
       <div class="table-room" role="group" aria-label={props.caption} tabIndex={0}>
@@ -97,6 +109,21 @@ export function Table<T>(props: {
           </tbody>
         </table>
       </div>
+      {folds && (
+        <p class="more">
+          <button
+            type="button"
+            class="button"
+            aria-expanded={open}
+            onClick={() => {
+              show(Math.max(STEP, rest.length + STEP));
+              setOpen(!open);
+            }}
+          >
+            {fold?.title(folded.length)}
+          </button>
+        </p>
+      )}
       {rows.length > shown && (
         <p class="more">
           <button type="button" class="button" onClick={() => show(shown + STEP)}>
@@ -109,7 +136,7 @@ export function Table<T>(props: {
   );
 }
 
-const classes = (column: { numeric?: boolean; text?: boolean; level?: number }) =>
+const classes = (column: { numeric?: boolean; text?: boolean; level?: number | string }) =>
   [
     column.numeric === true ? "number" : "",
     column.text === true ? "text" : "",

@@ -43,6 +43,39 @@ export const fr: Translated<typeof en> = {
   "error.view.hint": "Ouvrez-la de nouveau ; si cela se répète, signalez-le, s’il vous plaît.",
   "error.unknown.title": "Il n’y a rien ici",
   "error.unknown": "Aucune vue n’a cette adresse. Choisissez-en une dans la navigation.",
+  "problem.no_session": "Vous n’êtes pas connecté.",
+  "problem.wrong_password": "Le mot de passe est faux.",
+  "problem.wrong_claim": "Le code est faux.",
+  "problem.weak_password":
+    "Ce mot de passe est trop facile à deviner. Prenez quelques mots que personne n’assemblerait.",
+  "problem.too_many_tries": "Il y a eu trop de mots de passe faux. Attendez un peu.",
+  "problem.too_many": "Le routeur a trop à faire. Réessayez dans un instant.",
+  "problem.busy": "Le routeur est occupé. Réessayez dans un instant.",
+  "problem.not_local":
+    "Seul celui qui a la console du routeur peut définir le premier mot de passe.",
+  "problem.password_changed": "Le mot de passe a été changé entre-temps. Reconnectez-vous.",
+  "problem.not_written":
+    "Cela vaut jusqu’au prochain démarrage : le routeur ne peut pas l’écrire sur son disque.",
+  "problem.not_kept": "Le routeur n’a pas pu écrire cela ; rien n’a changé.",
+  "problem.no_daemon": "Le service du routeur ne répond pas.",
+  "problem.internal": "Le routeur a rencontré une erreur interne. Son journal en dit plus.",
+  "problem.setup": "La configuration n’a pas pu le faire.",
+  "problem.setup_not_running": "Le processus de configuration ne tourne pas sur le routeur.",
+  "problem.setup_silent":
+    "Le processus de configuration met trop de temps. Regardez de nouveau dans un instant.",
+  "problem.no_history": "Le routeur ne tient pas d’historique.",
+  "problem.no_monitor": "Le comptage est désactivé sur ce routeur.",
+  "problem.no_port": "Le routeur n’a pas ce port.",
+  "problem.no_device": "Le routeur ne connaît pas cet appareil.",
+  "problem.no_voucher": "Ce bon n’existe pas.",
+  "problem.voucher_over": "Ce bon est épuisé.",
+  "problem.wrong_picture": "Le routeur ne peut pas utiliser cette image.",
+  "problem.full": "Il n’y a plus de place.",
+  "problem.waits": "Un autre changement attend une confirmation.",
+  "problem.nothing": "Aucun changement n’attend de confirmation.",
+  "problem.not_json": "La page et le routeur ne vont pas ensemble. Rechargez la page.",
+  "problem.no_csrf": "La page est périmée. Rechargez-la.",
+  "problem.too_long": "C’est plus long que ce que le routeur accepte.",
 
   "login.title": "Se connecter",
   "login.password": "Mot de passe",
@@ -70,5 +103,6 @@ export const fr: Translated<typeof en> = {
   "chart.peak": "maximum {value}",
   "chart.keys": "Les flèches gauche et droite lisent chaque point.",
   "chart.point": "{time} : réception {down}, envoi {up}",
-  "chart.waiting": "La ligne grandit tant que cette page est ouverte.",
+  "chart.waiting":
+    "Le graphique commence quand vous ouvrez cette page et se remplit tant qu’elle reste ouverte.",
 };

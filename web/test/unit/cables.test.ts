@@ -1,4 +1,5 @@
 // What the view of ports works out.
+
 import assert from "node:assert/strict";
 import test from "node:test";
 import {
@@ -23,8 +24,10 @@ import {
   suggested,
   sure,
 } from "../../src/modules/cables/core/ports";
+import { templates, translated, type Words } from "../../src/modules/cables/core/said";
 import { ICONS } from "../../src/modules/cables/icons";
 import type { Cable, CableEvent } from "../../src/modules/cables/types";
+import { fill } from "../../src/text";
 
 const cable = (device: string, more: Partial<Cable> = {}): Cable => ({
   device,
@@ -214,4 +217,43 @@ test("what happened is in the page's words, or else in the router's", () => {
     ["constructor", "lan"],
   ] as const)
     assert.deepEqual(told(kind, value), [null, "Why."]);
+});
+
+test("what the router says of a port is said in the reader's language, where it is known", () => {
+  const all = templates({
+    "says.there": "{who} is there",
+    "says.no-offer": "{why}, and nobody offers",
+    "says.loop": "own frames come back",
+    "says.chosen": "the administrator chose {role}; what is heard says {other}, as {why}",
+    "view.cables": "Ports",
+  });
+  const texts: Record<string, string> = {
+    there: "{who} ist da",
+    "no-offer": "{why}, und niemand bietet an",
+    loop: "eigene Rahmen kommen zurück",
+    chosen: "gewählt ist {role}; zu hören ist {other}: {why}",
+  };
+  const words: Words = {
+    say: (word, values) => fill(texts[word] ?? "", values),
+    within: (text, vlan) => `${text} in VLAN ${vlan} (de)`,
+    role: (word) => word.toUpperCase(),
+  };
+  const said = (text: string) => translated(text, all, words);
+  assert.equal(
+    said("02:00:00:00:00:01 in VLAN 7 is there, and nobody offers."),
+    "02:00:00:00:00:01 in VLAN 7 (de) ist da, und niemand bietet an.",
+  );
+  assert.equal(
+    said("Own frames come back in VLAN 7."),
+    "Eigene Rahmen kommen zurück in VLAN 7 (de).",
+  );
+  assert.equal(
+    said("The administrator chose mesh; what is heard says loop, as own frames come back."),
+    "Gewählt ist MESH; zu hören ist LOOP: eigene Rahmen kommen zurück.",
+  );
+  assert.equal(said("Own frames come back"), "Eigene Rahmen kommen zurück");
+  assert.equal(said("Something new, and nobody offers."), null);
+  assert.equal(said(""), null);
+  // Names were chosen by the network.
+  assert.equal(said("x (.+)* {who} is there."), "X (.+)* {who} ist da.");
 });

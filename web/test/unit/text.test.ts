@@ -148,3 +148,17 @@ test("a module's texts stand under its own word", () => {
     assert.ok(text.includes(`texts("${module}", en)`), module);
   }
 });
+
+test("German says Sie", async () => {
+  for (const module of [null, ...modules]) {
+    const german = (await told(module)).find(([name]) => name === "de")?.[1] ?? {};
+    for (const [key, text] of Object.entries(german)) {
+      assert.doesNotMatch(text, /\b(du|dich|dir|dein\w*)\b/i, `${module} ${key}`);
+      assert.doesNotMatch(
+        text,
+        /(^|[.:] )(Wähle|Schreibe|Starte|Gib|Nimm|Versuche) /,
+        `${module} ${key}`,
+      );
+    }
+  }
+});

@@ -5,10 +5,10 @@ import { send } from "../../api/client";
 import { plain } from "../../core/plain";
 import { Card, Choice, Facts, Meter, Notice } from "../../parts/basic";
 import { FailureNotice } from "../../parts/failure";
-import { Told } from "../../parts/told";
 import { format } from "../../text";
 import { CHOICES, heard, likely, moving, shown, shut, suggested, sure } from "./core/ports";
 import { ICONS, ShutIcon } from "./icons";
+import { Said } from "./said";
 import { t, word } from "./text";
 import type { Cable } from "./types";
 
@@ -49,22 +49,22 @@ export function Detail({ cable }: { cable: Cable }) {
       )}
       {cable.notices.map((notice) => (
         <Notice key={notice} kind="warn">
-          <Told text={notice} />
+          <Said text={notice} />
         </Notice>
       ))}
       <h3>{t("cables.why")}</h3>
       <p>
-        <Told text={cable.why} />
+        <Said text={cable.why} />
       </p>
       <h3>{t("cables.change")}</h3>
       <p>
-        <Told text={cable.would_change} />
+        <Said text={cable.would_change} />
       </p>
       <h3>{t("cables.now")}</h3>
       <p>{word("cables.now", plain(cable.now))}</p>
       {where !== null && (
         <p class="port-moving">
-          <Told text={where} />
+          <Said text={where} />
         </p>
       )}
       {facts.length > 0 && <Facts facts={facts} />}
@@ -91,7 +91,7 @@ export function HeardCard({ cable }: { cable: Cable }) {
                   {what === "link" ? f.span(0) : f.seconds(after / 1000)}
                 </span>
                 <span class="heard-text">
-                  {what === "heard" ? <Told text={text ?? ""} /> : own[what]}
+                  {what === "heard" ? <Said text={text ?? ""} /> : own[what]}
                 </span>
               </li>
             ))}

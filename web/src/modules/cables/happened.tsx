@@ -7,10 +7,10 @@ import { USUAL } from "../../core/poll";
 import { useStore } from "../../core/store";
 import { Card, Name } from "../../parts/basic";
 import { FailureNotice, Waiting } from "../../parts/failure";
-import { Told } from "../../parts/told";
 import { format } from "../../text";
 import { grown, type Log, NOTHING, reason, said } from "./core/events";
 import type { Use } from "./core/ports";
+import { Said } from "./said";
 import { t } from "./text";
 import type { CableEvent, CableEvents } from "./types";
 
@@ -51,7 +51,7 @@ function Happened({ event }: { event: CableEvent }) {
         {own}
         {why !== null && (
           <span class={own === null ? "" : "small muted"}>
-            <Told text={why} />
+            <Said text={why} />
           </span>
         )}
       </span>

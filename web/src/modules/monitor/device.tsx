@@ -154,7 +154,10 @@ function LatencyFacts({ device }: { device: Device }) {
       facts={[
         [t("device.latency.lan"), figure(latency.lan, latency.lan_least)],
         [t("device.latency.wan"), figure(latency.wan, latency.wan_least)],
-        [t("device.bufferbloat"), <Verdict told={latency.bufferbloat} key="verdict" />],
+        [
+          t("device.bufferbloat"),
+          <Verdict told={latency.bufferbloat} growth={latency.growth} key="verdict" />,
+        ],
         [t("device.retransmissions"), f.count(latency.retransmissions)],
       ]}
     />

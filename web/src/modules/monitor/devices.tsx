@@ -11,7 +11,7 @@ import { type Column, Table } from "../../parts/table";
 import { setQuery } from "../../shell/router";
 import { format } from "../../text";
 import { DeviceView } from "./device";
-import { latencySum, latencyText, RateFigure, Signal } from "./figures";
+import { latencySum, latencyText, RateFigure, Rates, Signal } from "./figures";
 import { Kind } from "./kinds";
 import { t } from "./text";
 
@@ -91,9 +91,18 @@ function columns(now: number): Column<Device>[] {
       ),
     },
     {
+      id: "rate",
+      title: t("picture.rate"),
+      numeric: true,
+      level: "narrow",
+      by: (device) => device.rate.received + device.rate.sent,
+      cell: (device) => <Rates down={device.rate.received} up={device.rate.sent} />,
+    },
+    {
       id: "down",
       title: t("common.download"),
       numeric: true,
+      level: 2,
       by: (device) => device.rate.received,
       cell: (device) => <RateFigure bits={device.rate.received} kind="down" />,
     },
@@ -196,7 +205,7 @@ function Devices({ find }: { find: string }) {
           columns={columns(devices.now)}
           rows={fitting}
           rowKey={(device) => device.mac}
-          first="down"
+          first="rate"
           none={stations.length === 0 ? t("devices.empty") : t("devices.none")}
         />
       </div>

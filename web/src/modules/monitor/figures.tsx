@@ -9,6 +9,25 @@ export function RateFigure({ bits, kind }: { bits: number; kind: "down" | "up" }
   return <span class={`rate-${kind}`}>{format().rate(bits)}</span>;
 }
 
+/** Both rates, one above the other: what a narrow table has in place of two columns. */
+export function Rates({ down, up }: { down: number; up: number }) {
+  if (down === 0 && up === 0) return <span class="muted">–</span>;
+  return (
+    <span class="rates">
+      <span>
+        <span class="hidden">{t("common.download")} </span>
+        <span aria-hidden="true">↓ </span>
+        <RateFigure bits={down} kind="down" />
+      </span>
+      <span>
+        <span class="hidden">{t("common.upload")} </span>
+        <span aria-hidden="true">↑ </span>
+        <RateFigure bits={up} kind="up" />
+      </span>
+    </span>
+  );
+}
+
 /** `3.1 / 21 ms`: LAN and WAN. */
 export function latencyText(latency: Latency | undefined): string {
   if (latency === undefined || (latency.lan === undefined && latency.wan === undefined)) return "–";
@@ -53,7 +72,18 @@ export function Signal({ wifi }: { wifi: Wifi | undefined }) {
 }
 
 /** The verdict on waiting under load, as a word with a colour. */
-export function Verdict({ told }: { told: string | undefined }) {
+export function Verdict({
+  told,
+  growth,
+}: {
+  told: string | undefined;
+  growth: number | undefined;
+}) {
   if (told !== "good" && told !== "fair" && told !== "bad") return <span class="muted">–</span>;
-  return <span class={`tag ${told}`}>{t(`bloat.${told}`)}</span>;
+  return (
+    <>
+      {growth !== undefined && `${format().milliseconds(growth)} `}
+      <span class={`tag ${told}`}>{t(`bloat.${told}`)}</span>
+    </>
+  );
 }

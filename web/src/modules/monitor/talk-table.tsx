@@ -5,8 +5,9 @@ import { formatRoute } from "../../core/route";
 import { Name } from "../../parts/basic";
 import { type Column, Table } from "../../parts/table";
 import { format } from "../../text";
-import { latencySum, latencyText, RateFigure } from "./figures";
-import { t, word } from "./text";
+import { isFinishedQuery } from "./core/queries";
+import { latencySum, latencyText, RateFigure, Rates } from "./figures";
+import { plural, t, word } from "./text";
 import type { Talk } from "./types";
 
 /** Address and port as one writes them. */
@@ -90,9 +91,18 @@ function columns(now: number, withDevice: boolean): Column<Talk>[] {
       ),
     },
     {
+      id: "rate",
+      title: t("picture.rate"),
+      numeric: true,
+      level: "narrow",
+      by: (talk) => talk.rate.received + talk.rate.sent,
+      cell: (talk) => <Rates down={talk.rate.received} up={talk.rate.sent} />,
+    },
+    {
       id: "down",
       title: t("common.download"),
       numeric: true,
+      level: 2,
       by: (talk) => talk.rate.received,
       cell: (talk) => <RateFigure bits={talk.rate.received} kind="down" />,
     },
@@ -116,14 +126,14 @@ function columns(now: number, withDevice: boolean): Column<Talk>[] {
       id: "latency",
       title: t("devices.latency"),
       numeric: true,
-      level: 3,
+      level: 4,
       by: (talk) => latencySum(talk.latency),
       cell: (talk) => latencyText(talk.latency),
     },
     {
       id: "path",
       title: t("talks.path"),
-      level: 3,
+      level: 4,
       by: (talk) => talk.hook ?? "",
       cell: (talk) => (
         <span class={`tag ${talk.hook === undefined ? "" : "own"}`}>{hookText(talk.hook)}</span>
@@ -141,15 +151,20 @@ function columns(now: number, withDevice: boolean): Column<Talk>[] {
   return all.filter((column) => column !== null);
 }
 
+const queries = (count: number) => plural("talks.dns", count);
+
 /** `now` is the router's clock, seconds since 1970. */
 export function TalkTable({
   talks,
   now,
   withDevice,
+  folds = true,
 }: {
   talks: Talk[];
   now: number;
   withDevice: boolean;
+  /** Whether finished queries are folded away. */
+  folds?: boolean;
 }) {
   return (
     <Table
@@ -158,8 +173,9 @@ export function TalkTable({
       columns={columns(now, withDevice)}
       rows={talks}
       rowKey={(talk) => `${talk.port} ${talk.id}`}
-      first="down"
+      first="rate"
       none={t("talks.none")}
+      {...(folds && { fold: { has: isFinishedQuery, title: queries } })}
     />
   );
 }

@@ -88,7 +88,7 @@ function TalkList({ route }: { route: Route }) {
             {talks.length === 0 ? (
               <p class="nothing">{t("talks.empty")}</p>
             ) : (
-              <TalkTable talks={fitting} now={devices?.now ?? 0} withDevice />
+              <TalkTable talks={fitting} now={devices?.now ?? 0} withDevice folds={find === ""} />
             )}
             {data.total > data.talks.length && (
               <p class="muted small foot">

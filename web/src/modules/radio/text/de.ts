@@ -12,7 +12,8 @@ export const de: Translated<typeof en> = {
   "radio.mode.control": "die Leistung folgt dem Durchsatz",
   "radio.empty": "Kein Gerät dieses Routers ist jetzt ein Zugangspunkt.",
   "radio.off": "Die Leistung wird nicht angesehen.",
-  "radio.off.how": "Schreibe dies in die Konfiguration (/etc/weir/weir.toml), und starte weir neu:",
+  "radio.off.how":
+    "Schreiben Sie dies in die Konfiguration (/etc/weir/weir.toml), und starten Sie weir neu:",
   "radio.off.watch": "sagt, womit gesendet wird und was ankommt, und ändert nichts",
   "radio.off.control": "senkt die Leistung, solange keine Station dadurch weniger bekommt",
 
