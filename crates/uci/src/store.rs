@@ -10,7 +10,7 @@ use crate::{
     names::is_file,
     package::{Package, Strictness},
 };
-use disk::{Hold, failed, lock, sweep, trusted, write};
+use disk::{Hold, failed, lock, lock_changes, sweep, trusted, write};
 pub use opened::Opened;
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
@@ -225,7 +225,7 @@ impl Store {
     /// [`Error::Io`].
     pub fn note(&self, opened: &Opened, changes: &[Change]) -> Result<(), Error> {
         let folder = self.changes.last().expect("there is always one");
-        if !folder.exists() {
+        if fs::symlink_metadata(folder).is_err() {
             // As the configuration, which may hold secrets.
             let mode = fs::metadata(&self.config).map_or(0o700, |data| data.mode() & 0o777);
             DirBuilder::new()
@@ -243,7 +243,7 @@ impl Store {
             .iter()
             .flat_map(|change| change.line(name))
             .collect();
-        waiting::append(&path, &open, &lines)
+        waiting::append(&path, &mut open, &lines)
     }
 
     /// Writes what waits into the file. The file is the old one or the new one at any time.
@@ -290,10 +290,15 @@ impl Store {
             )));
         }
         let name = opened.package.name();
-        let path = self.changes.last().expect("there is always one").join(name);
+        let folder = self.changes.last().expect("there is always one");
+        let path = folder.join(name);
+        if !path.exists() {
+            return Ok(());
+        }
+        trusted(folder)?;
         let mut open = OpenOptions::new();
         open.read(true).write(true);
-        let Some(mut file) = lock(&path, &open, Hold::Exclusive)? else {
+        let Some(mut file) = lock_changes(&path, &mut open, Hold::Exclusive)? else {
             return Ok(());
         };
         let mut text = Vec::new();

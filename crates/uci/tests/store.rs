@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
 };
 use weir_uci::{Change, Error, Opened, Store, Verb};
@@ -105,6 +105,50 @@ fn nobody_waits_for_a_pipe() {
         place.opened().package.value("lan", "x"),
         Some(b"1".as_slice())
     );
+}
+
+/// What waits in a folder for everybody becomes configuration: only who may change that may put it
+/// there. A link leads where its maker wants.
+#[test]
+fn changes_that_another_user_could_have_made_are_refused() {
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+    let forged = |forge: &dyn Fn(&Path)| {
+        let place = Place::new("config a 'lan'\n\toption x '1'\n");
+        let (folder, other) = (place.0.join("changes"), place.0.join("other"));
+        for folder in [&folder, &other] {
+            fs::create_dir(folder).unwrap();
+            fs::write(folder.join("t"), "t.lan.x='forged'\n").unwrap();
+        }
+        forge(&folder);
+        let store = place.store();
+        let opened = store.open("t");
+        assert!(matches!(opened, Err(Error::Invalid(_))), "{opened:?}");
+        assert!(matches!(store.commit("t"), Err(Error::Invalid(_))));
+        assert_eq!(place.read("config/t"), "config a 'lan'\n\toption x '1'\n");
+        assert_eq!(place.read("other/t"), "t.lan.x='forged'\n");
+    };
+    let mode = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    // As /var/tmp, which is root's, and for everybody.
+    forged(&|folder| mode(folder, 0o1777));
+    forged(&|folder| mode(&folder.join("t"), 0o666));
+    forged(&|folder| chown(folder.join("t"), Some(65_534), None).unwrap());
+    forged(&|folder| chown(folder, Some(65_534), None).unwrap());
+    forged(&|folder| {
+        fs::remove_dir_all(folder).unwrap();
+        symlink("other", folder).unwrap();
+    });
+    forged(&|folder| {
+        fs::remove_file(folder.join("t")).unwrap();
+        symlink("../other/t", folder.join("t")).unwrap();
+    });
+    // Nor are others' files written to.
+    let place = Place::new("config a 'lan'\n");
+    fs::create_dir(place.0.join("other")).unwrap();
+    symlink("other", place.0.join("changes")).unwrap();
+    assert!(matches!(place.set("x", "2"), Err(Error::Invalid(_))));
+    assert!(!place.0.join("other/t").exists());
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Files that are replaced, locked and trusted.
 
 use crate::error::Error;
+use nix::fcntl::OFlag;
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// Replaces a file: written beside it, then put in its place, with its rights. A link stays one.
@@ -71,20 +72,56 @@ pub(super) fn lock(path: &Path, open: &OpenOptions, hold: Hold) -> Result<Option
     }
 }
 
-/// Whether a folder of changes is ours: `/tmp` is for everybody, and what waits there will be
-/// configuration.
+/// Refuses a folder of changes that another user could have made or filled: `/tmp` is for everybody,
+/// and what waits there becomes configuration. Nor may it be a link, whose target another user chose.
 pub(super) fn trusted(folder: &Path) -> Result<(), Error> {
-    let data = fs::metadata(folder).map_err(failed(folder))?;
-    if !data.is_dir() {
-        return Err(failed(folder)(io::ErrorKind::NotADirectory.into()));
+    // With a slash at its end the link would be followed.
+    let plain: PathBuf = folder.components().collect();
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags((OFlag::O_NOFOLLOW | OFlag::O_DIRECTORY).bits())
+        .open(&plain);
+    match opened {
+        Ok(opened) => own(folder, &opened.metadata().map_err(failed(folder))?),
+        Err(_) if plain.is_symlink() => Err(linked(folder)),
+        Err(error) => Err(failed(folder)(error)),
     }
-    if data.uid() != 0 && data.uid() != nix::unistd::geteuid().as_raw() {
-        return Err(Error::Invalid(format!(
-            "{} belongs to another user: remove it",
-            folder.display()
-        )));
+}
+
+/// Opens and locks a file of changes, which is held to the same as its folder.
+pub(super) fn lock_changes(
+    path: &Path,
+    open: &mut OpenOptions,
+    hold: Hold,
+) -> Result<Option<File>, Error> {
+    open.custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
+    let file = match lock(path, open, hold) {
+        Err(_) if path.is_symlink() => return Err(linked(path)),
+        file => file?,
+    };
+    if let Some(file) = &file {
+        own(path, &file.metadata().map_err(failed(path))?)?;
+    }
+    Ok(file)
+}
+
+fn own(path: &Path, data: &fs::Metadata) -> Result<(), Error> {
+    let path = path.display();
+    let (owner, group, mode) = (data.uid(), data.gid(), data.mode());
+    if owner != 0 && owner != nix::unistd::geteuid().as_raw() {
+        let what = format!("{path} belongs to another user: remove it");
+        return Err(Error::Invalid(what));
+    }
+    let groups = group != 0 && group != nix::unistd::getegid().as_raw();
+    if mode & 0o002 != 0 || mode & 0o020 != 0 && groups {
+        let what = format!("{path} can be written by other users: remove it, or chmod go-w");
+        return Err(Error::Invalid(what));
     }
     Ok(())
+}
+
+fn linked(path: &Path) -> Error {
+    Error::Invalid(format!("{} is a link: remove it", path.display()))
 }
 
 /// Takes away what commits left that were stopped. Only whoever has the lock may.

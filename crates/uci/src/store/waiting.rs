@@ -3,7 +3,7 @@
 //! Locks are taken in one order, so that none waits for ever: that of the configuration file, then
 //! that of the last folder's file of changes; those in other folders only while they are read.
 
-use super::disk::{Hold, failed, lock, trusted};
+use super::disk::{Hold, failed, lock_changes, trusted};
 use crate::{change::Change, error::Error, scan::whole};
 use std::{
     fs::{self, File, OpenOptions},
@@ -17,8 +17,8 @@ pub(super) type Waiting = (Vec<Change>, File);
 /// Reads the changes of a package in a folder. They stay as they are while the lock is held.
 pub(super) fn read(folder: &Path, package: &str, hold: Hold) -> Result<Option<Waiting>, Error> {
     let path = folder.join(package);
-    match fs::metadata(&path) {
-        Ok(data) if data.is_file() => trusted(folder)?,
+    match fs::symlink_metadata(&path) {
+        Ok(data) if data.is_file() || data.is_symlink() => trusted(folder)?,
         // Nobody waits for what writes into a pipe.
         Ok(_) => return Ok(None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -26,7 +26,7 @@ pub(super) fn read(folder: &Path, package: &str, hold: Hold) -> Result<Option<Wa
     }
     let mut open = OpenOptions::new();
     open.read(true).write(matches!(hold, Hold::Exclusive));
-    let Some(mut file) = lock(&path, &open, hold)? else {
+    let Some(mut file) = lock_changes(&path, &mut open, hold)? else {
         return Ok(None);
     };
     let mut text = Vec::new();
@@ -35,8 +35,8 @@ pub(super) fn read(folder: &Path, package: &str, hold: Hold) -> Result<Option<Wa
 }
 
 /// Writes lines behind those that wait.
-pub(super) fn append(path: &Path, open: &OpenOptions, lines: &[u8]) -> Result<(), Error> {
-    let file = lock(path, open, Hold::Exclusive)?;
+pub(super) fn append(path: &Path, open: &mut OpenOptions, lines: &[u8]) -> Result<(), Error> {
+    let file = lock_changes(path, open, Hold::Exclusive)?;
     let mut file = file.ok_or_else(|| failed(path)(io::ErrorKind::NotFound.into()))?;
     let mut written = Vec::new();
     file.read_to_end(&mut written).map_err(failed(path))?;
