@@ -33,6 +33,8 @@ mod place;
 mod refresh;
 #[path = "portal/secure.rs"]
 mod secure;
+#[path = "portal/slow.rs"]
+mod slow;
 #[path = "portal/terms.rs"]
 mod terms;
 #[path = "portal/ways.rs"]

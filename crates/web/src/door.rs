@@ -1,12 +1,13 @@
 //! Each request, from its head to its answer. Sockets are elsewhere: this can be asked without any.
 
 use std::io;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use api::server::{Answer, read_body};
 use api::{LONGEST_BODY, Problem};
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, IF_NONE_MATCH};
 use hyper::http::request::Parts;
 use hyper::{Request, Response, Version};
@@ -17,12 +18,14 @@ use crate::assets;
 use crate::behind::{Behind, Question};
 use crate::guard::{self, CSRF_HEADER, Peer};
 use crate::host::{Authority, Hosts};
+use crate::pool::RequestBody;
 use crate::reply::{self, Refused};
 use crate::route::Route;
 use crate::serve::{Served, speak};
 use crate::settings::{FiguresFor, Front, Limits, is_loopback};
+use crate::throttle::Client;
 use crate::token::{Token, same};
-use crate::warden::{Bearer, Clock};
+use crate::warden::{Bearer, Clock, Device, Sought};
 
 /// Decides who gets what.
 pub struct Door {
@@ -228,7 +231,12 @@ impl Served for Door {
         (self.clock)()
     }
 
-    async fn answer(&self, request: Request<Incoming>, peer: Peer) -> Response<Answer> {
+    async fn client(&self, address: IpAddr) -> Client {
+        let device: Result<Device, _> = self.told("/page/client", &Sought { address }).await;
+        device.map_or(address.into(), |device| device.or(address))
+    }
+
+    async fn answer(&self, request: Request<RequestBody>, peer: Peer) -> Response<Answer> {
         Self::answer(self, request, peer).await
     }
 

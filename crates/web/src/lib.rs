@@ -17,14 +17,14 @@
 //! | `GET /metrics` | figures for Prometheus, where [`Metrics`] says so |
 //!
 //! How it is protected is told in `docs/web.md`. The cores are pure, and take the time as an
-//! argument: [`sessions`], [`throttle`], [`host`], [`crowd`]. Sockets are in `serve`.
+//! argument: [`sessions`], [`throttle`], [`host`], [`admission`]. Sockets are in `serve`.
 
 pub mod accept;
+pub mod admission;
 pub mod assets;
 mod behind;
 pub mod channel;
 mod claim;
-pub mod crowd;
 mod devices;
 mod door;
 mod error;
@@ -32,8 +32,8 @@ pub mod guard;
 pub mod host;
 mod login;
 pub mod password;
+mod pool;
 mod reply;
-mod resting;
 mod route;
 pub mod secret;
 mod serve;
@@ -50,9 +50,10 @@ pub use door::Door;
 pub use error::WebError;
 pub use guard::Peer;
 pub use login::SessionState;
+pub use pool::{Pool, RequestBody, Slot};
 pub use reply::protect;
 pub use serve::{Listeners, Served, serve};
 pub use settings::{
     DEFAULT_LISTEN, DEFAULT_PASSWORD_FILE, FiguresFor, Front, Limits, Metrics, Settings, Tls,
 };
-pub use warden::{Clock, Figures, Pair, Warden};
+pub use warden::{Clock, Device, Figures, Pair, Sought, Warden};

@@ -128,7 +128,7 @@ impl Door {
     }
 
     /// What the daemon tells; else its answer, which is the client's.
-    async fn told<T: DeserializeOwned>(
+    pub(crate) async fn told<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &impl Serialize,

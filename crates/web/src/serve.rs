@@ -1,6 +1,5 @@
 //! The sockets: who may connect, for how long, and TLS.
 
-use std::cell::RefCell;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener as StdListener};
@@ -9,7 +8,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use api::server::{Answer, Watched};
-use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response};
@@ -24,11 +22,10 @@ use tokio::task::LocalSet;
 use tracing::debug;
 
 use crate::WebError;
-use crate::crowd::Crowd;
 use crate::guard::Peer;
-use crate::resting::{REST, Rest, Resting};
+use crate::pool::{Pool, RequestBody, ResponseBody, SLOT};
 use crate::settings::{Limits, Settings};
-use crate::throttle::{Allowance, CONNECT_ALL, CONNECT_EACH, Throttle};
+use crate::throttle::{Allowance, CONNECT_ALL, CONNECT_EACH, Client};
 
 /// Header lines of a request. Browsers send some 15.
 const HEADERS: usize = 64;
@@ -111,7 +108,7 @@ pub trait Served: 'static {
     /// How much, and how long, a client may.
     fn limits(&self) -> Limits;
 
-    /// How often one address may connect, and all of them together.
+    /// How often one client may connect, and all of them together.
     fn connects(&self) -> [Allowance; 2] {
         [CONNECT_EACH, CONNECT_ALL]
     }
@@ -119,10 +116,15 @@ pub trait Served: 'static {
     /// The time since some beginning; never goes back.
     fn now(&self) -> Duration;
 
+    /// Finds the client that has an address: a device, where the neighbour table has it.
+    fn client(&self, address: IpAddr) -> impl Future<Output = Client> {
+        async move { address.into() }
+    }
+
     /// Answers one request.
     fn answer(
         &self,
-        request: Request<Incoming>,
+        request: Request<RequestBody>,
         peer: Peer,
     ) -> impl Future<Output = Response<Answer>>;
 
@@ -138,13 +140,6 @@ pub trait Served: 'static {
     }
 }
 
-/// Who is connected, and how often who connects.
-struct Gate {
-    crowd: RefCell<Crowd>,
-    rate: RefCell<Throttle>,
-    resting: Rc<Resting>,
-}
-
 /// Serves until dropped. Runs on any current-thread runtime; brings its own place for the
 /// connections, which end with it.
 ///
@@ -154,14 +149,14 @@ pub async fn serve<S: Served>(listeners: Listeners, served: Rc<S>) -> io::Result
     let sockets = listeners.0.into_iter().map(TcpListener::from_std);
     let sockets: Vec<TcpListener> = sockets.collect::<Result<_, _>>()?;
     let limits = served.limits();
-    let [each, all] = served.connects();
-    let gate = Rc::new(Gate {
-        crowd: RefCell::new(Crowd::new(limits.connections, limits.per_address)),
-        rate: RefCell::new(Throttle::new(each, all)),
-        resting: Rc::default(),
-    });
+    let clock = {
+        let served = Rc::clone(&served);
+        Rc::new(move || served.now())
+    };
+    let pool = Pool::new(limits.connections, limits.per_address, clock);
+    let pool = Rc::new(pool.with_rate(served.connects()));
     let connections = LocalSet::new();
-    let all = sockets.iter().map(|socket| accept(socket, &served, &gate));
+    let all = sockets.iter().map(|socket| accept(socket, &served, &pool));
     Ok(connections.run_until(together(all)).await)
 }
 
@@ -177,7 +172,7 @@ async fn together(loops: impl Iterator<Item = impl Future<Output = Infallible>>)
     .await
 }
 
-async fn accept<S: Served>(listener: &TcpListener, served: &Rc<S>, gate: &Rc<Gate>) -> Infallible {
+async fn accept<S: Served>(listener: &TcpListener, served: &Rc<S>, pool: &Rc<Pool>) -> Infallible {
     loop {
         let (stream, from) = match listener.accept().await {
             Ok(accepted) => accepted,
@@ -189,55 +184,24 @@ async fn accept<S: Served>(listener: &TcpListener, served: &Rc<S>, gate: &Rc<Gat
             }
         };
         let address = from.ip().to_canonical();
-        let Some(guest) = Guest::enter(gate, address, served.now()).await else {
+        let client = pool.client(address, served.client(address)).await;
+        let Some(slot) = pool.enter(client, address) else {
             debug!(%address, "too many connections");
             continue;
         };
         let served = Rc::clone(served);
-        let rest = Rest::new(Rc::clone(&gate.resting));
-        let told = rest.told();
-        tokio::task::spawn_local(REST.scope(rest, async move {
+        // Given back however the connection ends, a panic included.
+        let place = Rc::clone(&slot);
+        tokio::task::spawn_local(SLOT.scope(slot, async move {
             tokio::select! {
                 ended = converse(stream, address, &served) => if let Err(error) = ended {
                     debug!(%address, %error, "a client went away");
                 },
-                () = told.notified() => debug!(%address, "a client makes room for another"),
+                () = place.dismissed() => debug!(%address, "a client makes room for another"),
             }
-            drop(guest);
         }));
-    }
-}
-
-/// A connection's place, given back however it ends, a panic included.
-struct Guest {
-    gate: Rc<Gate>,
-    address: IpAddr,
-}
-
-impl Guest {
-    async fn enter(gate: &Rc<Gate>, address: IpAddr, now: Duration) -> Option<Self> {
-        // This machine's own are not counted: a proxy may have many.
-        if !address.is_loopback() {
-            gate.rate.borrow_mut().take(address, now).ok()?;
-        }
-        let has_share = gate.crowd.borrow().has_share(address);
-        let mut entered = gate.crowd.borrow_mut().enter(address);
-        if !entered && has_share && gate.resting.make_room() {
-            // Until whoever was told has gone.
-            tokio::task::yield_now().await;
-            tokio::task::yield_now().await;
-            entered = gate.crowd.borrow_mut().enter(address);
-        }
-        entered.then(|| Self {
-            gate: Rc::clone(gate),
-            address,
-        })
-    }
-}
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        self.gate.crowd.borrow_mut().leave(self.address);
+        // The connection that gives way closes its descriptor first.
+        tokio::task::yield_now().await;
     }
 }
 
@@ -260,12 +224,12 @@ pub(crate) async fn speak<T: AsyncRead + AsyncWrite + Unpin, S: Served>(
 ) {
     let limits = served.limits();
     let (stream, progress) = Watched::new(stream);
-    let service = service_fn(|request| async move {
-        // There is none where a test speaks.
-        let _ = REST.try_with(Rest::end);
+    let service = service_fn(|request: Request<_>| async move {
+        // A test may speak without a slot.
+        let slot = SLOT.try_with(Rc::clone).ok();
+        let request = request.map(|body| RequestBody::new(body, slot.clone()));
         let answer = served.answer(request, peer).await;
-        let _ = REST.try_with(Rest::begin);
-        Ok::<_, Infallible>(answer)
+        Ok::<_, Infallible>(answer.map(|body| ResponseBody::new(body, slot)))
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

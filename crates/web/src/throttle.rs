@@ -53,6 +53,25 @@ impl From<IpAddr> for Client {
     }
 }
 
+impl Client {
+    /// The client with all of its addresses: a host has a whole IPv6 prefix of 64 bits for itself,
+    /// and this machine all addresses that are its own.
+    pub(crate) fn whole(self) -> Self {
+        let Self::Address(address) = self else {
+            return self;
+        };
+        match address.to_canonical() {
+            own if own.is_loopback() => Self::Address(Ipv4Addr::LOCALHOST.into()),
+            address => Self::Address(cut(address, 32, 64)),
+        }
+    }
+
+    /// The client is this machine.
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self, Self::Address(address) if address.to_canonical().is_loopback())
+    }
+}
+
 /// New connections from one address. A TLS handshake costs a small processor some milliseconds.
 pub const CONNECT_EACH: Allowance = Allowance {
     burst: 60,
@@ -166,7 +185,7 @@ impl Throttle {
 
     /// Whose tries these are. The flag: whether they count among all.
     fn keys(&self, client: Client) -> ([Option<(Client, Allowance)>; 2], bool) {
-        let (own, counted) = Self::key(client);
+        let (own, counted) = (client.whole(), !client.is_local());
         let network = match own {
             Client::Address(address) if counted => self
                 .network
@@ -174,18 +193,6 @@ impl Throttle {
             _ => None,
         };
         ([Some((own, self.each)), network], counted)
-    }
-
-    /// A host has a whole IPv6 prefix of 64 bits for itself, and this machine all addresses that are
-    /// its own.
-    fn key(client: Client) -> (Client, bool) {
-        let Client::Address(address) = client else {
-            return (client, true);
-        };
-        match address.to_canonical() {
-            own if own.is_loopback() => (Client::Address(Ipv4Addr::LOCALHOST.into()), false),
-            address => (Client::Address(cut(address, 32, 64)), true),
-        }
     }
 }
 
@@ -324,8 +331,8 @@ mod tests {
         }
         assert!(throttle.take(address("2001:db8::abcd:1:2:3"), now).is_err());
         assert_eq!(throttle.take(address("2001:db8:0:1::1"), now), Ok(()));
-        let mapped = address("::ffff:192.0.2.1").into();
-        assert_eq!(Throttle::key(mapped).0, address("192.0.2.1").into());
+        let mapped = Client::from(address("::ffff:192.0.2.1"));
+        assert_eq!(mapped.whole(), address("192.0.2.1").into());
     }
 
     #[test]

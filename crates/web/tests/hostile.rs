@@ -109,20 +109,22 @@ fn connections_are_bounded() {
     for _ in 0..3 {
         held.push(enter().expect("room is made"));
     }
-    let goes_on = |stream: &mut TcpStream| {
-        let wait = Duration::from_millis(200);
-        stream.set_read_timeout(Some(wait)).expect("set");
-        let mut rest = [0; 65_536];
-        loop {
-            match stream.read(&mut rest) {
-                Ok(0) => return false,
-                Ok(_) => {}
-                Err(error) => return error.kind() == ErrorKind::WouldBlock,
-            }
-        }
-    };
     let there: Vec<bool> = held.iter_mut().map(goes_on).collect();
     assert_eq!(there, [[false; 3].as_slice(), &[true; 8]].concat());
+}
+
+/// The server did not close it.
+fn goes_on(stream: &mut TcpStream) -> bool {
+    let wait = Duration::from_millis(200);
+    stream.set_read_timeout(Some(wait)).expect("set");
+    let mut rest = [0; 65_536];
+    loop {
+        match stream.read(&mut rest) {
+            Ok(0) => return false,
+            Ok(_) => {}
+            Err(error) => return error.kind() == ErrorKind::WouldBlock,
+        }
+    }
 }
 
 /// While a password is tried, the loop goes on: the page comes before the verdict.
@@ -223,15 +225,16 @@ fn others_on_the_network() {
         }
         assert!(!server.directory.path().join("password").exists());
 
-        // Places: twelve for one address. Time stands still, so of 60 connections at once some are
-        // left for this.
+        // Places: twelve for one client. The slowest of its own goes for one more. Time stands
+        // still, so of 60 connections at once some are left for this.
         let hold = || {
             let mut stream = server.connect();
             let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: 192.0.2.1\r\n\r\n");
             (stream.read(&mut [0; 64]).unwrap_or(0) > 0).then_some(stream)
         };
-        let held: Vec<_> = (0..20).map_while(|_| hold()).collect();
-        assert_eq!(held.len(), 12);
+        let mut held: Vec<_> = (0..20).map_while(|_| hold()).collect();
+        let there: Vec<bool> = held.iter_mut().map(goes_on).collect();
+        assert_eq!(there, [[false; 8].as_slice(), &[true; 12]].concat());
         drop(held);
         server.wait(60);
         let served = (0..1000).any(|_| {
@@ -249,5 +252,93 @@ fn others_on_the_network() {
         assert!(refused, "80 connections at once");
         server.wait(60);
         assert_eq!(server.get("/").status, 200);
+    });
+}
+
+/// A connection from one address to another.
+fn connect_from(from: SocketAddr, to: SocketAddr) -> std::io::Result<TcpStream> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    runtime.block_on(async {
+        let socket = match from {
+            SocketAddr::V4(_) => tokio::net::TcpSocket::new_v4()?,
+            SocketAddr::V6(_) => tokio::net::TcpSocket::new_v6()?,
+        };
+        socket.bind(from)?;
+        let stream = socket.connect(to).await?.into_std()?;
+        stream.set_nonblocking(false)?;
+        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
+        Ok(stream)
+    })
+}
+
+/// Heads and bodies that never end, and answers that are never read, from 64 addresses of one
+/// device: another client of the network is answered 20 times of 20.
+#[test]
+fn a_slow_device_keeps_no_client_out() {
+    const HEAD: &str = "POST /api/login HTTP/1.1\r\nHost: [fd00::1]\r\nContent-Type: \
+        application/json\r\nContent-Length: 99\r\n";
+    alone(|| {
+        for last in 1..=64 {
+            ip(&format!("address add fd00::a:{last}/128 dev lo nodad"));
+            ip(&format!("address add 10.9.0.{last}/32 dev lo"));
+        }
+        for address in ["fd00::1/128", "fd00::b:1/128", "10.9.1.1/32"] {
+            ip(&format!("address add {address} dev lo"));
+        }
+        let server = Server::with(Directory::new(), |settings| {
+            settings.listen = ["[fd00::1]:9347", "10.9.1.1:9347"]
+                .map(|text| text.parse().expect("an address"))
+                .into();
+            settings.insecure = true;
+        });
+        let six: SocketAddr = "[fd00::1]:9347".parse().expect("an address");
+        let four: SocketAddr = "10.9.1.1:9347".parse().expect("an address");
+        let slow = [
+            format!("{HEAD}\r\n{{"),
+            HEAD.to_owned(),
+            "GET / HTTP/1.1\r\nHost: [fd00::1]\r\n\r\n".repeat(50),
+            String::new(),
+        ];
+        for kind in slow {
+            let mut held = Vec::new();
+            let mut attack = |n: usize| {
+                let last = n % 64 + 1;
+                // Known by its hardware address; and by IPv4, where each address is a client.
+                let from = match n % 2 {
+                    0 => (format!("[fd00::a:{last}]:0"), six),
+                    _ => (format!("10.9.0.{last}:0"), four),
+                };
+                let source = from.0.parse().expect("an address");
+                let Ok(mut stream) = connect_from(source, from.1) else {
+                    return;
+                };
+                let _ = stream.set_nonblocking(true);
+                let _ = stream.write_all(kind.as_bytes());
+                // It is read before the next one comes.
+                std::thread::sleep(Duration::from_millis(2));
+                held.push(stream);
+            };
+            for n in 0..256 {
+                if n % 64 == 0 {
+                    server.wait(60);
+                }
+                attack(n);
+            }
+            let answered = (0..20).filter(|n| {
+                attack(2 * n);
+                attack(2 * n + 1);
+                let other = "[fd00::b:1]:0".parse().expect("an address");
+                let mut stream = connect_from(other, six).expect("the server listens");
+                let request = "GET / HTTP/1.1\r\nHost: [fd00::1]\r\nConnection: close\r\n\r\n";
+                let _ = stream.write_all(request.as_bytes());
+                let mut answer = Vec::new();
+                let _ = stream.read_to_end(&mut answer);
+                server.wait(1);
+                answer.starts_with(b"HTTP/1.1 200 ")
+            });
+            assert_eq!(answered.count(), 20, "{kind:.40}");
+        }
     });
 }

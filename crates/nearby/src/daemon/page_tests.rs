@@ -21,6 +21,11 @@ fn key(seed: u8) -> Key {
 
 /// A page in front of a room without Bluetooth.
 fn with(token: Option<&str>, test: impl AsyncFnOnce(State, SocketAddr)) {
+    with_at(SocketAddr::from(([127, 0, 0, 1], 0)), token, test);
+}
+
+/// The page at another address.
+fn with_at(any: SocketAddr, token: Option<&str>, test: impl AsyncFnOnce(State, SocketAddr)) {
     let settings = crate::daemon::Settings {
         adapter: String::new(),
         formats: [Format::V1, Format::V2].into(),
@@ -43,7 +48,6 @@ fn with(token: Option<&str>, test: impl AsyncFnOnce(State, SocketAddr)) {
         .build();
     runtime.expect("a runtime").block_on(async {
         let state = State::new(Arc::new(key(7)), &settings, None);
-        let any = SocketAddr::from(([127, 0, 0, 1], 0));
         let page = Page {
             listeners: Listeners::at(&[any]).expect("bound"),
             entry: token.map(Entry::new),
@@ -281,6 +285,54 @@ fn who_is_slow_is_told_or_cut_off() {
         // Others are served meanwhile and after.
         assert_eq!(ask(address, "GET /api/peers", "", "").await.0, 200);
     });
+}
+
+/// Bodies that never end, from 64 addresses of a network: a client with another one is answered 20
+/// times of 20.
+#[test]
+fn slow_clients_keep_no_other_one_out() {
+    let alone = std::thread::spawn(|| {
+        nix::sched::unshare(nix::sched::CloneFlags::CLONE_NEWNET).expect("root");
+        let ip = |line: &str| {
+            let done = std::process::Command::new("ip")
+                .args(line.split(' '))
+                .status();
+            assert!(done.expect("ip").success(), "{line}");
+        };
+        ip("link set lo up");
+        for last in 1..=66 {
+            ip(&format!("address add 10.9.0.{last}/32 dev lo"));
+        }
+        with_at(
+            SocketAddr::from(([10, 9, 0, 66], 0)),
+            None,
+            async |_, to| {
+                let connect = async |last: u8| {
+                    let socket = tokio::net::TcpSocket::new_v4()?;
+                    socket.bind(SocketAddr::from(([10, 9, 0, last], 0)))?;
+                    socket.connect(to).await
+                };
+                let mut held = Vec::new();
+                for last in 1..=64 {
+                    let mut slow = connect(last).await.expect("it listens");
+                    let head = format!("POST /api/messages HTTP/1.1\r\nHost: {to}\r\n{JSON}");
+                    let half = format!("{head}Content-Length: 9\r\n\r\n{{");
+                    slow.write_all(half.as_bytes()).await.expect("written");
+                    held.push(slow);
+                }
+                for n in 0..20 {
+                    let mut other = connect(65).await.expect("it listens");
+                    let request =
+                        format!("GET / HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n\r\n");
+                    other.write_all(request.as_bytes()).await.expect("written");
+                    let mut answer = Vec::new();
+                    let _ = other.read_to_end(&mut answer).await;
+                    assert!(answer.starts_with(b"HTTP/1.1 200 "), "request {n}");
+                }
+            },
+        );
+    });
+    alone.join().expect("no panic");
 }
 
 async fn listens(address: SocketAddr) -> TcpStream {

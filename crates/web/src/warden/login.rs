@@ -9,7 +9,7 @@ use api::{Body, Problem};
 use serde::{Deserialize, Serialize};
 use tracing::{info, warn};
 
-use super::Warden;
+use super::{Device, Warden};
 use crate::WebError;
 use crate::claim::Claim;
 use crate::devices::DeviceId;
@@ -226,6 +226,10 @@ impl Warden {
         let neighbours = self.neighbours.as_ref().filter(|_| !address.is_loopback());
         let mac = neighbours.and_then(|neighbours| neighbours(address.to_canonical()));
         mac.map_or(Client::Address(address), Client::Device)
+        self.device(address).or(address)
+    }
+
+    pub(super) fn device(&self, address: IpAddr) -> Device {
     }
 
     fn give_back(&self, trier: Trier) {

@@ -4,6 +4,7 @@
 //! | request | answer |
 //! |---|---|
 //! | `POST /page/session` | [`Whose`]: which of [`Tokens`] is a session's |
+//! | `POST /page/client` | the [`Device`] that has an address |
 //! | `POST /page/login` | [`Opened`], with the password |
 //! | `POST /page/logout` | ends the sessions of [`Tokens`] |
 //! | `POST /page/password` | [`Opened`], and another password |
@@ -37,7 +38,7 @@ use crate::reply;
 use crate::secret::{self, Stamp};
 use crate::sessions::Sessions;
 use crate::settings::{Metrics, Settings};
-use crate::throttle::{LOGIN_ALL, LOGIN_EACH, LOGIN_NETWORK, Throttle, Tries};
+use crate::throttle::{Client, LOGIN_ALL, LOGIN_EACH, LOGIN_NETWORK, Throttle, Tries};
 use crate::token::{Token, same};
 
 /// Tells the time since some beginning; never goes back.
@@ -78,6 +79,32 @@ pub(crate) struct Whose {
 /// A certificate and its key, as PEM.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
+/// An address whose device is sought.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sought {
+    /// The address.
+    pub address: IpAddr,
+}
+
+impl Body for Sought {
+    const EXPECTED: &'static str = "a JSON object with `address`";
+}
+
+/// The device that has an address.
+#[derive(Serialize, Deserialize)]
+pub struct Device {
+    /// Its hardware address; `None`: it is not at a port of the router, or not known yet.
+    pub mac: Option<[u8; 6]>,
+}
+
+impl Device {
+    /// The client: this device, or else an address.
+    pub fn or(self, address: IpAddr) -> Client {
+        self.mac.map_or(Client::Address(address), Client::Device)
+    }
+}
+
     pub(crate) certificate: String,
     pub(crate) key: String,
 }
@@ -192,7 +219,8 @@ impl Warden {
 
     /// The rows that the page's server may ask: its own, before those of the daemon.
     pub fn routes(self: &Rc<Self>, daemon: &Routes) -> Routes {
-        let [whose, login, logout, password, pair, figures] = [(); 6].map(|()| Rc::clone(self));
+        let [whose, client, login, logout, password, pair, figures] =
+            [(); 7].map(|()| Rc::clone(self));
         let guest = Who::Guest;
         let rows = [
             Route::new(
@@ -215,6 +243,12 @@ impl Warden {
                 "/page/logout",
                 guest,
                 move |asked: Asked<(), Tokens>| {
+            Route::new(
+                Method::POST,
+                "/page/client",
+                guest,
+                move |asked: Asked<(), Sought>| Ok(client.device(asked.body.address)),
+            ),
                     logout.close(&asked.body.tokens);
                     Ok(Nothing {})
                 },

@@ -10,7 +10,7 @@ mod directory;
 
 use std::cell::Cell;
 use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -86,6 +86,17 @@ pub fn daemon() -> Routes {
     ])
 }
 
+/// The devices of the network: each has all addresses `fd00::NUMBER:…`.
+fn neighbour(address: IpAddr) -> Option<[u8; 6]> {
+    match address {
+        IpAddr::V6(address) if address.segments()[0] == 0xfd00 => {
+            let [high, low] = address.segments()[6].to_be_bytes();
+            Some([2, 0, 0, 0, high, low])
+        }
+        _ => None,
+    }
+}
+
 /// A running server; stops when dropped.
 pub struct Server {
     stop: Option<oneshot::Sender<()>>,
@@ -130,6 +141,7 @@ impl Server {
                 let warden = Warden::with_clock(settings, clock.clone())
                     .unwrap_or_else(|error| panic!("{error}; {}", error.hint()))
                     .with_metrics(figures())
+                    .with_neighbours(Box::new(neighbour))
                     .with_cost(CHEAP);
                 let warden = Rc::new(warden);
                 let (ours, theirs) = channel::pair().expect("a pair of sockets");

@@ -1,18 +1,19 @@
 //! Each request, from its head to its answer.
 
 use std::cell::RefCell;
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use api::server::{Answer, json, read_body, refuse};
 use api::{Body, Problem, Refusal, Routes, Who};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderValue, SET_COOKIE};
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response};
 use serde::Deserialize;
 use web::host::Hosts;
-use web::throttle::{LOGIN_ALL, LOGIN_EACH, Throttle};
-use web::{Limits, Peer, Served, guard};
+use web::throttle::{Client, LOGIN_ALL, LOGIN_EACH, Throttle};
+use web::{Limits, Peer, RequestBody, Served, guard};
 
 use super::entry::Entry;
 use super::files;
@@ -82,7 +83,7 @@ impl Door {
     async fn decide(
         &self,
         parts: &Parts,
-        body: Incoming,
+        body: RequestBody,
         peer: Peer,
     ) -> Result<Response<Answer>, Refusal> {
         let headers = &parts.headers;
@@ -126,7 +127,7 @@ impl Door {
         &self,
         parts: &Parts,
         path: &str,
-        body: Incoming,
+        body: RequestBody,
     ) -> Result<Response<Answer>, Refusal> {
         let found = self.routes.find(parts.method.as_str(), path, Who::Root);
         let found = found.map_err(|refusal| *refusal)?;
@@ -157,7 +158,7 @@ impl Door {
         }
     }
 
-    async fn login(&self, body: Incoming, peer: Peer) -> Result<Response<Answer>, Refusal> {
+    async fn login(&self, body: RequestBody, peer: Peer) -> Result<Response<Answer>, Refusal> {
         let Some(entry) = &self.entry else {
             return Err(nothing("/api/login").into());
         };
@@ -196,13 +197,37 @@ impl Served for Door {
         self.begun.elapsed()
     }
 
-    async fn answer(&self, request: Request<Incoming>, peer: Peer) -> Response<Answer> {
+    async fn client(&self, address: IpAddr) -> Client {
+        neighbour(address).map_or(address.into(), Client::Device)
+    }
+
+    async fn answer(&self, request: Request<RequestBody>, peer: Peer) -> Response<Answer> {
         let (parts, body) = request.into_parts();
         let decided = self.decide(&parts, body, peer).await;
         let mut response = decided.unwrap_or_else(|refusal| refuse(&refusal));
         web::protect(response.headers_mut());
         response
     }
+}
+
+/// The hardware address of a neighbour, which the kernel shows in a file for IPv4 alone.
+fn neighbour(address: IpAddr) -> Option<[u8; 6]> {
+    mac_of(address, &std::fs::read_to_string("/proc/net/arp").ok()?)
+}
+
+/// The hardware address in a line of `/proc/net/arp` (proc_net(5)): `IP HWtype Flags HWaddress …`.
+fn mac_of(address: IpAddr, table: &str) -> Option<[u8; 6]> {
+    table.lines().find_map(|line| {
+        let mut words = line.split_ascii_whitespace();
+        let found: IpAddr = words.next()?.parse().ok()?;
+        let (_, flags, text) = (words.next()?, words.next()?, words.next()?);
+        if found != address || flags == "0x0" {
+            return None;
+        }
+        let bytes = text.split(':').map(|byte| u8::from_str_radix(byte, 16));
+        let bytes: Vec<u8> = bytes.collect::<Result<_, _>>().ok()?;
+        bytes.try_into().ok()
+    })
 }
 
 /// The router's page has a configuration to put names in; this one is reached by addresses.
@@ -234,4 +259,20 @@ fn takes(method: &Method, methods: &[Method]) -> Result<(), Box<Refusal>> {
 fn nothing(path: &str) -> Problem {
     let detail = format!("there is nothing at {}", api::problem::clipped(path));
     Problem::new(404, "unknown_path", detail, "the page is at /")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_found_where_the_kernel_has_their_hardware_address() {
+        let table = "IP address       HW type     Flags       HW address            Mask     Device\n\
+            192.0.2.7        0x1         0x2         02:00:00:00:00:07     *        lan0\n\
+            192.0.2.8        0x1         0x0         00:00:00:00:00:00     *        lan0\n\
+            192.0.2.9        0x1         0x2         nonsense              *        lan0\n";
+        let of = |last: u8| mac_of(IpAddr::from([192, 0, 2, last]), table);
+        assert_eq!(of(7), Some([2, 0, 0, 0, 0, 7]));
+        assert_eq!([8, 9, 10].map(of), [None; 3]);
+    }
 }

@@ -1,5 +1,7 @@
 //! What the portal's process asks of weir.
 
+use std::net::IpAddr;
+
 use api::client::exchange;
 use http_body_util::{BodyExt, Full};
 use hyper::Request;
@@ -7,6 +9,8 @@ use hyper::body::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use web::channel::Theirs;
+use web::throttle::Client;
+use web::{Device, Sought};
 
 /// Weir did not answer, or not this.
 pub struct Silent;
@@ -40,4 +44,10 @@ pub async fn answer_to(theirs: &Theirs, request: Request<Full<Bytes>>) -> Result
     }
     let octets = answer.into_body().collect().await.map_err(|_| Silent)?;
     Ok(octets.to_bytes())
+}
+
+/// The client that has an address: a guest's device, where weir knows it.
+pub async fn device(theirs: &Theirs, address: IpAddr) -> Client {
+    let device: Result<Device, Silent> = ask(theirs, "/portal/device", &Sought { address }).await;
+    device.map_or(address.into(), |device| device.or(address))
 }

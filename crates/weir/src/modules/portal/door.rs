@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use answers::{PortalMode, PortalState};
 use api::server::Answer;
 use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use portal::form::{Tokens, field};
@@ -23,14 +23,14 @@ use serde::de::DeserializeOwned;
 #[cfg(feature = "tls")]
 use web::Pair;
 use web::channel::Theirs;
-use web::throttle::{Allowance, CONNECT_EACH};
-use web::{Limits, Peer, Served};
+use web::throttle::{Allowance, CONNECT_EACH, Client};
+use web::{Limits, Peer, RequestBody, Served};
 
 use heads::{header, moved, pass, text};
 
 #[cfg(feature = "tls")]
 use super::asking::told;
-use super::asking::{Silent, answer_to, ask};
+use super::asking::{Silent, answer_to, ask, device};
 use super::server::{Opening, Visited, Visitor};
 use super::sockets::{PAGE, SECURE};
 use super::welcome::Told;
@@ -83,7 +83,7 @@ impl Door {
         }
     }
 
-    async fn decide(&self, request: Request<Incoming>, peer: Peer) -> Response<Answer> {
+    async fn decide(&self, request: Request<RequestBody>, peer: Peer) -> Response<Answer> {
         let (parts, body) = request.into_parts();
         let own = self.own(peer);
         let host = header(&parts.headers, "host");
@@ -307,7 +307,11 @@ impl Served for Door {
         self.began.elapsed()
     }
 
-    async fn answer(&self, request: Request<Incoming>, peer: Peer) -> Response<Answer> {
+    async fn client(&self, address: IpAddr) -> Client {
+        device(&self.theirs, address).await
+    }
+
+    async fn answer(&self, request: Request<RequestBody>, peer: Peer) -> Response<Answer> {
         let mut response = self.decide(request, peer).await;
         for (name, value) in SAID {
             response.headers_mut().insert(

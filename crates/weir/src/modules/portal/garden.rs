@@ -15,8 +15,9 @@ use portal::upstream;
 use serde::{Deserialize, Serialize};
 use tracing::debug;
 use web::channel::Theirs;
+use web::throttle::Client;
 
-use super::asking::ask;
+use super::asking::{ask, device};
 use super::keeper::Keeper;
 use super::resolver;
 use crate::daemon::Face;
@@ -137,6 +138,11 @@ impl Guide {
             theirs,
             names: RefCell::default(),
         }
+    }
+
+    /// The guest that has an address.
+    pub async fn client(&self, address: IpAddr) -> Client {
+        device(&self.theirs, address).await
     }
 
     /// The question, if it is one for a name of the garden.

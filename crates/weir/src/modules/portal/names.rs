@@ -1,11 +1,10 @@
 //! Names, as guests ask for them: over UDP and TCP (RFC 1035 section 4.2).
 
-use std::cell::RefCell;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::net::{IpAddr, TcpListener as StdListener, UdpSocket as StdSocket};
 use std::os::fd::AsRawFd;
 use std::rc::Rc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sys::socket::{
     ControlMessage, ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, sendmsg,
@@ -15,26 +14,28 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::LocalSet;
 use tracing::debug;
-use web::crowd::Crowd;
+use web::Pool;
 
 use super::garden::Guide;
 
 /// Bytes of a question: longer ones are none.
 const LONGEST: usize = 1232;
-/// Connections at once: seldom any; and of one address.
+/// Connections at once: seldom any; and of one guest.
 const CONNECTIONS: usize = 64;
 const OF_ONE: usize = 2;
 /// For a question to come, and its answer to be taken.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Questions for names of the garden at once, by datagrams; and of one address.
+/// Questions for names of the garden at once, by datagrams; and of one guest.
 const FORWARDED: usize = 32;
 const FORWARDED_OF_ONE: usize = 16;
 
 /// Answers for ever; what comes back says why no longer.
 pub async fn serve(tcp: Vec<StdListener>, udp: Vec<StdSocket>, guide: Rc<Guide>) -> io::Error {
-    let forwarded = Rc::new(RefCell::new(Crowd::new(FORWARDED, FORWARDED_OF_ONE)));
-    let room = Rc::new(RefCell::new(Crowd::new(CONNECTIONS, OF_ONE)));
+    let began = Instant::now();
+    let pool = |most, share| Rc::new(Pool::new(most, share, Rc::new(move || began.elapsed())));
+    let forwarded = pool(FORWARDED, FORWARDED_OF_ONE);
+    let room = pool(CONNECTIONS, OF_ONE);
     let connections = LocalSet::new();
     let all = async {
         let (send, mut heard) = tokio::sync::mpsc::unbounded_channel();
@@ -58,11 +59,7 @@ pub async fn serve(tcp: Vec<StdListener>, udp: Vec<StdSocket>, guide: Rc<Guide>)
         .unwrap_or_else(|| io::ErrorKind::BrokenPipe.into())
 }
 
-async fn datagrams(
-    socket: StdSocket,
-    guide: Rc<Guide>,
-    forwarded: Rc<RefCell<Crowd>>,
-) -> io::Result<()> {
+async fn datagrams(socket: StdSocket, guide: Rc<Guide>, forwarded: Rc<Pool>) -> io::Result<()> {
     let socket = Rc::new(UdpSocket::from_std(socket)?);
     let mut octets = [0; LONGEST];
     loop {
@@ -80,16 +77,21 @@ async fn datagrams(
             continue;
         };
         if let (Some(question), Some(guest)) = (guide.concerns(asked).await, address_of(&from)) {
-            if !forwarded.borrow_mut().enter(guest) {
+            // By address: whoever makes up the sender of a datagram costs weir no question.
+            let Some(slot) = forwarded.enter(guest.into(), guest) else {
                 continue;
-            }
-            let (socket, guide, forwarded) = (socket.clone(), guide.clone(), forwarded.clone());
+            };
+            slot.answering();
+            let (socket, guide) = (socket.clone(), guide.clone());
             let asked = asked.to_vec();
             tokio::task::spawn_local(async move {
-                if let Some(said) = guide.answer(&asked, &question, guest).await {
+                let answered = tokio::select! {
+                    answered = guide.answer(&asked, &question, guest) => answered,
+                    () = slot.dismissed() => None,
+                };
+                if let Some(said) = answered {
                     reply(&socket, &said, &from, &source);
                 }
-                forwarded.borrow_mut().leave(guest);
             });
         } else if let Some(said) = answer(asked, to) {
             reply(&socket, &said, &from, &source);
@@ -150,11 +152,7 @@ fn send(socket: &UdpSocket, said: &[u8], to: &SockaddrStorage, source: &Source) 
     Ok(())
 }
 
-async fn streams(
-    listener: StdListener,
-    room: Rc<RefCell<Crowd>>,
-    guide: Rc<Guide>,
-) -> io::Result<()> {
+async fn streams(listener: StdListener, room: Rc<Pool>, guide: Rc<Guide>) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     loop {
         let Ok((stream, from)) = listener.accept().await else {
@@ -162,13 +160,16 @@ async fn streams(
             continue;
         };
         let from = from.ip().to_canonical();
-        if !room.borrow_mut().enter(from) {
+        let client = room.client(from, guide.client(from)).await;
+        let Some(slot) = room.enter(client, from) else {
             continue;
-        }
-        let (room, guide) = (Rc::clone(&room), Rc::clone(&guide));
+        };
+        let guide = Rc::clone(&guide);
         tokio::task::spawn_local(async move {
-            let _ = tokio::time::timeout(PATIENCE, converse(stream, from, &guide)).await;
-            room.borrow_mut().leave(from);
+            tokio::select! {
+                _ = tokio::time::timeout(PATIENCE, converse(stream, from, &guide)) => {}
+                () = slot.dismissed() => {}
+            }
         });
     }
 }

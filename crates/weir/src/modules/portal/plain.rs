@@ -1,13 +1,14 @@
 //! In place of [`super::secure`] where weir is built without TLS.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use api::server::Answer;
-use hyper::body::Incoming;
 use hyper::{Request, Response};
-use web::{Limits, Pair, Peer, Served};
+use web::throttle::Client;
+use web::{Limits, Pair, Peer, RequestBody, Served};
 
 use super::config::Portal;
 use super::door::Door;
@@ -60,7 +61,11 @@ impl Served for SecureDoor {
         self.0.now()
     }
 
-    async fn answer(&self, request: Request<Incoming>, peer: Peer) -> Response<Answer> {
+    async fn client(&self, address: IpAddr) -> Client {
+        self.0.client(address).await
+    }
+
+    async fn answer(&self, request: Request<RequestBody>, peer: Peer) -> Response<Answer> {
         self.0.answer(request, peer).await
     }
 }

@@ -1,17 +1,17 @@
 //! The page by HTTPS, where it has a name and a certificate that devices trust.
 
 use std::io;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use api::server::Answer;
-use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::net::TcpStream;
-use web::throttle::Allowance;
+use web::throttle::{Allowance, Client};
 use web::tls::{Files, Speaker};
-use web::{Limits, Pair, Peer, Served};
+use web::{Limits, Pair, Peer, RequestBody, Served};
 
 use super::config::Portal;
 use super::door::Door;
@@ -90,7 +90,11 @@ impl Served for SecureDoor {
         self.door.now()
     }
 
-    async fn answer(&self, request: Request<Incoming>, peer: Peer) -> Response<Answer> {
+    async fn client(&self, address: IpAddr) -> Client {
+        self.door.client(address).await
+    }
+
+    async fn answer(&self, request: Request<RequestBody>, peer: Peer) -> Response<Answer> {
         self.door.answer(request, peer).await
     }
 

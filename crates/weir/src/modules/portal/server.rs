@@ -14,6 +14,7 @@ use portal::pass::Pass;
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::filter::LevelFilter;
 use web::Pair;
+use web::{Device, Pair, Sought};
 use web::channel::{Ours, Theirs};
 
 use super::door::Door;
@@ -151,7 +152,7 @@ pub fn routes(
     };
     let at = || (Rc::clone(keeper), Rc::clone(face));
     let ((visits, visited), (knocks, knocked), (leaves, left)) = (at(), at(), at());
-    let (gives, given) = at();
+    let ((gives, given), (seeks, sought)) = (at(), at());
     let [shown, told, picture] = [0; 3].map(|_| Rc::clone(welcome));
     let visit = move |asked: Asked<(), Visitor>| -> Result<Visited, Problem> {
         let mut keeper = visits.borrow_mut();
@@ -169,6 +170,11 @@ pub fn routes(
             hours: keeper.hours(),
             welcome: shown.version(),
         })
+    };
+    let seek = move |asked: Asked<(), Sought>| -> Result<Device, Problem> {
+        let keeper = seeks.borrow();
+        let mac = keeper.device(asked.body.address, &sought.router());
+        Ok(Device { mac })
     };
     let knock = move |asked: Asked<(), Knock>| -> Later<Came> {
         let Ok(ticket) = asked.body.code.parse() else {
@@ -206,6 +212,7 @@ pub fn routes(
     };
     let own = [
         Route::new(Method::POST, "/portal/visit", Who::Guest, visit),
+        Route::new(Method::POST, "/portal/device", Who::Guest, seek),
         Route::later(Method::POST, "/portal/login", Who::Guest, knock),
         Route::later(Method::POST, "/portal/free", Who::Guest, give),
         Route::later(Method::POST, "/portal/account", Who::Guest, name),

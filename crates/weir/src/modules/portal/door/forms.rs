@@ -1,13 +1,12 @@
 //! What guests send: a code, a name, or that they go.
 
 use api::server::{Answer, read_body};
-use hyper::body::Incoming;
 use hyper::header::HeaderMap;
 use hyper::{Response, StatusCode};
 use portal::form::field;
 use portal::page::Trouble;
 use serde::Serialize;
-use web::{Peer, Served};
+use web::{Peer, RequestBody, Served};
 
 use super::heads::{keep, moved, pass, text};
 use super::{Door, FORM, Silent, Typed, visitor};
@@ -23,7 +22,7 @@ impl Door {
         &self,
         path: &str,
         headers: &HeaderMap,
-        body: Incoming,
+        body: RequestBody,
         peer: Peer,
     ) -> Response<Answer> {
         let Ok(body) = read_body(body, FORM, self.limits().request_time).await else {

@@ -1,0 +1,233 @@
+//! The connections of a server: [`Admission`], how often clients connect, and how a connection that
+//! has to give way learns of it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use api::server::Answer;
+use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
+use tokio::sync::Notify;
+
+use crate::admission::Admission;
+use crate::throttle::{Allowance, Client, Throttle};
+use crate::warden::Clock;
+
+/// How long the client of an address is remembered.
+const REMEMBERED: Duration = Duration::from_secs(2);
+
+/// Addresses that are remembered.
+const ADDRESSES: usize = 512;
+
+/// How long the question for the client of an address may take. Without an answer the address
+/// stands for the client.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+tokio::task_local! {
+    /// The slot of the connection that a task serves.
+    pub(crate) static SLOT: Rc<Slot>;
+}
+
+/// The connections of one server.
+pub struct Pool {
+    admission: RefCell<Admission>,
+    rate: Option<RefCell<Throttle>>,
+    slots: RefCell<HashMap<u64, Rc<Notify>>>,
+    clients: RefCell<HashMap<IpAddr, (Client, Duration)>>,
+    clock: Clock,
+}
+
+impl Pool {
+    /// Allows `most` connections, and `share` of them to each client.
+    pub fn new(most: usize, share: usize, clock: Clock) -> Self {
+        Self {
+            admission: RefCell::new(Admission::new(most, share)),
+            rate: None,
+            slots: RefCell::default(),
+            clients: RefCell::default(),
+            clock,
+        }
+    }
+
+    /// Allows each client so many new connections, and so many to all together.
+    pub fn with_rate(self, [each, all]: [Allowance; 2]) -> Self {
+        Self {
+            rate: Some(RefCell::new(Throttle::new(each, all))),
+            ..self
+        }
+    }
+
+    /// The client that has an address, as `ask` says now or said a moment ago.
+    pub async fn client(&self, address: IpAddr, ask: impl Future<Output = Client>) -> Client {
+        if address.is_loopback() {
+            return address.into();
+        }
+        let now = (self.clock)();
+        let known = self.clients.borrow().get(&address).copied();
+        if let Some((client, since)) = known
+            && now.saturating_sub(since) < REMEMBERED
+        {
+            return client;
+        }
+        let asked = tokio::time::timeout(PATIENCE, ask).await;
+        let client = asked.unwrap_or(address.into());
+        let mut clients = self.clients.borrow_mut();
+        if clients.len() >= ADDRESSES {
+            clients.clear();
+        }
+        clients.insert(address, (client, now));
+        client
+    }
+
+    /// Takes a connection, or refuses it. The connection that gives way is told so.
+    pub fn enter(self: &Rc<Self>, client: Client, address: IpAddr) -> Option<Rc<Slot>> {
+        let now = (self.clock)();
+        // Connections of this machine have no rate: a proxy may make many.
+        if let Some(rate) = self.rate.as_ref().filter(|_| !client.is_local()) {
+            rate.borrow_mut().take(client, now).ok()?;
+        }
+        let place = self.admission.borrow_mut().enter(client, address, now)?;
+        let mut slots = self.slots.borrow_mut();
+        if let Some(gone) = place.dismissed.and_then(|number| slots.remove(&number)) {
+            gone.notify_one();
+        }
+        let dismissed = Rc::<Notify>::default();
+        slots.insert(place.number, Rc::clone(&dismissed));
+        Some(Rc::new(Slot {
+            pool: Rc::clone(self),
+            number: place.number,
+            dismissed,
+        }))
+    }
+}
+
+/// The place of one connection, given back when this is dropped.
+pub struct Slot {
+    pool: Rc<Pool>,
+    number: u64,
+    dismissed: Rc<Notify>,
+}
+
+impl Slot {
+    /// Returns when the connection has to give way to another.
+    pub async fn dismissed(&self) {
+        self.dismissed.notified().await;
+    }
+
+    /// A whole request has arrived.
+    pub fn answering(&self) {
+        let now = (self.pool.clock)();
+        self.pool.admission.borrow_mut().answering(self.number, now);
+    }
+
+    /// The answer was sent.
+    pub fn waiting(&self) {
+        let now = (self.pool.clock)();
+        self.pool.admission.borrow_mut().waiting(self.number, now);
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.pool.admission.borrow_mut().leave(self.number);
+        self.pool.slots.borrow_mut().remove(&self.number);
+    }
+}
+
+/// The body of a request. Its connection is answered only once all of it has arrived.
+pub struct RequestBody {
+    body: Incoming,
+    slot: Option<Rc<Slot>>,
+    ended: Cell<bool>,
+}
+
+impl RequestBody {
+    pub(crate) fn new(body: Incoming, slot: Option<Rc<Slot>>) -> Self {
+        let body = Self {
+            body,
+            slot,
+            ended: Cell::new(false),
+        };
+        body.look();
+        body
+    }
+
+    fn look(&self) {
+        if self.body.is_end_stream()
+            && !self.ended.replace(true)
+            && let Some(slot) = &self.slot
+        {
+            slot.answering();
+        }
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        match (&polled, &self.slot) {
+            (Poll::Ready(None), Some(slot)) if !self.ended.replace(true) => slot.answering(),
+            _ => self.look(),
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// The body of an answer. Its connection waits for the next request once all of it was taken.
+pub(crate) struct ResponseBody {
+    body: Answer,
+    slot: Option<Rc<Slot>>,
+}
+
+impl ResponseBody {
+    pub(crate) fn new(body: Answer, slot: Option<Rc<Slot>>) -> Self {
+        Self { body, slot }
+    }
+}
+
+impl Body for ResponseBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for ResponseBody {
+    fn drop(&mut self) {
+        if let Some(slot) = &self.slot {
+            slot.waiting();
+        }
+    }
+}
