@@ -231,6 +231,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use std::rc::Rc;
     use crate::{Front, Listeners, Settings};
 
     fn runtime() -> tokio::runtime::Runtime {
@@ -343,6 +344,48 @@ mod tests {
     #[test]
     fn nothing_but_weir_is_listened_to() {
         for said in [&b""[..], b"{}", b"\xff", br#"{"what":1,"sockets":0}"#] {
+    /// A server that was taken over hands over sockets without end: it holds few descriptors of the
+    /// daemon's.
+    #[test]
+    fn a_peer_that_asks_without_end_holds_few_descriptors() {
+        let (ours, theirs) = pair().expect("a pair");
+        let (mine, other) = StdStream::pair().expect("a pair");
+        let count = || std::fs::read_dir("/proc/self/fd").map_or(0, |all| all.count());
+        let before = count();
+        let flood = std::thread::spawn(move || {
+            let mut most = 0;
+            for number in 0..20_000 {
+                while send(theirs.as_fd(), b"q", Some(other.as_fd())).is_err() {
+                    std::thread::yield_now();
+                }
+                if number % 100 == 0 {
+                    most = most.max(count());
+                }
+            }
+            drop(mine);
+            most
+        });
+        let limits = api::Limits {
+            answers: 2,
+            waiting: 2,
+            ..api::Limits::default()
+        };
+        runtime().block_on(async {
+            let questions = Rc::new(ours.questions(|_| Who::Guest).expect("a socket"));
+            let routes = api::Routes::new([]);
+            tokio::select! {
+                () = api::serve(questions, &routes, limits) => {}
+                () = async {
+                    while !flood.is_finished() {
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
+                } => {}
+            }
+        });
+        let most = flood.join().expect("no panic");
+        assert!(most < before + 100, "{before} before, and then {most}");
+    }
+
             let (ours, theirs) = pair().expect("a pair");
             send(ours.0.as_fd(), said, None).expect("said");
             drop(ours);

@@ -161,6 +161,52 @@ fn trying_a_password_holds_nobody_up() {
     assert_eq!(Answer::read(&answer).status, 200);
 }
 
+/// A page's process that was taken over names clients as it likes: those that are not connected have
+/// no tries, and those that are, no more than they have by themselves.
+#[test]
+fn clients_that_are_made_up_have_no_tries() {
+    use std::net::IpAddr;
+    use std::rc::Rc;
+
+    let directory = Directory::new();
+    let settings = weir_web::Settings {
+        password_file: directory.with_password(),
+        ..weir_web::Settings::default()
+    };
+    let there: [IpAddr; 2] = ["192.0.2.1", "127.0.0.1"].map(|one| one.parse().expect("an address"));
+    let warden = weir_web::Warden::with_clock(settings, Rc::new(|| Duration::from_secs(1000)))
+        .expect("a warden")
+        .with_cost(support::CHEAP)
+        .with_peers(Box::new(move |address| there.contains(&address)));
+    let routes = Rc::new(warden).routes(&support::daemon());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let tried = |address: &str| {
+        let body =
+            format!(r#"{{"address":"{address}","password":"guess","former":[],"device":null}}"#);
+        let found = routes.find("POST", "/page/login", api::Who::Guest);
+        let found = found.expect("a route");
+        let answer = runtime.block_on(found.answer("", body.as_bytes()));
+        match answer {
+            Ok(_) => panic!("a wrong password opens"),
+            Err(problem) => problem.error,
+        }
+    };
+    for number in 0..256 {
+        assert_eq!(tried(&format!("198.51.100.{number}")), "no_client");
+        assert_eq!(tried(&format!("2001:db8:0:{number:x}::1")), "no_client");
+    }
+    assert_eq!(tried("127.0.0.2"), "no_client");
+    for address in ["192.0.2.1", "127.0.0.1"] {
+        let wrong = (0..30)
+            .filter(|_| tried(address) == "wrong_password")
+            .count();
+        assert_eq!(wrong, 5, "{address}");
+    }
+}
+
 fn ip(command: &str) {
     let status = Command::new("ip").args(command.split(' ')).status();
     assert!(status.expect("ip").success(), "{command}");

@@ -90,6 +90,7 @@ impl Warden {
                 "set one on the router: `weir passwd`, or this page through `ssh -L`",
             ));
         };
+        self.is_there(asked.address)?;
         let trier = self.trier(asked.address, asked.device.as_ref());
         self.take_try(trier)?;
         self.try_password(trier, asked.password, hash).await?;
@@ -111,8 +112,10 @@ impl Warden {
     pub(super) async fn change_password(&self, asked: Password) -> Result<Opened, Problem> {
         let file = &self.settings.password_file;
         let current = self.password()?;
+        self.is_there(asked.address)?;
         let trier = self.trier(asked.address, asked.device.as_ref());
-        match (&current, asked.local) {
+        let local = asked.local && asked.address.to_canonical().is_loopback();
+        match (&current, local) {
             (None, false) if asked.claim.is_some() => {
                 self.take_try(trier)?;
                 let typed = asked.claim.as_deref().unwrap_or_default();
@@ -223,13 +226,28 @@ impl Warden {
     /// The hardware address of who is at a port of the router, so that it is one whatever addresses
     /// it has.
     fn client(&self, address: IpAddr) -> Client {
-        let neighbours = self.neighbours.as_ref().filter(|_| !address.is_loopback());
-        let mac = neighbours.and_then(|neighbours| neighbours(address.to_canonical()));
-        mac.map_or(Client::Address(address), Client::Device)
         self.device(address).or(address)
     }
 
     pub(super) fn device(&self, address: IpAddr) -> Device {
+        let neighbours = self.neighbours.as_ref().filter(|_| !address.is_loopback());
+        let mac = neighbours.and_then(|neighbours| neighbours(address.to_canonical()));
+        Device { mac }
+    }
+
+    /// Refuses a client that has no connection: the page's process made it up.
+    fn is_there(&self, address: IpAddr) -> Result<(), Problem> {
+        let peers = self.peers.as_ref();
+        if peers.is_none_or(|peers| peers(address.to_canonical())) {
+            return Ok(());
+        }
+        warn!(peer = %address, "a password of a client that is not connected");
+        Err(Problem::new(
+            403,
+            "no_client",
+            "no client with this address is connected",
+            "stay connected until the answer comes",
+        ))
     }
 
     fn give_back(&self, trier: Trier) {

@@ -50,6 +50,9 @@ pub type Figures = Box<dyn Fn() -> (&'static str, String)>;
 /// Tells the hardware address of who has an address at a port of the router.
 pub type Neighbours = Box<dyn Fn(IpAddr) -> Option<[u8; 6]>>;
 
+/// Reports whether a client has a connection to the page.
+pub type Peers = Box<dyn Fn(IpAddr) -> bool>;
+
 /// Header by which the page's server says in whose session it asks.
 pub(crate) const SESSION_HEADER: &str = "x-weir-session";
 
@@ -76,9 +79,6 @@ pub(crate) struct Whose {
     pub(crate) password_set: bool,
 }
 
-/// A certificate and its key, as PEM.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pair {
 /// An address whose device is sought.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -105,6 +105,9 @@ impl Device {
     }
 }
 
+/// A certificate and its key, as PEM.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
     pub(crate) certificate: String,
     pub(crate) key: String,
 }
@@ -132,6 +135,7 @@ pub struct Warden {
     known: RefCell<Tries<DeviceId>>,
     devices: Devices,
     neighbours: Option<Neighbours>,
+    peers: Option<Peers>,
     /// The password's file as it was when sessions were last opened by it, and when that was looked
     /// at.
     stamp: Cell<Option<Stamp>>,
@@ -169,6 +173,7 @@ impl Warden {
             known: RefCell::new(Tries::new(LOGIN_EACH)),
             devices: Devices::beside(&settings.password_file),
             neighbours: None,
+            peers: None,
             claim: RefCell::new(Claim::random()?),
             stamp: Cell::new(Stamp::at(&settings.password_file)),
             looked: Cell::new(clock()),
@@ -203,6 +208,15 @@ impl Warden {
         }
     }
 
+    /// And takes passwords from these clients alone, whatever the page's process says: it could
+    /// have been taken over, and name as many as it likes.
+    pub fn with_peers(self, peers: Peers) -> Self {
+        Self {
+            peers: Some(peers),
+            ..self
+        }
+    }
+
     /// And gives these figures.
     pub fn with_metrics(self, figures: Figures) -> Self {
         Self {
@@ -229,6 +243,12 @@ impl Warden {
                 guest,
                 move |asked: Asked<(), Tokens>| Ok(whose.whose(asked.body)),
             ),
+            Route::new(
+                Method::POST,
+                "/page/client",
+                guest,
+                move |asked: Asked<(), Sought>| Ok(client.device(asked.body.address)),
+            ),
             Route::later(
                 Method::POST,
                 "/page/login",
@@ -243,12 +263,6 @@ impl Warden {
                 "/page/logout",
                 guest,
                 move |asked: Asked<(), Tokens>| {
-            Route::new(
-                Method::POST,
-                "/page/client",
-                guest,
-                move |asked: Asked<(), Sought>| Ok(client.device(asked.body.address)),
-            ),
                     logout.close(&asked.body.tokens);
                     Ok(Nothing {})
                 },

@@ -4,6 +4,7 @@
 mod check;
 mod command;
 pub mod config;
+mod peers;
 mod running;
 mod server;
 

@@ -2,7 +2,8 @@
 //! it ends. The daemon answers what it asks, by the rights of whoever is logged in.
 
 use std::io;
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -12,13 +13,16 @@ use web::channel::Ours;
 use web::{Front, Listeners, Metrics, Settings, Tls, Warden, WebError};
 
 use super::config::{MetricsFor, Web, WebTls};
-use super::server;
+use super::{peers, server};
 use crate::daemon::Face;
 
 /// Where a certificate of weir's own making is kept.
 const OWN_TLS: &str = "/var/lib/weir/tls";
 
 /// How long the process of a former weir may take to go.
+/// Questions of the page's process that wait.
+const WAITING: usize = 8;
+
 const FORMER: Duration = Duration::from_secs(1);
 
 /// Requests answered at once: as many as browsers may make.
@@ -26,6 +30,7 @@ const LIMITS: fn(&Front) -> api::Limits = |front| api::Limits {
     answers: front.limits.connections,
     stall_time: front.limits.stall_time,
     ..api::Limits::default()
+    waiting: WAITING,
 };
 
 /// Bound sockets, and who decides what comes of what is asked there.
@@ -61,11 +66,13 @@ impl Running {
         let front = settings.front();
         let warden = Rc::new(
             Warden::new(settings)?
+        let addresses = listeners.addresses();
+        let ports: Vec<u16> = addresses.iter().map(SocketAddr::port).collect();
                 .with_metrics(figures)
-                .with_neighbours(neighbours),
+                .with_neighbours(neighbours)
+                .with_peers(Box::new(move |client| peers::is_connected(client, &ports))),
         );
         let routes = warden.routes(routes);
-        let addresses = listeners.addresses();
         let tls = *config.tls != WebTls::Off;
         info!(?addresses, tls, "the web page is served");
         Ok(Self {
