@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use api::{Limits, Routes};
 use caps::Capability;
 use nix::sys::signal::Signal;
-use nix::unistd::{self, Gid, Uid, User};
+use nix::unistd::{self, Gid, Uid};
 use tokio::process::{Child, Command};
 use tracing::warn;
 use web::channel::{self, Ours, Questions};
@@ -30,13 +30,14 @@ const WELL: Duration = Duration::from_secs(60);
 /// What it takes over of weir's environment: how the log looks.
 const ENVIRONMENT: [&str; 2] = ["NO_COLOR", "JOURNAL_STREAM"];
 
-/// What the process runs as: who owns nothing.
-const NOBODY: &str = "nobody";
+/// The user of the page's process, and of its group. It owns nothing, and has no name: these numbers
+/// are given out by neither Debian (65000 to 65533) nor systemd (up to 65519).
+pub const PAGE: u32 = 65_521;
 
-/// Of nobody, where the system has no list of users that says.
-const NOBODYS: u32 = 65_534;
+/// The user of the portal's process: what was taken over of one reaches nothing of the other.
+pub const PORTAL: u32 = 65_522;
 
-/// Capabilities that weir keeps for such a process, which becomes somebody else by the first two;
+/// Capabilities that weir keeps for such a process, which becomes another user by the first two;
 /// the third ends somebody else's process.
 pub const CAPABILITIES: [Capability; 3] = [
     Capability::CAP_SETUID,
@@ -51,6 +52,8 @@ pub struct Apart {
     pub command: &'static str,
     /// What it is called: "the web page's process".
     pub what: &'static str,
+    /// The user that it runs as, and its group.
+    pub user: u32,
 }
 
 impl Apart {
@@ -135,7 +138,7 @@ impl Apart {
         let control = io::stdin().as_fd().try_clone_to_owned()?;
         // A session of its own: no terminal takes what it would type there.
         let _ = unistd::setsid();
-        self.become_nobody();
+        self.become_user();
         privileges::drop_all();
         // After that: another user's process is not ended with its parent.
         if let Err(error) = nix::sys::prctl::set_pdeathsig(Signal::SIGKILL) {
@@ -147,14 +150,10 @@ impl Apart {
     }
 
     /// Where weir may not choose users, the process has weir's, which is told.
-    fn become_nobody(self) {
-        let (user, group) = match User::from_name(NOBODY) {
-            Ok(Some(user)) if !user.uid.is_root() => (user.uid, user.gid),
-            _ => (Uid::from_raw(NOBODYS), Gid::from_raw(NOBODYS)),
-        };
+    fn become_user(self) {
         let changed = unistd::setgroups(&[])
-            .and_then(|()| unistd::setgid(group))
-            .and_then(|()| unistd::setuid(user));
+            .and_then(|()| unistd::setgid(Gid::from_raw(self.user)))
+            .and_then(|()| unistd::setuid(Uid::from_raw(self.user)));
         if let Err(error) = changed {
             warn!(
                 %error,

@@ -5,8 +5,8 @@
 use tracing::{debug, warn};
 
 /// Refuses, for this thread and all it starts, what a server has no use for that has its sockets
-/// already: other sockets of the network, other programs and processes, namespaces, keys, and what
-/// reaches into the kernel. A failure is told and not fatal.
+/// already: other sockets of the network, other programs and processes, their limits, priorities
+/// and signals, namespaces, keys, and what reaches into the kernel. A failure is told and not fatal.
 #[cfg(any(
     target_arch = "x86_64",
     target_arch = "aarch64",
@@ -58,6 +58,25 @@ fn filter() -> Result<seccompiler::BpfProgram, Box<dyn std::error::Error>> {
         libc::SYS_unshare,
         libc::SYS_setns,
         libc::SYS_kill,
+        libc::SYS_tkill,
+        libc::SYS_tgkill,
+        libc::SYS_rt_sigqueueinfo,
+        libc::SYS_rt_tgsigqueueinfo,
+        // Limits and priorities, of other processes of the same user too.
+        libc::SYS_prlimit64,
+        #[cfg(not(target_arch = "riscv64"))]
+        libc::SYS_setrlimit,
+        libc::SYS_setpriority,
+        libc::SYS_ioprio_set,
+        libc::SYS_sched_setscheduler,
+        libc::SYS_sched_setparam,
+        libc::SYS_sched_setattr,
+        libc::SYS_sched_setaffinity,
+        libc::SYS_migrate_pages,
+        libc::SYS_move_pages,
+        libc::SYS_process_madvise,
+        libc::SYS_process_mrelease,
+        libc::SYS_kcmp,
         libc::SYS_pidfd_open,
         libc::SYS_pidfd_getfd,
         libc::SYS_pidfd_send_signal,
@@ -147,7 +166,9 @@ mod tests {
 
     use nix::errno::Errno;
     use nix::sched::{CloneFlags, unshare};
-    use nix::sys::signal::{Signal, kill};
+    use nix::sched::{CpuSet, sched_setaffinity};
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    use nix::sys::signal::{Signal, kill, raise};
     use nix::sys::socket::{
         AddressFamily, Backlog, SockFlag, SockProtocol, SockType, listen, socket,
     };
@@ -161,6 +182,7 @@ mod tests {
             socket(kind.0, kind.1, kind.2, protocol)
         };
         let own = tcp(SockProtocol::Tcp).expect("a socket");
+        let limits = getrlimit(Resource::RLIMIT_NOFILE).expect("limits");
         thread::spawn(move || {
             super::refuse();
             let refused = Errno::EPERM;
@@ -175,6 +197,12 @@ mod tests {
             assert!(thread::Builder::new().spawn(|| ()).is_err());
             assert_eq!(kill(getpid(), None::<Signal>).err(), Some(refused));
             assert_eq!(nix::sys::prctl::set_pdeathsig(None).err(), Some(refused));
+            // Limits, priorities and signals, of others of the same user too.
+            let limit = setrlimit(Resource::RLIMIT_NOFILE, limits.0, limits.1);
+            assert_eq!(limit.err(), Some(refused));
+            assert_eq!(raise(Signal::SIGCONT).err(), Some(refused));
+            let processors = sched_setaffinity(getpid(), &CpuSet::new());
+            assert_eq!(processors.err(), Some(refused));
             // What a server does is left.
             let pair = UnixStream::pair().expect("two sockets");
             pair.0.set_nonblocking(true).expect("an ioctl");

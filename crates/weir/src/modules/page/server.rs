@@ -10,7 +10,7 @@ use web::channel::Theirs;
 use web::{Behind, Door, Listeners};
 
 use crate::Error;
-use crate::daemon::apart::Apart;
+use crate::daemon::apart::{self, Apart};
 use crate::output::Output;
 
 /// Its command.
@@ -20,6 +20,7 @@ pub const NAME: &str = "page-server";
 pub const APART: Apart = Apart {
     command: NAME,
     what: "the web page's process",
+    user: apart::PAGE,
 };
 
 /// Serve the web page, for weir, which starts this

@@ -13,9 +13,8 @@ use portal::page::Trouble;
 use portal::pass::Pass;
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::filter::LevelFilter;
-use web::Pair;
-use web::{Device, Pair, Sought};
 use web::channel::{Ours, Theirs};
+use web::{Device, Pair, Sought};
 
 use super::door::Door;
 use super::garden::{self, Guide};
@@ -28,7 +27,7 @@ use super::sockets::Sockets;
 use super::welcome::Welcome;
 use crate::Error;
 use crate::daemon::Face;
-use crate::daemon::apart::Apart;
+use crate::daemon::apart::{self, Apart};
 use crate::output::Output;
 
 /// Its command.
@@ -38,6 +37,7 @@ pub const NAME: &str = "portal-server";
 const APART: Apart = Apart {
     command: NAME,
     what: "the portal's process",
+    user: apart::PORTAL,
 };
 
 /// Requests answered at once.
