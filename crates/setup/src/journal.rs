@@ -10,12 +10,14 @@
 //! All room that a change needs is taken while it is written down: files are moved into place, not
 //! copied (where folder and file are in one file system, as on a router).
 
+mod bounds;
 mod change;
 mod disk;
 mod folders;
 mod states;
 
 use crate::clock::Instant;
+pub use bounds::Bounds;
 pub use change::{Change, Entry, File, Pending, Trouble, Wish};
 use disk::{Disk, Found};
 use folders::missing;
@@ -33,6 +35,8 @@ const PENDING: &str = "pending";
 const CHANGE: &str = "change.json";
 /// The number of the last change, whether it stayed or not.
 const LAST: &str = "last";
+/// A change that was put aside: it names files that may not be changed.
+const REFUSED: &str = "refused";
 /// There until all of a change is done, and services know: to take it away needs no room.
 const UNFINISHED: &str = "unfinished";
 /// File of the change that was taken back last.
@@ -42,14 +46,17 @@ const UNDONE: &str = "undone";
 #[derive(Clone, Debug)]
 pub struct Journal {
     folder: PathBuf,
+    bounds: Bounds,
     disk: Disk,
 }
 
 impl Journal {
-    /// One in this folder, which is made when it is needed.
-    pub fn new(folder: impl Into<PathBuf>) -> Journal {
+    /// One in this folder, which is made when it is needed. It changes no file out of these bounds,
+    /// whatever is written in its folder.
+    pub fn new(folder: impl Into<PathBuf>, bounds: Bounds) -> Journal {
         Journal {
             folder: folder.into(),
+            bounds,
             disk: Disk::default(),
         }
     }
@@ -62,8 +69,12 @@ impl Journal {
     /// Writes a change down. No file has changed yet.
     ///
     /// # Errors
-    /// [`Trouble::Waits`], [`Trouble::Changed`], [`Trouble::Io`]; nothing is left of it then.
+    /// [`Trouble::Waits`], [`Trouble::Changed`], [`Trouble::Outside`], [`Trouble::Io`]; nothing is
+    /// left of it then.
     pub fn begin(&self, wish: &Wish, files: &[File]) -> Result<Pending, Trouble> {
+        for file in files {
+            self.bounds.check(&file.path)?;
+        }
         let _lock = self.lock()?;
         if let Some(pending) = self.pending()? {
             return Err(Trouble::Waits(Box::new(pending.change)));
@@ -171,19 +182,20 @@ impl Journal {
     /// Puts the new files in place.
     ///
     /// # Errors
-    /// [`Trouble::Changed`], [`Trouble::Io`]. The change is still pending then: [`Journal::undo`]
-    /// it.
+    /// [`Trouble::Changed`], [`Trouble::Outside`], [`Trouble::Io`]. The change is still pending then:
+    /// [`Journal::undo`] it.
     pub fn apply(&self, pending: &Pending) -> Result<(), Trouble> {
         let _lock = self.lock()?;
+        self.bounds.check_all(&pending.change)?;
         for (n, entry) in pending.change.files.iter().enumerate() {
             if self.disk.look(&entry.path)? != entry.before {
                 return Err(Trouble::Changed(entry.path.clone()));
             }
-            self.put(
-                &pending.folder.join(format!("after-{n}")),
-                &entry.path,
-                entry.after.is_some(),
-            )?;
+            let new = pending.folder.join(format!("after-{n}"));
+            if let Some(after) = &entry.after {
+                after.is_in(&new, &entry.path)?;
+            }
+            self.put(&new, &entry.path, entry.after.is_some())?;
         }
         Ok(())
     }
@@ -240,12 +252,23 @@ impl Journal {
 
     /// The same, under the lock.
     fn put_back(&self, pending: Pending) -> Result<Change, Trouble> {
+        if let Err(trouble) = self.bounds.check_all(&pending.change) {
+            // Never made here: put aside, so that it stands in the way of nothing.
+            let aside = self.folder.join(REFUSED);
+            let _ = fs::remove_dir_all(&aside);
+            self.disk.rename(&pending.folder, &aside)?;
+            self.disk.sync_folder(&self.folder)?;
+            return Err(trouble);
+        }
         for (n, entry) in pending.change.files.iter().enumerate() {
             let now = self.disk.look(&entry.path)?;
             let kept = pending.folder.join(format!("before-{n}"));
             // Where its copy is gone it was put back before, when this was stopped.
             if now == entry.before || entry.before.is_some() && !kept.exists() {
                 continue;
+            }
+            if let Some(before) = &entry.before {
+                before.is_in(&kept, &entry.path)?;
             }
             if now.is_some() && now != entry.after {
                 // Somebody else wrote it since. What they wrote is not lost.

@@ -13,5 +13,5 @@ pub mod shadow;
 
 pub use clock::Instant;
 pub use difference::{Line, difference};
-pub use journal::{Change, File, Journal, Pending, State, Trouble, Wish};
+pub use journal::{Bounds, Change, File, Journal, Pending, State, Trouble, Wish};
 pub use read::read;

@@ -1,12 +1,16 @@
 //! The password: argon2id (RFC 9106), in one file that root alone can read.
 
-use std::path::Path;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
 
 use argon2::password_hash::phc::PasswordHash;
 use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 
 use crate::WebError;
 use crate::secret::{self, SecretError, Stamp};
+use crate::settings::{DEFAULT_PASSWORD_FILE, FORMER_PASSWORD_FILE};
 
 /// Characters that a password must have (NIST SP 800-63B section 5.1.1.2).
 pub const SHORTEST: usize = 8;
@@ -171,6 +175,41 @@ pub fn read(file: &Path) -> Result<Option<(String, Stamp)>, SecretError> {
     secret::read(file)
 }
 
+/// Moves the password of an earlier version, and the key of known devices, to the file's new place,
+/// where that is the usual one and has none.
+///
+/// # Errors
+/// They cannot be moved.
+pub fn move_former(file: &Path) -> io::Result<()> {
+    match file == Path::new(DEFAULT_PASSWORD_FILE) {
+        true => move_from(Path::new(FORMER_PASSWORD_FILE), file),
+        false => Ok(()),
+    }
+}
+
+/// The password goes last: until it is there, all of this is done again.
+fn move_from(former: &Path, file: &Path) -> io::Result<()> {
+    let beside = |path: &Path, more: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(more);
+        PathBuf::from(name)
+    };
+    for more in [".devices", ""] {
+        let (from, to) = (beside(former, more), beside(file, more));
+        if to.symlink_metadata().is_ok() || !from.is_file() {
+            continue;
+        }
+        if let Some(folder) = to.parent() {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(folder)?;
+        }
+        fs::rename(from, to)?;
+    }
+    Ok(())
+}
+
 /// Puts a hash into the file. A daemon that runs sees it with the next request, and ends all
 /// sessions.
 pub fn write(file: &Path, hash: &str) -> Result<(), SecretError> {
@@ -236,6 +275,28 @@ mod tests {
         ] {
             assert!(verify("password", text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_former_password_goes_to_its_new_place_once() {
+        let base = std::env::temp_dir().join(format!("weir-former-{}", std::process::id()));
+        let (former, file) = (base.join("password"), base.join("page/password"));
+        fs::create_dir_all(&base).expect("a folder");
+        move_from(&former, &file).expect("nothing is to be moved");
+        assert!(!base.join("page").exists());
+        write(&former, "one").expect("written");
+        secret::write(&base.join("password.devices"), "key\n").expect("written");
+        move_from(&former, &file).expect("moved");
+        let text = |file: &Path| read(file).expect("a secret").map(|(text, _)| text);
+        assert_eq!(text(&file).as_deref(), Some("one\n"));
+        let devices = base.join("page/password.devices");
+        assert_eq!(text(&devices).as_deref(), Some("key\n"));
+        assert_eq!(text(&former), None);
+        // Another one there, as of an old copy, replaces nothing.
+        write(&former, "two").expect("written");
+        move_from(&former, &file).expect("nothing is to be moved");
+        assert_eq!(text(&file).as_deref(), Some("one\n"));
+        fs::remove_dir_all(&base).expect("removed");
     }
 
     #[test]

@@ -85,6 +85,15 @@ fn multipath_has_what_it_needs() {
     assert_eq!(unit.last("RuntimeDirectoryPreserve"), Some("restart"));
 }
 
+/// What root obeys is beside the password's folder, and not in it.
+#[test]
+fn the_daemon_writes_no_configuration() {
+    let unit = Unit::named("weir.service");
+    assert!(unit.has("ReadWritePaths", "-/etc/weir/page"));
+    assert!(!unit.has("ReadWritePaths", "-/etc/weir"));
+    assert!(unit.has("ConfigurationDirectory", "weir/page"));
+}
+
 /// A partner makes the tunnel's device, switches forwarding on, and keeps its key; at its end `nft`
 /// takes its rules away.
 #[test]

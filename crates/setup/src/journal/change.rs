@@ -85,6 +85,10 @@ pub enum Trouble {
     /// There is no such state.
     #[error("there is no former state {0}")]
     NoState(u64),
+    /// A file that is not among those that may be changed, or is a link, or not root's, or not what
+    /// was written down.
+    #[error("{} is not a file that weir changes", .0.display())]
+    Outside(PathBuf),
     /// Somebody else changed a file meanwhile.
     #[error("{} was changed by somebody else meanwhile", .0.display())]
     Changed(PathBuf),

@@ -21,6 +21,22 @@ pub(super) struct Found {
     pub says: String,
 }
 
+impl Found {
+    /// Refuses a file, to be put in the place `path`, that is not this one: another content, a link,
+    /// or rights that would be its owner's.
+    pub fn is_in(&self, written: &Path, path: &Path) -> Result<(), Trouble> {
+        let data = fs::symlink_metadata(written).map_err(failed(written))?;
+        let text = match data.is_file() && data.mode() & 0o6000 == 0 {
+            true => fs::read(written).map_err(failed(written))?,
+            false => return Err(Trouble::Outside(path.to_owned())),
+        };
+        match digest(&text) == self.says {
+            true => Ok(()),
+            false => Err(Trouble::Outside(path.to_owned())),
+        }
+    }
+}
+
 /// SHA-256, in hexadecimal digits.
 pub(super) fn digest(text: &[u8]) -> String {
     sha(&SHA256, text)

@@ -68,6 +68,7 @@ impl Journal {
         // From the newest back: the oldest of them says what a file was.
         let mut files: Vec<File> = Vec::new();
         for state in states.iter().filter(|state| state.change.number >= number) {
+            self.bounds.check_all(&state.change)?;
             let all = state.change.files.iter().enumerate();
             for (n, entry) in all.filter(|(_, entry)| !is_key(&entry.path)) {
                 let kept = state.folder.join(format!("before-{n}"));

@@ -1,4 +1,4 @@
-use super::{File, Journal, Trouble, Wish, disk::Disk};
+use super::{Bounds, File, Journal, Trouble, Wish, disk::Disk};
 use crate::clock::Instant;
 use std::{
     cell::Cell,
@@ -55,13 +55,19 @@ impl Place {
     }
 
     fn journal(&self) -> Journal {
-        Journal::new(self.0.join("state"))
+        Journal::new(self.0.join("state"), self.bounds())
+    }
+
+    fn bounds(&self) -> Bounds {
+        let folders = ["config", "was", "vpn/ours", "vpn/ours/clients", "theirs"];
+        Bounds::new(folders.map(|name| self.0.join(name)), [])
     }
 
     /// A journal of a machine whose power goes off at a step.
     fn until(&self, step: u32) -> Journal {
         Journal {
             folder: self.0.join("state"),
+            bounds: self.bounds(),
             disk: Disk {
                 left: Rc::new(Cell::new(Some(step))),
             },
@@ -458,4 +464,87 @@ fn a_change_that_was_taken_back_is_told_until_another_one_stays() {
     make();
     journal.confirm().expect("confirmed");
     assert_eq!(journal.undone(), None, "the router is not as before");
+}
+
+/// A journal that somebody else wrote: root puts no file of it in place.
+#[test]
+fn a_forged_journal_changes_nothing() {
+    let forged = |forge: &dyn Fn(&Path, &mut serde_json::Value)| {
+        let place = Place::new();
+        let journal = place.journal();
+        let pending = journal.begin(&wish(), &place.files()).expect("it begins");
+        journal.apply(&pending).expect("it is applied");
+        fs::write(place.0.join("victim"), "mine").expect("a file");
+        let file = pending.folder.join("change.json");
+        let text = fs::read_to_string(&file).expect("a journal");
+        let mut change: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        forge(&pending.folder, &mut change);
+        fs::write(&file, change.to_string()).expect("written");
+        let refused = journal.recover(&later());
+        assert!(matches!(refused, Err(Trouble::Outside(_))), "{refused:?}");
+        let victim = fs::read_to_string(place.0.join("victim"));
+        assert_eq!(victim.ok().as_deref(), Some("mine"));
+        let two = fs::symlink_metadata(place.0.join("config/two"));
+        assert!(two.is_err(), "nothing came to where there was nothing");
+        place
+    };
+    let to = |path: String| {
+        move |_: &Path, change: &mut serde_json::Value| {
+            change["files"][0]["path"] = path.clone().into();
+        }
+    };
+    let folder = |place: &Path| place.parent().and_then(Path::parent).map(Path::to_owned);
+    for name in [
+        "victim",
+        "config/../victim",
+        "config/sub/victim",
+        "config/-x",
+        "state/change.json",
+    ] {
+        forged(&|pending, change| {
+            let root = folder(pending).expect("a folder");
+            to(root.join(name).display().to_string())(pending, change);
+        });
+    }
+    forged(&to("/etc/ld.so.preload".to_owned()));
+    forged(&to("config/one".to_owned()));
+    // A link in the place of a file; the file of another; other rights; another content; a link in
+    // the journal.
+    forged(&|pending, _| {
+        let one = folder(pending).expect("a folder").join("config/one");
+        fs::remove_file(&one).expect("removed");
+        std::os::unix::fs::symlink("../victim", one).expect("a link");
+    });
+    forged(&|pending, _| {
+        let one = folder(pending).expect("a folder").join("config/one");
+        std::os::unix::fs::chown(one, Some(65_534), None).expect("as root");
+    });
+    forged(&|_, change| change["files"][1]["before"]["mode"] = 0o4755.into());
+    forged(&|pending, _| fs::write(pending.join("before-1"), "forged").expect("written"));
+    let place = forged(&|pending, _| {
+        let kept = pending.join("before-1");
+        fs::remove_file(&kept).expect("removed");
+        std::os::unix::fs::symlink("../../victim", kept).expect("a link");
+    });
+    drop(place);
+}
+
+/// It stands in the way of no change after it.
+#[test]
+fn a_forged_journal_is_put_aside() {
+    let place = Place::new();
+    let journal = place.journal();
+    let pending = journal.begin(&wish(), &place.files()).expect("it begins");
+    let file = pending.folder.join("change.json");
+    let text = fs::read_to_string(&file).expect("a journal");
+    let forged = text.replace("config/one", "elsewhere");
+    fs::write(&file, forged).expect("written");
+    assert!(matches!(
+        journal.recover(&later()),
+        Err(Trouble::Outside(_))
+    ));
+    assert!(journal.recover(&later()).expect("it is well").is_none());
+    assert_eq!(place.says(), texts(OLD));
+    all(&place, &journal).expect("a change is made");
+    assert!(place.0.join("state/refused/change.json").exists());
 }

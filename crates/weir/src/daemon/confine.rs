@@ -73,6 +73,38 @@ pub fn confine(reach: &Reach<'_>) {
     told(enforce(&places));
 }
 
+/// Splits directories to write in from those that hold what root obeys (the configuration, the
+/// journal of the setup process): whoever takes the daemon over must not write there. The latter are
+/// told.
+pub fn unsealed(write: Vec<PathBuf>, sealed: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let real = |path: &Path| {
+        // Also of what is not there yet: the nearest directory that is.
+        let there = path
+            .ancestors()
+            .find_map(|one| Some((one, one.canonicalize().ok()?)));
+        match there {
+            Some((one, real)) => real.join(path.strip_prefix(one).unwrap_or(Path::new(""))),
+            None => path.to_owned(),
+        }
+    };
+    let sealed: Vec<PathBuf> = sealed.iter().map(|path| real(path)).collect();
+    let holds = |folder: &PathBuf| {
+        let folder = real(folder);
+        sealed
+            .iter()
+            .any(|path| path.starts_with(&folder) || folder.starts_with(path))
+    };
+    let (refused, free): (Vec<_>, Vec<_>) = write.into_iter().partition(holds);
+    for folder in &refused {
+        warn!(
+            folder = %folder.display(),
+            hint = "name a folder of its own in the configuration",
+            "nothing is written there: the configuration, or what setup changes, is in it"
+        );
+    }
+    (free, refused)
+}
+
 /// Confines this thread to what it has open: no file; from Linux 6.7 on, no TCP connection of its
 /// own; from 6.12 on, no signal to others.
 pub fn confine_wholly() {
@@ -201,6 +233,31 @@ mod tests {
         assert!(found.programs.contains(Path::new("/nowhere")));
         assert!(found.read.contains(Path::new(".")));
         assert_eq!(found.socket, Path::new("/run/weir"));
+    }
+
+    /// Who may write beside the configuration, or the journal, could have root do anything.
+    #[test]
+    fn nothing_is_written_beside_what_root_obeys() {
+        let base = env::temp_dir().join(format!("weir-sealed-{}", std::process::id()));
+        fs::create_dir_all(base.join("etc/weir/page")).expect("a directory");
+        std::os::unix::fs::symlink("etc", base.join("link")).expect("a link");
+        let of =
+            |names: &[&str]| -> Vec<PathBuf> { names.iter().map(|name| base.join(name)).collect() };
+        let sealed = of(&["etc/weir/weir.toml", "etc/weir/setup", "etc/config"]);
+        let write = of(&[
+            "etc/weir",
+            "etc/weir/page",
+            "etc/weir/setup/states",
+            "etc",
+            "link/weir",
+            "link/weir/page",
+            "etc/config",
+            "var",
+        ]);
+        let (free, refused) = unsealed(write, &sealed);
+        fs::remove_dir_all(&base).expect("removed");
+        assert_eq!(free, of(&["etc/weir/page", "link/weir/page", "var"]));
+        assert_eq!(refused.len(), 5);
     }
 
     #[test]

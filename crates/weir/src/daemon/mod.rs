@@ -207,7 +207,14 @@ impl Daemon {
         for module in face.modules.iter() {
             module.serve(&face, &routes);
         }
-        let needs = face.modules.needs();
+        let mut needs = face.modules.needs();
+        needs.sealed.push(options.config.clone());
+        let (write, refused) = confine::unsealed(needs.write, &needs.sealed);
+        needs.write = write;
+        // The files in them are still read.
+        needs
+            .read
+            .extend(refused.iter().map(|folder| folder.join("any")));
         confine::confine(&confine::Reach {
             config: &options.config,
             socket: &options.socket,

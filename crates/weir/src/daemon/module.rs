@@ -82,6 +82,8 @@ pub struct Needs {
     pub read: Vec<PathBuf>,
     /// Directories in which it writes.
     pub write: Vec<PathBuf>,
+    /// What root obeys, or puts in place: no directory that holds one of these is written in.
+    pub sealed: Vec<PathBuf>,
     /// Character devices that it opens and steers.
     pub devices: Vec<PathBuf>,
     /// Programs that it starts, besides those of the system.
@@ -201,12 +203,14 @@ impl Modules {
             let Needs {
                 read,
                 write,
+                sealed,
                 devices,
                 programs,
                 capabilities,
             } = needs;
             all.read.extend(read);
             all.write.extend(write);
+            all.sealed.extend(sealed);
             all.devices.extend(devices);
             all.programs.extend(programs);
             all.capabilities.extend(capabilities);

@@ -49,6 +49,10 @@ pub fn run(args: &PasswdArgs, output: &mut Output<'_>) -> Result<(), Error> {
     };
     password::check(&password).map_err(weak)?;
     let file = &args.file;
+    password::move_former(file).map_err(|error| {
+        let hint = "run it as root";
+        Error::because("the former password cannot be moved", &error, hint)
+    })?;
     password::hash(&password, Cost::default())
         .map_err(|error| Error::new(error.to_string(), error.hint()))
         .and_then(|hash| {

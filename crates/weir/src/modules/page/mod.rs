@@ -23,7 +23,7 @@ use crate::config::Effective;
 use crate::daemon::{Face, Module, Needs, Router, Setup, Work, apart};
 use crate::registry::{Command, Doubt, Entry, Group};
 use config::Web;
-use running::{Running, make_folders, places, refused};
+use running::{Running, make_folders, read, refused, write};
 
 /// The web page.
 pub const ENTRY: Entry = Entry {
@@ -119,7 +119,8 @@ fn said(error: &WebError) -> String {
 impl Module for Page {
     fn needs(&self) -> Needs {
         let mut needs = Needs {
-            write: places(&self.config),
+            read: read(&self.config),
+            write: write(&self.config),
             ..Needs::default()
         };
         if self.parts.borrow().is_some() {

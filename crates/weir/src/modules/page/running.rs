@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use api::Routes;
 use tracing::{info, warn};
 use web::channel::Ours;
+use web::password;
 use web::{Front, Listeners, Metrics, Settings, Tls, Warden, WebError};
 
 use super::config::{MetricsFor, Web, WebTls};
@@ -19,18 +20,19 @@ use crate::daemon::Face;
 /// Where a certificate of weir's own making is kept.
 const OWN_TLS: &str = "/var/lib/weir/tls";
 
-/// How long the process of a former weir may take to go.
 /// Questions of the page's process that wait.
 const WAITING: usize = 8;
 
+/// How long the process of a former weir may take to go.
 const FORMER: Duration = Duration::from_secs(1);
 
-/// Requests answered at once: as many as browsers may make.
+/// Requests answered at once: as many as browsers may make. Few wait beside these, so that a page's
+/// process that was taken over takes few of the daemon's descriptors.
 const LIMITS: fn(&Front) -> api::Limits = |front| api::Limits {
     answers: front.limits.connections,
+    waiting: WAITING,
     stall_time: front.limits.stall_time,
     ..api::Limits::default()
-    waiting: WAITING,
 };
 
 /// Bound sockets, and who decides what comes of what is asked there.
@@ -64,10 +66,10 @@ impl Running {
         };
         let listeners = bind(&settings)?;
         let front = settings.front();
-        let warden = Rc::new(
-            Warden::new(settings)?
         let addresses = listeners.addresses();
         let ports: Vec<u16> = addresses.iter().map(SocketAddr::port).collect();
+        let warden = Rc::new(
+            Warden::new(settings)?
                 .with_metrics(figures)
                 .with_neighbours(neighbours)
                 .with_peers(Box::new(move |client| peers::is_connected(client, &ports))),
@@ -117,8 +119,12 @@ fn bind(settings: &Settings) -> Result<Listeners, WebError> {
 }
 
 /// Makes the folders of what may come later: once confined, weir can write in a folder, but not
-/// make one.
+/// make one. A password at its former place is moved to where it is now.
 pub fn make_folders(config: &Web) {
+    if let Err(error) = password::move_former(&config.password) {
+        let hint = "move it by hand: `mv /etc/weir/password* /etc/weir/page/`";
+        warn!(%error, hint, "the web page's password cannot be moved to its new folder");
+    }
     let token = match &*config.metrics {
         MetricsFor::Token(file) => file.parent(),
         MetricsFor::Off | MetricsFor::Loopback => None,
@@ -139,30 +145,23 @@ pub fn refused(config: &Web) -> Option<WebError> {
     settings(config).check().err()
 }
 
-/// Directories in which the page reads and writes: the password's, and that of TLS.
-pub fn places(config: &Web) -> Vec<PathBuf> {
-    let mut places: Vec<PathBuf> = config
-        .password
-        .parent()
-        .map(PathBuf::from)
-        .into_iter()
-        .collect();
-    match &*config.tls {
-        WebTls::Off => {}
-        WebTls::Own => places.push(OWN_TLS.into()),
-        WebTls::Files => {
-            let files = [&config.certificate, &config.key];
-            places.extend(
-                files
-                    .iter()
-                    .filter_map(|file| Some(file.parent()?.to_owned())),
-            );
-        }
-    }
+/// The directory in which the page writes: the password's.
+pub fn write(config: &Web) -> Vec<PathBuf> {
+    let parent = config.password.parent();
+    parent.map(PathBuf::from).into_iter().collect()
+}
+
+/// Files that the page reads.
+pub fn read(config: &Web) -> Vec<PathBuf> {
+    let mut files = match &*config.tls {
+        WebTls::Off => Vec::new(),
+        WebTls::Own => vec![Path::new(OWN_TLS).join("key.pem")],
+        WebTls::Files => vec![config.certificate.value.clone(), config.key.value.clone()],
+    };
     if let MetricsFor::Token(file) = &*config.metrics {
-        places.extend(file.parent().map(PathBuf::from));
+        files.push(file.clone());
     }
-    places
+    files
 }
 
 fn settings(config: &Web) -> Settings {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use ::setup::openvpn::{Server, keep_out};
 use ::setup::plan::Config;
-use ::setup::{Change, File, Instant, Journal, Line, difference};
+use ::setup::{Bounds, Change, File, Instant, Journal, Line, difference};
 use ::uci::{Package, Store};
 use answers::SetupClient;
 
@@ -39,11 +39,17 @@ pub struct Waiting {
 
 impl Place {
     pub fn new(setup: &Setup) -> Self {
+        let (root, changes) = (setup.root.to_path_buf(), setup.changes.to_path_buf());
+        let etc = root.parent().unwrap_or(Path::new("/"));
+        let openvpn = etc.join(OPENVPN);
+        let clients = openvpn.join("clients");
+        let folders = [root.clone(), changes.clone(), openvpn, clients];
+        let bounds = Bounds::new(folders, [etc.join("shadow")]);
         Self {
-            root: setup.root.to_path_buf(),
-            changes: setup.changes.to_path_buf(),
             reload: setup.reload.to_path_buf(),
-            journal: Journal::new(setup.state.to_path_buf()),
+            journal: Journal::new(setup.state.to_path_buf(), bounds),
+            root,
+            changes,
         }
     }
 
@@ -334,6 +340,9 @@ pub fn trouble(trouble: ::setup::Trouble) -> Error {
         Trouble::NoState(_) => "take one that is kept (in a terminal: `weir setup show`)",
         Trouble::Changed(_) => {
             "look at what would change, and apply it again (in a terminal: `weir setup diff`)"
+        }
+        Trouble::Outside(_) => {
+            "see who made it a link, or may write into it (in a terminal: `ls -la`)"
         }
         Trouble::Io { .. } => {
             "see whether the flash is full or read-only (in a terminal: run it as root)"

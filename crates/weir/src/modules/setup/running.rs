@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use super::config::Setup as Section;
 use super::serve::{LONGEST, PENDING};
 use crate::Error;
-use crate::daemon::{Face, Finding, Module, Router, Setup, Value as Named, Work, unix_seconds};
+use crate::daemon::{Face, Finding, Module, Needs, Router, Setup, Value as Named, Work, unix_seconds};
 
 /// How long a change may take: services have to come up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -36,6 +36,8 @@ struct Running {
     /// The change that waits to be confirmed.
     pending: RefCell<Option<SetupChange>>,
     calendar: Calendar,
+    /// What the setup process obeys.
+    sealed: Vec<PathBuf>,
 }
 
 /// Makes it.
@@ -45,6 +47,14 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
         socket: section.socket.to_path_buf(),
         pending: RefCell::default(),
         calendar: Calendar::new(history::zone::system().zone),
+        sealed: [
+            &section.root,
+            &section.changes,
+            &section.state,
+            &section.reload,
+        ]
+        .map(|path| path.to_path_buf())
+        .into(),
     }))
 }
 
@@ -58,6 +68,13 @@ impl Body for Anything {
 }
 
 impl Module for Running {
+    fn needs(&self) -> Needs {
+        Needs {
+            sealed: self.sealed.clone(),
+            ..Needs::default()
+        }
+    }
+
     fn status(&self, _: &mut Router, status: &mut Status) {
         if self.socket.exists() {
             status.modules.push("setup".to_owned());

@@ -1,0 +1,83 @@
+//! Files that a journal may change. Whoever can write into its folder could name any other file there,
+//! and root would put it in place.
+
+use super::{Change, Trouble};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Bits by which a file gives its owner's rights to whoever runs it.
+const SET_IDS: u32 = 0o6000;
+
+/// Folders and files that may be changed.
+#[derive(Clone, Debug, Default)]
+pub struct Bounds {
+    folders: Vec<PathBuf>,
+    files: Vec<PathBuf>,
+}
+
+impl Bounds {
+    /// Allows the files in these folders, but not in folders below them, and these files.
+    pub fn new(
+        folders: impl IntoIterator<Item = PathBuf>,
+        files: impl IntoIterator<Item = PathBuf>,
+    ) -> Self {
+        Self {
+            folders: folders.into_iter().collect(),
+            files: files.into_iter().collect(),
+        }
+    }
+
+    /// Refuses a path that may not be changed, or that leads elsewhere.
+    ///
+    /// # Errors
+    /// [`Trouble::Outside`].
+    pub(super) fn check(&self, path: &Path) -> Result<(), Trouble> {
+        let outside = || Trouble::Outside(path.to_owned());
+        let plain = path
+            .components()
+            .all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+        let named = self.files.iter().any(|file| file == path)
+            || path
+                .parent()
+                .is_some_and(|parent| self.folders.iter().any(|folder| folder == parent));
+        let name = path.file_name().and_then(|name| name.to_str());
+        // Services are told names of packages: none is an option.
+        let usual = name.is_some_and(|name| !name.starts_with('-'));
+        if !(plain && named && usual) {
+            return Err(outside());
+        }
+        match fs::symlink_metadata(path) {
+            Ok(file) if !file.is_file() || !is_own(&file) => return Err(outside()),
+            _ => {}
+        }
+        let folder = path.parent().map(fs::symlink_metadata);
+        match folder {
+            Some(Ok(folder)) if !folder.is_dir() || !is_own(&folder) => Err(outside()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The same for all files of a change, and for the rights that they would have.
+    ///
+    /// # Errors
+    /// [`Trouble::Outside`].
+    pub(super) fn check_all(&self, change: &Change) -> Result<(), Trouble> {
+        for entry in &change.files {
+            self.check(&entry.path)?;
+            let found = [&entry.before, &entry.after];
+            if found.into_iter().flatten().any(|it| it.mode & SET_IDS != 0) {
+                return Err(Trouble::Outside(entry.path.clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Root's or one's own, and nobody else may write into it.
+fn is_own(data: &fs::Metadata) -> bool {
+    let owner = data.uid();
+    let groups = data.gid() != 0 && data.gid() != nix::unistd::getegid().as_raw();
+    let written = data.mode() & 0o002 != 0 || data.mode() & 0o020 != 0 && groups;
+    (owner == 0 || owner == nix::unistd::geteuid().as_raw()) && !written
+}
