@@ -30,87 +30,159 @@ struct Asked {
     icmp: Vec<Icmp>,
 }
 
-/// A type of ICMP, by its names in nft(8).
-#[derive(Clone, Copy, Debug)]
+/// Types of ICMP that an option names, in each family that has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Icmp {
-    four: Option<&'static str>,
-    six: Option<&'static str>,
+    four: Option<Kind>,
+    six: Option<Kind>,
 }
 
-/// The names that fw4 knows, for those that both families have or one of them.
-const ICMP: [(&str, Option<&str>, Option<&str>); 21] = [
-    (
-        "echo-request",
-        Some("type echo-request"),
-        Some("type echo-request"),
-    ),
-    ("ping", Some("type echo-request"), Some("type echo-request")),
-    (
-        "echo-reply",
-        Some("type echo-reply"),
-        Some("type echo-reply"),
-    ),
-    ("pong", Some("type echo-reply"), Some("type echo-reply")),
-    (
-        "destination-unreachable",
-        Some("type destination-unreachable"),
-        Some("type destination-unreachable"),
-    ),
-    (
-        "time-exceeded",
-        Some("type time-exceeded"),
-        Some("type time-exceeded"),
-    ),
-    (
-        "ttl-exceeded",
-        Some("type time-exceeded"),
-        Some("type time-exceeded"),
-    ),
-    (
-        "parameter-problem",
-        Some("type parameter-problem"),
-        Some("type parameter-problem"),
-    ),
-    (
-        "bad-header",
-        Some("type parameter-problem"),
-        Some("parameter-problem . 0"),
-    ),
-    ("unknown-header-type", None, Some("parameter-problem . 1")),
-    (
-        "fragmentation-needed",
-        Some("destination-unreachable . 4"),
-        None,
-    ),
-    ("source-quench", Some("type source-quench"), None),
-    ("redirect", Some("type redirect"), Some("type nd-redirect")),
-    (
-        "router-advertisement",
-        Some("type router-advertisement"),
-        Some("type nd-router-advert"),
-    ),
-    (
-        "router-solicitation",
-        Some("type router-solicitation"),
-        Some("type nd-router-solicit"),
-    ),
-    ("packet-too-big", None, Some("type packet-too-big")),
-    (
-        "neighbour-solicitation",
-        None,
-        Some("type nd-neighbor-solicit"),
-    ),
-    (
-        "neighbour-advertisement",
-        None,
-        Some("type nd-neighbor-advert"),
-    ),
-    ("mld-listener-query", None, Some("type mld-listener-query")),
-    ("no-route", None, Some("destination-unreachable . 0")),
-    ("timestamp-request", Some("type timestamp-request"), None),
+/// A type of ICMP, and its code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Every type.
+    Any,
+    /// A type, with every code.
+    Type(u8),
+    /// A type with one code.
+    Code(u8, u8),
+}
+
+use Kind::{Any, Code, Type};
+
+/// Names of types of ICMP for IPv4 (RFC 792), as fw4 reads them.
+#[rustfmt::skip]
+const FOUR: [(&str, Kind); 40] = [
+    ("any", Any),
+    ("echo-reply", Type(0)), ("pong", Type(0)),
+    ("destination-unreachable", Type(3)), ("network-unreachable", Code(3, 0)),
+    ("host-unreachable", Code(3, 1)), ("protocol-unreachable", Code(3, 2)),
+    ("port-unreachable", Code(3, 3)), ("fragmentation-needed", Code(3, 4)),
+    ("source-route-failed", Code(3, 5)), ("network-unknown", Code(3, 6)),
+    ("host-unknown", Code(3, 7)), ("network-prohibited", Code(3, 9)),
+    ("host-prohibited", Code(3, 10)), ("TOS-network-unreachable", Code(3, 11)),
+    ("TOS-host-unreachable", Code(3, 12)), ("communication-prohibited", Code(3, 13)),
+    ("host-precedence-violation", Code(3, 14)), ("precedence-cutoff", Code(3, 15)),
+    ("source-quench", Type(4)),
+    ("redirect", Type(5)), ("network-redirect", Code(5, 0)), ("host-redirect", Code(5, 1)),
+    ("TOS-network-redirect", Code(5, 2)), ("TOS-host-redirect", Code(5, 3)),
+    ("echo-request", Type(8)), ("ping", Type(8)),
+    ("router-advertisement", Type(9)), ("router-solicitation", Type(10)),
+    ("time-exceeded", Type(11)), ("ttl-exceeded", Type(11)),
+    ("ttl-zero-during-transit", Code(11, 0)), ("ttl-zero-during-reassembly", Code(11, 1)),
+    ("parameter-problem", Type(12)), ("ip-header-bad", Code(12, 0)),
+    ("required-option-missing", Code(12, 1)),
+    ("timestamp-request", Type(13)), ("timestamp-reply", Type(14)),
+    ("address-mask-request", Type(17)), ("address-mask-reply", Type(18)),
 ];
 
+/// Names of types of `ICMPv6` (RFC 4443 and others), as fw4 reads them.
+#[rustfmt::skip]
+const SIX: [(&str, Kind); 57] = [
+    ("destination-unreachable", Type(1)), ("no-route", Code(1, 0)),
+    ("communication-prohibited", Code(1, 1)), ("address-unreachable", Code(1, 3)),
+    ("port-unreachable", Code(1, 4)),
+    ("packet-too-big", Type(2)),
+    ("time-exceeded", Type(3)), ("ttl-exceeded", Type(3)),
+    ("ttl-zero-during-transit", Code(3, 0)), ("ttl-zero-during-reassembly", Code(3, 1)),
+    ("parameter-problem", Type(4)), ("bad-header", Code(4, 0)),
+    ("unknown-header-type", Code(4, 1)), ("unknown-option", Code(4, 2)),
+    ("echo-request", Type(128)), ("ping", Type(128)),
+    ("echo-reply", Type(129)), ("pong", Type(129)),
+    ("multicast-listener-query", Type(130)), ("mld-listener-query", Type(130)),
+    ("multicast-listener-report", Type(131)), ("multicast-listener-done", Type(132)),
+    ("router-solicitation", Type(133)), ("router-advertisement", Type(134)),
+    ("neighbour-solicitation", Type(135)), ("neighbor-solicitation", Type(135)),
+    ("neighbour-advertisement", Type(136)), ("neighbor-advertisement", Type(136)),
+    ("redirect", Type(137)), ("router-renumbering", Type(138)),
+    ("node-info-query", Type(139)), ("node-info-response", Type(140)),
+    ("inverse-neighbour-discovery-solicitation-message", Type(141)),
+    ("inverse-neighbor-discovery-solicitation-message", Type(141)),
+    ("inverse-neighbour-discovery-advertisement-message", Type(142)),
+    ("inverse-neighbor-discovery-advertisement-message", Type(142)),
+    ("v2-multicast-listener-report", Type(143)),
+    ("home-agent-address-discovery-request-message", Type(144)),
+    ("home-agent-address-discovery-reply-message", Type(145)),
+    ("mobile-prefix-solicitation", Type(146)), ("mobile-prefix-advertisement", Type(147)),
+    ("certification-path-solicitation-message", Type(148)),
+    ("certification-path-advertisement-message", Type(149)),
+    ("seamoby-protocol-message", Type(150)),
+    ("multicast-router-advertisement", Type(151)), ("multicast-router-solicitation", Type(152)),
+    ("multicast-router-termination", Type(153)), ("fmipv6-message", Type(154)),
+    ("rpl-control-message", Type(155)), ("ilnpv6-locator-update-message", Type(156)),
+    ("duplicate-address-request", Type(157)), ("duplicate-address-confirmation", Type(158)),
+    ("mpl-control-message", Type(159)),
+    ("extended-echo-request", Type(160)), ("extended-ping", Type(160)),
+    ("extended-echo-reply", Type(161)), ("extended-pong", Type(161)),
+];
+
+/// Names that nft(8) has for types of IPv4; all others are written as numbers.
+#[rustfmt::skip]
+const NFT_FOUR: [(u8, &str); 10] = [
+    (0, "echo-reply"), (3, "destination-unreachable"), (4, "source-quench"), (5, "redirect"),
+    (8, "echo-request"), (9, "router-advertisement"), (10, "router-solicitation"),
+    (11, "time-exceeded"), (12, "parameter-problem"), (13, "timestamp-request"),
+];
+
+/// Names that nft(8) has for types of `ICMPv6`; all others are written as numbers.
+#[rustfmt::skip]
+const NFT_SIX: [(u8, &str); 14] = [
+    (1, "destination-unreachable"), (2, "packet-too-big"), (3, "time-exceeded"),
+    (4, "parameter-problem"), (128, "echo-request"), (129, "echo-reply"),
+    (130, "mld-listener-query"), (131, "mld-listener-report"), (132, "mld-listener-done"),
+    (133, "nd-router-solicit"), (134, "nd-router-advert"), (135, "nd-neighbor-solicit"),
+    (136, "nd-neighbor-advert"), (137, "nd-redirect"),
+];
+
+impl Icmp {
+    /// Reads a name, a number, or a number and a code: `echo-request`, `8`, `130/0`.
+    fn read(text: &str) -> Option<Icmp> {
+        let named = |names: &[(&str, Kind)]| {
+            let found = names.iter().find(|(name, _)| *name == text);
+            found.map(|&(_, kind)| kind)
+        };
+        let (four, six) = (named(&FOUR), named(&SIX));
+        if four.is_some() || six.is_some() {
+            return Some(Icmp { four, six });
+        }
+        let number = |text: &str| {
+            let digits = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+            digits.then(|| text.parse::<u8>().ok()).flatten()
+        };
+        let kind = match text.split_once('/') {
+            Some((kind, code)) => Code(number(kind)?, number(code)?),
+            None => Type(number(text)?),
+        };
+        let kind = Some(kind);
+        Some(Icmp {
+            four: kind,
+            six: kind,
+        })
+    }
+}
+
+impl Kind {
+    /// The match of nft(8).
+    fn line(self, is_six: bool) -> String {
+        let (word, protocol, names): (_, _, &[(u8, &str)]) = if is_six {
+            ("icmpv6", "ipv6-icmp", &NFT_SIX)
+        } else {
+            ("icmp", "icmp", &NFT_FOUR)
+        };
+        let name = |number: u8| {
+            let known = names.iter().find(|(known, _)| *known == number);
+            known.map_or_else(|| number.to_string(), |(_, name)| (*name).to_owned())
+        };
+        match self {
+            Any => format!("meta l4proto {protocol} "),
+            Type(number) => format!("{word} type {} ", name(number)),
+            Code(number, code) => format!("{word} type {} {word} code {code} ", name(number)),
+        }
+    }
+}
+
 const ADDRESS: &str = "an address, or one with the length of its prefix";
+const ICMP: &str = "a type of ICMP: echo-request, 8, or with its code 130/0";
 const PORTS: &str = "a port, or the first and last of some: 8000-8010";
 
 /// Reads what a rule asks of packets. `destination` and `ports` are the options in which that is.
@@ -139,11 +211,6 @@ pub fn matches(reader: &Reader<'_>, destination: &str, ports: &str) -> Matches {
     if protocols.is_empty() && !reader.has("proto") {
         protocols = vec!["tcp".into(), "udp".into()];
     }
-    let icmp = |text: &str| {
-        let found = ICMP.iter().find(|(name, _, _)| *name == text)?;
-        let (_, four, six) = *found;
-        Some(Icmp { four, six })
-    };
     let asked = Asked {
         family,
         source: reader.many("src_ip", value::prefix, ADDRESS),
@@ -151,7 +218,7 @@ pub fn matches(reader: &Reader<'_>, destination: &str, ports: &str) -> Matches {
         macs: reader.many("src_mac", value::mac, "a MAC: 02:00:00:00:00:01"),
         source_ports: reader.many("src_port", value::ports, PORTS),
         ports: reader.many(ports, value::ports, PORTS),
-        icmp: reader.many("icmp_type", icmp, "a type of ICMP: echo-request"),
+        icmp: reader.many("icmp_type", Icmp::read, ICMP),
         protocols,
     };
     let with_ports = |name: &String| matches!(&**name, "tcp" | "udp" | "sctp" | "udplite");
@@ -266,24 +333,14 @@ impl Asked {
         if protocol == "icmpv6" && family == Some(Family::Four) {
             return Vec::new();
         }
-        let name = if six { "icmpv6" } else { "icmp" };
         if self.icmp.is_empty() {
-            let number = if six { "ipv6-icmp" } else { "icmp" };
-            return vec![format!("meta l4proto {number} ")];
+            return vec![Any.line(six)];
         }
         let known = self
             .icmp
             .iter()
             .filter_map(|kind| if six { kind.six } else { kind.four });
-        known
-            .map(|kind| match kind.strip_prefix("type ") {
-                Some(kind) => format!("{name} type {kind} "),
-                None => {
-                    let (kind, code) = kind.split_once(" . ").unwrap_or((kind, "0"));
-                    format!("{name} type {kind} {name} code {code} ")
-                }
-            })
-            .collect()
+        known.map(|kind| kind.line(six)).collect()
     }
 }
 
@@ -361,5 +418,59 @@ pub fn nothing_else(reader: &Reader<'_>) {
             option,
             "nothing: no rule is made of it. Take it out, or switch the rule off",
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Option<[Option<String>; 2]> {
+        let Icmp { four, six } = Icmp::read(text)?;
+        Some([
+            four.map(|kind| kind.line(false)),
+            six.map(|kind| kind.line(true)),
+        ])
+    }
+
+    #[test]
+    fn types_of_icmp_are_those_of_fw4() {
+        let both = |four: &str, six: &str| Some([four, six].map(|line| Some(format!("{line} "))));
+        assert_eq!(
+            lines("130/0"),
+            both(
+                "icmp type 130 icmp code 0",
+                "icmpv6 type mld-listener-query icmpv6 code 0"
+            )
+        );
+        assert_eq!(lines("8"), both("icmp type echo-request", "icmpv6 type 8"));
+        assert_eq!(
+            lines("ping"),
+            both("icmp type echo-request", "icmpv6 type echo-request")
+        );
+        assert_eq!(
+            lines("communication-prohibited"),
+            both(
+                "icmp type destination-unreachable icmp code 13",
+                "icmpv6 type destination-unreachable icmpv6 code 1"
+            )
+        );
+        assert_eq!(
+            lines("address-mask-reply"),
+            Some([Some("icmp type 18 ".into()), None])
+        );
+        assert_eq!(
+            lines("v2-multicast-listener-report"),
+            Some([None, Some("icmpv6 type 143 ".into())])
+        );
+        assert_eq!(
+            lines("any"),
+            Some([Some("meta l4proto icmp ".into()), None])
+        );
+        for wrong in [
+            "", "256", "3/256", "3/", "/3", "+3", "3/4/5", "-1", "Ping", "0x8", "３",
+        ] {
+            assert_eq!(lines(wrong), None, "{wrong}");
+        }
     }
 }

@@ -7,9 +7,10 @@ use weir_setup::debian::{Machine, Service, commands};
 
 use super::{case, content, rendered, shown};
 
-const CASES: [&str; 9] = [
+const CASES: [&str; 10] = [
     "cables",
     "dhcp",
+    "icmp",
     "static",
     "pppoe",
     "guests",
