@@ -24,6 +24,8 @@ use std::{
 #[derive(Clone, Debug)]
 pub struct Store {
     config: PathBuf,
+    /// Where files stand that override those of their names in `config`, if anywhere.
+    overrides: Option<PathBuf>,
     /// Folders of changes, in the order in which they are made; the last is the one that new ones
     /// are written to.
     changes: Vec<PathBuf>,
@@ -32,17 +34,20 @@ pub struct Store {
 }
 
 impl Default for Store {
-    /// `/etc/config` and `/tmp/.uci`, as libuci has it.
+    /// `/etc/config`, overridden by `/var/run/uci`, and `/tmp/.uci`, as libuci has it since 2025.
     fn default() -> Store {
-        Store::new("/etc/config", "/tmp/.uci")
+        let mut store = Store::new("/etc/config", "/tmp/.uci");
+        store.set_overrides("/var/run/uci");
+        store
     }
 }
 
 impl Store {
-    /// Two folders. Neither has to be there yet.
+    /// Two folders. Neither has to be there yet. Nothing overrides the first one.
     pub fn new(config: impl Into<PathBuf>, changes: impl Into<PathBuf>) -> Store {
         Store {
             config: config.into(),
+            overrides: None,
             changes: vec![changes.into()],
             strictness: Strictness::Strict,
         }
@@ -51,6 +56,19 @@ impl Store {
     /// Takes configuration from another folder.
     pub fn set_config(&mut self, config: impl Into<PathBuf>) {
         self.config = config.into();
+    }
+
+    /// Takes a package from this folder if it has one of that name, and commits it there. An empty
+    /// path: from none.
+    pub fn set_overrides(&mut self, overrides: impl Into<PathBuf>) {
+        let overrides = overrides.into();
+        self.overrides = (!overrides.as_os_str().is_empty()).then_some(overrides);
+    }
+
+    /// The file that overrides a package, if there is one.
+    pub fn overriding(&self, name: &str) -> Option<PathBuf> {
+        let path = self.overrides.as_ref()?.join(name);
+        path.exists().then_some(path)
     }
 
     /// Writes changes to another folder. Those in the former ones count, too.
@@ -135,7 +153,8 @@ impl Store {
             )));
         }
         let path = if waits {
-            self.config.join(name)
+            let overriding = self.overriding(name);
+            overriding.unwrap_or_else(|| self.config.join(name))
         } else {
             PathBuf::from(name)
         };

@@ -247,3 +247,49 @@ fn what_is_set_beside_commits_is_kept_once() {
     assert_eq!(list(), meant);
     assert_eq!(place.read("changes/t"), "");
 }
+
+/// As libuci does since 2025 (`uci_set_conf2dir`).
+#[test]
+fn a_file_elsewhere_overrides_the_one_of_its_name() {
+    let place = Place::new("config a 'lan'\n\toption x '1'\n");
+    let overrides = place.0.join("run");
+    let store = || {
+        let mut store = place.store();
+        store.set_overrides(&overrides);
+        store
+    };
+    let x = |store: &Store| {
+        let opened = store.open("t").unwrap();
+        let section = opened.package.section("lan").unwrap();
+        section.get("x").unwrap().values().next().unwrap().to_vec()
+    };
+    assert_eq!(x(&store()), b"1");
+    assert_eq!(store().overriding("t"), None);
+    fs::create_dir(&overrides).unwrap();
+    fs::write(overrides.join("t"), "config a 'lan'\n\toption x '2'\n").unwrap();
+    fs::write(overrides.join("u"), "config a\n").unwrap();
+    assert_eq!(x(&store()), b"2");
+    assert_eq!(store().overriding("t"), Some(overrides.join("t")));
+    assert_eq!(x(&place.store()), b"1");
+    // A commit goes there; what is there alone is opened, and not listed.
+    let store = store();
+    let change = Change {
+        verb: Verb::Set,
+        section: "lan".to_owned(),
+        option: Some("x".to_owned()),
+        value: Some("3".into()),
+    };
+    store
+        .change(&mut store.open("t").unwrap(), &change)
+        .unwrap();
+    store.commit("t").unwrap();
+    assert_eq!(place.read("run/t"), "config a 'lan'\n\toption x '3'\n");
+    assert_eq!(place.read("config/t"), "config a 'lan'\n\toption x '1'\n");
+    assert_eq!(store.list().unwrap(), ["t"]);
+    assert!(store.open("u").is_ok() && place.store().open("u").is_err());
+    // An empty folder is none.
+    let mut none = store;
+    none.set_overrides("");
+    assert_eq!(x(&none), b"1");
+    assert!(none.open("../config/t").is_err());
+}

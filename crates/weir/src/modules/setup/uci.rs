@@ -116,6 +116,7 @@ A section is a name or @TYPE[NUMBER]; numbers below 0 count from the end.
 
 Options:
   -c DIR   configuration in DIR (default: /etc/config)
+  -C DIR   a file in DIR overrides that of its name (default: /var/run/uci)
   -d TEXT  put TEXT between the elements of a list
   -f FILE  read FILE instead of standard input
   -m       import: add to the package

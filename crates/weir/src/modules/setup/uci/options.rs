@@ -22,7 +22,7 @@ pub struct Options {
 /// An option that cannot be.
 pub struct Wrong {
     what: String,
-    /// The exit code, which of most is 0: so `uci` has it.
+    /// The exit code. `uci` has 0 for an option that it does not know, and scripts go on.
     pub code: u8,
 }
 
@@ -55,7 +55,7 @@ impl Options {
                 break;
             }
             for (n, &letter) in letters.iter().enumerate() {
-                if !b"cdfpPt".contains(&letter) {
+                if !b"cCdfpPt".contains(&letter) {
                     options.switch(letter)?;
                     continue;
                 }
@@ -98,6 +98,7 @@ impl Options {
         let path = PathBuf::from(OsString::from_vec(value));
         match letter {
             b'c' => self.store.set_config(path),
+            b'C' => self.store.set_overrides(path),
             b'f' if self.file.is_some() => {
                 let what = "Too many input files.".to_owned();
                 return Err(Wrong { what, code: 1 });
@@ -120,6 +121,6 @@ impl Options {
 fn wrong(what: &str, letter: u8) -> Wrong {
     Wrong {
         what: format!("{what}: {}", letter.escape_ascii()),
-        code: 0,
+        code: 1,
     }
 }

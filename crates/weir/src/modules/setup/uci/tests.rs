@@ -33,9 +33,13 @@ fn options_are_read_as_getopt_reads_them() {
     assert_eq!(said(&together, "", true), (String::new(), String::new(), 1));
     let (_, errors, code) = said(&["-c"], "", false);
     assert!(errors.starts_with("uci: option requires an argument: c\nUsage: uci "));
-    assert_eq!(code, 0);
-    let (_, errors, code) = said(&["-Z"], "", false);
-    assert!(errors.starts_with("uci: unrecognized option: Z\n") && code == 0);
+    assert_eq!(code, 1);
+    let (out, errors, code) = said(&["-Z", "show"], "", false);
+    assert!(
+        errors.starts_with("uci: unrecognized option: Z\n"),
+        "{errors}"
+    );
+    assert_eq!((&*out, code), ("", 1));
     let (_, errors, code) = said(&[], "", false);
     assert!(errors.starts_with("Usage: uci ") && code == 0);
     let (_, errors, code) = said(&["-f", "/nowhere", "batch"], "", false);
