@@ -56,7 +56,7 @@ export class Speak {
     const wanted = ["all", ...ids, ...(chosen !== "all" && !ids.includes(chosen) ? [chosen] : [])];
     const name = (id: string) => {
       if (id === "all") return this.say("all");
-      return ids.includes(id) ? plain(id, 16) : this.say("gone", { peer: plain(id, 16) });
+      return this.say(ids.includes(id) ? "onlyTo" : "gone", { peer: plain(id, 16) });
     };
     const same =
       wanted.length === this.#to.options.length &&

@@ -14,11 +14,14 @@ const SHORT: usize = 8;
 /// The commands that may be typed.
 pub const HELP: &str = "\
 /peers           who is near, and how well it is heard
-/to ID TEXT      says it by one who is near; whoever that is may tell it to others
-/to ID, /to all  whom the following goes to
+/to ID TEXT      says it to one who is near, who passes it on: everybody can read it
+/to ID, /to all  whom the following goes to; nothing is private
 /help            this
 /quit            ends; so do Ctrl-C and Ctrl-D
 Page up and down show what was said before.";
+
+/// Shown with each line that goes to one alone: it looks private, and whoever hears it passes it on.
+pub const PUBLIC: &str = "everybody can read it";
 
 /// What the daemon tells.
 #[derive(Debug)]
@@ -298,7 +301,8 @@ impl Chat {
         if !text.is_empty() {
             return Some(Action::Say(id.clone(), text.to_owned()));
         }
-        let text = format!("what you say goes to {}, until /to all", self.name(id));
+        let name = self.name(id);
+        let text = format!("what you say goes to {name}, until /to all; {PUBLIC}");
         self.to = Some(id.clone());
         self.put(now, Kind::Note(text));
         None

@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::model::{Chat, Entry, Kind};
+use super::model::{Chat, Entry, Kind, PUBLIC};
 use super::text::{letters, width, wrapped};
 use crate::daemon::Message;
 use crate::harmless::harmless;
@@ -104,6 +104,7 @@ pub fn rows(
     let beside = begin + 10 <= columns;
     let indent = if beside { begin } else { 2.min(columns / 4) };
     let mut out = Vec::new();
+    let mut notice = Vec::new();
     if !beside {
         out.push(fit(std::mem::take(&mut head), columns));
     }
@@ -114,6 +115,17 @@ pub fn rows(
         }
         row.push((text, tone.clone()));
         out.push(row);
+    }
+    if let Kind::Message(Message {
+        peer: Some(_),
+        own: true,
+        ..
+    }) = &entry.kind
+    {
+        for text in wrapped(PUBLIC, columns.saturating_sub(indent)) {
+            let indent = (" ".repeat(indent), Tone::Plain);
+            notice.push(vec![indent, (text, Tone::Bad)]);
+        }
     }
     if let Some((text, tone)) = end {
         let taken = |row: &Row| row.iter().map(|(text, _)| width(text)).sum::<usize>();
@@ -127,6 +139,7 @@ pub fn rows(
             )),
         }
     }
+    out.append(&mut notice);
     out
 }
 
@@ -220,7 +233,9 @@ pub fn draw(chat: &mut Chat, look: Look, clock: &dyn Fn(u64) -> String, frame: &
         frame.buffer_mut().set_stringn(x, y, text, columns, bar);
         frame.buffer_mut().set_style(Rect::new(x, y, width, 1), bar);
     }
-    let to = chat.to().map_or("all".to_owned(), |id| chat.name(id));
+    let to = chat
+        .to()
+        .map_or("all".to_owned(), |id| format!("{}, public", chat.name(id)));
     let mut prompt = format!("{to}> ");
     if prompt.len() + 8 > columns {
         prompt = String::new();

@@ -213,3 +213,37 @@ fn every_size_is_drawn() {
         }
     }
 }
+
+#[test]
+fn what_goes_to_one_alone_says_at_each_line_that_everybody_can_read_it() {
+    for columns in [80, 40, 24, 12] {
+        let mut chat = begun();
+        chat.told(Told::Peers(vec![peer(ANNA, None)]), 0);
+        for number in 1..=2 {
+            chat.told(
+                Told::Said(Said::Own {
+                    number,
+                    sender: "abcdef0000000001".to_owned(),
+                    text: "psst".to_owned(),
+                    time: number,
+                    to: 1,
+                    peer: Some(ANNA.to_owned()),
+                }),
+                0,
+            );
+        }
+        chat.told(own("to all", 1), 0);
+        let (rows, _) = screen(&mut chat, columns, 30);
+        let all: Vec<&str> = rows.iter().flat_map(|row| row.split_whitespace()).collect();
+        let all = all.join(" ");
+        assert_eq!(all.matches(PUBLIC).count(), 2, "{columns}: {rows:#?}");
+        assert!(all.find("psst") < all.find(PUBLIC), "{rows:#?}");
+    }
+    let mut chat = begun();
+    chat.told(Told::Peers(vec![peer(ANNA, None)]), 0);
+    chat.input.put(&format!("/to {ANNA}"));
+    chat.enter(0);
+    let (rows, _) = screen(&mut chat, 80, 4);
+    assert!(rows[0].contains(PUBLIC), "{rows:#?}");
+    assert_eq!(rows[3], "0598f7b3, public>");
+}

@@ -57,9 +57,13 @@ pub(super) fn run(
         1 => ", waits for 1 who is not near".to_owned(),
         count => format!(", waits for {count} who are not near"),
     };
+    let public = match say.to.as_str() {
+        "all" => "",
+        _ => "; everybody can read it",
+    };
     Ok(writeln!(
         output,
-        "said to {} who are near{waits}",
+        "said to {} who are near{waits}{public}",
         told.peers
     )?)
 }

@@ -52,7 +52,7 @@ fn text(said: &Said) -> String {
         Said::Message { sender, text, .. } => format!("{sender}: {}", harmless(text)),
         Said::Own { text, to, peer, .. } => {
             let whom = match peer {
-                Some(peer) => peer.clone(),
+                Some(peer) => format!("{peer}, everybody can read it"),
                 None => format!("{to} who are near"),
             };
             format!("said to {whom}: {}", harmless(text))

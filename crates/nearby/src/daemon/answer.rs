@@ -1,5 +1,7 @@
 //! What is asked by the socket, and answered.
 
+use std::time::Duration;
+
 use api::{Asked, Body, Later, Method, Problem, Response, Route, Routes, Who};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +13,8 @@ use crate::room::{Format, To};
 
 /// What is asked, octets: JSON says some characters with six.
 const BODY: usize = 6 * LONGEST + 1024;
+/// Who may listen at once, by the socket and by the page: one more is refused.
+pub const LISTENERS: usize = 32;
 /// What waits for somebody who listens, octets.
 const WAITING: usize = 1 << 20;
 
@@ -230,13 +234,26 @@ pub fn routes(state: &State) -> Routes {
         )
         .with_body(BODY),
         Route::raw_later(Method::GET, "/v1/messages", Who::Root, move |_: Asked| {
-            let (feed, drain) = api::feed(WAITING);
-            listen.listen(feed);
-            let answer = api::server::streamed("application/x-ndjson", drain, "weir-end");
-            let answer: Later<Response<_>> = Box::pin(std::future::ready(Ok(answer)));
+            let answer: Later<Response<_>> = Box::pin(std::future::ready(listens(&listen)));
             answer
         }),
     ])
+}
+
+fn listens(state: &State) -> Result<Response<api::server::Answer>, Problem> {
+    if state.listeners() >= LISTENERS {
+        let detail = format!("{LISTENERS} listen already");
+        let hint = "close some of the pages and programs that listen";
+        let problem = Problem::new(503, "too_many", detail, hint);
+        return Err(problem.again_after(Duration::from_secs(10)));
+    }
+    let (feed, drain) = api::feed(WAITING);
+    state.listen(feed);
+    Ok(api::server::streamed(
+        "application/x-ndjson",
+        drain,
+        "weir-end",
+    ))
 }
 
 fn shown(state: &State) -> Peers {

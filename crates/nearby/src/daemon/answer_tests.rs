@@ -85,3 +85,18 @@ fn what_is_refused_has_no_number_and_was_not_said() {
     drop(state);
     let _ = std::fs::remove_dir_all(folder);
 }
+
+#[test]
+fn those_who_listen_by_the_socket_are_bounded() {
+    let name = format!("weir-nearby-listeners-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    let state = begin(folder.clone());
+    let mut all: Vec<_> = (0..LISTENERS)
+        .map(|_| listens(&state).expect("listens"))
+        .collect();
+    let refused = listens(&state).map_err(|it| (it.status, it.error));
+    assert_eq!(refused.err(), Some((503, "too_many".to_owned())));
+    all.pop();
+    assert!(listens(&state).is_ok());
+    let _ = std::fs::remove_dir_all(folder);
+}

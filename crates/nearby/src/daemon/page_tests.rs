@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use super::*;
 use crate::Id;
 use crate::bluetooth::{Opened, Told};
+use crate::daemon::answer::LISTENERS;
 use crate::envelope::{self, Key};
 use crate::room::Format;
 
@@ -411,7 +412,7 @@ fn who_listens_hears_what_comes_and_what_is_said() {
 fn those_who_listen_are_bounded() {
     with(None, async |state, address| {
         let mut all = Vec::new();
-        for _ in 0..door::LISTENERS {
+        for _ in 0..LISTENERS {
             let mut stream = listens(address).await;
             hears(&mut stream, "200").await;
             all.push(stream);
@@ -421,7 +422,7 @@ fn those_who_listen_are_bounded() {
         assert!(told.contains("retry-after:"), "{told}");
         assert_eq!(ask(address, "GET /api/peers", "", "").await.0, 200);
         all.clear();
-        while state.listeners() >= door::LISTENERS {
+        while state.listeners() >= LISTENERS {
             tokio::task::yield_now().await;
         }
         hears(&mut listens(address).await, "200").await;

@@ -21,8 +21,6 @@ use crate::daemon::answer::routes;
 use crate::daemon::metrics;
 use crate::daemon::state::State;
 
-/// Who may listen at once, the socket's among them: one more is refused.
-pub const LISTENERS: usize = 32;
 /// Octets of a body that says a token.
 const LONGEST_TOKEN: usize = 4096;
 
@@ -133,12 +131,6 @@ impl Door {
         let found = found.map_err(|refusal| *refusal)?;
         let octets = match found.longest_body(self.limits.body) {
             Some(longest) => read_body(body, longest, self.limits.request_time).await?,
-            None if path == "/v1/messages" && self.state.listeners() >= LISTENERS => {
-                let detail = format!("{LISTENERS} listen already");
-                let hint = "close some of the pages that show it";
-                let problem = Problem::new(503, "too_many", detail, hint);
-                return Err(problem.again_after(Duration::from_secs(10)).into());
-            }
             None => Bytes::new(),
         };
         let query = parts.uri.query().unwrap_or_default();
