@@ -7,6 +7,7 @@ mod air;
 mod apart;
 mod check;
 mod config;
+mod countries;
 mod dns;
 mod firewall;
 mod guest;
@@ -18,6 +19,7 @@ mod own;
 pub mod ports;
 mod problem;
 mod router;
+mod subject;
 mod vpn;
 mod wifi;
 mod wireguard;
@@ -53,6 +55,8 @@ pub struct Facts {
     pub lan: Vec<String>,
     /// The hardware address by which nobody else goes.
     pub mac: Option<[u8; 6]>,
+    /// The networks at the uplink, as the router has them at the moment.
+    pub uplink: Vec<Inside>,
     /// The radios.
     pub radios: Vec<Radio>,
     /// What the router lacks, and what brings it: `mobile` → `uqmi`.
@@ -133,8 +137,8 @@ pub fn plan(choices: &Choices, config: &Config, facts: &Facts) -> Plan {
     let before = planner.lan_address();
     planner.choices(choices, config);
     let after = planner.lan_address();
-    if let Some(failed) = planner.config.failed() {
-        let problem = Wrong::NotHere(failed.to_owned()).at("router");
+    if let (Some(failed), []) = (planner.config.failed(), &planner.problems[..]) {
+        let problem = Wrong::Unwritable(failed.to_owned()).at("router");
         planner.problems.push(problem);
     }
     Plan {
@@ -191,29 +195,44 @@ impl Planner<'_> {
         }
         self.mesh_and_addresses(was);
         self.keep_apart(choices, was);
+        self.asks_itself(before);
         self.ports_once(choices);
     }
 
-    /// Does a part. What it says is not told where nothing changed by it.
+    /// Does a part. Drops the sentences of what did not change by it.
     fn part(&mut self, part: impl FnOnce(&mut Self)) {
         let texts = |config: &Config| -> Vec<Vec<u8>> {
             config.packages().map(uci::Package::text).collect()
         };
-        let (before, said) = (texts(&self.config), self.sentences.len());
+        let (before, said) = (self.config.clone(), self.sentences.len());
         part(self);
-        if texts(&self.config) == before {
-            self.sentences.retain({
-                let mut n = 0;
-                move |sentence| {
-                    n += 1;
-                    n <= said || sentence.sentence == "router-password"
-                }
-            });
+        let is_same = texts(&self.config) == texts(&before);
+        let now = &self.config;
+        let mut n = 0;
+        self.sentences.retain(|sentence| {
+            n += 1;
+            let subject = |config| subject::subject(sentence, config);
+            let changes = match subject(now) {
+                Some(text) => subject(&before) != Some(text),
+                None => !is_same,
+            };
+            n <= said || changes || sentence.sentence == "router-password"
+        });
+    }
+
+    /// Notes a problem. A field has a problem of one kind once.
+    fn wrong(&mut self, field: impl Into<String>, wrong: &Wrong) {
+        let problem = wrong.at(field);
+        let is_known =
+            |known: &Problem| known.field == problem.field && known.problem == problem.problem;
+        if !self.problems.iter().any(is_known) {
+            self.problems.push(problem);
         }
     }
 
-    fn wrong(&mut self, field: impl Into<String>, wrong: &Wrong) {
-        self.problems.push(wrong.at(field));
+    /// Whether a field has a problem.
+    fn is_wrong(&self, field: &str) -> bool {
+        self.problems.iter().any(|problem| problem.field == field)
     }
 
     /// Says that a feature is missing; whether it is.

@@ -9,6 +9,8 @@ mod any;
 mod apart;
 #[path = "plan/openvpn.rs"]
 mod openvpn;
+#[path = "plan/refusals.rs"]
+mod refusals;
 #[path = "plan/stranger.rs"]
 mod stranger;
 
@@ -396,7 +398,7 @@ fn more_than_a_router_can_have_is_too_many() {
         ..facts(24)
     };
     let wifi = document("[wifi]\nnetworks = [{ssid = \"a\", security = \"open\"}]");
-    assert_eq!(plan(&wifi, &fresh, &none).problems[0].problem, "not-here");
+    assert_eq!(plan(&wifi, &fresh, &none).problems[0].problem, "lacking");
 }
 
 #[test]

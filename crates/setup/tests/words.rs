@@ -28,6 +28,6 @@ fn the_page_says_all_that_a_plan_says() {
             .map(|&word| word.to_owned())
             .collect::<BTreeSet<_>>()
     };
-    assert_eq!(words("sentence"), of(&SENTENCES));
-    assert_eq!(words("problem"), of(&PROBLEMS));
+    assert_eq!(words("sentence"), of(SENTENCES));
+    assert_eq!(words("problem"), of(PROBLEMS));
 }

@@ -1,6 +1,8 @@
 // What the wizard works out by itself: all but what the router is asked.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
+import { CODES, countries } from "../../src/modules/setup/core/countries";
 import {
   begin,
   choices,
@@ -237,4 +239,24 @@ test("with radios, but no network, there is one to fill in", () => {
   assert.deepEqual(networks([]), []);
   const known: Network = { ssid: "a", security: "open", for: "guest" };
   assert.deepEqual(networks([true], [known]), [known]);
+});
+
+test("countries by name, in the page's language: those that the router takes", () => {
+  const list = readFileSync("../crates/setup/src/plan/countries.txt", "utf8");
+  const router = list
+    .trim()
+    .split("\n")
+    .map((line) => line.slice(0, 2));
+  assert.deepEqual(CODES, router);
+  const find = (language: string, code: string) =>
+    countries(language, "").find(({ value }) => value === code)?.text;
+  assert.equal(find("en", "DE"), "Germany (DE)");
+  assert.equal(find("de", "DE"), "Deutschland (DE)");
+  assert.equal(find("en", "GE"), "Georgia (GE)");
+  assert.equal(find("en", "UK"), undefined);
+  // What the router has stays to be chosen, whatever it is.
+  for (const odd of ["00", "ZZ", "?"]) {
+    assert.ok(countries("en", odd).some(({ value }) => value === odd));
+  }
+  assert.equal(countries("ar", "DE").length, CODES.length);
 });

@@ -4,16 +4,18 @@
 
 use super::check::ports;
 use super::lan::address_in;
-use super::{Config, Inside, Planner, Wrong};
+use super::{Config, Inside, Planner, Wrong, text, words, yes};
 use crate::choices::{Choices, Forward, Protocol, Uplink};
 use crate::read;
+use uci::Section;
 
 /// A network of the router's own.
 #[derive(PartialEq, Eq)]
 struct Own {
+    /// Empty: the wizard does not know it.
     field: &'static str,
     /// What the other one overlaps.
-    what: &'static str,
+    what: String,
     network: Inside,
 }
 
@@ -36,6 +38,7 @@ impl Planner<'_> {
             "internet" => choices.internet.is_some(),
             "wireguard" => choices.wireguard.is_some(),
             "openvpn" => choices.openvpn.is_some(),
+            "" => false,
             _ => choices.firewall.is_some(),
         };
         let (former, now) = (networks(before), networks(&self.config));
@@ -46,11 +49,22 @@ impl Planner<'_> {
             });
             match earlier {
                 Some(other) if chosen(own.field) || !chosen(other.field) => {
-                    self.wrong(own.field, &Wrong::Overlaps(other.what.to_owned()));
+                    self.wrong(own.field, &Wrong::Overlaps(other.what.clone()));
                 }
-                Some(other) => self.wrong(other.field, &Wrong::Overlaps(own.what.to_owned())),
+                Some(other) => self.wrong(other.field, &Wrong::Overlaps(own.what.clone())),
                 None => {}
             }
+        }
+        let inside = address_in(&self.config, "lan").filter(|_| chosen("lan.address"));
+        let new = inside.filter(|inside| address_in(before, "lan") != Some(*inside));
+        let mut uplink = self.facts.uplink.iter();
+        if let Some(other) = uplink.find(|other| new.is_some_and(|new| new.overlaps(**other))) {
+            let what = format!(
+                "{}/{}, where the Internet comes from",
+                other.network(),
+                other.length
+            );
+            self.wrong("lan.address", &Wrong::Overlaps(what));
         }
         let (former, now) = (taken(before), taken(&self.config));
         for (n, one) in now.iter().enumerate() {
@@ -83,8 +97,59 @@ fn field(taken: &Taken, choices: &Choices) -> String {
     }
 }
 
-/// In the order of the wizard.
+/// Networks of interfaces that the wizard does not know.
+fn foreign(config: &Config, known: &[Inside]) -> Vec<Own> {
+    const OURS: [&str; 4] = ["loopback", "lan", "guest", "wan"];
+    let device = |section: &Section| text(section, "device");
+    let inside = config
+        .of_type("network", "interface")
+        .find(|section| section.name == "lan");
+    let inside = inside.and_then(device);
+    let mut all = Vec::new();
+    for section in config.of_type("network", "interface") {
+        // More addresses on the wire inside are no other network.
+        let is_alias = device(section).is_some_and(|own| own == "@lan" || inside == Some(own));
+        if OURS.contains(&&*section.name) || is_alias || yes(section, "disabled") {
+            continue;
+        }
+        let mut networks = Vec::new();
+        match text(section, "proto").as_deref() {
+            Some("static") => {
+                let mask = text(section, "netmask").unwrap_or_default();
+                networks.extend(words(section, "ipaddr").iter().filter_map(|address| {
+                    Inside::read_network(address).or_else(|| Inside::of_mask(address, &mask))
+                }));
+            }
+            Some("wireguard") => {
+                let addresses = words(section, "addresses");
+                networks.extend(
+                    addresses
+                        .iter()
+                        .filter_map(|text| Inside::read_network(text)),
+                );
+            }
+            _ => {}
+        }
+        networks.retain(|network| !known.contains(network));
+        all.extend(networks.into_iter().map(|network| Own {
+            field: "",
+            what: format!("the network {}", section.name),
+            network,
+        }));
+    }
+    all
+}
+
+/// In the order of the wizard, those that it does not know first.
 fn networks(config: &Config) -> Vec<Own> {
+    let known = known_networks(config);
+    let own: Vec<Inside> = known.iter().map(|known| known.network).collect();
+    let mut all = foreign(config, &own);
+    all.extend(known);
+    all
+}
+
+fn known_networks(config: &Config) -> Vec<Own> {
     let has = read(config);
     let address = |text: Option<&str>| Inside::read_network(text?);
     let uplink = has
@@ -124,7 +189,7 @@ fn networks(config: &Config) -> Vec<Own> {
         let network = network?;
         Some(Own {
             field,
-            what,
+            what: what.to_owned(),
             network,
         })
     })

@@ -86,6 +86,12 @@ pub fn has_control(text: &str) -> bool {
         .any(|c| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
 }
 
+/// Whether fw4 of every release can put this into a comment of nft(8), whose strings end with the next
+/// quotation mark, and are 128 bytes long at most: until 2024 fw4 put a backslash before both marks.
+pub fn is_quotable(text: &str) -> bool {
+    !text.contains(['"', '\\'])
+}
+
 /// Whether this is a host name of one label (RFC 1123, section 2.1).
 pub fn is_host_name(text: &str) -> bool {
     let edge = |c: Option<u8>| c.is_some_and(|c| c.is_ascii_alphanumeric());
@@ -254,6 +260,9 @@ mod tests {
     #[test]
     fn names_and_addresses() {
         assert!(is_host_name("roof-3") && is_host_name("3com"));
+        assert!(
+            is_quotable("Zur Linde: 'Küche' #1 {$x}") && !is_quotable("a\\") && !is_quotable("\"")
+        );
         for wrong in ["", "-a", "a-", "a.b", "ü", "12", "a b", &"a".repeat(64)] {
             assert!(!is_host_name(wrong), "{wrong}");
         }

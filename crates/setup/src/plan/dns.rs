@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use super::{Planner, Wrong};
+use super::{Inside, Planner, Wrong, words};
 use crate::choices::{Dns, DnsServer};
 
 /// The section of https-dns-proxy that is the wizard's.
@@ -94,13 +94,59 @@ impl Planner<'_> {
         }
     }
 
-    /// Addresses of name servers, in one form.
+    /// Addresses of name servers, in one form. The router itself is refused, unless it stands there
+    /// already.
     pub(super) fn servers(&mut self, field: &str, typed: &[String]) -> Option<Vec<String>> {
+        let mut known = self.config.list("network", "wan", "dns");
+        let dnsmasq = self.config.of_type("dhcp", "dnsmasq").next();
+        known.extend(
+            dnsmasq
+                .into_iter()
+                .flat_map(|section| words(section, "server")),
+        );
         let read = |plan: &mut Self, text: &String| {
             let address = plan.address::<IpAddr>(field, text)?;
-            Some(address.to_string())
+            let server = address.to_string();
+            if plan.is_own(address) && !known.contains(&server) {
+                plan.wrong(field, &Wrong::AsksItself(server));
+                return None;
+            }
+            Some(server)
         };
         typed.iter().map(|text| read(self, text)).collect()
+    }
+
+    /// Whether an address is one of the router's own.
+    fn is_own(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
+        let mut interfaces = self.config.of_type("network", "interface");
+        address.is_loopback()
+            || address.is_unspecified()
+            || interfaces.any(|section| {
+                let mut all = words(section, "ipaddr");
+                all.extend(words(section, "ip6addr"));
+                all.iter().any(|own| {
+                    let own = own.split('/').next().unwrap_or_default();
+                    own.parse() == Ok(address)
+                })
+            })
+    }
+
+    /// Refuses an address inside that a name server of the router has. `before` is the former one.
+    pub(super) fn asks_itself(&mut self, before: Option<Inside>) {
+        let Some(own) = self.lan_address().filter(|own| Some(*own) != before) else {
+            return;
+        };
+        let dnsmasq = self.config.of_type("dhcp", "dnsmasq").next();
+        let mut servers: Vec<String> = dnsmasq
+            .into_iter()
+            .flat_map(|section| words(section, "server"))
+            .collect();
+        servers.extend(self.config.list("network", "wan", "dns"));
+        let address = own.address.to_string();
+        if servers.contains(&address) {
+            self.wrong("lan.address", &Wrong::AsksItself(address));
+        }
     }
 
     /// A port at which no other instance of https-dns-proxy listens.

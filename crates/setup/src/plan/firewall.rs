@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use uci::Section;
 
-use super::check::{is_mac, ports};
+use super::check::{is_mac, is_quotable, ports};
 use super::{Planner, Wrong, text, words, yes};
 use crate::choices::{Blocked, Firewall, Forward, Protocol};
 
@@ -23,8 +23,20 @@ impl Planner<'_> {
         }
         let known = simple(&self.config, "redirect", forward_of);
         let mut stay = Vec::new();
+        let foreign = foreign_forwards(&self.config, &known);
         for (n, forward) in firewall.forwards.iter().enumerate() {
-            if !self.good_forward(&format!("firewall.forwards[{n}]"), forward) {
+            let field = format!("firewall.forwards[{n}]");
+            let is_known = |forward: &Forward| known.iter().any(|(_, known)| known == forward);
+            if !self.good_forward(&field, forward, is_known(forward)) {
+                continue;
+            }
+            let earlier = firewall.forwards[..n]
+                .iter()
+                .find(|other| meets(forward, other) && !(is_known(forward) && is_known(other)));
+            let other = foreign.iter().find(|other| meets(forward, other));
+            if let Some(other) = earlier.or(other.filter(|_| !is_known(forward))) {
+                let name = other.name.clone();
+                self.wrong(format!("{field}.port"), &Wrong::PortTaken(name));
                 continue;
             }
             let same =
@@ -54,7 +66,10 @@ impl Planner<'_> {
         for (n, blocked) in wanted.iter().enumerate() {
             let field = format!("firewall.blocked[{n}]");
             let mac = blocked.mac.to_ascii_lowercase();
-            if !self.text(&format!("{field}.name"), &blocked.name, 64) {
+            let is_known = known
+                .iter()
+                .any(|(_, other)| other.mac == mac && other.name == blocked.name);
+            if !self.rule_name(&format!("{field}.name"), &blocked.name, is_known) {
                 continue;
             }
             if !is_mac(&mac) {
@@ -121,9 +136,20 @@ impl Planner<'_> {
         }
     }
 
-    fn good_forward(&mut self, field: &str, forward: &Forward) -> bool {
+    /// Checks a name that becomes a comment of the firewall's rules. What is there already stays.
+    fn rule_name(&mut self, field: &str, name: &str, is_known: bool) -> bool {
+        if is_known {
+            return true;
+        }
+        if self.text(field, name, 64) && !is_quotable(name) {
+            self.wrong(field, &Wrong::Unquotable);
+        }
+        !self.is_wrong(field)
+    }
+
+    fn good_forward(&mut self, field: &str, forward: &Forward, is_known: bool) -> bool {
         let before = self.problems.len();
-        self.text(&format!("{field}.name"), &forward.name, 64);
+        self.rule_name(&format!("{field}.name"), &forward.name, is_known);
         let outside = ports(&forward.port);
         if outside.is_none() {
             self.wrong(format!("{field}.port"), &Wrong::NotAPort);
@@ -142,7 +168,8 @@ impl Planner<'_> {
             (Some(to), Some(lan)) if to == lan.address => {
                 self.wrong(format!("{field}.to"), &Wrong::RouterItself(to.to_string()));
             }
-            (Some(to), Some(lan)) if !lan.holds(to) => {
+            // Otherwise the network inside is not known.
+            (Some(to), Some(lan)) if !lan.holds(to) && !self.is_wrong("lan.address") => {
                 let network = format!("{}/{}", lan.network(), lan.length);
                 self.wrong(format!("{field}.to"), &Wrong::OutsideNetwork(network));
             }
@@ -317,6 +344,59 @@ pub(crate) fn simple<T>(
     config
         .of_type("firewall", kind)
         .filter_map(|section| Some((section.name.clone(), read(section, &zones)?)))
+        .collect()
+}
+
+/// Whether two forwards are for the same port outside.
+fn meets(one: &Forward, other: &Forward) -> bool {
+    let both = |protocol| protocol == Protocol::Both;
+    let same = one.protocol == other.protocol || both(one.protocol) || both(other.protocol);
+    let (Some(a), Some(b)) = (ports(&one.port), ports(&other.port)) else {
+        return false;
+    };
+    same && a.0 <= b.1 && b.0 <= a.1
+}
+
+/// Forwards that were made by hand, of all that comes in from outside at a port.
+fn foreign_forwards(config: &super::Config, known: &[(String, Forward)]) -> Vec<Forward> {
+    const NARROWER: [&str; 9] = [
+        "src_ip",
+        "src_dip",
+        "src_mac",
+        "src_port",
+        "ipset",
+        "mark",
+        "start_time",
+        "start_date",
+        "weekdays",
+    ];
+    let (_, outside) = zone_names(config);
+    let read = |section: &Section| {
+        let is = |option, value| text(section, option).as_deref() == Some(value);
+        let dnat = section.get("target").is_none() || is("target", "DNAT");
+        let all = NARROWER.iter().all(|option| section.get(option).is_none());
+        if !is("src", &outside) || !dnat || !all || is("enabled", "0") || is("family", "ipv6") {
+            return None;
+        }
+        let protocols = words(section, "proto");
+        let has = |name: &str| protocols.iter().any(|protocol| protocol == name);
+        let many = protocols.is_empty() || has("tcpudp") || has("all") || has("any");
+        let protocol = match (many || has("tcp"), many || has("udp")) {
+            (true, true) => Protocol::Both,
+            (true, false) => Protocol::Tcp,
+            (false, true) => Protocol::Udp,
+            (false, false) => return None,
+        };
+        Some(Forward {
+            name: text(section, "name").unwrap_or_else(|| section.name.clone()),
+            protocol,
+            port: text(section, "src_dport")?.replace(':', "-"),
+            ..Forward::default()
+        })
+    };
+    let all = config.of_type("firewall", "redirect");
+    all.filter(|section| known.iter().all(|(name, _)| *name != section.name))
+        .filter_map(read)
         .collect()
 }
 

@@ -2,13 +2,14 @@
 
 use std::net::Ipv4Addr;
 
-use super::{Inside, Planner};
+use super::{Config, Inside, Planner, Wrong, text, words};
 
 impl Planner<'_> {
-    /// Makes the guests' network, if there is none.
-    pub(super) fn guests(&mut self) {
+    /// Makes the guests' network, if there is none. `new` is the field of a Wi-Fi network for guests
+    /// that the router does not have yet.
+    pub(super) fn guests(&mut self, new: Option<&str>) {
         if self.config.has("network", "guest") {
-            return;
+            return self.guests_apart(new);
         }
         self.interface("guest");
         // So that it is known for the wizard's own when it goes.
@@ -63,6 +64,18 @@ impl Planner<'_> {
         self.say("wifi", "guest-network", &[("network", &network)], says);
     }
 
+    /// Refuses guests in a network that leads inside. If they are there already, it is said.
+    fn guests_apart(&mut self, new: Option<&str>) {
+        let Some(by) = guests_inside(&self.config) else {
+            return;
+        };
+        if let Some(field) = new {
+            return self.wrong(format!("{field}.for"), &Wrong::GuestsInside(by));
+        }
+        let says = format!("{by}: guests are inside.");
+        self.say("wifi", "guests-inside", &[("by", &by)], says);
+    }
+
     /// Takes the guests' network away, if the wizard made it.
     pub(super) fn no_guests(&mut self) {
         if self.config.get("network", "guest", "weir").is_none() {
@@ -93,12 +106,49 @@ impl Planner<'_> {
             address: Ipv4Addr::new(192, 168, n, 1),
             length: 24,
         };
+        let taken = known.iter().chain(&self.facts.uplink);
         (50..=250)
             .map(candidate)
-            .find(|network| !known.iter().any(|other| other.overlaps(*network)))
+            .find(|network| !taken.clone().any(|other| other.overlaps(*network)))
             .unwrap_or(Inside {
                 address: Ipv4Addr::new(10, 99, 50, 1),
                 length: 24,
             })
     }
+}
+
+/// The way from an existing network for guests to the network inside: a zone that both are in, a
+/// forwarding, or a device of both.
+fn guests_inside(config: &Config) -> Option<String> {
+    let device = |network| config.get("network", network, "device");
+    if device("lan").is_some_and(|inside| device("guest") == Some(inside)) {
+        return Some("network.guest has the device of network.lan".to_owned());
+    }
+    let guests = zones_with(config, "guest");
+    let inside = zones_with(config, "lan");
+    if let Some(zone) = guests.iter().find(|zone| inside.contains(zone)) {
+        return Some(format!("network.guest is in the firewall zone {zone}"));
+    }
+    let leads = config.of_type("firewall", "forwarding").find(|section| {
+        let zone = |option| text(section, option).unwrap_or_default();
+        let to = zone("dest");
+        let is_on = text(section, "enabled").as_deref() != Some("0");
+        is_on && guests.contains(&zone("src")) && (to == "*" || inside.contains(&to))
+    });
+    let from = text(leads?, "src")?;
+    let to = text(leads?, "dest")?;
+    Some(format!("the firewall forwards the zone {from} to {to}"))
+}
+
+/// The names of the zones that an interface is in, by its name or its device.
+fn zones_with(config: &Config, network: &str) -> Vec<String> {
+    let device = config.get("network", network, "device");
+    let zones = config.of_type("firewall", "zone").filter(|zone| {
+        let of = |option| words(zone, option);
+        of("network").iter().any(|name| name == network)
+            || device
+                .as_ref()
+                .is_some_and(|device| of("device").contains(device))
+    });
+    zones.filter_map(|zone| text(zone, "name")).collect()
 }

@@ -64,9 +64,9 @@ impl Planner<'_> {
             self.mobile(internet);
         } else if let Some(device) = &device {
             self.config.set("network", "wan", "device", device);
-        } else if !matches!(internet.kind, Uplink::Wifi | Uplink::None) {
-            let port = "a port for the Internet (network.wan.device)".to_owned();
-            self.wrong("internet.kind", &Wrong::NotHere(port));
+        } else if base.is_none() && !matches!(internet.kind, Uplink::Wifi | Uplink::None) {
+            let port = "port for the Internet (network.wan.device)".to_owned();
+            self.wrong("internet.kind", &Wrong::Lacking(port));
         }
         match internet.kind {
             Uplink::Static => self.fixed(internet),

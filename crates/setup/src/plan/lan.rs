@@ -22,6 +22,14 @@ impl Planner<'_> {
             let address = inside.to_string();
             let says = format!("The router is {address} inside.");
             self.say("services", "lan-address", &[("address", &address)], says);
+            if inside.is_public() {
+                let network = format!("{}/{}", inside.network(), inside.length);
+                let says = format!(
+                    "{network} belongs to somebody on the Internet, whom devices inside could \
+                     not reach: unless that is you, take 192.168.77.1/24 or 10.77.0.1/24."
+                );
+                self.say("services", "lan-public", &[("network", &network)], says);
+            }
         }
         let field = |n: usize| format!("lan.ports[{n}]");
         let ports = lan.ports.iter().enumerate();
@@ -43,8 +51,8 @@ impl Planner<'_> {
         let device = self.config.get("network", "lan", "device");
         let bridge = device.and_then(|name| self.config.which("network", "device", "name", &name));
         let Some(bridge) = bridge else {
-            let what = "a bridge inside (network.lan.device)".to_owned();
-            return self.wrong("lan.ports", &Wrong::NotHere(what));
+            let what = "bridge inside (network.lan.device)".to_owned();
+            return self.wrong("lan.ports", &Wrong::Lacking(what));
         };
         let known = self.config.list("network", &bridge, "ports");
         let mesh = known.into_iter().filter(|port| port == "bat0");

@@ -77,8 +77,8 @@ impl Planner<'_> {
                 match off {
                     Some(wrong) => self.wrong("mesh.channel", &wrong),
                     None => {
-                        let what = "a radio that can do it".to_owned();
-                        self.wrong("mesh.kind", &Wrong::NotHere(what));
+                        let what = "radio that can do it".to_owned();
+                        self.wrong("mesh.kind", &Wrong::Lacking(what));
                     }
                 }
             }

@@ -85,6 +85,18 @@ impl Inside {
         u32::from(address) & self.mask() == u32::from(self.address) & self.mask()
     }
 
+    /// Whether the address is one of the public Internet: not for private networks (RFC 1918), nor
+    /// shared, link-local, for benchmarks or documentation (RFC 6890).
+    pub fn is_public(self) -> bool {
+        let [a, b, ..] = self.address.octets();
+        !(self.address.is_private()
+            || self.address.is_loopback()
+            || self.address.is_link_local()
+            || self.address.is_documentation()
+            || (a == 100 && (64..128).contains(&b))
+            || (a == 198 && matches!(b, 18 | 19)))
+    }
+
     /// Whether two networks have an address in common.
     pub fn overlaps(self, other: Inside) -> bool {
         self.holds(other.network()) || other.holds(self.network())

@@ -52,8 +52,8 @@ pub enum Wrong {
     NotAHash,
     /// It is no hardware address.
     NotAMac,
-    /// It is no country.
-    NotACountry,
+    /// No country has this code or name. The code that was probably meant, if any.
+    NotACountry(Option<&'static str>),
     /// It is no time zone.
     NotATimezone,
     /// It is no place on earth.
@@ -104,6 +104,18 @@ pub enum Wrong {
     NoMac,
     /// The router lacks what it takes.
     NotHere(String),
+    /// The router has no such port, radio or section.
+    Lacking(String),
+    /// A file of the configuration cannot be changed, for this reason.
+    Unwritable(String),
+    /// Guests would reach the network inside, by this zone, forwarding or device.
+    GuestsInside(String),
+    /// It has a quotation mark or a backslash, which fw4 cannot put into a comment.
+    Unquotable,
+    /// Another forward, of this name, has the port already.
+    PortTaken(String),
+    /// A name server at an address of the router's own.
+    AsksItself(String),
 }
 
 impl Wrong {
@@ -169,10 +181,14 @@ impl Wrong {
                 "it is no hardware address of a device",
                 "write it as 02:00:5e:10:00:01",
             ),
-            Self::NotACountry => plain(
+            Self::NotACountry(meant) => (
                 "not-a-country",
-                "it is no country",
-                "take its two letters: DE, ES, BR",
+                vec![],
+                "there is no such country in ISO 3166".to_owned(),
+                match meant {
+                    Some(code) => format!("the code of that country is {code}"),
+                    None => "take a code or a name: DE or Germany".to_owned(),
+                },
             ),
             Self::NotATimezone => plain(
                 "not-a-timezone",
@@ -308,6 +324,41 @@ impl Wrong {
                 vec![("what", what.clone())],
                 format!("the router lacks what it takes: {what}"),
                 "install it first".to_owned(),
+            ),
+            Self::Lacking(what) => (
+                "lacking",
+                vec![("what", what.clone())],
+                format!("the router has no {what}"),
+                "add it to the configuration, or leave this out".to_owned(),
+            ),
+            Self::Unwritable(why) => (
+                "unwritable",
+                vec![("why", why.clone())],
+                format!("cannot change the configuration: {why}"),
+                "correct that file, and try again".to_owned(),
+            ),
+            Self::GuestsInside(by) => (
+                "guests-inside",
+                vec![("by", by.clone())],
+                format!("{by}: guests would be inside"),
+                "give network.guest a device and a firewall zone of its own".to_owned(),
+            ),
+            Self::Unquotable => plain(
+                "unquotable",
+                "it has a \" or a \\, which OpenWrt's firewall cannot take in a name",
+                "take that character out",
+            ),
+            Self::PortTaken(name) => (
+                "port-taken",
+                vec![("name", name.clone())],
+                format!("{name} has that port already"),
+                "take another port, or delete the other forward".to_owned(),
+            ),
+            Self::AsksItself(address) => (
+                "asks-itself",
+                vec![("address", address.clone())],
+                format!("{address} is the router itself, which would ask itself for names"),
+                "take the address of another name server, or the provider's servers".to_owned(),
             ),
         }
     }

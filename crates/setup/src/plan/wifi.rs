@@ -1,9 +1,10 @@
 //! Wi-Fi networks.
 
+use md5::{Digest, Md5};
 use uci::Section;
 
 use super::check::is_wifi_key;
-use super::{Planner, Radio, Wrong, text, yes};
+use super::{Config, Planner, Radio, Wrong, countries, text, yes};
 use crate::choices::{Network, Security, Whom, Wifi};
 
 /// Networks at most: more than eight cost a radio most of its time for their beacons.
@@ -37,15 +38,19 @@ impl Planner<'_> {
             .map(|(n, network)| self.good_network(&format!("wifi.networks[{n}]"), network, wifi))
             .collect();
         if !wifi.networks.is_empty() && self.facts.radios.is_empty() {
-            let what = "a radio (wifi-device in /etc/config/wireless)".to_owned();
-            return self.wrong("wifi.networks", &Wrong::NotHere(what));
+            let what = "radio (wifi-device in /etc/config/wireless)".to_owned();
+            return self.wrong("wifi.networks", &Wrong::Lacking(what));
         }
-        let guests = wifi
-            .networks
-            .iter()
-            .any(|network| network.whom == Whom::Guest);
-        if guests {
-            self.guests();
+        let networks = wifi.networks.iter().enumerate();
+        let guests: Vec<_> = networks
+            .filter(|(_, network)| network.whom == Whom::Guest)
+            .collect();
+        if !guests.is_empty() {
+            let new = guests
+                .iter()
+                .find(|(_, network)| !self.has_network(network));
+            let new = new.map(|(n, _)| format!("wifi.networks[{n}]"));
+            self.guests(new.as_deref());
         } else {
             self.no_guests();
         }
@@ -176,9 +181,14 @@ impl Planner<'_> {
         if country.is_empty() {
             return;
         }
-        if country.len() != 2 || !country.bytes().all(|c| c.is_ascii_uppercase()) {
-            return self.wrong(field, &Wrong::NotACountry);
-        }
+        let known = country_of(&self.config);
+        let country = match countries::code(country) {
+            // As a document of this router has it.
+            _ if known.as_deref() == Some(country) => return,
+            Ok(code) if known.as_deref() == Some(code) => return,
+            Ok(code) => code,
+            Err(meant) => return self.wrong(field, &Wrong::NotACountry(meant)),
+        };
         for radio in &self.facts.radios {
             self.config.section("wireless", &radio.name, "wifi-device");
             self.config.set("wireless", &radio.name, "country", country);
@@ -225,7 +235,10 @@ impl Planner<'_> {
                 self.wrong(format!("{field}.security"), &wrong);
             }
         }
-        let twice = wifi.networks.iter().filter(|other| {
+        // Of two networks the later one is wrong.
+        let earlier = wifi.networks.iter();
+        let earlier = earlier.take_while(|other| !std::ptr::eq(*other, network));
+        let mut twice = earlier.filter(|other| {
             other.ssid == network.ssid
                 && (network.radios.is_empty()
                     || other.radios.is_empty()
@@ -234,10 +247,19 @@ impl Planner<'_> {
                         .iter()
                         .any(|radio| network.radios.contains(radio)))
         });
-        if twice.count() > 1 {
+        if twice.next().is_some() {
             self.wrong(format!("{field}.ssid"), &Wrong::Twice);
         }
         self.problems.len() == before
+    }
+
+    /// Whether the router has a network of this name, for the same people.
+    fn has_network(&self, network: &Network) -> bool {
+        let mut all = self.config.of_type("wireless", "wifi-iface");
+        all.any(|section| {
+            whom(section) == Some(network.whom)
+                && text(section, "ssid").as_deref() == Some(&network.ssid)
+        })
     }
 
     /// The key that a network has already.
@@ -297,6 +319,7 @@ impl Planner<'_> {
         };
         let before = self.config.package("wireless").map(uci::Package::text);
         let config = &mut self.config;
+        let former = config.get("wireless", section, "ssid");
         for (option, value) in [
             ("device", &*radio.name),
             ("mode", "ap"),
@@ -317,13 +340,7 @@ impl Planner<'_> {
             config.set("wireless", section, "isolate", "1");
         }
         config.set_if("wireless", section, "hidden", switch(network.hidden));
-        config.set_if("wireless", section, "ieee80211r", switch(network.roaming));
-        if network.roaming {
-            let domain = mobility_domain(&network.ssid);
-            config.set("wireless", section, "mobility_domain", &domain);
-        } else {
-            config.unset("wireless", section, "mobility_domain");
-        }
+        roaming(config, section, network, former.as_deref());
         if self.is_off(section) {
             self.config.unset("wireless", section, "disabled");
         }
@@ -390,11 +407,46 @@ fn security_word(security: Security) -> &'static str {
     }
 }
 
-/// The domain in which stations move: the same for all access points of a name, as hostapd would
-/// have it made by hand. FNV-1a, folded to 16 bits.
+/// The country of the first radio that has one.
+fn country_of(config: &Config) -> Option<String> {
+    let mut radios = config.of_type("wireless", "wifi-device");
+    radios.find_map(|radio| text(radio, "country"))
+}
+
+/// Switches 802.11r on or off. The domain of stations that move stays if there is one, unless it is
+/// the default of the network's former name.
+fn roaming(config: &mut Config, section: &str, network: &Network, former: Option<&str>) {
+    let was_on = config.get("wireless", section, "ieee80211r").as_deref() == Some("1");
+    let known = config.get("wireless", section, "mobility_domain");
+    let is_default = known.is_some() && known == former.map(mobility_domain);
+    let switch = network.roaming.then_some("1");
+    config.set_if("wireless", section, "ieee80211r", switch);
+    if !network.roaming {
+        if was_on && is_default {
+            config.unset("wireless", section, "mobility_domain");
+        }
+    } else if is_default || known.is_none() && !was_on {
+        let domain = mobility_domain(&network.ssid);
+        config.set("wireless", section, "mobility_domain", &domain);
+    }
+}
+
+/// The domain of all access points of a name, as OpenWrt has it by default: the first four hexadecimal
+/// digits of MD5, over the name and a line feed.
 fn mobility_domain(ssid: &str) -> String {
-    let hash = ssid.bytes().fold(0x811c_9dc5_u32, |hash, c| {
-        (hash ^ u32::from(c)).wrapping_mul(0x0100_0193)
-    });
-    format!("{:04x}", (hash >> 16) ^ (hash & 0xffff))
+    let hash = Md5::new().chain_update(ssid).chain_update("\n").finalize();
+    format!("{:02x}{:02x}", hash[0], hash[1])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mobility_domain;
+
+    /// By `echo SSID | md5sum | head -c 4`, as OpenWrt's hostapd.sh does.
+    #[test]
+    fn the_domain_of_a_name_is_that_of_openwrt() {
+        assert_eq!(mobility_domain("OpenWrt"), "aaf5");
+        assert_eq!(mobility_domain("Zur Linde"), "2c08");
+        assert_eq!(mobility_domain(""), "68b3");
+    }
 }

@@ -2,7 +2,7 @@
 //! languages.
 
 /// Of sentences ([`Sentence`](super::Sentence)).
-pub const SENTENCES: [&str; 48] = [
+pub const SENTENCES: &[&str] = &[
     "mesh-open",
     "wifi-open",
     "wifi-other",
@@ -18,6 +18,7 @@ pub const SENTENCES: [&str; 48] = [
     "forward-gone",
     "guest-network",
     "guests-gone",
+    "guests-inside",
     "internet-dhcp",
     "internet-mobile",
     "internet-none",
@@ -29,6 +30,7 @@ pub const SENTENCES: [&str; 48] = [
     "lan-dhcp",
     "lan-dhcp-one",
     "lan-no-dhcp",
+    "lan-public",
     "mesh",
     "mesh-dhcp",
     "mesh-gateway",
@@ -54,11 +56,17 @@ pub const SENTENCES: [&str; 48] = [
 ];
 
 /// Of problems ([`Problem`](super::Problem)).
-pub const PROBLEMS: [&str; 38] = [
+pub const PROBLEMS: &[&str] = &[
     "key-unused",
     "too-many",
     "not-an-address",
     "control-character",
+    "asks-itself",
+    "guests-inside",
+    "lacking",
+    "port-taken",
+    "unquotable",
+    "unwritable",
     "leaves-forward",
     "needs-key",
     "no-mac",

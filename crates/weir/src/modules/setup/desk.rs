@@ -159,13 +159,17 @@ impl Desk {
             board.facts.openvpn_keys.clone_from(&authority.mark);
             board.facts.openvpn_anew = authority.is_new;
         }
-        let plan = plan(&choices, &config, &board.facts);
+        let mut plan = plan(&choices, &config, &board.facts);
         let mut lines = lines(&config, &plan.config);
         let is_made = |authority: &Authority| !authority.files.is_empty();
         if Server::of(&plan.config).is_some() && authority.as_ref().is_some_and(is_made) {
             lines.push(secret("openvpn.authority".to_owned()));
         }
         let password = self.password(&choices)?;
+        if password.is_none() {
+            plan.sentences
+                .retain(|sentence| sentence.sentence != "router-password");
+        }
         lines.extend(
             password
                 .as_ref()

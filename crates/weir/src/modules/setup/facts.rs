@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ::setup::plan::{Config, Facts, Policy};
+use ::setup::plan::{Config, Facts, Inside, Policy};
 use answers::SetupRelease;
 use serde_json::Value;
 
@@ -81,6 +81,7 @@ pub fn look(etc: &Path, config: &Config, policy: Policy) -> Board {
             wan: word("/network/wan/device"),
             mac: mac(board_mac, &lan),
             lan,
+            uplink: uplink(etc, config, word("/network/wan/device")),
             radios,
             lacks,
             policy,
@@ -107,6 +108,43 @@ fn sockets() -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// Networks that the uplink has at the moment, but not those of the LAN's device.
+fn uplink(etc: &Path, config: &Config, board: Option<String>) -> Vec<Inside> {
+    let of = |interface: &str, option: &str| config.get("network", interface, option);
+    let device = of("wan", "device")
+        .or_else(|| of("wan", "ifname"))
+        .or(board);
+    let mut devices: Vec<String> = device.into_iter().collect();
+    devices.extend(["pppoe-wan".to_owned(), "wwan0".to_owned()]);
+    // Another folder may be another router's.
+    if etc == Path::new("/etc") {
+        let routes = fs::read_to_string("/proc/net/route").unwrap_or_default();
+        devices.extend(default_devices(&routes));
+    }
+    let inside = of("lan", "device");
+    devices.retain(|device| Some(device) != inside.as_ref());
+    let Ok(all) = nix::ifaddrs::getifaddrs() else {
+        return Vec::new();
+    };
+    all.filter(|entry| devices.contains(&entry.interface_name))
+        .filter_map(|entry| {
+            let address = entry.address?.as_sockaddr_in()?.ip();
+            let mask = entry.netmask?.as_sockaddr_in()?.ip();
+            Inside::of_mask(&address.to_string(), &mask.to_string())
+        })
+        .collect()
+}
+
+/// The devices of default routes in the kernel's table of IPv4.
+fn default_devices(routes: &str) -> impl Iterator<Item = String> {
+    routes.lines().filter_map(|line| {
+        let mut fields = line.split_ascii_whitespace();
+        let device = fields.next()?;
+        let is_default = fields.next() == Some("00000000") && fields.nth(5) == Some("00000000");
+        is_default.then(|| device.to_owned())
+    })
 }
 
 /// The hardware address inside: as the board has it, or its first device.
@@ -221,7 +259,16 @@ fn lacking_of_others() -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::release;
+    use super::{default_devices, release};
+
+    #[test]
+    fn default_routes_by_the_table() {
+        let table = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\n\
+            eth0\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
+            br-lan\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n\
+            tun0\t00000000\t00000000\t0001\t0\t0\t0\t00000080\t0\t0\t0\n";
+        assert_eq!(default_devices(table).collect::<Vec<_>>(), ["eth0"]);
+    }
 
     #[test]
     fn systems_by_their_files() {

@@ -1,6 +1,8 @@
 import { plain } from "../../../core/plain";
 import { useStore } from "../../../core/store";
 import { Notice } from "../../../parts/basic";
+import { language } from "../../../text";
+import { countries } from "../core/countries";
 import { changed, DEFAULTS, newNetwork } from "../core/form";
 import { Check, Checks, Item, Secret, Select, Text } from "../parts/fields";
 import { change, removed, wizard } from "../store";
@@ -26,14 +28,16 @@ export function WifiStep() {
   return (
     <>
       <p class="lead">{t("wifi.lead")}</p>
-      <Text
+      <Select
         path="wifi.country"
         label={t("wifi.country")}
         hint={t("wifi.country.hint")}
-        machine
-        longest={2}
-        value={wifi.country}
-        set={(country) => set({ country: country.toUpperCase() }, "country")}
+        value={wifi.country ?? ""}
+        options={[
+          { value: "", text: t("wifi.country.none") },
+          ...countries(useStore(language), wifi.country ?? ""),
+        ]}
+        set={(country) => set({ country }, "country")}
       />
       <h3 class="networks-title">{t("wifi.networks")}</h3>
       {networks.length === 0 && <p class="muted">{t("wifi.empty")}</p>}

@@ -126,7 +126,8 @@ export const de: Translated<typeof en> = {
   "wifi.lead": "Ein Netz oder mehrere; ein eigenes für Gäste ist eine gute Idee.",
   "wifi.none": "In diesem Router ist kein Funk. Weiter geht es mit dem nächsten Schritt.",
   "wifi.country": "Land",
-  "wifi.country.hint": "Zwei Buchstaben, etwa DE: Davon hängt ab, welche Kanäle erlaubt sind.",
+  "wifi.country.hint": "Davon hängt ab, welche Kanäle erlaubt sind.",
+  "wifi.country.none": "Wie bisher",
   "wifi.networks": "Netze",
   "wifi.empty": "Noch gibt es kein Netz.",
   "wifi.add": "Ein Netz hinzufügen",
@@ -333,7 +334,7 @@ export const de: Translated<typeof en> = {
   "problem.not-a-port": "Das ist kein Port: eine Zahl von 1 bis 65535.",
   "problem.not-a-key": "Das ist kein Schlüssel: 44 Zeichen, die mit = enden.",
   "problem.not-a-mac": "Das ist keine Hardware-Adresse wie 02:00:5e:10:00:01.",
-  "problem.not-a-country": "Dieses Land gibt es nicht: zwei Buchstaben, etwa DE.",
+  "problem.not-a-country": "Dieses Land gibt es nicht.",
   "problem.not-a-timezone": "Diese Zone gibt es nicht; ein Beispiel ist Europe/Berlin.",
   "problem.not-a-place": "Grad Nord gehen von -90 bis 90, Grad Ost von -180 bis 180.",
   "problem.not-a-language": "Der Router hat diese Sprache nicht.",
@@ -349,12 +350,19 @@ export const de: Translated<typeof en> = {
   "problem.outside-network": "Diese Adresse liegt nicht im Netz.",
   "problem.router-itself":
     "{address} ist der Router selbst: Nimm die Adresse eines Geräts im Netz.",
+  "problem.asks-itself":
+    "{address} ist der Router selbst; er würde sich selbst nach Namen fragen. Nimm einen anderen Server.",
+  "problem.port-taken": "{name} hat diesen Port schon.",
+  "problem.unquotable": 'Ein Name darf hier weder " noch \\ enthalten.',
+  "problem.guests-inside": "Gäste kämen ins Innere deines Netzes ({by}).",
   "problem.none-left":
     "Die einzige Adresse, die der Router Geräten gäbe, hat er selbst: Nimm mehr.",
   "problem.out-of-range": "Nötig ist eine Zahl von {least} bis {most}.",
   "problem.twice": "Das steht hier zweimal.",
   "problem.control-character": "Darin ist ein Zeichen, das man nicht sieht.",
   "problem.not-here": "Dem Router fehlt, was das braucht: {what}.",
+  "problem.lacking": "Das fehlt dem Router: {what}.",
+  "problem.unwritable": "Die Konfiguration lässt sich nicht ändern: {why}",
   "problem.leaves-forward":
     "Die Portfreigabe {name} führt zu {to}, und das wäre nicht mehr innen: Ändere auch ihr Ziel.",
   "problem.takes-forward":
@@ -366,6 +374,7 @@ export const de: Translated<typeof en> = {
   "sentence.guest-network":
     "Gäste haben ein eigenes Netz, {network}: das Internet, und nichts im Haus.",
   "sentence.guests-gone": "Gäste haben kein Netz mehr.",
+  "sentence.guests-inside": "Gäste sind im Inneren deines Netzes ({by}).",
   "sentence.dns-provider": "Nach Namen fragt er, wen der Anbieter nennt.",
   "sentence.wireguard-client-gone": "{name} darf nicht mehr durch WireGuard herein.",
   "sentence.forward-gone": "Der Port für {name} ist wieder zu.",
@@ -404,6 +413,8 @@ export const de: Translated<typeof en> = {
   "sentence.lan-dhcp": "Geräte bekommen Adressen von ihm.",
   "sentence.lan-dhcp-one": "Diese Adressen reichen nur für ein einziges Gerät.",
   "sentence.lan-no-dhcp": "Geräte bekommen keine Adressen von ihm.",
+  "sentence.lan-public":
+    "{network} gehört jemandem im Internet: Geräte hier erreichen ihn dort nicht.",
   "sentence.dns": "Nach Namen fragt er {server}.",
   "sentence.wireguard": "Geräte dürfen über WireGuard herein, an Port {port}.",
   "sentence.wireguard-client": "{name} darf über WireGuard herein.",

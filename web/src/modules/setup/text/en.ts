@@ -120,7 +120,8 @@ export const en = {
   "wifi.lead": "One network or several; a separate one for guests is a good idea.",
   "wifi.none": "There is no radio in this router. The next step is yours.",
   "wifi.country": "Country",
-  "wifi.country.hint": "Two letters, such as DE: which channels may be used depends on it.",
+  "wifi.country.hint": "Which channels may be used depends on it.",
+  "wifi.country.none": "As it is now",
   "wifi.networks": "Networks",
   "wifi.empty": "There is no network yet.",
   "wifi.add": "Add a network",
@@ -318,7 +319,7 @@ export const en = {
   "problem.not-a-port": "This is no port: a number from 1 to 65535.",
   "problem.not-a-key": "This is no key: 44 signs that end with =.",
   "problem.not-a-mac": "This is no hardware address, such as 02:00:5e:10:00:01.",
-  "problem.not-a-country": "There is no such country: two letters, such as DE.",
+  "problem.not-a-country": "There is no such country.",
   "problem.not-a-timezone": "There is no such zone; an example is Europe/Berlin.",
   "problem.not-a-place": "Degrees north go from -90 to 90, degrees east from -180 to 180.",
   "problem.not-a-language": "The router has no such language.",
@@ -332,12 +333,19 @@ export const en = {
   "problem.overlaps": "These addresses are used elsewhere already.",
   "problem.outside-network": "This address is not in the network.",
   "problem.router-itself": "{address} is the router itself: take the address of a device inside.",
+  "problem.asks-itself":
+    "{address} is the router itself, which would ask itself for names. Take another server.",
+  "problem.port-taken": "{name} has this port already.",
+  "problem.unquotable": 'A name here cannot hold " or \\.',
+  "problem.guests-inside": "Guests would reach the inside of your network ({by}).",
   "problem.none-left":
     "The router itself has the only address that it would give to devices: take more of them.",
   "problem.out-of-range": "A number from {least} to {most} is needed.",
   "problem.twice": "This is here twice.",
   "problem.control-character": "There is a sign in it that cannot be seen.",
   "problem.not-here": "The router lacks what this needs: {what}.",
+  "problem.lacking": "The router has no {what}.",
+  "problem.unwritable": "The configuration cannot be changed: {why}",
   "problem.leaves-forward":
     "The forwarded port {name} leads to {to}, which would not be inside: change that, too.",
   "problem.takes-forward":
@@ -349,6 +357,7 @@ export const en = {
   "sentence.guest-network":
     "Guests have a network of their own, {network}: the Internet, and nothing inside.",
   "sentence.guests-gone": "Guests have no network any more.",
+  "sentence.guests-inside": "Guests are inside your network ({by}).",
   "sentence.dns-provider": "For names it asks whom the provider names.",
   "sentence.wireguard-client-gone": "{name} may not come in by WireGuard any more.",
   "sentence.forward-gone": "The port for {name} is closed again.",
@@ -386,6 +395,8 @@ export const en = {
   "sentence.lan-dhcp": "Devices get addresses from it.",
   "sentence.lan-dhcp-one": "These addresses are enough for one device alone.",
   "sentence.lan-no-dhcp": "Devices get no addresses from it.",
+  "sentence.lan-public":
+    "{network} belongs to somebody on the Internet: devices here will not reach it there.",
   "sentence.dns": "For names it asks {server}.",
   "sentence.wireguard": "Devices may come in by WireGuard, at port {port}.",
   "sentence.wireguard-client": "{name} may come in by WireGuard.",

@@ -124,7 +124,8 @@ export const es: Translated<typeof en> = {
   "wifi.lead": "Una red o varias; una aparte para invitados es buena idea.",
   "wifi.none": "Este router no tiene radio. Siga con el próximo paso.",
   "wifi.country": "País",
-  "wifi.country.hint": "Dos letras, por ejemplo ES: de él depende qué canales se pueden usar.",
+  "wifi.country.hint": "De él depende qué canales se pueden usar.",
+  "wifi.country.none": "Como hasta ahora",
   "wifi.networks": "Redes",
   "wifi.empty": "Todavía no hay ninguna red.",
   "wifi.add": "Añadir una red",
@@ -324,7 +325,7 @@ export const es: Translated<typeof en> = {
   "problem.not-a-port": "Esto no es un puerto: un número de 1 a 65535.",
   "problem.not-a-key": "Esto no es una clave: 44 signos que terminan en =.",
   "problem.not-a-mac": "Esto no es una dirección de hardware, como 02:00:5e:10:00:01.",
-  "problem.not-a-country": "No existe ese país: dos letras, por ejemplo ES.",
+  "problem.not-a-country": "No existe ese país.",
   "problem.not-a-timezone": "No existe esa zona; un ejemplo es Europe/Berlin.",
   "problem.not-a-place": "Los grados norte van de -90 a 90, los grados este de -180 a 180.",
   "problem.not-a-language": "El router no tiene ese idioma.",
@@ -339,12 +340,19 @@ export const es: Translated<typeof en> = {
   "problem.outside-network": "Esta dirección no está en la red.",
   "problem.router-itself":
     "{address} es el propio router: toma la dirección de un dispositivo de dentro.",
+  "problem.asks-itself":
+    "{address} es el propio router, que se preguntaría a sí mismo los nombres. Toma otro servidor.",
+  "problem.port-taken": "{name} ya tiene este puerto.",
+  "problem.unquotable": 'Un nombre no puede llevar aquí " ni \\.',
+  "problem.guests-inside": "Los invitados llegarían al interior de tu red ({by}).",
   "problem.none-left":
     "La única dirección que el router daría a los dispositivos la tiene él mismo: toma más.",
   "problem.out-of-range": "Hace falta un número de {least} a {most}.",
   "problem.twice": "Esto está aquí dos veces.",
   "problem.control-character": "Hay un signo que no se ve.",
   "problem.not-here": "Al router le falta lo que esto necesita: {what}.",
+  "problem.lacking": "Al router le falta esto: {what}.",
+  "problem.unwritable": "No se puede cambiar la configuración: {why}",
   "problem.leaves-forward":
     "El puerto reenviado {name} lleva a {to}, que ya no estaría dentro: cámbielo también.",
   "problem.takes-forward":
@@ -356,6 +364,7 @@ export const es: Translated<typeof en> = {
   "sentence.guest-network":
     "Los invitados tienen una red propia, {network}: Internet, y nada de dentro.",
   "sentence.guests-gone": "Los invitados ya no tienen red.",
+  "sentence.guests-inside": "Los invitados están en el interior de tu red ({by}).",
   "sentence.dns-provider": "Pregunta los nombres a quien diga el proveedor.",
   "sentence.wireguard-client-gone": "{name} ya no puede entrar por WireGuard.",
   "sentence.forward-gone": "El puerto para {name} vuelve a estar cerrado.",
@@ -393,6 +402,8 @@ export const es: Translated<typeof en> = {
   "sentence.lan-dhcp": "Los dispositivos reciben direcciones de él.",
   "sentence.lan-dhcp-one": "Estas direcciones solo bastan para un dispositivo.",
   "sentence.lan-no-dhcp": "Los dispositivos no reciben direcciones de él.",
+  "sentence.lan-public":
+    "{network} pertenece a alguien en Internet: los dispositivos de aquí no llegarán allí.",
   "sentence.dns": "Los nombres los pregunta a {server}.",
   "sentence.wireguard": "Los dispositivos pueden entrar por WireGuard, en el puerto {port}.",
   "sentence.wireguard-client": "{name} puede entrar por WireGuard.",

@@ -126,7 +126,8 @@ export const fr: Translated<typeof en> = {
   "wifi.lead": "Un réseau ou plusieurs ; un réseau à part pour les invités est une bonne idée.",
   "wifi.none": "Ce routeur n’a pas de radio. Passez à l’étape suivante.",
   "wifi.country": "Pays",
-  "wifi.country.hint": "Deux lettres, par exemple FR : les canaux permis en dépendent.",
+  "wifi.country.hint": "Les canaux permis en dépendent.",
+  "wifi.country.none": "Comme jusqu’ici",
   "wifi.networks": "Réseaux",
   "wifi.empty": "Il n’y a pas encore de réseau.",
   "wifi.add": "Ajouter un réseau",
@@ -333,7 +334,7 @@ export const fr: Translated<typeof en> = {
   "problem.not-a-port": "Ce n’est pas un port : un nombre de 1 à 65535.",
   "problem.not-a-key": "Ce n’est pas une clé : 44 signes qui finissent par =.",
   "problem.not-a-mac": "Ce n’est pas une adresse matérielle, comme 02:00:5e:10:00:01.",
-  "problem.not-a-country": "Ce pays n’existe pas : deux lettres, par exemple FR.",
+  "problem.not-a-country": "Ce pays n’existe pas.",
   "problem.not-a-timezone": "Ce fuseau n’existe pas ; un exemple est Europe/Berlin.",
   "problem.not-a-place": "Les degrés nord vont de -90 à 90, les degrés est de -180 à 180.",
   "problem.not-a-language": "Le routeur n’a pas cette langue.",
@@ -349,12 +350,19 @@ export const fr: Translated<typeof en> = {
   "problem.outside-network": "Cette adresse n’est pas dans le réseau.",
   "problem.router-itself":
     "{address} est le routeur lui-même : prenez l’adresse d’un appareil à l’intérieur.",
+  "problem.asks-itself":
+    "{address} est le routeur lui-même, qui se demanderait les noms à lui-même. Prenez un autre serveur.",
+  "problem.port-taken": "{name} a déjà ce port.",
+  "problem.unquotable": 'Un nom ne peut contenir ici ni " ni \\.',
+  "problem.guests-inside": "Les invités atteindraient l’intérieur de votre réseau ({by}).",
   "problem.none-left":
     "La seule adresse que le routeur donnerait aux appareils est la sienne : prenez-en plus.",
   "problem.out-of-range": "Il faut un nombre de {least} à {most}.",
   "problem.twice": "C’est ici deux fois.",
   "problem.control-character": "Il contient un signe que l’on ne voit pas.",
   "problem.not-here": "Il manque au routeur ce qu’il faut pour cela : {what}.",
+  "problem.lacking": "Il manque au routeur : {what}.",
+  "problem.unwritable": "La configuration ne peut pas être changée : {why}",
   "problem.leaves-forward":
     "Le port redirigé {name} mène à {to}, qui ne serait plus à l’intérieur : changez-le aussi.",
   "problem.takes-forward":
@@ -366,6 +374,7 @@ export const fr: Translated<typeof en> = {
   "sentence.guest-network":
     "Les invités ont leur propre réseau, {network} : Internet, et rien à l’intérieur.",
   "sentence.guests-gone": "Les invités n’ont plus de réseau.",
+  "sentence.guests-inside": "Les invités sont à l’intérieur de votre réseau ({by}).",
   "sentence.dns-provider": "Pour les noms, il demande à qui le fournisseur indique.",
   "sentence.wireguard-client-gone": "{name} ne peut plus entrer par WireGuard.",
   "sentence.forward-gone": "Le port pour {name} est refermé.",
@@ -403,6 +412,8 @@ export const fr: Translated<typeof en> = {
   "sentence.lan-dhcp": "Les appareils reçoivent de lui des adresses.",
   "sentence.lan-dhcp-one": "Ces adresses ne suffisent que pour un seul appareil.",
   "sentence.lan-no-dhcp": "Les appareils ne reçoivent pas d’adresses de lui.",
+  "sentence.lan-public":
+    "{network} appartient à quelqu’un sur Internet : les appareils d’ici ne l’y atteindront pas.",
   "sentence.dns": "Il demande les noms à {server}.",
   "sentence.wireguard": "Des appareils peuvent entrer par WireGuard, au port {port}.",
   "sentence.wireguard-client": "{name} peut entrer par WireGuard.",

@@ -123,8 +123,8 @@ export const it: Translated<typeof en> = {
   "wifi.lead": "Una rete o più; una a parte per gli ospiti è una buona idea.",
   "wifi.none": "Questo router non ha radio. Vai al passo seguente.",
   "wifi.country": "Paese",
-  "wifi.country.hint":
-    "Due lettere, per esempio IT: da questo dipende quali canali si possono usare.",
+  "wifi.country.hint": "Da questo dipende quali canali si possono usare.",
+  "wifi.country.none": "Come finora",
   "wifi.networks": "Reti",
   "wifi.empty": "Non c’è ancora nessuna rete.",
   "wifi.add": "Aggiungi una rete",
@@ -325,7 +325,7 @@ export const it: Translated<typeof en> = {
   "problem.not-a-port": "Non è una porta: un numero da 1 a 65535.",
   "problem.not-a-key": "Non è una chiave: 44 segni che finiscono con =.",
   "problem.not-a-mac": "Non è un indirizzo hardware, come 02:00:5e:10:00:01.",
-  "problem.not-a-country": "Questo paese non esiste: due lettere, per esempio IT.",
+  "problem.not-a-country": "Questo paese non esiste.",
   "problem.not-a-timezone": "Questo fuso non esiste; un esempio è Europe/Berlin.",
   "problem.not-a-place": "I gradi nord vanno da -90 a 90, i gradi est da -180 a 180.",
   "problem.not-a-language": "Il router non ha questa lingua.",
@@ -340,12 +340,19 @@ export const it: Translated<typeof en> = {
   "problem.outside-network": "Questo indirizzo non è nella rete.",
   "problem.router-itself":
     "{address} è il router stesso: prendi l’indirizzo di un dispositivo all’interno.",
+  "problem.asks-itself":
+    "{address} è il router stesso, che chiederebbe i nomi a sé stesso. Prendi un altro server.",
+  "problem.port-taken": "{name} ha già questa porta.",
+  "problem.unquotable": 'Qui un nome non può contenere " né \\.',
+  "problem.guests-inside": "Gli ospiti arriverebbero all’interno della tua rete ({by}).",
   "problem.none-left":
     "L’unico indirizzo che il router darebbe ai dispositivi è il suo: prendine di più.",
   "problem.out-of-range": "Serve un numero da {least} a {most}.",
   "problem.twice": "Qui c’è due volte.",
   "problem.control-character": "Contiene un segno che non si vede.",
   "problem.not-here": "Al router manca quello che serve per questo: {what}.",
+  "problem.lacking": "Al router manca: {what}.",
+  "problem.unwritable": "La configurazione non si può cambiare: {why}",
   "problem.leaves-forward":
     "La porta inoltrata {name} porta a {to}, che non sarebbe più all’interno: cambia anche quella.",
   "problem.takes-forward":
@@ -357,6 +364,7 @@ export const it: Translated<typeof en> = {
   "sentence.guest-network":
     "Gli ospiti hanno una rete propria, {network}: Internet, e niente di quel che sta dentro.",
   "sentence.guests-gone": "Gli ospiti non hanno più una rete.",
+  "sentence.guests-inside": "Gli ospiti sono all’interno della tua rete ({by}).",
   "sentence.dns-provider": "Per i nomi chiede a chi indica il fornitore.",
   "sentence.wireguard-client-gone": "{name} non può più entrare con WireGuard.",
   "sentence.forward-gone": "La porta per {name} è di nuovo chiusa.",
@@ -393,6 +401,8 @@ export const it: Translated<typeof en> = {
   "sentence.lan-dhcp": "I dispositivi ricevono indirizzi dal router.",
   "sentence.lan-dhcp-one": "Questi indirizzi bastano per un solo dispositivo.",
   "sentence.lan-no-dhcp": "I dispositivi non ricevono indirizzi dal router.",
+  "sentence.lan-public":
+    "{network} appartiene a qualcuno su Internet: i dispositivi di qui non lo raggiungeranno.",
   "sentence.dns": "I nomi li chiede a {server}.",
   "sentence.wireguard": "I dispositivi possono entrare con WireGuard, alla porta {port}.",
   "sentence.wireguard-client": "{name} può entrare con WireGuard.",

@@ -123,7 +123,8 @@ export const pt: Translated<typeof en> = {
   "wifi.lead": "Uma rede ou várias; uma à parte para convidados é boa ideia.",
   "wifi.none": "Este router não tem rádio. Siga para o próximo passo.",
   "wifi.country": "País",
-  "wifi.country.hint": "Duas letras, por exemplo PT: dele depende que canais se podem usar.",
+  "wifi.country.hint": "Dele depende que canais se podem usar.",
+  "wifi.country.none": "Como até agora",
   "wifi.networks": "Redes",
   "wifi.empty": "Ainda não há nenhuma rede.",
   "wifi.add": "Adicionar uma rede",
@@ -321,7 +322,7 @@ export const pt: Translated<typeof en> = {
   "problem.not-a-port": "Isto não é uma porta: um número de 1 a 65535.",
   "problem.not-a-key": "Isto não é uma chave: 44 sinais que terminam em =.",
   "problem.not-a-mac": "Isto não é um endereço de hardware, como 02:00:5e:10:00:01.",
-  "problem.not-a-country": "Não existe esse país: duas letras, por exemplo PT.",
+  "problem.not-a-country": "Não existe esse país.",
   "problem.not-a-timezone": "Não existe esse fuso; um exemplo é Europe/Berlin.",
   "problem.not-a-place": "Os graus norte vão de -90 a 90, os graus leste de -180 a 180.",
   "problem.not-a-language": "O router não tem esse idioma.",
@@ -337,12 +338,19 @@ export const pt: Translated<typeof en> = {
   "problem.outside-network": "Este endereço não está na rede.",
   "problem.router-itself":
     "{address} é o próprio router: escolhe o endereço de um dispositivo dentro da rede.",
+  "problem.asks-itself":
+    "{address} é o próprio router, que perguntaria os nomes a si mesmo. Escolhe outro servidor.",
+  "problem.port-taken": "{name} já tem esta porta.",
+  "problem.unquotable": 'Um nome não pode ter aqui " nem \\.',
+  "problem.guests-inside": "Os convidados chegariam ao interior da tua rede ({by}).",
   "problem.none-left":
     "O único endereço que o router daria aos dispositivos é o dele: escolhe mais.",
   "problem.out-of-range": "É preciso um número de {least} a {most}.",
   "problem.twice": "Isto está aqui duas vezes.",
   "problem.control-character": "Há nele um sinal que não se vê.",
   "problem.not-here": "Falta ao router o que isto precisa: {what}.",
+  "problem.lacking": "Falta ao router: {what}.",
+  "problem.unwritable": "A configuração não pode ser alterada: {why}",
   "problem.leaves-forward":
     "A porta reencaminhada {name} leva a {to}, que já não estaria dentro: muda-a também.",
   "problem.takes-forward":
@@ -354,6 +362,7 @@ export const pt: Translated<typeof en> = {
   "sentence.guest-network":
     "Os convidados têm uma rede própria, {network}: a Internet, e nada de dentro.",
   "sentence.guests-gone": "Os convidados deixam de ter rede.",
+  "sentence.guests-inside": "Os convidados estão no interior da tua rede ({by}).",
   "sentence.dns-provider": "Pergunta os nomes a quem o fornecedor indicar.",
   "sentence.wireguard-client-gone": "{name} já não pode entrar por WireGuard.",
   "sentence.forward-gone": "A porta para {name} volta a estar fechada.",
@@ -390,6 +399,8 @@ export const pt: Translated<typeof en> = {
   "sentence.lan-dhcp": "Os dispositivos recebem dele endereços.",
   "sentence.lan-dhcp-one": "Estes endereços só chegam para um dispositivo.",
   "sentence.lan-no-dhcp": "Os dispositivos não recebem dele endereços.",
+  "sentence.lan-public":
+    "{network} pertence a alguém na Internet: os dispositivos daqui não chegarão lá.",
   "sentence.dns": "Os nomes pergunta-os a {server}.",
   "sentence.wireguard": "Os dispositivos podem entrar por WireGuard, na porta {port}.",
   "sentence.wireguard-client": "{name} pode entrar por WireGuard.",
