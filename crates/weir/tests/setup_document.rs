@@ -312,3 +312,101 @@ fn the_rule_of_four_classes_is_a_policy() {
     );
     router.import(&with("Wq7!-plinth-Rou"));
 }
+
+const FORWARD: &str = "format = 1\n[firewall]\nforwards = [{ name = \"NAME\", port = \"80\", to = \"192.168.1.9\" }]\n";
+
+/// fw4 of a router, whose judgement is that of `test`; nft lists its table if `loaded` is there.
+fn with_firewall(router: &Router, test: &str) {
+    let script = |name: &str, text: &str| {
+        router.write(
+            name,
+            &format!("#!/bin/sh\ncd {}\n{text}\n", router.path("").display()),
+        );
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(router.path(name), mode).expect("a program");
+    };
+    let fw4 = format!(
+        "echo \"$@\" >> judged\nif {test}; then exit; fi\n\
+         echo 'Section @redirect[0] is odd' >&2\n\
+         echo '/dev/stdin:1:1-1: Error: syntax error, unexpected string' >&2\nexit 1"
+    );
+    script("sbin/fw4", &fw4);
+    script("usr/sbin/nft", "test -e loaded");
+    router.write("loaded", "");
+}
+
+#[test]
+fn rules_that_the_firewall_refuses_are_taken_back() {
+    let router = Router::new("23.05");
+    with_firewall(&router, "! grep -q BAD etc/config/firewall");
+    let before = router.configuration();
+    let said = router.import_refused(&FORWARD.replace("NAME", "BAD"));
+    assert!(
+        said.contains("the firewall refuses its new rules")
+            && said.contains("Error: syntax error, unexpected string")
+            && !said.contains("is odd")
+            && said.contains("the former configuration is back"),
+        "{said}"
+    );
+    assert_eq!(router.configuration(), before);
+    assert_eq!(router.read("judged"), "check\ncheck\n");
+    // Nothing waits, and what is good is taken.
+    router.import(&FORWARD.replace("NAME", "good"));
+    router.done(&["confirm"]);
+    // A change that the firewall is not made of is none of its business.
+    router.import("format = 1\n[router]\nname = \"linde\"\n");
+    router.done(&["confirm"]);
+    assert_eq!(router.read("judged"), "check\n".repeat(4));
+    // Where the rules were refused before, the change is not to blame, and may mend them.
+    let text = router
+        .read("etc/config/firewall")
+        .replace("'good'", "'BAD'");
+    router.write("etc/config/firewall", &text);
+    router.import("format = 1\n[lan]\naddress = \"192.168.1.2/24\"\n");
+    router.done(&["confirm"]);
+}
+
+#[test]
+fn a_firewall_that_goes_with_a_change_takes_the_change_back() {
+    let router = Router::new("24.10");
+    with_firewall(&router, "true");
+    let before = router.configuration();
+    router.write(
+        "reload",
+        &format!("#!/bin/sh\nrm -f {}\n", router.path("loaded").display()),
+    );
+    let said = router.import_refused(&FORWARD.replace("NAME", "web"));
+    assert!(said.contains("the firewall does not run"), "{said}");
+    assert_eq!(router.configuration(), before);
+    // One that did not run before is left alone.
+    router.import(&FORWARD.replace("NAME", "web"));
+}
+
+#[test]
+fn what_overrides_the_configuration_is_not_changed_in_vain() {
+    let router = Router::new("24.10");
+    router.write("var/run/uci/firewall", "config defaults\n");
+    let before = router.configuration();
+    let said = router.import_refused(&FORWARD.replace("NAME", "web"));
+    assert!(
+        said.contains("var/run/uci/firewall overrides that file"),
+        "{said}"
+    );
+    assert_eq!(router.configuration(), before);
+    router.import("format = 1\n[router]\nname = \"linde\"\n");
+}
+
+#[test]
+fn a_password_that_stays_is_not_in_the_summary() {
+    let router = Router::new("24.10");
+    router.import(HOME);
+    router.done(&["confirm"]);
+    let document = router.done(&["export"]);
+    assert!(document.contains("password_hash"), "{document}");
+    let said = router.import(&document.replace("linde", "erle"));
+    assert!(said.contains("The router is called erle."), "{said}");
+    assert!(
+        !said.contains("password") && !said.contains("rules of DE"),
+        "{said}"
+    );
+}

@@ -7,6 +7,7 @@ use ::setup::{Change, Line, Trouble, Wish};
 
 use super::guard;
 use super::place::{Place, Waiting, trouble};
+use super::ruleset::Ruleset;
 use crate::Error;
 use crate::output::units::duration;
 use crate::output::{Output, Tone, harmless};
@@ -57,18 +58,31 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
     let number = pending.change.number;
     guard::start(how.config, number)
         .map_err(|error| undone(place, "it cannot be guarded", &error))?;
-    match place.journal.apply(&pending) {
-        Ok(_) => Ok(pending.change),
-        Err(error) => Err(undone(place, "the files cannot be put in place", &error)),
+    // A ruleset that was refused before is no fault of this change.
+    let ruleset = place.ruleset(&pending.change);
+    let ruleset = ruleset.filter(|ruleset| ruleset.check().is_ok());
+    if let Err(error) = place.journal.apply(&pending) {
+        return Err(undone(place, "the files cannot be put in place", &error));
     }
+    // A firewall that is told such rules keeps the former ones, and loads none at the next start.
+    if let Some(Err(error)) = ruleset.map(|ruleset| ruleset.check()) {
+        return Err(undone(place, "the firewall refuses its new rules", &error));
+    }
+    Ok(pending.change)
 }
 
 /// Tells services of a change; where they do not take it, it is undone.
 pub fn tell(place: &Place, change: &Change) -> Result<Option<String>, Error> {
+    let ruleset = place.ruleset(change);
+    let ruleset = ruleset.filter(Ruleset::is_loaded);
     let note = place.reload(change).map_err(|error| {
         let what = "services do not take the new configuration";
         undone(place, what, &error)
     })?;
+    if ruleset.is_some_and(|ruleset| !ruleset.becomes_loaded()) {
+        let cause = io::Error::other("its rules are not in the kernel any more");
+        return Err(undone(place, "the firewall does not run", &cause));
+    }
     match place.journal.finish(change.number) {
         Ok(()) => Ok(note),
         Err(Trouble::Nothing) => Err(Error::new(

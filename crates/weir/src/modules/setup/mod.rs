@@ -18,6 +18,7 @@ mod place;
 mod ports;
 mod radios;
 mod reach;
+mod ruleset;
 mod running;
 mod serve;
 mod uci;

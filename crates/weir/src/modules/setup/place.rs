@@ -14,10 +14,13 @@ use answers::SetupClient;
 use super::authority::Authority;
 use super::clients;
 use super::config::Setup;
+use super::ruleset::{Ruleset, concerns};
 use crate::Error;
 
 /// The folder of OpenVPN, beside that of the configuration.
 pub const OPENVPN: &str = "openvpn/weir";
+/// The folder of files that override those of the configuration, below the root.
+const OVERRIDES: &str = "var/run/uci";
 
 /// A router's configuration.
 pub struct Place {
@@ -75,6 +78,7 @@ impl Place {
             if opened.changes.is_empty() {
                 continue;
             }
+            self.not_overridden(&name)?;
             let before = read(opened.path())?.unwrap_or_default();
             let former = Package::read(&name, &before)
                 .map_err(|error| Error::because(format!("{name} cannot be read"), &error, ""))?;
@@ -141,6 +145,24 @@ impl Place {
         Ok(Config::new(packages))
     }
 
+    /// Refuses a package that libuci takes from elsewhere: what is changed here would do nothing.
+    fn not_overridden(&self, name: &str) -> Result<(), Error> {
+        let mut store = Store::new(&self.root, &self.changes);
+        let root = self.etc().parent().unwrap_or(Path::new("/"));
+        store.set_overrides(root.join(OVERRIDES));
+        let Some(path) = store.overriding(name) else {
+            return Ok(());
+        };
+        let file = self.root.join(name);
+        let what = format!(
+            "cannot change {}: {} overrides that file",
+            file.display(),
+            path.display()
+        );
+        let hint = "change it where the other file is made, or remove that one";
+        Err(Error::new(what, hint))
+    }
+
     /// What differs from one configuration to the other, as files.
     pub fn files(&self, before: &Config, after: &Config) -> Result<Vec<File>, Error> {
         let mut files = Vec::new();
@@ -150,6 +172,7 @@ impl Place {
             if former.as_ref() == Some(&text) || former.is_none() && text.is_empty() {
                 continue;
             }
+            self.not_overridden(package.name())?;
             let path = self.root.join(package.name());
             files.push(File {
                 before: read(&path)?,
@@ -244,6 +267,14 @@ impl Place {
             .collect();
         found.sort();
         found
+    }
+
+    /// OpenWrt's firewall, if it is here and makes its rules of what changes.
+    pub fn ruleset(&self, change: &Change) -> Option<Ruleset> {
+        if !concerns(&self.root, change) {
+            return None;
+        }
+        Ruleset::of(self.etc().parent().unwrap_or(Path::new("/")))
     }
 
     /// Makes services take what changed. Gives a note where there is nobody to do that.
