@@ -12,6 +12,7 @@ pub mod asked;
 pub mod chart;
 pub mod client;
 mod command;
+mod country;
 pub mod error;
 pub mod export;
 pub mod figure;

@@ -1,4 +1,23 @@
-//! Languages.
+//! Languages, and texts that are compared.
+
+use unicode_normalization::UnicodeNormalization;
+
+/// A name as it is compared: without capitals and outer blanks, in one form of Unicode (NFC).
+pub(crate) fn folded(name: &str) -> String {
+    let name = name.trim().to_lowercase();
+    match unicode_normalization::is_nfc(&name) {
+        true => name,
+        false => name.nfc().collect(),
+    }
+}
+
+/// A word as it is compared where people write it in many ways: its letters and digits alone. One
+/// without any is compared as a name.
+pub(crate) fn spelling(word: &str) -> String {
+    let folded = folded(word);
+    let plain: String = folded.chars().filter(|c| c.is_alphanumeric()).collect();
+    if plain.is_empty() { folded } else { plain }
+}
 
 /// The language of texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -86,6 +105,16 @@ impl Language {
 #[cfg(test)]
 mod tests {
     use super::Language::{English, German};
+    use super::{folded, spelling};
+
+    #[test]
+    fn one_name_in_two_ways_of_writing_is_one() {
+        assert_eq!(folded("\t GRÖSSE Net "), "grösse net");
+        assert_eq!(folded("Freifunk Fu\u{308}rth"), "freifunk fürth");
+        assert_eq!(folded("FREIFUNK FU\u{308}RTH"), folded("Freifunk Fürth"));
+        assert_eq!(spelling(" B.A.T.M.A.N. adv"), spelling("batman_adv"));
+        assert_eq!(spelling("???"), "???");
+    }
 
     #[test]
     fn numbers_are_as_readers_write_them() {

@@ -5,6 +5,7 @@ use rusqlite::Connection;
 use super::groups::{Groups, Measure, Order, Shape};
 use super::{Chart, Parameter};
 use crate::asked::Asked;
+use crate::country;
 use crate::error::Error;
 use crate::figure::Figure;
 use crate::text::Language;
@@ -35,13 +36,10 @@ impl Chart for Countries {
     fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
         let language = asked.language;
         let groups = Groups::of_profiles(store, asked, false, |profile| {
-            // Some write it in small letters.
-            let country = profile
-                .country
-                .as_deref()
-                .map_or("", str::trim)
-                .to_uppercase();
-            [country]
+            // Stores of earlier imports have it as it was written.
+            let country = profile.country.as_deref().map_or("", str::trim);
+            let code = country::code(country).map(str::to_owned);
+            [code.unwrap_or_else(|| country.to_uppercase())]
                 .into_iter()
                 .filter(|text| !text.is_empty())
                 .collect()

@@ -1,5 +1,7 @@
 //! Protocols of routing over time.
 
+use std::collections::HashMap;
+
 use rusqlite::Connection;
 
 use super::groups::{Groups, Measure, Order, Shape};
@@ -7,10 +9,28 @@ use super::{Chart, Parameter};
 use crate::asked::Asked;
 use crate::error::Error;
 use crate::figure::Figure;
-use crate::text::Language;
+use crate::text::{Language, spelling};
 
 /// See the module.
 pub struct Routing;
+
+/// Protocols by their spelling. Of those that no mapping names, the least way of writing counts:
+/// "OSPF" and "ospf" are one.
+fn names(store: &Connection) -> Result<HashMap<String, String>, Error> {
+    let mut read = store.prepare_cached("SELECT DISTINCT protocol FROM profile_routing")?;
+    let all = read.query_map([], |row| row.get::<_, String>(0))?;
+    let mut names = HashMap::new();
+    for protocol in all {
+        let protocol = protocol?;
+        let name = names
+            .entry(spelling(&protocol))
+            .or_insert_with(|| protocol.clone());
+        if protocol < *name {
+            *name = protocol;
+        }
+    }
+    Ok(names)
+}
 
 impl Chart for Routing {
     fn name(&self) -> &'static str {
@@ -36,8 +56,17 @@ impl Chart for Routing {
 
     fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
         let language = asked.language;
-        let groups =
-            Groups::of_profiles(store, asked, asked.share, |profile| profile.routing.clone())?;
+        let names = names(store)?;
+        let groups = Groups::of_profiles(store, asked, asked.share, |profile| {
+            let named = |protocol: &String| {
+                let name = names.get(&spelling(protocol));
+                name.unwrap_or(protocol).clone()
+            };
+            let mut all: Vec<String> = profile.routing.iter().map(named).collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        })?;
         let shape = Shape {
             title: self.title(language),
             column: ("protocol", language.of("protocol", "Protokoll")),

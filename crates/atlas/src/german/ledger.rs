@@ -42,6 +42,30 @@ pub(super) const PHRASES: Phrases = &[
         "its name has a time that there is not",
         "ihr Name hat eine Zeit, die es nicht gibt",
     ),
+    (
+        "this is a list of nodes ({}), not a directory; import the directory that has the communities' sums",
+        "das ist eine Liste von Knoten ({0}), kein Verzeichnis; importieren Sie das Verzeichnis mit den Summen der Gemeinschaften",
+    ),
+    (
+        "this is a graph of links, not a directory; import the directory that has the communities' sums",
+        "das ist ein Graph von Verbindungen, kein Verzeichnis; importieren Sie das Verzeichnis mit den Summen der Gemeinschaften",
+    ),
+    (
+        "this is a map (GeoJSON), not a directory; import the directory that has the communities' sums",
+        "das ist eine Karte (GeoJSON), kein Verzeichnis; importieren Sie das Verzeichnis mit den Summen der Gemeinschaften",
+    ),
+    (
+        "this is the file of one community, not a directory; import the directory that lists the community",
+        "das ist die Datei einer Gemeinschaft, kein Verzeichnis; importieren Sie das Verzeichnis, in dem die Gemeinschaft steht",
+    ),
+    (
+        "this is an error message, not a directory; fetch the file again",
+        "das ist eine Fehlermeldung, kein Verzeichnis; holen Sie die Datei noch einmal",
+    ),
+    (
+        "this is not a directory: no entry has a name, a number of nodes or a time; describe another format by --mapping",
+        "das ist kein Verzeichnis: kein Eintrag hat einen Namen, eine Zahl von Knoten oder eine Zeit; beschreiben Sie ein anderes Format mit --mapping",
+    ),
     ("it is not UTF-8", "sie ist kein UTF-8"),
     (
         "it is not UTF-8, or has control characters in its texts",

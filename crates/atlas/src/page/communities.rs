@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use super::layout::{Page, lay};
 use super::{Reader, To, escape, format};
 use crate::error::Error;
+use crate::text::folded;
 use crate::time::Unit;
 
 /// Longest list: a directory has some hundred.
@@ -184,24 +185,21 @@ fn read(store: &Connection, search: &str) -> Result<Vec<Line>, Error> {
                OR instr(lower(p.country), ?1) > 0) \
          ORDER BY told DESC NULLS LAST, c.key LIMIT ?2",
     )?;
-    let rows = query.query_map(
-        rusqlite::params![search.to_lowercase(), MOST as i64],
-        |row| {
-            let text = |at| {
-                row.get::<_, Option<String>>(at)
-                    .map(Option::unwrap_or_default)
-            };
-            Ok(Line {
-                key: row.get(0)?,
-                name: text(1)?,
-                city: text(2)?,
-                country: text(3)?,
-                nodes: row.get(4)?,
-                first: row.get::<_, Option<i64>>(5)?.unwrap_or_default(),
-                last: row.get::<_, Option<i64>>(6)?.unwrap_or_default(),
-                odd: row.get(7)?,
-            })
-        },
-    )?;
+    let rows = query.query_map(rusqlite::params![folded(search), MOST as i64], |row| {
+        let text = |at| {
+            row.get::<_, Option<String>>(at)
+                .map(Option::unwrap_or_default)
+        };
+        Ok(Line {
+            key: row.get(0)?,
+            name: text(1)?,
+            city: text(2)?,
+            country: text(3)?,
+            nodes: row.get(4)?,
+            first: row.get::<_, Option<i64>>(5)?.unwrap_or_default(),
+            last: row.get::<_, Option<i64>>(6)?.unwrap_or_default(),
+            odd: row.get(7)?,
+        })
+    })?;
     Ok(rows.collect::<Result<_, _>>()?)
 }

@@ -6,6 +6,7 @@ use super::remarks::Remarks;
 use super::tree::Slots;
 use super::value::{Value, clean, short};
 use crate::snapshot::Profile;
+use crate::text::spelling;
 
 /// Characters of names, keys and the like; and of addresses.
 const TEXT: usize = 200;
@@ -28,10 +29,15 @@ pub(crate) struct Draft {
     /// When the directory fetched it, and when the community last said something: seconds since
     /// 1970.
     pub(crate) fetched: Option<i64>,
+    /// `fetched` names its zone of time.
+    pub(crate) zoned: bool,
     pub(crate) changed: Option<i64>,
     /// The last fetch failed.
     pub(crate) failed: bool,
     pub(crate) profile: Profile,
+    /// It has something that only an entry of a directory has: a name, a number of nodes, a time,
+    /// a position.
+    pub(crate) is_known: bool,
 }
 
 /// Reads the values of an entry.
@@ -92,7 +98,14 @@ impl Reading<'_, '_> {
         let changed = self.time(Field::Changed);
         let failed = self.failed();
         let profile = self.profile();
+        let is_known = self.is_known();
+        let zoned = match self.mapping.tree.value(self.slots, Field::Fetched) {
+            Some((Value::Text(text), _)) => moment::names_zone(text),
+            _ => true,
+        };
         Draft {
+            zoned,
+            is_known,
             key: self.key,
             nodes,
             fetched,
@@ -100,6 +113,22 @@ impl Reading<'_, '_> {
             failed,
             profile,
         }
+    }
+
+    fn is_known(&self) -> bool {
+        // An error may have a name: `{"error": {"name": "NotFound", "status": 404}}`.
+        let of_error = super::shape::is_of_error(&self.key);
+        let tells = [
+            Field::Nodes,
+            Field::Fetched,
+            Field::Changed,
+            Field::Latitude,
+            Field::Name,
+        ];
+        tells
+            .into_iter()
+            .filter(|field| *field != Field::Name || !of_error)
+            .any(|field| self.mapping.tree.value(self.slots, field).is_some())
     }
 
     fn profile(&mut self) -> Profile {
@@ -117,7 +146,10 @@ impl Reading<'_, '_> {
             name,
             metacommunity: self.text(Field::Metacommunity, TEXT),
             city: self.text(Field::City, TEXT),
-            country: self.text(Field::Country, TEXT),
+            country: self.text(Field::Country, TEXT).map(|text| {
+                let code = crate::country::code(&text);
+                code.map_or(text, str::to_owned)
+            }),
             latitude,
             longitude,
             api: self.text(Field::Api, TEXT),
@@ -291,6 +323,19 @@ impl Reading<'_, '_> {
     }
 }
 
+/// A protocol without the version that some write behind it: "batman-adv 2019.4 (compat 15)".
+fn without_version(text: &str) -> &str {
+    let mut rest = text.split('(').next().unwrap_or_default().trim();
+    while let Some((before, last)) = rest.rsplit_once(char::is_whitespace) {
+        let number = last.trim_start_matches(['v', 'V']);
+        if !number.starts_with(|c: char| c.is_ascii_digit()) {
+            break;
+        }
+        rest = before.trim_end();
+    }
+    rest
+}
+
 /// Rounded, a half up: -0.5 is 0.
 fn half_up(number: f64) -> f64 {
     let below = number.floor();
@@ -303,9 +348,10 @@ fn half_up(number: f64) -> f64 {
 /// The protocols of a text: one, or several with something between them.
 fn protocols(mapping: &Mapping, text: &str, into: &mut Vec<String>) {
     let known = |text: &str| {
+        let of = |text: &str| mapping.protocols.get(text);
         // Most are written as they are called.
-        let name = mapping.protocols.get_key_value(text).map(|(_, name)| name);
-        name.or_else(|| mapping.protocols.get(text.trim().to_lowercase().as_str()))
+        let name = of(text).or_else(|| of(&spelling(text)));
+        name.or_else(|| of(&spelling(without_version(text))))
             .cloned()
     };
     if let Some(name) = known(text) {

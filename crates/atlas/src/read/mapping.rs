@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::pattern::Pattern;
 use super::tree::Tree;
 use crate::error::Error;
+use crate::text;
 
 /// The mappings that come with the program, by name.
 pub const BUILT_IN: [(&str, &str); 2] = [
@@ -41,7 +42,7 @@ pub struct Mapping {
     /// Of times in entries that name none.
     pub(crate) entry_zone: TimeZone,
     pub(crate) formats: Vec<String>,
-    /// Names of protocols by what is written, in lower case.
+    /// Names of protocols by themselves, and by what is written, as [`spelling`] has it.
     pub(crate) protocols: HashMap<String, String>,
 }
 
@@ -240,12 +241,16 @@ impl Mapping {
         let mut protocols = HashMap::new();
         for (name, spellings) in &file.protocols {
             for spelling in spellings.iter().chain([name]) {
-                let before = protocols.insert(spelling.trim().to_lowercase(), name.clone());
+                let before = protocols.insert(text::spelling(spelling), name.clone());
                 if let Some(other) = before.filter(|other| other != name) {
                     let both = format!("of {other:?} and of {name:?}");
                     return Err(format!("protocols: {spelling:?} is a spelling {both}"));
                 }
             }
+        }
+        // Most are written as they are called: these need not be folded.
+        for name in file.protocols.keys() {
+            protocols.insert(name.clone(), name.clone());
         }
         for format in &file.times.formats {
             let any = TimeZone::UTC.to_zoned(jiff::civil::date(2019, 1, 2).at(3, 4, 5, 6));

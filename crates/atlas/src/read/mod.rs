@@ -26,6 +26,7 @@ mod pattern;
 mod quick;
 mod remarks;
 mod remembered;
+mod shape;
 mod source;
 mod table;
 mod tree;
@@ -78,12 +79,20 @@ fn snapshot_of(name: &str, named: Option<i64>, octets: &[u8], mapping: &Mapping)
         Format::Json => json::read(octets, mapping, &mut remarks),
         Format::Csv(delimiter) => table::read(octets, delimiter, mapping, &mut remarks),
     };
+    let drafts = drafts.and_then(|drafts| match mapping.format {
+        Format::Json => shape::directory(octets, drafts, mapping),
+        Format::Csv(_) => Ok(drafts),
+    });
     let drafts = drafts.unwrap_or_else(|why| {
         // What was remarked of entries that do not count is of no use.
         remarks = Remarks::default();
         remarks.file(why, "the whole file is left out");
         Vec::new()
     });
+    let drafts = match named {
+        Some(named) => in_zone(drafts, named, mapping),
+        None => drafts,
+    };
     let time = time(&drafts, named);
     let entries = match time {
         Some(time) => entries(drafts, time, mapping, &mut remarks),
@@ -137,6 +146,35 @@ fn time(drafts: &[Draft], named: Option<i64>) -> Option<i64> {
         (Some(latest), Some(named)) if (latest - named).abs() > DAY => Some(named),
         (latest, named) => latest.or(named),
     }
+}
+
+/// Seconds that a directory's newest entry may be older than the file's name, by one cycle of an hour
+/// that began late; and seconds that it may be newer.
+const CYCLE: std::ops::RangeInclusive<i64> = -300..=3900;
+
+/// Entries with the times that they mean. A time without a zone is one of `times.zone`, unless it is
+/// at most one cycle before the name only where it is taken for one of the name's zone: a collector
+/// that names files by its own clock may write that clock into them, too.
+fn in_zone(mut drafts: Vec<Draft>, named: i64, mapping: &Mapping) -> Vec<Draft> {
+    if !mapping.formats.is_empty() {
+        return drafts;
+    }
+    let moved = |seconds: i64| {
+        let there = jiff::Timestamp::from_second(seconds).ok()?;
+        let clock = there.to_zoned(mapping.entry_zone.clone()).datetime();
+        Some(mapping.zone.to_timestamp(clock).ok()?.as_second())
+    };
+    let told = drafts.iter().filter(|draft| !draft.zoned);
+    let latest = told.filter_map(|draft| draft.fetched).max();
+    let Some(local) = latest.and_then(moved) else {
+        return drafts;
+    };
+    if CYCLE.contains(&(named - local)) {
+        for draft in drafts.iter_mut().filter(|draft| !draft.zoned) {
+            draft.fetched = draft.fetched.and_then(moved);
+        }
+    }
+    drafts
 }
 
 fn entries(drafts: Vec<Draft>, time: i64, mapping: &Mapping, remarks: &mut Remarks) -> Vec<Entry> {

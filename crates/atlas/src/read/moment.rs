@@ -42,6 +42,15 @@ pub(crate) fn of_text(text: &str, zone: &TimeZone, formats: &[String]) -> Option
     number.or_else(of_formats)
 }
 
+/// Whether a text that is a time may name its zone.
+pub(crate) fn names_zone(text: &str) -> bool {
+    let behind_date = text.trim().as_bytes().get(10..).unwrap_or_default();
+    let clock = behind_date
+        .first()
+        .is_some_and(|octet| b" Tt".contains(octet));
+    !clock || behind_date.iter().any(|octet| b"Zz+-".contains(octet))
+}
+
 fn believed(seconds: i64) -> Option<i64> {
     BELIEVED.contains(&seconds).then_some(seconds)
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::Deserializer;
 use serde::de::{self, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
+use unicode_normalization::UnicodeNormalization;
 
 /// A value; what is within lists and objects is not looked at yet.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -93,7 +94,9 @@ pub(crate) fn clean(text: &str, most: usize) -> (String, Option<&'static str>) {
     }
     let mut done = None;
     let mut cleaned = String::with_capacity(text.len().min(4 * most));
-    for (count, character) in text.chars().enumerate() {
+    // One form of Unicode, or a name that is written in two ways would be two.
+    let letters = text.chars().take(8 * most + 8).nfc();
+    for (count, character) in letters.enumerate() {
         if count >= most {
             done = Some("its beginning");
             break;
@@ -237,6 +240,7 @@ mod tests {
         assert_eq!(clean(markup, 200), (markup.to_owned(), None));
         assert_eq!(clean("Köln\u{0}\u{202e}\u{7f}", 20).0, "Köln");
         assert!(clean("Köln\u{0}", 20).1.is_some());
+        assert_eq!(clean("Fu\u{308}rth", 20), ("Fürth".to_owned(), None));
         assert_eq!(clean("a\nb", 20), ("a b".to_owned(), None));
         assert_eq!(clean(&"ü".repeat(300), 200).0.chars().count(), 200);
         assert!(clean(&"x".repeat(300), 200).1.is_some());

@@ -9,17 +9,12 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Candidate<'a> {
     pub key: &'a str,
-    /// By [`folded`].
+    /// By [`crate::text::folded`].
     pub name: &'a str,
-    /// By [`folded`].
+    /// By [`crate::text::folded`].
     pub metacommunity: Option<&'a str>,
     /// `None`: not reported, or odd.
     pub nodes: Option<i64>,
-}
-
-/// A name as it is compared.
-pub(crate) fn folded(name: &str) -> String {
-    name.trim().to_lowercase()
 }
 
 /// All entries of a name.
@@ -255,11 +250,6 @@ mod tests {
             ("m", "y", Some("x"), Some(5)),
         ];
         assert_eq!(keys(&circle), ["m"]);
-    }
-
-    #[test]
-    fn names_are_compared_without_capitals_and_blanks() {
-        assert_eq!(folded("\t GRÖSSE Net "), "grösse net");
     }
 
     #[test]

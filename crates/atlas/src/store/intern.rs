@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::counted::folded;
 use crate::snapshot::Profile;
+use crate::text::folded;
 
 /// Entries beyond which all is forgotten, between commits.
 const MOST: usize = 100_000;

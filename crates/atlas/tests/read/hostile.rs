@@ -286,7 +286,7 @@ fn files_that_are_none() {
         (b"null", "the file is neither an object nor a list"),
         (b"{}", "it has no entries"),
         (b"[]", "it has no entries"),
-        (br#"{"a":7}"#, "the entry is a number"),
+        (br#"{"a":7}"#, "this is not a directory"),
     ] {
         let snapshot = snapshot(NAME, octets, &freifunk());
         assert_eq!(snapshot.entries, [], "{why}");
@@ -345,4 +345,95 @@ fn depth_and_numbers_of_entries_are_bounded() {
     let crowd = read(&format!("{{{}}}", crowd.join(",")));
     assert_eq!(crowd.entries, []);
     assert!(told_first(&crowd).contains("more than 50,000 entries"));
+}
+
+#[test]
+fn spellings_are_read_as_one() {
+    let (entry, told) = one(
+        r#"{"name":"Freifunk Fu\u0308rth","location":{"country":"Deutschland"},
+            "techDetails":{"routing":["B.A.T.M.A.N._adv","batman-adv 2019.4","Batman IV (compat 15)","olsr v2","OLSR 0.6.5","BMX 7"]}}"#,
+    );
+    assert_eq!(entry.profile.name, "Freifunk F\u{fc}rth");
+    assert_eq!(entry.profile.country.as_deref(), Some("DE"));
+    assert_eq!(
+        entry.profile.routing,
+        ["OLSR", "OLSRv2", "batman-adv", "bmx7"]
+    );
+    assert_eq!(told, Vec::<String>::new());
+    // A key in two forms of Unicode is one key.
+    let json = "{\"fu\u{308}rth\":{\"name\":\"A\"},\"f\u{fc}rth\":{\"name\":\"B\"}}";
+    let snapshot = read(json);
+    assert_eq!(snapshot.entries.len(), 1, "{snapshot:?}");
+}
+
+/// The collector's own clock is in names and in entries; other files have UTC in their entries.
+#[test]
+fn times_without_a_zone_are_of_the_clock_that_fits_the_name() {
+    let hour = |name: &str, mtime: &str| {
+        let name = format!("{name}-ffSummarizedDir.json");
+        let json = format!(r#"{{"k":{{"name":"K","mtime":"{mtime}"}}}}"#);
+        iso(snapshot(&name, json.as_bytes(), &freifunk()).hour)
+    };
+    for (name, mtime, expected) in [
+        // An hour before the name, by one clock: in summer, in winter, and at the change.
+        (
+            "20240401-15.00.00",
+            "2024-04-01 14:00:00",
+            "2024-04-01T12:00:00Z",
+        ),
+        (
+            "20240310-13.00.00",
+            "2024-03-10 12:00:00.123456",
+            "2024-03-10T11:00:00Z",
+        ),
+        (
+            "20240310-13.00.00",
+            "2024-03-10T12:59:00",
+            "2024-03-10T11:00:00Z",
+        ),
+        (
+            "20240331-03.00.00",
+            "2024-03-31 01:00:01",
+            "2024-03-31T00:00:00Z",
+        ),
+        (
+            "20240331-04.00.00",
+            "2024-03-31 03:00:01",
+            "2024-03-31T01:00:00Z",
+        ),
+        // UTC: by the other clock it were two hours and more before the name.
+        (
+            "20240401-15.00.00",
+            "2024-04-01 13:00:00",
+            "2024-04-01T13:00:00Z",
+        ),
+        (
+            "20240401-15.00.00",
+            "2024-04-01 12:30:00",
+            "2024-04-01T12:00:00Z",
+        ),
+        (
+            "20240310-13.00.00",
+            "2024-03-10 09:00:00",
+            "2024-03-10T09:00:00Z",
+        ),
+        // What names its zone is in that.
+        (
+            "20240310-13.00.00",
+            "2024-03-10 12:00:00Z",
+            "2024-03-10T12:00:00Z",
+        ),
+        (
+            "20240310-13.00.00",
+            "2024-03-10 12:00:00+00:00",
+            "2024-03-10T12:00:00Z",
+        ),
+        (
+            "20240401-15.00.00",
+            "2024-04-01T14:00:00+02:00",
+            "2024-04-01T12:00:00Z",
+        ),
+    ] {
+        assert_eq!(hour(name, mtime), expected, "{name} {mtime}");
+    }
 }
