@@ -2,6 +2,10 @@
 //! behind who asks little: each next turn of a client is one later than its last (as in start-time
 //! fair queueing, Goyal, Vin and Cheng 1996), and all of it is behind those who have used less time
 //! of places lately.
+//!
+//! Where [`Rules::newcomers`] is set, a client that asked nothing lately comes before all others, and
+//! of several such the latest is first. A crowd of addresses that all come at once is new only once:
+//! whoever comes after it, and asks for little, has the next place.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +22,8 @@ pub(crate) struct Rules {
     pub places_each: usize,
     pub waiting: usize,
     pub waiting_each: usize,
+    /// Clients that asked nothing lately come first.
+    pub newcomers: bool,
     /// How long one waits.
     pub patience: Duration,
 }
@@ -45,12 +51,14 @@ pub(crate) struct Place {
     ticket: Ticket,
 }
 
-/// In the order in which they are called: by what was used before, the turn, and a number that
-/// nobody else has.
+/// In the order in which they are called: by what was used and asked before; the turn, or of
+/// newcomers the latest first; and a number that nobody else has.
 type Ticket = (u64, u64, u64);
 
 /// What was used is half as much after so long.
 const HALF: Duration = Duration::from_secs(60);
+/// What a question counts as, so that it is half forgotten, and its client new again, after so long.
+const QUESTION: Duration = Duration::from_secs(2);
 /// Clients beyond which what was used before by those who are gone is forgotten.
 const CLIENTS: usize = 4096;
 
@@ -66,14 +74,19 @@ struct State {
     tickets: u64,
     /// The turn that was called last.
     now: u64,
-    waiting: BTreeMap<Ticket, (Who, Call)>,
+    waiting: BTreeMap<Ticket, Waiting>,
     /// Since when.
     holding: HashMap<Ticket, Instant>,
     /// Of those who hold a place or wait, or have used much.
     clients: HashMap<Who, Own>,
 }
 
-type Call = oneshot::Sender<Result<(), Refused>>;
+#[derive(Debug)]
+struct Waiting {
+    who: Who,
+    turn: u64,
+    call: oneshot::Sender<Result<(), Refused>>,
+}
 
 #[derive(Debug, Default)]
 struct Own {
@@ -81,7 +94,8 @@ struct Own {
     waits: usize,
     /// The last of its turns.
     turn: u64,
-    /// Time of places, and when that was summed up.
+    /// Time of places, and a second for each question where newcomers come first, and when that was
+    /// summed up.
     used: Duration,
     summed: Option<Instant>,
 }
@@ -132,9 +146,19 @@ impl Line {
         }
         own.turn = own.turn.max(now) + 1;
         own.waits += 1;
-        let ticket = (own.used(Duration::ZERO, Instant::now()), own.turn, number);
+        let turn = own.turn;
+        let come = Instant::now();
+        let used = own.used(Duration::ZERO, come);
+        let order = match self.rules.newcomers {
+            true if used == 0 => u64::MAX - number,
+            _ => turn,
+        };
+        if self.rules.newcomers {
+            own.used(QUESTION, come);
+        }
+        let ticket = (used, order, number);
         let (call, called) = oneshot::channel();
-        state.waiting.insert(ticket, (who, call));
+        state.waiting.insert(ticket, Waiting { who, turn, call });
         let line = Arc::clone(self);
         let place = Place { line, who, ticket };
         state.call(&self.rules);
@@ -165,10 +189,11 @@ impl State {
                     .get(who)
                     .is_none_or(|own| own.holds < rules.places_each)
             };
-            let Some(ticket) = waiting.find(|(_, (who, _))| may(who)).map(|(at, _)| *at) else {
+            let next = waiting.find(|(_, one)| may(&one.who));
+            let Some(ticket) = next.map(|(at, _)| *at) else {
                 return;
             };
-            let Some((who, call)) = self.waiting.remove(&ticket) else {
+            let Some(Waiting { who, turn, call }) = self.waiting.remove(&ticket) else {
                 return;
             };
             if let Some(own) = self.clients.get_mut(&who) {
@@ -176,7 +201,7 @@ impl State {
                 own.holds += 1;
             }
             self.holding.insert(ticket, Instant::now());
-            self.now = self.now.max(ticket.1);
+            self.now = self.now.max(turn);
             // Where it has gone meanwhile, its place is given back by itself.
             let _ = call.send(Ok(()));
         }
@@ -184,12 +209,12 @@ impl State {
 
     /// The line is too long: the last one is of who asks most, or has just come.
     fn send_last_away(&mut self) {
-        let Some((ticket, (who, call))) = self.waiting.pop_last() else {
+        let Some((_, Waiting { who, turn, call })) = self.waiting.pop_last() else {
             return;
         };
         let why = self.why(who);
         if let Some(own) = self.clients.get_mut(&who) {
-            own.turn = own.turn.min(ticket.1 - 1);
+            own.turn = own.turn.min(turn.saturating_sub(1));
         }
         self.waits_no_more(who);
         let _ = call.send(Err(why));
@@ -255,6 +280,7 @@ mod tests {
         places_each: 1,
         waiting: 6,
         waiting_each: 4,
+        newcomers: false,
         patience: Duration::from_millis(20),
     };
 
@@ -362,6 +388,65 @@ mod tests {
         assert_eq!(told(&mut other), Some(Ok(())), "before all others");
         drop((other, slow));
         assert_eq!(line.state().clients.len(), 18, "are remembered");
+    }
+
+    /// Twenty that come at once, each with three questions that take all their time, and ask again
+    /// when they are sent away.
+    #[test]
+    fn a_newcomer_has_the_next_place_however_many_are_before() {
+        let rules = Rules {
+            waiting: 16,
+            newcomers: true,
+            ..RULES
+        };
+        let line = Arc::new(Line::new(rules));
+        let mut crowd: Vec<(u8, Come)> = Vec::new();
+        for _ in 0..3 {
+            crowd.extend((1..=20).map(|number| (number, come(&line, number))));
+        }
+        let mut held = Vec::new();
+        for _ in 0..40 {
+            // Each that is sent away comes again; one in ten has its place for five seconds.
+            for (number, mut one) in std::mem::take(&mut crowd) {
+                match told(&mut one) {
+                    Some(Ok(())) => held.push(one),
+                    Some(Err(_)) => crowd.push((number, come(&line, number))),
+                    None => crowd.push((number, one)),
+                }
+            }
+            assert_eq!(held.len(), 2, "places are taken");
+            let mut first = come(&line, 100);
+            assert_eq!(told(&mut first), None, "waits");
+            drop(held.remove(0));
+            assert_eq!(told(&mut first), Some(Ok(())), "is next");
+            // Time goes on, or it would be no newcomer.
+            drop(first);
+            line.state()
+                .clients
+                .remove(&Who::Client(Client::of(IpAddr::from([192, 0, 2, 100]))));
+        }
+    }
+
+    #[test]
+    fn who_asked_much_lately_is_no_newcomer() {
+        let rules = Rules {
+            places: 1,
+            newcomers: true,
+            ..RULES
+        };
+        let line = Arc::new(Line::new(rules));
+        let place = come(&line, 9);
+        let mut one: Vec<Come> = (0..3).map(|_| come(&line, 1)).collect();
+        let mut other = come(&line, 2);
+        drop(place);
+        assert_eq!(told(&mut other), Some(Ok(())), "the latest that is new");
+        let mut second = come(&line, 2);
+        drop(other);
+        assert_eq!(told(&mut one[0]), Some(Ok(())), "was new, too");
+        drop(one.remove(0));
+        assert_eq!(told(&mut one[0]), Some(Ok(())), "comes before");
+        drop(one.remove(0));
+        assert_eq!(told(&mut second), Some(Ok(())), "has asked less");
     }
 
     #[test]

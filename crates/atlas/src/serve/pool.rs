@@ -36,6 +36,7 @@ impl Pool {
             places_each: size,
             waiting: WAITING,
             waiting_each: WAITING_EACH,
+            newcomers: false,
             patience: PATIENCE,
         });
         Ok(Self {

@@ -64,13 +64,15 @@ impl Query {
             (Format::Json, Some(Ok(answer))) => {
                 let text = serde_json::to_string(&*answer)
                     .map_err(|error| Error::Other(format!("writing JSON: {error}")))?;
-                Ok(public(JSON, text))
+                Ok(Reply {
+                    truncated: answer.truncated,
+                    ..public(JSON, text)
+                })
             }
-            (Format::Csv, Some(Ok(answer))) => {
-                let columns = answer.columns.iter().map(String::as_str);
-                let text = csv_of(columns, &answer.rows)?;
-                Ok(public("text/csv; charset=utf-8", text))
-            }
+            (Format::Csv, Some(Ok(answer))) => Ok(Reply {
+                truncated: answer.truncated,
+                ..public("text/csv; charset=utf-8", csv(&answer)?)
+            }),
             (_, None) => Err(Error::Asked("`q` has no query in it".into())),
         }
     }
@@ -101,6 +103,20 @@ impl Query {
     }
 }
 
+/// A file is often read without its headers, so the last line says where rows are missing.
+fn csv(answer: &Answer) -> Result<String, Error> {
+    let columns = || answer.columns.iter().map(String::as_str);
+    let mut text = csv_of(columns(), &answer.rows)?;
+    if answer.truncated {
+        let rows = answer.rows.len();
+        let note = format!("TRUNCATED: the answer has more rows than these {rows}");
+        text.push_str(&note);
+        text.push_str(&",".repeat(answer.columns.len().saturating_sub(1)));
+        text.push_str("\r\n");
+    }
+    Ok(text)
+}
+
 /// Octets of a query; it says itself how long it may be.
 const LONGEST: usize = 32 << 10;
 
@@ -109,6 +125,33 @@ mod tests {
     use hyper::StatusCode;
 
     use super::*;
+    use crate::figure::Cell;
+
+    #[test]
+    fn a_csv_that_was_cut_says_so_in_its_last_line() {
+        let mut answer = Answer {
+            columns: vec!["a".into(), "b".into()],
+            rows: vec![vec![Cell::Whole(1), Cell::Whole(2)]],
+            ..Answer::default()
+        };
+        assert_eq!(csv(&answer).expect("CSV"), "a,b\r\n1,2\r\n");
+        answer.truncated = true;
+        let cut = "a,b\r\n1,2\r\nTRUNCATED: the answer has more rows than these 1,\r\n";
+        assert_eq!(csv(&answer).expect("CSV"), cut);
+        let answered = || Some(Ok(Arc::new(answer.clone())));
+        let reader = Reader::of_server("https://example.org");
+        for format in ["csv", "json"] {
+            let query = Query::read(&format!("q=1&format={format}")).expect("read");
+            let reply = query.write(&reader, answered()).expect("written");
+            let response = reply.respond(false, None);
+            let header = response.headers().get("x-truncated");
+            assert_eq!(
+                header.map(|it| it.as_bytes()),
+                Some(&b"true"[..]),
+                "{format}"
+            );
+        }
+    }
 
     #[test]
     fn as_addresses_have_it() {

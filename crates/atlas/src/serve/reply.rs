@@ -35,6 +35,8 @@ pub(crate) struct Reply {
     pub frame: Frame,
     /// Where to go instead.
     pub location: Option<String>,
+    /// Rows are missing: `X-Truncated` says so.
+    pub truncated: bool,
 }
 
 /// How long others may keep it.
@@ -95,6 +97,7 @@ impl Reply {
             kept,
             frame,
             location: None,
+            truncated: false,
         }
     }
 
@@ -183,6 +186,9 @@ impl Reply {
             // As long as a query may take.
             StatusCode::TOO_MANY_REQUESTS => put(RETRY_AFTER, "5"),
             _ => {}
+        }
+        if self.truncated {
+            put(HeaderName::from_static("x-truncated"), "true");
         }
         if let (true, Ok(tag)) = (cached, HeaderValue::from_str(&tag)) {
             headers.insert(ETAG, tag);

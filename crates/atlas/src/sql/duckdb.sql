@@ -48,3 +48,5 @@ CREATE VIEW protocols AS
   SELECT c.key, unnest(p.routing) AS protocol
   FROM read_parquet('{folder}/communities.parquet') c
   JOIN read_parquet('{folder}/profiles.parquet') p USING (profile);
+CREATE MACRO percentile(x, p) AS quantile_cont(x, p / 100.0);
+CREATE MACRO regexp(pattern, s) AS regexp_matches(s, pattern);

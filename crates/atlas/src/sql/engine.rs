@@ -11,6 +11,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Batch, Connection, ErrorCode, OpenFlags, Statement};
 
 use super::answer::{Answer, Said};
+use super::functions;
 use super::limits::{COLUMNS, Limits, QUERY, TEXT};
 use super::public::FORMAT;
 use crate::figure::Cell;
@@ -63,6 +64,7 @@ pub(super) fn open(path: &Path, limits: &Limits) -> rusqlite::Result<Connection>
          PRAGMA hard_heap_limit = {};",
         limits.memory
     ))?;
+    functions::add(&store, limits.memory)?;
     // Whatever SQLite does once is done before there are no files: it takes numbers for `random()`
     // from the kernel.
     store.query_row("SELECT random()", [], |_| Ok(()))?;

@@ -12,6 +12,7 @@ mod copy;
 mod duckdb;
 mod engine;
 mod examples;
+mod functions;
 mod limits;
 mod parquet;
 mod process;

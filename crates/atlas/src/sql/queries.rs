@@ -156,6 +156,7 @@ impl Queries {
             places_each: settings.workers.saturating_sub(1).max(1),
             waiting: settings.waiting,
             waiting_each: settings.waiting_each,
+            newcomers: true,
             patience: settings.patience,
         });
         Self {

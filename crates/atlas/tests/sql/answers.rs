@@ -106,6 +106,28 @@ fn views_say_what_the_store_has() {
 }
 
 #[test]
+fn medians_percentiles_and_patterns() {
+    let folder = sample(30);
+    let of_berlin = rows(
+        &folder,
+        "SELECT median(nodes), percentile(nodes, 90) FROM snapshots WHERE name REGEXP '^Freifunk Ber'",
+    );
+    assert_eq!(of_berlin, [[Cell::Real(614.5), Cell::Real(626.1)]]);
+    let names = rows(
+        &folder,
+        "SELECT key FROM directory WHERE name REGEXP '(?i)^FREIFUNK [[:alpha:]]+$' ORDER BY key",
+    );
+    assert_eq!(names, [[text("altdorf")], [text("berlin")]]);
+    let wrong = atlas::sql::query(
+        settings_of(&folder, 5),
+        "SELECT 'a' REGEXP '['",
+        Engine::Sqlite,
+    );
+    let wrong = wrong.expect_err("no pattern").to_string();
+    assert!(wrong.contains("the pattern of regexp"), "{wrong}");
+}
+
+#[test]
 fn a_span_of_time_is_found_without_reading_all() {
     let folder = sample(30);
     let plan = "EXPLAIN QUERY PLAN SELECT sum(nodes) FROM snapshots WHERE t >= '2019-10' AND t < '2019-11'";

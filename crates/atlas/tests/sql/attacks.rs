@@ -194,7 +194,13 @@ const ATTACKS: &[(&str, End)] = &[
         Beyond,
     ),
     ("SELECT strftime(printf('%.900000c', '%'), 'now')", Harmless),
-    ("SELECT 'x' REGEXP '(a*)*b'", Refused),
+    ("SELECT 'x' REGEXP '(a*)*b'", Harmless),
+    ("SELECT 'x' REGEXP '(a{1000}){1000}'", Refused),
+    ("SELECT regexp('(', 'x')", Refused),
+    (
+        "WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x) SELECT median(n) FROM x",
+        Either,
+    ),
     ("SELECT * FROM generate_series(1, 1000000000000)", Refused),
     // It looks, which is allowed.
     ("SELECT datetime('now', 'localtime')", Harmless),

@@ -53,6 +53,9 @@ fn it_says_the_same_as_sqlite() {
         assert!(!rows.is_empty(), "{view}");
         assert_eq!((columns, rows), ask(Engine::Sqlite, &sql), "{view}");
     }
+    let sql = "SELECT median(nodes) AS m, round(percentile(nodes, 90), 6) AS p FROM snapshots \
+               WHERE regexp('^Freifunk Ber', name)";
+    assert_eq!(ask(Engine::Duckdb, sql), ask(Engine::Sqlite, sql));
     let sql = "SELECT 1 AS a, NULL AS a, 'it''s \\ \"a\" ö' AS \"b c\", 0.5::DOUBLE AS d -- end";
     let (columns, rows) = ask(Engine::Duckdb, sql);
     assert_eq!(columns, ["a", "a_1", "b c", "d"]);
