@@ -3,7 +3,7 @@
 //! fair queueing, Goyal, Vin and Cheng 1996), and all of it is behind those who have used less time
 //! of places lately.
 //!
-//! Where [`Rules::newcomers`] is set, a client that asked nothing lately comes before all others, and
+//! If [`Rules::newcomers`] is set, a client that asked nothing lately comes before all others, and
 //! of several such the latest is first. A crowd of addresses that all come at once is new only once:
 //! whoever comes after it, and asks for little, has the next place.
 
@@ -57,7 +57,8 @@ type Ticket = (u64, u64, u64);
 
 /// What was used is half as much after so long.
 const HALF: Duration = Duration::from_secs(60);
-/// What a question counts as, so that it is half forgotten, and its client new again, after so long.
+/// A question counts as so much use: after [`HALF`] less than a second of it remains, and its client is
+/// new again.
 const QUESTION: Duration = Duration::from_secs(2);
 /// Clients beyond which what was used before by those who are gone is forgotten.
 const CLIENTS: usize = 4096;

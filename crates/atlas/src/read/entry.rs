@@ -35,7 +35,7 @@ pub(crate) struct Draft {
     /// The last fetch failed.
     pub(crate) failed: bool,
     pub(crate) profile: Profile,
-    /// It has something that only an entry of a directory has: a name, a number of nodes, a time,
+    /// The entry has something that only a directory has: a name, a number of nodes, a time,
     /// a position.
     pub(crate) is_known: bool,
 }

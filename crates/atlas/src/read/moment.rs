@@ -42,7 +42,7 @@ pub(crate) fn of_text(text: &str, zone: &TimeZone, formats: &[String]) -> Option
     number.or_else(of_formats)
 }
 
-/// Whether a text that is a time may name its zone.
+/// Tells a time that may name its zone from one that names none.
 pub(crate) fn names_zone(text: &str) -> bool {
     let behind_date = text.trim().as_bytes().get(10..).unwrap_or_default();
     let clock = behind_date

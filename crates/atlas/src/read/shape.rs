@@ -39,7 +39,7 @@ pub(super) fn directory(
     }
 }
 
-/// Whether a key is what servers call their errors.
+/// Recognises the keys by which servers name their errors.
 pub(super) fn is_of_error(key: &str) -> bool {
     let words = ["error", "errors", "exception", "fault", "message", "detail"];
     words.iter().any(|word| key.eq_ignore_ascii_case(word))
@@ -53,7 +53,7 @@ fn is_empty(text: &[u8]) -> bool {
     inner.is_some_and(|inner| inner.trim_ascii().is_empty())
 }
 
-/// What a file is, by its members; `known`: some of them look like communities.
+/// Names the kind of a file by its members; `known`: some of them look like communities.
 fn named(members: &Members<'_>, known: bool) -> Option<String> {
     if let Some(kind) = nodes(members, known) {
         return Some(format!(
@@ -152,7 +152,7 @@ mod tests {
 
     const NAME: &str = "20240425-12.00.00-ffSummarizedDir.json";
 
-    /// What the ledger says of a file that is left out.
+    /// Returns the only line of the ledger for a file that is left out.
     fn told(text: &str) -> String {
         let freifunk = Mapping::named("freifunk").expect("built in");
         let snapshot = snapshot(NAME, text.as_bytes(), &freifunk);

@@ -1,4 +1,4 @@
-//! What free queries compute beside SQLite's own functions: `median`, `percentile`, `regexp`.
+//! Functions of free queries beside SQLite's own: `median`, `percentile`, `regexp`.
 
 use regex::{Regex, RegexBuilder};
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};

@@ -13,7 +13,7 @@ use crate::room::{Format, To};
 
 /// What is asked, octets: JSON says some characters with six.
 const BODY: usize = 6 * LONGEST + 1024;
-/// Who may listen at once, by the socket and by the page: one more is refused.
+/// Listeners at once, by the socket and by the page: one more is refused.
 pub const LISTENERS: usize = 32;
 /// What waits for somebody who listens, octets.
 const WAITING: usize = 1 << 20;
