@@ -16,6 +16,10 @@ const ROOM: f64 = 2800.0;
 const SPOTS: usize = 2500;
 /// The least size of letters.
 const LEAST: f64 = 10.0;
+/// A word is at most this part of the area wide, so that more than one spot has room for it.
+const WIDEST: f64 = 0.9;
+/// The blank at both sides of a word, of its size.
+const BLANK: f64 = 0.3;
 
 /// A word with its place.
 struct Word<'a> {
@@ -82,9 +86,15 @@ fn place<'a>(all: &[(&'a Bar, f64)], area: Area) -> Vec<Word<'a>> {
     let ems: f64 = (all.iter())
         .map(|(bar, value)| width(named(&bar.name, &bar.key), 1.0) * value / most)
         .sum();
+    // Whole names of the largest have room, and their sizes stay in proportion.
+    let widest = (all.iter())
+        .filter(|(_, value)| *value * 4.0 >= most)
+        .map(|(bar, value)| largest(named(&bar.name, &bar.key), area) / (value / most).sqrt())
+        .fold(f64::INFINITY, f64::min);
     let mut size = (area.width() * area.height() * 0.62 / ems.max(0.1))
         .sqrt()
-        .min(area.height() * 0.3);
+        .min(area.height() * 0.3)
+        .min(widest.max(LEAST));
     let mut best = Vec::new();
     for _ in 0..10 {
         let words = attempt(all, area, size, most);
@@ -99,14 +109,22 @@ fn place<'a>(all: &[(&'a Bar, f64)], area: Area) -> Vec<Word<'a>> {
     best
 }
 
-fn attempt<'a>(all: &[(&'a Bar, f64)], area: Area, largest: f64, most: f64) -> Vec<Word<'a>> {
+/// The size at which a text is as wide as a word may be.
+fn largest(text: &str, area: Area) -> f64 {
+    area.width() * WIDEST / (width(text, 1.0) + BLANK)
+}
+
+fn attempt<'a>(all: &[(&'a Bar, f64)], area: Area, size_of_most: f64, most: f64) -> Vec<Word<'a>> {
     let mut words: Vec<Word> = Vec::new();
     for (bar, value) in all {
-        let size = (largest * (value / most).sqrt()).max(LEAST);
-        let text = fit(named(&bar.name, &bar.key), size, area.width() * 0.7);
+        let name = named(&bar.name, &bar.key);
+        // The whole name, smaller; only where nobody could read that, its beginning.
+        let size = size_of_most * (value / most).sqrt();
+        let size = size.min(largest(name, area)).max(LEAST);
+        let text = fit(name, size, area.width() * WIDEST - size * BLANK);
         let (wide, high) = (width(&text, size), size * 1.12);
         // A blank of its own at each side.
-        let wide = wide + size * 0.3;
+        let wide = wide + size * BLANK;
         // From where a spiral begins depends on the word alone.
         let turn = (colour::hash(&bar.key) % 628) as f64 / 100.0;
         let found = spots(area, turn).find_map(|(x, y)| {
@@ -247,6 +265,32 @@ mod tests {
         let words = placed(&long, 590.0, 350.0);
         let wide = width(&words[0].text, words[0].size);
         assert!(words[0].text.ends_with('…') || wide > 380.0, "{wide}");
+    }
+
+    #[test]
+    fn the_largest_names_are_whole_and_smaller() {
+        let mut bars = vec![
+            bar("big", "Freifunk Rhein-Neckar und Umgebung e.V.", 3993.0),
+            bar("big2", "Freifunk Rheinland und Bergisches Land", 3500.0),
+        ];
+        for (nth, name) in ["Aachen", "Ulm", "Hof", "Kiel", "Bonn", "Moers"]
+            .iter()
+            .enumerate()
+        {
+            let value = 300.0 - 20.0 * nth as f64;
+            bars.push(bar(name, &format!("Freifunk {name}"), value));
+        }
+        // As a page has it, as a telephone has it, and as small as a picture may be.
+        for (wide, high) in [(928.0, 376.0), (308.0, 296.0), (308.0, 110.0)] {
+            let words = placed(&bars, wide, high);
+            assert_eq!(words.len(), bars.len(), "{wide} × {high}");
+            for word in &words {
+                assert_eq!(word.text, word.bar.name, "{wide} × {high}");
+            }
+            let proportion = words[0].size / words[1].size;
+            let expected = (3993.0_f64 / 3500.0).sqrt();
+            assert!((proportion - expected).abs() < 0.01, "{proportion}");
+        }
     }
 
     fn drawing(bars: Vec<Bar>) -> String {
