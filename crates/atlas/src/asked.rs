@@ -26,6 +26,9 @@ const LONGEST: usize = 8192;
 /// Keys that `only` may have.
 const KEYS: usize = 100;
 
+/// Communities that one chart draws side by side.
+pub const COMPARED: usize = 8;
+
 /// Letters of a key.
 const KEY_LETTERS: usize = 200;
 
@@ -62,7 +65,7 @@ pub struct Asked {
     pub at: Option<Span>,
     /// How many, where a chart shows the largest of something.
     pub n: Option<usize>,
-    /// Whose: the key of a community.
+    /// Key or name of a community; several have commas between them.
     pub key: Option<String>,
     /// Metacommunities instead of communities.
     pub group: bool,
@@ -171,14 +174,22 @@ impl Asked {
                 self.by = Some(word(name, value, &units)?);
             }
             "n" => self.n = Some(number(name, value, NUMBERS)?),
-            "key" => self.key = Some(key(name, value)?),
+            "key" => {
+                let many = split(value).count();
+                if many > COMPARED {
+                    let error = format!("`key` has {many} keys: give at most {COMPARED}");
+                    return Err(Error::Asked(error));
+                }
+                for part in split(value) {
+                    key(name, part)?;
+                }
+                self.key = Some(value.to_owned());
+            }
             "group" => self.group = word(name, value, &[("meta", true)])?,
             "share" => self.share = word(name, value, &[("1", true), ("0", false)])?,
             "only" => {
-                for part in value.split(',').filter(|part| !part.trim().is_empty()) {
-                    // `%25` last: `%252C` is the text `%2C`.
-                    let plain = part.replace("%2C", ",").replace("%2c", ",");
-                    self.only.push(key(name, plain.replace("%25", "%").trim())?);
+                for part in split(value) {
+                    self.only.push(key(name, &plain(part))?);
                 }
             }
             "lang" => {
@@ -195,6 +206,12 @@ impl Asked {
             _ => self.look.fit = word(name, value, &[("1", true), ("0", false)])?,
         }
         Ok(())
+    }
+
+    /// The parts of `key`.
+    pub fn keys(&self) -> Vec<String> {
+        let whole = self.key.as_deref().unwrap_or_default();
+        split(whole).map(plain).collect()
     }
 
     /// Whether its end is that of the data, whenever it is asked.
@@ -252,6 +269,17 @@ impl Theme {
             Self::Dark => "dark",
         }
     }
+}
+
+/// Keys with commas between them.
+fn split(value: &str) -> impl Iterator<Item = &str> {
+    value.split(',').filter(|part| !part.trim().is_empty())
+}
+
+/// A key of several, as it is. `%25` last: `%252C` is the text `%2C`.
+fn plain(part: &str) -> String {
+    let commas = part.replace("%2C", ",").replace("%2c", ",");
+    commas.replace("%25", "%").trim().to_owned()
 }
 
 /// One of some words.

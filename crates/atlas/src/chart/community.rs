@@ -6,13 +6,15 @@ use super::part::{ELSEWHERE, column, elsewhere, lines, mean, nodes, odd, status,
 use super::range::{Range, Reads, label};
 use super::sums::{self, Community, Profiles, Sum};
 use super::{Chart, Parameter, rank};
-use crate::asked::Asked;
+use crate::asked::{Asked, COMPARED};
 use crate::error::Error;
 use crate::figure::{Cell, Figure, Odd, Plot, Series, Style, Table};
 use crate::nearest::meant;
 use crate::snapshot::Profile;
-use crate::text::Language;
+use crate::text::{Language, folded};
 use crate::time::{Unit, day};
+
+mod beside;
 
 /// Changes that are told.
 const CHANGES: usize = 40;
@@ -43,7 +45,11 @@ impl Chart for OfOne {
     fn figure(&self, store: &Connection, asked: &Asked) -> Result<Figure, Error> {
         let language = asked.language;
         let mut profiles = Profiles::new(store);
-        let Some(community) = find(store, asked, &mut profiles)? else {
+        let mut found = find(store, asked, &mut profiles)?;
+        if found.len() > 1 {
+            return beside::figure(store, asked, &found, &mut profiles);
+        }
+        let Some(community) = found.pop() else {
             return Ok(empty(
                 self.title(language),
                 Range::of(store, asked, Reads::One)?,
@@ -97,41 +103,60 @@ impl Chart for OfOne {
     }
 }
 
-/// The one that `key` names, capitals aside; of an atlas without communities, none.
+/// Those that `key` names, by key or name, capitals aside; of an atlas without communities, none.
+/// A name may have commas in it, so it is tried as a whole before its parts are.
 fn find(
     store: &Connection,
     asked: &Asked,
     profiles: &mut Profiles<'_>,
-) -> Result<Option<Community>, Error> {
+) -> Result<Vec<Community>, Error> {
     let Some(key) = &asked.key else {
         let error = "whose chart? Give `key=`, the key of a community: /communities lists them";
         return Err(Error::Asked(error.into()));
     };
-    let mut all = sums::communities(store)?;
+    let all = sums::communities(store)?;
     if all.is_empty() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    let lower = key.to_lowercase();
-    let at = all.iter().position(|one| one.key == *key);
-    let at = at.or_else(|| all.iter().position(|one| one.key.to_lowercase() == lower));
-    if let Some(at) = at {
-        return Ok(Some(all.swap_remove(at)));
-    }
-    // Perhaps it was the name.
-    let mut hint = String::new();
-    for one in &all {
-        let profile = profiles.get(one.profile.unwrap_or(0))?;
-        if profile.name.trim().to_lowercase() == lower {
-            hint = format!("; did you mean `{}`?", one.key);
-            break;
+    // Names take a look into each profile: most ask by key.
+    let mut names: Option<Vec<String>> = None;
+    let mut named = |text: &str| -> Result<Vec<usize>, Error> {
+        let lower = folded(text);
+        let at = all.iter().position(|one| one.key == text);
+        let at = at.or_else(|| all.iter().position(|one| folded(&one.key) == lower));
+        if let Some(at) = at {
+            return Ok(vec![at]);
+        }
+        let names = match &mut names {
+            Some(names) => names,
+            none => {
+                let name = |one: &Community| -> Result<String, Error> {
+                    Ok(folded(&profiles.get(one.profile.unwrap_or(0))?.name))
+                };
+                none.insert(all.iter().map(name).collect::<Result<_, _>>()?)
+            }
+        };
+        Ok((0..all.len()).filter(|at| names[*at] == lower).collect())
+    };
+    let mut found = named(key)?;
+    if found.is_empty() {
+        for part in asked.keys() {
+            let these = named(&part)?;
+            if these.is_empty() {
+                let hint = meant(&part, all.iter().map(|one| one.key.as_str()));
+                let error = format!("no community has the key `{part}`{hint}");
+                return Err(Error::Missing(error));
+            }
+            found.extend(
+                these
+                    .into_iter()
+                    .filter(|at| !found.contains(at))
+                    .collect::<Vec<_>>(),
+            );
         }
     }
-    if hint.is_empty() {
-        hint = meant(key, all.iter().map(|one| one.key.as_str()));
-    }
-    Err(Error::Missing(format!(
-        "no community has the key `{key}`{hint}"
-    )))
+    found.truncate(COMPARED);
+    Ok(found.into_iter().map(|at| all[at].clone()).collect())
 }
 
 /// Series and their columns.

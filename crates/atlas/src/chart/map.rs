@@ -126,7 +126,7 @@ fn figure(
         let (latitude, longitude) = place(one)?;
         Some(Point {
             key: one.key.clone(),
-            name: one.name.clone(),
+            name: one.label.clone(),
             latitude,
             longitude,
             value: nodes(one) as f64,

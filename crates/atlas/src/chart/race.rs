@@ -126,6 +126,7 @@ impl Chart for Race {
                 }
             }
         }
+        rank::tell_apart(&mut bars);
         let mut notes = range.notes.clone();
         notes.extend(odd(unbelieved, language));
         let title = self.title(language);

@@ -12,13 +12,15 @@ use crate::asked::Asked;
 use crate::error::Error;
 use crate::figure::{Bar, Cell, Column, Table};
 use crate::snapshot::Profile;
-use crate::text::Language;
+use crate::text::{Language, folded};
 
 /// A community, or a metacommunity.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Ranked {
     pub key: String,
     pub name: String,
+    /// The name, with the key where others have the name too.
+    pub label: String,
     /// Its last of that time; of a metacommunity, nothing.
     pub profile: Rc<Profile>,
     /// Means.
@@ -55,6 +57,11 @@ pub(super) fn of(store: &Connection, asked: &Asked, period: &Period) -> Result<R
         true => grouped(store, range, &sums)?,
         false => single(store, &sums)?,
     };
+    apart(
+        ranked
+            .iter_mut()
+            .map(|one| (&*one.name, &*one.key, &mut one.label)),
+    );
     ranked.sort_by(|a, b| b.nodes.cmp(&a.nodes).then_with(|| a.key.cmp(&b.key)));
     if !range.numbers().is_empty() {
         notes.extend(unknown(asked, ranked.iter().map(|one| one.key.as_str())));
@@ -78,8 +85,10 @@ fn single(store: &Connection, sums: &HashMap<i64, Sum>) -> Result<Vec<Ranked>, E
             continue;
         };
         let profile = profiles.get(sum.profile)?;
+        let name = named(&profile, &community.key);
         ranked.push(Ranked {
-            name: named(&profile, &community.key),
+            label: name.clone(),
+            name,
             key: community.key,
             profile,
             nodes: mean(sum.nodes, sum.hours),
@@ -116,7 +125,7 @@ fn grouped(
             None => named(&profile, keys.get(&community).map_or("", |key| key)),
         };
         let (shown, sum) = groups
-            .entry(name.to_lowercase())
+            .entry(folded(&name))
             .or_insert_with(|| (name.clone(), [0; 3]));
         add(sum, counted);
         // Always the same of those that they write.
@@ -128,6 +137,7 @@ fn grouped(
     let hours = totals.iter().map(|total| total.hours).sum();
     let groups = groups.into_iter().map(|(key, (name, counted))| Ranked {
         key,
+        label: name.clone(),
         name,
         profile: Rc::default(),
         nodes: mean(counted.iter().sum(), hours),
@@ -148,11 +158,29 @@ pub(super) fn named(profile: &Profile, key: &str) -> String {
     if name.is_empty() { key } else { name }.to_owned()
 }
 
+/// Puts its key behind each name that several have.
+fn apart<'a>(all: impl Iterator<Item = (&'a str, &'a str, &'a mut String)>) {
+    let mut named = HashMap::<String, Vec<(&str, &mut String)>>::new();
+    for (name, key, label) in all {
+        named.entry(folded(name)).or_default().push((key, label));
+    }
+    for (key, label) in named.into_values().filter(|all| all.len() > 1).flatten() {
+        *label = format!("{label} ({key})");
+    }
+}
+
+/// Puts the key behind the name of bars of one name.
+pub(super) fn tell_apart(bars: &mut [Bar]) {
+    let names: Vec<String> = bars.iter().map(|bar| bar.name.clone()).collect();
+    let bars = bars.iter_mut().zip(&names);
+    apart(bars.map(|(bar, name)| (name.as_str(), bar.key.as_str(), &mut bar.name)));
+}
+
 impl Ranked {
     pub fn bar(&self) -> Bar {
         Bar {
             key: self.key.clone(),
-            name: self.name.clone(),
+            name: self.label.clone(),
             value: self.nodes as f64,
         }
     }

@@ -30,6 +30,10 @@ pub(super) const PHRASES: Phrases = &[
         "`{0}` steht zweimal da: einmal angeben",
     ),
     (
+        "`key` has {} keys: give at most {}",
+        "`key` hat {0} Schlüssel: höchstens {1} angeben",
+    ),
+    (
         "`only` has {} keys: give at most {}",
         "`only` hat {0} Schlüssel: höchstens {1} angeben",
     ),

@@ -169,7 +169,8 @@ fn notes(reader: &Reader, figure: &Figure, asked: &Asked, html: &mut String) {
     for note in &figure.notes {
         let _ = write!(html, "<li>{}", escape(note));
         if reader.places.answers() && unbelieved.as_ref() == Some(note) {
-            let key = asked.key.as_deref().unwrap_or_default();
+            let key = asked.key.as_deref().filter(|key| !key.contains(','));
+            let key = key.unwrap_or_default();
             let _ = write!(
                 html,
                 " {}",

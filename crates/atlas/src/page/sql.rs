@@ -1,5 +1,6 @@
 //! Free queries: the form, the answer as table and picture, what there is to ask.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::layout::{Page, lay};
@@ -241,11 +242,27 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
         Cell::Real(number) if number.is_finite() => Some(*number),
         _ => None,
     };
-    if answer.rows.len() < 2 || first.get(1).is_none_or(|cell| number(cell).is_none()) {
+    if answer.rows.len() < 2 {
         return None;
     }
-    let (from, to, by, plot) = match times(answer) {
-        Some((at, by)) => {
+    let named = by_name(answer);
+    if named.is_none() && first.get(1).is_none_or(|cell| number(cell).is_none()) {
+        return None;
+    }
+    let (from, to, by, plot) = match (named, times(answer)) {
+        (Some((at, by, series)), _) => {
+            let (from, last) = (*at.first()?, *at.last()?);
+            let to = by.begin(by.number(last).saturating_add(1));
+            let lines = Lines {
+                at,
+                series,
+                stacked: false,
+                unit: String::new(),
+                odd: Vec::new(),
+            };
+            (from, to, by, Plot::Time(lines.with_pauses(by)))
+        }
+        (None, Some((at, by))) => {
             let columns = answer.columns.iter().enumerate().skip(1).take(LINES);
             let numeric = columns.filter(|(column, _)| {
                 let cells = answer.rows.iter().filter_map(|row| row.get(*column));
@@ -277,7 +294,7 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
             };
             (from, to, by, Plot::Time(lines.with_pauses(by)))
         }
-        None => {
+        (None, None) => {
             let bars = answer.rows.iter().take(BARS).map(|row| {
                 let name = match row.first()? {
                     Cell::Text(name) => name.clone(),
@@ -308,6 +325,71 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
     })
 }
 
+/// Rows of a time, a name and a number, in any order, as a line for each name: the times, what a
+/// point covers, and the largest lines. `None`: these are other rows.
+fn by_name(answer: &Answer) -> Option<(Vec<i64>, Unit, Vec<Series>)> {
+    let span = |row: &[Cell], at: usize| match row.get(at)? {
+        Cell::Text(text) => Span::read(text),
+        _ => None,
+    };
+    let first = answer.rows.first()?;
+    let (time, name) = match (span(first, 0), span(first, 1)) {
+        (Some(_), None) => (0, 1),
+        (None, Some(_)) => (1, 0),
+        _ => return None,
+    };
+    let mut by = Unit::Month;
+    let mut at = BTreeSet::new();
+    let mut named = BTreeMap::<&str, BTreeMap<i64, f64>>::new();
+    for row in &answer.rows {
+        let span = span(row, time)?;
+        let (Cell::Text(name), Some(value)) = (row.get(name)?, row.get(2)) else {
+            return None;
+        };
+        let value = match value {
+            Cell::Whole(number) => *number as f64,
+            Cell::Real(number) if number.is_finite() => *number,
+            Cell::Nothing => continue,
+            _ => return None,
+        };
+        by = by.min(unit(span));
+        at.insert(span.begin);
+        // Two numbers of one name and time are something else.
+        if named
+            .entry(name)
+            .or_default()
+            .insert(span.begin, value)
+            .is_some()
+        {
+            return None;
+        }
+    }
+    if at.is_empty() || at.len() > POINTS {
+        return None;
+    }
+    let mut named: Vec<(&str, BTreeMap<i64, f64>)> = named.into_iter().collect();
+    named.sort_by(|(_, one), (_, other)| {
+        let sum = |values: &BTreeMap<i64, f64>| values.values().sum::<f64>();
+        sum(other).total_cmp(&sum(one))
+    });
+    let series = named.into_iter().take(LINES).map(|(name, values)| Series {
+        key: name.to_owned(),
+        name: name.to_owned(),
+        values: at.iter().map(|at| values.get(at).copied()).collect(),
+        style: Style::Line,
+    });
+    let series = series.collect();
+    Some((at.into_iter().collect(), by, series))
+}
+
+fn unit(span: Span) -> Unit {
+    match span.end - span.begin {
+        1 => Unit::Hour,
+        24 => Unit::Day,
+        _ => Unit::Month,
+    }
+}
+
 /// The first column as hours, where all of it are times that rise.
 fn times(answer: &Answer) -> Option<(Vec<i64>, Unit)> {
     let mut at = Vec::new();
@@ -317,11 +399,7 @@ fn times(answer: &Answer) -> Option<(Vec<i64>, Unit)> {
             return None;
         };
         let span = Span::read(text)?;
-        by = by.min(match span.end - span.begin {
-            1 => Unit::Hour,
-            24 => Unit::Day,
-            _ => Unit::Month,
-        });
+        by = by.min(unit(span));
         if at.last().is_some_and(|last| *last >= span.begin) {
             return None;
         }
@@ -373,4 +451,57 @@ fn schema(reader: &Reader, html: &mut String) {
         html.push_str("</ul></details></dd>\n");
     }
     html.push_str("</dl>\n</section>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(rows: &[(&str, &str, Cell)]) -> Answer {
+        let text = |text: &str| Cell::Text(text.to_owned());
+        Answer {
+            columns: ["month", "name", "nodes"].map(str::to_owned).to_vec(),
+            rows: rows
+                .iter()
+                .map(|(one, other, value)| vec![text(one), text(other), value.clone()])
+                .collect(),
+            ..Answer::default()
+        }
+    }
+
+    fn lines(answer: &Answer) -> Option<Vec<(String, Vec<Option<f64>>)>> {
+        let Plot::Time(lines) = figure(answer, "a")?.plot else {
+            return None;
+        };
+        let series = lines.series.into_iter();
+        Some(series.map(|one| (one.name, one.values)).collect())
+    }
+
+    #[test]
+    fn rows_of_a_time_a_name_and_a_number_are_lines() {
+        let whole = Cell::Whole;
+        let rows = [
+            ("2019-10", "Ulm", whole(3)),
+            ("2019-10", "Aachen", whole(5)),
+            ("2019-11", "Ulm", whole(4)),
+            ("2019-12", "Aachen", Cell::Real(6.5)),
+            ("2019-12", "Ulm", Cell::Nothing),
+        ];
+        let expected = vec![
+            ("Aachen".to_owned(), vec![Some(5.0), None, Some(6.5)]),
+            ("Ulm".to_owned(), vec![Some(3.0), Some(4.0), None]),
+        ];
+        assert_eq!(lines(&answer(&rows)), Some(expected.clone()));
+        // By name and then by time, and the name before the time.
+        let mut other = rows.clone();
+        other.sort_by_key(|row| row.1);
+        assert_eq!(lines(&answer(&other)), Some(expected.clone()));
+        let turned = rows.clone().map(|(time, name, value)| (name, time, value));
+        assert_eq!(lines(&answer(&turned)), Some(expected));
+        // Two numbers of one name and month, and a text in place of a number.
+        let twice = [rows[0].clone(), rows[0].clone()];
+        assert_eq!(lines(&answer(&twice)), None);
+        let text = [rows[0].clone(), ("2019-11", "Ulm", Cell::Text("x".into()))];
+        assert_eq!(lines(&answer(&text)), None);
+    }
 }

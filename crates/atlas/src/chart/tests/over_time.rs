@@ -388,6 +388,108 @@ fn one_community() {
             .contains(&"In the directory from 2018-10-01 to 2019-10-02.".to_owned())
     );
     assert!(error(&store, "community", "").contains("Give `key=`"));
-    assert!(error(&store, "community", "key=A+new").contains("did you mean `a`?"));
+    assert_eq!(figure(&store, "community", "key=+a+NEW").title, "A new");
     assert!(error(&store, "community", "key=nobody").contains("no community has the key"));
+}
+
+#[test]
+fn communities_side_by_side() {
+    let (_folder, store) = store();
+    let two = figure(&store, "community", "key=a,D&by=month");
+    assert_eq!(two.title, "A new, d");
+    assert_eq!(
+        rows(&two),
+        [
+            "2018-10 a A new 11 11 0 0 0",
+            "2019-10 a A new 35 35 0 0 0",
+            "2019-10 d d 501 501 0 0 0",
+            "2019-11 a A new 41 41 0 0 0",
+            "2019-11 d d 600 600 0 0 0",
+        ]
+    );
+    let of = |key: &str| {
+        let all = series(&two);
+        let found = all.into_iter().find(|one| one.0 == key).expect(key);
+        (found.1, found.2.to_vec())
+    };
+    assert_eq!(of("a").0, Style::Line);
+    assert_eq!(
+        of("d").1.iter().flatten().copied().collect::<Vec<_>>(),
+        [501.0, 600.0]
+    );
+    // By name, and each once.
+    let same = figure(&store, "community", "key=A+new,d,a&by=month");
+    assert_eq!(rows(&same), rows(&two));
+    let one = figure(&store, "community", "key=a,d&by=month&only=d");
+    assert_eq!(rows(&one).len(), 2);
+    assert!(
+        error(&store, "community", "key=a,nobody").contains("no community has the key `nobody`")
+    );
+    assert!(Asked::read("key=1,2,3,4,5,6,7,8,9").is_err());
+}
+
+#[test]
+fn a_name_of_several_is_each_of_them() {
+    let hour = hour_of(date(2020, 1, 1));
+    let at = |key: &str, name: &str, nodes| {
+        let name = name.into();
+        let profile = Profile {
+            name,
+            ..Profile::default()
+        };
+        of(hour, key, nodes, Status::Live, profile)
+    };
+    let entries = vec![
+        at("north1", "Freifunk Nord", 7),
+        // A name with a comma is one, and so is one that is written by two letters.
+        at("north2", "freifunk nord ", 9),
+        at("bonn", "Freifunk K\u{f6}ln, Bonn", 3),
+    ];
+    let (_folder, store) = sample(&[snapshot(hour, entries)]);
+    let both = figure(&store, "community", "key=Freifunk+Nord");
+    assert_eq!(both.title, "Freifunk Nord (north1), freifunk nord (north2)");
+    let bonn = figure(&store, "community", "key=freifunk+Ko%CC%88ln,+bonn");
+    assert_eq!(bonn.title, "Freifunk K\u{f6}ln, Bonn");
+    // In a ranking they are told apart.
+    for chart in ["top", "cloud", "race"] {
+        let figure = figure(&store, chart, "");
+        let (Plot::Bars(bars) | Plot::Words(bars)) = &figure.plot else {
+            panic!("bars");
+        };
+        let names: Vec<&str> = bars.iter().map(|bar| bar.name.as_str()).collect();
+        let expected = [
+            "freifunk nord (north2)",
+            "Freifunk Nord (north1)",
+            "Freifunk K\u{f6}ln, Bonn",
+        ];
+        assert_eq!(names, expected, "{chart}");
+    }
+}
+
+#[test]
+fn spellings_of_one_protocol_or_country_are_one() {
+    let hour = hour_of(date(2020, 1, 1));
+    let at = |key: &str, nodes, protocol: &str, country: &str| {
+        let profile = Profile {
+            routing: vec![protocol.into()],
+            country: Some(country.into()),
+            ..Profile::default()
+        };
+        of(hour, key, nodes, Status::Live, profile)
+    };
+    let entries = vec![
+        at("a", 1, "OSPF", "DE"),
+        at("b", 2, "ospf", "Deutschland"),
+        at("c", 4, "o.s.p.f.", "germany"),
+        at("d", 8, "BGP", "Bayern"),
+    ];
+    let (_folder, store) = sample(&[snapshot(hour, entries)]);
+    assert_eq!(
+        rows(&figure(&store, "routing", "by=month")),
+        ["2020-01 BGP 8 1", "2020-01 OSPF 7 3"]
+    );
+    assert_eq!(
+        rows(&figure(&store, "countries", "by=month")),
+        ["2020-01 BAYERN 8 1", "2020-01 DE 7 3"]
+    );
 }
