@@ -472,13 +472,16 @@ mod tests {
         );
     }
 
-    /// The page has each text by its key, in English the same one.
+    /// The page has each text by its key, in English the same one; and so has the documentation.
     #[test]
     fn the_page_has_every_text() {
+        let told = include_str!("../../../../docs/conditions.md");
         let page = include_str!("../../../../web/src/modules/monitor/text/en.ts");
         let page: String = page.split_whitespace().collect::<Vec<_>>().join(" ");
         let page = page.replace("\" + \"", "");
-        for (key, _, text) in TEXTS {
+        for (key, severity, text) in TEXTS {
+            let row = format!("| `{key}` | {} | {text} |", severity.word());
+            assert!(told.contains(&row), "{row}");
             let line = format!("\"condition.{key}\": \"{text}\",");
             assert!(page.contains(&line), "{line}");
         }

@@ -5,7 +5,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 use portal::figures::Figures;
@@ -28,6 +29,9 @@ enum Job {
 pub struct File {
     jobs: mpsc::Sender<Job>,
     waiting: Option<(PathBuf, mpsc::Receiver<Job>)>,
+    path: PathBuf,
+    /// The last figures could not be written.
+    fails: Arc<AtomicBool>,
 }
 
 impl File {
@@ -46,7 +50,13 @@ impl File {
         }
         let (jobs, receiver) = mpsc::channel();
         let waiting = Some((path.to_owned(), receiver));
-        Ok((Self { jobs, waiting }, figures))
+        let file = Self {
+            jobs,
+            waiting,
+            path: path.to_owned(),
+            fails: Arc::default(),
+        };
+        Ok((file, figures))
     }
 
     /// Begins to write.
@@ -54,6 +64,7 @@ impl File {
         let Some((path, jobs)) = self.waiting.take() else {
             return;
         };
+        let fails = Arc::clone(&self.fails);
         let work = move || {
             for job in jobs {
                 let written = match job {
@@ -61,9 +72,10 @@ impl File {
                     Job::Replace(text) => store::replace(&path, text.as_bytes()).map(drop),
                     Job::Tell(whom) => {
                         let _ = whom.send(());
-                        Ok(())
+                        continue;
                     }
                 };
+                fails.store(written.is_err(), Ordering::Relaxed);
                 if let Err(error) = written {
                     warn!(%error, file = %path.display(), "figures cannot be written");
                 }
@@ -72,7 +84,14 @@ impl File {
         let begun = thread::Builder::new().name("figures".to_owned());
         if let Err(error) = begun.spawn(work) {
             warn!(%error, "figures cannot be kept: there is no thread for it");
+            self.fails.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// The file, where the last figures could not be written.
+    pub fn unwritten(&self) -> Option<String> {
+        let fails = self.fails.load(Ordering::Relaxed);
+        fails.then(|| self.path.display().to_string())
     }
 
     /// Writes lines behind the others.

@@ -298,6 +298,11 @@ impl Keeper {
         }
     }
 
+    /// The file of figures, where the last ones could not be written.
+    pub fn days_unwritten(&self) -> Option<String> {
+        self.days.unwritten()
+    }
+
     /// Ready when all that was noted is on the disk, as far as the disk takes it.
     pub fn settled(&self) -> impl Future<Output = ()> + use<> {
         let (vouchers, days) = (self.store.settled(), self.days.settled());

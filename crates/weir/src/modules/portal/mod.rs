@@ -370,9 +370,12 @@ impl Module for Portal {
 
     fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
         let Some(open) = &self.open else { return };
-        if let Some(file) = open.keeper.borrow().store.unwritten() {
-            let finding = Finding::new("unwritten", "portal", "vouchers").of(&file);
-            findings.push(finding.with("file", Value::Text(file)));
+        let keeper = open.keeper.borrow();
+        for file in [keeper.store.unwritten(), keeper.days_unwritten()] {
+            findings.extend(file.map(|file| {
+                let finding = Finding::new("unwritten", "portal", "vouchers").of(&file);
+                finding.with("file", Value::Text(file))
+            }));
         }
     }
 

@@ -19,7 +19,7 @@ use api::{Route, Who};
 use kernel::Event;
 
 use crate::Error;
-use crate::daemon::{Face, Module, Needs, Router, Setup, Work};
+use crate::daemon::{Face, Finding, Module, Needs, Router, Setup, Value, Work};
 use crate::registry::{Command, Entry, Group};
 use config::Mode;
 use peering::Peering;
@@ -166,6 +166,15 @@ impl Module for Running {
             metrics::write_peers(text, &told);
             metrics::write_count(text, &told);
         }
+    }
+
+    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
+        let powers = self.powers.as_ref();
+        let file = powers.and_then(|powers| powers.borrow().unwritten());
+        findings.extend(file.map(|file| {
+            let finding = Finding::new("unwritten", "radio", "radio").of(&file);
+            finding.with("file", Value::Text(file))
+        }));
     }
 
     fn status(&self, _: &mut Router, status: &mut Status) {

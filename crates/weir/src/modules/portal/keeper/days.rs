@@ -55,6 +55,11 @@ impl Days {
         self.file.replace(self.figures.file());
     }
 
+    /// The file of figures, where the last ones could not be written.
+    pub fn unwritten(&self) -> Option<String> {
+        self.file.unwritten()
+    }
+
     /// Ready when all was tried that is to be written.
     pub fn settled(&self) -> oneshot::Receiver<()> {
         self.file.settled()

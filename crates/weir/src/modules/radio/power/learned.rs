@@ -21,6 +21,8 @@ pub struct Learned {
     /// Nowhere: it is forgotten when weir ends.
     file: Option<PathBuf>,
     changed: bool,
+    /// The last time it could not be written.
+    fails: bool,
     /// When something was told last, in hours.
     hour: u64,
     written: Instant,
@@ -41,6 +43,7 @@ impl Learned {
             priors,
             file: file.map(Path::to_owned),
             changed: false,
+            fails: false,
             hour: 0,
             written: Instant::now(),
         }
@@ -49,6 +52,12 @@ impl Learned {
     /// The folder in which it is written.
     pub fn folder(&self) -> Option<PathBuf> {
         self.file.as_deref().map(kept::folder)
+    }
+
+    /// The file, where it could not be written the last time.
+    pub fn unwritten(&self) -> Option<String> {
+        let file = self.file.as_deref().filter(|_| self.fails);
+        file.map(|file| file.display().to_string())
     }
 
     /// At this hour, counted from the epoch (UTC), so much is enough. Gives what was at the same
@@ -77,8 +86,9 @@ impl Learned {
             return;
         };
         match kept::write(file, self.priors.text().as_bytes()) {
-            Ok(()) => self.changed = false,
+            Ok(()) => (self.changed, self.fails) = (false, false),
             Err(error) => {
+                self.fails = true;
                 warn!(%error, file = %file.display(), "what was enough at which hour is not kept");
             }
         }
@@ -125,9 +135,17 @@ mod tests {
             assert_eq!(std::fs::read(&aside).expect("put aside"), damaged);
             assert!(!file.exists());
         }
+        let mut second = Learned::open(Some(&file));
+        second.learn("wlan0", 7, Some(9));
+        second.keep();
+        assert_eq!(second.unwritten(), None);
+        second.learn("wlan0", 8, Some(5));
+        std::fs::remove_dir_all(&folder).expect("removed");
+        second.keep();
+        assert_eq!(second.unwritten(), Some(file.display().to_string()));
         let mut nowhere = Learned::open(None);
         assert_eq!(nowhere.learn("wlan0", 7, Some(9)), Some(9));
         nowhere.keep();
-        std::fs::remove_dir_all(&folder).expect("removed");
+        assert_eq!(nowhere.unwritten(), None);
     }
 }

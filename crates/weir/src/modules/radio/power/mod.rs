@@ -135,6 +135,11 @@ impl Powers {
         }
     }
 
+    /// The file of what was learned, where it could not be written.
+    pub fn unwritten(&self) -> Option<String> {
+        lock(&self.learned).unwritten()
+    }
+
     /// The folder in which it writes.
     pub fn folder(&self) -> Option<PathBuf> {
         lock(&self.learned).folder()
