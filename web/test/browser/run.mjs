@@ -140,7 +140,7 @@ journey("what needs attention, and where to click", { test: mockOnly }, async (p
     );
     await good.waitFor({ state: "detached" });
     await page.getByText("something-new in English").waitFor();
-    await page.getByText("wan\u2069 is full at 9.8 Mbit/s: packets wait 370 ms").waitFor();
+    await page.getByText("wan\u2069 is full at 9.80 Mbit/s: packets wait 370 ms").waitFor();
     await accessible(page, "what needs attention");
     await page.getByRole("link", { name: /lan1.* leads back to this router/ }).click();
     await page.waitForURL(/#\/cables\?port=lan1$/);
@@ -248,7 +248,7 @@ journey("a device's time is ended", { test: mockOnly }, async (page) => {
   const ends = page.getByRole("button", { name: /^End: / });
   const before = await ends.count();
   // It asks first.
-  const sure = page.locator("tbody .sure");
+  const sure = page.locator(".sure");
   await ends.first().click();
   await sure.getByRole("button", { name: "Keep it" }).click();
   assert.equal(await ends.count(), before);

@@ -15,5 +15,5 @@ export function Said({ text }: { text: string }) {
     within: (what, vlan) => t("within.vlan", { text: what, vlan }),
     role: (key) => word("role", key),
   });
-  return own === null ? <Told text={text} /> : <bdi>{own}</bdi>;
+  return own === null ? <Told text={text} /> : <span>{own}</span>;
 }

@@ -9,6 +9,7 @@ import { Chart, Now } from "../../parts/chart";
 import { Waiting } from "../../parts/failure";
 import { format } from "../../text";
 import { NeedsAttention } from "./conditions";
+import { needsAttention } from "./core/conditions";
 import { plural, t } from "./text";
 
 /** Devices shown as bars. */
@@ -46,10 +47,14 @@ function Summary({ devices }: { devices: Devices }) {
 }
 
 function Boards({ devices }: { devices: Devices }) {
+  const { conditions } = useStore(live);
   const uplinks = devices.ports.filter((port) => port.uplink);
+  // What cannot wait stands first.
+  const urgent = needsAttention(conditions?.conditions ?? []);
   return (
     <div class="grid">
       <div class="column span-8">
+        {urgent && <NeedsAttention />}
         {uplinks.length === 0 ? (
           <Card title={t("dashboard.nouplink")}>
             <p>{t("dashboard.nouplink.text")}</p>
@@ -57,7 +62,7 @@ function Boards({ devices }: { devices: Devices }) {
         ) : (
           uplinks.map((port) => <Uplink key={port.name} port={port} since={devices.since} />)
         )}
-        <NeedsAttention />
+        {!urgent && <NeedsAttention />}
       </div>
       <div class="column span-4">
         <Users devices={devices} />

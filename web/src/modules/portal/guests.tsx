@@ -1,6 +1,6 @@
 // Who is behind the portal now, and a voucher for who comes.
 
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useAction } from "../../api/action";
 import { send } from "../../api/client";
 import { live } from "../../api/live";
@@ -28,7 +28,9 @@ export function GuestsView() {
   const { status } = useStore(live);
   const { data, failure, retry } = useResource<PortalClients>("portal/clients", {}, USUAL);
   const ending = useAction<PortalClients>();
+  const [asked, ask] = useState<string | null>(null);
   const end = async (mac: string) => {
+    ask(null);
     if (await ending.run(() => send(`portal/clients/${mac}/end`, {}))) retry();
   };
   if (status !== null && !status.modules.includes("portal")) {
@@ -58,13 +60,21 @@ export function GuestsView() {
         </Card>
         <Card title={t("guests.devices")} wide={8}>
           {ending.failure !== null && <FailureNotice failure={ending.failure} />}
+          {asked !== null && (
+            <Sure
+              key={asked}
+              device={plain(named(asked))}
+              end={() => end(asked)}
+              keep={() => ask(null)}
+            />
+          )}
           {data === null ? (
             <Waiting failure={failure} retry={retry} />
           ) : (
             <Table
               id=""
               caption={t("guests.caption")}
-              columns={columns(end)}
+              columns={columns(ask)}
               rows={clients}
               rowKey={(client) => client.mac}
               first="state"
@@ -186,42 +196,36 @@ function columns(end: (mac: string) => void): Column<PortalClient>[] {
       id: "end",
       title: t("guests.end"),
       cell: (client) =>
-        isInside(client) && <End device={plain(named(client.mac))} end={() => end(client.mac)} />,
+        isInside(client) && (
+          <button
+            type="button"
+            class="button"
+            aria-label={t("guests.end.which", { device: plain(named(client.mac)) })}
+            onClick={() => end(client.mac)}
+          >
+            {t("guests.end")}
+          </button>
+        ),
     },
   ];
 }
 
-/** Ends an access, once somebody is sure. */
-function End({ device, end }: { device: string; end: () => void }) {
-  const [sure, setSure] = useState(false);
-  if (!sure)
-    return (
-      <button
-        type="button"
-        class="button"
-        aria-label={t("guests.end.which", { device })}
-        onClick={() => setSure(true)}
-      >
-        {t("guests.end")}
-      </button>
-    );
+/** Asks before an access ends. */
+function Sure({ device, end, keep }: { device: string; end: () => void; keep: () => void }) {
   const question = t("guests.end.sure", { device });
+  const first = useRef<HTMLButtonElement>(null);
+  useEffect(() => first.current?.focus(), []);
   return (
     <div role="group" aria-label={question} class="sure">
-      <p>{question}</p>
-      <button
-        type="button"
-        class="button primary"
-        onClick={() => {
-          setSure(false);
-          end();
-        }}
-      >
-        {t("guests.end")}
-      </button>{" "}
-      <button type="button" class="button" onClick={() => setSure(false)}>
-        {t("guests.end.keep")}
-      </button>
+      <Notice kind="warn">{question}</Notice>
+      <p class="buttons foot">
+        <button type="button" class="button primary" onClick={end}>
+          {t("guests.end")}
+        </button>{" "}
+        <button type="button" class="button" ref={first} onClick={keep}>
+          {t("guests.end.keep")}
+        </button>
+      </p>
     </div>
   );
 }

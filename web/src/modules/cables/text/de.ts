@@ -15,7 +15,7 @@ export const de: Translated<typeof en> = {
     "Kein Anschluss wird angesehen: Es gibt keine Ethernet-Buchse, oder keine, die genannt ist (ports unter [cables]).",
   "cables.off": "Die Anschlüsse werden nicht angesehen.",
   "cables.off.how":
-    "Schreibe dies in die Konfiguration (/etc/weir/weir.toml), und starte weir neu:",
+    "Schreiben Sie dies in die Konfiguration (/etc/weir/weir.toml), und starten Sie weir neu:",
   "cables.off.then":
     "Dann findet weir heraus, was am anderen Ende jedes Kabels ist, und sagt es hier.",
   "cables.off.suggest": "sagt, was gefunden wurde, und ändert nichts",

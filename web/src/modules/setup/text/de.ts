@@ -319,10 +319,11 @@ export const de: Translated<typeof en> = {
   "problem.not-a-hash": "Das ist kein Hash eines Passworts.",
   "problem.not-a-modem": "Das ist kein Modem, etwa /dev/cdc-wdm0.",
   "problem.not-a-device": "Das ist kein Netzwerkgerät, etwa eth0.",
-  "problem.one-radio": "Ein Kanal gilt für ein Funkgerät: wähle, für welches.",
+  "problem.one-radio": "Ein Kanal gilt für ein Funkgerät: Wählen Sie, für welches.",
   "problem.not-a-wifi-key": "Es braucht 8 bis 63 Zeichen ohne Umlaute.",
   "problem.not-an-address": "Das ist keine Adresse, etwa 192.0.2.5.",
-  "problem.key-unused": "So hat es kein Passwort: Nimm es heraus, oder wähle eine andere Art.",
+  "problem.key-unused":
+    "So hat es kein Passwort: Nehmen Sie es heraus, oder wählen Sie eine andere Art.",
   "problem.too-many": "Das sind zu viele: höchstens {most}.",
   "problem.required": "Das wird gebraucht.",
   "problem.too-short": "Nötig sind mindestens {least} Zeichen.",
@@ -349,14 +350,14 @@ export const de: Translated<typeof en> = {
   "problem.overlaps": "Diese Adressen sind schon anderswo in Gebrauch.",
   "problem.outside-network": "Diese Adresse liegt nicht im Netz.",
   "problem.router-itself":
-    "{address} ist der Router selbst: Nimm die Adresse eines Geräts im Netz.",
+    "{address} ist der Router selbst: Nehmen Sie die Adresse eines Geräts im Netz.",
   "problem.asks-itself":
-    "{address} ist der Router selbst; er würde sich selbst nach Namen fragen. Nimm einen anderen Server.",
+    "{address} ist der Router selbst; er würde sich selbst nach Namen fragen. Nehmen Sie einen anderen Server.",
   "problem.port-taken": "{name} hat diesen Port schon.",
   "problem.unquotable": 'Ein Name darf hier weder " noch \\ enthalten.',
-  "problem.guests-inside": "Gäste kämen ins Innere deines Netzes ({by}).",
+  "problem.guests-inside": "Gäste kämen ins Innere Ihres Netzes ({by}).",
   "problem.none-left":
-    "Die einzige Adresse, die der Router Geräten gäbe, hat er selbst: Nimm mehr.",
+    "Die einzige Adresse, die der Router Geräten gäbe, hat er selbst: Nehmen Sie mehr.",
   "problem.out-of-range": "Nötig ist eine Zahl von {least} bis {most}.",
   "problem.twice": "Das steht hier zweimal.",
   "problem.control-character": "Darin ist ein Zeichen, das man nicht sieht.",
@@ -364,11 +365,11 @@ export const de: Translated<typeof en> = {
   "problem.lacking": "Das fehlt dem Router: {what}.",
   "problem.unwritable": "Die Konfiguration lässt sich nicht ändern: {why}",
   "problem.leaves-forward":
-    "Die Portfreigabe {name} führt zu {to}, und das wäre nicht mehr innen: Ändere auch ihr Ziel.",
+    "Die Portfreigabe {name} führt zu {to}, und das wäre nicht mehr innen: Ändern Sie auch ihr Ziel.",
   "problem.takes-forward":
-    "Die Portfreigabe {name} führt zu {to}, und das wäre der Router selbst: Ändere eins von beiden.",
+    "Die Portfreigabe {name} führt zu {to}, und das wäre der Router selbst: Ändern Sie eins von beiden.",
   "problem.no-mac":
-    "Vom Router ist keine Hardware-Adresse bekannt, nach der er etwas Eigenes bekäme: Schreib es aus.",
+    "Vom Router ist keine Hardware-Adresse bekannt, nach der er etwas Eigenes bekäme: Schreiben Sie es aus.",
 
   "sentence.wifi-country": "Die Funkgeräte halten sich an die Regeln von {country}.",
   "sentence.guest-network":
