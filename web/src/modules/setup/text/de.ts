@@ -375,7 +375,7 @@ export const de: Translated<typeof en> = {
   "sentence.guest-network":
     "Gäste haben ein eigenes Netz, {network}: das Internet, und nichts im Haus.",
   "sentence.guests-gone": "Gäste haben kein Netz mehr.",
-  "sentence.guests-inside": "Gäste sind im Inneren deines Netzes ({by}).",
+  "sentence.guests-inside": "Gäste sind im Inneren Ihres Netzes ({by}).",
   "sentence.dns-provider": "Nach Namen fragt er, wen der Anbieter nennt.",
   "sentence.wireguard-client-gone": "{name} darf nicht mehr durch WireGuard herein.",
   "sentence.forward-gone": "Der Port für {name} ist wieder zu.",
