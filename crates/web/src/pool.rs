@@ -18,7 +18,8 @@ use crate::admission::Admission;
 use crate::throttle::{Allowance, Client, Throttle};
 use crate::warden::Clock;
 
-/// How long the client of an address is remembered.
+/// How long the device of an address is remembered. An unknown one is asked for again: the
+/// kernel may learn its hardware address a moment later.
 const REMEMBERED: Duration = Duration::from_secs(2);
 
 /// Addresses that are remembered.
@@ -76,6 +77,9 @@ impl Pool {
         }
         let asked = tokio::time::timeout(PATIENCE, ask).await;
         let client = asked.unwrap_or(address.into());
+        if !matches!(client, Client::Device(_)) {
+            return client;
+        }
         let mut clients = self.clients.borrow_mut();
         if clients.len() >= ADDRESSES {
             clients.clear();
