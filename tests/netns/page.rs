@@ -136,7 +136,7 @@ impl Household {
             seen = format!("{told:#?}");
             let busy = |role: &str| {
                 told.devices.iter().any(|device| {
-                    device.name.as_deref() == Some(role) && device.received.bytes > 20_000
+                    device.name.as_deref() == Some(role) && device.all()[0].bytes > 20_000
                 })
             };
             Ok(busy("laptop") && HOSTS.iter().all(|role| busy(role)))

@@ -72,6 +72,8 @@ impl Scene {
         lab.address("router", "lan1", "192.168.2.1/24")?;
         lab.address("other", "eth0", "192.168.2.2/24")?;
         lab.route("other", "default", "192.168.2.1".parse().unwrap())?;
+        // Beyond it is the Internet, which quotas and the history go by.
+        lab.route("router", "default", SERVER)?;
         let mut far = vec![(SERVER, ROUTER_LAN)];
         if ipv6 == Ipv6::Off {
             // Or hosts look for routers of IPv6, whenever they like.
@@ -80,6 +82,7 @@ impl Scene {
             }
         } else {
             far.push((SERVER6, ROUTER_LAN6));
+            lab.route("router", "default", SERVER6)?;
         }
         let all = far
             .iter()
@@ -148,6 +151,44 @@ impl Scene {
         };
         let told = self.weir.client()?.history(&asked).map_err(failed)?;
         Ok(sum(told.periods.iter().map(|p| (p.received, p.sent))))
+    }
+
+    /// Devices copy more than a quota among themselves, and get as much from the router itself:
+    /// nothing of that is Internet traffic, and it is in the history once for each way.
+    fn copies(&self) -> Result<(), Error> {
+        let (client, other) = (self.lab.node("client")?, self.lab.node("other")?);
+        let router = self.lab.node("router")?;
+        let to = SocketAddr::new("192.168.2.2".parse().unwrap(), PORT + 7);
+        let copy = Transfer::start(client, other, to, 1, None)?;
+        let to = SocketAddr::new(ROUTER_LAN, PORT + 8);
+        let upload = Transfer::start(client, router, to, 1, None)?;
+        copy.advance(QUOTA + QUOTA / 2, LIMIT)?;
+        upload.advance(QUOTA / 2, LIMIT)?;
+        let (copied, uploaded) = (copy.stop()?, upload.stop()?);
+        let all = QUOTA + QUOTA / 2;
+        assert!(
+            copied >= all && uploaded >= QUOTA / 2,
+            "{copied} {uploaded}"
+        );
+        let mut seen = String::new();
+        let inside = wait_until("copies are LAN traffic", LIMIT, || {
+            let told = self.weir.client()?.history(&HistoryQuery::default());
+            let periods = told.map_err(failed)?.periods;
+            let sum = |of: fn(&answers::Period) -> Count| periods.iter().map(|p| of(p).bytes).sum();
+            let (sent, received): (u64, u64) = (sum(|p| p.lan.sent), sum(|p| p.lan.received));
+            let internet: u64 = sum(|p| p.sent) + sum(|p| p.received);
+            let client = self.client()?;
+            seen = format!("{sent} {received} {internet} {client:#?}");
+            assert!(internet < all / 10, "{seen}");
+            Ok(sent > copied + uploaded && received > copied && client.lan.sent.bytes > copied)
+        });
+        inside.map_err(|error| Error::Unexpected(format!("{error}: {seen}")))?;
+        let quota = self.client()?.quota.unwrap_or_default();
+        assert!(
+            quota.used < QUOTA / 10 && quota.state == "within",
+            "{quota:?}"
+        );
+        Ok(())
     }
 
     /// As a command has it.
@@ -313,6 +354,7 @@ fn who_used_up_a_quota_is_cut_off() {
         let By::Weir(hook) = by else { return Ok(()) };
         let quota = quota();
         let mut scene = Scene::begin(hook, &quota, Ipv6::Routed)?;
+        scene.copies()?;
         let cut = scene.transfer("client", PORT)?;
         let cut6 = scene.transfer_to("client", SocketAddr::new(SERVER6, PORT + 2))?;
         let spared = scene.transfer("other", PORT + 1)?;

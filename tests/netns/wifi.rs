@@ -232,7 +232,7 @@ fn joins_and_leaves(relay: bool) -> Result<(), Error> {
         seen = format!("{device:#?}, but it sent {sent:?} and received {received:?}");
         Ok(sent.packets >= 300
             && device.is_some_and(|device| {
-                (device.sent, device.received) == (sent, received) && device.port == scene.port
+                device.all() == [received, sent] && device.port == scene.port
             }))
     })
     .map_err(|error| unexpected(format!("{error}: {seen}; {}", scene.weir.log())))?;

@@ -24,6 +24,16 @@ pub struct History {
     pub periods: Vec<Period>,
 }
 
+/// Traffic that crossed no uplink. A copy between two devices is sent by one and received by the
+/// other: the two are not to be added up over all devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LanCount {
+    /// To stations.
+    pub received: Count,
+    /// From stations.
+    pub sent: Count,
+}
+
 /// One hour, day or month.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Period {
@@ -31,11 +41,14 @@ pub struct Period {
     pub start: u64,
     /// When the next one begins.
     pub end: u64,
-    /// To stations.
+    /// Internet traffic to stations: what crossed an uplink.
     pub received: Count,
-    /// From stations.
+    /// Internet traffic from stations.
     pub sent: Count,
-    /// The parts, the largest first.
+    /// Other traffic.
+    #[serde(default)]
+    pub lan: LanCount,
+    /// The parts, the largest Internet traffic first.
     pub parts: Vec<Part>,
 }
 
@@ -47,10 +60,13 @@ pub struct Part {
     /// What a device is called now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// To stations.
+    /// Internet traffic to stations.
     pub received: Count,
-    /// From stations.
+    /// Internet traffic from stations.
     pub sent: Count,
+    /// Other traffic.
+    #[serde(default)]
+    pub lan: LanCount,
 }
 
 /// Which part of the history: the query of `GET /v1/history`. A period is told when it ends after

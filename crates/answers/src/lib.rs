@@ -80,10 +80,10 @@ pub use conditions::{Condition, Conditions, Severity};
 pub use drops::{
     DropCounts, DropPrefix, DropRoutes, DropSet, DropState, Drops, LearnedDrop, LearnedDrops,
 };
-pub use history::{History, HistoryBy, HistoryQuery, HistoryUnit, Part, Period};
+pub use history::{History, HistoryBy, HistoryQuery, HistoryUnit, LanCount, Part, Period};
 pub use monitor::{
-    Count, Device, DeviceLabel, DeviceLabelled, Devices, Latency, Metered, MeteredPort, Probe,
-    ProbeKind, ProbeRecord, Probes, QuotaState, Rate, Remembered, Talk, TalkSort, Talks,
+    Count, Device, DeviceLabel, DeviceLabelled, Devices, LanTraffic, Latency, Metered, MeteredPort,
+    Probe, ProbeKind, ProbeRecord, Probes, QuotaState, Rate, Remembered, Talk, TalkSort, Talks,
     TalksQuery, Wifi,
 };
 pub use multipath::{

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use monitor::count::{Both, Count};
+use monitor::count::{Both, Count, Traffic};
 use weir_history::{By, Calendar, Error, Mac, Query, Settings, Store, Unit};
 
 const START: i64 = 1_795_176_000;
@@ -151,10 +151,11 @@ fn fill(store: &mut Store, now: i64, devices: u32) {
                 packets: octets / 900 + 1,
                 octets,
             };
-            let traffic = Both {
+            let both = Both {
                 received: count(octets),
                 sent: count(octets / 12),
             };
+            let traffic = Traffic::new(both, true);
             store.add(now, Some(mac), word, &traffic);
         }
     }

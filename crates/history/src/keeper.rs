@@ -18,7 +18,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use monitor::count::Both;
+use monitor::count::Traffic;
 use tracing::{info, warn};
 
 use crate::Mac;
@@ -78,10 +78,10 @@ pub struct Delta {
     /// For what, `other` where nobody knows.
     pub application: Cow<'static, str>,
     /// How much.
-    pub traffic: Both,
+    pub traffic: Traffic,
 }
 
-type Backlog = HashMap<(Option<Mac>, Cow<'static, str>), Both>;
+type Backlog = HashMap<(Option<Mac>, Cow<'static, str>), Traffic>;
 
 /// What becomes of an answer; called in the thread.
 type Reply<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
@@ -404,7 +404,7 @@ impl Worker {
     fn add<'a>(
         &mut self,
         now: i64,
-        deltas: impl Iterator<Item = (Option<Mac>, &'a str, &'a Both)>,
+        deltas: impl Iterator<Item = (Option<Mac>, &'a str, &'a Traffic)>,
     ) {
         self.clock = (now, Instant::now());
         for (device, application, traffic) in deltas {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use monitor::count::{Both, Count};
+use monitor::count::{Both, Count, Traffic};
 
 use crate::Mac;
 
@@ -31,7 +31,12 @@ pub fn device(code: i64) -> Option<Mac> {
 pub const MOST: u64 = 1 << 61;
 
 /// Adds up; never beyond [`MOST`].
-pub fn add(sum: &mut Both, more: &Both) {
+pub fn add(sum: &mut Traffic, more: &Traffic) {
+    add_both(&mut sum.internet, &more.internet);
+    add_both(&mut sum.lan, &more.lan);
+}
+
+fn add_both(sum: &mut Both, more: &Both) {
     let plus = |sum: &mut Count, more: &Count| {
         sum.octets = sum.octets.saturating_add(more.octets).min(MOST);
         sum.packets = sum.packets.saturating_add(more.packets).min(MOST);
@@ -40,22 +45,28 @@ pub fn add(sum: &mut Both, more: &Both) {
     plus(&mut sum.sent, &more.sent);
 }
 
-/// Bytes of both ways.
-pub fn octets(traffic: &Both) -> u64 {
-    traffic.received.octets.saturating_add(traffic.sent.octets)
+/// Bytes of both ways that crossed an uplink: what quotas go by.
+pub fn octets(traffic: &Traffic) -> u64 {
+    size(traffic)[0]
+}
+
+/// Size for an order: first Internet traffic, then LAN traffic.
+pub fn size(traffic: &Traffic) -> [u64; 2] {
+    [&traffic.internet, &traffic.lan]
+        .map(|both| both.received.octets.saturating_add(both.sent.octets))
 }
 
 /// Traffic by device and application (a number, see [`crate::words::Words`]).
 #[derive(Clone, Debug, Default)]
 pub struct Sums {
     // Few applications have traffic of one device in an hour: a list is small and quick.
-    devices: HashMap<i64, Vec<(u16, Both)>>,
+    devices: HashMap<i64, Vec<(u16, Traffic)>>,
     entries: usize,
 }
 
 impl Sums {
     /// Adds traffic.
-    pub fn add(&mut self, device: i64, application: u16, traffic: &Both) {
+    pub fn add(&mut self, device: i64, application: u16, traffic: &Traffic) {
         let applications = self.devices.entry(device).or_default();
         match applications
             .iter_mut()
@@ -63,7 +74,7 @@ impl Sums {
         {
             Some((_, sum)) => add(sum, traffic),
             None => {
-                let mut sum = Both::default();
+                let mut sum = Traffic::default();
                 add(&mut sum, traffic);
                 applications.push((application, sum));
                 self.entries += 1;
@@ -79,7 +90,7 @@ impl Sums {
     }
 
     /// Each device and application.
-    pub fn iter(&self) -> impl Iterator<Item = (i64, u16, Both)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (i64, u16, Traffic)> + '_ {
         self.devices.iter().flat_map(|(device, applications)| {
             applications
                 .iter()
@@ -88,7 +99,7 @@ impl Sums {
     }
 
     /// The same in the order of the file, so that neighbours are written together.
-    pub fn sorted(&self) -> Vec<(i64, u16, Both)> {
+    pub fn sorted(&self) -> Vec<(i64, u16, Traffic)> {
         let mut all: Vec<_> = self.iter().collect();
         all.sort_unstable_by_key(|(device, application, _)| (*device, *application));
         all
@@ -115,15 +126,16 @@ impl Sums {
 
     /// Keeps the largest devices apart, the rest becomes [`OTHER`].
     pub fn fold(&mut self, keep: usize) {
-        let mut sizes: Vec<(u64, i64)> = self
+        let mut sizes: Vec<([u64; 2], i64)> = self
             .devices
             .iter()
             .filter(|(device, _)| **device != OTHER)
             .map(|(device, applications)| {
-                let size = applications
-                    .iter()
-                    .fold(0u64, |size, (_, sum)| size.saturating_add(octets(sum)));
-                (size, *device)
+                let sizes = applications.iter().map(|(_, sum)| size(sum));
+                let all = sizes.fold([0u64; 2], |[internet, lan], [more, more_lan]| {
+                    [internet.saturating_add(more), lan.saturating_add(more_lan)]
+                });
+                (all, *device)
             })
             .collect();
         sizes.sort_unstable_by(|a, b| b.cmp(a));
@@ -153,7 +165,7 @@ impl Pending {
         &mut self,
         hour: i64,
         (device, application): (i64, u16),
-        traffic: &Both,
+        traffic: &Traffic,
         devices: usize,
         entries: usize,
     ) {
@@ -239,19 +251,20 @@ impl Pending {
 mod tests {
     use super::*;
 
-    fn traffic(octets: u64) -> Both {
+    fn traffic(octets: u64) -> Traffic {
         let count = Count { packets: 1, octets };
-        Both {
+        let both = Both {
             sent: count,
             received: Count::default(),
-        }
+        };
+        Traffic::new(both, true)
     }
 
     fn total(pending: &Pending) -> u64 {
         pending
             .hours()
             .flat_map(|(_, sums)| sums.sorted())
-            .map(|(_, _, sum)| sum.sent.octets)
+            .map(|(_, _, sum)| sum.internet.sent.octets)
             .sum()
     }
 
@@ -279,7 +292,10 @@ mod tests {
             .sorted()
             .into_iter()
             .find(|(device, _, _)| *device == 7 << 40);
-        assert_eq!(large.map(|(_, _, sum)| sum.sent.octets), Some(100_000_000));
+        assert_eq!(
+            large.map(|(_, _, sum)| sum.internet.sent.octets),
+            Some(100_000_000)
+        );
         assert_eq!(total(&pending), 101_000_000);
     }
 

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, HashMap};
 use std::str::FromStr;
 
-use monitor::count::Both;
+use monitor::count::{Both, Traffic};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::Mac;
 use crate::pending::{self, OTHER, Pending, Sums};
 use crate::periods::{Calendar, Unit};
-use crate::schema::State;
+use crate::schema::{SUMS, State};
 use crate::words::{OTHER_WORD, Words};
 
 /// An answer has at most so many periods, the oldest first; ask again from the end of the last. Two
@@ -65,8 +65,8 @@ pub struct Period {
     /// The first second of the next.
     pub end: i64,
     /// Traffic of all of it: the parts add up to this.
-    pub traffic: Both,
-    /// The largest first, what is not told apart last.
+    pub traffic: Traffic,
+    /// The largest Internet traffic first, what is not told apart last.
     pub parts: Vec<Part>,
 }
 
@@ -79,7 +79,7 @@ pub struct Part {
     /// escape it.
     pub name: Option<String>,
     /// How much.
-    pub traffic: Both,
+    pub traffic: Traffic,
 }
 
 /// Whose traffic.
@@ -115,7 +115,7 @@ pub(crate) struct Memory<'a> {
 }
 
 /// One period being added up: by device or application.
-type Group = HashMap<i64, Both>;
+type Group = HashMap<i64, Traffic>;
 
 /// Answers from the file, where there is one, and memory. Periods are read one after the other, so
 /// that memory holds the parts of one.
@@ -203,13 +203,13 @@ pub(crate) fn answer(
     Ok(periods.told)
 }
 
-/// Bytes of each device from an instant on, by day: in the file, where `day` has what is closed.
+/// Bytes of Internet traffic of each device from an instant on, by day: in the file, where `day` has what is closed.
 pub(crate) fn usage(
     connection: &Connection,
     from: i64,
     mut add: impl FnMut(i64, Mac, u64),
 ) -> rusqlite::Result<()> {
-    let mut count = |start, device, _, traffic: Both| {
+    let mut count = |start, device, _, traffic: Traffic| {
         if let Some(mac) = pending::device(device) {
             add(start, mac, pending::octets(&traffic));
         }
@@ -229,11 +229,10 @@ fn rows(
     table: &str,
     from: i64,
     to: i64,
-    mut each: impl FnMut(i64, i64, u16, Both) -> bool,
+    mut each: impl FnMut(i64, i64, u16, Traffic) -> bool,
 ) -> rusqlite::Result<()> {
     let mut statement = connection.prepare(&format!(
-        "SELECT start, device, application, received_bytes, received_packets, sent_bytes, \
-            sent_packets
+        "SELECT start, device, application, {SUMS}
          FROM {table} WHERE start >= ?1 AND start < ?2 ORDER BY start"
     ))?;
     let mut rows = statement.query([from, to])?;
@@ -241,11 +240,18 @@ fn rows(
         let sum = |index| -> rusqlite::Result<u64> {
             Ok(u64::try_from(row.get::<_, i64>(index)?).unwrap_or(0))
         };
-        let mut traffic = Both::default();
-        traffic.received.octets = sum(3)?;
-        traffic.received.packets = sum(4)?;
-        traffic.sent.octets = sum(5)?;
-        traffic.sent.packets = sum(6)?;
+        let both = |first: usize| -> rusqlite::Result<Both> {
+            let mut both = Both::default();
+            both.received.octets = sum(first)?;
+            both.received.packets = sum(first + 1)?;
+            both.sent.octets = sum(first + 2)?;
+            both.sent.packets = sum(first + 3)?;
+            Ok(both)
+        };
+        let traffic = Traffic {
+            internet: both(3)?,
+            lan: both(7)?,
+        };
         let application = u16::try_from(row.get::<_, i64>(2)?).unwrap_or(0);
         if !each(row.get(0)?, row.get(1)?, application, traffic) {
             break;
@@ -261,7 +267,7 @@ fn gather(waiting: &mut BTreeMap<i64, Group>, start: i64, sums: &Sums, query: &Q
     }
 }
 
-fn count(group: &mut Group, device: i64, application: u16, traffic: &Both, query: &Query) {
+fn count(group: &mut Group, device: i64, application: u16, traffic: &Traffic, query: &Query) {
     if query
         .device
         .is_some_and(|mac| pending::code(Some(mac)) != device)
@@ -329,11 +335,11 @@ impl Periods<'_> {
         let mut period = Period {
             start,
             end: self.memory.calendar.span(self.query.unit, start).end,
-            traffic: Both::default(),
+            traffic: Traffic::default(),
             parts: Vec::new(),
         };
-        let mut rest = Both::default();
-        let mut parts: Vec<(i64, Both)> = Vec::new();
+        let mut rest = Traffic::default();
+        let mut parts: Vec<(i64, Traffic)> = Vec::new();
         for (key, traffic) in group {
             pending::add(&mut period.traffic, &traffic);
             if key == other {
@@ -343,7 +349,7 @@ impl Periods<'_> {
             }
         }
         parts.sort_unstable_by_key(|(key, traffic)| {
-            (std::cmp::Reverse(pending::octets(traffic)), *key)
+            (std::cmp::Reverse(pending::size(traffic)), *key)
         });
         for (index, (key, traffic)) in parts.into_iter().enumerate() {
             if index >= self.query.parts {
@@ -353,7 +359,7 @@ impl Periods<'_> {
             let part = self.part(key, traffic)?;
             period.parts.push(part);
         }
-        if rest != Both::default() {
+        if rest != Traffic::default() {
             period.parts.push(Part {
                 key: Key::Other,
                 name: None,
@@ -364,7 +370,7 @@ impl Periods<'_> {
         Ok(())
     }
 
-    fn part(&mut self, key: i64, traffic: Both) -> rusqlite::Result<Part> {
+    fn part(&mut self, key: i64, traffic: Traffic) -> rusqlite::Result<Part> {
         let (key, name) = match self.query.by {
             By::Application => {
                 let word = self.memory.words.word(u16::try_from(key).unwrap_or(0));

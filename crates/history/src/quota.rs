@@ -22,7 +22,7 @@ pub enum Action {
 pub struct Quota {
     /// In a day, week or month.
     pub unit: Unit,
-    /// So many bytes, both ways together.
+    /// So many bytes of Internet traffic, both ways together.
     pub limit: u64,
     /// From so many hundredths of it on it is warned; 100 and more: never before it is used up.
     pub warn: u8,
@@ -144,6 +144,11 @@ impl Quotas {
             rules,
             states: BTreeMap::new(),
         }
+    }
+
+    /// The rules.
+    pub fn rules(&self) -> &Rules {
+        &self.rules
     }
 
     /// Other rules; they count from the next [`Quotas::judge`] on.

@@ -16,12 +16,26 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension};
 use crate::Error;
 
 /// The version that this code writes.
-pub const VERSION: i64 = 1;
+pub const VERSION: i64 = 2;
 /// "weir": tells a history from other databases.
 const APPLICATION: i64 = 0x7765_6972;
 /// Bytes of a page. A flush changes few rows, and is written in pages: with 4096 it writes twice
 /// as much.
 pub const PAGE: u64 = 1024;
+/// Columns of sums: Internet traffic, then LAN traffic.
+pub const COLUMNS: [&str; 8] = [
+    "received_bytes",
+    "received_packets",
+    "sent_bytes",
+    "sent_packets",
+    "lan_received_bytes",
+    "lan_received_packets",
+    "lan_sent_bytes",
+    "lan_sent_packets",
+];
+/// These columns in one text.
+pub const SUMS: &str = "received_bytes, received_packets, sent_bytes, sent_packets, \
+    lan_received_bytes, lan_received_packets, lan_sent_bytes, lan_sent_packets";
 /// So many broken files are kept beside.
 const BROKEN: usize = 2;
 
@@ -45,9 +59,31 @@ macro_rules! octet {
     };
 }
 
-/// A view for people: local time, addresses, words; with the hour that is not closed yet.
+/// Columns of LAN traffic. What was written before they were there is all traffic, as Internet
+/// traffic: which was which is not known any more.
+macro_rules! lan {
+    ($name:literal) => {
+        concat!(
+            "ALTER TABLE ",
+            $name,
+            " ADD COLUMN lan_received_bytes INTEGER NOT NULL DEFAULT 0;
+             ALTER TABLE ",
+            $name,
+            " ADD COLUMN lan_received_packets INTEGER NOT NULL DEFAULT 0;
+             ALTER TABLE ",
+            $name,
+            " ADD COLUMN lan_sent_bytes INTEGER NOT NULL DEFAULT 0;
+             ALTER TABLE ",
+            $name,
+            " ADD COLUMN lan_sent_packets INTEGER NOT NULL DEFAULT 0;"
+        )
+    };
+}
+
+/// A view for people: local time, addresses, words; with the hour that is not closed yet. `$more`
+/// are further sums.
 macro_rules! view {
-    ($name:literal, $rows:literal) => {
+    ($name:literal, $rows:literal, $more:literal) => {
         concat!(
             "CREATE VIEW ", $name, " AS SELECT datetime(t.start, 'unixepoch', 'localtime') AS start,
              CASE WHEN t.device < 0 THEN 'other' ELSE ",
@@ -55,15 +91,54 @@ macro_rules! view {
             octet!(7), "||':'||", octet!(9), "||':'||", octet!(11),
             " END AS device, d.name, a.word AS application,
              sum(received_bytes) AS received_bytes, sum(received_packets) AS received_packets,
-             sum(sent_bytes) AS sent_bytes, sum(sent_packets) AS sent_packets FROM (", $rows, ") t
+             sum(sent_bytes) AS sent_bytes, sum(sent_packets) AS sent_packets", $more, "
+             FROM (", $rows, ") t
              LEFT JOIN device d ON d.mac = t.device LEFT JOIN application a ON a.id = t.application
              GROUP BY t.start, t.device, t.application;"
         )
     };
 }
 
+/// A view with LAN traffic.
+macro_rules! view_with_lan {
+    ($name:literal, $rows:literal) => {
+        view!(
+            $name,
+            $rows,
+            ", sum(lan_received_bytes) AS lan_received_bytes,
+             sum(lan_received_packets) AS lan_received_packets,
+             sum(lan_sent_bytes) AS lan_sent_bytes, sum(lan_sent_packets) AS lan_sent_packets"
+        )
+    };
+}
+
 /// What leads from one version to the next; the first makes an empty file version 1.
-const STEPS: [&str; VERSION as usize] = [concat!(
+const STEPS: [&str; VERSION as usize] = [FIRST, LAN];
+
+/// Version 2 tells LAN traffic apart.
+const LAN: &str = concat!(
+    "DROP VIEW hours; DROP VIEW days; DROP VIEW months;",
+    lan!("hour"),
+    lan!("day"),
+    lan!("month"),
+    view_with_lan!("hours", "SELECT * FROM hour"),
+    view_with_lan!(
+        "days",
+        "SELECT * FROM day UNION ALL SELECT s.day, device, application, received_bytes, \
+            received_packets, sent_bytes, sent_packets, lan_received_bytes, lan_received_packets, \
+            lan_sent_bytes, lan_sent_packets
+         FROM state s JOIN hour ON start = s.hour"
+    ),
+    view_with_lan!(
+        "months",
+        "SELECT * FROM month UNION ALL SELECT s.month, device, application, received_bytes, \
+            received_packets, sent_bytes, sent_packets, lan_received_bytes, lan_received_packets, \
+            lan_sent_bytes, lan_sent_packets
+         FROM state s JOIN hour ON start = s.hour"
+    ),
+);
+
+const FIRST: &str = concat!(
     "CREATE TABLE application (id INTEGER PRIMARY KEY, word TEXT NOT NULL) STRICT;
      CREATE TABLE device (mac INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT;
      CREATE TABLE state (id INTEGER PRIMARY KEY CHECK (id = 0), hour INTEGER NOT NULL, day \
@@ -72,20 +147,22 @@ const STEPS: [&str; VERSION as usize] = [concat!(
     table!("hour"),
     table!("day"),
     table!("month"),
-    view!("hours", "SELECT * FROM hour"),
+    view!("hours", "SELECT * FROM hour", ""),
     view!(
         "days",
         "SELECT * FROM day UNION ALL SELECT s.day, device, application, received_bytes, \
             received_packets, sent_bytes, sent_packets
-         FROM state s JOIN hour ON start = s.hour"
+         FROM state s JOIN hour ON start = s.hour",
+        ""
     ),
     view!(
         "months",
         "SELECT * FROM month UNION ALL SELECT s.month, device, application, received_bytes, \
             received_packets, sent_bytes, sent_packets
-         FROM state s JOIN hour ON start = s.hour"
+         FROM state s JOIN hour ON start = s.hour",
+        ""
     ),
-)];
+);
 
 /// An open file.
 #[derive(Debug)]
@@ -363,5 +440,54 @@ impl State {
                 })
             })
             .optional()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A history that knew no LAN traffic goes on: what it has is Internet traffic.
+    #[test]
+    fn a_history_of_version_1_is_kept() {
+        let folder = std::env::temp_dir().join(format!("weir-schema-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("history.db");
+        let old = Connection::open(&path).expect("a file");
+        old.execute_batch(&format!(
+            "PRAGMA application_id = {APPLICATION}; {FIRST} PRAGMA user_version = 1;
+             INSERT INTO application VALUES (1, 'web');
+             INSERT INTO device VALUES (5, 'laptop');
+             INSERT INTO state VALUES (0, 7200, 0, 0);
+             INSERT INTO hour VALUES (7200, 5, 1, 100, 2, 30, 1);
+             INSERT INTO day VALUES (0, 5, 1, 1000, 20, 300, 10);
+             INSERT INTO month VALUES (0, 5, 1, 5000, 50, 600, 20);"
+        ))
+        .expect("a history of version 1");
+        drop(old);
+        for _ in 0..2 {
+            let file = open(&path, 1 << 20).expect("a history");
+            let sums = |text: &str| -> [i64; 4] {
+                let row = file.connection.query_row(text, [], |row| {
+                    Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
+                });
+                row.expect("a row")
+            };
+            let of = "received_bytes, sent_packets, lan_received_bytes, lan_sent_packets";
+            for (table, wanted) in [
+                ("hour", [100, 1, 0, 0]),
+                ("day", [1000, 10, 0, 0]),
+                ("months", [5100, 21, 0, 0]),
+            ] {
+                assert_eq!(
+                    sums(&format!("SELECT {of} FROM {table}")),
+                    wanted,
+                    "{table}"
+                );
+            }
+            let state = State::load(&file.connection).expect("a state");
+            assert_eq!(state.map(|state| state.hour), Some(7200));
+        }
+        let _ = fs::remove_dir_all(&folder);
     }
 }

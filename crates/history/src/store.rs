@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use monitor::count::Both;
+use monitor::count::Traffic;
 
 use crate::Mac;
 use crate::error::Error;
@@ -118,8 +118,8 @@ impl Store {
 
     /// Counts traffic of a device (`None`: of all that are not told apart) and an application
     /// (`other`, where it is not known).
-    pub fn add(&mut self, now: i64, device: Option<Mac>, application: &str, traffic: &Both) {
-        if *traffic == Both::default() {
+    pub fn add(&mut self, now: i64, device: Option<Mac>, application: &str, traffic: &Traffic) {
+        if *traffic == Traffic::default() {
             return;
         }
         self.clock(now);

@@ -1,4 +1,4 @@
-//! What each device has used of the present day, week and month: for quotas.
+//! Internet traffic of each device in the present day, week and month: for quotas.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::periods::{Calendar, Span, Unit};
 /// The units that a quota may have, in the order of the sums.
 const UNITS: [Unit; 3] = [Unit::Day, Unit::Week, Unit::Month];
 
-/// Bytes by device, both ways together, in the periods that an instant is in.
+/// Bytes of Internet traffic by device, both ways together, in the periods that an instant is in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     spans: [Option<Span>; 3],

@@ -1,11 +1,12 @@
 //! One transaction: what waited goes into its hours, hours that are over into their days and
 //! months, and what is too old goes out.
 
+use monitor::count::Both;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use crate::pending::{MOST, OTHER, Pending};
 use crate::periods::{Calendar, Unit};
-use crate::schema::{PAGE, State};
+use crate::schema::{COLUMNS, PAGE, SUMS, State};
 use crate::settings::Settings;
 use crate::words::Words;
 
@@ -23,21 +24,13 @@ pub struct Batch<'a> {
 
 /// Adds what conflicts with a row to that row. Sums end at the largest that can still be added to.
 fn merge() -> String {
-    let columns = [
-        "received_bytes",
-        "received_packets",
-        "sent_bytes",
-        "sent_packets",
-    ];
     let sums =
-        columns.map(|column| format!("{column} = min({column} + excluded.{column}, {MOST})"));
+        COLUMNS.map(|column| format!("{column} = min({column} + excluded.{column}, {MOST})"));
     format!(
         "ON CONFLICT (start, device, application) DO UPDATE SET {}",
         sums.join(", ")
     )
 }
-
-const SUMS: &str = "received_bytes, received_packets, sent_bytes, sent_packets";
 
 /// Writes all of it, or nothing.
 pub fn write(
@@ -139,19 +132,23 @@ fn insert(
 ) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare(&format!(
         "INSERT INTO {table} (start, device, application, {SUMS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, \
-            ?7) {}",
+            ?7, ?8, ?9, ?10, ?11) {}",
         merge()
     ))?;
     for (device, application, traffic) in sums.sorted() {
         // All are below MOST, which is below 2^63.
-        let [a, b, c, d] = [
-            traffic.received.octets,
-            traffic.received.packets,
-            traffic.sent.octets,
-            traffic.sent.packets,
-        ]
-        .map(|sum| sum as i64);
-        statement.execute(params![start, device, application, a, b, c, d])?;
+        let of = |both: &Both| {
+            [
+                both.received.octets,
+                both.received.packets,
+                both.sent.octets,
+                both.sent.packets,
+            ]
+            .map(|sum| sum as i64)
+        };
+        let [a, b, c, d] = of(&traffic.internet);
+        let [e, f, g, h] = of(&traffic.lan);
+        statement.execute(params![start, device, application, a, b, c, d, e, f, g, h])?;
     }
     Ok(())
 }
@@ -189,8 +186,8 @@ fn fold(
     }
     let mut statement = transaction.prepare(&format!(
         "SELECT device FROM {table} WHERE start = ?1 AND device >= 0
-         GROUP BY device ORDER BY total(received_bytes) + total(sent_bytes) DESC, device LIMIT -1 \
-         OFFSET ?2"
+         GROUP BY device ORDER BY total(received_bytes) + total(sent_bytes) DESC,
+         total(lan_received_bytes) + total(lan_sent_bytes) DESC, device LIMIT -1 OFFSET ?2"
     ))?;
     let smallest: Vec<i64> = statement
         .query_map(params![start, devices as i64], |row| row.get(0))?

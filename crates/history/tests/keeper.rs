@@ -44,7 +44,7 @@ fn it_counts_answers_and_writes_at_the_end() {
         keeper.add(NOON + second, vec![delta(1, 1000), delta(2, 10)]);
     }
     let told = ask(&keeper);
-    assert_eq!(told[0].traffic.received.octets, 20_200);
+    assert_eq!(told[0].traffic.internet.received.octets, 20_200);
     assert_eq!(told[0].parts[0].name.as_deref(), Some("laptop"));
     // Answered after all that was handed over before, so usage is of that too.
     let usage = keeper.usage().expect("a time");
@@ -109,7 +109,7 @@ fn a_disk_that_does_not_answer_stops_nobody_and_costs_nothing() {
     let store = open(&directory.file(), NOON);
     assert_eq!(received(&store, Unit::Day), 10_000 * 110);
     let told = periods(&store, Unit::Day, By::Device);
-    assert_eq!(told[0].parts[0].traffic.received.octets, 1_000_000);
+    assert_eq!(told[0].parts[0].traffic.internet.received.octets, 1_000_000);
 }
 
 #[test]

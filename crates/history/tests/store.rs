@@ -4,7 +4,7 @@
 mod common;
 
 use common::*;
-use monitor::count::Both;
+use monitor::count::Traffic;
 use proptest::prelude::*;
 use weir_history::{By, Key, Mac, Query, Settings, Store, Unit};
 
@@ -29,7 +29,7 @@ fn what_waits_and_what_is_written_are_told_alike() {
     assert_eq!(before[0].len(), 2, "two hours");
     let day = &before[2];
     assert_eq!(day.len(), 1, "one day");
-    assert_eq!(day[0].traffic.received.octets, 12_101);
+    assert_eq!(day[0].traffic.internet.received.octets, 12_101);
     let keys: Vec<_> = day[0].parts.iter().map(|part| part.key.clone()).collect();
     assert_eq!(
         keys,
@@ -87,14 +87,17 @@ fn a_question_can_be_about_one_device_a_time_and_the_largest() {
     );
     assert_eq!(told[0].start, NOON + 10 * HOUR);
     assert_eq!(told[0].end, NOON + 11 * HOUR);
-    assert!(told.iter().all(|hour| hour.traffic.received.octets == 1007));
+    assert!(
+        told.iter()
+            .all(|hour| hour.traffic.internet.received.octets == 1007)
+    );
     query.device = None;
     query.parts = 3;
     let told = store.query(&query).expect("an answer");
     let keys: Vec<_> = told[0].parts.iter().map(|part| part.key.clone()).collect();
     let device = |number| Key::Device(mac(number));
     assert_eq!(keys, [device(19), device(18), device(17), Key::Other]);
-    assert_eq!(told[0].traffic.received.octets, 20_190);
+    assert_eq!(told[0].traffic.internet.received.octets, 20_190);
 }
 
 /// What is done to a store in the random test.
@@ -130,7 +133,7 @@ proptest! {
         let mut now = NOON;
         let mut store = open_with(&directory.file(), settings.clone(), now);
         let calendar = calendar();
-        let mut model: Vec<(i64, Mac, &str, Both)> = Vec::new();
+        let mut model: Vec<(i64, Mac, &str, Traffic)> = Vec::new();
         for act in acts {
             match act {
                 Act::Add { device, application, octets } => {
@@ -167,7 +170,7 @@ proptest! {
             for device in 0..5 {
                 let used: u64 = model.iter()
                     .filter(|(at, whose, ..)| span.holds(*at) && *whose == mac(device))
-                    .map(|(.., traffic)| traffic.received.octets + traffic.sent.octets).sum();
+                    .map(|(.., traffic)| traffic.internet.received.octets + traffic.internet.sent.octets).sum();
                 prop_assert_eq!(usage.used(mac(device), unit), used, "{} {}", unit, device);
             }
         }
@@ -222,7 +225,7 @@ fn what_was_seen_before_the_clock_was_set_is_of_when_it_was() {
     let told = periods(&store, Unit::Hour, By::Device);
     assert_eq!(told.len(), 1);
     assert_eq!(
-        (told[0].start, told[0].traffic.received.octets),
+        (told[0].start, told[0].traffic.internet.received.octets),
         (NOON, 601)
     );
     let usage = store.usage(NOON).expect("an answer").expect("a time");
@@ -274,7 +277,7 @@ fn a_clock_that_jumps_to_the_future_and_back_drops_nothing() {
     }
     let told = periods(&store, Unit::Hour, By::Device);
     assert_eq!(
-        told[0].traffic.received.octets, 200,
+        told[0].traffic.internet.received.octets, 200,
         "the hour was added to"
     );
 }
@@ -412,7 +415,7 @@ fn names_and_words_are_made_harmless() {
                 .iter()
                 .all(|part| !key(&part.key).contains(['<', '\u{1b}', '\'']))
         );
-        assert_eq!(words[0].traffic.received.octets, 800 + 100_000);
+        assert_eq!(words[0].traffic.internet.received.octets, 800 + 100_000);
         store.flush(NOON).expect("a flush");
     }
     // The same name again is not written again.

@@ -142,7 +142,7 @@ pub mod status {
 }
 
 /// A network device of this namespace.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Link {
     /// Interface index.
     pub index: u32,
@@ -200,7 +200,7 @@ pub struct BridgeSettings {
 }
 
 /// The tag of a VLAN device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Vlan {
     /// VLAN id, 0 to 4095.
     pub id: u16,

@@ -1,6 +1,7 @@
 //! Who talks with whom, and how much: readings in, sums out.
 
 mod counting;
+mod judging;
 mod telling;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -10,10 +11,11 @@ use std::sync::Arc;
 use kernel::{Ends, Mac, TalkKey};
 
 use crate::apps::Application;
-use crate::count::{Both, Count};
+use crate::count::{Count, Traffic};
 use crate::device::{Device, is_station};
 use crate::names::bounded::Bounded;
 use crate::names::{Learned, Names, Source};
+use crate::networks::Networks;
 use crate::pairs::Pairs;
 use crate::port::Port;
 use crate::reading::{Millis, Rest};
@@ -32,6 +34,16 @@ fn at_place(place: u64) -> (u32, u16) {
 /// Names that conversations said for themselves before anything else was read of them, of so many
 /// at most.
 const SAID: usize = 1024;
+
+/// Order of addresses of a station: those that are useful to most come first.
+fn scope(address: &IpAddr) -> u8 {
+    match address {
+        IpAddr::V4(address) => u8::from(address.is_link_local()),
+        IpAddr::V6(address) if address.is_unicast_link_local() => 4,
+        IpAddr::V6(address) if address.is_unique_local() => 3,
+        IpAddr::V6(_) => 2,
+    }
+}
 
 fn application(key: &TalkKey, name: Option<&str>) -> Application {
     Application::of(key.protocol, key.station_port, key.far_port, name)
@@ -81,6 +93,7 @@ pub struct Monitor {
     /// The same, by hardware address.
     known_as: HashMap<Mac, BTreeSet<IpAddr>>,
     gateways: HashSet<Mac>,
+    networks: Networks,
     /// What conversations called their far end that are not known yet: a hello is read sooner than
     /// counters are.
     said: Bounded<TalkKey, (Mac, Arc<str>, Millis)>,
@@ -110,6 +123,7 @@ impl Monitor {
             neighbours: HashMap::new(),
             known_as: HashMap::new(),
             gateways: HashSet::new(),
+            networks: Networks::default(),
             said: Bounded::new(SAID),
             names: Names::default(),
             told: Vec::new(),
@@ -129,7 +143,8 @@ impl Monitor {
 
     /// What each device used for what, since this was last asked. Those that are the way out are no
     /// devices.
-    pub fn take_usage(&mut self) -> HashMap<(Mac, Application), Both> {
+    pub fn take_usage(&mut self) -> HashMap<(Mac, Application), Traffic> {
+        self.judge();
         let mut usage = HashMap::new();
         let mut outside = Vec::new();
         for (mac, device) in &mut self.devices {
@@ -141,7 +156,10 @@ impl Monitor {
             !used.is_empty() && device.is_some_and(|device| !self.is_uplink(device))
         });
         for (mac, used) in outside {
-            usage.extend(used.into_iter().map(|(what, both)| ((mac, what), both)));
+            usage.extend(
+                used.into_iter()
+                    .map(|(what, traffic)| ((mac, what), traffic)),
+            );
         }
         usage
     }
@@ -185,7 +203,7 @@ impl Monitor {
     /// makes of packets with these ends, where it knows; `own` are the router's addresses.
     pub fn pair(&mut self, leaves: impl FnMut(&Ends) -> Option<Ends>, own: &[IpAddr], now: Millis) {
         let ports = &self.ports;
-        let outside = |port: u32| ports.get(&port).is_some_and(|port| port.uplink);
+        let outside = |port: u32, vlan| ports.get(&port).is_some_and(|port| port.leads_out(vlan));
         self.pairs.find(&mut self.talks, leaves, outside, own, now);
     }
 
@@ -222,8 +240,14 @@ impl Monitor {
 
     /// A device is counted from now on, or is known better.
     pub fn port(&mut self, link: u32, name: &str, uplink: bool) {
+        self.port_with_vlans(link, name, uplink, BTreeSet::new());
+    }
+
+    /// Adds a port, of which only some VLANs may lead out: `vlans`.
+    pub fn port_with_vlans(&mut self, link: u32, name: &str, uplink: bool, vlans: BTreeSet<u16>) {
         let port = self.ports.entry(link).or_default();
-        if std::mem::replace(&mut port.uplink, uplink) != uplink {
+        let other = std::mem::replace(&mut port.vlans, vlans) != port.vlans;
+        if std::mem::replace(&mut port.uplink, uplink) != uplink || other {
             // Another side is inside now.
             self.pairs.begin_anew(&mut self.talks, self.turned);
         }
@@ -247,8 +271,7 @@ impl Monitor {
 
     /// Whether a station is the way out, so that its traffic is everybody's.
     pub fn is_uplink(&self, device: &Device) -> bool {
-        self.gateways.contains(&device.mac)
-            || self.ports.get(&device.port).is_some_and(|port| port.uplink)
+        self.gateways.contains(&device.mac) || self.is_outside(device.port, device.vlan)
     }
 
     /// A neighbour has this hardware address, or none.
@@ -275,17 +298,33 @@ impl Monitor {
     }
 
     /// Addresses of a station: those that the kernel knows as this neighbour's; else the one of LANs
-    /// that it used, unless it is a router, which uses everybody's.
+    /// that it used, unless it is a router, which uses everybody's. IPv4 comes first, then global,
+    /// unique local and link-local IPv6: the order does not depend on which was used last.
     pub fn addresses(&self, device: &Device) -> Vec<IpAddr> {
-        let known = self.known_as.get(&device.mac);
-        let known = |address: &IpAddr| known.is_some_and(|known| known.contains(address));
-        let used = device.used.iter().filter(|address| known(address));
-        let mut found: Vec<IpAddr> = used.copied().collect();
-        let all = self.known_as.get(&device.mac).into_iter().flatten();
-        found.extend(all.filter(|address| !device.used.contains(address)));
+        let known = self.known_as.get(&device.mac).into_iter().flatten();
+        let mut found: Vec<IpAddr> = known.copied().collect();
         if found.is_empty() && !self.is_uplink(device) && !device.is_router() {
             found = device.used.iter().copied().collect();
         }
+        found.sort_unstable_by_key(|address| (scope(address), *address));
+        found
+    }
+
+    /// Addresses of a station to be shown: also those of LANs that it used and that the router did
+    /// not need to ask for, as it sent to others there. Those of another neighbour are left out.
+    pub fn shown_addresses(&self, device: &Device) -> Vec<IpAddr> {
+        let mut found = self.addresses(device);
+        if self.is_uplink(device) {
+            return found;
+        }
+        let used = device.used.iter().copied();
+        let own = used.filter(|address| {
+            let known = self.neighbours.get(address);
+            known.is_none() && self.networks.is_on_link(*address)
+        });
+        found.extend(own);
+        found.sort_unstable_by_key(|address| (scope(address), *address));
+        found.dedup();
         found
     }
 
@@ -300,6 +339,7 @@ impl Monitor {
     /// forgotten.
     pub fn turn(&mut self, now: Millis) {
         let millis = now.saturating_sub(std::mem::replace(&mut self.turned, now));
+        self.judge();
         for device in self.devices.values_mut() {
             device.turn(millis);
         }

@@ -62,3 +62,36 @@ impl AddAssign for Both {
         self.received += more.received;
     }
 }
+
+/// Traffic of a station, by where it went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Traffic that crossed an uplink.
+    pub internet: Both,
+    /// Traffic that did not: with other stations, the router itself, groups.
+    pub lan: Both,
+}
+
+impl Traffic {
+    /// Internet traffic, or LAN traffic.
+    pub fn new(more: Both, crosses: bool) -> Self {
+        let mut traffic = Self::default();
+        *traffic.side(crosses) = more;
+        traffic
+    }
+
+    /// The part that crossed an uplink, or the one that did not.
+    pub fn side(&mut self, crosses: bool) -> &mut Both {
+        match crosses {
+            true => &mut self.internet,
+            false => &mut self.lan,
+        }
+    }
+}
+
+impl AddAssign for Traffic {
+    fn add_assign(&mut self, more: Self) {
+        self.internet += more.internet;
+        self.lan += more.lan;
+    }
+}

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use kernel::Mac;
 
 use crate::apps::Application;
-use crate::count::Both;
+use crate::count::{Both, Traffic};
 use crate::latency::{Latency, Side};
 use crate::rate::Rate;
 use crate::reading::Millis;
@@ -29,16 +29,20 @@ pub struct Device {
     pub used: VecDeque<IpAddr>,
     /// All of it.
     pub total: Both,
-    /// Of this, what weir forwarded.
+    /// Of this, what crossed an uplink.
+    pub internet: Both,
+    /// Of the total, what weir forwarded.
     pub forwarded: Both,
     /// Now.
     pub rate: Rate,
+    /// Of this, what crosses an uplink.
+    pub internet_rate: Rate,
     /// The most that it had, bits a second, one way.
     pub peak: u64,
     /// How long its TCP waits.
     pub latency: Latency,
     /// What it used for what, since that was last asked; only where it is.
-    pub usage: Vec<(Application, Both)>,
+    pub usage: Vec<(Application, Traffic)>,
     /// Conversations that are remembered.
     pub talks: u64,
     /// When it was first seen.
@@ -56,8 +60,10 @@ impl Device {
             vlan,
             used: VecDeque::new(),
             total: Both::default(),
+            internet: Both::default(),
             forwarded: Both::default(),
             rate: Rate::default(),
+            internet_rate: Rate::default(),
             peak: 0,
             latency: Latency::default(),
             usage: Vec::new(),
@@ -67,20 +73,43 @@ impl Device {
         }
     }
 
-    /// It used so much for this, if somebody asks.
-    pub(crate) fn used(&mut self, gathers: bool, application: Application, more: Both) {
+    /// Adds to the sums by where it went: `crosses` an uplink, or not. The total has it already.
+    /// `gathers`: usage by application is asked for.
+    pub(crate) fn used(
+        &mut self,
+        gathers: bool,
+        application: Application,
+        more: Both,
+        crosses: bool,
+    ) {
+        if crosses {
+            self.internet += more;
+            self.internet_rate.add(more);
+        }
         if !gathers || more == Both::default() {
             return;
         }
+        let more = Traffic::new(more, crosses);
         match self.usage.iter_mut().find(|(what, _)| *what == application) {
             Some((_, sum)) => *sum += more,
             None => self.usage.push((application, more)),
         }
     }
 
+    /// Traffic that did not cross an uplink.
+    pub fn lan(&self) -> Both {
+        self.total.since(&self.internet)
+    }
+
+    /// Bits a second that do not cross an uplink.
+    pub fn lan_rate(&self) -> Rate {
+        self.rate.without(&self.internet_rate)
+    }
+
     /// A second went by, or some.
     pub fn turn(&mut self, millis: u64) {
         self.rate.turn(millis);
+        self.internet_rate.turn(millis);
         self.peak = self.peak.max(self.rate.sent).max(self.rate.received);
     }
 
@@ -115,7 +144,11 @@ impl Device {
             return;
         }
         self.used.retain(|known| *known != address);
-        self.used.truncate(ADDRESSES - 1);
+        if self.used.len() >= ADDRESSES {
+            // Devices have many of IPv6, and few of IPv4.
+            let oldest = self.used.iter().rposition(IpAddr::is_ipv6);
+            self.used.remove(oldest.unwrap_or(ADDRESSES - 1));
+        }
         self.used.push_front(address);
     }
 }

@@ -36,18 +36,18 @@ impl Pairs {
     pub(crate) fn begin_anew(&mut self, talks: &mut Talks, now: Millis) {
         self.fresh = talks.values().map(|talk| (talk.key, now)).collect();
         for talk in talks.values_mut() {
-            (talk.twin, talk.led) = (None, 0);
+            (talk.twin, talk.led, talk.crosses) = (None, 0, None);
         }
     }
 
     /// Looks for the other sides of those that are new. `leaves` tells what the kernel makes of
-    /// packets with these ends, where it knows; `outside`, whether a port leads out; `own` are the
-    /// router's addresses.
+    /// packets with these ends, where it knows; `outside`, whether a port and VLAN lead out; `own`
+    /// are the router's addresses.
     pub(crate) fn find(
         &mut self,
         talks: &mut Talks,
         mut leaves: impl FnMut(&Ends) -> Option<Ends>,
-        outside: impl Fn(u32) -> bool,
+        outside: impl Fn(u32, u16) -> bool,
         own: &[IpAddr],
         now: Millis,
     ) {
@@ -58,9 +58,12 @@ impl Pairs {
             if talk.twin.is_some() || talk.led > 0 {
                 return false;
             }
-            talk.leaves = talk.leaves.or_else(|| leaves(&key.ends()));
+            if talk.leaves.is_none() {
+                talk.leaves = leaves(&key.ends());
+                talk.crosses = talk.crosses.filter(|_| talk.leaves.is_none());
+            }
             let leaves = talk.leaves;
-            let found = candidates(key, leaves, outside(key.port), own)
+            let found = candidates(key, leaves, outside(key.port, key.vlan), own)
                 .map(Ends::reversed)
                 .find_map(|ends| Some(talks.with_ends(&ends)?.key));
             match found.filter(|other| other != key) {
@@ -99,10 +102,10 @@ fn candidates(
 }
 
 /// One of both leads: what is told of them is told of it. It is inside, or else began first.
-fn pair(talks: &mut Talks, one: TalkKey, other: TalkKey, outside: impl Fn(u32) -> bool) {
+fn pair(talks: &mut Talks, one: TalkKey, other: TalkKey, outside: impl Fn(u32, u16) -> bool) {
     let rank = |key: &TalkKey| {
         let talk = talks.get(key)?;
-        Some((outside(key.port), talk.first, *key, talk.twin))
+        Some((outside(key.port, key.vlan), talk.first, *key, talk.twin))
     };
     let (Some(first), Some(second)) = (rank(&one), rank(&other)) else {
         return;
@@ -117,11 +120,12 @@ fn pair(talks: &mut Talks, one: TalkKey, other: TalkKey, outside: impl Fn(u32) -
         return;
     }
     if let Some(talk) = talks.get_mut(&lead) {
-        talk.twin = Some(twin);
+        (talk.twin, talk.crosses) = (Some(twin), None);
         talk.leaves = Some(twin.ends().reversed());
     }
     if let Some(talk) = talks.get_mut(&twin) {
         talk.led += 1;
+        talk.crosses = None;
         talk.leaves = talk.leaves.or(Some(lead.ends().reversed()));
     }
 }

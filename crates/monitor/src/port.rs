@@ -1,5 +1,7 @@
 //! A port's sums: what the device counts = conversations + what found no place + what is not IP.
 
+use std::collections::BTreeSet;
+
 use crate::count::{Both, Count};
 use crate::rate::Rate;
 use crate::reading::Rest;
@@ -31,6 +33,8 @@ pub struct Port {
     pub name: String,
     /// A default route leaves here.
     pub uplink: bool,
+    /// VLANs by which a default route leaves, if others of the port stay inside; 0 for no tag.
+    pub vlans: BTreeSet<u16>,
     /// What records and stations told: came in, went out.
     told: [Metered; 2],
     /// What the port itself has.
@@ -40,6 +44,11 @@ pub struct Port {
 }
 
 impl Port {
+    /// Tells whether stations behind this VLAN are beyond an uplink.
+    pub fn leads_out(&self, vlan: u16) -> bool {
+        self.uplink || self.vlans.contains(&vlan)
+    }
+
     /// A conversation here grew, of whose packets each has so many bytes before the IP header,
     /// `link` in all each way.
     pub fn talk(&mut self, grown: Both, link: [u64; 2]) {

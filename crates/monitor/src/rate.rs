@@ -14,13 +14,15 @@ pub struct Rate {
     pub sent: u64,
     /// To the station.
     pub received: u64,
-    fresh: Both,
+    /// Bytes since the last turn: from the station, to it.
+    fresh: [u64; 2],
 }
 
 impl Rate {
     /// More was counted.
     pub fn add(&mut self, more: Both) {
-        self.fresh += more;
+        self.fresh[0] += more.sent.octets;
+        self.fresh[1] += more.received.octets;
     }
 
     /// So many milliseconds went by since this was last called.
@@ -36,8 +38,18 @@ impl Rate {
                 mixed
             }
         };
-        self.sent = smooth(self.sent, fresh.sent.octets);
-        self.received = smooth(self.received, fresh.received.octets);
+        self.sent = smooth(self.sent, fresh[0]);
+        self.received = smooth(self.received, fresh[1]);
+    }
+
+    /// The rest of this rate beside a part of it.
+    #[must_use]
+    pub fn without(&self, part: &Self) -> Self {
+        Self {
+            sent: self.sent.saturating_sub(part.sent),
+            received: self.received.saturating_sub(part.received),
+            fresh: [0; 2],
+        }
     }
 
     /// Whether nothing moves, and nothing waits to be counted.

@@ -105,6 +105,23 @@ pub struct Forwarded {
     pub xdp: bool,
 }
 
+/// Frames that weir passed from one member of a bridge to another, seen at one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bridged {
+    /// Index of the port.
+    pub port: u32,
+    /// Hardware address of the station there.
+    pub mac: Mac,
+    /// Which way.
+    pub way: Way,
+    /// Packets and bytes.
+    pub count: crate::Count,
+    /// Bytes of link-layer headers of all of it.
+    pub link: u64,
+    /// The other station is beyond an uplink.
+    pub crosses: bool,
+}
+
 /// TCP that weir forwards waited for an acknowledgement, seen at one of its two ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waited {

@@ -36,6 +36,10 @@ pub struct Talk {
     pub forwarded: Both,
     /// Where weir last forwarded it: `true` at XDP. `None`: it never did.
     pub xdp: Option<bool>,
+    /// Of the total, what is not among the sums of its station by where it went.
+    pub unjudged: Both,
+    /// Result of judging: an uplink is crossed, or not; `None`: to be judged, perhaps again.
+    pub crosses: Option<bool>,
     /// Now.
     pub rate: Rate,
     /// When it began.

@@ -92,6 +92,11 @@ impl Talks {
         self.slots.iter_mut().flatten().map(Box::as_mut)
     }
 
+    /// Slots from 0 on that may hold one.
+    pub(crate) fn slots(&self) -> Slot {
+        self.slots.len() as Slot
+    }
+
     pub(crate) fn find(&self, key: &TalkKey) -> Option<Slot> {
         let hash = self.hash.hash_one(key);
         let found = |slot: &Slot| self.at(*slot).is_some_and(|talk| talk.key == *key);

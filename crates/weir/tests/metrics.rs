@@ -14,7 +14,9 @@ mod radio;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use answers::{Count, Device, Devices, Latency, Metered, MeteredPort, Paths, Status, Wifi};
+use answers::{
+    Count, Device, Devices, LanTraffic, Latency, Metered, MeteredPort, Paths, Status, Wifi,
+};
 use api::metrics::{Kind, Metric, Text};
 use proptest::prelude::*;
 use weir::daemon;
@@ -37,6 +39,11 @@ fn device(number: u64, received: u64, sent: u64) -> Device {
         name: Some(format!("device {number}")),
         received: count(received),
         sent: count(sent),
+        lan: LanTraffic {
+            received: count(7_000),
+            sent: count(9_000),
+            ..LanTraffic::default()
+        },
         talks: 3,
         latency: number.is_multiple_of(2).then(|| Latency {
             lan: Some(2.5),
@@ -143,6 +150,11 @@ fn every_metric_has_the_labels_it_says() {
         get(&samples, "weir_device_rtt_seconds", &[("side", "wan")]),
         Some(0.02)
     );
+    let lan = |direction| {
+        let name = "weir_device_lan_bytes_total";
+        get(&samples, name, &[("direction", direction)])
+    };
+    assert_eq!((lan("received"), lan("sent")), (Some(7e3), Some(9e3)));
     let wifi = |name: &str| get(&samples, &format!("weir_device_wifi_{name}"), &[]);
     assert_eq!(wifi("signal_dbm"), Some(-61.0));
     assert_eq!(wifi("retries_total"), Some(12.0));

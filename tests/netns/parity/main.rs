@@ -65,7 +65,10 @@ fn sums(devices: &Devices) -> Vec<(String, [Count; 2])> {
     let stations = devices.devices.iter();
     let ports = devices.ports.iter();
     stations
-        .map(|device| (device.mac.clone(), [device.sent, device.received]))
+        .map(|device| {
+            let [received, sent] = device.all();
+            (device.mac.clone(), [sent, received])
+        })
         .chain(ports.map(|port| {
             (
                 port.name.clone(),
@@ -407,10 +410,16 @@ fn exports_and_metrics_say_what_the_api_says() -> Result<(), Error> {
     curl.args(["-H", "Accept: application/openmetrics-text"]);
     curl.arg(format!("http://{}/metrics", web_address()));
     let figures = peers::output(router, &mut curl)?;
-    for (direction, count) in [("sent", station.sent), ("received", station.received)] {
+    let lan = &station.lan;
+    for (kind, direction, count) in [
+        ("", "sent", station.sent),
+        ("", "received", station.received),
+        ("lan_", "sent", lan.sent),
+        ("lan_", "received", lan.received),
+    ] {
         for (metric, value) in [("bytes", count.bytes), ("packets", count.packets)] {
             let wanted = |line: &&str| {
-                line.starts_with(&format!("weir_device_{metric}_total{{"))
+                line.starts_with(&format!("weir_device_{kind}{metric}_total{{"))
                     && line.contains(&format!("mac=\"{mac}\""))
                     && line.contains(&format!("direction=\"{direction}\""))
             };

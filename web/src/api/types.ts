@@ -75,10 +75,12 @@ export interface Device {
   port: string;
   vlan?: number;
   uplink: boolean;
+  /** Internet traffic; the rest is `lan`. */
   received: Count;
   sent: Count;
-  forwarded: Count;
   rate: Rate;
+  lan: { received: Count; sent: Count; rate: Rate };
+  forwarded: Count;
   talks: number;
   first_seen: number;
   last_seen: number;

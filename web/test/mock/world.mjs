@@ -91,6 +91,12 @@ export function devices(now, given = {}) {
       uplink: false,
       received: counts(received),
       sent: counts(sent),
+      // The second is a disk that others copy to.
+      lan: {
+        received: counts(index === 1 ? 7e9 : 3e5 * index),
+        sent: counts(index === 1 ? 4e8 : 2e5 * index),
+        rate: { received: index === 1 ? 9e6 : 0, sent: 0 },
+      },
       forwarded: counts((received + sent) * (port === "br-iot" ? 0.2 : 0.93)),
       rate: {
         received: Math.round(down * swing(kind, mac, now)),
@@ -148,6 +154,7 @@ export function devices(now, given = {}) {
     uplink: true,
     received: counts(bytes("sent")),
     sent: counts(bytes("received")),
+    lan: { received: counts(0), sent: counts(0), rate: { received: 0, sent: 0 } },
     forwarded: counts(bytes("received") * 0.9),
     rate: { received: sum("sent"), sent: sum("received") },
     talks: 60,
@@ -324,7 +331,8 @@ export function history(now, query) {
           known.received = counts(known.received.bytes + received);
           known.sent = counts(known.sent.bytes + sent);
         } else {
-          const part = { key, received: counts(received), sent: counts(sent) };
+          const lan = { received: counts(received / 9), sent: counts(sent / 7) };
+          const part = { key, received: counts(received), sent: counts(sent), lan };
           if (by === "device" && name !== null && index !== 2) part.name = name;
           parts.push(part);
         }
@@ -337,6 +345,10 @@ export function history(now, query) {
       end: start(time, 1),
       received: sum("received"),
       sent: sum("sent"),
+      lan: {
+        received: counts(parts.reduce((all, part) => all + part.lan.received.bytes, 0)),
+        sent: counts(parts.reduce((all, part) => all + part.lan.sent.bytes, 0)),
+      },
       parts,
     });
   }

@@ -100,6 +100,20 @@ const aDevices0 = {
         "packets": 1,
       },
       "icon": "1f00c2aa" as const,
+      "lan": {
+        "rate": {
+          "received": 1,
+          "sent": 1,
+        },
+        "received": {
+          "bytes": 1,
+          "packets": 1,
+        },
+        "sent": {
+          "bytes": 1,
+          "packets": 1,
+        },
+      },
       "last_seen": 1,
       "latency": {
         "bufferbloat": "1f00c2aa" as const,
@@ -206,6 +220,20 @@ const aDevices1 = {
       "forwarded": {
         "bytes": 1,
         "packets": 1,
+      },
+      "lan": {
+        "rate": {
+          "received": 1,
+          "sent": 1,
+        },
+        "received": {
+          "bytes": 1,
+          "packets": 1,
+        },
+        "sent": {
+          "bytes": 1,
+          "packets": 1,
+        },
       },
       "last_seen": 1,
       "mac": "1f00c2aa" as const,
@@ -2036,8 +2064,28 @@ const aHistory0 = {
     "offset_minutes": 1,
     "periods": [{
       "end": 1,
+      "lan": {
+        "received": {
+          "bytes": 1,
+          "packets": 1,
+        },
+        "sent": {
+          "bytes": 1,
+          "packets": 1,
+        },
+      },
       "parts": [{
         "key": "1f00c2aa" as const,
+        "lan": {
+          "received": {
+            "bytes": 1,
+            "packets": 1,
+          },
+          "sent": {
+            "bytes": 1,
+            "packets": 1,
+          },
+        },
         "name": "1f00c2aa" as const,
         "received": {
           "bytes": 1,
@@ -2067,8 +2115,28 @@ const aHistory1 = {
     "offset_minutes": 1,
     "periods": [{
       "end": 1,
+      "lan": {
+        "received": {
+          "bytes": 1,
+          "packets": 1,
+        },
+        "sent": {
+          "bytes": 1,
+          "packets": 1,
+        },
+      },
       "parts": [{
         "key": "1f00c2aa" as const,
+        "lan": {
+          "received": {
+            "bytes": 1,
+            "packets": 1,
+          },
+          "sent": {
+            "bytes": 1,
+            "packets": 1,
+          },
+        },
         "received": {
           "bytes": 1,
           "packets": 1,
@@ -2135,6 +2203,7 @@ const aTalks0 = {
       "first_seen": 1,
       "hook": "xdp" as const,
       "id": 1,
+      "lan": true,
       "last_seen": 1,
       "latency": {
         "bufferbloat": "1f00c2aa" as const,
@@ -2183,6 +2252,7 @@ const aTalks1 = {
       "first_seen": 1,
       "hook": "tc" as const,
       "id": 1,
+      "lan": true,
       "last_seen": 1,
       "latency": {
         "bufferbloat": "1f00c2aa" as const,
@@ -2226,6 +2296,7 @@ const aTalks2 = {
       "far_port": 1,
       "first_seen": 1,
       "id": 1,
+      "lan": true,
       "last_seen": 1,
       "mac": "1f00c2aa" as const,
       "outside": true,

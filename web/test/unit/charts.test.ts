@@ -21,7 +21,13 @@ const period = (start: number, end: number, ...parts: [string, number][]): Perio
   end,
   received: count(parts.reduce((sum, [, bytes]) => sum + bytes, 0)),
   sent: count(0),
-  parts: parts.map(([key, bytes]) => ({ key, received: count(bytes), sent: count(0) })),
+  lan: { received: count(0), sent: count(0) },
+  parts: parts.map(([key, bytes]) => ({
+    key,
+    received: count(bytes),
+    sent: count(0),
+    lan: { received: count(3 * bytes), sent: count(0) },
+  })),
 });
 
 test("a span has its number of bars in every unit, and ends with the present one", () => {
@@ -57,11 +63,11 @@ test("parts are summed over periods, largest first; what has no colour is the re
   const periods = [period(0, 1, ["a", 10], ["b", 30]), period(1, 2, ["a", 50], ["c", 1])];
   const all = sums(periods);
   assert.deepEqual(
-    all.map((part) => [part.key, part.received.bytes]),
+    all.map((part) => [part.key, part.received.bytes, part.lan.received.bytes]),
     [
-      ["a", 60],
-      ["b", 30],
-      ["c", 1],
+      ["a", 60, 180],
+      ["b", 30, 90],
+      ["c", 1, 3],
     ],
   );
   assert.equal(periods[0]?.parts[0]?.received.bytes, 10, "the answer itself is not changed");

@@ -29,6 +29,18 @@ pub struct Rate {
     pub sent: u64,
 }
 
+/// Traffic of a device that does not cross an uplink: with other devices, with the router itself,
+/// to groups. A copy between two devices is sent by one and received by the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LanTraffic {
+    /// To it, since weir started.
+    pub received: Count,
+    /// From it.
+    pub sent: Count,
+    /// Now.
+    pub rate: Rate,
+}
+
 /// What `GET /v1/devices` answers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Devices {
@@ -36,7 +48,7 @@ pub struct Devices {
     pub since: u64,
     /// Now, by the same clock.
     pub now: u64,
-    /// Every station that was seen, the busiest first.
+    /// Every station that was seen; first the one with the most Internet traffic.
     pub devices: Vec<Device>,
     /// Those that people named, and that were not seen since weir began to count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -50,8 +62,8 @@ pub struct Devices {
 pub struct Device {
     /// Hardware address, `02:00:5e:10:00:01`.
     pub mac: String,
-    /// Its IP addresses, as far as the router knows them as neighbours'; those used last come
-    /// first.
+    /// Its IP addresses, as far as the router knows them as neighbours': first IPv4, then global,
+    /// unique local and link-local IPv6.
     pub addresses: Vec<String>,
     /// What it is called; null where nothing tells. Printable text without control characters, but
     /// chosen by the device: escape it.
@@ -83,14 +95,17 @@ pub struct Device {
     pub vlan: Option<u16>,
     /// The way to the Internet: its traffic is everybody's, seen from the other side.
     pub uplink: bool,
-    /// To it, since weir started.
+    /// Internet traffic to it, since weir started: what crossed an uplink.
     pub received: Count,
-    /// From it.
+    /// Internet traffic from it.
     pub sent: Count,
-    /// Of these, what weir forwarded itself.
-    pub forwarded: Count,
-    /// Now.
+    /// Internet traffic now.
     pub rate: Rate,
+    /// Its other traffic: with Internet traffic this is all of it.
+    #[serde(default)]
+    pub lan: LanTraffic,
+    /// Of all of its traffic, what weir forwarded itself.
+    pub forwarded: Count,
     /// Conversations at the moment.
     pub talks: u64,
     /// When it was first seen, seconds since 1970.
@@ -108,6 +123,20 @@ pub struct Device {
     /// Its quota, where it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota: Option<QuotaState>,
+}
+
+impl Device {
+    /// All that it received and sent: Internet and LAN traffic.
+    pub fn all(&self) -> [Count; 2] {
+        [
+            (self.received, self.lan.received),
+            (self.sent, self.lan.sent),
+        ]
+        .map(|(internet, lan)| Count {
+            bytes: internet.bytes.saturating_add(lan.bytes),
+            packets: internet.packets.saturating_add(lan.packets),
+        })
+    }
 }
 
 /// Round trips of TCP, milliseconds.
@@ -165,7 +194,7 @@ pub struct Wifi {
 pub struct QuotaState {
     /// `day`, `week` or `month`.
     pub period: String,
-    /// Bytes allowed in it, both ways together.
+    /// Bytes of Internet traffic allowed in it, both ways together.
     pub limit: u64,
     /// Bytes used in it.
     pub used: u64,
@@ -266,6 +295,9 @@ pub struct Talk {
     /// Seen at an uplink, from the outside.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub outside: bool,
+    /// No uplink is crossed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lan: bool,
     /// Device by which it leaves, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplink: Option<String>,

@@ -8,8 +8,8 @@ mod talks;
 use api::Problem;
 
 pub use counted::{
-    Count, Device, Devices, Latency, Metered, MeteredPort, QuotaState, Rate, Remembered, Talk,
-    Talks, Wifi,
+    Count, Device, Devices, LanTraffic, Latency, Metered, MeteredPort, QuotaState, Rate,
+    Remembered, Talk, Talks, Wifi,
 };
 pub use label::{DeviceLabel, DeviceLabelled};
 pub use probes::{Probe, ProbeKind, ProbeRecord, Probes};

@@ -198,6 +198,7 @@ mod tests {
             translated: None,
             behind: None,
             outside: false,
+            lan: false,
             uplink: None,
             received: Count { bytes, packets: 1 },
             sent: Count::default(),

@@ -11,7 +11,7 @@ use landlock::{
     ABI, Access, AccessFs, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus,
     path_beneath_rules,
 };
-use monitor::count::{Both, Count};
+use monitor::count::{Both, Count, Traffic};
 use weir_history::{By, Calendar, Key, Mac, Period, Query, Settings, Store, Unit};
 
 /// 2026-11-20 12:00 UTC, a Friday.
@@ -85,15 +85,22 @@ pub fn open_with(path: &Path, settings: Settings, now: i64) -> Store {
     store
 }
 
-/// So many bytes down, a tenth of it up, and some packets.
-pub fn traffic(octets: u64) -> Both {
+/// So many bytes of Internet traffic down, a tenth of it up, and some packets; in the LAN three
+/// times as much up.
+pub fn traffic(octets: u64) -> Traffic {
     let count = |octets| Count {
         packets: octets / 1000 + 1,
         octets,
     };
-    Both {
-        received: count(octets),
-        sent: count(octets / 10),
+    Traffic {
+        internet: Both {
+            received: count(octets),
+            sent: count(octets / 10),
+        },
+        lan: Both {
+            received: Count::default(),
+            sent: count(3 * octets),
+        },
     }
 }
 
@@ -116,7 +123,7 @@ pub fn all(unit: Unit, by: By) -> Query {
 pub fn periods(store: &Store, unit: Unit, by: By) -> Vec<Period> {
     let periods = store.query(&all(unit, by)).expect("an answer");
     for period in &periods {
-        let mut sum = Both::default();
+        let mut sum = Traffic::default();
         period.parts.iter().for_each(|part| sum += part.traffic);
         assert_eq!(sum, period.traffic, "the parts add up");
     }
@@ -131,12 +138,12 @@ pub fn periods(store: &Store, unit: Unit, by: By) -> Vec<Period> {
 pub fn received(store: &Store, unit: Unit) -> u64 {
     periods(store, unit, By::Device)
         .iter()
-        .map(|period| period.traffic.received.octets)
+        .map(|period| period.traffic.internet.received.octets)
         .sum()
 }
 
 /// Start and key, and what they received.
-pub type Table = BTreeMap<(i64, String), Both>;
+pub type Table = BTreeMap<(i64, String), Traffic>;
 
 pub fn table(periods: &[Period]) -> Table {
     let mut table = Table::new();

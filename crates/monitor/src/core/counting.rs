@@ -11,7 +11,7 @@ use crate::device::{Device, is_station};
 use crate::flood::{FULL, IN_A_FLOOD};
 use crate::latency;
 use crate::names::Client;
-use crate::reading::{Forwarded, Loose, Millis, Reading, Waited, Way};
+use crate::reading::{Bridged, Forwarded, Loose, Millis, Reading, Waited, Way};
 use crate::talk::Talk;
 use crate::talks::Slot;
 
@@ -126,7 +126,15 @@ impl Monitor {
 
     /// Weir passed frames from one member of a bridge to another: `mac` is the station behind this
     /// one.
-    pub fn bridged(&mut self, port: u32, mac: Mac, way: Way, count: Count, link: u64, now: Millis) {
+    pub fn bridged(&mut self, bridged: &Bridged, now: Millis) {
+        let Bridged {
+            port,
+            mac,
+            way,
+            count,
+            link,
+            crosses,
+        } = *bridged;
         let mut grown = Both::default();
         let mut links = [0; 2];
         match way {
@@ -142,7 +150,7 @@ impl Monitor {
             device.forwarded += grown;
             device.rate.add(grown);
             device.last = now;
-            device.used(gathers, Application::Other, grown);
+            device.used(gathers, Application::Other, grown, crosses);
         }
     }
 
@@ -152,11 +160,14 @@ impl Monitor {
             port.loose(loose.unplaced, loose.other);
         }
         let gathers = self.gathers;
+        // Records are full in floods, which go to the Internet mostly; and who makes one must not
+        // escape a quota by it.
+        let crosses = self.networks.has_uplink();
         if let Some(device) = self.station(loose.mac, loose.port, loose.vlan, now) {
             device.total += loose.unplaced;
             device.rate.add(loose.unplaced);
             device.last = now;
-            device.used(gathers, Application::Other, loose.unplaced);
+            device.used(gathers, Application::Other, loose.unplaced, crosses);
         }
     }
 
@@ -170,13 +181,25 @@ impl Monitor {
         forwarded: bool,
         last: Millis,
     ) {
-        let talk = slot.and_then(|slot| self.talks.at(slot));
-        let application = talk.map_or(Application::Other, |talk| talk.application);
+        let talk = slot.and_then(|slot| self.talks.at_mut(slot));
+        // Where it went is judged once both sides of the router are known. What another station
+        // sends with the same ends is not its.
+        let at_once = match talk {
+            Some(talk) if talk.mac == *mac => {
+                talk.unjudged += grown;
+                None
+            }
+            Some(talk) => Some(talk.application),
+            None => Some(Application::Other),
+        };
+        let at_once = at_once.map(|application| (application, self.leads_out(key, mac, key.far)));
         let gathers = self.gathers;
         let Some(device) = self.station(*mac, key.port, key.vlan, last) else {
             return;
         };
-        device.used(gathers, application, grown);
+        if let Some((application, crosses)) = at_once {
+            device.used(gathers, application, grown, crosses);
+        }
         device.total += grown;
         if forwarded {
             device.forwarded += grown;
@@ -238,6 +261,8 @@ impl Monitor {
             mac,
             total: Both::default(),
             forwarded: Both::default(),
+            unjudged: Both::default(),
+            crosses: None,
             xdp: None,
             rate: Default::default(),
             first,

@@ -96,6 +96,9 @@ impl Monitor {
 
     /// Forgets a conversation, and tells of the rest of it. What it led alone may be next.
     fn forget(&mut self, key: &TalkKey, now: Millis) -> Option<TalkKey> {
+        if let Some(slot) = self.talks.find(key) {
+            self.judge_at(slot);
+        }
         if self.telling.is_some() {
             pairs::tell(&mut self.talks, key, now, true, true, &mut self.told);
         }

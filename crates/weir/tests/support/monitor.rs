@@ -2,8 +2,8 @@
 
 use answers::{
     Count, Device, DeviceLabelled, Devices, History, HistoryBy, HistoryQuery, HistoryUnit, Hook,
-    Latency, Metered, MeteredPort, Part, Period, Protocol, QuotaState, Rate, Remembered, Talk,
-    TalksQuery, Wifi,
+    LanCount, Latency, Metered, MeteredPort, Part, Period, Protocol, QuotaState, Rate, Remembered,
+    Talk, TalksQuery, Wifi,
 };
 
 /// When all of it was, seconds since 1970: 2023-11-15 23:14 UTC.
@@ -50,6 +50,8 @@ pub fn devices() -> Devices {
         received: 34_100_000,
         sent: 1_250_000,
     };
+    laptop.lan.sent = count(6_000_000_000, 4_000_000);
+    laptop.lan.received = count(90_000_000, 1_500_000);
     laptop.talks = 17;
     laptop.owner = Some("Anna".into());
     laptop.icon = Some("laptop".into());
@@ -141,6 +143,7 @@ pub fn talks(asked: &TalksQuery) -> Vec<Talk> {
         translated: Some("203.0.113.7:61000".into()),
         behind: None,
         outside: false,
+        lan: false,
         uplink: Some("wan0".into()),
         received: count(3_000_000_000, 2_100_000),
         sent: count(40_000_000, 900_000),
@@ -208,6 +211,7 @@ pub fn talks(asked: &TalksQuery) -> Vec<Talk> {
         far_name: None,
         behind: Some("192.168.1.2:40000".into()),
         outside: true,
+        lan: false,
         ..web.clone()
     };
     let own = Talk {
@@ -244,6 +248,10 @@ pub fn history(asked: &HistoryQuery) -> History {
         name: name.map(Into::into),
         received: count(bytes, bytes / 1000),
         sent: count(bytes / 10, bytes / 2000),
+        lan: LanCount {
+            received: count(bytes / 4, bytes / 4000),
+            sent: count(bytes / 8, bytes / 8000),
+        },
     };
     let parts = |scale: u64| match asked.by {
         HistoryBy::Device => vec![
@@ -275,6 +283,10 @@ pub fn history(asked: &HistoryQuery) -> History {
             end,
             received: sum(|part| part.received),
             sent: sum(|part| part.sent),
+            lan: LanCount {
+                received: sum(|part| part.lan.received),
+                sent: sum(|part| part.lan.sent),
+            },
             parts,
         }
     };

@@ -166,13 +166,15 @@ function LatencyFacts({ device }: { device: Device }) {
 
 function DeviceFacts({ device, now }: { device: Device; now: number }) {
   const f = format();
-  const total = device.received.bytes + device.sent.bytes;
+  const inside = device.lan.received.bytes + device.lan.sent.bytes;
+  const total = device.received.bytes + device.sent.bytes + inside;
   const facts: [string, string][] = [
     [t("device.addresses"), device.addresses.join(", ") || t("common.none")],
     [t("common.mac"), device.mac],
     [t("common.port"), plain(device.port)],
     [t("common.received"), f.bytes(device.received.bytes)],
     [t("common.sent"), f.bytes(device.sent.bytes)],
+    [t("devices.lan"), f.bytes(inside)],
     [
       t("device.forwarded"),
       total > 0

@@ -24,7 +24,10 @@ export function DevicesView({ route }: { route: Route }) {
   );
 }
 
+/** Of Internet traffic. */
 const totalOf = (device: Device): number => device.received.bytes + device.sent.bytes;
+
+const lanOf = ({ lan }: Device): number => lan.received.bytes + lan.sent.bytes;
 
 function columns(now: number): Column<Device>[] {
   const f = format();
@@ -120,6 +123,14 @@ function columns(now: number): Column<Device>[] {
       numeric: true,
       by: totalOf,
       cell: (device) => f.bytes(totalOf(device)),
+    },
+    {
+      id: "lan",
+      title: t("devices.lan"),
+      numeric: true,
+      level: 3,
+      by: lanOf,
+      cell: (device) => f.bytes(lanOf(device)),
     },
     {
       id: "talks",

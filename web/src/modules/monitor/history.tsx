@@ -262,12 +262,30 @@ function partColumns(
       cell: (part) => f.bytes(bytesOf(part)),
     },
     {
+      id: "lan",
+      title: t("devices.lan"),
+      numeric: true,
+      level: 3,
+      by: (part) => lanOf(part),
+      cell: (part) => lanText(part),
+    },
+    {
       id: "share",
       title: t("common.share"),
       numeric: true,
       cell: (part) => (whole > 0 ? f.share(bytesOf(part) / whole) : "–"),
     },
   ];
+}
+
+// A copy between two devices is sent by one and received by the other: both are shown, not their
+// sum.
+const lanOf = (of: { lan: { received: Count; sent: Count } } | null): number =>
+  Math.max(of?.lan.received.bytes ?? 0, of?.lan.sent.bytes ?? 0);
+
+function lanText(of: { lan: { received: Count; sent: Count } } | null): string {
+  const f = format();
+  return `↓ ${f.bytes(of?.lan.received.bytes ?? 0)} ↑ ${f.bytes(of?.lan.sent.bytes ?? 0)}`;
 }
 
 function periodColumns(titleOf: (bar: Bar, short: boolean) => string): Column<Bar>[] {
@@ -300,6 +318,13 @@ function periodColumns(titleOf: (bar: Bar, short: boolean) => string): Column<Ba
       numeric: true,
       by: (bar) => of(bar, "received") + of(bar, "sent"),
       cell: (bar) => f.bytes(of(bar, "received") + of(bar, "sent")),
+    },
+    {
+      id: "lan",
+      title: t("devices.lan"),
+      numeric: true,
+      by: (bar) => lanOf(bar.period),
+      cell: (bar) => lanText(bar.period),
     },
   ];
 }

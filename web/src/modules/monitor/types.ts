@@ -32,6 +32,7 @@ export interface Talk {
   translated?: string;
   behind?: string;
   outside?: boolean;
+  lan?: boolean;
   uplink?: string;
   received: Count;
   sent: Count;
@@ -52,8 +53,10 @@ export interface History {
 export interface Period {
   start: number;
   end: number;
+  /** Internet traffic; the rest is `lan`. */
   received: Count;
   sent: Count;
+  lan: { received: Count; sent: Count };
   parts: Part[];
 }
 
@@ -62,6 +65,7 @@ export interface Part {
   name?: string;
   received: Count;
   sent: Count;
+  lan: { received: Count; sent: Count };
 }
 
 export interface FlowList {

@@ -5,7 +5,7 @@ mod window;
 use std::io;
 use std::time::SystemTime;
 
-use answers::{Count, History, HistoryBy, HistoryQuery, HistoryUnit, Part, Period};
+use answers::{Count, History, HistoryBy, HistoryQuery, HistoryUnit, LanCount, Part, Period};
 use api::with_query;
 use clap::{Args, ValueEnum};
 
@@ -20,9 +20,11 @@ use window::Window;
 /// Show how much was sent and received, per hour, day or month
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-RECEIVED is what went to devices, SENT what they sent. The bar is both together, and is full for \
-the largest period shown. Periods without traffic are left out. Times are the router's; hours on \
-the other side of a change of the clocks are told by the clock of now.
+RECEIVED is what went to devices from the Internet, SENT what they sent there, TOTAL both \
+together. The bar is full for the largest TOTAL of a period. LAN IN and LAN OUT are what devices \
+received and sent without crossing an uplink: a copy between two devices is in both. Periods \
+without traffic are left out. Times are the router's; hours on the other side of a change of the \
+clocks are shown by the clock of now.
 
 Dates are written 2026-11-20, \"2026-11-20 15:00\", or 2026-11 for a month; --to is included.
 
@@ -145,13 +147,15 @@ fn print(
         .map(|period| both(&period.received, &period.sent))
         .max()
         .unwrap_or(0);
-    let row = |what: String, received: &Count, sent: &Count| -> [Cell; 5] {
+    let row = |what: String, received: &Count, sent: &Count, lan: &LanCount| -> [Cell; 7] {
         let total = both(received, sent);
         [
             what.into(),
             units::bytes(received.bytes).into(),
             units::bytes(sent.bytes).into(),
             units::bytes(total).into(),
+            units::bytes(lan.received.bytes).into(),
+            units::bytes(lan.sent.bytes).into(),
             charset.bar(total, most, BAR).into(),
         ]
     };
@@ -160,6 +164,8 @@ fn print(
         ("RECEIVED", Align::Right),
         ("SENT", Align::Right),
         ("TOTAL", Align::Right),
+        ("LAN IN", Align::Right),
+        ("LAN OUT", Align::Right),
         ("", Align::Left),
     ]);
     for period in &answer.periods {
@@ -169,16 +175,18 @@ fn print(
             ""
         };
         let when = format!("{}{so_far}", label(unit, period, answer.offset_minutes));
-        table.row(row(when, &period.received, &period.sent), output)?;
+        let whole = row(when, &period.received, &period.sent, &period.lan);
+        table.row(whole, output)?;
         let Some(limit) = parts else { continue };
         for part in period.parts.iter().take(limit) {
-            table.row(
-                row(format!("  {}", name(part)), &part.received, &part.sent),
-                output,
-            )?;
+            let name = format!("  {}", name(part));
+            let part = row(name, &part.received, &part.sent, &part.lan);
+            table.row(part, output)?;
         }
-        if let Some((number, received, sent)) = rest(&period.parts, limit) {
-            table.row(row(format!("  {number} others"), &received, &sent), output)?;
+        if let Some((number, rest)) = rest(&period.parts, limit) {
+            let name = format!("  {number} others");
+            let others = row(name, &rest.received, &rest.sent, &rest.lan);
+            table.row(others, output)?;
         }
     }
     table.finish(output)?;
@@ -187,9 +195,11 @@ fn print(
     };
     let offset = answer.offset_minutes;
     let text = format!(
-        "received {}, sent {}; times are those of UTC{}{:02}:{:02}",
+        "received {}, sent {}; in the LAN received {}, sent {}; times are those of UTC{}{:02}:{:02}",
         sum(|period| period.received.bytes),
         sum(|period| period.sent.bytes),
+        sum(|period| period.lan.received.bytes),
+        sum(|period| period.lan.sent.bytes),
         if offset < 0 { '-' } else { '+' },
         offset.unsigned_abs() / 60,
         offset.unsigned_abs() % 60
@@ -221,7 +231,7 @@ fn name(part: &Part) -> String {
 }
 
 /// How many parts are not shown, and their sums.
-fn rest(parts: &[Part], limit: usize) -> Option<(usize, Count, Count)> {
+fn rest(parts: &[Part], limit: usize) -> Option<(usize, Part)> {
     let hidden = parts.get(limit..).filter(|hidden| !hidden.is_empty())?;
     let sum = |of: fn(&Part) -> Count| {
         hidden
@@ -232,9 +242,14 @@ fn rest(parts: &[Part], limit: usize) -> Option<(usize, Count, Count)> {
                 packets: all.packets.saturating_add(one.packets),
             })
     };
-    Some((
-        hidden.len(),
-        sum(|part| part.received),
-        sum(|part| part.sent),
-    ))
+    let rest = Part {
+        received: sum(|part| part.received),
+        sent: sum(|part| part.sent),
+        lan: LanCount {
+            received: sum(|part| part.lan.received),
+            sent: sum(|part| part.lan.sent),
+        },
+        ..Part::default()
+    };
+    Some((hidden.len(), rest))
 }

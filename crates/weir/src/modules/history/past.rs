@@ -12,9 +12,9 @@ use api::{Later, Problem};
 use history::quota::{Action, Quota, Quotas, Rules};
 use history::{By, Calendar, Delta, Home, Keeper, Key, Query, Unit, nft};
 use kernel::Mac;
-use monitor::Both;
 use monitor::apps::Application;
 use monitor::names::mac;
+use monitor::{Both, Traffic};
 use tracing::{info, warn};
 
 use super::config::{History, QuotaAction, QuotaPeriod, QuotaSettings};
@@ -91,8 +91,8 @@ impl Past {
     }
 
     /// What devices used since the last time; due every second.
-    pub fn add(&mut self, now: i64, usage: HashMap<(Mac, Application), Both>) {
-        let delta = |((mac, application), traffic): ((Mac, Application), Both)| Delta {
+    pub fn add(&mut self, now: i64, usage: HashMap<(Mac, Application), Traffic>) {
+        let delta = |((mac, application), traffic): ((Mac, Application), Traffic)| Delta {
             device: Some(mac),
             application: Cow::Borrowed(application.word()),
             traffic,
@@ -243,6 +243,11 @@ impl Past {
         }
     }
 
+    /// Tells whether any device has a quota.
+    pub fn has_quotas(&self) -> bool {
+        !self.quotas.rules().is_empty()
+    }
+
     /// Whether the firewall has rules of quotas, or may have.
     pub fn is_cutting(&self) -> bool {
         self.cut.as_ref().is_none_or(|cut| !cut.is_empty())
@@ -254,12 +259,17 @@ fn period(period: history::Period) -> answers::Period {
         bytes: count.octets,
         packets: count.packets,
     };
+    let lan = |lan: &Both| answers::LanCount {
+        received: count(lan.received),
+        sent: count(lan.sent),
+    };
     let seconds = |at: i64| u64::try_from(at).unwrap_or_default();
     answers::Period {
         start: seconds(period.start),
         end: seconds(period.end),
-        received: count(period.traffic.received),
-        sent: count(period.traffic.sent),
+        received: count(period.traffic.internet.received),
+        sent: count(period.traffic.internet.sent),
+        lan: lan(&period.traffic.lan),
         parts: period
             .parts
             .into_iter()
@@ -269,8 +279,9 @@ fn period(period: history::Period) -> answers::Period {
                     ref key => key.to_string(),
                 },
                 name: part.name,
-                received: count(part.traffic.received),
-                sent: count(part.traffic.sent),
+                received: count(part.traffic.internet.received),
+                sent: count(part.traffic.internet.sent),
+                lan: lan(&part.traffic.lan),
             })
             .collect(),
     }

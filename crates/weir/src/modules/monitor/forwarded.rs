@@ -1,7 +1,7 @@
 //! What weir forwarded past the meter, told to the core.
 
 use datapath::{Encapsulation, Who};
-use monitor::{Count, Forwarded, Way};
+use monitor::{Bridged, Count, Forwarded, Way};
 
 use super::keeper::Keeper;
 use super::reading::{header, key};
@@ -55,13 +55,26 @@ impl Keeper {
                 }
             }
             (Who::Stations { to, from }, _) => {
-                if let Some((port, behind)) = into {
-                    self.core
-                        .bridged(port, from, Way::Sent, counted, link(&behind), now);
-                }
-                if let Some((port, behind)) = out {
-                    self.core
-                        .bridged(port, to, Way::Received, counted, link(&behind), now);
+                let vlan = |behind: &Encapsulation| behind.tags[0].map_or(0, |tag| tag.tci & 0xfff);
+                let beyond = |side: Option<(u32, Encapsulation)>, mac| {
+                    let (port, vlan) = side.map_or((0, 0), |(port, of)| (port, vlan(&of)));
+                    self.core.is_beyond(port, vlan, &mac)
+                };
+                let sides = [
+                    (into, from, Way::Sent, beyond(out, to)),
+                    (out, to, Way::Received, beyond(into, from)),
+                ];
+                for (side, mac, way, crosses) in sides {
+                    let Some((port, behind)) = side else { continue };
+                    let bridged = Bridged {
+                        port,
+                        mac,
+                        way,
+                        count: counted,
+                        link: link(&behind),
+                        crosses,
+                    };
+                    self.core.bridged(&bridged, now);
                 }
             }
             (Who::Hosts(_), Who::Stations { .. }) => {}

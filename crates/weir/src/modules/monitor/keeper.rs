@@ -219,6 +219,12 @@ impl Keeper {
         self.doubt.as_ref()
     }
 
+    /// Tells whether there are quotas that nothing can use up.
+    pub fn quotas_are_idle(&self) -> bool {
+        let judged = self.past.as_ref().is_some_and(past::Past::has_quotas);
+        judged && self.complete && !self.core.has_uplink()
+    }
+
     /// Takes what somebody says of a device.
     pub fn label(
         &mut self,
@@ -264,6 +270,7 @@ impl Keeper {
         if self.export.is_some() {
             self.read();
             self.pair(connections);
+            self.core.judge();
             while self.core.tell_rest(self.now()) {
                 self.tell(connections, true);
             }

@@ -120,7 +120,11 @@ impl Monitor {
 
     fn devices(&self, router: &mut Router) -> Result<answers::Devices, Problem> {
         router.count_all();
-        Ok(self.asked()?.devices())
+        let mut keeper = self.asked()?;
+        // What was just read is among the sums by where it went, too.
+        keeper.pair(&router.core);
+        keeper.core.judge();
+        Ok(keeper.devices())
     }
 
     fn probes(&self, router: &Router) -> Result<answers::Probes, Problem> {
@@ -199,6 +203,7 @@ impl Module for Monitor {
         let talks = move |asked: TalksQuery| {
             let (mut keeper, router) = (monitor.asked()?, face.router());
             keeper.pair(&router.core);
+            keeper.core.judge();
             Ok(keeper.talks(&asked, &router.core))
         };
         let (monitor, face) = all();
@@ -350,7 +355,13 @@ impl Module for Monitor {
         let labels = labels.map(|(what, hint)| ("devices", what.to_owned(), hint.to_owned()));
         let doubt = keeper.doubt().cloned();
         let quotas = doubt.map(|Doubt { what, hint }| ("quotas", what, hint));
-        let all = [history, labels, quotas].into_iter().flatten();
+        let idle = keeper.quotas_are_idle().then(|| {
+            let what = "no default route is known: nothing counts as Internet traffic, and no \
+                quota is used up";
+            let hint = "see `ip route`; quotas need a default route in the main table";
+            ("quotas", what.to_owned(), hint.to_owned())
+        });
+        let all = [history, labels, quotas, idle].into_iter().flatten();
         status
             .troubles
             .extend(all.map(|(part, what, hint)| Trouble {

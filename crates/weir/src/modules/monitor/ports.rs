@@ -22,8 +22,14 @@ impl Keeper {
 
     /// Counts at those of these devices that are ports, and at no other.
     pub fn attach<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
-        self.uplinks = Uplinks::read();
-        let wanted = plan::metered(links, &self.uplinks);
+        match Uplinks::read() {
+            Some(uplinks) => self.uplinks = uplinks,
+            // They are looked at again in a second.
+            None => self.stale = true,
+        }
+        let wanted = plan::metered(links.clone(), &self.uplinks);
+        let networks = self.uplinks.networks(links, wanted.keys().copied());
+        self.core.networks(networks);
         for link in self
             .metered
             .keys()
@@ -42,7 +48,9 @@ impl Keeper {
                 self.core.port_gone(link);
                 continue;
             }
-            self.core.port(link, &port.name, port.uplink);
+            let vlans = port.vlans.clone();
+            self.core
+                .port_with_vlans(link, &port.name, port.uplink, vlans);
             if let Some(export) = &mut self.export {
                 export.port(link, &port.name);
             }

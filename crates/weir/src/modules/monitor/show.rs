@@ -23,6 +23,15 @@ fn rate(rate: &monitor::Rate) -> answers::Rate {
     }
 }
 
+fn lan(device: &monitor::Device) -> answers::LanTraffic {
+    let traffic = device.lan();
+    answers::LanTraffic {
+        received: count(traffic.received),
+        sent: count(traffic.sent),
+        rate: rate(&device.lan_rate()),
+    }
+}
+
 fn sum(both: Both) -> answers::Count {
     let mut all = both.sent;
     all += both.received;
@@ -54,17 +63,18 @@ impl Keeper {
                 mac: mac(&device.mac),
                 addresses: self
                     .core
-                    .addresses(device)
+                    .shown_addresses(device)
                     .iter()
                     .map(ToString::to_string)
                     .collect(),
                 port: self.port_name(device.port),
                 vlan: Some(device.vlan).filter(|vlan| *vlan != 0),
                 uplink: self.core.is_uplink(device),
-                received: count(device.total.received),
-                sent: count(device.total.sent),
+                received: count(device.internet.received),
+                sent: count(device.internet.sent),
+                rate: rate(&device.internet_rate),
+                lan: lan(device),
                 forwarded: sum(device.forwarded),
-                rate: rate(&device.rate),
                 talks: device.talks,
                 latency: latency(&device.latency),
                 wifi: self.wifi.of(&device.mac),
@@ -73,8 +83,11 @@ impl Keeper {
                 last_seen: unix(self.began_unix, device.last),
             })
             .collect();
-        let all = |device: &answers::Device| device.received.bytes + device.sent.bytes;
-        devices.sort_by(|a, b| all(b).cmp(&all(a)).then_with(|| a.mac.cmp(&b.mac)));
+        devices.sort_by_cached_key(|device| {
+            let internet = device.received.bytes + device.sent.bytes;
+            let lan = device.lan.received.bytes + device.lan.sent.bytes;
+            (std::cmp::Reverse((internet, lan)), device.mac.clone())
+        });
         let labels = self.labels();
         let unseen = labels.known().into_iter();
         let unseen = unseen.filter(|mac| self.core.device(mac).is_none());
@@ -122,9 +135,10 @@ impl Keeper {
             shown.translated = Some(text(leaves.station, leaves.station_port));
         }
         if !shown.outside {
-            let twin = talk.twin.and_then(|twin| self.metered.get(&twin.port));
+            let twin = talk.twin;
             shown.uplink = twin
-                .filter(|port| port.uplink)
+                .filter(|twin| self.core.is_outside(twin.port, twin.vlan))
+                .and_then(|twin| self.metered.get(&twin.port))
                 .map(|port| port.name.clone());
         } else if talk.leaves.is_some() && !own.contains(&leaves.far) {
             // What is the router's own is seen nowhere else.
@@ -157,10 +171,8 @@ impl Keeper {
             application: Some(talk.application.word().to_owned()),
             translated: None,
             behind: None,
-            outside: self
-                .metered
-                .get(&talk.key.port)
-                .is_some_and(|port| port.uplink),
+            outside: self.core.is_outside(talk.key.port, talk.key.vlan),
+            lan: talk.crosses == Some(false),
             uplink: None,
             received: count(talk.total.received),
             sent: count(talk.total.sent),

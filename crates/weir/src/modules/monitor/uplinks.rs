@@ -1,75 +1,59 @@
-//! Where default routes lead to: the devices, and the gateways' addresses. From `/proc/net`,
-//! because rtnetlink only tells that a route changed, and this is for people to read: nothing is
-//! decided by it.
+//! Uplinks: devices and gateways of default routes, and the networks on this side of them. From the main table and that of local addresses: rules may lead some
+//! packets to other tables, but what is a network of this router is in these.
 
-use std::collections::BTreeSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::cell::Cell;
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
 
-/// Names of devices that default routes leave by, and the addresses that they lead to.
+use kernel::Link;
+use kernel::io::Policy;
+use kernel::policy::{Hop, LOCAL, MAIN, Route};
+use kernel::routes::RouteKind;
+use monitor::{Above, Leads, Networks};
+use offload::stack::{Stack, is_ppp};
+use tracing::debug;
+
+/// ARPHRD_ETHER, ARPHRD_LOOPBACK (include/uapi/linux/if_arp.h).
+const ETHERNET: u16 = 1;
+const LOOPBACK: u16 = 772;
+/// Routes by gateways that are looked at. Who has more has those of the Internet, and the default
+/// routes, or those by devices, tell the same.
+const ROUTES: usize = 4_096;
+
+/// Devices that default routes leave by, and the addresses that they lead to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Uplinks {
-    /// Devices.
-    pub devices: BTreeSet<String>,
+    /// Devices, by index.
+    pub devices: BTreeSet<u32>,
     /// Gateways.
     pub gateways: BTreeSet<IpAddr>,
-    /// Devices that PPPoE sessions go over, if one of `devices` is a PPP device: the kernel does
-    /// not tell which.
-    pub below_ppp: BTreeSet<String>,
+    /// Names of devices that PPPoE sessions go over: the kernel does not tell which session is of
+    /// which PPP device.
+    pub(super) below_ppp: BTreeSet<String>,
+    /// Routes of the main table and of the one of local addresses, the best first.
+    pub(super) routes: Vec<Route>,
 }
 
 impl Uplinks {
-    /// As it is now.
-    pub fn read() -> Self {
-        let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    /// Reads them. `None`: the kernel does not tell just now.
+    pub fn read() -> Option<Self> {
+        let routes = read_routes();
+        let routes = routes.inspect_err(|error| debug!(error, "routes are not known"));
+        let sessions = std::fs::read_to_string("/proc/net/pppoe").unwrap_or_default();
+        Some(Self::of(routes.ok()?, &sessions))
+    }
+
+    fn of(mut routes: Vec<Route>, sessions: &str) -> Self {
+        routes.sort_by_key(|route| (route.table != LOCAL, route.metric));
         let mut found = Self::default();
-        found.routes4(&read("/proc/net/route"));
-        found.routes6(&read("/proc/net/ipv6_route"));
-        if found.devices.iter().any(|name| name.starts_with("ppp")) {
-            found.sessions(&read("/proc/net/pppoe"));
+        let leaves = |route: &&Route| leads_anywhere(route) && route.kind == RouteKind::Unicast;
+        for hop in routes.iter().filter(leaves).flat_map(|route| &route.hops) {
+            found.devices.insert(hop.link);
+            found.gateways.extend(hop.gateway);
         }
+        found.routes = routes;
+        found.sessions(sessions);
         found
-    }
-
-    /// `/proc/net/route` (net/ipv4/fib_trie.c, `fib_route_seq_show`): addresses as words of the
-    /// machine's order, in hexadecimal.
-    fn routes4(&mut self, text: &str) {
-        for line in text.lines().skip(1) {
-            let fields: Vec<&str> = line.split_whitespace().collect();
-            let [device, "00000000", gateway, flags, _, _, _, "00000000", ..] = fields[..] else {
-                continue;
-            };
-            if !Self::leads_out(flags) {
-                continue;
-            }
-            self.devices.insert(device.to_owned());
-            if let Ok(word @ 1..) = u32::from_str_radix(gateway, 16) {
-                self.gateways
-                    .insert(IpAddr::V4(Ipv4Addr::from(word.to_ne_bytes())));
-            }
-        }
-    }
-
-    /// `/proc/net/ipv6_route` (net/ipv6/route.c, `ipv6_route_native_seq_show`).
-    fn routes6(&mut self, text: &str) {
-        const ZERO: &str = "00000000000000000000000000000000";
-        for line in text.lines() {
-            let fields: Vec<&str> = line.split_whitespace().collect();
-            let [ZERO, "00", _, _, gateway, _, _, _, flags, device] = fields[..] else {
-                continue;
-            };
-            if device == "lo" || !Self::leads_out(flags) {
-                continue;
-            }
-            self.devices.insert(device.to_owned());
-            if let Ok(number @ 1..) = u128::from_str_radix(gateway, 16) {
-                self.gateways.insert(IpAddr::V6(Ipv6Addr::from(number)));
-            }
-        }
-    }
-
-    /// RTF_UP, and not RTF_REJECT (include/uapi/linux/route.h).
-    fn leads_out(flags: &str) -> bool {
-        u32::from_str_radix(flags, 16).is_ok_and(|flags| flags & 0x201 == 1)
     }
 
     /// `/proc/net/pppoe` (drivers/net/ppp/pppoe.c, `pppoe_seq_show`): number, address of the other
@@ -81,53 +65,256 @@ impl Uplinks {
             .filter_map(|line| line.split_whitespace().nth(2));
         self.below_ppp.extend(devices.map(str::to_owned));
     }
+
+    /// The devices that lead out, by index: those of default routes, and those below PPP.
+    pub fn leads_out<'a>(&self, links: impl Iterator<Item = &'a Link> + Clone) -> BTreeSet<u32> {
+        let leads = |link: &Link| self.devices.contains(&link.index);
+        let over_ppp = links.clone().any(|link| leads(link) && is_ppp(link));
+        let carries = |link: &Link| over_ppp && self.below_ppp.contains(&link.name);
+        links
+            .filter(|link| leads(link) || carries(link))
+            .map(|link| link.index)
+            .collect()
+    }
+
+    /// Which addresses are beyond uplinks. A tunnel or a PPP device leads beyond one: its packets
+    /// leave by an uplink, whichever network is at its end.
+    pub fn networks<'a>(
+        &self,
+        links: impl Iterator<Item = &'a Link> + Clone,
+        ports: impl Iterator<Item = u32>,
+    ) -> Networks {
+        let hardware: HashMap<u32, u16> = links
+            .clone()
+            .map(|link| (link.index, link.hardware))
+            .collect();
+        let mut networks = Networks::default();
+        for route in &self.routes {
+            let leads = self.leads(route, &hardware);
+            // A default route that drops packets is there for when there is no other.
+            if !leads_anywhere(route) || leads == Leads::Beyond {
+                networks.route(route.to, leads);
+            }
+        }
+        let bridges: BTreeSet<u32> = links
+            .clone()
+            .filter(|link| link.kind == "bridge")
+            .map(|link| link.index)
+            .collect();
+        let stack = Stack::of(links);
+        for port in ports {
+            let uppers = stack.uppers(port).into_iter().map(|upper| upper.link);
+            let all: BTreeSet<u32> = uppers.chain([port]).collect();
+            let bridges = all.intersection(&bridges).copied().collect();
+            networks.port(port, Above { all, bridges });
+        }
+        networks
+    }
+
+    fn leads(&self, route: &Route, hardware: &HashMap<u32, u16>) -> Leads {
+        let Some(hop) = route.hops.first() else {
+            return Leads::Inside;
+        };
+        let kind = hardware.get(&hop.link).copied();
+        match route.kind {
+            RouteKind::Local => Leads::Own,
+            RouteKind::Unicast if leads_anywhere(route) => Leads::Beyond,
+            RouteKind::Unicast if self.devices.contains(&hop.link) => self.by_uplink(hop),
+            RouteKind::Unicast if !matches!(kind, Some(ETHERNET | LOOPBACK) | None) => {
+                Leads::Beyond
+            }
+            RouteKind::Unicast if hop.gateway.is_none() && kind == Some(ETHERNET) => Leads::OnLink,
+            _ => Leads::Inside,
+        }
+    }
+
+    fn by_uplink(&self, hop: &Hop) -> Leads {
+        let leads_out = |gateway| self.gateways.contains(&gateway);
+        match hop.gateway.is_some_and(leads_out) {
+            true => Leads::Beyond,
+            false => Leads::Near(hop.link),
+        }
+    }
+}
+
+fn leads_anywhere(route: &Route) -> bool {
+    route.to.length == 0
+}
+
+fn read_routes() -> Result<Vec<Route>, String> {
+    let mut kernel = Policy::open().map_err(|error| error.to_string())?;
+    let mut all = Vec::new();
+    for ipv6 in [false, true] {
+        let others = Cell::new(0);
+        let wanted = |route: &Route| {
+            if ![MAIN, LOCAL].contains(&route.table) {
+                return false;
+            }
+            let first = route.hops.first();
+            if leads_anywhere(route) || first.is_none_or(|hop| hop.gateway.is_none()) {
+                return true;
+            }
+            others.set(others.get() + 1);
+            others.get() <= ROUTES
+        };
+        let routes = kernel.routes(ipv6, wanted);
+        all.extend(routes.map_err(|error| error.to_string())?);
+    }
+    Ok(all)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const LO: u32 = 1;
+    const LAN: u32 = 2;
+    const WAN: u32 = 3;
+    const PPP: u32 = 4;
+    const TUNNEL: u32 = 5;
+    const BRIDGE: u32 = 6;
+
+    fn link(index: u32, name: &str, hardware: u16, kind: &str) -> Link {
+        Link {
+            index,
+            name: name.to_owned(),
+            hardware,
+            kind: kind.to_owned(),
+            ..Link::default()
+        }
+    }
+
+    fn links() -> Vec<Link> {
+        let mut lan = link(LAN, "lan0", 1, "");
+        lan.master = Some(BRIDGE);
+        vec![
+            link(LO, "lo", LOOPBACK, ""),
+            lan,
+            link(WAN, "eth2", 1, ""),
+            link(PPP, "ppp0", 512, ""),
+            link(TUNNEL, "wg0", 0xfffe, "wireguard"),
+            link(BRIDGE, "br-lan", 1, "bridge"),
+        ]
+    }
+
+    fn route(to: &str, link: u32, gateway: Option<&str>) -> Route {
+        let hop = Hop {
+            link,
+            gateway: gateway.map(|gateway| gateway.parse().expect("an address")),
+            onlink: false,
+        };
+        Route::new(to.parse().expect("a prefix"), MAIN, hop)
+    }
+
+    fn crosses(uplinks: &Uplinks, far: &str) -> bool {
+        let links = links();
+        let networks = uplinks.networks(links.iter(), [LAN, WAN].into_iter());
+        networks.crosses(LAN, far.parse().expect("an address"))
+    }
+
     #[test]
-    fn reads_what_the_kernel_shows() {
-        let mut found = Uplinks::default();
-        found.routes4(
-            "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n\
-             eth0\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n\
-             ppp0\t00000000\t00000000\t0001\t0\t0\t0\t00000000\t0\t0\t0\n\
-             eth1\t0002000A\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n\
-             *\t00000000\t00000000\t0201\t0\t0\t0\t00000000\t0\t0\t0\n",
-        );
-        found.routes6(
-            "00000000000000000000000000000000 00 00000000000000000000000000000000 00 \
-                fe80000000000000000000000000000a 00000400 00000001 00000000 00000003 eth0\n\
-             00000000000000000000000000000000 00 00000000000000000000000000000000 00 \
-             00000000000000000000000000000000 ffffffff 00000001 00000000 00200200       lo\n\
-             20010db8000000000000000000000000 40 00000000000000000000000000000000 00 \
-             00000000000000000000000000000000 00000100 00000001 00000000 00000001 eth1\n",
-        );
-        found.sessions(
-            "Id       Address              Device\n0100     02:00:00:00:00:01     eth2\n",
-        );
-        let names = |set: &BTreeSet<String>| set.iter().cloned().collect::<Vec<_>>();
-        assert_eq!(names(&found.devices), ["eth0", "ppp0"]);
-        assert_eq!(names(&found.below_ppp), ["eth2"]);
-        let gateways: Vec<String> = found.gateways.iter().map(ToString::to_string).collect();
+    fn all_hops_of_default_routes_lead_out() {
+        let mut several = route("0.0.0.0/0", WAN, Some("192.0.2.1"));
+        several.hops.push(Hop {
+            link: PPP,
+            ..Hop::default()
+        });
+        let reject = Route::without_hop("::/0".parse().unwrap(), MAIN, RouteKind::Unreachable);
+        let sessions =
+            "Id       Address              Device\n0100     02:00:00:00:00:01     eth2\n";
+        let routes = vec![
+            reject,
+            several,
+            route("::/0", WAN, Some("fe80::a")),
+            route("10.0.0.0/8", LAN, None),
+        ];
+        let uplinks = Uplinks::of(routes, sessions);
+        assert_eq!(uplinks.devices, [WAN, PPP].into());
+        let gateways: Vec<String> = uplinks.gateways.iter().map(ToString::to_string).collect();
         assert_eq!(gateways, ["192.0.2.1", "fe80::a"]);
+        let links = links();
+        assert_eq!(uplinks.leads_out(links.iter()), [WAN, PPP].into());
+        // A device below PPP leads out with the PPP device alone.
+        let lan = Uplinks::of(vec![route("0.0.0.0/0", BRIDGE, None)], sessions);
+        assert_eq!(lan.leads_out(links.iter()), [BRIDGE].into());
+    }
+
+    #[test]
+    fn networks_of_the_router_are_inside() {
+        let mut own = route("203.0.113.7", WAN, None);
+        (own.table, own.kind) = (LOCAL, RouteKind::Local);
+        let routes = vec![
+            route("0.0.0.0/0", PPP, None),
+            own,
+            route("192.168.1.0/24", BRIDGE, None),
+            // Another router of the LAN.
+            route("10.1.0.0/16", BRIDGE, Some("192.168.1.2")),
+            // Networks at the end of a tunnel, and in front of the uplink.
+            route("10.2.0.0/16", TUNNEL, None),
+            route("198.51.100.0/24", PPP, None),
+            Route::without_hop("10.0.0.0/8".parse().unwrap(), MAIN, RouteKind::Unreachable),
+        ];
+        let uplinks = Uplinks::of(routes, "");
+        for (far, wanted) in [
+            ("192.0.2.1", true),
+            ("203.0.113.7", false),
+            ("192.168.1.9", false),
+            ("10.1.0.1", false),
+            ("10.2.0.1", true),
+            ("10.3.0.1", false),
+            ("198.51.100.1", true),
+            // No default route of IPv6.
+            ("2001:db8::1", false),
+        ] {
+            assert_eq!(crosses(&uplinks, far), wanted, "{far}");
+        }
+        assert!(!crosses(&Uplinks::default(), "192.0.2.1"));
+    }
+
+    /// An access point in the LAN: what its default route leaves by is the LAN itself.
+    #[test]
+    fn the_network_of_the_uplink_is_inside_for_its_own_stations() {
+        let uplinks = Uplinks::of(
+            vec![
+                route("0.0.0.0/0", BRIDGE, Some("192.168.1.1")),
+                route("192.168.1.0/24", BRIDGE, None),
+                route("10.1.0.0/16", BRIDGE, Some("192.168.1.2")),
+                route("10.2.0.0/16", BRIDGE, Some("192.168.1.1")),
+            ],
+            "",
+        );
+        for (far, wanted) in [
+            ("192.168.1.9", false),
+            ("10.1.0.1", false),
+            ("10.2.0.1", true),
+            ("192.0.2.1", true),
+        ] {
+            assert_eq!(crosses(&uplinks, far), wanted, "{far}");
+        }
+    }
+
+    /// With routes of equal prefixes that of the lower metric counts.
+    #[test]
+    fn the_lower_metric_counts() {
+        let mut second = route("10.1.0.0/16", WAN, Some("192.0.2.1"));
+        second.metric = 7;
+        let uplinks = Uplinks::of(
+            vec![
+                route("0.0.0.0/0", WAN, Some("192.0.2.1")),
+                second,
+                route("10.1.0.0/16", BRIDGE, None),
+            ],
+            "",
+        );
+        assert!(!crosses(&uplinks, "10.1.0.1"));
     }
 
     #[test]
     fn nonsense_is_nothing() {
         let mut found = Uplinks::default();
-        for text in [
-            "",
-            "\n\n",
-            "a b c\nd",
-            "x\n\0 00000000 zz 0003 0 0 0 00000000",
-        ] {
-            found.routes4(text);
-            found.routes6(text);
+        for text in ["", "\n\n", "a b c\nd", "x\n\0 00000000"] {
             found.sessions(text);
         }
-        assert!(found.gateways.is_empty());
+        assert!(found.below_ppp.is_empty());
     }
 }

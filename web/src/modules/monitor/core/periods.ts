@@ -14,6 +14,11 @@ export const COLOURED = 7;
 const total = (count: { received: Count; sent: Count }): number =>
   count.received.bytes + count.sent.bytes;
 
+function add(sum: Count, more: Count): void {
+  sum.bytes += more.bytes;
+  sum.packets += more.packets;
+}
+
 /**
  * The beginning of the unit that holds a time, in a zone `offset` minutes east of UTC; moved by
  * `step` units.
@@ -77,19 +82,19 @@ export function bars(
   return row;
 }
 
-/** What each key had in several periods together, the largest first. */
+/** What each key had in several periods together, the largest Internet traffic first. */
 export function sums(periods: readonly Period[]): Part[] {
   const byKey = new Map<string, Part>();
   for (const period of periods) {
     for (const part of period.parts) {
       const sum = byKey.get(part.key);
       if (sum === undefined) {
-        byKey.set(part.key, { ...part, received: { ...part.received }, sent: { ...part.sent } });
+        byKey.set(part.key, structuredClone(part));
       } else {
-        sum.received.bytes += part.received.bytes;
-        sum.received.packets += part.received.packets;
-        sum.sent.bytes += part.sent.bytes;
-        sum.sent.packets += part.sent.packets;
+        add(sum.received, part.received);
+        add(sum.sent, part.sent);
+        add(sum.lan.received, part.lan.received);
+        add(sum.lan.sent, part.lan.sent);
       }
     }
   }

@@ -76,6 +76,7 @@ export const ar: Translated<typeof en> = {
   "devices.none": "لا جهاز يطابق.",
   "devices.empty": "لم يُرَ أي جهاز بعد.",
   "devices.talks": "محادثات",
+  "devices.lan": "LAN",
   "devices.latency": "زمن الاستجابة LAN / WAN",
   "devices.wifi": "الواي فاي",
   "devices.owner": "المالك",

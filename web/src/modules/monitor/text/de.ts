@@ -90,6 +90,7 @@ export const de: Translated<typeof en> = {
   "devices.none": "Kein Gerät passt.",
   "devices.empty": "Noch wurde kein Gerät gesehen.",
   "devices.talks": "Gespr.",
+  "devices.lan": "LAN",
   "devices.latency": "Latenz LAN / WAN",
   "devices.wifi": "WLAN",
   "devices.owner": "Besitzer",

@@ -79,6 +79,7 @@ export const en = {
   "devices.none": "No device fits.",
   "devices.empty": "No device was seen yet.",
   "devices.talks": "Convers.",
+  "devices.lan": "LAN",
   "devices.latency": "Latency LAN / WAN",
   "devices.wifi": "Wi-Fi",
   "devices.owner": "Owner",

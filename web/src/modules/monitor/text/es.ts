@@ -84,6 +84,7 @@ export const es: Translated<typeof en> = {
   "devices.none": "Ningún dispositivo coincide.",
   "devices.empty": "Todavía no se ha visto ningún dispositivo.",
   "devices.talks": "Convers.",
+  "devices.lan": "LAN",
   "devices.latency": "Latencia LAN / WAN",
   "devices.wifi": "Wi-Fi",
   "devices.owner": "Dueño",

@@ -85,6 +85,7 @@ export const fr: Translated<typeof en> = {
   "devices.none": "Aucun appareil ne correspond.",
   "devices.empty": "Aucun appareil n’a encore été vu.",
   "devices.talks": "Convers.",
+  "devices.lan": "LAN",
   "devices.latency": "Latence LAN / WAN",
   "devices.wifi": "Wi-Fi",
   "devices.owner": "Propriétaire",

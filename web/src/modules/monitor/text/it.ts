@@ -88,6 +88,7 @@ export const it: Translated<typeof en> = {
   "devices.none": "Nessun dispositivo corrisponde.",
   "devices.empty": "Non si è ancora visto nessun dispositivo.",
   "devices.talks": "Convers.",
+  "devices.lan": "LAN",
   "devices.latency": "Latenza LAN / WAN",
   "devices.wifi": "Wi-Fi",
   "devices.owner": "Proprietario",

@@ -83,6 +83,7 @@ export const pt: Translated<typeof en> = {
   "devices.none": "Nenhum dispositivo corresponde.",
   "devices.empty": "Ainda não se viu nenhum dispositivo.",
   "devices.talks": "Convers.",
+  "devices.lan": "LAN",
   "devices.latency": "Latência LAN / WAN",
   "devices.wifi": "Wi-Fi",
   "devices.owner": "Dono",

@@ -23,8 +23,10 @@ pub(crate) use notes::note;
     mut_arg("json", |json| json.global(true)),
     after_long_help = "\
 A device is whatever has a hardware address of its own at one of the router's ports.
-  DOWN, RECEIVED   traffic to it: rate of the last seconds, and since the start
-  UP, SENT         what it sends
+  DOWN, RECEIVED   from the Internet: rate of the last seconds, sum since the start
+  UP, SENT         to the Internet
+  LAN              received and sent without crossing an uplink: other devices,
+                   the router itself, multicast
   TALKS            conversations at the moment
   LAN, WAN         median TCP delay in ms, to the device and to the far end
   SEEN             how long ago
@@ -78,10 +80,12 @@ pub struct DevicesArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum SortArg {
-    /// Bits a second now, both ways
+    /// Internet traffic now, both ways
     Rate,
-    /// Bytes since weir began to count, both ways
+    /// Internet traffic since weir began to count, both ways
     Bytes,
+    /// Other traffic since then, both ways
+    Lan,
     /// Conversations at the moment
     Talks,
     /// The longer of both waits
@@ -147,13 +151,25 @@ fn sort(devices: &mut [Device], by: SortArg) {
             let key = match by {
                 SortArg::Rate => sum(device.rate),
                 SortArg::Bytes => device.received.bytes.saturating_add(device.sent.bytes),
+                SortArg::Lan => in_the_lan(device),
                 SortArg::Talks => device.talks,
                 SortArg::Recent => device.last_seen,
                 SortArg::Latency | SortArg::Name => device.latency.as_ref().map_or(0, longest),
             };
-            (std::cmp::Reverse(key), device.mac.clone())
+            // Of those that are alike there, the one that is busier inside.
+            let inside = match by {
+                SortArg::Rate => sum(device.lan.rate),
+                _ => 0,
+            };
+            (std::cmp::Reverse((key, inside)), device.mac.clone())
         }),
     }
+}
+
+/// Bytes that crossed no uplink, both ways.
+pub(crate) fn in_the_lan(device: &Device) -> u64 {
+    let lan = &device.lan;
+    lan.received.bytes.saturating_add(lan.sent.bytes)
 }
 
 fn sum(rate: Rate) -> u64 {
@@ -189,6 +205,7 @@ fn print(answer: &Devices, known: usize, all: bool, output: &mut Output<'_>) -> 
         ("UP", Align::Right),
         ("RECEIVED", Align::Right),
         ("SENT", Align::Right),
+        ("LAN", Align::Right),
         ("TALKS", Align::Right),
         ("LAN ms", Align::Right),
         ("WAN ms", Align::Right),
@@ -216,6 +233,7 @@ fn print(answer: &Devices, known: usize, all: bool, output: &mut Output<'_>) -> 
             units::rate(device.rate.sent).into(),
             units::bytes(device.received.bytes).into(),
             units::bytes(device.sent.bytes).into(),
+            units::bytes(in_the_lan(device)).into(),
             units::count(device.talks).into(),
             wait(|latency| latency.lan),
             wait(|latency| latency.wan),
@@ -252,9 +270,11 @@ fn print(answer: &Devices, known: usize, all: bool, output: &mut Output<'_>) -> 
     }
     let shown = answer.devices.len();
     let text = format!(
-        "{shown} of {known} devices; received {}, sent {} in {}",
+        "{shown} of {known} devices; received {}, sent {}; in the LAN received {}, sent {} in {}",
         total(|device| device.received),
         total(|device| device.sent),
+        total(|device| device.lan.received),
+        total(|device| device.lan.sent),
         units::duration(answer.now.saturating_sub(answer.since))
     );
     output.line(&output.toned(Tone::Dim, &text))
@@ -288,7 +308,7 @@ fn vendor(device: &Device) -> Cell {
     }
 }
 
-/// `192.168.1.7 +2`: the address used last, and how many others there are.
+/// `192.168.1.7 +2`: the first address, and how many others there are.
 fn address(device: &Device) -> Option<String> {
     let first = device.addresses.first()?;
     Some(match device.addresses.len() - 1 {
@@ -344,8 +364,11 @@ mod tests {
         });
         devices[0].rate.sent = u64::MAX;
         devices[0].rate.received = 1;
+        devices[1].lan.rate.sent = 1;
+        devices[2].lan.sent.bytes = 7;
         for (by, order) in [
             (SortArg::Rate, "abc"),
+            (SortArg::Lan, "cab"),
             (SortArg::Talks, "cab"),
             (SortArg::Latency, "bac"),
             (SortArg::Name, "bac"),

@@ -243,6 +243,7 @@ mod tests {
             translated: None,
             behind: Some("192.168.1.2:40000".into()),
             outside: true,
+            lan: false,
             uplink: None,
             received: count(1),
             sent: count(2),

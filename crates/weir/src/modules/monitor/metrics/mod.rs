@@ -23,10 +23,14 @@ const DEVICE: &[&str] = &["mac", "name", "direction"];
 const PORT: &[&str] = &["port", "direction", "kind"];
 
 api::metrics! {
-    DEVICE_BYTES "weir_device_bytes_total" Counter DEVICE, "Bytes of IP packets from (sent) and \
-        to (received) a device.";
-    DEVICE_PACKETS "weir_device_packets_total" Counter DEVICE, "IP packets from (sent) and to \
-        (received) a device.";
+    DEVICE_BYTES "weir_device_bytes_total" Counter DEVICE, "Bytes of Internet traffic from (sent) \
+        and to (received) a device.";
+    DEVICE_PACKETS "weir_device_packets_total" Counter DEVICE, "IP packets of Internet traffic \
+        from (sent) and to (received) a device.";
+    DEVICE_LAN_BYTES "weir_device_lan_bytes_total" Counter DEVICE, "Bytes of IP packets from \
+        (sent) and to (received) a device that crossed no uplink.";
+    DEVICE_LAN_PACKETS "weir_device_lan_packets_total" Counter DEVICE, "IP packets from (sent) and \
+        to (received) a device that crossed no uplink.";
     DEVICE_TALKS "weir_device_talks" Gauge &["mac", "name"], "Conversations of a device at the \
         moment.";
     DEVICE_RTT "weir_device_rtt_seconds" Gauge &["mac", "name", "side"],
@@ -47,8 +51,8 @@ api::metrics! {
         record, of other protocols.";
 }
 
-/// Counters of a device: received and sent.
-type Both = [Count; 2];
+/// Counters of a device: received and sent, from and to the Internet and in the LAN.
+type Both = [Count; 4];
 
 /// Writes of devices. It remembers which devices it told of, so that a device does not come and go,
 /// and the sum of the others only rises.
@@ -113,16 +117,19 @@ impl Metrics {
         };
         let told = !others.is_empty() || self.other != Both::default();
         let rows: Vec<&Row<'_>> = shown.into_iter().chain(told.then_some(&other)).collect();
-        let counters = |text: &mut Text, metric: Metric, value: fn(&Count) -> u64| {
+        let counters = |text: &mut Text, metric: Metric, lan: bool, value: fn(&Count) -> u64| {
             text.family(metric);
             for row in &rows {
-                for (direction, count) in ["received", "sent"].into_iter().zip(&row.both) {
+                let both = &row.both[2 * usize::from(lan)..];
+                for (direction, count) in ["received", "sent"].into_iter().zip(both) {
                     text.sample(metric, &[row.mac, &row.name, direction], value(count));
                 }
             }
         };
-        counters(text, DEVICE_BYTES, |count| count.bytes);
-        counters(text, DEVICE_PACKETS, |count| count.packets);
+        counters(text, DEVICE_BYTES, false, |count| count.bytes);
+        counters(text, DEVICE_PACKETS, false, |count| count.packets);
+        counters(text, DEVICE_LAN_BYTES, true, |count| count.bytes);
+        counters(text, DEVICE_LAN_PACKETS, true, |count| count.packets);
         text.family(DEVICE_TALKS);
         for row in &rows {
             text.sample(DEVICE_TALKS, &[row.mac, &row.name], row.talks);
@@ -181,6 +188,7 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
+    /// Of Internet traffic.
     fn bytes(&self) -> u64 {
         self.both[0].bytes.saturating_add(self.both[1].bytes)
     }
@@ -204,8 +212,11 @@ fn merge(devices: &[Device]) -> Vec<Row<'_>> {
             rtt: [None, None],
             wifi: None,
         });
-        add(&mut row.both[0], &device.received);
-        add(&mut row.both[1], &device.sent);
+        let lan = &device.lan;
+        let all = [&device.received, &device.sent, &lan.received, &lan.sent];
+        for (sum, more) in row.both.iter_mut().zip(all) {
+            add(sum, more);
+        }
         row.talks = row.talks.saturating_add(device.talks);
         if row.name.is_empty() {
             row.name = harmless(device.name.as_deref().unwrap_or_default());

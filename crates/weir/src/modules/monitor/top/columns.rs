@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use answers::{Device, Rate, Talk};
 
-use crate::modules::monitor::commands::devices::shown_name;
+use crate::modules::monitor::commands::devices::{in_the_lan, shown_name};
 use crate::modules::monitor::commands::talks::{far, station};
 use crate::output::harmless;
 
@@ -72,6 +72,7 @@ pub(super) enum OfDevice {
     Talks,
     Received,
     Sent,
+    InLan,
     Lan,
     Wan,
     Note,
@@ -92,6 +93,7 @@ impl Column for OfDevice {
         Self::Minute,
         Self::Received,
         Self::Sent,
+        Self::InLan,
         Self::Talks,
         Self::Lan,
         Self::Wan,
@@ -108,6 +110,7 @@ impl Column for OfDevice {
         Self::Note,
         Self::Lan,
         Self::Wan,
+        Self::InLan,
         Self::Address,
         Self::Port,
         Self::Mac,
@@ -132,6 +135,7 @@ impl Column for OfDevice {
             Self::Talks => ("TALKS", 6, 6, true),
             Self::Received => ("RECEIVED", 10, 10, true),
             Self::Sent => ("SENT", 10, 10, true),
+            Self::InLan => ("IN LAN", 10, 10, true),
             Self::Lan => ("LAN ms", 7, 7, true),
             Self::Wan => ("WAN ms", 7, 7, true),
             Self::Note => ("NOTE", 18, 30, false),
@@ -161,6 +165,7 @@ impl Column for OfDevice {
             Self::Talks => b.talks.cmp(&a.talks),
             Self::Received => b.received.bytes.cmp(&a.received.bytes),
             Self::Sent => b.sent.bytes.cmp(&a.sent.bytes),
+            Self::InLan => in_the_lan(b).cmp(&in_the_lan(a)),
             Self::Lan => longest(wait(a).lan, wait(b).lan),
             Self::Wan => longest(wait(a).wan, wait(b).wan),
         };

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use answers::{Devices, Rate};
+use answers::{Device, Devices, Rate};
 
 use crate::modules::monitor::commands::devices::through;
 
@@ -103,7 +103,8 @@ fn set(minute: &mut Minute, sample: Sample) {
     }
 }
 
-/// Bits a second down and up through all uplinks; where there is none, to and from all devices.
+/// Bits a second down and up through all uplinks; where there is none, to and from all devices:
+/// what they have of the Internet, or else in the LAN.
 pub(super) fn everything(answer: &Devices) -> (u64, u64) {
     let sum = |(down, up): (u64, u64), (more_down, more_up): (u64, u64)| {
         (down.saturating_add(more_down), up.saturating_add(more_up))
@@ -112,17 +113,25 @@ pub(super) fn everything(answer: &Devices) -> (u64, u64) {
         let uplinks = answer.ports.iter().filter(|port| port.uplink);
         uplinks.map(through).fold((0, 0), sum)
     } else {
-        let rates = answer
-            .devices
-            .iter()
-            .map(|device| (device.rate.received, device.rate.sent));
+        let stations = answer.devices.iter().filter(|device| !device.uplink);
+        let has_some = |device: &Device| device.received.packets > 0 || device.sent.packets > 0;
+        let internet = stations.clone().any(has_some);
+        let rates = stations
+            .map(|device| {
+                if internet {
+                    device.rate
+                } else {
+                    device.lan.rate
+                }
+            })
+            .map(|rate| (rate.received, rate.sent));
         rates.fold((0, 0), sum)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use answers::{Device, MeteredPort};
+    use answers::MeteredPort;
 
     use super::*;
 
@@ -204,6 +213,13 @@ mod tests {
         let mut both = answer(&["a", "b"], 10);
         assert_eq!(everything(&both), (10, 1));
         both.ports.clear();
+        assert_eq!(everything(&both), (0, 0));
+        both.devices[0].received.packets = 1;
+        assert_eq!(everything(&both), (20, 2));
+        both.devices[0].received.packets = 0;
+        for device in &mut both.devices {
+            device.lan.rate = device.rate;
+        }
         assert_eq!(everything(&both), (20, 2));
     }
 }

@@ -38,6 +38,7 @@ fn talk(id: u64, mac: &str, far_name: &str, down: u64) -> Talk {
         translated: None,
         behind: None,
         outside: false,
+        lan: false,
         uplink: None,
         received: Count::default(),
         sent: Count::default(),

@@ -16,7 +16,7 @@ use super::columns::{Column, OfDevice, OfTalk};
 use super::rows::Place;
 use super::samples::{Minute, Sample, everything};
 use super::state::{State, View};
-use crate::modules::monitor::commands::devices::{note, shown_name};
+use crate::modules::monitor::commands::devices::{in_the_lan, note, shown_name};
 use crate::modules::monitor::commands::talks::{far, protocol, socket, station};
 use crate::output::{Charset, Tone, units, width};
 use pen::Pen;
@@ -281,6 +281,7 @@ fn devices(state: &mut State, area: Rect, pen: &mut Pen<'_>) {
                 OfDevice::Talks => units::count(device.talks),
                 OfDevice::Received => units::bytes(device.received.bytes),
                 OfDevice::Sent => units::bytes(device.sent.bytes),
+                OfDevice::InLan => units::bytes(in_the_lan(device)),
                 OfDevice::Lan => wait(latency().lan),
                 OfDevice::Wan => wait(latency().wan),
                 OfDevice::Note => {

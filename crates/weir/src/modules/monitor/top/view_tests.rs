@@ -177,6 +177,7 @@ fn talks() -> Talks {
         translated: Some(format!("203.0.113.7:{port}")),
         behind: None,
         outside: false,
+        lan: false,
         uplink: Some("wan0".into()),
         received: gigabytes(received),
         sent: gigabytes(received / 3.0),

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 
 use super::pen::Pen;
-use crate::modules::monitor::commands::devices::{note, shown_name};
+use crate::modules::monitor::commands::devices::{in_the_lan, note, shown_name};
 use crate::modules::monitor::commands::talks::{protocol, socket, station};
 use crate::modules::monitor::top::state::{State, View};
 use crate::output::{Tone, units, width};
@@ -51,6 +51,10 @@ pub(super) fn device(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> 
         format!("received {}", units::bytes(device.received.bytes)),
         format!("sent {}", units::bytes(device.sent.bytes)),
     ];
+    let inside = in_the_lan(device);
+    if inside > 0 {
+        facts.push(format!("in the LAN {}", units::bytes(inside)));
+    }
     facts.extend(device.latency.as_ref().and_then(waits));
     let radio = device.wifi.as_ref().and_then(radio);
     let facts = facts.into_iter().map(|fact| (fact, Tone::Plain));

@@ -1,0 +1,228 @@
+//! Networks around the router: which addresses are beyond its uplinks.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+
+use kernel::Prefix;
+
+/// Destination of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leads {
+    /// To the router itself.
+    Own,
+    /// To a network that the router is in.
+    OnLink,
+    /// To a network behind another router of a LAN, or nowhere.
+    Inside,
+    /// To hosts in the network of this uplink, by the index of the device. Stations in that network
+    /// reach them without the router.
+    Near(u32),
+    /// Beyond an uplink.
+    Beyond,
+}
+
+/// Devices that stand on a port.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Above {
+    /// The port itself, and all devices on it, by index.
+    pub all: BTreeSet<u32>,
+    /// The bridges among them.
+    pub bridges: BTreeSet<u32>,
+}
+
+/// Routes of the router, as far as they tell what is beyond an uplink.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Networks {
+    routes: HashMap<Prefix, Leads>,
+    /// Lengths of the prefixes of IPv4 and of IPv6, the longest first.
+    lengths: [Vec<u8>; 2],
+    ports: HashMap<u32, Above>,
+    uplink: bool,
+}
+
+impl Networks {
+    /// Adds a route. Of several to one network the first counts.
+    pub fn route(&mut self, to: Prefix, leads: Leads) {
+        self.uplink |= to.length == 0 && leads == Leads::Beyond;
+        self.routes.entry(to).or_insert(leads);
+        let lengths = &mut self.lengths[usize::from(to.address.is_ipv6())];
+        let longer = lengths.partition_point(|length| *length > to.length);
+        if lengths.get(longer) != Some(&to.length) {
+            lengths.insert(longer, to.length);
+        }
+    }
+
+    /// Tells which devices stand on a port.
+    pub fn port(&mut self, port: u32, above: Above) {
+        self.ports.insert(port, above);
+    }
+
+    /// Tells whether a default route leads out. Without one nothing crosses an uplink.
+    pub fn has_uplink(&self) -> bool {
+        self.uplink
+    }
+
+    /// The route to an address: that of the longest prefix.
+    fn leads(&self, address: IpAddr) -> Option<Leads> {
+        let lengths = &self.lengths[usize::from(address.is_ipv6())];
+        let around = |length: &u8| self.routes.get(&Prefix::around(address, *length));
+        lengths.iter().find_map(around).copied()
+    }
+
+    /// Tells whether an address is the router's own.
+    pub(crate) fn is_own(&self, address: IpAddr) -> bool {
+        self.leads(address) == Some(Leads::Own)
+    }
+
+    /// Tells whether an address is in a network that the router is in.
+    pub(crate) fn is_on_link(&self, address: IpAddr) -> bool {
+        !stays_here(&address) && self.leads(address) == Some(Leads::OnLink)
+    }
+
+    /// Tells whether packets between a station at this port and this address cross an uplink.
+    pub fn crosses(&self, port: u32, far: IpAddr) -> bool {
+        if !self.uplink || stays_here(&far) {
+            return false;
+        }
+        match self.leads(far) {
+            Some(Leads::Beyond) => true,
+            Some(Leads::Near(link)) => {
+                let above = self.ports.get(&port);
+                !above.is_some_and(|above| above.all.contains(&link))
+            }
+            Some(Leads::Own | Leads::OnLink | Leads::Inside) | None => false,
+        }
+    }
+
+    /// Tells whether two ports are in one bridge.
+    pub(crate) fn bridged(&self, one: u32, other: u32) -> bool {
+        let bridges = |port| self.ports.get(&port).map(|above| &above.bridges);
+        bridges(one)
+            .zip(bridges(other))
+            .is_some_and(|(one, other)| !one.is_disjoint(other))
+    }
+}
+
+/// Tells whether no router hands packets to this address on: groups, broadcast, link-local.
+fn stays_here(address: &IpAddr) -> bool {
+    if address.is_multicast() || address.is_unspecified() || address.is_loopback() {
+        return true;
+    }
+    match address {
+        IpAddr::V4(address) => address.is_broadcast() || address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAN: u32 = 1;
+    const OTHER_LAN: u32 = 2;
+    const WAN: u32 = 3;
+    const BRIDGE: u32 = 10;
+
+    fn of(routes: &[(&str, Leads)]) -> Networks {
+        let mut networks = Networks::default();
+        for (to, leads) in routes {
+            networks.route(to.parse().expect("a prefix"), *leads);
+        }
+        for port in [LAN, OTHER_LAN] {
+            networks.port(
+                port,
+                Above {
+                    all: [port, BRIDGE].into(),
+                    bridges: [BRIDGE].into(),
+                },
+            );
+        }
+        let all = [WAN].into();
+        let bridges = BTreeSet::new();
+        networks.port(WAN, Above { all, bridges });
+        networks
+    }
+
+    /// A router with a LAN, a network of its uplink, and IPv6 without translation.
+    fn router() -> Networks {
+        of(&[
+            ("0.0.0.0/0", Leads::Beyond),
+            ("::/0", Leads::Beyond),
+            ("10.88.0.0/24", Leads::Near(WAN)),
+            ("10.0.0.0/8", Leads::Inside),
+            ("192.168.1.0/24", Leads::OnLink),
+            ("192.168.1.1", Leads::Own),
+            ("203.0.113.7", Leads::Own),
+            ("2001:db8:1::/48", Leads::Inside),
+            ("2001:db8:1::1", Leads::Own),
+        ])
+    }
+
+    #[test]
+    fn only_what_is_beyond_an_uplink_crosses_one() {
+        let router = router();
+        for (far, crosses) in [
+            ("198.51.100.1", true),
+            ("2001:db8:2::1", true),
+            // In the network of the uplink, within a network that is inside.
+            ("10.88.0.2", true),
+            ("10.9.0.2", false),
+            ("192.168.1.7", false),
+            ("2001:db8:1:7::7", false),
+            // The router itself, by its address outside, too.
+            ("192.168.1.1", false),
+            ("203.0.113.7", false),
+            ("2001:db8:1::1", false),
+            // Groups and everybody.
+            ("239.255.255.250", false),
+            ("ff02::fb", false),
+            ("ff0e::1", false),
+            ("255.255.255.255", false),
+            ("192.168.1.255", false),
+            ("169.254.7.7", false),
+            ("fe80::7", false),
+            ("0.0.0.0", false),
+        ] {
+            let address = far.parse().expect("an address");
+            assert_eq!(router.crosses(LAN, address), crosses, "{far}");
+        }
+        assert!(router.is_own("203.0.113.7".parse().expect("an address")));
+    }
+
+    /// An access point with its own address in the LAN: the default route leaves by the bridge of
+    /// all stations.
+    #[test]
+    fn neighbours_in_the_network_of_the_uplink_do_not_cross_it() {
+        let access_point = of(&[
+            ("0.0.0.0/0", Leads::Beyond),
+            ("192.168.1.0/24", Leads::Near(BRIDGE)),
+        ]);
+        let crosses = |far: &str| access_point.crosses(LAN, far.parse().expect("an address"));
+        assert!(!crosses("192.168.1.9"));
+        assert!(crosses("198.51.100.1"));
+        assert!(access_point.bridged(LAN, OTHER_LAN));
+        assert!(!access_point.bridged(LAN, WAN));
+    }
+
+    #[test]
+    fn without_an_uplink_nothing_crosses_one() {
+        let mut isolated = of(&[("192.168.1.0/24", Leads::Inside)]);
+        let far = "198.51.100.1".parse().expect("an address");
+        assert!(!isolated.crosses(LAN, far) && !isolated.has_uplink());
+        // A network of a tunnel alone is no way to the Internet.
+        isolated.route("198.51.0.0/16".parse().expect("a prefix"), Leads::Beyond);
+        assert!(!isolated.crosses(LAN, far));
+        isolated.route("::/0".parse().expect("a prefix"), Leads::Beyond);
+        assert!(isolated.crosses(LAN, far) && isolated.has_uplink());
+    }
+
+    #[test]
+    fn the_first_route_to_a_network_counts() {
+        let networks = of(&[
+            ("0.0.0.0/0", Leads::Beyond),
+            ("198.51.100.0/24", Leads::Inside),
+            ("198.51.100.0/24", Leads::Beyond),
+        ]);
+        assert!(!networks.crosses(LAN, "198.51.100.1".parse().expect("an address")));
+    }
+}
