@@ -416,6 +416,7 @@ mod tests {
             received: Way::default(),
             start: 1,
             end: 2,
+            internet: false,
             reason: EndReason::Idle,
             initiator: Initiator::Unknown,
             translation: None,

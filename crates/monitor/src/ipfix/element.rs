@@ -111,6 +111,7 @@ elements! {
     POST_NAT_SOURCE_IPV6_ADDRESS 281 16;
     POST_NAT_DESTINATION_IPV6_ADDRESS 282 16;
     OBSERVATION_TIME_MILLISECONDS 323 8;
+    EXTERNAL_ADDRESS_REALM 465 VARIABLE;
 }
 
 /// TCP segments that were sent again by the flow's source, or came out of order.

@@ -63,6 +63,7 @@ pub(super) fn flow(out: &mut Vec<u8>, template: &Template, view: View, flow: &Fl
             OCTET_DELTA_COUNT => number(out, way.octets),
             PACKET_DELTA_COUNT => number(out, way.packets),
             FLOW_END_REASON => out.push(flow.reason as u8),
+            EXTERNAL_ADDRESS_REALM => text(out, if flow.internet { "internet" } else { "lan" }),
             BIFLOW_DIRECTION => out.push(flow.initiator as u8),
             POST_NAT_SOURCE_IPV4_ADDRESS | POST_NAT_SOURCE_IPV6_ADDRESS => {
                 address(out, translation.map(|t| t.source), *field);

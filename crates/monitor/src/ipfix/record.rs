@@ -138,6 +138,8 @@ pub struct FlowRecord<'a> {
     pub start: u64,
     /// When the last one was.
     pub end: u64,
+    /// Internet traffic: externalAddressRealm is `internet`, else `lan` (RFC 8158).
+    pub internet: bool,
     /// Why it is exported.
     pub reason: EndReason,
     /// Who began.

@@ -209,6 +209,7 @@ impl FlowShape {
             OCTET_DELTA_COUNT,
             PACKET_DELTA_COUNT,
             FLOW_END_REASON,
+            EXTERNAL_ADDRESS_REALM,
         ]);
         let both = matches!(self.view, View::Both | View::BothTranslated);
         if self.layer4 == Layer4::Tcp {

@@ -87,6 +87,7 @@ pub fn flow() -> impl Strategy<Value = FlowRecord<'static>> {
                     EndReason::Forced,
                     EndReason::LackOfResources,
                 ][reason],
+                internet: initiator == 1,
                 initiator: [Initiator::Unknown, Initiator::Station, Initiator::Far][initiator],
                 translation: translation.map(|(source, port)| Translation {
                     source: address(ipv6, source),
