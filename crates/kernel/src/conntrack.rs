@@ -7,7 +7,8 @@
 //! - With the sysctl `nf_conntrack_events` = 2 (the default of newer kernels), an entry that was
 //!   made while nobody on the machine listened never causes events, not even when it goes: seen
 //!   here on 6.18 for all that is older than the first listener. A dump shows it; that it went
-//!   shows only in the next dump, or in [`Outcome::gone`](crate::io::Outcome) of a refresh.
+//!   shows only in the next dump, or in [`Outcome::gone`](crate::io::Outcome) of a refresh. An entry
+//!   that can cause events causes one with each update, also with one that changes nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -40,6 +41,7 @@ const CTA_SEQ_ADJ_ORIG: u16 = 15;
 const CTA_SEQ_ADJ_REPLY: u16 = 16;
 const CTA_ZONE: u16 = 18;
 const CTA_MARK_MASK: u16 = 21;
+const CTA_LABELS: u16 = 22;
 const CTA_SYNPROXY: u16 = 24;
 
 const CTA_TUPLE_IP: u16 = 1;

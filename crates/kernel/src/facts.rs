@@ -184,6 +184,15 @@ pub fn conntrack_settings() -> io::Result<Option<ConntrackSettings>> {
     }))
 }
 
+/// `nf_conntrack_events`: 0 reports nothing, 1 all entries, 2 only entries made while a process
+/// listened. `None`: the kernel does not track connections, or was built without events.
+///
+/// # Errors
+/// The sysctl exists but cannot be read or understood.
+pub fn conntrack_events() -> io::Result<Option<u32>> {
+    sysctl("/proc/sys/net/netfilter/nf_conntrack_events")
+}
+
 /// Tables of the old iptables and ip6tables that are loaded, such as `filter` or `ip6:nat`: their
 /// changes send no event. Empty where only nftables is used.
 ///

@@ -27,6 +27,9 @@ impl Core {
         let Some(id) = self.table.find(&connection.id) else {
             return self.appear(connection, out);
         };
+        if !self.answering {
+            self.reported(id);
+        }
         let now = self.now;
         let Some(flow) = self.table.get_mut(id) else {
             return;
@@ -130,10 +133,15 @@ impl Core {
                 .collect();
             self.drop_flows(&former, out);
         }
-        let flow = Flow::new(connection, self.connections.generation, self.now);
+        let mut flow = Flow::new(connection, self.connections.generation, self.now);
+        flow.silent = self.answering;
+        flow.life.unheard = self.answering;
         let Some(id) = self.insert(flow, out) else {
             return;
         };
+        if self.answering {
+            self.older.note(connection.id, self.now);
+        }
         // The first packet: of those that were answered it is not known what they were before. A
         // TCP connection that is established with it was picked up in its middle (`tcp_new` in
         // nf_conntrack_proto_tcp.c).

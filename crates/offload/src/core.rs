@@ -8,6 +8,7 @@ use kernel::{Address, ConnectionId, Event, Link, Neighbour, Source, Tuple};
 use crate::action::{Action, Cause, FlowId, Millis, Reading};
 use crate::decline::Decline;
 use crate::flow::Flow;
+use crate::older::Older;
 use crate::pairs::Pairs;
 use crate::ports::{PortFacts, PortPlan};
 use crate::room::{ADMIT_PER_EVENT, ADMIT_PER_TICK};
@@ -71,9 +72,10 @@ pub struct Core {
     pub(crate) pairs: Pairs,
     /// TCP flows that forwarded much since the kernel saw them.
     pub(crate) far: Vec<FlowId>,
-    /// Connections of before the start of which no event may ever tell.
-    pub(crate) inherited: Vec<ConnectionId>,
-    inherited_once: bool,
+    /// Connections whose entries may send no events.
+    pub(crate) older: Older,
+    /// The kernel answers a question now; otherwise it reports by itself.
+    pub(crate) answering: bool,
     /// Rules have conntrack not tell all of connections.
     pub(crate) hidden: bool,
     /// Rules may give an entry time-outs of its own.
@@ -111,8 +113,8 @@ impl Core {
             legacy: None,
             pairs: Pairs::default(),
             far: Vec::new(),
-            inherited: Vec::new(),
-            inherited_once: false,
+            older: Older::default(),
+            answering: false,
             hidden: false,
             policies: true,
             answered: None,
@@ -261,8 +263,13 @@ impl Core {
         if settings == self.settings {
             return;
         }
+        let reports_again = self.settings.no_events && !settings.no_events;
         self.settings = settings;
         self.bump(Cause::Reload, out);
+        if reports_again {
+            // Connections that were made meanwhile were not reported.
+            self.dump(Source::Conntrack, out);
+        }
         self.trim(out);
         let all: Vec<FlowId> = self.table.iter().map(|(id, _)| id).collect();
         for id in all {
@@ -381,25 +388,6 @@ impl Core {
         out.push(Action::Bump(cause));
     }
 
-    /// After the first dump of connections: remembers those that may never cause an event, not even
-    /// by ending. Those that a flowtable has too, as they may come to be installed.
-    fn inherit(&mut self) {
-        if self.settings.events_withheld && !self.inherited_once {
-            let inherited = self
-                .flows()
-                .filter(|(_, flow)| flow.installed() || flow.declined == Some(Decline::Flowtable))
-                .map(|(_, flow)| flow.id);
-            self.inherited = inherited.collect();
-            for id in &self.inherited {
-                let flow = self.table.find(id);
-                if let Some(flow) = flow.and_then(|flow| self.table.get_mut(flow)) {
-                    flow.life.unheard = true;
-                }
-            }
-        }
-        self.inherited_once = true;
-    }
-
     /// Asks for a dump; one at a time, since the kernel answers a second request on the same socket
     /// with EBUSY.
     pub(crate) fn dump(&mut self, source: Source, out: &mut Vec<Action>) {
@@ -439,10 +427,7 @@ impl Core {
             return self.dump(source, out);
         }
         match source {
-            Source::Conntrack => {
-                self.sweep_connections(out);
-                self.inherit();
-            }
+            Source::Conntrack => self.sweep_connections(out),
             Source::Route => self.sweep_surroundings(out),
             Source::Firewall | Source::Policy => {}
         }

@@ -10,6 +10,8 @@ use serde::Serialize;
 pub enum Decline {
     /// TCP, or UDP, is switched off in the settings.
     ProtocolOff,
+    /// Conntrack reports nothing: `nf_conntrack_events` is 0.
+    NoEvents,
     /// No message has told the status bits yet.
     StatusUnknown,
     /// Not in the conntrack table yet, or a template.
@@ -26,6 +28,8 @@ pub enum Decline {
     Flowtable,
     /// Conntrack does not see its packets any more.
     Untracked,
+    /// Its entry sends no events, and too many such connections are polled already.
+    Unreported,
     /// Its mark is the one to leave alone.
     OptedOut,
     /// A rule may look at each of its packets.
@@ -64,6 +68,8 @@ impl Decline {
         matches!(
             self,
             Self::ProtocolOff
+                | Self::NoEvents
+                | Self::Unreported
                 | Self::Helper
                 | Self::SequenceAdjusted
                 | Self::OptedOut
@@ -81,8 +87,9 @@ impl Decline {
     pub const COUNT: usize = Self::ALL.len();
 
     /// All reasons, in the order of [`Decline::index`].
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::ProtocolOff,
+        Self::NoEvents,
         Self::StatusUnknown,
         Self::NotConfirmed,
         Self::Dying,
@@ -91,6 +98,7 @@ impl Decline {
         Self::SequenceAdjusted,
         Self::Flowtable,
         Self::Untracked,
+        Self::Unreported,
         Self::OptedOut,
         Self::EachPacket,
         Self::RateLimited,
@@ -117,6 +125,7 @@ impl Decline {
     pub fn word(&self) -> &'static str {
         match self {
             Self::ProtocolOff => "protocol-off",
+            Self::NoEvents => "no-events",
             Self::StatusUnknown => "status-unknown",
             Self::NotConfirmed => "not-confirmed",
             Self::Dying => "dying",
@@ -125,6 +134,7 @@ impl Decline {
             Self::SequenceAdjusted => "sequence-adjusted",
             Self::Flowtable => "flowtable",
             Self::Untracked => "untracked",
+            Self::Unreported => "unreported",
             Self::OptedOut => "opted-out",
             Self::EachPacket => "each-packet",
             Self::RateLimited => "rate-limited",
@@ -147,6 +157,7 @@ impl Decline {
     pub fn explain(&self) -> &'static str {
         match self {
             Self::ProtocolOff => "this protocol is switched off in the settings",
+            Self::NoEvents => "conntrack reports no connections (nf_conntrack_events is 0)",
             Self::StatusUnknown => "the kernel has not told the state of this connection yet",
             Self::NotConfirmed => "the kernel has not accepted the first packet yet",
             Self::Dying => "the kernel is removing this connection",
@@ -163,6 +174,10 @@ impl Decline {
             Self::Untracked => {
                 "conntrack does not see its packets (a `notrack` rule, no rule that needs \
                     conntrack, or a drop before it)"
+            }
+            Self::Unreported => {
+                "it is older than weir, so conntrack reports no change of it, and weir polls as \
+                    many such connections as it can"
             }
             Self::OptedOut => "its connection mark says to leave it alone",
             Self::EachPacket => "a rule of the firewall may look at each of its packets",
@@ -193,6 +208,10 @@ impl Decline {
     pub fn hint(&self) -> &'static str {
         match self {
             Self::ProtocolOff => "switch the protocol on in the settings",
+            Self::NoEvents => "sysctl net.netfilter.nf_conntrack_events=1",
+            Self::Unreported => {
+                "nothing to do: it is taken over once fewer old connections carry packets"
+            }
             Self::StatusUnknown | Self::NotConfirmed => {
                 "nothing to do: the next event of the connection tells"
             }

@@ -49,6 +49,8 @@ pub struct Flow {
     pub(crate) unseen: u64,
     /// Generation of the dump by which it was last seen.
     pub(crate) seen: u32,
+    /// No event reported it yet, so its entry may never send one ([`crate::older`]).
+    pub(crate) silent: bool,
     /// A connection that is not remembered has one of its tuples.
     pub(crate) contested: bool,
     /// What the packet path had against it, for good.
@@ -74,6 +76,7 @@ impl Flow {
             life: Lifetime::default(),
             unseen: 0,
             seen,
+            silent: false,
             contested: false,
             refusal: None,
             turn: None,

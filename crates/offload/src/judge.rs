@@ -30,6 +30,7 @@ pub(crate) fn judge(
         Protocol::Udp => settings.udp,
     };
     refuse(!enabled, Decline::ProtocolOff)?;
+    refuse(settings.no_events, Decline::NoEvents)?;
     let bits = flow.status.ok_or(Decline::StatusUnknown)?;
     refuse(bits & status::DYING != 0, Decline::Dying)?;
     refuse(

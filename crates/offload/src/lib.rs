@@ -21,6 +21,7 @@ mod gateways;
 mod judge;
 mod lifetime;
 mod network;
+mod older;
 mod pairs;
 pub mod ports;
 mod room;

@@ -114,10 +114,8 @@ pub struct Settings {
     pub hook: Hook,
     /// Device name → where to attach.
     pub ports: BTreeMap<String, Hook>,
-    /// The kernel tells nothing of connections made before anybody listened (`nf_conntrack_events`
-    /// = 2): those that were found at the start are asked for again now and then, so that their end
-    /// is noticed.
-    pub events_withheld: bool,
+    /// Conntrack reports nothing (`nf_conntrack_events` = 0): all connections stay with the kernel.
+    pub no_events: bool,
     /// Forward frames between members of a bridge, too.
     pub bridge: bool,
     /// Most pairs of stations known at a time.
@@ -139,7 +137,7 @@ impl Default for Settings {
             timeouts: Timeouts::default(),
             hook: Hook::Auto,
             ports: BTreeMap::new(),
-            events_withheld: false,
+            no_events: false,
             bridge: false,
             max_pairs: 4_096,
             shadow: false,

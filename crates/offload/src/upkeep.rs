@@ -67,6 +67,7 @@ impl Core {
         out: &mut Vec<Action>,
     ) {
         let now = self.now;
+        self.poll_older(read, out);
         self.repeat_requests(out);
         if self.legacy.is_some_and(|due| now >= due) {
             self.legacy = Some(now + LEGACY);
@@ -240,7 +241,7 @@ impl Core {
     }
 
     /// Dumps that were not answered, and those that tell what no event does: of forgotten
-    /// connections once there is room, of those older than the listener, of those of which rules
+    /// connections once there is room, of those whose entries send no events, of those of which rules
     /// have it tell less, of those that a flowtable had, and of those whose packets conntrack did
     /// not see. The kernel sets and clears IPS_OFFLOAD without a word.
     fn repeat_requests(&mut self, out: &mut Vec<Action>) {
@@ -262,16 +263,7 @@ impl Core {
         let room = self.statistics.declined_total() <= self.settings.max_declined / 2;
         let rested = now.saturating_sub(self.connections.last) >= RELEARN;
         let mut ask = self.forgot && room;
-        if rested && !self.inherited.is_empty() {
-            let mut inherited = std::mem::take(&mut self.inherited);
-            inherited.retain(|id| {
-                self.find(&id.original)
-                    .iter()
-                    .any(|flow| self.flow(*flow).is_some_and(|f| f.id == *id))
-            });
-            self.inherited = inherited;
-            ask |= !self.inherited.is_empty();
-        }
+        ask |= self.older.concern();
         let elsewhere = [Decline::Flowtable, Decline::Untracked]
             .iter()
             .any(|reason| self.statistics.declined[reason.index()] > 0);

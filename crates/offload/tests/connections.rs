@@ -1,6 +1,8 @@
 //! Rules for connections, one by one.
 
 mod common;
+#[path = "connections/older.rs"]
+mod older;
 #[path = "connections/room.rs"]
 mod room;
 

@@ -250,6 +250,7 @@ fn what_an_inherited_connection_is_given_is_learned() {
                         let looked = Looked {
                             connection,
                             unacknowledged: false,
+                            labels: [0; 16],
                         };
                         let now = rig.now;
                         rig.core.looked(&looked, now, &mut Vec::new());
@@ -322,6 +323,7 @@ fn a_mark_in_the_way_of_learning_is_taken_away() {
                     let looked = Looked {
                         connection,
                         unacknowledged: marked,
+                        labels: [0; 16],
                     };
                     let now = rig.now;
                     rig.core.looked(&looked, now, &mut Vec::new());

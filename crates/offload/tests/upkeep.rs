@@ -280,12 +280,10 @@ fn what_a_flowtable_gives_back_is_found() {
 /// that a flowtable had at first must not be taken for another.
 #[test]
 fn what_a_flowtable_had_at_the_start_is_asked_for_when_it_is_given_back() {
-    let mut rig = Rig::new(Settings {
-        events_withheld: true,
-        ..Settings::default()
-    });
+    let mut rig = Rig::new(Settings::default());
     let mut asked = Vec::new();
     rig.core.start(rig.now, &mut asked);
+    rig.answering = true;
     let mut c = udp(1, "10.0.0.2:1", "192.0.2.1:53");
     c.status = Some(UP | status::OFFLOAD);
     rig.connection(&c);

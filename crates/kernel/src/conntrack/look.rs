@@ -9,6 +9,8 @@ pub struct Looked {
     pub connection: Connection,
     /// Of TCP: it waits for data to be acknowledged, in either direction.
     pub unacknowledged: bool,
+    /// Its labels, the first 128 bits; all 0 where it has none.
+    pub labels: [u8; 16],
 }
 
 /// Decodes an answer. `None`: not an entry of TCP or UDP.
@@ -19,8 +21,21 @@ pub(crate) fn decode(message: &Message<'_>) -> Result<Option<Looked>, DecodeErro
     let (_, attributes) = message.split::<4>("nfgenmsg")?;
     Ok(Some(Looked {
         connection,
+        labels: labels(attributes.clone())?,
         unacknowledged: unacknowledged(attributes)?,
     }))
+}
+
+fn labels(attributes: Attributes<'_>) -> Result<[u8; 16], DecodeError> {
+    let mut labels = [0; 16];
+    for attribute in attributes {
+        let attribute = attribute?;
+        if attribute.kind == CTA_LABELS {
+            let known = attribute.value.iter().zip(&mut labels);
+            known.for_each(|(octet, label)| *label = *octet);
+        }
+    }
+    Ok(labels)
 }
 
 fn unacknowledged(attributes: Attributes<'_>) -> Result<bool, DecodeError> {

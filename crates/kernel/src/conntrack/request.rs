@@ -60,6 +60,11 @@ pub(crate) fn look(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
     about(encoder, MESSAGE_GET, sequence, id, |_| {});
 }
 
+/// Updates an entry without a change, so that the kernel reports the entry to all who listen.
+pub(crate) fn probe(encoder: &mut Encoder, sequence: u32, id: &ConnectionId) {
+    change(encoder, sequence, id, |_| {});
+}
+
 /// Asks for a new time-out.
 pub(crate) fn refresh(encoder: &mut Encoder, sequence: u32, refresh: &Refresh) {
     change(encoder, sequence, &refresh.id, |e| {

@@ -26,6 +26,7 @@ pub struct Requests {
     netfilter: Dumps,
     route: Dumps,
     updates: Updates,
+    probes: Updates,
 }
 
 impl Requests {
@@ -38,6 +39,7 @@ impl Requests {
             netfilter: Dumps::open(Netlink::Netfilter)?,
             route: Dumps::open(Netlink::Route)?,
             updates: Updates::open()?,
+            probes: Updates::open()?,
         })
     }
 
@@ -108,6 +110,13 @@ impl Requests {
     pub fn refresh(&mut self, refreshes: &[Refresh]) -> Outcome {
         self.updates
             .send(refreshes, |refresh| refresh.id, conntrack::request::refresh)
+    }
+
+    /// Has the kernel report these connections to all who listen, this process too, as far as their
+    /// entries can send events. Does not wait; takes some microseconds per connection.
+    pub fn probe(&mut self, connections: &[ConnectionId]) -> Outcome {
+        self.probes
+            .send(connections, |id| *id, conntrack::request::probe)
     }
 
     /// Asks for these connections as they are now. Does not wait; takes some microseconds per

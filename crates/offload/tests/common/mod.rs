@@ -121,6 +121,8 @@ pub struct Rig {
     /// Originals of connections that were renewed.
     renewed: HashSet<Tuple>,
     pub stacks: Vec<(u32, u32)>,
+    /// What is told answers a dump.
+    pub answering: bool,
 }
 
 impl Rig {
@@ -134,12 +136,16 @@ impl Rig {
             relaxed: HashSet::new(),
             renewed: HashSet::new(),
             stacks: Vec::new(),
+            answering: false,
         }
     }
 
     pub fn tell(&mut self, event: kernel::Event) -> Vec<Action> {
         let mut out = Vec::new();
-        self.core.handle(event, self.now, &mut out);
+        match self.answering {
+            true => self.core.answer(event, self.now, &mut out),
+            false => self.core.handle(event, self.now, &mut out),
+        }
         self.core.flush(&mut out);
         self.replay(&out);
         out
@@ -255,7 +261,7 @@ impl Rig {
                     self.installed.contains_key(flow),
                     "{flow:?} is not installed"
                 ),
-                Action::Look(id) | Action::Refresh { id, .. } => {
+                Action::Look(id) | Action::Poll(id) | Action::Refresh { id, .. } => {
                     let mut installed = self.installed.values();
                     // One that was renewed as it was given back, and had closed before.
                     let again = matches!(action, Action::Refresh { .. })
@@ -273,7 +279,7 @@ impl Rig {
                     assert_ne!(self.stacks, *stacks, "told again without a change");
                     self.stacks.clone_from(stacks);
                 }
-                Action::Bump(_) | Action::BumpHops { .. } | Action::Dump(_) => {}
+                Action::Bump(_) | Action::BumpHops { .. } | Action::Dump(_) | Action::Probe(_) => {}
             }
         }
     }

@@ -212,23 +212,27 @@ impl World {
                 }
                 Action::Prove { .. } | Action::Bump(_) => self.proven = [false; 2],
                 Action::Remove { .. } => self.left = true,
-                Action::Relax(_) | Action::Dump(_) => {}
+                Action::Relax(_) | Action::Dump(_) | Action::Probe(_) => {}
                 Action::Install { .. } => {
                     self.left = false;
                     self.proven = [false; 2];
                     (self.packets, self.octets) = ([0; 2], [0; 2]);
                 }
-                Action::Look(_) => {
+                Action::Look(_) | Action::Poll(_) => {
                     let left = self.beside.expires.saturating_sub(self.rig.now) / 1_000;
                     let mut connection = self.connection.clone();
                     connection.timeout = Some(left as u32);
                     let looked = Looked {
                         connection,
                         unacknowledged: self.beside.unacknowledged.contains(&true),
+                        labels: [0; 16],
                     };
                     let now = self.rig.now;
                     let mut more = Vec::new();
-                    self.rig.core.looked(&looked, now, &mut more);
+                    match action {
+                        Action::Poll(_) => self.rig.core.polled(&looked, now, &mut more),
+                        _ => self.rig.core.looked(&looked, now, &mut more),
+                    }
                     self.apply(&more);
                 }
                 other => panic!("{other:?}"),

@@ -8,8 +8,8 @@ use std::time::{Instant, SystemTime};
 
 use answers::{
     Conditions, Config, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, Heartbeat, Hop,
-    HopCounts, Mode, PacketCounts, Port, Reloaded, Selection, ShadowCounts, Status, Witness,
-    WitnessName,
+    HopCounts, Mode, PacketCounts, Port, Reloaded, Selection, ShadowCounts, Status, Trouble,
+    Witness, WitnessName,
 };
 use api::Problem;
 use api::metrics::Text;
@@ -20,7 +20,7 @@ use super::conditions::{self, Registry};
 use super::flows::{behind, bridged, flow};
 use super::metrics;
 use super::module::Modules;
-use super::router::Router;
+use super::router::{NO_EVENTS, NO_EVENTS_HINT, Router};
 use crate::config::Log;
 
 /// A daemon that can be asked.
@@ -144,6 +144,13 @@ impl Face {
             },
             ..Status::default()
         };
+        if router.forwards && router.core.settings().no_events {
+            status.troubles.push(Trouble {
+                part: "offload".into(),
+                what: NO_EVENTS.into(),
+                hint: NO_EVENTS_HINT.into(),
+            });
+        }
         for module in self.modules.iter() {
             module.status(router, &mut status);
         }

@@ -12,7 +12,7 @@ use datapath::{Datapath, Growth, Hop};
 use kernel::io::Requests;
 use kernel::{ConnectionId, Event, Link, SetEvent, Source, facts};
 use offload::{Action, Core, FlowId, Millis, Reading};
-use tracing::warn;
+use tracing::{info, warn};
 
 use super::account::{Account, DeviceNews};
 use super::expiry;
@@ -26,6 +26,10 @@ const MOST_GONE: usize = 65_536;
 /// Devices that take turns to be looked at in a second, and most ports looked at besides: some
 /// milliseconds.
 const LOOKS: usize = 128;
+/// The fault of a kernel that reports no connections, and the remedy.
+pub const NO_EVENTS: &str = "conntrack reports no connections (nf_conntrack_events is 0), so the \
+    kernel forwards everything";
+pub const NO_EVENTS_HINT: &str = "run sysctl net.netfilter.nf_conntrack_events=1";
 /// The loopback device (LOOPBACK_IFINDEX, include/net/flow.h).
 const LOOPBACK: u32 = 1;
 
@@ -129,6 +133,9 @@ impl Router {
         self.path.arm()?;
         let mut actions = Vec::new();
         self.hold_proofs();
+        if self.forwards && self.core.settings().no_events {
+            self.say_blind();
+        }
         self.core.start(self.now(), &mut actions);
         self.apply(actions);
         Ok(())
@@ -148,11 +155,16 @@ impl Router {
         if answers.contains(&Event::DumpEnd(Source::Conntrack)) {
             self.gone = None;
         }
-        self.events(answers);
+        self.take(answers, true);
     }
 
     /// Takes what the kernel said.
     pub fn events(&mut self, events: &mut Vec<Event>) {
+        self.take(events, false);
+    }
+
+    /// Takes events, or answers of a dump.
+    fn take(&mut self, events: &mut Vec<Event>, answers: bool) {
         let mut actions = Vec::new();
         let now = self.now();
         let modules = self.modules.clone();
@@ -179,7 +191,10 @@ impl Router {
             self.surroundings.heard(&event);
             self.expiry.heard(&event);
             self.hold_bridging();
-            self.core.handle(event, now, &mut actions);
+            match answers {
+                true => self.core.answer(event, now, &mut actions),
+                false => self.core.handle(event, now, &mut actions),
+            }
         }
         // Proofs first: looking at devices takes the time of some system calls for each.
         self.core.flush_proofs(&mut actions);
@@ -256,6 +271,7 @@ impl Router {
     /// are very many, they take turns.
     pub fn look_around(&mut self) {
         self.look_for_legacy();
+        self.look_for_events();
         let next = self.look_next;
         let mut turn: Vec<u32> = self.core.links_from(next, LOOKS).map(|l| l.index).collect();
         let rest = self.core.links_from(0, LOOKS - turn.len());
@@ -281,6 +297,33 @@ impl Router {
             self.sets_changed(&mut vec![SetEvent::Rules]);
         }
         self.apply(actions);
+    }
+
+    /// Conntrack may be told to report nothing, or to report again, at any time. Weir forwards
+    /// nothing while it is blind.
+    fn look_for_events(&mut self) {
+        // Not readable for once is no change.
+        let Ok(Some(events)) = facts::conntrack_events() else {
+            return;
+        };
+        let no_events = events == 0;
+        if !self.forwards || self.core.settings().no_events == no_events {
+            return;
+        }
+        let settings = offload::Settings {
+            no_events,
+            ..self.core.settings().clone()
+        };
+        self.reload(settings);
+        self.say_blind();
+    }
+
+    /// Logs whether conntrack reports nothing.
+    pub fn say_blind(&self) {
+        match self.core.settings().no_events {
+            true => warn!("cannot offload: {NO_EVENTS}; {NO_EVENTS_HINT}"),
+            false => info!("conntrack reports connections again: they may be forwarded"),
+        }
     }
 
     /// Looks at these devices, and does what follows from it.

@@ -113,10 +113,10 @@ impl Settings {
 pub fn offload_settings(effective: &Effective, shadow: bool) -> offload::Settings {
     let offload = effective.of::<Offload>();
     let mut timeouts = offload::Timeouts::default();
-    let mut events_withheld = false;
+    let mut no_events = false;
     if let Ok(Some(settings)) = facts::conntrack_settings() {
         let seconds = |d: std::time::Duration| u32::try_from(d.as_secs()).unwrap_or(u32::MAX);
-        events_withheld = settings.events == 2;
+        no_events = settings.events == 0;
         timeouts = offload::Timeouts {
             tcp_established: seconds(settings.tcp_established),
             tcp_unacknowledged: seconds(settings.tcp_unacknowledged),
@@ -155,7 +155,7 @@ pub fn offload_settings(effective: &Effective, shadow: bool) -> offload::Setting
                 (name.clone(), hook)
             })
             .collect(),
-        events_withheld,
+        no_events,
         bridge: bridges(effective),
         max_pairs: max_pairs(effective) as usize,
         shadow,

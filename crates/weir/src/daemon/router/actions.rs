@@ -100,8 +100,25 @@ impl Router {
         for looked in &looked {
             self.core.looked(looked, self.now(), more);
         }
+        let named = |wanted: fn(&Action) -> Option<ConnectionId>| -> Vec<ConnectionId> {
+            actions.iter().filter_map(wanted).collect()
+        };
+        let probe = named(|a| match a {
+            Action::Probe(id) => Some(*id),
+            _ => None,
+        });
+        let poll = named(|a| match a {
+            Action::Poll(id) => Some(*id),
+            _ => None,
+        });
+        let (polled, polls) = self.updates.look(&poll);
+        for looked in &polled {
+            self.core.polled(looked, self.now(), more);
+        }
         let mut gone = Vec::new();
         for outcome in [
+            (!probe.is_empty()).then(|| self.updates.probe(&probe)),
+            Some(polls),
             (!relax.is_empty()).then(|| self.updates.relax(&relax)),
             (!refresh.is_empty()).then(|| self.updates.refresh(&refresh)),
             Some(looks),
@@ -190,6 +207,8 @@ impl Router {
             | Action::BumpHops { .. }
             | Action::Relax(_)
             | Action::Look(_)
+            | Action::Probe(_)
+            | Action::Poll(_)
             | Action::Refresh { .. } => {}
         }
     }
