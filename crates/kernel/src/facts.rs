@@ -81,17 +81,38 @@ pub fn forwarding(name: &str) -> io::Result<(bool, bool)> {
 }
 
 /// Files of [`switches`], below `/proc/sys/net`: family, switch.
-const SWITCHES: [(&str, &str); 4] = [
+const SWITCHES: [(&str, &str); 7] = [
     ("ipv4", "disable_policy"),
     ("ipv4", "disable_xfrm"),
     ("ipv4", "src_valid_mark"),
+    ("ipv4", "accept_local"),
     ("ipv6", "disable_policy"),
+    // The longest packet, apart from that of the device.
+    ("ipv6", "mtu"),
+    // Linux 6.17: forwards although `forwarding` is off.
+    ("ipv6", "force_forwarding"),
 ];
 
-/// Whether IPsec policies hold at a device, and whether marks count where sources are checked. The
-/// kernel tells nothing when these change.
+/// Switches of a whole network namespace, below `/proc/sys/net`. The module br_netfilter, which
+/// may be loaded at any time, makes the first ones.
+const GLOBAL: [&str; 7] = [
+    "bridge/bridge-nf-call-iptables",
+    "bridge/bridge-nf-call-ip6tables",
+    "bridge/bridge-nf-filter-vlan-tagged",
+    "bridge/bridge-nf-filter-pppoe-tagged",
+    "bridge/bridge-nf-pass-vlan-input-dev",
+    "ipv4/ip_forward_use_pmtu",
+    "ipv4/ip_forward_update_priority",
+];
+
+/// Whether IPsec policies hold at a device, whether marks count where sources are checked, and
+/// other switches that the kernel reads for each packet; of `all`, also the switches of the whole
+/// namespace. The kernel sends no message when these change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Switches([Option<String>; SWITCHES.len()]);
+pub struct Switches(
+    [Option<String>; SWITCHES.len()],
+    [Option<String>; GLOBAL.len()],
+);
 
 /// Reads these switches of a device, or of `all`; only to be compared.
 ///
@@ -102,6 +123,11 @@ pub fn switches(name: &str) -> io::Result<Switches> {
     if is_device_name(name) {
         for (switch, (family, file)) in switches.0.iter_mut().zip(SWITCHES) {
             *switch = read(&format!("/proc/sys/net/{family}/conf/{name}/{file}"))?;
+        }
+    }
+    if name == "all" {
+        for (switch, file) in switches.1.iter_mut().zip(GLOBAL) {
+            *switch = read(&format!("/proc/sys/net/{file}"))?;
         }
     }
     Ok(switches)

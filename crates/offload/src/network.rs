@@ -230,7 +230,9 @@ impl Core {
             return;
         }
         let switched = old.is_some_and(|old| {
-            let quietly = old.switches.is_some() && old.switches != facts.switches;
+            // Tables of the old ebtables come with their modules.
+            let quietly = old.switches.is_some() && old.switches != facts.switches
+                || old.bridge_filters != facts.bridge_filters;
             quietly || forwarding(old) != forwarding(&facts)
         });
         let other_hops =

@@ -498,3 +498,25 @@ fn the_settings_have_the_last_word() {
         (Hook::Off, PortReason::ForeignXdp)
     );
 }
+
+#[test]
+fn what_a_bridge_gives_to_netfilter_ends_all_proofs() {
+    let mut rig = Rig::new(Settings::default());
+    let mut bridge = link(7, "br0");
+    bridge.kind = "bridge".to_owned();
+    rig.tell(Event::Link(bridge));
+    let with = |filters: &[&str]| PortFacts {
+        bridge_filters: filters.iter().map(|filter| (*filter).to_owned()).collect(),
+        ..facts()
+    };
+    assert_eq!(bumps(&rig.facts(7, with(&[]))), 0);
+    assert_eq!(
+        bumps(&rig.facts(7, with(&["the module ebtable_filter"]))),
+        1
+    );
+    assert_eq!(
+        bumps(&rig.facts(7, with(&["the module ebtable_filter"]))),
+        0
+    );
+    assert_eq!(bumps(&rig.facts(7, with(&[]))), 1);
+}

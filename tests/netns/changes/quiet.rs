@@ -6,11 +6,11 @@ use std::time::Duration;
 use lab::gateway::{CLIENT, SERVER};
 use lab::namespace::wait_until;
 use lab::transfer::{Datagrams, Echo};
-use lab::{Error, Lab, Options};
-use weir_tests::scene::{self, By, at_once};
+use lab::{Arrangement, Error, Lab, Options};
+use weir_tests::scene::{self, By, Scene, at_once};
 use weir_tests::{LIMIT, Weir};
 
-use super::{ECHO, WEIR};
+use super::{ECHO, NO_REPROOF, WEIR};
 
 /// The longest time in which weir may go on as before.
 const SOON: Duration = Duration::from_secs(1);
@@ -125,6 +125,30 @@ fn without_events_weir_forwards_nothing_and_says_so() {
             assert!(datagrams.ask(b"hello", LIMIT)?);
         }
         assert_eq!(weir.forwarded()?, before);
+        Ok(())
+    });
+}
+
+/// Docker and OpenWrt switch bridge netfilter on at any time. A rule that asks for the member of a
+/// bridge then begins to match what is routed.
+#[test]
+fn bridge_netfilter_is_noticed_within_a_second() {
+    at_once(&scene::WAYS, |by| {
+        let options = Options {
+            arrangement: Arrangement::BRIDGE,
+            ..Options::default()
+        };
+        for switch in [
+            "sysctl -w net.bridge.bridge-nf-call-iptables=1",
+            "ip link set br0 type bridge nf_call_iptables 1",
+        ] {
+            let scene = Scene::new(by, &options, SERVER, NO_REPROOF)?;
+            let router = scene.router()?;
+            router.run("iptables-nft -A FORWARD -m physdev --physdev-in lan1 -j DROP")?;
+            scene.lives("a rule that matches nothing yet")?;
+            router.run(switch)?;
+            scene.cut(switch, ("server", "eth0"), SOON)?;
+        }
         Ok(())
     });
 }
