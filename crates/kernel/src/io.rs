@@ -71,7 +71,7 @@ pub use nl80211::{Nl80211, StationEvents};
 pub use peers::{Beacons, PeerStation, Peers};
 pub use policy::Policy;
 pub use requests::Requests;
-pub use routes::{RoutesError, read_lifetimes, read_routes, read_shared_gateways};
+pub use routes::{Exceptions, NextHops, RoutesError, read_lifetimes, read_next_hops, read_routes};
 pub use sets::{SetError, SetEvents, read_counts, read_kept, read_members, read_set};
 pub use subflows::Subflows;
 pub use tables::read_tables;

@@ -2,13 +2,20 @@
 //! are always dropped (`include/uapi/linux/rtnetlink.h`, `fib_rules.h`). Read by
 //! [`crate::io::read_routes`].
 
-use crate::message::{DecodeError, Message, Problem, u32_at};
+use std::hash::BuildHasher;
+
+use crate::message::{Attribute, Attributes, DecodeError, Message, Problem, u16_at, u32_at};
 use crate::policy;
 use crate::prefix::Prefix;
 
 const RTM_NEWROUTE: u16 = 24;
 const RTM_F_CLONED: u32 = 0x200;
 const RTA_CACHEINFO: u16 = 12;
+const RTA_MULTIPATH: u16 = 9;
+const RTA_ENCAP_TYPE: u16 = 21;
+/// LWTUNNEL_ENCAP_BPF and LWTUNNEL_ENCAP_IOAM6 (include/uapi/linux/lwtunnel.h): a program may do
+/// anything with each packet, and IOAM may mark one packet of many.
+const EACH_PACKET: [u16; 2] = [6, 9];
 
 /// What a route does with packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -149,6 +156,80 @@ pub fn decode_lifetime(message: &Message<'_>) -> Result<Option<u64>, DecodeError
     Ok(None)
 }
 
+/// The destination of a route of a dump that treats each packet by itself: by a BPF program
+/// (`encap bpf`), or by IOAM, which may mark some packets only. `None`: any other route. All other
+/// encapsulations change each packet in the same way.
+///
+/// # Errors
+/// Names the attribute that is cut short or of a wrong length.
+pub fn decode_program(message: &Message<'_>) -> Result<Option<Prefix>, DecodeError> {
+    let Some(route) = policy::decode_route(message)? else {
+        return Ok(None);
+    };
+    let (_, attributes) = message.split::<12>("rtmsg")?;
+    let mut found = false;
+    for attribute in attributes {
+        let attribute = attribute?;
+        found |= match attribute.kind {
+            RTA_MULTIPATH => hop_has_program(&attribute)?,
+            _ => is_program(&attribute)?,
+        };
+    }
+    Ok(found.then_some(route.to))
+}
+
+fn is_program(attribute: &Attribute<'_>) -> Result<bool, DecodeError> {
+    if attribute.kind != RTA_ENCAP_TYPE {
+        return Ok(false);
+    }
+    let wrong = DecodeError::new("RTA_ENCAP_TYPE", Problem::Length);
+    let kind = attribute.value.first_chunk().ok_or(wrong)?;
+    Ok(EACH_PACKET.contains(&u16::from_ne_bytes(*kind)))
+}
+
+/// Looks through `struct rtnexthop`, each with its attributes.
+fn hop_has_program(hops: &Attribute<'_>) -> Result<bool, DecodeError> {
+    let cut = DecodeError::new("RTA_MULTIPATH", Problem::CutShort);
+    let mut found = false;
+    let mut rest = hops.value;
+    while !rest.is_empty() {
+        let header = rest.first_chunk::<8>().ok_or(cut)?;
+        let length = usize::from(u16_at(header, 0));
+        let inside = rest.get(8..length).ok_or(cut)?;
+        for attribute in Attributes::new(inside, "RTA_MULTIPATH") {
+            found |= is_program(&attribute?)?;
+        }
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Ok(found)
+}
+
+/// A number for an exception of a dump: another path MTU or gateway for one destination, which the
+/// kernel learned by ICMP. The time that is left does not count. `None`: not an exception.
+///
+/// # Errors
+/// Names the attribute that is cut short.
+pub fn decode_exception(
+    message: &Message<'_>,
+    hasher: &impl BuildHasher,
+) -> Result<Option<u64>, DecodeError> {
+    if message.kind != RTM_NEWROUTE {
+        return Ok(None);
+    }
+    let (fixed, attributes) = message.split::<12>("rtmsg")?;
+    if u32_at(fixed, 8) & RTM_F_CLONED == 0 {
+        return Ok(None);
+    }
+    let mut parts = Vec::new();
+    for attribute in attributes {
+        let attribute = attribute?;
+        if attribute.kind != RTA_CACHEINFO {
+            parts.push((attribute.kind, attribute.value));
+        }
+    }
+    Ok(Some(hasher.hash_one((&fixed[..8], parts))))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,6 +299,59 @@ mod tests {
         assert!(rule(fixed, &[(FRA_SUPPRESS_PREFIXLEN, &[0; 4])]).asks);
         assert!(rule([2, 0, 24, 0, 254, 0, 0, 1, 0, 0, 0, 0], &[]).asks);
         assert_eq!(rule([2, 0, 0, 0, 254, 0, 0, 6, 0, 0, 0, 0], &[]).table, 0);
+    }
+
+    #[test]
+    fn programs_on_routes_are_found() {
+        let fixed = [2, 24, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0];
+        let to = [192, 0, 2, 0];
+        let with = |kind: u16, value: &[u8]| {
+            let datagram = message(RTM_NEWROUTE, fixed, &[(RTA_DST, &to), (kind, value)]);
+            decode_program(&only(&datagram)).map(|found| found.map(|to| to.to_string()))
+        };
+        for (kind, counts) in [(1, false), (2, false), (5, false), (6, true), (9, true)] {
+            let expected = counts.then(|| "192.0.2.0/24".to_owned());
+            let kind = u16::to_ne_bytes(kind);
+            assert_eq!(with(RTA_ENCAP_TYPE, &kind), Ok(expected.clone()));
+            // The second of two next hops.
+            let mut hops = vec![8, 0, 0, 0, 7, 0, 0, 0, 16, 0, 0, 0, 8, 0, 0, 0];
+            hops[..2].copy_from_slice(&8u16.to_ne_bytes());
+            hops[8..10].copy_from_slice(&16u16.to_ne_bytes());
+            hops.extend(
+                [
+                    6u16.to_ne_bytes(),
+                    RTA_ENCAP_TYPE.to_ne_bytes(),
+                    kind,
+                    [0; 2],
+                ]
+                .concat(),
+            );
+            assert_eq!(with(RTA_MULTIPATH, &hops), Ok(expected));
+        }
+        assert_eq!(with(RTA_DST, &to), Ok(None));
+        assert!(with(RTA_ENCAP_TYPE, &[6]).is_err());
+        for length in [0u16, 7, 200] {
+            let mut hop = [0; 12];
+            hop[..2].copy_from_slice(&length.to_ne_bytes());
+            assert!(with(RTA_MULTIPATH, &hop).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn exceptions_differ_by_what_was_learned() {
+        let hasher = std::hash::RandomState::new();
+        let cached = [10, 128, 0, 0, 254, 3, 0, 1, 0, 2, 0, 0];
+        let number = |fixed, mtu: u8, left: u8| {
+            let attributes: &[(u16, &[u8])] = &[(8, &[mtu]), (RTA_CACHEINFO, &[left; 32])];
+            let datagram = message(RTM_NEWROUTE, fixed, attributes);
+            decode_exception(&only(&datagram), &hasher).expect("right")
+        };
+        let one = number(cached, 1, 1);
+        assert!(one.is_some());
+        assert_eq!(one, number(cached, 1, 2), "time goes by");
+        assert_ne!(one, number(cached, 2, 1));
+        let route = [10, 128, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0];
+        assert_eq!(number(route, 1, 1), None);
     }
 
     #[test]

@@ -5,13 +5,15 @@ mod common;
 
 use std::collections::HashSet;
 use std::hash::RandomState;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use common::{in_namespace, run};
+use socket2::{Domain, Protocol, Socket, Type};
 use weir_kernel::SetName;
 use weir_kernel::io::{
-    SetError, read_bucket_idle, read_kept, read_lifetimes, read_members, read_shared_gateways,
-    read_tables,
+    Exceptions, SetError, read_bucket_idle, read_kept, read_lifetimes, read_members,
+    read_next_hops, read_tables,
 };
 
 /// Loads a ruleset.
@@ -129,7 +131,7 @@ fn gateways_that_share_a_destination_are_found() {
         run("ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up");
         run("ip addr add 192.0.2.1/24 dev v0 && ip addr add 2001:db8::1/64 dev v0 nodad");
         let shared = || {
-            let found = read_shared_gateways(100).expect("routes");
+            let found = read_next_hops(100).expect("routes").shared;
             let mut found: Vec<String> = found.iter().map(|(_, ip)| ip.to_string()).collect();
             found.sort_unstable();
             found
@@ -146,7 +148,74 @@ fn gateways_that_share_a_destination_are_found() {
         );
         run("ip route add default via 192.0.2.5 metric 9");
         assert_eq!(shared()[..2], ["192.0.2.2", "192.0.2.3"]);
-        assert!(read_shared_gateways(2).is_err(), "there are more routes");
+        assert!(read_next_hops(2).is_err(), "there are more routes");
+    });
+}
+
+/// The error of a router on the way: packets of this socket were longer than this.
+fn too_long(socket: &UdpSocket, mtu: u16) {
+    let (from, to) = (
+        socket.local_addr().expect("an address"),
+        socket.peer_addr().expect("an address"),
+    );
+    let mut message = Vec::new();
+    let protocol = match (from.ip(), to.ip()) {
+        (IpAddr::V4(from), IpAddr::V4(to)) => {
+            message.extend([3, 4, 0, 0, 0, 0]);
+            message.extend(mtu.to_be_bytes());
+            message.extend([0x45, 0, 0x05, 0xdc, 0, 0, 0x40, 0, 64, 17, 0, 0]);
+            message.extend(from.octets().into_iter().chain(to.octets()));
+            Protocol::ICMPV4
+        }
+        (IpAddr::V6(from), IpAddr::V6(to)) => {
+            message.extend([2, 0, 0, 0, 0, 0]);
+            message.extend(mtu.to_be_bytes());
+            message.extend([0x60, 0, 0, 0, 0x05, 0xb4, 17, 64]);
+            message.extend(from.octets().into_iter().chain(to.octets()));
+            Protocol::ICMPV6
+        }
+        _ => unreachable!("one family"),
+    };
+    for part in [from.port(), to.port(), 8, 0] {
+        message.extend(part.to_be_bytes());
+    }
+    if from.is_ipv4() {
+        let words = message
+            .chunks(2)
+            .map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+        let sum = words.sum::<u32>();
+        let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
+        message[2..4].copy_from_slice(&sum.to_be_bytes());
+    }
+    let raw = Socket::new(Domain::for_address(from), Type::RAW, Some(protocol)).expect("a socket");
+    let host = SocketAddr::new(from.ip(), 0);
+    raw.send_to(&message, &host.into()).expect("sent");
+}
+
+#[test]
+fn path_mtus_that_were_learned_are_noticed() {
+    in_namespace(|| async {
+        run("ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up");
+        run("ip addr add 192.0.2.1/24 dev v0 && ip addr add 2001:db8::1/64 dev v0 nodad");
+        let mut exceptions = Exceptions::open().expect("a socket");
+        let mut read = || exceptions.read().expect("exceptions");
+        let mut before = read();
+        for (own, far) in [
+            ("192.0.2.1:0", "192.0.2.9:9"),
+            ("[2001:db8::1]:0", "[2001:db8::9]:9"),
+        ] {
+            let socket = UdpSocket::bind(own).expect("a socket");
+            socket.connect(far).expect("a route");
+            for mtu in [1_400, 1_300] {
+                run("ip route add 198.51.100.0/24 via 192.0.2.7; ip route del 198.51.100.0/24");
+                assert_eq!(read(), before, "routes alone are no exceptions");
+                too_long(&socket, mtu);
+                let now = read();
+                assert_ne!(now, before, "{far} {mtu}");
+                before = now;
+            }
+        }
+        run("ip route flush cache && ip -6 route flush cache");
     });
 }
 

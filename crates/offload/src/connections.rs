@@ -225,6 +225,7 @@ impl Core {
             |address| self.around.ours(address),
             |flow| self.concern(flow).is_some(),
             |address| self.slowed.contains(address),
+            |address| self.programs.concern(address),
         )?;
         if flow.contested || self.table.shared(id) {
             return Err(Decline::Ambiguous);
@@ -284,7 +285,7 @@ impl Core {
         self.judge_all(out);
     }
 
-    fn judge_all(&mut self, out: &mut Vec<Action>) {
+    pub(crate) fn judge_all(&mut self, out: &mut Vec<Action>) {
         let all: Vec<FlowId> = self.table.iter().map(|(id, _)| id).collect();
         self.settle_all(&all, out);
         self.admit(ADMIT_PER_TICK, out);

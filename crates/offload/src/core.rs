@@ -12,6 +12,7 @@ use crate::older::Older;
 use crate::pairs::Pairs;
 use crate::ports::{PortFacts, PortPlan};
 use crate::room::{ADMIT_PER_EVENT, ADMIT_PER_TICK};
+use crate::route_programs::RoutePrograms;
 use crate::ruleset::Concern;
 use crate::settings::Settings;
 use crate::statistics::Statistics;
@@ -49,6 +50,8 @@ pub struct Core {
     pub(crate) concerns: Vec<Concern>,
     /// Addresses whose rate weir has limited.
     pub(crate) slowed: HashSet<IpAddr>,
+    /// Routes with a program that sees each packet.
+    pub(crate) programs: RoutePrograms,
     /// When the ruleset changed last, until it was looked whether a flowtable went with it.
     pub(crate) rules_changed: Option<Millis>,
     /// Connections that may be installed once there is room: (not before, order of coming) → flow.
@@ -98,6 +101,7 @@ impl Core {
             firewall: None,
             concerns: Vec::new(),
             slowed: HashSet::new(),
+            programs: RoutePrograms::default(),
             rules_changed: None,
             waiting: BTreeMap::new(),
             turns: 0,

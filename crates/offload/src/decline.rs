@@ -34,6 +34,8 @@ pub enum Decline {
     OptedOut,
     /// A rule may look at each of its packets.
     EachPacket,
+    /// A program on a route to one of its ends may look at each of its packets.
+    RouteProgram,
     /// Weir's own rules limit its rate.
     RateLimited,
     /// The two tuples do not belong together: another protocol or family.
@@ -74,6 +76,7 @@ impl Decline {
                 | Self::SequenceAdjusted
                 | Self::OptedOut
                 | Self::EachPacket
+                | Self::RouteProgram
                 | Self::RateLimited
                 | Self::LocalIn
                 | Self::LocalOut
@@ -87,7 +90,7 @@ impl Decline {
     pub const COUNT: usize = Self::ALL.len();
 
     /// All reasons, in the order of [`Decline::index`].
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::ProtocolOff,
         Self::NoEvents,
         Self::StatusUnknown,
@@ -101,6 +104,7 @@ impl Decline {
         Self::Unreported,
         Self::OptedOut,
         Self::EachPacket,
+        Self::RouteProgram,
         Self::RateLimited,
         Self::Malformed,
         Self::SpecialAddress,
@@ -137,6 +141,7 @@ impl Decline {
             Self::Unreported => "unreported",
             Self::OptedOut => "opted-out",
             Self::EachPacket => "each-packet",
+            Self::RouteProgram => "route-program",
             Self::RateLimited => "rate-limited",
             Self::Malformed => "malformed",
             Self::SpecialAddress => "special-address",
@@ -181,6 +186,10 @@ impl Decline {
             }
             Self::OptedOut => "its connection mark says to leave it alone",
             Self::EachPacket => "a rule of the firewall may look at each of its packets",
+            Self::RouteProgram => {
+                "a route to one of its ends has a program that may look at each packet (encap bpf, \
+                    encap ioam6)"
+            }
             Self::RateLimited => "the kernel limits the rate of one of its ends, for weir",
             Self::Malformed => "the kernel told two directions that do not belong together",
             Self::SpecialAddress => {
@@ -227,6 +236,7 @@ impl Decline {
             }
             Self::OptedOut => "change the rule that sets the connection mark",
             Self::RateLimited => "nothing to do: it ends with what limits it, such as a voucher",
+            Self::RouteProgram => "take `encap` off the route, or leave its traffic to the kernel",
             Self::EachPacket => {
                 "let the rule ask for what it is for, or let `ct state established,related \
                     accept` come before it; or set each_packet = \"ignore\""

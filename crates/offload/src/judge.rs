@@ -10,7 +10,7 @@ use crate::settings::Settings;
 
 /// The first reason against a connection, or none. `ours`: whether an address is this router's;
 /// `concerned`: whether a rule may look at each packet; `slowed`: whether weir has the rate of an
-/// address limited.
+/// address limited; `programmed`: whether a program on a route to an address sees each packet.
 ///
 /// Reasons that last come before those that pass, so that what is shown is what would have to
 /// change.
@@ -20,6 +20,7 @@ pub(crate) fn judge(
     ours: impl Fn(&IpAddr) -> bool,
     concerned: impl Fn(&Flow) -> bool,
     slowed: impl Fn(&IpAddr) -> bool,
+    programmed: impl Fn(&IpAddr) -> bool,
 ) -> Result<(), Decline> {
     let original = &flow.id.original;
     let reply = &flow.reply;
@@ -71,6 +72,11 @@ pub(crate) fn judge(
     refuse(ours(&original.source), Decline::LocalOut)?;
     refuse(addresses.into_iter().any(slowed), Decline::RateLimited)?;
     refuse(concerned(flow), Decline::EachPacket)?;
+    // By the addresses that routes are looked up by, both ways.
+    refuse(
+        programmed(&reply.source) || programmed(&original.source),
+        Decline::RouteProgram,
+    )?;
     if let Some(reason) = flow.refusal {
         return Err(reason);
     }

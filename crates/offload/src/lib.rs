@@ -25,6 +25,7 @@ mod older;
 mod pairs;
 pub mod ports;
 mod room;
+mod route_programs;
 pub mod ruleset;
 mod settings;
 mod sight;

@@ -518,3 +518,28 @@ fn a_hundred_thousand_flows_are_bumped_in_one_action() {
     core.handle(Event::Routing, 2, &mut out);
     assert_eq!(out, [Action::Bump(Cause::Routing)]);
 }
+
+#[test]
+fn a_program_on_a_route_to_either_end_leaves_a_connection_to_the_kernel() {
+    let mut rig = rig();
+    let mut c = one();
+    // Translated: packets leave for the source of the reply.
+    c.reply.source = "203.0.113.7".parse().unwrap();
+    rig.connection(&c);
+    let mut verdict = |routes: &[&str]| {
+        let routes: Vec<_> = routes.iter().map(|to| to.parse().unwrap()).collect();
+        let mut out = Vec::new();
+        rig.core.route_programs(&routes, rig.now, &mut out);
+        (rig.reason(&c.id), out.len())
+    };
+    let (left, same) = (Some(Decline::RouteProgram), (None, 0));
+    assert_eq!(
+        verdict(&["192.0.2.0/24", "2001:db8::/32", "10.0.0.0/31"]),
+        same
+    );
+    let (reason, actions) = verdict(&["198.51.100.0/24", "203.0.113.0/24"]);
+    assert!(reason == left && actions > 0);
+    assert_eq!(verdict(&["0.0.0.0/0"]), (left, 0));
+    assert_eq!(verdict(&["10.0.0.2/32"]), (left, 0));
+    assert_eq!(verdict(&["::/0"]).0, None);
+}

@@ -1,12 +1,13 @@
 //! Changes that the kernel makes without a message: they count within a second.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use lab::gateway::{CLIENT, SERVER};
+use lab::gateway::{CLIENT, ROUTER_WAN6, SERVER, SERVER6};
 use lab::namespace::wait_until;
 use lab::transfer::{Datagrams, Echo};
-use lab::{Arrangement, Error, Lab, Options};
+use lab::{Arrangement, Error, Lab, Options, Tap};
+use socket2::{Domain, Protocol, Socket, Type};
 use weir_tests::scene::{self, By, Scene, at_once};
 use weir_tests::{LIMIT, Weir};
 
@@ -149,6 +150,119 @@ fn bridge_netfilter_is_noticed_within_a_second() {
             router.run(switch)?;
             scene.cut(switch, ("server", "eth0"), SOON)?;
         }
+        Ok(())
+    });
+}
+
+/// Drops packets of less than 300 bytes, wherever it is put on a route.
+const PROGRAM: &str = r#"
+#define SEC(name) __attribute__((section(name), used))
+struct __sk_buff { unsigned length; };
+SEC("lwt_xmit") int short_ones(struct __sk_buff *packet) { return packet->length < 300 ? 2 : 0; }
+char text[] SEC("license") = "GPL";
+"#;
+
+/// A program on a route may treat each packet by itself: what the kernel does with one says nothing
+/// of the next.
+#[test]
+fn a_program_on_a_route_sees_each_packet() {
+    let folder = std::env::temp_dir();
+    let name = |end: &str| folder.join(format!("weir-route-{}.{end}", std::process::id()));
+    std::fs::write(name("c"), PROGRAM).expect("written");
+    let (source, object) = (name("c"), name("o"));
+    let built = std::process::Command::new("clang")
+        .args(["-O2", "-target", "bpf", "-c"])
+        .args([source.as_os_str(), "-o".as_ref(), object.as_os_str()])
+        .status();
+    assert!(built.expect("clang runs").success());
+    at_once(&WEIR, |by| {
+        let lab = scene::lab(by, &Options::default())?;
+        let router = lab.node("router")?;
+        let weir = scene::weir(by, &lab, NO_REPROOF)?.expect("weir runs");
+        let to = SocketAddr::new(SERVER, ECHO);
+        let _echo = Echo::serve(lab.node("server")?, to)?;
+        let datagrams = Datagrams::open(lab.node("client")?, to)?;
+        let forwards = |what: &str| {
+            wait_until(what, LIMIT, || {
+                assert!(datagrams.ask(&[1; 1_000], LIMIT)?);
+                let flow = weir.flow_at(ECHO)?;
+                Ok(flow.is_some_and(|flow| flow.directions.original.proven))
+            })
+        };
+        forwards("weir forwards it")?;
+        let object = object.display();
+        let route = format!("{SERVER}/32 encap bpf xmit obj {object} section lwt_xmit dev wan0");
+        router.run(&format!("ip route add {route}"))?;
+        wait_until("it is the kernel's", SOON, || {
+            let reason = weir.flow_at(ECHO)?.and_then(|flow| flow.reason);
+            Ok(reason.is_some_and(|reason| reason.code == "route-program"))
+        })?;
+        for _ in 0..5 {
+            assert!(datagrams.ask(&[1; 1_000], LIMIT)?, "{by:?}: a long one");
+            let short = datagrams.ask(&[1; 200], Duration::from_millis(50))?;
+            assert!(!short, "{by:?}: a short one passed");
+        }
+        router.run(&format!("ip route del {SERVER}/32"))?;
+        forwards("weir forwards it again")
+    });
+    for file in [source, object] {
+        let _ = std::fs::remove_file(file);
+    }
+}
+
+/// A host is told that packets from it to `to` were longer than `mtu`.
+fn learn(mtu: u32, from: IpAddr, to: IpAddr) -> std::io::Result<()> {
+    let socket = UdpSocket::bind((from, 0))?;
+    socket.connect((to, 9))?;
+    let mut message = vec![2, 0, 0, 0];
+    message.extend(mtu.to_be_bytes());
+    message.extend([0x60, 0, 0, 0, 0x05, 0xb4, 17, 64]);
+    for address in [from, to] {
+        if let IpAddr::V6(address) = address {
+            message.extend(address.octets());
+        }
+    }
+    for part in [socket.local_addr()?.port(), 9, 8, 0] {
+        message.extend(part.to_be_bytes());
+    }
+    let raw = Socket::new(Domain::IPV6, Type::RAW, Some(Protocol::ICMPV6))?;
+    raw.send_to(&message, &SocketAddr::new(from, 0).into())
+        .map(drop)
+}
+
+/// The kernel forwards nothing longer than what the router itself learned of the way.
+#[test]
+fn a_path_mtu_that_the_router_learned_counts_within_a_second() {
+    at_once(&scene::WAYS, |by| {
+        let lab = scene::lab(by, &Options::default())?;
+        let weir = scene::weir(by, &lab, NO_REPROOF)?;
+        let (router, server) = (lab.node("router")?, lab.node("server")?);
+        let to = SocketAddr::new(SERVER6, ECHO);
+        let _echo = Echo::serve(server, to)?;
+        let datagrams = Datagrams::open(lab.node("client")?, to)?;
+        let long = [1; 1_400];
+        wait_until("it is forwarded", LIMIT, || {
+            assert!(datagrams.ask(&long, LIMIT)?);
+            let Some(weir) = &weir else { return Ok(true) };
+            Ok(weir.flow_at(ECHO)?.is_some_and(|flow| flow.packets() > 10))
+        })?;
+        let learned = router.enter(|| learn(1_300, ROUTER_WAN6, SERVER6))?;
+        learned.map_err(Error::system("send an ICMP message"))?;
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < SOON {
+            // The client's socket is told, too.
+            let _ = datagrams.ask(&long, Duration::from_millis(20));
+        }
+        let mut tap = Tap::open(server, "eth0")?;
+        for _ in 0..20 {
+            let _ = datagrams.ask(&long, Duration::from_millis(20));
+        }
+        let frames = tap.drain(Duration::from_millis(100))?;
+        let longest = frames.iter().map(|frame| frame.len()).max();
+        assert!(
+            longest.is_some_and(|octets| octets <= 1_314),
+            "{by:?}: {longest:?}"
+        );
         Ok(())
     });
 }

@@ -64,6 +64,17 @@ impl Asker {
         })
     }
 
+    /// Like [`Asker::open`]; dumps are filtered by the header of their request.
+    pub(super) fn open_strict(
+        protocol: Netlink,
+        request: &'static str,
+    ) -> Result<Self, RequestError> {
+        let asker = Self::open(protocol, request)?;
+        let failed = |source| RequestError::Socket { request, source };
+        asker.socket.check_strictly().map_err(failed)?;
+        Ok(asker)
+    }
+
     /// A socket for a generic netlink family of this name, and the numbers that the kernel gave it.
     /// `None`: the kernel lacks it.
     pub(super) fn of_family(

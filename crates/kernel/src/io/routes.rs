@@ -1,14 +1,18 @@
 //! Reading routes and rules.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::RandomState;
 use std::net::IpAddr;
 
 use super::RequestError;
 use super::asked::{Asker, End};
 use super::socket::Netlink;
 use crate::policy;
-use crate::policy::request::{dump_routes, dump_rules};
-use crate::routes::{Routing, decode_lifetime, decode_route, decode_rule};
+use crate::policy::request::{dump_exceptions, dump_routes, dump_rules};
+use crate::prefix::Prefix;
+use crate::routes::{
+    Routing, decode_exception, decode_lifetime, decode_program, decode_route, decode_rule,
+};
 
 /// Why routes were not read.
 #[derive(Debug, thiserror::Error)]
@@ -71,14 +75,26 @@ pub fn read_lifetimes(most: usize) -> Result<Vec<u64>, RoutesError> {
     }
 }
 
-/// Reads which gateways share a destination with others, each with its device, of at most `most`
-/// routes of a family: the kernel may choose among them by whether they answer. Does not wait;
-/// takes some 50 ms for 100,000 routes.
+/// What the next hops of all routes tell about single packets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NextHops {
+    /// Gateways that share a destination with others, each with its device: the kernel may choose
+    /// among them by whether they answer.
+    pub shared: HashSet<(u32, IpAddr)>,
+    /// Destinations with a program or a counter that sees each packet, see [`decode_program`].
+    pub programs: Vec<Prefix>,
+}
+
+/// Reads the next hops of at most `most` routes of a family. Does not wait; takes some 50 ms for
+/// 100,000 routes.
 ///
 /// # Errors
 /// See [`RoutesError`].
-pub fn read_shared_gateways(most: usize) -> Result<HashSet<(u32, IpAddr)>, RoutesError> {
-    let mut shared = HashSet::new();
+pub fn read_next_hops(most: usize) -> Result<NextHops, RoutesError> {
+    let NextHops {
+        mut shared,
+        mut programs,
+    } = NextHops::default();
     let mut kernel = Asker::open(Netlink::Route, "routes")?;
     for ipv6 in [false, true] {
         let mut first = HashMap::new();
@@ -86,6 +102,7 @@ pub fn read_shared_gateways(most: usize) -> Result<HashSet<(u32, IpAddr)>, Route
         let question = |sequence| dump_routes(ipv6, sequence);
         let end = kernel.ask("routes", question, |message| {
             count += 1;
+            programs.extend(decode_program(message)?);
             let Some(route) = policy::decode_route(message)? else {
                 return Ok(count <= most);
             };
@@ -107,5 +124,48 @@ pub fn read_shared_gateways(most: usize) -> Result<HashSet<(u32, IpAddr)>, Route
             End::Torn => return Err(RoutesError::Unsteady),
         }
     }
-    Ok(shared)
+    programs.sort_unstable();
+    programs.dedup();
+    Ok(NextHops { shared, programs })
+}
+
+/// What the kernel learned about single destinations by ICMP: path MTUs and gateways. It counts
+/// for forwarded packets, too, and no message reports it.
+#[derive(Debug)]
+pub struct Exceptions {
+    kernel: Asker,
+    hasher: RandomState,
+}
+
+impl Exceptions {
+    /// Opens the socket, in the network namespace of the calling thread.
+    ///
+    /// # Errors
+    /// The kernel cannot filter dumps (before 4.20).
+    pub fn open() -> Result<Self, RequestError> {
+        Ok(Self {
+            kernel: Asker::open_strict(Netlink::Route, "exceptions of routes")?,
+            hasher: RandomState::new(),
+        })
+    }
+
+    /// One number for all exceptions, to be compared with the number of an earlier reading. Does
+    /// not wait; the kernel looks through all routes for it.
+    ///
+    /// # Errors
+    /// The kernel does not answer as it should.
+    pub fn read(&mut self) -> Result<u64, RequestError> {
+        let Self { kernel, hasher } = self;
+        let mut all = 0u64;
+        for ipv6 in [false, true] {
+            let question = |sequence| dump_exceptions(ipv6, sequence);
+            kernel.ask("exceptions of routes", question, |message| {
+                let one = decode_exception(message, hasher)?;
+                // In no order.
+                all = all.wrapping_add(one.unwrap_or(0));
+                Ok(true)
+            })?;
+        }
+        Ok(all)
+    }
 }

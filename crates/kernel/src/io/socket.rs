@@ -56,6 +56,19 @@ nix::setsockopt_impl!(
     sockopt::SetUsize
 );
 
+/// `NETLINK_GET_STRICT_CHK`: the kernel reads the header of a request for a dump, and dumps what it
+/// says (Linux 4.20).
+#[derive(Clone, Copy)]
+struct StrictCheck;
+
+nix::setsockopt_impl!(
+    StrictCheck,
+    libc::SOL_NETLINK,
+    libc::NETLINK_GET_STRICT_CHK,
+    bool,
+    sockopt::SetBool
+);
+
 /// A bound, non-blocking netlink socket.
 #[derive(Debug)]
 pub(super) struct Socket {
@@ -94,6 +107,11 @@ impl Socket {
     /// The number by which the kernel knows this socket: `nlmsg_pid` of what it causes.
     pub fn port(&self) -> u32 {
         self.port
+    }
+
+    /// From now on dumps are filtered by the header of their request.
+    pub fn check_strictly(&self) -> io::Result<()> {
+        Ok(setsockopt(self.fd.get_ref(), StrictCheck, &true)?)
     }
 
     /// Listens to one more group, by its number.

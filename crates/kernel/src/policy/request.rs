@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use super::{
     AF_INET, AF_INET6, FR_ACT_TO_TBL, FRA_DST, FRA_FWMARK, FRA_FWMASK, FRA_IIFNAME, FRA_PRIORITY,
     FRA_PROTOCOL, FRA_SRC, FRA_TABLE, Hop, RTA_DST, RTA_GATEWAY, RTA_MULTIPATH, RTA_OIF,
-    RTA_PREFSRC, RTA_PRIORITY, RTA_SRC, RTA_TABLE, RTA_VIA, RTM_NEWROUTE, RTM_NEWRULE,
-    RTNH_F_ONLINK, Route, Rule, decode_route, decode_rule,
+    RTA_PREFSRC, RTA_PRIORITY, RTA_SRC, RTA_TABLE, RTA_VIA, RTM_F_CLONED, RTM_NEWROUTE,
+    RTM_NEWRULE, RTNH_F_ONLINK, Route, Rule, decode_route, decode_rule,
 };
 use crate::encode::{Encoder, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST};
 use crate::message::{DecodeError, Message};
@@ -35,6 +35,18 @@ pub(crate) fn dump_rules(ipv6: bool, sequence: u32) -> Vec<u8> {
 /// Asks for all routes of a family.
 pub(crate) fn dump_routes(ipv6: bool, sequence: u32) -> Vec<u8> {
     dump(RTM_GETROUTE, ipv6, sequence)
+}
+
+/// Asks for the exceptions of a family alone: what the kernel learned about single destinations. On
+/// a socket that does not check strictly, or of a kernel before 5.3, for the routes themselves.
+pub(crate) fn dump_exceptions(ipv6: bool, sequence: u32) -> Vec<u8> {
+    let mut header = [0; 12];
+    header[0] = number(ipv6);
+    header[8..].copy_from_slice(&RTM_F_CLONED.to_ne_bytes());
+    let mut encoder = Encoder::default();
+    let flags = NLM_F_REQUEST | NLM_F_DUMP;
+    encoder.message(RTM_GETROUTE, flags, sequence, |e| e.fixed(&header));
+    encoder.finish()
 }
 
 /// Asks by which way a packet of this machine's own would leave.

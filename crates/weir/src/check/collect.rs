@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use answers::{Port, RuleCost, Status};
 use api::Client;
-use kernel::io::{Requests, SetError, read_members};
+use kernel::io::{Requests, SetError, read_members, read_next_hops};
 use kernel::{Event, Link, Source, facts};
 
 use super::{CheckReport, Feature, devices, features, firewall, netfilter};
 use crate::Error;
 use crate::config::Effective;
 use crate::daemon::config::Offload;
+use crate::daemon::expiry::ROUTES;
 use crate::daemon::ruleset;
 use crate::daemon::settings;
 use crate::daemon::surroundings::Surroundings;
@@ -101,6 +102,8 @@ async fn look(
     firewall.extend(firewall::programs(
         &datapath::netfilter_programs().unwrap_or_default(),
     ));
+    let hops = read_next_hops(ROUTES).unwrap_or_default();
+    firewall.extend(firewall::routes(&hops.programs));
     firewall::cost(&mut firewall, running.map_or(&[], |told| &told.rules));
     let hasher = RandomState::new();
     let silent = match settings.each_packet {

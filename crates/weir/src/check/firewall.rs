@@ -2,7 +2,7 @@
 
 use answers::RuleCost;
 use datapath::NetfilterProgram;
-use kernel::SetName;
+use kernel::{Prefix, SetName};
 use offload::expiry::{MOST_TIMED, MOST_WRITTEN};
 use offload::ruleset::{self, Silent};
 
@@ -49,6 +49,25 @@ pub fn programs(programs: &[NetfilterProgram]) -> Vec<Finding> {
         }
     };
     programs.iter().map(finding).collect()
+}
+
+/// Most routes that are named.
+const ROUTES_NAMED: usize = 100;
+
+/// Routes with a program that sees each packet.
+pub fn routes(programs: &[Prefix]) -> Vec<Finding> {
+    let finding = |to: &Prefix| Finding {
+        place: format!("the route to {to}"),
+        what:
+            "it has a program that may look at each packet (encap bpf, encap ioam6): connections \
+            to this destination are left to the kernel"
+                .into(),
+        statement: None,
+        noted: false,
+        connections: None,
+        hint: Some("take `encap` off the route, if it is not needed".into()),
+    };
+    programs.iter().take(ROUTES_NAMED).map(finding).collect()
 }
 
 /// Adds what a running daemon told of the costs of rules.

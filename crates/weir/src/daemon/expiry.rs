@@ -3,22 +3,22 @@
 use std::hash::RandomState;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use kernel::io::{
-    read_bucket_idle, read_idle_limit, read_lifetimes, read_members, read_shared_gateways,
-};
-use kernel::{Event, Source};
+use kernel::io::{read_bucket_idle, read_idle_limit, read_lifetimes, read_members, read_next_hops};
+use kernel::{Event, Prefix, Source};
 use offload::ruleset::Silent;
 use offload::{Agenda, Gateways, Millis};
 use tracing::{debug, info};
 
-/// Most routes that are looked through, for life times and for gateways.
-const ROUTES: usize = 131_072;
+/// Most routes that are looked through, for life times, gateways and programs.
+pub const ROUTES: usize = 131_072;
 
 /// What is going to be over, and what it is known from.
 #[derive(Debug)]
 pub struct Keeper {
     agenda: Agenda,
     gateways: Gateways,
+    /// Routes with a program that sees each packet, until they are taken.
+    programs: Option<Vec<Prefix>>,
     hasher: RandomState,
     started: Instant,
     /// Said in the log already.
@@ -34,6 +34,7 @@ impl Keeper {
         Self {
             agenda,
             gateways: Gateways::default(),
+            programs: None,
             hasher: RandomState::new(),
             started,
             told: Vec::new(),
@@ -95,13 +96,24 @@ impl Keeper {
             let begun = self.now();
             let idle = read_bucket_idle()
                 .map_err(|error| debug!(%error, "groups of next hops cannot be read"));
-            let shared = read_shared_gateways(ROUTES)
-                .inspect_err(|error| debug!(%error, "gateways are not known"));
-            self.gateways.shared(shared.unwrap_or_default());
+            let hops = read_next_hops(ROUTES)
+                .inspect_err(|error| debug!(%error, "next hops are not known"));
+            let (shared, programs) = hops.map_or_else(
+                |_| Default::default(),
+                |hops| (hops.shared, Some(hops.programs)),
+            );
+            self.gateways.shared(shared);
+            // Those that are known stay where routes cannot be read.
+            self.programs = programs.or(self.programs.take());
             self.agenda.groups_read(idle, begun, self.now());
         }
         self.tell();
         self.agenda.ends(self.now())
+    }
+
+    /// Routes with a program that sees each packet, where routes were read since the last call.
+    pub fn take_programs(&mut self) -> Option<Vec<Prefix>> {
+        self.programs.take()
     }
 
     /// From then on the packet path goes by no proof.

@@ -9,7 +9,7 @@ pub mod config;
 pub(crate) mod confine;
 mod costs;
 mod counters;
-mod expiry;
+pub mod expiry;
 mod explain;
 mod face;
 mod firewall;

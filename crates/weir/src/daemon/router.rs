@@ -3,6 +3,7 @@
 
 mod actions;
 mod counting;
+mod exceptions;
 mod rules;
 
 use std::collections::{HashMap, HashSet};
@@ -71,6 +72,8 @@ pub struct Router {
     uncounted: Vec<u32>,
     /// Index of the device at which looking around goes on.
     look_next: u32,
+    /// Exceptions of routes.
+    exceptions: exceptions::Watch,
     /// Whether devices and connections have been told of, all that there are.
     listed: [bool; 2],
 }
@@ -119,6 +122,7 @@ impl Router {
             hops: HashMap::new(),
             uncounted: Vec::new(),
             look_next: 0,
+            exceptions: exceptions::Watch::open(),
             listed: [false; 2],
         }
     }
@@ -272,6 +276,7 @@ impl Router {
     pub fn look_around(&mut self) {
         self.look_for_legacy();
         self.look_for_events();
+        self.look_for_exceptions();
         let next = self.look_next;
         let mut turn: Vec<u32> = self.core.links_from(next, LOOKS).map(|l| l.index).collect();
         let rest = self.core.links_from(0, LOOKS - turn.len());
@@ -297,6 +302,16 @@ impl Router {
             self.sets_changed(&mut vec![SetEvent::Rules]);
         }
         self.apply(actions);
+    }
+
+    /// No message reports what the kernel learned by ICMP about a destination, and it counts for
+    /// what is forwarded there.
+    fn look_for_exceptions(&mut self) {
+        if self.forwards && self.exceptions.changed() {
+            let mut actions = Vec::new();
+            self.core.handle(Event::Routing, self.now(), &mut actions);
+            self.apply(actions);
+        }
     }
 
     /// Conntrack may be told to report nothing, or to report again, at any time. Weir forwards
@@ -367,6 +382,12 @@ impl Router {
             return;
         }
         let over = self.expiry.turn();
+        if let Some(programs) = self.expiry.take_programs() {
+            let mut actions = Vec::new();
+            let now = self.now();
+            self.core.route_programs(&programs, now, &mut actions);
+            self.apply(actions);
+        }
         // The packet path stops by itself when the next thing is over, be it that this thread is
         // busy then.
         let until = self.expiry.until();

@@ -1,0 +1,48 @@
+//! Routes with a program that sees each packet, which packets that weir forwards would pass by.
+
+use std::collections::{BTreeSet, HashSet};
+use std::net::IpAddr;
+
+use kernel::Prefix;
+
+use crate::action::{Action, Millis};
+use crate::core::Core;
+
+/// Destinations of such routes, of any table: which table a packet is looked up in is the kernel's
+/// decision.
+#[derive(Default, PartialEq, Eq)]
+pub(crate) struct RoutePrograms {
+    all: HashSet<Prefix>,
+    lengths: BTreeSet<(bool, u8)>,
+}
+
+impl RoutePrograms {
+    fn new(routes: &[Prefix]) -> Self {
+        Self {
+            all: routes.iter().copied().collect(),
+            lengths: (routes.iter())
+                .map(|to| (to.address.is_ipv6(), to.length))
+                .collect(),
+        }
+    }
+
+    /// Whether a packet to this address may take such a route.
+    pub(crate) fn concern(&self, address: &IpAddr) -> bool {
+        let own = |&&(ipv6, _): &&(bool, u8)| ipv6 == address.is_ipv6();
+        let mut lengths = self.lengths.iter().filter(own);
+        lengths.any(|(_, length)| self.all.contains(&Prefix::around(*address, *length)))
+    }
+}
+
+impl Core {
+    /// Routes were read: those to these destinations have a program that sees each packet. All
+    /// connections are judged by them; what weir forwarded so far and may not, ends.
+    pub fn route_programs(&mut self, routes: &[Prefix], now: Millis, out: &mut Vec<Action>) {
+        self.clock(now);
+        let programs = RoutePrograms::new(routes);
+        if programs != self.programs {
+            self.programs = programs;
+            self.judge_all(out);
+        }
+    }
+}
