@@ -20,7 +20,9 @@ use tokio::time::timeout;
 use super::config::Setup as Section;
 use super::serve::{LONGEST, PENDING};
 use crate::Error;
-use crate::daemon::{Face, Finding, Module, Needs, Router, Setup, Value as Named, Work, unix_seconds};
+use crate::daemon::{
+    Face, Finding, Module, Needs, Router, Setup, Value as Named, Work, unix_seconds,
+};
 
 /// How long a change may take: services have to come up.
 const PATIENCE: Duration = Duration::from_secs(60);
