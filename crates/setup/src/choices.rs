@@ -198,6 +198,8 @@ pub enum Uplink {
     Wifi,
     /// Not at all: what was there is switched off.
     None,
+    /// As it is: the router has a protocol that the wizard does not offer.
+    Kept,
 }
 
 /// The network inside.

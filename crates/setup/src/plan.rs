@@ -1,7 +1,8 @@
 //! From what is decided to the options that make it so, as OpenWrt's releases have them.
 //!
 //! What is not decided, and what the wizard does not know, stays as it is. The same choices twice
-//! are one: the second time nothing changes.
+//! are one: the second time nothing changes. So do choices that [`crate::read`] reads: each part
+//! edits only what differs from what it reads.
 
 mod air;
 mod apart;
@@ -13,6 +14,7 @@ mod firewall;
 mod guest;
 mod internet;
 mod lan;
+mod link;
 mod mesh;
 mod network;
 mod own;
@@ -39,8 +41,9 @@ pub use wireguard::MOST as MOST_CLIENTS;
 pub use words::{PROBLEMS, SENTENCES};
 pub(crate) use {
     config::text, config::words, config::yes, dns::over_https, firewall::blocked_of,
-    firewall::forward_of, firewall::simple, firewall::zone_names, vpn::openvpn_of, wifi::whom,
-    wireguard::client_of,
+    firewall::forward_of, firewall::simple, firewall::zone_names, internet::internet_of,
+    lan::address_in, lan::pool_of, mesh::is_mesh, vpn::openvpn_of, wifi::security, wifi::whom,
+    wireguard::client_of, wireguard::peers, wireguard::tunnel_of,
 };
 
 /// What a plan has to know of the router.
@@ -187,7 +190,8 @@ impl Planner<'_> {
             self.part(|plan| plan.openvpn(openvpn));
         }
         if let Some(firewall) = &choices.firewall {
-            self.part(|plan| plan.firewall(firewall));
+            let moved = self.lan_address() != before;
+            self.part(|plan| plan.firewall(firewall, moved));
         }
         self.openvpn_mark(clients);
         if choices.firewall.is_none() && self.lan_address() != before {

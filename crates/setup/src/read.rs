@@ -3,11 +3,12 @@
 use uci::Section;
 
 use crate::choices::{
-    Choices, Dns, DnsServer, FORMAT, Firewall, Internet, Lan, Mesh, MeshKind, Network, Router,
-    Security, Uplink, Wifi, WireGuard,
+    Choices, Dns, DnsServer, FORMAT, Firewall, Lan, Mesh, MeshKind, Network, Router, Security,
+    Wifi, WireGuard,
 };
-use crate::plan::{Config, Inside, blocked_of, client_of, forward_of, openvpn_of, over_https};
-use crate::plan::{simple, text, whom, words, yes};
+use crate::plan::{Config, address_in, blocked_of, client_of, forward_of, internet_of, openvpn_of};
+use crate::plan::{is_mesh, over_https, peers, pool_of, security, simple, text, tunnel_of, whom};
+use crate::plan::{words, yes};
 
 /// Reads what a router has, as far as the wizard knows it: secrets too.
 pub fn read(config: &Config) -> Choices {
@@ -17,15 +18,15 @@ pub fn read(config: &Config) -> Choices {
             .of_type("system", "system")
             .next()
             .map(|system| router(config, system)),
-        internet: section(config, "network", "wan").map(|wan| internet(config, wan)),
-        lan: lan(config),
-        wifi: config.package("wireless").map(|_| wifi(config)),
-        mesh: config.package("wireless").map(|_| mesh(config)),
+        internet: internet_of(config),
+        lan: lan_of(config),
+        wifi: config.package("wireless").map(|_| wifi_of(config)),
+        mesh: config.package("wireless").map(|_| mesh_of(config)),
         dns: config
             .of_type("dhcp", "dnsmasq")
             .next()
-            .map(|dnsmasq| dns(config, dnsmasq)),
-        wireguard: config.package("network").map(|_| wireguard(config)),
+            .map(|dnsmasq| dns_of(config, dnsmasq)),
+        wireguard: config.package("network").map(|_| wireguard_of(config)),
         openvpn: config
             .package("network")
             .map(|_| openvpn_of(config).unwrap_or_default()),
@@ -60,77 +61,11 @@ fn router(config: &Config, system: &Section) -> Router {
     }
 }
 
-fn internet(config: &Config, wan: &Section) -> Internet {
-    let proto = text(wan, "proto").unwrap_or_default();
-    let client = section(config, "wireless", "wifi_uplink");
-    let kind = match &*proto {
-        _ if client.is_some() => Uplink::Wifi,
-        "static" => Uplink::Static,
-        "pppoe" => Uplink::Pppoe,
-        "qmi" | "mbim" | "ncm" | "3g" | "modemmanager" => Uplink::Mobile,
-        "none" => Uplink::None,
-        _ => Uplink::Dhcp,
-    };
-    let ipv6 = section(config, "network", "wan6").is_some_and(|wan6| !yes(wan6, "disabled"));
-    let mut internet = Internet {
-        kind,
-        // Which they are is the router's own affair: another one has others.
-        port: None,
-        vlan: vlan(config, wan),
-        ipv6,
-        ..Internet::default()
-    };
-    let inside = text(wan, "ipaddr").and_then(|address| {
-        Inside::read_network(&address).or_else(|| Inside::of_mask(&address, &text(wan, "netmask")?))
-    });
-    match kind {
-        Uplink::Static => {
-            internet.address = inside.map(|inside| inside.to_string());
-            internet.gateway = text(wan, "gateway");
-            internet.dns = words(wan, "dns");
-        }
-        Uplink::Pppoe => {
-            internet.username = text(wan, "username");
-            internet.password = text(wan, "password");
-            internet.service = text(wan, "service");
-        }
-        Uplink::Mobile => {
-            internet.apn = text(wan, "apn");
-            internet.pin = text(wan, "pincode");
-            internet.modem = text(wan, "device");
-            internet.username = text(wan, "username");
-            internet.password = text(wan, "password");
-        }
-        Uplink::Wifi => {
-            internet.ssid = client.and_then(|client| text(client, "ssid"));
-            internet.key = client.and_then(|client| text(client, "key"));
-            internet.radio = client.and_then(|client| text(client, "device"));
-        }
-        Uplink::Dhcp | Uplink::None => {}
-    }
-    internet
-}
-
-/// The VLAN that the uplink is in.
-fn vlan(config: &Config, wan: &Section) -> Option<u16> {
-    let device = text(wan, "device")?;
-    let tagged = config.of_type("network", "device").find(|section| {
-        text(section, "name").as_deref() == Some(&device)
-            && text(section, "type").as_deref() == Some("8021q")
-    });
-    match tagged {
-        Some(section) => text(section, "vid")?.parse().ok(),
-        None => device.rsplit_once('.')?.1.parse().ok(),
-    }
-}
-
-fn lan(config: &Config) -> Option<Lan> {
-    let lan = section(config, "network", "lan")?;
-    let address = text(lan, "ipaddr")?;
-    let inside = Inside::read_network(&address)
-        .or_else(|| Inside::of_mask(&address, &text(lan, "netmask")?))?;
+/// Reads the network inside.
+pub(crate) fn lan_of(config: &Config) -> Option<Lan> {
+    let inside = address_in(config, "lan")?;
     let default = Lan::default();
-    let dhcp = section(config, "dhcp", "lan");
+    let dhcp = section(config, "dhcp", &pool_of(config, "lan"));
     let number = |option| dhcp.and_then(|dhcp| text(dhcp, option)?.parse().ok());
     Some(Lan {
         address: inside.to_string(),
@@ -144,26 +79,36 @@ fn lan(config: &Config) -> Option<Lan> {
     })
 }
 
-fn wifi(config: &Config) -> Wifi {
+/// Reads a network that a section makes by one radio, if the wizard knows all that the section says
+/// of security.
+pub(crate) fn network_of(section: &Section) -> Option<Network> {
+    let security = security(section)?;
+    let keyed = !matches!(security, Security::Open | Security::Owe);
+    Some(Network {
+        ssid: text(section, "ssid").unwrap_or_default(),
+        key: text(section, "key").filter(|_| keyed),
+        security,
+        whom: whom(section)?,
+        radios: vec![text(section, "device").unwrap_or_default()],
+        roaming: yes(section, "ieee80211r"),
+        hidden: yes(section, "hidden"),
+    })
+}
+
+/// Reads networks of Wi-Fi that are on air.
+pub(crate) fn wifi_of(config: &Config) -> Wifi {
     let radios: Vec<&Section> = config.of_type("wireless", "wifi-device").collect();
     let mut networks: Vec<Network> = Vec::new();
     for section in config.of_type("wireless", "wifi-iface") {
-        let Some(whom) = whom(section) else { continue };
+        let Some(network) = network_of(section) else {
+            continue;
+        };
         let off = |section: &Section| yes(section, "disabled");
-        let device = text(section, "device").unwrap_or_default();
+        let device = network.radios[0].clone();
         let radio = radios.iter().find(|radio| radio.name == device);
         if off(section) || radio.is_none_or(|radio| off(radio)) {
             continue;
         }
-        let network = Network {
-            ssid: text(section, "ssid").unwrap_or_default(),
-            key: text(section, "key"),
-            security: security(&text(section, "encryption").unwrap_or_default()),
-            whom,
-            radios: vec![device.clone()],
-            roaming: yes(section, "ieee80211r"),
-            hidden: yes(section, "hidden"),
-        };
         let same = |other: &&mut Network| {
             other.ssid == network.ssid
                 && other.key == network.key
@@ -195,20 +140,11 @@ fn wifi(config: &Config) -> Wifi {
     }
 }
 
-fn security(encryption: &str) -> Security {
-    match encryption.split('+').next().unwrap_or_default() {
-        "sae" => Security::Wpa3,
-        "sae-mixed" => Security::Mixed,
-        "owe" => Security::Owe,
-        "none" | "open" | "" => Security::Open,
-        _ => Security::Wpa2,
-    }
-}
-
-fn mesh(config: &Config) -> Mesh {
+/// Reads the mesh that the wizard made.
+pub(crate) fn mesh_of(config: &Config) -> Mesh {
     let sections: Vec<&Section> = config
         .of_type("wireless", "wifi-iface")
-        .filter(|section| section.name.starts_with("mesh_"))
+        .filter(|section| is_mesh(section))
         .collect();
     let Some(first) = sections.first() else {
         return Mesh::default();
@@ -237,7 +173,8 @@ fn mesh(config: &Config) -> Mesh {
     }
 }
 
-fn dns(config: &Config, dnsmasq: &Section) -> Dns {
+/// Reads who answers questions for names.
+pub(crate) fn dns_of(config: &Config, dnsmasq: &Section) -> Dns {
     let known = [
         DnsServer::Quad9,
         DnsServer::DigitaleGesellschaft,
@@ -270,13 +207,19 @@ fn dns(config: &Config, dnsmasq: &Section) -> Dns {
     }
 }
 
-fn wireguard(config: &Config) -> WireGuard {
+/// Reads the tunnel of `WireGuard` that the wizard made.
+pub(crate) fn wireguard_of(config: &Config) -> WireGuard {
     let default = WireGuard::default();
-    let Some(tunnel) = section(config, "network", "wg0") else {
+    let name = tunnel_of(config);
+    let tunnel = name
+        .as_deref()
+        .and_then(|name| section(config, "network", name));
+    let (Some(name), Some(tunnel)) = (&name, tunnel) else {
         return default;
     };
+    let kind = peers(name);
     WireGuard {
-        on: section(config, "firewall", "wg0_in").is_some(),
+        on: true,
         port: text(tunnel, "listen_port")
             .and_then(|port| port.parse().ok())
             .unwrap_or(default.port),
@@ -286,9 +229,6 @@ fn wireguard(config: &Config) -> WireGuard {
             .unwrap_or(default.address),
         endpoint: text(tunnel, "endpoint").unwrap_or_default(),
         private_key: text(tunnel, "private_key"),
-        clients: config
-            .of_type("network", "wireguard_wg0")
-            .map(client_of)
-            .collect(),
+        clients: config.of_type("network", &kind).map(client_of).collect(),
     }
 }

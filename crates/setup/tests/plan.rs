@@ -7,6 +7,8 @@ mod air;
 mod any;
 #[path = "plan/apart.rs"]
 mod apart;
+#[path = "plan/keep.rs"]
+mod keep;
 #[path = "plan/openvpn.rs"]
 mod openvpn;
 #[path = "plan/refusals.rs"]

@@ -53,6 +53,8 @@ pub enum Security {
     Owe,
     /// No key, and nothing encrypted.
     Open,
+    /// As it is: the network has an encryption that the wizard does not offer.
+    Kept,
 }
 
 /// For whom a Wi-Fi network is.

@@ -3,8 +3,7 @@
 //! What was so before, and stays so, was somebody's wish.
 
 use super::check::ports;
-use super::lan::address_in;
-use super::{Config, Inside, Planner, Wrong, text, words, yes};
+use super::{Config, Inside, Planner, Wrong, address_in, text, words, yes};
 use crate::choices::{Choices, Forward, Protocol, Uplink};
 use crate::read;
 use uci::Section;

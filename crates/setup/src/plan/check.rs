@@ -155,18 +155,16 @@ pub fn is_lease(text: &str) -> bool {
     if text == "infinite" {
         return true;
     }
-    let Some(unit) = text.chars().last() else {
-        return false;
+    let (number, seconds) = match text.chars().last() {
+        Some('s') => (&text[..text.len() - 1], 1_u64),
+        Some('m') => (&text[..text.len() - 1], 60),
+        Some('h') => (&text[..text.len() - 1], 3600),
+        Some('d') => (&text[..text.len() - 1], 86_400),
+        Some('w') => (&text[..text.len() - 1], 604_800),
+        // A number alone is seconds.
+        _ => (text, 1),
     };
-    let seconds = match unit {
-        's' => 1_u64,
-        'm' => 60,
-        'h' => 3600,
-        'd' => 86_400,
-        _ => return false,
-    };
-    let number = &text[..text.len() - 1];
-    number.len() <= 6
+    (1..=8).contains(&number.len())
         && number.bytes().all(|c| c.is_ascii_digit())
         && number
             .parse::<u64>()
@@ -207,7 +205,9 @@ mod tests {
     #[test]
     fn times_and_ports() {
         assert!(is_lease("12h") && is_lease("120s") && is_lease("infinite"));
+        assert!(is_lease("1w") && is_lease("43200") && is_lease("31536000"));
         assert!(!is_lease("119s") && !is_lease("h") && !is_lease("") && !is_lease("12"));
+        assert!(!is_lease("w") && !is_lease("53w") && !is_lease("12 h") && !is_lease("+200"));
         assert!(!is_lease("99999999h") && !is_lease("１２h"));
         assert_eq!(ports("80"), Some((80, 80)));
         assert_eq!(ports("6000-6010"), Some((6000, 6010)));

@@ -118,6 +118,13 @@ impl Config {
         });
     }
 
+    /// Sets an option that is not there.
+    pub fn set_new(&mut self, package: &str, section: &str, option: &str, value: &str) {
+        if self.get(package, section, option).is_none() {
+            self.set(package, section, option, value);
+        }
+    }
+
     /// Sets an option, or takes it away.
     pub fn set_if(&mut self, package: &str, section: &str, option: &str, value: Option<&str>) {
         match value {

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use super::{Inside, Planner, Wrong, words};
 use crate::choices::{Dns, DnsServer};
+use crate::read::dns_of;
 
 /// The section of https-dns-proxy that is the wizard's.
 const SECTION: &str = "weir";
@@ -27,6 +28,10 @@ pub(crate) fn over_https(server: DnsServer) -> Option<(&'static str, &'static st
 
 impl Planner<'_> {
     pub(super) fn dns(&mut self, dns: &Dns) {
+        let known = self.config.of_type("dhcp", "dnsmasq").next();
+        if known.is_some_and(|known| dns_of(&self.config, known) == *dns) {
+            return;
+        }
         let secret = over_https(dns.server);
         if secret.is_some() && self.lacks("doh", "dns.server") {
             return;

@@ -12,7 +12,8 @@ use crate::choices::{Blocked, Firewall, Forward, Protocol};
 const MOST: usize = 200;
 
 impl Planner<'_> {
-    pub(super) fn firewall(&mut self, firewall: &Firewall) {
+    /// `moved`: the network inside is another one than before.
+    pub(super) fn firewall(&mut self, firewall: &Firewall, moved: bool) {
         for (field, many) in [
             ("firewall.forwards", firewall.forwards.len()),
             ("firewall.blocked", firewall.blocked.len()),
@@ -25,22 +26,32 @@ impl Planner<'_> {
         let mut stay = Vec::new();
         let foreign = foreign_forwards(&self.config, &known);
         for (n, forward) in firewall.forwards.iter().enumerate() {
+            let same =
+                |(name, other): &&(String, Forward)| other == forward && !stay.contains(name);
+            // What is there already is not judged, unless the network inside is another one now.
+            if let Some((section, _)) = known.iter().find(same)
+                && !moved
+            {
+                stay.push(section.clone());
+                continue;
+            }
             let field = format!("firewall.forwards[{n}]");
             let is_known = |forward: &Forward| known.iter().any(|(_, known)| known == forward);
             if !self.good_forward(&field, forward, is_known(forward)) {
                 continue;
             }
-            let earlier = firewall.forwards[..n]
-                .iter()
+            // Those that are there already stay, wherever the list has them.
+            let mut others = (firewall.forwards.iter().enumerate())
+                .filter(|(k, other)| *k < n || (*k != n && is_known(other)))
+                .map(|(_, other)| other);
+            let listed = others
                 .find(|other| meets(forward, other) && !(is_known(forward) && is_known(other)));
             let other = foreign.iter().find(|other| meets(forward, other));
-            if let Some(other) = earlier.or(other.filter(|_| !is_known(forward))) {
+            if let Some(other) = listed.or(other.filter(|_| !is_known(forward))) {
                 let name = other.name.clone();
                 self.wrong(format!("{field}.port"), &Wrong::PortTaken(name));
                 continue;
             }
-            let same =
-                |(name, other): &&(String, Forward)| other == forward && !stay.contains(name);
             let named = |(name, other): &&(String, Forward)| {
                 other.name == forward.name && !stay.contains(name)
             };
@@ -66,10 +77,14 @@ impl Planner<'_> {
         for (n, blocked) in wanted.iter().enumerate() {
             let field = format!("firewall.blocked[{n}]");
             let mac = blocked.mac.to_ascii_lowercase();
-            let is_known = known
-                .iter()
-                .any(|(_, other)| other.mac == mac && other.name == blocked.name);
-            if !self.rule_name(&format!("{field}.name"), &blocked.name, is_known) {
+            let same = |(name, other): &&(String, Blocked)| {
+                other.name == blocked.name && other.mac == mac && !stay.contains(name)
+            };
+            if let Some((section, _)) = known.iter().find(same) {
+                stay.push(section.clone());
+                continue;
+            }
+            if !self.rule_name(&format!("{field}.name"), &blocked.name) {
                 continue;
             }
             if !is_mac(&mac) {
@@ -85,10 +100,6 @@ impl Planner<'_> {
             }
             let found = known.iter().find(|(_, other)| other.mac == mac);
             let section = match found {
-                Some((section, other)) if other.name == blocked.name => {
-                    stay.push(section.clone());
-                    continue;
-                }
                 Some((section, _)) => section.clone(),
                 None => self.config.add("firewall", "rule"),
             };
@@ -137,10 +148,7 @@ impl Planner<'_> {
     }
 
     /// Checks a name that becomes a comment of the firewall's rules. What is there already stays.
-    fn rule_name(&mut self, field: &str, name: &str, is_known: bool) -> bool {
-        if is_known {
-            return true;
-        }
+    fn rule_name(&mut self, field: &str, name: &str) -> bool {
         if self.text(field, name, 64) && !is_quotable(name) {
             self.wrong(field, &Wrong::Unquotable);
         }
@@ -149,7 +157,9 @@ impl Planner<'_> {
 
     fn good_forward(&mut self, field: &str, forward: &Forward, is_known: bool) -> bool {
         let before = self.problems.len();
-        self.rule_name(&format!("{field}.name"), &forward.name, is_known);
+        if !is_known {
+            self.rule_name(&format!("{field}.name"), &forward.name);
+        }
         let outside = ports(&forward.port);
         if outside.is_none() {
             self.wrong(format!("{field}.port"), &Wrong::NotAPort);
@@ -315,7 +325,7 @@ impl Planner<'_> {
 }
 
 /// The section of the zone that holds a network of this name, or has it.
-fn zone_of(config: &super::Config, network: &str) -> Option<String> {
+pub(super) fn zone_of(config: &super::Config, network: &str) -> Option<String> {
     let holds = |section: &&Section| words(section, "network").iter().any(|name| name == network);
     let zone = config.of_type("firewall", "zone").find(holds);
     zone.map(|section| section.name.clone())

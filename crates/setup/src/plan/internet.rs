@@ -1,9 +1,15 @@
 //! Where the Internet comes from.
 
+mod known;
+mod six;
+
 use std::net::Ipv4Addr;
 
+use super::link::provider_vlan;
 use super::{Inside, Planner, Wrong, text};
 use crate::choices::{Internet, Uplink};
+pub(crate) use known::internet_of;
+use known::{client_of, is_there};
 
 /// Options of `network.wan` that belong to one kind of uplink.
 const OF_A_KIND: [&str; 12] = [
@@ -12,65 +18,47 @@ const OF_A_KIND: [&str; 12] = [
 ];
 /// The section that makes the provider's VLAN.
 const VLAN: &str = "wan_vlan";
-/// The interface, and the section of `wireless`, of a client of another router's Wi-Fi.
+/// The interface of a client of another router's Wi-Fi. By hand `wwan` is often that of a modem:
+/// then the client's name has a number.
 const CLIENT: &str = "wwan";
+/// The section of `wireless` of that client.
 const CLIENT_RADIO: &str = "wifi_uplink";
 
 impl Planner<'_> {
     pub(super) fn internet(&mut self, internet: &Internet) {
-        let lacks = match internet.kind {
-            Uplink::Pppoe => self.lacks("pppoe", "internet.kind"),
-            Uplink::Mobile => self.lacks("mobile", "internet.kind"),
-            Uplink::Dhcp | Uplink::Static | Uplink::Wifi | Uplink::None => false,
-        };
-        if lacks {
-            return;
-        }
-        if !self.good_device("internet.port", internet.port.as_deref()) {
-            return;
-        }
-        self.config.section("network", "wan", "interface");
         // Somebody says so now: it stays, whatever ports do.
         for interface in ["wan", "wan6"] {
             self.config.unset("network", interface, "weir");
         }
+        let known = internet_of(&self.config);
+        if internet.kind == Uplink::Kept
+            || known
+                .as_ref()
+                .is_some_and(|known| is_there(internet, known))
+        {
+            return;
+        }
+        // What is of the same kind already keeps all that is not said otherwise.
+        let known = known.filter(|known| known.kind == internet.kind);
+        let known = known.as_ref();
+        let lacks = match internet.kind {
+            Uplink::Pppoe if known.is_none() => self.lacks("pppoe", "internet.kind"),
+            Uplink::Mobile if known.is_none() => self.lacks("mobile", "internet.kind"),
+            _ => false,
+        };
+        if lacks || !self.good_device("internet.port", internet.port.as_deref()) {
+            return;
+        }
+        self.config.section("network", "wan", "interface");
         if let Some(port) = &internet.port {
             self.unwire(port);
         }
-        let known = self.base();
-        let base = internet.port.clone().or_else(|| known.clone());
-        if let Some(port) = &base
-            && base != known
-        {
-            let says = format!("The Internet is plugged into {port}.");
-            self.say("internet", "internet-port", &[("port", port)], says);
-        }
-        let former = self.config.get("network", "wan", "proto");
-        let proto = match internet.kind {
-            Uplink::Dhcp => "dhcp",
-            Uplink::Static => "static",
-            Uplink::Pppoe => "pppoe",
-            Uplink::Mobile => "qmi",
-            Uplink::Wifi | Uplink::None => "none",
-        };
-        if former.as_deref() != Some(proto) {
-            self.config.set("network", "wan", "proto", proto);
-            for option in OF_A_KIND {
-                self.config.unset("network", "wan", option);
-            }
-        }
-        let device = self.vlan(internet, base.as_deref());
-        if internet.kind == Uplink::Mobile {
-            self.mobile(internet);
-        } else if let Some(device) = &device {
-            self.config.set("network", "wan", "device", device);
-        } else if base.is_none() && !matches!(internet.kind, Uplink::Wifi | Uplink::None) {
-            let port = "port for the Internet (network.wan.device)".to_owned();
-            self.wrong("internet.kind", &Wrong::Lacking(port));
-        }
+        let former = self.device("wan");
+        let device = self.uplink_device(internet, known);
         match internet.kind {
-            Uplink::Static => self.fixed(internet),
-            Uplink::Pppoe => self.pppoe(internet),
+            Uplink::Static => self.fixed(internet, known),
+            Uplink::Pppoe => self.pppoe(internet, known),
+            Uplink::Mobile => self.mobile(internet, known),
             Uplink::Dhcp => {
                 let says = "The provider gives the router its address.".to_owned();
                 self.say("internet", "internet-dhcp", &[], says);
@@ -79,29 +67,77 @@ impl Planner<'_> {
                 let says = "The router has no Internet of its own.".to_owned();
                 self.say("internet", "internet-none", &[], says);
             }
-            Uplink::Mobile | Uplink::Wifi => {}
+            Uplink::Wifi | Uplink::Kept => {}
         }
         self.client(internet);
-        self.ipv6(internet, device.as_deref());
-        self.outside();
+        let six = self.config.has("network", "wan6");
+        self.ipv6(internet, known, former.as_deref(), device.as_deref());
+        if known.is_none() {
+            self.outside("wan", true);
+        }
+        if known.is_none() || !six {
+            self.outside("wan6", known.is_none());
+        }
+    }
+
+    /// Gives the uplink its protocol and its device. Returns the device.
+    fn uplink_device(&mut self, internet: &Internet, known: Option<&Internet>) -> Option<String> {
+        let base = self.base();
+        let port = internet.port.clone().or_else(|| base.clone());
+        if let Some(port) = &port
+            && Some(port) != base.as_ref()
+        {
+            let says = format!("The Internet is plugged into {port}.");
+            self.say("internet", "internet-port", &[("port", port)], says);
+        }
+        let proto = match internet.kind {
+            Uplink::Dhcp => "dhcp",
+            Uplink::Static => "static",
+            Uplink::Pppoe => "pppoe",
+            Uplink::Mobile => "qmi",
+            Uplink::Wifi | Uplink::None | Uplink::Kept => "none",
+        };
+        let there = self.device("wan");
+        let before = self.config.get("network", "wan", "proto");
+        if known.is_none() && before.as_deref() != Some(proto) {
+            self.config.set("network", "wan", "proto", proto);
+            for option in OF_A_KIND {
+                self.config.unset("network", "wan", option);
+            }
+        }
+        // A device that is there already, with the VLAN that is wanted, is not made anew.
+        let wired = matches!(internet.kind, Uplink::Dhcp | Uplink::Static | Uplink::Pppoe);
+        if !wired && known.is_some() {
+            return there;
+        }
+        let stays = there.filter(|device| {
+            let vlan = provider_vlan(&self.config, device).map(|(_, vlan)| vlan);
+            let of_switch = |wanted| device.ends_with(&format!(".{wanted}"));
+            let same = vlan == internet.vlan || internet.vlan.is_some_and(of_switch);
+            wired && same && port == base
+        });
+        let device = match stays {
+            Some(device) => Some(device),
+            None => self.vlan(internet, port.as_deref()),
+        };
+        match &device {
+            _ if internet.kind == Uplink::Mobile => {}
+            Some(device) => self.set_device("wan", device),
+            None if wired && port.is_none() => {
+                let port = "port for the Internet (network.wan.device)".to_owned();
+                self.wrong("internet.kind", &Wrong::Lacking(port));
+            }
+            None => {}
+        }
+        device
     }
 
     /// The port below VLANs of the provider.
     pub(super) fn base(&self) -> Option<String> {
-        let device = self.config.get("network", "wan", "device");
-        let device = device
-            .filter(|device| !device.starts_with("/dev/"))
-            .or_else(|| self.facts.wan.clone())?;
-        let tagged = self.config.of_type("network", "device").find(|section| {
-            text(section, "name").as_deref() == Some(&device)
-                && text(section, "type").as_deref() == Some("8021q")
-        });
-        if let Some(below) = tagged.and_then(|section| text(section, "ifname")) {
-            return Some(below);
-        }
-        match device.rsplit_once('.') {
-            Some((below, vlan)) if vlan.parse::<u16>().is_ok() => Some(below.to_owned()),
-            _ => Some(device),
+        let device = self.device("wan").or_else(|| self.facts.wan.clone())?;
+        match provider_vlan(&self.config, &device) {
+            Some((port, _)) => Some(port),
+            None => Some(device),
         }
     }
 
@@ -133,7 +169,7 @@ impl Planner<'_> {
             return Some(known);
         }
         // netifd makes `wan.7` of the name alone; where that stands there it may stay.
-        if self.config.get("network", "wan", "device").as_deref() == Some(&name) {
+        if self.device("wan").as_deref() == Some(&name) {
             return Some(name);
         }
         let config = &mut self.config;
@@ -147,9 +183,17 @@ impl Planner<'_> {
         Some(name)
     }
 
-    fn fixed(&mut self, internet: &Internet) {
+    fn fixed(&mut self, internet: &Internet, known: Option<&Internet>) {
+        let stays = known.is_some_and(|known| known.address == internet.address);
         let address = internet.address.as_deref().unwrap_or_default();
-        let Some(inside) = Inside::read(address) else {
+        let inside = match stays {
+            true => Inside::read_network(address),
+            false => Inside::read(address),
+        };
+        let Some(inside) = inside else {
+            if stays {
+                return self.fixed_dns(internet, known);
+            }
             let wrong = if address.is_empty() {
                 Wrong::Required
             } else {
@@ -157,19 +201,37 @@ impl Planner<'_> {
             };
             return self.wrong("internet.address", &wrong);
         };
-        if self.address_of("wan") != Some(inside) {
+        if !stays {
             self.set_address("wan", inside);
         }
         let gateway = internet.gateway.as_deref().unwrap_or_default();
-        let Some(gateway) = self.address::<Ipv4Addr>("internet.gateway", gateway) else {
-            return;
-        };
-        if !inside.holds(gateway) || gateway == inside.address {
-            let network = format!("{}/{}", inside.network(), inside.length);
-            return self.wrong("internet.gateway", &Wrong::OutsideNetwork(network));
+        if !stays || known.is_some_and(|known| known.gateway != internet.gateway) {
+            let Some(gateway) = self.address::<Ipv4Addr>("internet.gateway", gateway) else {
+                return;
+            };
+            if !inside.holds(gateway) || gateway == inside.address {
+                let network = format!("{}/{}", inside.network(), inside.length);
+                return self.wrong("internet.gateway", &Wrong::OutsideNetwork(network));
+            }
+            let gateway = gateway.to_string();
+            self.config.set("network", "wan", "gateway", &gateway);
         }
-        let gateway = gateway.to_string();
-        self.config.set("network", "wan", "gateway", &gateway);
+        self.fixed_dns(internet, known);
+        let says = format!("The router is {inside} outside, and sends to {gateway}.");
+        let address = inside.to_string();
+        self.say(
+            "internet",
+            "internet-static",
+            &[("address", &address), ("gateway", gateway)],
+            says,
+        );
+    }
+
+    /// Sets the servers of names of a fixed address.
+    fn fixed_dns(&mut self, internet: &Internet, known: Option<&Internet>) {
+        if known.is_some_and(|known| known.dns == internet.dns) {
+            return;
+        }
         let Some(dns) = self.servers("internet.dns", &internet.dns) else {
             return;
         };
@@ -177,23 +239,17 @@ impl Planner<'_> {
             self.wrong("internet.dns", &Wrong::Required);
         }
         self.config.set_list("network", "wan", "dns", &dns);
-        let says = format!("The router is {inside} outside, and sends to {gateway}.");
-        let address = inside.to_string();
-        self.say(
-            "internet",
-            "internet-static",
-            &[("address", &address), ("gateway", &gateway)],
-            says,
-        );
     }
 
-    fn pppoe(&mut self, internet: &Internet) {
+    fn pppoe(&mut self, internet: &Internet, known: Option<&Internet>) {
         let username = internet.username.as_deref();
-        if self.needed("internet.username", username, 255) {
+        let stays = known.is_some_and(|known| known.username == internet.username);
+        if !stays && self.needed("internet.username", username, 255) {
             self.config.set_if("network", "wan", "username", username);
         }
-        self.kept_password(internet, true);
-        if self.optional("internet.service", internet.service.as_deref(), 255) {
+        self.kept_password(internet, known, true);
+        let stays = known.is_some_and(|known| known.service == internet.service);
+        if !stays && self.optional("internet.service", internet.service.as_deref(), 255) {
             self.config
                 .set_if("network", "wan", "service", internet.service.as_deref());
         }
@@ -208,10 +264,12 @@ impl Planner<'_> {
     }
 
     /// A password of the provider's; one that is not told stays.
-    fn kept_password(&mut self, internet: &Internet, needed: bool) {
-        let known = self.config.get("network", "wan", "password").is_some();
+    fn kept_password(&mut self, internet: &Internet, known: Option<&Internet>, needed: bool) {
+        let there = self.config.get("network", "wan", "password").is_some();
+        let stays = known.is_some_and(|known| known.password == internet.password);
         match internet.password.as_deref() {
-            None if known || !needed => {}
+            _ if stays => {}
+            None if there || !needed => {}
             password => {
                 if self.needed("internet.password", password, 255) {
                     self.config.set_if("network", "wan", "password", password);
@@ -220,32 +278,40 @@ impl Planner<'_> {
         }
     }
 
-    fn mobile(&mut self, internet: &Internet) {
-        let modem = internet.modem.as_deref().unwrap_or("/dev/cdc-wdm0");
-        let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'/' | b'-' | b'_');
-        let device = modem
-            .strip_prefix("/dev/")
-            .is_some_and(|name| !name.is_empty() && name.len() < 64 && name.bytes().all(plain));
-        if !device {
-            return self.wrong("internet.modem", &Wrong::NotAModem);
+    fn mobile(&mut self, internet: &Internet, known: Option<&Internet>) {
+        let stays = |field: fn(&Internet) -> &Option<String>| {
+            known.is_some_and(|known| field(known) == field(internet))
+        };
+        let former = known.and_then(|known| known.modem.as_deref());
+        let modem = internet.modem.as_deref().or(former);
+        let modem = modem.unwrap_or("/dev/cdc-wdm0");
+        // Not every protocol of modems names one.
+        if internet.modem.is_some() && !stays(|one| &one.modem) || known.is_none() {
+            let plain = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'/' | b'-' | b'_');
+            let device = modem
+                .strip_prefix("/dev/")
+                .is_some_and(|name| !name.is_empty() && name.len() < 64 && name.bytes().all(plain));
+            if !device {
+                return self.wrong("internet.modem", &Wrong::NotAModem);
+            }
+            self.config.set("network", "wan", "device", modem);
         }
-        self.config.set("network", "wan", "device", modem);
         let apn = internet.apn.as_deref();
-        if self.needed("internet.apn", apn, 100) {
+        if !stays(|one| &one.apn) && self.needed("internet.apn", apn, 100) {
             self.config.set_if("network", "wan", "apn", apn);
         }
-        if let Some(pin) = internet.pin.as_deref() {
+        if let Some(pin) = internet.pin.as_deref().filter(|_| !stays(|one| &one.pin)) {
             if (4..=8).contains(&pin.len()) && pin.bytes().all(|c| c.is_ascii_digit()) {
                 self.config.set("network", "wan", "pincode", pin);
             } else {
                 self.wrong("internet.pin", &Wrong::OutOfRange(0, 99_999_999));
             }
         }
-        if self.optional("internet.username", internet.username.as_deref(), 255) {
-            self.config
-                .set_if("network", "wan", "username", internet.username.as_deref());
+        let username = internet.username.as_deref();
+        if !stays(|one| &one.username) && self.optional("internet.username", username, 255) {
+            self.config.set_if("network", "wan", "username", username);
         }
-        self.kept_password(internet, false);
+        self.kept_password(internet, known, false);
         let apn = apn.unwrap_or_default();
         let says = format!("It dials in by the modem {modem}, to {apn}.");
         self.say(
@@ -258,16 +324,17 @@ impl Planner<'_> {
 
     /// A client of another router's Wi-Fi, or none.
     fn client(&mut self, internet: &Internet) {
+        let there = client_of(&self.config);
         if internet.kind != Uplink::Wifi {
+            let Some(interface) = there else { return };
             self.config.remove("wireless", CLIENT_RADIO);
-            if self.config.get("network", CLIENT, "weir").is_some() {
-                self.config.remove("network", CLIENT);
-                let zone = self.zone("wan");
-                self.config
-                    .list_without("firewall", &zone, "network", CLIENT);
-            }
+            self.config.remove("network", &interface);
+            let zone = self.zone("wan");
+            self.config
+                .list_without("firewall", &zone, "network", &interface);
             return;
         }
+        let interface = there.unwrap_or_else(|| self.free_interface(CLIENT));
         let ssid = internet.ssid.as_deref();
         if !self.needed("internet.ssid", ssid, 32) {
             return;
@@ -286,7 +353,7 @@ impl Planner<'_> {
         config.section("wireless", CLIENT_RADIO, "wifi-iface");
         config.set("wireless", CLIENT_RADIO, "device", &radio);
         config.set("wireless", CLIENT_RADIO, "mode", "sta");
-        config.set("wireless", CLIENT_RADIO, "network", CLIENT);
+        config.set("wireless", CLIENT_RADIO, "network", &interface);
         config.set_if("wireless", CLIENT_RADIO, "ssid", ssid);
         if key.is_some() || !known {
             let encryption = if key.is_some() { "sae-mixed" } else { "none" };
@@ -295,12 +362,13 @@ impl Planner<'_> {
         }
         self.switch_on(&radio);
         let config = &mut self.config;
-        config.section("network", CLIENT, "interface");
-        config.set("network", CLIENT, "proto", "dhcp");
+        config.section("network", &interface, "interface");
+        config.set("network", &interface, "proto", "dhcp");
         // So that it is known for the wizard's own when it goes.
-        config.set("network", CLIENT, "weir", "1");
+        config.set("network", &interface, "weir", "1");
         let zone = self.zone("wan");
-        self.config.list_with("firewall", &zone, "network", CLIENT);
+        self.config
+            .list_with("firewall", &zone, "network", &interface);
         let ssid = ssid.unwrap_or_default();
         let says = format!("It is a client of the Wi-Fi {ssid}, by {radio}.");
         self.say(
@@ -311,41 +379,12 @@ impl Planner<'_> {
         );
     }
 
-    fn ipv6(&mut self, internet: &Internet, device: Option<&str>) {
-        let wanted = internet.ipv6 && !matches!(internet.kind, Uplink::Wifi | Uplink::None);
-        let dialled = matches!(internet.kind, Uplink::Pppoe | Uplink::Mobile);
-        if internet.kind == Uplink::Pppoe {
-            let known = self.config.get("network", "wan", "ipv6");
-            // `auto` is what OpenWrt has for yes.
-            if !(wanted && matches!(known.as_deref(), Some("1" | "auto"))) {
-                let word = if wanted { "1" } else { "0" };
-                self.config.set("network", "wan", "ipv6", word);
-            }
-        }
-        let config = &mut self.config;
-        if !wanted {
-            let on = config.has("network", "wan6")
-                && config.get("network", "wan6", "disabled").as_deref() != Some("1");
-            if on {
-                config.set("network", "wan6", "disabled", "1");
-                let says = "No IPv6 is asked for.".to_owned();
-                self.say("internet", "internet-no-ipv6", &[], says);
-            }
-            return;
-        }
-        config.section("network", "wan6", "interface");
-        config.unset("network", "wan6", "disabled");
-        config.set("network", "wan6", "proto", "dhcpv6");
-        let device = if dialled { Some("@wan") } else { device };
-        config.set_if("network", "wan6", "device", device);
-    }
-
-    /// The zone outside has the uplink in it.
-    fn outside(&mut self) {
-        let zone = self.zone("wan");
-        self.config.list_with("firewall", &zone, "network", "wan");
-        if self.config.has("network", "wan6") {
-            self.config.list_with("firewall", &zone, "network", "wan6");
-        }
+    /// Returns a name for an interface that no other has.
+    pub(super) fn free_interface(&self, word: &str) -> String {
+        let numbered = (2..100).map(|n| format!("{word}{n}"));
+        std::iter::once(word.to_owned())
+            .chain(numbered)
+            .find(|name| !self.config.has("network", name))
+            .unwrap_or_default()
     }
 }

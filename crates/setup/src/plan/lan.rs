@@ -1,22 +1,41 @@
 //! The network inside.
 
 use super::check::is_lease;
-use super::{Config, Inside, Planner, Wrong, text, yes};
+use super::{Config, Inside, Planner, Wrong, text, words};
 use crate::choices::{Choices, Lan};
+use crate::read::lan_of;
 
-/// A router's address at an interface.
-pub(super) fn address_in(config: &Config, interface: &str) -> Option<Inside> {
+/// A router's address at an interface; of several the first.
+pub(crate) fn address_in(config: &Config, interface: &str) -> Option<Inside> {
     let section = config.package("network")?.section(interface)?;
-    let address = text(section, "ipaddr")?;
+    let address = words(section, "ipaddr").into_iter().next()?;
     Inside::read_network(&address).or_else(|| Inside::of_mask(&address, &text(section, "netmask")?))
+}
+
+/// Returns the section of `dhcp` that gives addresses at an interface, whatever its name; or the
+/// name for a new one.
+pub(crate) fn pool_of(config: &Config, interface: &str) -> String {
+    config
+        .which("dhcp", "dhcp", "interface", interface)
+        .unwrap_or_else(|| interface.to_owned())
 }
 
 impl Planner<'_> {
     pub(super) fn lan(&mut self, lan: &Lan) {
-        let Some(inside) = self.own_address(lan) else {
+        let known = lan_of(&self.config);
+        if known.as_ref() == Some(lan) {
             return;
+        }
+        // An address that is there stays, even one that the wizard would not give.
+        let stays = known.as_ref().filter(|known| known.address == lan.address);
+        let inside = match stays.and(self.lan_address()) {
+            Some(inside) => inside,
+            None => match self.own_address(lan) {
+                Some(inside) => inside,
+                None => return,
+            },
         };
-        if self.address_of("lan") != Some(inside) {
+        if self.lan_address() != Some(inside) {
             self.interface("lan");
             self.set_address("lan", inside);
             let address = inside.to_string();
@@ -39,7 +58,7 @@ impl Planner<'_> {
         if good && !lan.ports.is_empty() {
             self.lan_ports(&lan.ports);
         }
-        self.dhcp(lan, inside);
+        self.dhcp(lan, inside, known.as_ref());
     }
 
     /// Plugs devices into the bridge inside, and no others but those that are no ports.
@@ -136,9 +155,25 @@ impl Planner<'_> {
         let listed = form.map_or(self.facts.release.is_none_or(|year| year >= 25), |ipaddr| {
             ipaddr.list
         });
+        let mut all = section.map_or_else(Vec::new, |section| words(section, "ipaddr"));
+        let whole = all.first().is_some_and(|first| first.contains('/'));
+        // The first address is the router's; others beside it stay, and need the mask where they
+        // have no length.
+        let others = all.get(1..).unwrap_or_default();
+        let masked = others.iter().any(|other| !other.contains('/'));
         if listed {
-            config.set_list("network", interface, "ipaddr", &[inside.to_string()]);
-            config.unset("network", interface, "netmask");
+            if all.len() < 2 {
+                config.set_list("network", interface, "ipaddr", &[inside.to_string()]);
+            } else {
+                all[0] = inside.to_string();
+                config.replace_list("network", interface, "ipaddr", &all);
+            }
+            if !masked {
+                config.unset("network", interface, "netmask");
+            }
+        } else if whole || !others.is_empty() {
+            all[0] = inside.to_string();
+            config.set("network", interface, "ipaddr", &all.join(" "));
         } else {
             let (address, mask) = (inside.address.to_string(), inside.netmask().to_string());
             config.set("network", interface, "ipaddr", &address);
@@ -156,50 +191,69 @@ impl Planner<'_> {
         self.address_of("lan")
     }
 
-    fn dhcp(&mut self, lan: &Lan, inside: Inside) {
-        if !lan.dhcp && !self.config.has("dhcp", "lan") {
+    /// Gives addresses to others, or no more. `known` is the network inside as it was.
+    fn dhcp(&mut self, lan: &Lan, inside: Inside, known: Option<&Lan>) {
+        let pool = &*pool_of(&self.config, "lan");
+        let there = self.config.has("dhcp", pool);
+        if !lan.dhcp && !there {
             return;
         }
-        if !self.config.has("dhcp", "lan") {
-            self.config.section("dhcp", "lan", "dhcp");
-            self.config.set("dhcp", "lan", "ra", "server");
+        if !there {
+            self.config.section("dhcp", pool, "dhcp");
+            self.config.set("dhcp", pool, "interface", "lan");
+            self.config.set("dhcp", pool, "ra", "server");
         }
-        self.config.set("dhcp", "lan", "interface", "lan");
-        let ignored = self
-            .config
-            .package("dhcp")
-            .and_then(|package| package.section("lan"))
-            .is_some_and(|section| yes(section, "ignore"));
+        let known = known.filter(|_| there);
+        let is_on = known.is_some_and(|known| known.dhcp);
         if !lan.dhcp {
-            if !ignored {
-                self.config.set("dhcp", "lan", "ignore", "1");
+            if is_on || known.is_none() {
+                self.config.set("dhcp", pool, "ignore", "1");
                 let says = "It gives no addresses to others.".to_owned();
                 self.say("services", "lan-no-dhcp", &[], says);
             }
             return;
         }
+        let stays = known.filter(|known| known.dhcp && known.address == lan.address);
+        if stays.is_none_or(|known| (known.first, known.count) != (lan.first, lan.count))
+            && !self.pool(pool, lan, inside, known)
+        {
+            return;
+        }
+        if known.is_none_or(|known| known.lease != lan.lease) {
+            if !is_lease(&lan.lease) {
+                return self.wrong("lan.lease", &Wrong::NotATime);
+            }
+            self.config.set("dhcp", pool, "leasetime", &lan.lease);
+        }
+        if !is_on {
+            self.config.unset("dhcp", pool, "ignore");
+        }
+    }
+
+    /// Sets which addresses others get. Returns false if that cannot be.
+    fn pool(&mut self, pool: &str, lan: &Lan, inside: Inside, known: Option<&Lan>) -> bool {
         let room = inside.room();
         let (first, count) = (u64::from(lan.first), u64::from(lan.count));
         if !(1..=room).contains(&first) {
-            return self.wrong("lan.first", &Wrong::OutOfRange(1, room));
+            self.wrong("lan.first", &Wrong::OutOfRange(1, room));
+            return false;
         }
         let most = room - first + 1;
         if !(1..=most).contains(&count) {
-            return self.wrong("lan.count", &Wrong::OutOfRange(1, most));
-        }
-        if !is_lease(&lan.lease) {
-            return self.wrong("lan.lease", &Wrong::NotATime);
+            self.wrong("lan.count", &Wrong::OutOfRange(1, most));
+            return false;
         }
         // The router keeps its own.
         let own = u64::from(u32::from(inside.address) - u32::from(inside.network()));
         let left = count - u64::from((first..first + count).contains(&own));
         if left == 0 {
-            return self.wrong("lan.count", &Wrong::NoneLeft);
+            self.wrong("lan.count", &Wrong::NoneLeft);
+            return false;
         }
-        let start = self.config.get("dhcp", "lan", "start");
-        let limit = self.config.get("dhcp", "lan", "limit");
         let (first, count) = (first.to_string(), count.to_string());
-        if ignored || start.as_deref() != Some(&*first) || limit.as_deref() != Some(&*count) {
+        let is_same =
+            |known: &Lan| known.dhcp && (known.first, known.count) == (lan.first, lan.count);
+        if !known.is_some_and(is_same) {
             let from = u32::from(inside.network()) + lan.first;
             let from = std::net::Ipv4Addr::from(from).to_string();
             let says = format!("It gives {count} addresses to others, from {from} on.");
@@ -214,11 +268,13 @@ impl Planner<'_> {
                 self.say("services", "lan-dhcp-one", &[], says);
             }
         }
-        let config = &mut self.config;
-        config.unset("dhcp", "lan", "ignore");
-        config.set("dhcp", "lan", "start", &first);
-        config.set("dhcp", "lan", "limit", &count);
-        config.set("dhcp", "lan", "leasetime", &lan.lease);
+        if known.is_none_or(|known| known.first != lan.first) {
+            self.config.set("dhcp", pool, "start", &first);
+        }
+        if known.is_none_or(|known| known.count != lan.count) {
+            self.config.set("dhcp", pool, "limit", &count);
+        }
+        true
     }
 
     /// Sees to it that the port of the Internet is none inside: the provider would be in the LAN.

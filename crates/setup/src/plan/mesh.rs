@@ -1,10 +1,32 @@
 //! Mesh with other nodes: 802.11s below batman-adv, or access points that peer.
 
+use uci::Section;
+
 use super::{Config, Planner, Radio, Wrong, text, yes};
 use crate::choices::{Mesh, MeshKind};
+use crate::read::mesh_of;
+
+/// Returns true for a radio's part in the mesh that the wizard made.
+pub(crate) fn is_mesh(part: &Section) -> bool {
+    let name = text(part, "device").map(|radio| section(&radio));
+    name.as_ref() == Some(&part.name) && text(part, "network") == name
+}
 
 impl Planner<'_> {
     pub(super) fn mesh(&mut self, mesh: &Mesh) {
+        let known = mesh_of(&self.config);
+        let stays = |wanted: &Mesh| {
+            let key = wanted.key.clone().or_else(|| known.key.clone());
+            let wanted = Mesh {
+                key: key.filter(|_| wanted.kind == MeshKind::Batman),
+                country: String::new(),
+                ..wanted.clone()
+            };
+            wanted == known
+        };
+        if stays(mesh) && mesh.country.is_empty() {
+            return;
+        }
         let lacks = match mesh.kind {
             MeshKind::Batman => self.lacks("batman", "mesh.kind"),
             MeshKind::Apup => self.lacks("apup", "mesh.kind"),
@@ -23,7 +45,7 @@ impl Planner<'_> {
         let former: Vec<(String, String)> = self
             .config
             .of_type("wireless", "wifi-iface")
-            .filter(|section| section.name.starts_with("mesh_"))
+            .filter(|section| is_mesh(section))
             .map(|section| {
                 (
                     section.name.clone(),
@@ -120,7 +142,7 @@ impl Planner<'_> {
         if let Some(key) = &mesh.key
             && (key.len() == 64 || !super::check::is_wifi_key(key))
         {
-            return self.wrong("mesh.key", &Wrong::NotAWifiKey);
+            return self.wrong("mesh.key", &Wrong::NotAPassword);
         }
         if let Some(channel) = mesh.channel
             && !(1..=233).contains(&channel)
@@ -175,7 +197,7 @@ impl Planner<'_> {
         let config = &mut self.config;
         config.set("wireless", name, "mode", "mesh");
         config.set("wireless", name, "mesh_id", &mesh.name);
-        config.set("wireless", name, "mesh_fwding", "0");
+        config.set_new("wireless", name, "mesh_fwding", "0");
         config.set("wireless", name, "network", name);
         // A key that is not told stays.
         if mesh.key.is_some() {
@@ -188,7 +210,7 @@ impl Planner<'_> {
         config.set("network", name, "proto", "batadv_hardif");
         config.set("network", name, "master", "bat0");
         // Its header takes 32 bytes, and packets of 1500 have to fit.
-        config.set("network", name, "mtu", "1532");
+        config.set_new("network", name, "mtu", "1532");
     }
 
     fn peering_access_point(&mut self, mesh: &Mesh, name: &str) {
@@ -209,8 +231,8 @@ impl Planner<'_> {
         let config = &mut self.config;
         config.section("network", "bat0", "interface");
         config.set("network", "bat0", "proto", "batadv");
-        config.set("network", "bat0", "routing_algo", "BATMAN_IV");
-        config.set("network", "bat0", "bridge_loop_avoidance", "1");
+        config.set_new("network", "bat0", "routing_algo", "BATMAN_IV");
+        config.set_new("network", "bat0", "bridge_loop_avoidance", "1");
         // `client` is for meshes with gateways alone: questions for addresses go to the one that it has
         // chosen, and to nobody where there is none. Whoever has said so knows of one.
         if mesh.gateway {

@@ -46,6 +46,8 @@ pub enum Wrong {
     NotATime,
     /// It is no key of Wi-Fi.
     NotAWifiKey,
+    /// It is no password of WPA3 (SAE).
+    NotAPassword,
     /// It is no key of `WireGuard`.
     NotAKey,
     /// It is no hash of crypt(3).
@@ -165,6 +167,11 @@ impl Wrong {
                 "not-a-wifi-key",
                 "it is no key of Wi-Fi",
                 "take 8 to 63 characters of ASCII, or 64 hexadecimal digits",
+            ),
+            Self::NotAPassword => plain(
+                "not-a-wifi-key",
+                "WPA3 has no key of 64 hexadecimal digits",
+                "take 8 to 63 characters of ASCII, or WPA2 alone",
             ),
             Self::NotAKey => plain(
                 "not-a-key",

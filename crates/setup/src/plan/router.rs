@@ -37,6 +37,10 @@ impl Planner<'_> {
         let Some(name) = self.own_name(name) else {
             return;
         };
+        // A name that is there stays, even one that the wizard would not give.
+        if self.config.get("system", system, "hostname").as_deref() == Some(&name) {
+            return;
+        }
         if name.len() > LONGEST_NAME {
             return self.wrong("router.name", &Wrong::TooLong(LONGEST_NAME, name.len()));
         }
@@ -52,12 +56,15 @@ impl Planner<'_> {
         if timezone.is_empty() {
             return;
         }
+        // OpenWrt's own pages write blanks: `America/New York`.
+        let timezone = &*timezone.replace(' ', "_");
+        let known = self.config.get("system", system, "zonename");
+        if known.is_some_and(|known| known.replace(' ', "_") == timezone) {
+            return;
+        }
         let Some(rule) = zone(timezone) else {
             return self.wrong("router.timezone", &Wrong::NotATimezone);
         };
-        if self.config.get("system", system, "zonename").as_deref() == Some(timezone) {
-            return;
-        }
         self.config.set("system", system, "zonename", timezone);
         self.config.set("system", system, "timezone", rule);
         let says = format!("Its clock goes by {timezone}.");
@@ -65,7 +72,8 @@ impl Planner<'_> {
     }
 
     fn language(&mut self, language: &str) {
-        if language.is_empty() {
+        let known = self.config.get("luci", "main", "lang");
+        if language.is_empty() || known.as_deref() == Some(language) {
             return;
         }
         let letters = |c: u8| c.is_ascii_lowercase() || c == b'_';
@@ -74,12 +82,9 @@ impl Planner<'_> {
         }
         // Without LuCI there is nobody to read it.
         if self.config.has("luci", "main") {
-            let known = self.config.get("luci", "main", "lang");
             self.config.set("luci", "main", "lang", language);
-            if known.as_deref() != Some(language) {
-                let says = format!("OpenWrt's own pages are in {language}.");
-                self.say("router", "router-language", &[("language", language)], says);
-            }
+            let says = format!("OpenWrt's own pages are in {language}.");
+            self.say("router", "router-language", &[("language", language)], says);
         }
     }
 
@@ -90,6 +95,12 @@ impl Planner<'_> {
                 && text.bytes().all(plain)
                 && text.parse::<f64>().is_ok_and(|n| n.abs() <= most)
         };
+        let known = |option| self.config.get("system", system, option);
+        if known("latitude").as_deref() == Some(north)
+            && known("longitude").as_deref() == Some(east)
+        {
+            return;
+        }
         if !degrees(north, 90.0) || !degrees(east, 180.0) {
             return self.wrong("router.place", &Wrong::NotAPlace);
         }

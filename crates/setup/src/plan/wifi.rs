@@ -1,108 +1,133 @@
 //! Wi-Fi networks.
 
+mod known;
+
 use md5::{Digest, Md5};
-use uci::Section;
 
 use super::check::is_wifi_key;
 use super::{Config, Planner, Radio, Wrong, countries, text, yes};
 use crate::choices::{Network, Security, Whom, Wifi};
+use crate::read::{network_of, wifi_of};
+use known::{in_network, with_keys};
+pub(crate) use known::{security, whom};
 
 /// Networks at most: more than eight cost a radio most of its time for their beacons.
 const MOST: usize = 8;
 
-/// Whom an access point's network is for, if it is one that the wizard knows: those that stand in
-/// another network, or peer with others, are somebody else's.
-pub(crate) fn whom(section: &Section) -> Option<Whom> {
-    let mode = text(section, "mode");
-    // Since 25.12 one network may be of several radios at once (multi-link operation).
-    let links = section
-        .get("device")
-        .map_or(0, |device| device.values().len());
-    if mode.as_deref() != Some("ap") || section.get("apup").is_some() || links != 1 {
-        return None;
-    }
-    match text(section, "network").as_deref() {
-        Some("lan") => Some(Whom::Lan),
-        Some("guest") => Some(Whom::Guest),
-        _ => None,
-    }
-}
-
 impl Planner<'_> {
     pub(super) fn wifi(&mut self, wifi: &Wifi) {
-        if wifi.networks.len() > MOST {
+        let known = wifi_of(&self.config);
+        let whole = with_keys(wifi, &known);
+        if whole == known {
+            return;
+        }
+        if wifi.networks.len() > MOST.max(known.networks.len()) {
             return self.wrong("wifi.networks", &Wrong::TooMany(MOST));
         }
         self.country("wifi.country", &wifi.country);
         let good: Vec<bool> = (wifi.networks.iter().enumerate())
-            .map(|(n, network)| self.good_network(&format!("wifi.networks[{n}]"), network, wifi))
+            .map(|(n, network)| {
+                // What is there already is not judged.
+                known.networks.contains(&whole.networks[n])
+                    || self.good_network(&format!("wifi.networks[{n}]"), network, wifi)
+            })
             .collect();
         if !wifi.networks.is_empty() && self.facts.radios.is_empty() {
             let what = "radio (wifi-device in /etc/config/wireless)".to_owned();
             return self.wrong("wifi.networks", &Wrong::Lacking(what));
         }
-        let networks = wifi.networks.iter().enumerate();
-        let guests: Vec<_> = networks
-            .filter(|(_, network)| network.whom == Whom::Guest)
-            .collect();
-        if !guests.is_empty() {
-            let new = guests
-                .iter()
-                .find(|(_, network)| !self.has_network(network));
-            let new = new.map(|(n, _)| format!("wifi.networks[{n}]"));
-            self.guests(new.as_deref());
-        } else {
+        let is_guest = |one: &&Network| one.whom == Whom::Guest;
+        let mut guests = (whole.networks.iter().enumerate())
+            .filter(|(_, one)| is_guest(one))
+            .peekable();
+        let has_guests = guests.peek().is_some();
+        let is_known = |ssid: &str| {
+            let mut all = known.networks.iter().filter(is_guest);
+            all.any(|other| other.ssid == ssid)
+        };
+        if let Some((n, _)) = guests.find(|(_, one)| !is_known(&one.ssid)) {
+            self.guests(Some(&format!("wifi.networks[{n}]")));
+        } else if !has_guests && known.networks.iter().any(|one| is_guest(&one)) {
             self.no_guests();
         }
         let radios = self.facts.radios.clone();
         for radio in &radios {
-            // Sections of this radio that can be taken for what is wanted, in their order.
-            let mut free: Vec<(String, Whom, Option<String>)> = self
-                .config
-                .of_type("wireless", "wifi-iface")
-                .filter(|section| text(section, "device").as_deref() == Some(&radio.name))
-                .filter_map(|section| {
-                    let ssid = text(section, "ssid");
-                    Some((section.name.clone(), whom(section)?, ssid))
-                })
-                .collect();
-            for (n, network) in wifi.networks.iter().enumerate() {
-                let by = network.radios.is_empty() || network.radios.contains(&radio.name);
-                if !by || !good[n] {
-                    continue;
-                }
-                let same = |(_, whom, ssid): &(String, Whom, Option<String>)| {
-                    *whom == network.whom && ssid.as_deref() == Some(&network.ssid)
-                };
-                // A name that is taken by another network of the list is that network's.
-                let other = |(_, whom, ssid): &(String, Whom, Option<String>)| {
-                    let theirs = |other: &Network| ssid.as_deref() == Some(&other.ssid);
-                    *whom == network.whom && !wifi.networks.iter().any(theirs)
-                };
-                let there = free.iter().position(same);
-                // What is there already is not refused.
-                if there.is_none() && self.lacks_band(radio, &format!("wifi.networks[{n}].radios"))
-                {
-                    continue;
-                }
-                let found = there.or_else(|| free.iter().position(other));
-                let section = match found {
-                    Some(found) => free.remove(found).0,
-                    None => self.new_access_point(radio, network.whom),
-                };
-                let field = format!("wifi.networks[{n}]");
-                self.access_point(&field, &section, radio, network);
-            }
-            // What is switched off stays as it is, unless its radio comes on and it with it.
-            if self.is_off(&radio.name) {
+            self.access_points(radio, wifi, &good);
+        }
+    }
+
+    /// Makes the access points of a radio those that are wanted. `good` says of each network
+    /// whether it can be made.
+    fn access_points(&mut self, radio: &Radio, wifi: &Wifi, good: &[bool]) {
+        let was_off = self.is_off(&radio.name);
+        // Sections of this radio that can be taken for what is wanted, in their order.
+        let mut free: Vec<(String, Whom, Option<String>)> = self
+            .config
+            .of_type("wireless", "wifi-iface")
+            .filter(|section| text(section, "device").as_deref() == Some(&radio.name))
+            .filter_map(|section| {
+                let ssid = text(section, "ssid");
+                Some((section.name.clone(), whom(section)?, ssid))
+            })
+            .collect();
+        for (n, network) in wifi.networks.iter().enumerate() {
+            let by = network.radios.is_empty() || network.radios.contains(&radio.name);
+            if !by || !good[n] {
                 continue;
             }
-            for (section, _, ssid) in free {
-                if !self.is_off(&section) {
-                    self.no_access_point(&section, &radio.name, &ssid.unwrap_or_default());
-                }
+            let field = format!("wifi.networks[{n}]");
+            let same = |(_, whom, ssid): &(String, Whom, Option<String>)| {
+                *whom == network.whom && ssid.as_deref() == Some(&network.ssid)
+            };
+            let there = free.iter().position(same);
+            if there.is_none() && self.is_taken(radio, &network.ssid) {
+                self.wrong(format!("{field}.ssid"), &Wrong::Twice);
+                continue;
+            }
+            // What is there already is not refused.
+            if there.is_none() && self.lacks_band(radio, &format!("{field}.radios")) {
+                continue;
+            }
+            let other = |(name, whom, ssid): &(String, Whom, Option<String>)| {
+                // A name that is taken by another network of the list is that network's.
+                let theirs = |other: &Network| ssid.as_deref() == Some(&other.ssid);
+                // One that is switched off waits for being switched on.
+                let waits = self.is_off(name) || was_off && self.is_keyed(name);
+                *whom == network.whom && !wifi.networks.iter().any(theirs) && !waits
+            };
+            let found = there.or_else(|| free.iter().position(other));
+            let section = match found {
+                Some(found) => free.remove(found).0,
+                None => self.new_access_point(radio, network.whom),
+            };
+            self.access_point(&field, &section, radio, network);
+        }
+        // What is switched off stays as it is, unless its radio comes on and it with it.
+        if self.is_off(&radio.name) {
+            return;
+        }
+        for (section, _, ssid) in free {
+            if was_off && self.is_keyed(&section) {
+                self.config.set("wireless", &section, "disabled", "1");
+            } else if !self.is_off(&section) {
+                self.no_access_point(&section, &radio.name, &ssid.unwrap_or_default());
             }
         }
+    }
+
+    /// Returns true if a radio has an access point of this name for the same networks, with an
+    /// encryption that the wizard does not know.
+    fn is_taken(&self, radio: &Radio, ssid: &str) -> bool {
+        let mut sections = self.config.of_type("wireless", "wifi-iface");
+        sections.any(|section| {
+            let is = |option, value| text(section, option).as_deref() == Some(value);
+            is("device", &radio.name)
+                && is("mode", "ap")
+                && is("ssid", ssid)
+                && security(section).is_none()
+                && in_network(section).is_some()
+                && !yes(section, "disabled")
+        })
     }
 
     /// Whether a radio or an access point is switched off.
@@ -112,6 +137,11 @@ impl Planner<'_> {
             .package("wireless")
             .and_then(|p| p.section(section));
         section.is_some_and(|section| yes(section, "disabled"))
+    }
+
+    /// Returns true if an access point has a key, which somebody made.
+    fn is_keyed(&self, section: &str) -> bool {
+        self.config.get("wireless", section, "key").is_some()
     }
 
     fn no_access_point(&mut self, section: &str, radio: &str, ssid: &str) {
@@ -132,6 +162,7 @@ impl Planner<'_> {
             return;
         }
         self.config.unset("wireless", radio, "disabled");
+        self.country_of(radio);
         let others: Vec<(String, String)> = self
             .config
             .of_type("wireless", "wifi-iface")
@@ -145,7 +176,12 @@ impl Planner<'_> {
             })
             .collect();
         for (section, ssid) in others {
-            self.no_access_point(&section, radio, &ssid);
+            if self.is_keyed(&section) {
+                // Somebody made it, and may want it again.
+                self.config.set("wireless", &section, "disabled", "1");
+            } else {
+                self.no_access_point(&section, radio, &ssid);
+            }
         }
         self.say_others(radio);
     }
@@ -157,7 +193,8 @@ impl Planner<'_> {
             .of_type("wireless", "wifi-iface")
             .filter(|section| text(section, "device").as_deref() == Some(radio))
             .filter(|section| whom(section).is_none() && !yes(section, "disabled"))
-            .filter(|section| !section.name.starts_with("mesh_") && section.name != "wifi_uplink")
+            .filter(|section| section.name != format!("mesh_{radio}"))
+            .filter(|section| section.name != "wifi_uplink")
             .map(|section| {
                 let name = text(section, "ssid").or_else(|| text(section, "mesh_id"));
                 (name.unwrap_or_default(), section.get("key").is_none())
@@ -177,15 +214,22 @@ impl Planner<'_> {
         }
     }
 
+    /// Has a radio that comes on keep to the rules of the others.
+    fn country_of(&mut self, radio: &str) {
+        let country = wifi_of(&self.config).country;
+        if !country.is_empty() && self.config.get("wireless", radio, "country").is_none() {
+            self.config.set("wireless", radio, "country", &country);
+        }
+    }
+
     pub(super) fn country(&mut self, field: &str, country: &str) {
-        if country.is_empty() {
+        // Rules that are there already are not judged.
+        let known = wifi_of(&self.config).country;
+        if country.is_empty() || known == country {
             return;
         }
-        let known = country_of(&self.config);
         let country = match countries::code(country) {
-            // As a document of this router has it.
-            _ if known.as_deref() == Some(country) => return,
-            Ok(code) if known.as_deref() == Some(code) => return,
+            Ok(code) if code == known => return,
             Ok(code) => code,
             Err(meant) => return self.wrong(field, &Wrong::NotACountry(meant)),
         };
@@ -211,14 +255,19 @@ impl Planner<'_> {
                 };
                 self.wrong(format!("{field}.key"), &wrong);
             }
-            // SAE takes any password, but not hexadecimal digits for a key.
-            Some(key) if key.len() == 64 && network.security == Security::Wpa3 => {
-                self.wrong(format!("{field}.key"), &Wrong::NotAWifiKey);
+            Some(key) if key.len() == 64 && self.takes_password(network) => {
+                self.wrong(format!("{field}.key"), &Wrong::NotAPassword);
             }
-            None if keyed && self.known_key(network).is_none() => {
+            None if keyed
+                && network.security != Security::Kept
+                && self.known(network, "key").is_none() =>
+            {
                 self.wrong(format!("{field}.key"), &Wrong::NeedsKey);
             }
             _ => {}
+        }
+        if network.security == Security::Kept && self.known(network, "encryption").is_none() {
+            self.wrong(format!("{field}.security"), &Wrong::Required);
         }
         for name in &network.radios {
             let Some(radio) = self.facts.radios.iter().find(|radio| radio.name == *name) else {
@@ -235,11 +284,15 @@ impl Planner<'_> {
                 self.wrong(format!("{field}.security"), &wrong);
             }
         }
-        // Of two networks the later one is wrong.
-        let earlier = wifi.networks.iter();
-        let earlier = earlier.take_while(|other| !std::ptr::eq(*other, network));
-        let mut twice = earlier.filter(|other| {
-            other.ssid == network.ssid
+        // Of two networks the later one is wrong, unless the router has that one already.
+        let mut is_earlier = true;
+        let is_twice = wifi.networks.iter().any(|other| {
+            if std::ptr::eq(other, network) {
+                is_earlier = false;
+                return false;
+            }
+            (is_earlier || self.has_network(other))
+                && other.ssid == network.ssid
                 && (network.radios.is_empty()
                     || other.radios.is_empty()
                     || other
@@ -247,13 +300,26 @@ impl Planner<'_> {
                         .iter()
                         .any(|radio| network.radios.contains(radio)))
         });
-        if twice.next().is_some() {
+        if is_twice {
             self.wrong(format!("{field}.ssid"), &Wrong::Twice);
         }
         self.problems.len() == before
     }
 
-    /// Whether the router has a network of this name, for the same people.
+    /// Returns true if a network has a password on some radio, by SAE. hostapd takes no key of
+    /// hexadecimal digits for one (`sae_get_password`).
+    fn takes_password(&self, network: &Network) -> bool {
+        let named =
+            |radio: &&Radio| network.radios.is_empty() || network.radios.contains(&radio.name);
+        let mut radios = self.facts.radios.iter().filter(named);
+        match network.security {
+            Security::Wpa3 => true,
+            Security::Mixed => radios.any(|radio| radio.wpa3),
+            Security::Wpa2 | Security::Owe | Security::Open | Security::Kept => false,
+        }
+    }
+
+    /// Returns true if the router has a network of this name, for the same people.
     fn has_network(&self, network: &Network) -> bool {
         let mut all = self.config.of_type("wireless", "wifi-iface");
         all.any(|section| {
@@ -262,13 +328,13 @@ impl Planner<'_> {
         })
     }
 
-    /// The key that a network has already.
-    fn known_key(&self, network: &Network) -> Option<String> {
+    /// Returns what a network has already in an option.
+    fn known(&self, network: &Network, option: &str) -> Option<String> {
         self.config
             .of_type("wireless", "wifi-iface")
             .filter(|section| whom(section) == Some(network.whom))
             .find(|section| text(section, "ssid").as_deref() == Some(&network.ssid))
-            .and_then(|section| text(section, "key"))
+            .and_then(|section| text(section, option))
     }
 
     fn new_access_point(&mut self, radio: &Radio, whom: Whom) -> String {
@@ -288,8 +354,11 @@ impl Planner<'_> {
     }
 
     fn access_point(&mut self, field: &str, section: &str, radio: &Radio, network: &Network) {
-        let keyed = !matches!(network.security, Security::Open | Security::Owe);
-        let key = network.key.clone().or_else(|| self.known_key(network));
+        let known = self
+            .config
+            .package("wireless")
+            .and_then(|wireless| network_of(wireless.section(section)?));
+        let key = network.key.clone().or_else(|| self.known(network, "key"));
         let six = radio.bands.iter().any(|band| band == "6g") && radio.bands.len() == 1;
         // What the radio cannot do is left out where the choice allows for it, and said.
         let security = match network.security {
@@ -306,13 +375,26 @@ impl Planner<'_> {
             security => security,
         };
         // Management frames are protected: by WPA3 always, where it is mixed as far as stations can.
+        let kept = self.known(network, "encryption").unwrap_or_default();
         let (encryption, protected) = match security {
             Security::Mixed => ("sae-mixed", Some("1")),
             Security::Wpa3 => ("sae", Some("2")),
             Security::Wpa2 => ("psk2", None),
             Security::Owe => ("owe", Some("2")),
             Security::Open => ("none", None),
+            Security::Kept => (&*kept, None),
         };
+        let keyed = !matches!(security, Security::Open | Security::Owe);
+        let whole = Network {
+            key: key.clone().filter(|_| keyed),
+            security,
+            radios: vec![radio.name.clone()],
+            ..network.clone()
+        };
+        let is_on = !self.is_off(section) && !self.is_off(&radio.name);
+        if is_on && known.as_ref() == Some(&whole) {
+            return;
+        }
         let whom = match network.whom {
             Whom::Lan => "lan",
             Whom::Guest => "guest",
@@ -320,32 +402,47 @@ impl Planner<'_> {
         let before = self.config.package("wireless").map(uci::Package::text);
         let config = &mut self.config;
         let former = config.get("wireless", section, "ssid");
-        for (option, value) in [
-            ("device", &*radio.name),
-            ("mode", "ap"),
-            ("network", whom),
-            ("ssid", &network.ssid),
-        ] {
-            config.set("wireless", section, option, value);
+        if known.is_none() {
+            for (option, value) in [("device", &*radio.name), ("mode", "ap"), ("network", whom)] {
+                config.set("wireless", section, option, value);
+            }
         }
-        let known = config.get("wireless", section, "encryption");
-        if !known.is_some_and(|known| same_encryption(&known, encryption)) {
+        config.set("wireless", section, "ssid", &network.ssid);
+        if known
+            .as_ref()
+            .is_none_or(|known| known.security != security)
+        {
             config.set("wireless", section, "encryption", encryption);
             config.set_if("wireless", section, "ieee80211w", protected);
         }
-        config.set_if("wireless", section, "key", key.as_deref().filter(|_| keyed));
-        let switch = |on: bool| on.then_some("1");
-        let isolate = network.whom == Whom::Guest;
-        if isolate {
+        if known
+            .as_ref()
+            .is_none_or(|known| known.security != security || known.key != whole.key)
+        {
+            config.set_if("wireless", section, "key", whole.key.as_deref());
+        }
+        if known.is_none() && network.whom == Whom::Guest {
             config.set("wireless", section, "isolate", "1");
         }
-        config.set_if("wireless", section, "hidden", switch(network.hidden));
-        roaming(config, section, network, former.as_deref());
+        let switch = |on: bool| on.then_some("1");
+        if known
+            .as_ref()
+            .is_none_or(|known| known.hidden != network.hidden)
+        {
+            config.set_if("wireless", section, "hidden", switch(network.hidden));
+        }
+        let is_renamed = former.as_deref() != Some(&network.ssid);
+        if known.as_ref().is_none_or(|known| {
+            known.roaming != network.roaming || network.roaming && is_renamed
+        }) {
+            roaming(config, section, network, former.as_deref());
+        }
         if self.is_off(section) {
             self.config.unset("wireless", section, "disabled");
         }
         if self.is_off(&radio.name) {
             self.config.unset("wireless", &radio.name, "disabled");
+            self.country_of(&radio.name);
             self.say_others(&radio.name);
         }
         if self.config.package("wireless").map(uci::Package::text) == before {
@@ -378,15 +475,6 @@ impl Planner<'_> {
     }
 }
 
-/// Whether what a section has is another way to say what is wanted.
-fn same_encryption(known: &str, wanted: &str) -> bool {
-    // A cipher may follow: `psk2+ccmp`.
-    let known = known.split('+').next().unwrap_or_default();
-    known == wanted
-        || (wanted == "psk2" && known == "psk2")
-        || (wanted == "none" && known == "open")
-}
-
 fn word(security: Security) -> &'static str {
     match security {
         Security::Mixed => "WPA3 or WPA2",
@@ -394,6 +482,7 @@ fn word(security: Security) -> &'static str {
         Security::Wpa2 => "WPA2",
         Security::Owe => "no key, but encrypted",
         Security::Open => "no key",
+        Security::Kept => "the encryption that it has",
     }
 }
 
@@ -404,13 +493,8 @@ fn security_word(security: Security) -> &'static str {
         Security::Wpa2 => "wpa2",
         Security::Owe => "owe",
         Security::Open => "open",
+        Security::Kept => "kept",
     }
-}
-
-/// The country of the first radio that has one.
-fn country_of(config: &Config) -> Option<String> {
-    let mut radios = config.of_type("wireless", "wifi-device");
-    radios.find_map(|radio| text(radio, "country"))
 }
 
 /// Switches 802.11r on or off. The domain of stations that move stays if there is one, unless it is

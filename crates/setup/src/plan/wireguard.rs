@@ -3,26 +3,58 @@
 use std::net::Ipv4Addr;
 
 use super::check::{is_endpoint, is_wireguard_key};
-use super::{Inside, Planner, Wrong, text, words};
+use super::{Config, Inside, Planner, Wrong, text, words};
 use crate::choices::{WireGuard, WireGuardClient};
+use crate::read::wireguard_of;
 
-const INTERFACE: &str = "wg0";
-/// The type of sections of peers: netifd looks for the interface's name in it.
-const PEER: &str = "wireguard_wg0";
-const RULE: &str = "wg0_in";
 /// Clients at most.
 pub const MOST: usize = 250;
 
+/// The section of the rule that lets clients in. It tells the wizard's tunnel from one that was
+/// made by hand.
+fn rule_of(interface: &str) -> String {
+    format!("{interface}_in")
+}
+
+/// The type of sections of peers: netifd looks for the interface's name in it.
+pub(crate) fn peers(interface: &str) -> String {
+    format!("wireguard_{interface}")
+}
+
+/// Names that the wizard's tunnel may have: that of the first that nobody else took.
+fn names() -> impl Iterator<Item = String> {
+    (0..100).map(|n| format!("wg{n}"))
+}
+
+/// Returns the interface of the tunnel that the wizard made.
+pub(crate) fn tunnel_of(config: &Config) -> Option<String> {
+    names().find(|name| {
+        config.has("firewall", &rule_of(name))
+            && config.get("network", name, "proto").as_deref() == Some("wireguard")
+    })
+}
+
 impl Planner<'_> {
     pub(super) fn wireguard(&mut self, tunnel: &WireGuard) {
+        let there = tunnel_of(&self.config);
         if !tunnel.on {
-            return self.no_wireguard();
+            return self.no_wireguard(there.as_deref());
         }
+        let known = wireguard_of(&self.config);
+        if is_there(tunnel, &known) {
+            return;
+        }
+        let known = Some(&known).filter(|known| known.on);
         if self.lacks("wireguard", "wireguard.on") {
             return;
         }
-        let Some(inside) = self.inside("wireguard.address", &tunnel.address) else {
-            return;
+        let stays = known.is_some_and(|known| known.address == tunnel.address);
+        let inside = match Inside::read_network(&tunnel.address).filter(|_| stays) {
+            Some(inside) => inside,
+            None => match self.inside("wireguard.address", &tunnel.address) {
+                Some(inside) => inside,
+                None => return,
+            },
         };
         if tunnel.clients.len() > MOST {
             return self.wrong("wireguard.clients", &Wrong::TooMany(MOST));
@@ -30,8 +62,8 @@ impl Planner<'_> {
         if tunnel.port == 0 {
             return self.wrong("wireguard.port", &Wrong::OutOfRange(1, 65535));
         }
-        let known = self.config.get("network", INTERFACE, "private_key");
-        let key = tunnel.private_key.clone().or(known);
+        let former = known.and_then(|known| known.private_key.clone());
+        let key = tunnel.private_key.clone().or(former);
         match &key {
             None => return self.wrong("wireguard.private_key", &Wrong::Required),
             Some(key) if !is_wireguard_key(key) => {
@@ -42,44 +74,102 @@ impl Planner<'_> {
         if !is_endpoint(&tunnel.endpoint) {
             return self.wrong("wireguard.endpoint", &Wrong::NotAName);
         }
+        let new = there.is_none();
+        // One that was made by hand is somebody's way to a provider: it stays.
+        let free = |name: &String| {
+            let kind = peers(name);
+            !self.config.has("network", name)
+                && self.config.of_type("network", &kind).next().is_none()
+        };
+        let Some(interface) = there.or_else(|| names().find(free)) else {
+            return self.wrong("wireguard.on", &Wrong::Twice);
+        };
+        let interface = &*interface;
+        if self.is_taken_by_hand(tunnel, inside, interface) {
+            return;
+        }
         let port = tunnel.port.to_string();
         self.zone("wan");
         let (_, outside) = super::zone_names(&self.config);
         let config = &mut self.config;
-        let new = !config.has("network", INTERFACE);
-        config.section("network", INTERFACE, "interface");
-        config.set("network", INTERFACE, "proto", "wireguard");
-        config.set_if("network", INTERFACE, "private_key", key.as_deref());
-        config.set("network", INTERFACE, "listen_port", &port);
+        config.section("network", interface, "interface");
+        config.set("network", interface, "proto", "wireguard");
+        config.set_if("network", interface, "private_key", key.as_deref());
+        config.set("network", interface, "listen_port", &port);
         // Of no concern to netifd: clients' files say it.
-        config.set("network", INTERFACE, "endpoint", &tunnel.endpoint);
-        config.set_list("network", INTERFACE, "addresses", &[inside.to_string()]);
-        config.section("firewall", RULE, "rule");
-        for (option, value) in [
-            ("name", "Allow-WireGuard"),
-            ("src", &outside),
-            ("proto", "udp"),
-            ("dest_port", &port),
-            ("target", "ACCEPT"),
-        ] {
-            config.set("firewall", RULE, option, value);
+        if known.is_none_or(|known| known.endpoint != tunnel.endpoint) {
+            config.set("network", interface, "endpoint", &tunnel.endpoint);
+        }
+        if !stays {
+            // Others beside it, such as one of IPv6, stay.
+            let all = config.list("network", interface, "addresses");
+            let others = all.into_iter().skip(1);
+            let all: Vec<String> = std::iter::once(inside.to_string()).chain(others).collect();
+            match all.len() {
+                1 => config.set_list("network", interface, "addresses", &all),
+                _ => config.replace_list("network", interface, "addresses", &all),
+            }
+        }
+        let rule = &*rule_of(interface);
+        if new {
+            config.section("firewall", rule, "rule");
+            for (option, value) in [
+                ("name", "Allow-WireGuard"),
+                ("src", &*outside),
+                ("proto", "udp"),
+                ("dest_port", &port),
+                ("target", "ACCEPT"),
+            ] {
+                config.set("firewall", rule, option, value);
+            }
+        } else {
+            config.set("firewall", rule, "dest_port", &port);
         }
         // Who comes in by it is inside.
-        let zone = self.zone("lan");
-        self.config
-            .list_with("firewall", &zone, "network", INTERFACE);
         if new {
+            let zone = self.zone("lan");
+            self.config
+                .list_with("firewall", &zone, "network", interface);
             let says =
                 format!("WireGuard's UDP port {port} is open; who comes in by it is inside.");
             self.say("services", "wireguard", &[("port", &port)], says);
         }
-        self.clients(tunnel, inside);
+        self.clients(tunnel, inside, interface);
     }
 
-    fn clients(&mut self, tunnel: &WireGuard, inside: Inside) {
+    /// Refuses a port or a network that another tunnel of `WireGuard` has.
+    fn is_taken_by_hand(&mut self, tunnel: &WireGuard, inside: Inside, interface: &str) -> bool {
+        let others = || {
+            let all = self.config.of_type("network", "interface");
+            all.filter(|other| {
+                other.name != interface
+                    && text(other, "proto").as_deref() == Some("wireguard")
+                    && !super::yes(other, "disabled")
+            })
+        };
+        let port = tunnel.port.to_string();
+        let same = others().any(|other| text(other, "listen_port").as_ref() == Some(&port));
+        let overlaps = others().find(|other| {
+            let all = words(other, "addresses");
+            let mut networks = all.iter().filter_map(|text| Inside::read_network(text));
+            networks.any(|network| network.overlaps(inside))
+        });
+        let overlaps = overlaps.map(|other| other.name.clone());
+        if same {
+            self.wrong("wireguard.port", &Wrong::Twice);
+        }
+        if let Some(other) = &overlaps {
+            let what = format!("the tunnel {other}");
+            self.wrong("wireguard.address", &Wrong::Overlaps(what));
+        }
+        same || overlaps.is_some()
+    }
+
+    fn clients(&mut self, tunnel: &WireGuard, inside: Inside, interface: &str) {
+        let kind = &*peers(interface);
         let known: Vec<(String, WireGuardClient)> = self
             .config
-            .of_type("network", PEER)
+            .of_type("network", kind)
             .map(|section| (section.name.clone(), client_of(section)))
             .collect();
         let mut taken: Vec<Ipv4Addr> = vec![inside.address];
@@ -94,6 +184,12 @@ impl Planner<'_> {
                 let name = client.public_key.is_none() && other.name == client.name;
                 !stay.contains(section) && (key || name)
             });
+            if let Some((section, other)) = same
+                && is_client(client, other)
+            {
+                stay.push(section.clone());
+                continue;
+            }
             let former = same.map(|(_, client)| client.clone()).unwrap_or_default();
             let known = client.address.clone().or(former.address);
             let address = known.or_else(|| {
@@ -120,10 +216,10 @@ impl Planner<'_> {
                         &[("name", &client.name)],
                         says,
                     );
-                    self.config.add("network", PEER)
+                    self.config.add("network", kind)
                 }
             };
-            self.set_client(&section, &whole);
+            self.set_client(&section, &whole, same.map(|(_, client)| client));
             stay.push(section);
         }
         for (section, client) in known {
@@ -193,38 +289,84 @@ impl Planner<'_> {
         self.problems.len() == before
     }
 
-    fn set_client(&mut self, section: &str, client: &WireGuardClient) {
+    /// Writes a client. What `known` has already stays: more networks that lead to it, and its
+    /// routes.
+    fn set_client(
+        &mut self,
+        section: &str,
+        client: &WireGuardClient,
+        known: Option<&WireGuardClient>,
+    ) {
         let config = &mut self.config;
         config.set("network", section, "description", &client.name);
         let key = client.public_key.as_deref();
         config.set_if("network", section, "public_key", key);
         let preshared = client.preshared_key.as_deref();
         config.set_if("network", section, "preshared_key", preshared);
-        let allowed: Vec<String> = address(client).iter().map(|a| format!("{a}/32")).collect();
-        config.set_list("network", section, "allowed_ips", &allowed);
-        config.set("network", section, "route_allowed_ips", "1");
-    }
-
-    fn no_wireguard(&mut self) {
-        if !self.config.has("firewall", RULE) {
+        if known.is_some_and(|known| known.address == client.address) {
             return;
         }
+        let former = known.and_then(|known| Some(format!("{}/32", known.address.as_ref()?)));
+        let own = address(client).map(|address| format!("{address}/32"));
+        let others = config.list("network", section, "allowed_ips");
+        let others = others
+            .into_iter()
+            .filter(|other| Some(other) != former.as_ref());
+        let allowed: Vec<String> = own.into_iter().chain(others).collect();
+        config.set_list("network", section, "allowed_ips", &allowed);
+        if known.is_none() {
+            config.set("network", section, "route_allowed_ips", "1");
+        }
+    }
+
+    fn no_wireguard(&mut self, interface: Option<&str>) {
+        let Some(interface) = interface else {
+            return;
+        };
+        let kind = peers(interface);
         let peers: Vec<String> = self
             .config
-            .of_type("network", PEER)
+            .of_type("network", &kind)
             .map(|section| section.name.clone())
             .collect();
         for peer in peers {
             self.config.remove("network", &peer);
         }
-        self.config.remove("network", INTERFACE);
-        self.config.remove("firewall", RULE);
+        self.config.remove("network", interface);
+        self.config.remove("firewall", &rule_of(interface));
         let zone = self.zone("lan");
         self.config
-            .list_without("firewall", &zone, "network", INTERFACE);
+            .list_without("firewall", &zone, "network", interface);
         let says = "Nobody may come in by WireGuard any more.".to_owned();
         self.say("services", "wireguard-off", &[], says);
     }
+}
+
+/// Returns true if a client is known as it is wanted. What is not told stays.
+fn is_client(wanted: &WireGuardClient, known: &WireGuardClient) -> bool {
+    let same =
+        |wanted: &Option<String>, known: &Option<String>| wanted.is_none() || wanted == known;
+    wanted.name == known.name
+        && same(&wanted.address, &known.address)
+        && same(&wanted.public_key, &known.public_key)
+        && same(&wanted.preshared_key, &known.preshared_key)
+}
+
+/// Returns true if the tunnel is as it is wanted.
+fn is_there(wanted: &WireGuard, known: &WireGuard) -> bool {
+    let of = |tunnel: &WireGuard| WireGuard {
+        private_key: None,
+        clients: Vec::new(),
+        ..tunnel.clone()
+    };
+    of(wanted) == of(known)
+        && (wanted.private_key.is_none() || wanted.private_key == known.private_key)
+        && wanted.clients.len() == known.clients.len()
+        && wanted
+            .clients
+            .iter()
+            .zip(&known.clients)
+            .all(|(wanted, known)| is_client(wanted, known))
 }
 
 /// A client's address, if it is one.

@@ -25,7 +25,8 @@ export interface Router {
   place?: string[];
 }
 
-export type Uplink = "dhcp" | "static" | "pppoe" | "mobile" | "wifi" | "none";
+/** "kept": as it is, by a protocol that the wizard does not offer. */
+export type Uplink = "dhcp" | "static" | "pppoe" | "mobile" | "wifi" | "none" | "kept";
 
 export interface Internet {
   kind: Uplink;
@@ -61,7 +62,8 @@ export interface Wifi {
   networks: Network[];
 }
 
-export type Security = "mixed" | "wpa3" | "wpa2" | "owe" | "open";
+/** "kept": as it is, by an encryption that the wizard does not offer. */
+export type Security = "mixed" | "wpa3" | "wpa2" | "owe" | "open" | "kept";
 
 export interface Network {
   ssid: string;

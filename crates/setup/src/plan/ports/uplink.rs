@@ -2,6 +2,7 @@
 
 use super::{Kind, Ports, Refusal, Used, Wish, uses};
 use crate::choices::{Internet, Uplink};
+use crate::plan::link::provider_vlan;
 use crate::plan::text;
 
 /// What notes that weir made an interface itself: it goes with its port.
@@ -58,9 +59,14 @@ impl Ports<'_> {
                 let kind = config.get("network", section, "type");
                 matches!(kind.as_deref(), Some("8021q" | "8021ad"))
             });
+        // A VLAN of the router's own switch does not move to another port.
         let number = |name: &str| {
             let number = name.rsplit_once('.')?.1;
-            number.parse::<u16>().ok().map(|_| number.to_owned())
+            number.parse::<u16>().ok()?;
+            match section {
+                Some(_) => Some(number.to_owned()),
+                None => provider_vlan(config, name).map(|(_, vlan)| vlan.to_string()),
+            }
         };
         let mut new = device.to_owned();
         if let Some(number) = known.as_deref().and_then(number) {

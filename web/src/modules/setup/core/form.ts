@@ -113,6 +113,7 @@ const KINDS = {
   mobile: ["ipv6", "apn", "pin", "username", "password", "modem"],
   wifi: ["ipv6", "ssid", "key", "radio"],
   none: ["ipv6"],
+  kept: [],
 } as const;
 
 function ofKind(internet: NonNullable<Choices["internet"]>): NonNullable<Choices["internet"]> {

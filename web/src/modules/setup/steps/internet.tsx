@@ -41,6 +41,9 @@ export function InternetStep() {
     />
   );
   const radios = setup?.radios ?? [];
+  // Another protocol, which a router has already, can stay.
+  const known = setup?.choices.internet?.kind;
+  const kinds = known === "kept" ? [known, ...KINDS] : KINDS;
   return (
     <>
       <p class="lead">{t("internet.lead")}</p>
@@ -50,11 +53,13 @@ export function InternetStep() {
         label={t("internet.kind")}
         value={kind}
         set={(chosen) => set({ kind: chosen as Uplink }, "kind")}
-        options={KINDS.filter((one) => one !== "wifi" || radios.length > 0).map((one) => ({
-          value: one,
-          title: t(`internet.kind.${one}`),
-          text: t(`internet.about.${one}`),
-        }))}
+        options={kinds
+          .filter((one) => one !== "wifi" || radios.length > 0)
+          .map((one) => ({
+            value: one,
+            title: t(`internet.kind.${one}`),
+            text: t(`internet.about.${one}`),
+          }))}
       />
       {kind === "static" && (
         <>
@@ -111,7 +116,7 @@ export function InternetStep() {
           set={(vlan) => set({ vlan }, "vlan")}
         />
       )}
-      {kind !== "none" && (
+      {kind !== "none" && kind !== "kept" && (
         <Check
           path="internet.ipv6"
           label={t("internet.ipv6")}

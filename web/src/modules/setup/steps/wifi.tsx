@@ -18,6 +18,9 @@ export function WifiStep() {
   const wifi: Wifi = form.wifi ?? DEFAULTS.wifi;
   const { networks } = wifi;
   if (radios.length === 0) return <Notice kind="info">{t("wifi.none")}</Notice>;
+  // Another encryption, which a network has already, can stay.
+  const kept = setup?.choices.wifi?.networks.some(({ security }) => security === "kept") ?? false;
+  const securities: readonly Security[] = kept ? ["kept", ...SECURITY] : SECURITY;
   const set = (part: Partial<Wifi>, field: string) =>
     change({ wifi: { ...wifi, ...part } }, `wifi.${field}`);
   const add = (whom: Network["for"]) => {
@@ -47,6 +50,7 @@ export function WifiStep() {
           network={network}
           index={index}
           radios={radios}
+          securities={securities}
           set={(to, field) =>
             set({ networks: changed(networks, index, to) }, `networks[${index}].${field}`)
           }
@@ -79,10 +83,11 @@ function NetworkItem(props: {
   network: Network;
   index: number;
   radios: readonly Radio[];
+  securities: readonly Security[];
   set: (to: Network, field: string) => void;
   remove: () => void;
 }) {
-  const { network, index, radios, remove } = props;
+  const { network, index, radios, securities, remove } = props;
   const path = (field: string) => `wifi.networks[${index}].${field}`;
   const set = (part: Partial<Network>, field: string) => props.set({ ...network, ...part }, field);
   const chosen = network.radios ?? [];
@@ -117,7 +122,7 @@ function NetworkItem(props: {
         }
         value={network.security}
         set={(security) => set({ security: security as Security }, "security")}
-        options={SECURITY.map((value) => ({
+        options={securities.map((value) => ({
           value,
           text: t(`wifi.security.${value}`),
           off: without.length > 0 && NEEDS_WPA3.includes(value),

@@ -76,6 +76,9 @@ export const de: Translated<typeof en> = {
   "internet.about.wifi": "Der Router ist Gast in einem WLAN, das es schon gibt.",
   "internet.kind.none": "Gar nicht",
   "internet.about.none": "Hier gibt es kein Internet, oder es kommt über das Mesh.",
+  "internet.kind.kept": "So wie bisher",
+  "internet.about.kept":
+    "Der Router nutzt etwas, das diese Seite nicht anbietet. Daran ändert sich nichts.",
   "internet.address": "Adresse, mit der Länge des Netzes",
   "internet.address.hint": "Etwa 192.0.2.5/24.",
   "internet.gateway": "Gateway: der Router dahinter",
@@ -141,6 +144,7 @@ export const de: Translated<typeof en> = {
   "wifi.security.wpa2": "Nur WPA2, für Geräte, die über die anderen stolpern",
   "wifi.security.owe": "Ohne Passwort, aber verschlüsselt (OWE)",
   "wifi.security.open": "Ohne Passwort, und niemand ist geschützt",
+  "wifi.security.kept": "So wie bisher",
   "wifi.nowpa3": "WPA3 und OWE sind ausgegraut: {radio} kann das nicht.",
   "wifi.for": "Für wen",
   "wifi.for.lan": "Wer hier wohnt",

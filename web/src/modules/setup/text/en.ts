@@ -71,6 +71,9 @@ export const en = {
   "internet.about.wifi": "The router is a guest in a Wi-Fi network that is there already.",
   "internet.kind.none": "Not at all",
   "internet.about.none": "There is no Internet here, or it comes by the mesh.",
+  "internet.kind.kept": "As it is",
+  "internet.about.kept":
+    "The router uses something that this page does not offer. None of it changes.",
   "internet.address": "Address, with the length of the network",
   "internet.address.hint": "Such as 192.0.2.5/24.",
   "internet.gateway": "Gateway: the router beyond",
@@ -135,6 +138,7 @@ export const en = {
   "wifi.security.wpa2": "WPA2 alone, for devices that stumble over the others",
   "wifi.security.owe": "No password, but encrypted (OWE)",
   "wifi.security.open": "No password, and nobody is protected",
+  "wifi.security.kept": "As it is",
   "wifi.nowpa3": "WPA3 and OWE are greyed out: {radio} cannot do them.",
   "wifi.for": "For whom",
   "wifi.for.lan": "Who lives here",

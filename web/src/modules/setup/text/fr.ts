@@ -77,6 +77,9 @@ export const fr: Translated<typeof en> = {
   "internet.about.wifi": "Le routeur est l’invité d’un réseau Wi-Fi qui existe déjà.",
   "internet.kind.none": "Pas du tout",
   "internet.about.none": "Il n’y a pas d’Internet ici, ou il vient par le maillage.",
+  "internet.kind.kept": "Comme maintenant",
+  "internet.about.kept":
+    "Le routeur utilise quelque chose que cette page ne propose pas. Rien n’y change.",
   "internet.address": "Adresse, avec la longueur du réseau",
   "internet.address.hint": "Par exemple 192.0.2.5/24.",
   "internet.gateway": "Passerelle : le routeur au-delà",
@@ -141,6 +144,7 @@ export const fr: Translated<typeof en> = {
   "wifi.security.wpa2": "WPA2 seul, pour les appareils qui butent sur les autres",
   "wifi.security.owe": "Sans mot de passe, mais chiffré (OWE)",
   "wifi.security.open": "Sans mot de passe, et personne n’est protégé",
+  "wifi.security.kept": "Comme maintenant",
   "wifi.nowpa3": "WPA3 et OWE sont grisés : {radio} n’en est pas capable.",
   "wifi.for": "Pour qui",
   "wifi.for.lan": "Ceux qui habitent ici",

@@ -1,0 +1,65 @@
+//! What an access point's section says, as far as the wizard knows it.
+
+use uci::Section;
+
+use crate::choices::{Network, Security, Whom, Wifi};
+use crate::plan::{text, words};
+
+/// Whom an access point's network is for, if it is one that the wizard knows: those that stand in
+/// another network, or peer with others, are somebody else's.
+pub(crate) fn whom(section: &Section) -> Option<Whom> {
+    let mode = text(section, "mode");
+    // Since 25.12 one network may be of several radios at once (multi-link operation).
+    let links = section
+        .get("device")
+        .map_or(0, |device| device.values().len());
+    if mode.as_deref() != Some("ap") || section.get("apup").is_some() || links != 1 {
+        return None;
+    }
+    // An encryption that the wizard does not know has secrets of its own.
+    security(section)?;
+    in_network(section)
+}
+
+/// The network that an access point is in, if the wizard knows it.
+pub(super) fn in_network(section: &Section) -> Option<Whom> {
+    match &*words(section, "network").join(" ") {
+        "lan" => Some(Whom::Lan),
+        "guest" => Some(Whom::Guest),
+        _ => None,
+    }
+}
+
+/// Reads how a network is kept. `None`: by a server that knows who may join, by WEP, or by
+/// something else for which the wizard has no word. What has one key stays as it is, as
+/// [`Security::Kept`].
+pub(crate) fn security(section: &Section) -> Option<Security> {
+    let encryption = text(section, "encryption").unwrap_or_default();
+    // A cipher may follow: `psk2+ccmp`.
+    Some(match encryption.split('+').next().unwrap_or_default() {
+        "sae" | "psk3" => Security::Wpa3,
+        "sae-mixed" | "psk3-mixed" => Security::Mixed,
+        "psk2" => Security::Wpa2,
+        "owe" => Security::Owe,
+        "none" | "open" | "" => Security::Open,
+        "psk" | "psk-mixed" | "mixed-psk" => Security::Kept,
+        _ => return None,
+    })
+}
+
+/// Returns the wanted networks without those secrets that stay.
+pub(super) fn with_keys(wanted: &Wifi, known: &Wifi) -> Wifi {
+    let mut whole = wanted.clone();
+    if whole.country.is_empty() {
+        whole.country.clone_from(&known.country);
+    }
+    for network in whole.networks.iter_mut().filter(|one| one.key.is_none()) {
+        let same = |one: &&Network| one.ssid == network.ssid && one.whom == network.whom;
+        network.key = known
+            .networks
+            .iter()
+            .find(same)
+            .and_then(|one| one.key.clone());
+    }
+    whole
+}
