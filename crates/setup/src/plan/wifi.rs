@@ -432,9 +432,10 @@ impl Planner<'_> {
             config.set_if("wireless", section, "hidden", switch(network.hidden));
         }
         let is_renamed = former.as_deref() != Some(&network.ssid);
-        if known.as_ref().is_none_or(|known| {
-            known.roaming != network.roaming || network.roaming && is_renamed
-        }) {
+        if known
+            .as_ref()
+            .is_none_or(|known| known.roaming != network.roaming || network.roaming && is_renamed)
+        {
             roaming(config, section, network, former.as_deref());
         }
         if self.is_off(section) {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use ::setup::openvpn::{Server, keep_out};
 use ::setup::plan::Config;
 use ::setup::{Bounds, Change, File, Instant, Journal, Line, difference};
-use ::uci::{Package, Store};
+use ::uci::{Opened, Package, Store};
 use answers::SetupClient;
 
 use super::authority::Authority;
@@ -21,6 +21,19 @@ use crate::Error;
 pub const OPENVPN: &str = "openvpn/weir";
 /// The folder of files that override those of the configuration, below the root.
 const OVERRIDES: &str = "var/run/uci";
+
+/// Packages that the wizard reads and writes. Any other file may be one that is not UCI at all.
+const PACKAGES: [&str; 9] = [
+    "dhcp",
+    "firewall",
+    "https-dns-proxy",
+    "lime-node",
+    "luci",
+    "network",
+    "openvpn",
+    "system",
+    "wireless",
+];
 
 /// A router's configuration.
 pub struct Place {
@@ -72,9 +85,9 @@ impl Place {
             notes: Vec::new(),
         };
         for name in names {
-            let opened = store
-                .open(&name)
-                .map_err(|error| unreadable(&name, &error))?;
+            let Some(opened) = open(&store, &name)? else {
+                continue;
+            };
             if opened.changes.is_empty() {
                 continue;
             }
@@ -107,10 +120,7 @@ impl Place {
         }
         let store = Store::new(&self.root, &self.changes);
         for name in store.list().unwrap_or_default() {
-            let opened = store
-                .open(&name)
-                .map_err(|error| unreadable(&name, &error))?;
-            if !opened.changes.is_empty() {
+            if open(&store, &name)?.is_some_and(|opened| !opened.changes.is_empty()) {
                 return Ok(Some(name));
             }
         }
@@ -130,9 +140,9 @@ impl Place {
         };
         let mut packages = Vec::new();
         for name in names {
-            let opened = store
-                .open(&name)
-                .map_err(|error| unreadable(&name, &error))?;
+            let Some(opened) = open(&store, &name)? else {
+                continue;
+            };
             if !opened.changes.is_empty() {
                 return Err(Error::new(
                     format!("changes of `uci` wait in {name}"),
@@ -334,6 +344,15 @@ fn run<'a>(program: &Path, words: impl IntoIterator<Item = &'a OsStr>) -> Result
 fn no_configuration(error: ::uci::Error) -> Error {
     let hint = "name the folder: `root` under [setup]";
     Error::because("there is no configuration", &error, hint)
+}
+
+/// Opens a package. `None`: it belongs to another program, and is not UCI. That file stays as it is.
+fn open(store: &Store, name: &str) -> Result<Option<Opened>, Error> {
+    match store.open(name) {
+        Ok(opened) => Ok(Some(opened)),
+        Err(_) if !PACKAGES.contains(&name) => Ok(None),
+        Err(error) => Err(unreadable(name, &error)),
+    }
 }
 
 fn unreadable(name: &str, error: &::uci::Error) -> Error {
