@@ -400,3 +400,34 @@ pub fn trouble(trouble: ::setup::Trouble) -> Error {
     };
     Error::because("nothing was changed", &trouble, hint)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, Setup};
+    use std::fs;
+
+    #[test]
+    fn files_that_are_not_uci_are_left_alone() {
+        let folder = std::env::temp_dir().join(format!("weir-place-{}", std::process::id()));
+        let root = folder.join("config");
+        fs::create_dir_all(&root).expect("a folder");
+        let write = |name: &str, text: &[u8]| fs::write(root.join(name), text).expect("a file");
+        write("system", b"config system\n\toption hostname 'OpenWrt'\n");
+        write("vendor_blob", b"{\"not\": \"uci\"}\n\0\xff");
+        let mut setup = Setup::default();
+        setup.root.value.clone_from(&root);
+        setup.changes.value = folder.join("changes");
+        setup.state.value = folder.join("state");
+        let place = Place::new(&setup);
+        let config = place.config().expect("the rest can be read");
+        let names: Vec<&str> = config.packages().map(::uci::Package::name).collect();
+        assert_eq!(names, ["system"]);
+        assert!(place.uncommitted().expect("nothing waits").is_none());
+        assert!(place.waiting().expect("nothing waits").files.is_empty());
+        assert!(place.files(&config, &config).expect("files").is_empty());
+        // What the wizard writes itself it has to read whole.
+        write("network", b"{\"not\": \"uci\"}\n");
+        assert!(place.config().is_err());
+        fs::remove_dir_all(&folder).expect("the folder goes");
+    }
+}
