@@ -41,7 +41,7 @@ impl Keeper {
         let devices = links.map(|link| {
             let uplink = Uplink {
                 link: link.up,
-                route: self.uplinks.devices.contains(&link.name),
+                route: self.uplinks.devices.contains(&link.index),
                 member: link.master.is_some(),
                 tunnel: matches!(&*link.kind, "wireguard" | "tun"),
                 silent: silent.get(&link.name).map(ToString::to_string),
