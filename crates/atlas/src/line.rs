@@ -52,7 +52,7 @@ pub(crate) struct Place {
 }
 
 /// In the order in which they are called: by what was used and asked before; the turn, or of
-/// newcomers the latest first; and a number that nobody else has.
+/// newcomers the latest first; and a unique number.
 type Ticket = (u64, u64, u64);
 
 /// What was used is half as much after so long.

@@ -198,9 +198,9 @@ impl Gathered {
         (hello.proof == Proof::Awaited).then(|| at.saturating_add(PROVES))
     }
 
-    /// Says if own frames came back: some, or one hello, which nobody can make. `probes`: this router
-    /// looks for loops, so that they came back of late; else silence says nothing, and a loop lasts
-    /// as long as the link.
+    /// Returns true if own frames came back: some, or one hello, which no other station can make.
+    /// `probes`: this router looks for loops, so that they came back of late; else silence says
+    /// nothing, and a loop lasts as long as the link.
     pub fn looped(&self, probes: bool, now: u64) -> bool {
         let own = self.of(Sort::Own);
         let hello = self.led_to.as_ref().map(|(_, at)| *at);

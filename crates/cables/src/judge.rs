@@ -143,7 +143,8 @@ fn uplink(port: &Port, out: Way, radio: bool) -> Verdict {
     )
 }
 
-/// Nobody offers anything where addresses are fixed: that the way is used, and works, says it.
+/// Returns the verdict for a route that is in use and works. No server offers anything where
+/// addresses are fixed.
 fn working() -> Verdict {
     let why = "the default route leaves by this port, and its gateway answers".into();
     let change = "Own frames, a hello with the mesh's key or routing of a mesh would change it";

@@ -1,4 +1,4 @@
-//! What the commands of all binaries have: help, a manual, completions of a shell, and the
+//! Parts that the commands of all binaries have: help, a manual, completions of a shell, and the
 //! terminal taken over.
 
 pub mod completions;

@@ -73,7 +73,7 @@ fn list(command: &Command, groups: &[Group]) -> io::Result<String> {
         let mut section = Vec::new();
         Man::new(alone).render_subcommands_section(&mut section)?;
         let section = String::from_utf8_lossy(&section);
-        // What comes before the heading defines the apostrophe, once a page.
+        // The text before the heading defines the apostrophe, once a page.
         let section = section.find(".SH ").map_or("", |at| &section[at + 4..]);
         text.push_str(".SS ");
         text.push_str(section);

@@ -196,7 +196,7 @@ fn nothing(heard: &Detection) -> Suggestion {
             true,
         ),
     };
-    // An address that is fixed is offered by nobody.
+    // No server offers a fixed address.
     let works = heard.link == Some(true) && heard.leads_out && !heard.itself && !looped;
     let internet = match works {
         true => Internet::Static,

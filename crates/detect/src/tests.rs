@@ -65,7 +65,7 @@ fn an_offer_with_a_router_is_dhcp() {
     );
 }
 
-/// A fixed address is offered by nobody: that the way is in use is not contradicted.
+/// No server offers a fixed address: silence does not contradict that the route is in use.
 #[test]
 fn a_port_that_leads_out_already_is_left_as_it_is() {
     let silent = |leads_out: bool| {

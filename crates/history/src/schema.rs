@@ -59,8 +59,8 @@ macro_rules! octet {
     };
 }
 
-/// Columns of LAN traffic. What was written before they were there is all traffic, as Internet
-/// traffic: which was which is not known any more.
+/// Columns of LAN traffic. Older rows hold all traffic as Internet traffic: which was which is not
+/// known any more.
 macro_rules! lan {
     ($name:literal) => {
         concat!(

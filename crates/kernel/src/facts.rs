@@ -105,9 +105,9 @@ const GLOBAL: [&str; 7] = [
     "ipv4/ip_forward_update_priority",
 ];
 
-/// Whether IPsec policies hold at a device, whether marks count where sources are checked, and
-/// other switches that the kernel reads for each packet; of `all`, also the switches of the whole
-/// namespace. The kernel sends no message when these change.
+/// Switches that the kernel reads for each packet: IPsec policies at a device, marks in checks of
+/// sources, and others. `all` also has the switches of the whole namespace. The kernel sends no
+/// message when a switch changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Switches(
     [Option<String>; SWITCHES.len()],

@@ -188,8 +188,8 @@ fn what_crosses_an_uplink_is_internet_traffic() {
     }
 }
 
-/// Of two stations of one bridge the router need not know the network: somebody else may have
-/// given them their addresses.
+/// The router need not know the network of two stations of one bridge: another server may have
+/// given the stations their addresses.
 #[test]
 fn what_is_bridged_stays_in_the_lan_whatever_its_addresses() {
     for (one, other) in [("10.5.5.1", "10.5.5.2"), ("fd99::1", "fd99::2")] {

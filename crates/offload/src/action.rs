@@ -164,11 +164,11 @@ pub enum Action {
     /// connection.
     Look(ConnectionId),
     /// Have conntrack report this connection to all who listen, by an update that changes nothing.
-    /// Only an entry that can send events answers. Where the entry is gone, hand the core a
+    /// Only an entry that can send events answers. If the entry is gone, hand the core a
     /// `ConnectionGone`.
     Probe(ConnectionId),
     /// Ask conntrack for this connection, which may have changed without an event, and hand the
-    /// core the answer ([`crate::Core::polled`]). Where the entry is gone, hand the core a
+    /// core the answer ([`crate::Core::polled`]). If the entry is gone, hand the core a
     /// `ConnectionGone`.
     Poll(ConnectionId),
     /// End the proof of this flow's two directions: the next packet of each goes to the kernel.

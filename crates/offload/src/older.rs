@@ -34,7 +34,7 @@ struct Entry {
     probed: Option<Millis>,
     /// Labels as the last poll found them.
     labels: Option<[u8; 16]>,
-    /// It counts among those that are polled: weir forwards it, or may again.
+    /// The connection is polled: weir forwards it, or may again.
     polled: bool,
     /// Weir may forward it, so its end is of concern.
     concern: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Older {
     /// In the order of their next visits.
     queue: VecDeque<(Millis, ConnectionId)>,
     entries: HashMap<ConnectionId, Entry>,
-    /// How many are polled, and how many are of concern.
+    /// Numbers of connections that are polled, and of those that are of concern.
     polled: usize,
     concern: usize,
 }
@@ -71,7 +71,7 @@ impl Older {
         self.queue.push_back((now, id));
     }
 
-    /// Whether the end of a connection that weir may forward can stay unreported.
+    /// Returns true if the end of a connection that weir may forward can stay unreported.
     pub(crate) fn concern(&self) -> bool {
         self.concern > 0
     }
@@ -177,8 +177,8 @@ impl Core {
         if same {
             return;
         }
-        // The time that is left was given earlier, by a packet that nobody saw. Where the entry is
-        // a successor of the one that was polled, the former is gone.
+        // An earlier, unseen packet set the time that is left. If the entry is a successor of the
+        // one that was polled, the polled one is gone.
         let connection = kernel::Connection {
             timeout: flow.is_none().then_some(found.timeout).flatten(),
             ..found.clone()

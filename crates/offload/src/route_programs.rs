@@ -26,7 +26,7 @@ impl RoutePrograms {
         }
     }
 
-    /// Whether a packet to this address may take such a route.
+    /// Returns true if a packet to this address may take such a route.
     pub(crate) fn concern(&self, address: &IpAddr) -> bool {
         let own = |&&(ipv6, _): &&(bool, u8)| ipv6 == address.is_ipv6();
         let mut lengths = self.lengths.iter().filter(own);

@@ -1,5 +1,5 @@
-//! Log-in attempts: which of them share an allowance, so that guesses of strangers use up nobody
-//! else's.
+//! Log-in attempts, and the allowances that they share: guesses of strangers do not use up the
+//! allowance of other guests.
 
 use crate::pass::Pass;
 use crate::signed::{Signed, Ticket};
@@ -7,7 +7,7 @@ use crate::signed::{Signed, Ticket};
 /// Allowance that an attempt draws on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pool {
-    /// A signature proves the attempt: nobody guesses one, so it needs no allowance.
+    /// A signature proves the attempt. A guess cannot succeed, so the attempt needs no allowance.
     Proven,
     /// The browser proves that this voucher let it in before: the voucher's own allowance.
     Known(u64),

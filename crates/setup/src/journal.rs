@@ -51,8 +51,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// One in this folder, which is made when it is needed. It changes no file out of these bounds,
-    /// whatever is written in its folder.
+    /// Returns a journal in this folder, which is made when it is needed. The journal changes no
+    /// file out of these bounds, whatever is written in its folder.
     pub fn new(folder: impl Into<PathBuf>, bounds: Bounds) -> Journal {
         Journal {
             folder: folder.into(),

@@ -234,7 +234,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether a field has a problem.
+    /// Returns true if a field has a problem.
     fn is_wrong(&self, field: &str) -> bool {
         self.problems.iter().any(|problem| problem.field == field)
     }

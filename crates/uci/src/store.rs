@@ -24,7 +24,7 @@ use std::{
 #[derive(Clone, Debug)]
 pub struct Store {
     config: PathBuf,
-    /// Where files stand that override those of their names in `config`, if anywhere.
+    /// Folder of files that override those of their names in `config`, if any.
     overrides: Option<PathBuf>,
     /// Folders of changes, in the order in which they are made; the last is the one that new ones
     /// are written to.

@@ -107,8 +107,8 @@ fn nobody_waits_for_a_pipe() {
     );
 }
 
-/// What waits in a folder for everybody becomes configuration: only who may change that may put it
-/// there. A link leads where its maker wants.
+/// Changes that wait in a folder for everybody become configuration: only users who may change the
+/// configuration may put changes there. A link leads where its maker wants.
 #[test]
 fn changes_that_another_user_could_have_made_are_refused() {
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -287,7 +287,7 @@ fn a_file_elsewhere_overrides_the_one_of_its_name() {
     assert_eq!(place.read("config/t"), "config a 'lan'\n\toption x '1'\n");
     assert_eq!(store.list().unwrap(), ["t"]);
     assert!(store.open("u").is_ok() && place.store().open("u").is_err());
-    // An empty folder is none.
+    // An empty path means no folder.
     let mut none = store;
     none.set_overrides("");
     assert_eq!(x(&none), b"1");

@@ -33,7 +33,7 @@ fn a_client_that_has_its_share_displaces_itself() {
     assert_eq!(admission.len(), SHARE);
 }
 
-/// One IPv6 network of 64 bits is one client; an IPv4 address in IPv6 is the IPv4 address.
+/// An IPv6 network of 64 bits is one client; an IPv4 address in IPv6 is the IPv4 address.
 #[test]
 fn clients_without_a_device_are_networks() {
     let mut admission = Admission::new(MOST, SHARE);
@@ -104,7 +104,7 @@ fn a_quarter_is_reserved_for_this_machine() {
     assert_eq!(gone, [None, None, None, None, Some(256)]);
 }
 
-/// What a client may do.
+/// Actions of a client.
 #[derive(Clone, Debug)]
 enum Act {
     Enter(u8),
@@ -167,8 +167,8 @@ impl Many {
 }
 
 proptest! {
-    /// Whatever a device with 64 addresses does, another client is admitted, and keeps its
-    /// connections.
+    /// Another client is admitted, and keeps its connections, whatever a device with 64 addresses
+    /// does.
     #[test]
     fn a_device_keeps_no_client_out(
         before in proptest::collection::vec(act(), 0..200),

@@ -165,7 +165,7 @@ impl Theirs {
     pub async fn closed(&self) {
         while let Ok(Received::Word | Received::Socket(_)) = received(&self.control).await {
             if StdStream::pair().is_ok() {
-                // Where there is no room, the daemon has enough to read.
+                // If there is no room, the daemon has enough to read.
                 let _ = send(self.control.as_fd(), THERE, None);
             }
         }

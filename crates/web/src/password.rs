@@ -56,7 +56,7 @@ pub enum Weakness {
     /// One character over and over.
     #[error("the password is one character over and over")]
     Same,
-    /// Among the first that somebody would try.
+    /// Among the first that an attacker would try.
     #[error("the password is easy to guess")]
     Guessable,
     /// Cannot be typed in a browser.
@@ -83,7 +83,7 @@ pub struct Strength {
 #[cfg(feature = "strength")]
 pub fn strength(password: &str, known: &[&str]) -> Option<Strength> {
     let known: Vec<&str> = KNOWN.iter().chain(known).copied().collect();
-    // It takes time by the square of the length, and a hundred characters tell enough.
+    // The estimate takes time by the square of the length, and a hundred characters tell enough.
     let head: String = password.chars().take(100).collect();
     let judged = zxcvbn::zxcvbn(&head, &known);
     let feedback = judged.feedback();

@@ -18,14 +18,14 @@ use crate::admission::Admission;
 use crate::throttle::{Allowance, Client, Throttle};
 use crate::warden::Clock;
 
-/// How long the device of an address is remembered. An unknown one is asked for again: the
-/// kernel may learn its hardware address a moment later.
+/// Time for which the device of an address is remembered. The kernel is asked for an unknown device
+/// again: the kernel may learn its hardware address a moment later.
 const REMEMBERED: Duration = Duration::from_secs(2);
 
 /// Addresses that are remembered.
 const ADDRESSES: usize = 512;
 
-/// How long the question for the client of an address may take. Without an answer the address
+/// Time that the question for the client of an address may take. Without an answer the address
 /// stands for the client.
 const PATIENCE: Duration = Duration::from_millis(250);
 
@@ -88,7 +88,7 @@ impl Pool {
         client
     }
 
-    /// Takes a connection, or refuses it. The connection that gives way is told so.
+    /// Takes a connection, or refuses it. Notifies the connection that gives way.
     pub fn enter(self: &Rc<Self>, client: Client, address: IpAddr) -> Option<Rc<Slot>> {
         let now = (self.clock)();
         // Connections of this machine have no rate: a proxy may make many.

@@ -108,7 +108,7 @@ pub trait Served: 'static {
     /// How much, and how long, a client may.
     fn limits(&self) -> Limits;
 
-    /// How often one client may connect, and all of them together.
+    /// Returns the allowances to connect: of one client, and of all clients together.
     fn connects(&self) -> [Allowance; 2] {
         [CONNECT_EACH, CONNECT_ALL]
     }

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::WebError;
 
-/// Where the password's hash is kept unless told otherwise: in a folder of its own, as the daemon
-/// may write there.
+/// Default file of the password's hash. Its folder holds nothing else, as the daemon may write
+/// there.
 pub const DEFAULT_PASSWORD_FILE: &str = "/etc/weir/page/password";
 
-/// Where it was kept before: beside the configuration.
+/// Former file of the password's hash: beside the configuration.
 pub(crate) const FORMER_PASSWORD_FILE: &str = "/etc/weir/password";
 
 /// Where is listened unless told otherwise. 9347 is how a telephone spells WEIR.

@@ -362,7 +362,7 @@ fn a_slow_device_keeps_no_client_out() {
                 };
                 let _ = stream.set_nonblocking(true);
                 let _ = stream.write_all(kind.as_bytes());
-                // It is read before the next one comes.
+                // The server reads this request before the next one comes.
                 std::thread::sleep(Duration::from_millis(2));
                 held.push(stream);
             };

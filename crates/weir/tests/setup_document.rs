@@ -353,11 +353,11 @@ fn rules_that_the_firewall_refuses_are_taken_back() {
     // Nothing waits, and what is good is taken.
     router.import(&FORWARD.replace("NAME", "good"));
     router.done(&["confirm"]);
-    // A change that the firewall is not made of is none of its business.
+    // The firewall does not judge a change of files that it does not read.
     router.import("format = 1\n[router]\nname = \"linde\"\n");
     router.done(&["confirm"]);
     assert_eq!(router.read("judged"), "check\n".repeat(4));
-    // Where the rules were refused before, the change is not to blame, and may mend them.
+    // If the rules were refused before, the change is not to blame, and may mend them.
     let text = router
         .read("etc/config/firewall")
         .replace("'good'", "'BAD'");
@@ -378,7 +378,7 @@ fn a_firewall_that_goes_with_a_change_takes_the_change_back() {
     let said = router.import_refused(&FORWARD.replace("NAME", "web"));
     assert!(said.contains("the firewall does not run"), "{said}");
     assert_eq!(router.configuration(), before);
-    // One that did not run before is left alone.
+    // A firewall that did not run before is left alone.
     router.import(&FORWARD.replace("NAME", "web"));
 }
 

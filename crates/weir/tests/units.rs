@@ -85,7 +85,7 @@ fn multipath_has_what_it_needs() {
     assert_eq!(unit.last("RuntimeDirectoryPreserve"), Some("restart"));
 }
 
-/// What root obeys is beside the password's folder, and not in it.
+/// Files that root obeys are beside the password's folder, and not in it.
 #[test]
 fn the_daemon_writes_no_configuration() {
     let unit = Unit::named("weir.service");

@@ -32,7 +32,7 @@ impl Older {
         let to = SocketAddr::new(SERVER, ECHO);
         let echo = Echo::serve(lab.node("server")?, to)?;
         let datagrams = Datagrams::open(lab.node("client")?, to)?;
-        // As if nobody listened: a listener in any namespace of this machine counts.
+        // As if no process listened: a listener in any namespace of this machine counts.
         router.sysctl(EVENTS, 0)?;
         assert!(datagrams.ask(b"first", LIMIT)?);
         router.sysctl(EVENTS, 2)?;
@@ -210,7 +210,7 @@ fn a_program_on_a_route_sees_each_packet() {
     }
 }
 
-/// A host is told that packets from it to `to` were longer than `mtu`.
+/// Tells a host by ICMP that packets from `from` to `to` were longer than `mtu`.
 fn learn(mtu: u32, from: IpAddr, to: IpAddr) -> std::io::Result<()> {
     let socket = UdpSocket::bind((from, 0))?;
     socket.connect((to, 9))?;
@@ -250,7 +250,7 @@ fn a_path_mtu_that_the_router_learned_counts_within_a_second() {
         learned.map_err(Error::system("send an ICMP message"))?;
         let begun = std::time::Instant::now();
         while begun.elapsed() < SOON {
-            // The client's socket is told, too.
+            // The client's socket learns the path MTU, too.
             let _ = datagrams.ask(&long, Duration::from_millis(20));
         }
         let mut tap = Tap::open(server, "eth0")?;

@@ -129,8 +129,8 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
     let again = server(&weir)?;
     assert!(again != page && weir.log().contains("it is started again"));
 
-    // One that serves nothing, as it may open no file, is ended, and another started. There is none
-    // in between. (One that says nothing at all: crates/web/src/channel.rs.)
+    // A process that serves nothing, as it may open no file, is ended, and another started. No
+    // process runs in between. (A process that says nothing at all: crates/web/src/channel.rs.)
     let same_user = "setpriv --reuid=65521 --regid=65521 --clear-groups";
     router.run(&format!("{same_user} prlimit --pid {again} --nofile=3:3"))?;
     wait_until("it is seen that the page's process hangs", LIMIT, || {

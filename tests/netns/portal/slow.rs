@@ -28,8 +28,8 @@ fn connect(host: &Namespace, from: Ipv4Addr, to: SocketAddr) -> Result<TcpStream
     stream.map_err(unexpected)
 }
 
-/// One device with 64 addresses begins requests and never ends one: another guest gets the page 20
-/// times of 20, and is told names by TCP.
+/// A device with 64 addresses begins requests and never ends one: another guest gets the page 20
+/// times of 20, and gets names by TCP.
 #[test]
 fn a_slow_device_keeps_no_guest_out() -> Result<(), Error> {
     let folder = std::env::temp_dir().join(format!("weir-portal-slow-{}", std::process::id()));

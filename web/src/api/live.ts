@@ -12,7 +12,7 @@ import type { Conditions, Devices, MeteredPort, Status } from "./types";
 export interface Live {
   devices: Devices | null;
   status: Status | null;
-  /** What needs attention, also where nothing is counted. */
+  /** Conditions that need attention, also where nothing is counted. */
   conditions: Conditions | null;
   /**
    * Packets since the look before: forwarded by weir, and all. null as long as there were no two

@@ -30,7 +30,7 @@ export interface Problem {
   hint: string;
 }
 
-/** What needs attention now, the gravest first. */
+/** Conditions that need attention now, the gravest first. */
 export interface Conditions {
   now: number;
   conditions: Condition[];

@@ -8,7 +8,7 @@ import { Told } from "./told";
 export function FailureNotice({ failure, retry }: { failure: Failure; retry?: () => void }) {
   const offline = failure.status === 0;
   const own = offline ? t("error.offline") : t("error.status", { status: failure.status });
-  // What it is, in the reader's language; then the router's own words, which say more.
+  // The problem, in the reader's language; then the router's own words, which say more.
   const foreign = language.get() !== "en" && knows("problem", failure.error);
   const said = failure.detail ? <Told text={failure.detail} /> : own;
   const hint = failure.hint ? <Told text={failure.hint} /> : offline && t("error.offline.hint");

@@ -60,7 +60,7 @@ export function Table<T>(props: {
       : ordered(props.rows, column.by, way === "down", format().language);
   const { fold } = props;
   const folded = fold === undefined ? [] : sorted.filter(fold.has);
-  // One line would only be replaced by another.
+  // A single line would only be replaced by another.
   const folds = folded.length > 1;
   const rest = folds ? sorted.filter((row) => !folded.includes(row)) : sorted;
   const rows = folds && open ? [...rest, ...folded] : rest;

@@ -247,7 +247,7 @@ journey("a device's time is ended", { test: mockOnly }, async (page) => {
   await steps.visit(page, "guests");
   const ends = page.getByRole("button", { name: /^End: / });
   const before = await ends.count();
-  // It asks first.
+  // The page asks first.
   const sure = page.locator(".sure");
   await ends.first().click();
   await sure.getByRole("button", { name: "Keep it" }).click();

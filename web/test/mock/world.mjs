@@ -505,7 +505,7 @@ export function explain(query) {
   };
 }
 
-/** What needs attention: the same as the router would say of this household. */
+/** Conditions that need attention, as the router would report them of this household. */
 export function conditions(now, status) {
   const own = devices(now).devices;
   const mac = (index) => own.filter((device) => !device.uplink)[index];

@@ -254,7 +254,7 @@ test("countries by name, in the page's language: those that the router takes", (
   assert.equal(find("de", "DE"), "Deutschland (DE)");
   assert.equal(find("en", "GE"), "Georgia (GE)");
   assert.equal(find("en", "UK"), undefined);
-  // What the router has stays to be chosen, whatever it is.
+  // The country that the router has stays to be chosen, whatever it is.
   for (const odd of ["00", "ZZ", "?"]) {
     assert.ok(countries("en", odd).some(({ value }) => value === odd));
   }

@@ -126,7 +126,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// All that it received and sent: Internet and LAN traffic.
+    /// Returns all traffic that the device received and sent: Internet and LAN traffic.
     pub fn all(&self) -> [Count; 2] {
         [
             (self.received, self.lan.received),

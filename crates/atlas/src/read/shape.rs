@@ -18,14 +18,15 @@ const NOTHING: &str = "this is not a directory: no entry has a name, a number of
 
 type Members<'a> = HashMap<String, &'a RawValue>;
 
-/// The entries of a directory; of a file that is none, what that file is.
+/// Returns the entries of a directory. If the file is not a directory, the error says what the file
+/// is.
 pub(super) fn directory(
     octets: &[u8],
     drafts: Vec<Draft>,
     mapping: &Mapping,
 ) -> Result<Vec<Draft>, String> {
     let known = drafts.iter().any(|draft| draft.is_known);
-    // Who says in a mapping where entries are knows better.
+    // A mapping that says where the entries are overrules a guess.
     let certain = known && (drafts.len() > FEW || !mapping.entries.is_empty());
     if certain {
         return Ok(drafts);

@@ -94,7 +94,7 @@ pub(crate) fn clean(text: &str, most: usize) -> (String, Option<&'static str>) {
     }
     let mut done = None;
     let mut cleaned = String::with_capacity(text.len().min(4 * most));
-    // One form of Unicode, or a name that is written in two ways would be two.
+    // Unicode has two spellings of some names: NFC makes them one name.
     let letters = text.chars().take(8 * most + 8).nfc();
     for (count, character) in letters.enumerate() {
         if count >= most {

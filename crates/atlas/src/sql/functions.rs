@@ -12,7 +12,7 @@ const COMPILED: usize = 1 << 20;
 /// when their list grows.
 const OCTETS: u64 = 32;
 
-/// Adds them. Whatever is made once is made here, before the process is confined.
+/// Adds the functions. Anything that is made once is made here, before the process is confined.
 pub(super) fn add(store: &Connection, memory: u64) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8
         | FunctionFlags::SQLITE_DETERMINISTIC

@@ -118,7 +118,7 @@ fn attempt<'a>(all: &[(&'a Bar, f64)], area: Area, size_of_most: f64, most: f64)
     let mut words: Vec<Word> = Vec::new();
     for (bar, value) in all {
         let name = named(&bar.name, &bar.key);
-        // The whole name, smaller; only where nobody could read that, its beginning.
+        // The whole name, smaller; its beginning, if the whole name would be unreadable.
         let size = size_of_most * (value / most).sqrt();
         let size = size.min(largest(name, area)).max(LEAST);
         let text = fit(name, size, area.width() * WIDEST - size * BLANK);

@@ -417,7 +417,7 @@ fn times_without_a_zone_are_of_the_clock_that_fits_the_name() {
             "2024-03-10 09:00:00",
             "2024-03-10T09:00:00Z",
         ),
-        // What names its zone is in that.
+        // A time that names its zone is in that zone.
         (
             "20240310-13.00.00",
             "2024-03-10 12:00:00Z",

@@ -135,7 +135,7 @@ fn a_loop_is_at_once_and_lasts() {
     assert_eq!(Scene::new(Use::Lan).loops().role(), Role::Loop);
 }
 
-/// Nobody offers fixed addresses: stations are all that is heard.
+/// No server offers fixed addresses: the port hears only stations.
 #[test]
 fn an_uplink_with_a_fixed_address_that_works_is_no_client() {
     for (works, role) in [(true, Role::Uplink), (false, Role::Client)] {
@@ -152,7 +152,7 @@ fn an_uplink_with_a_fixed_address_that_works_is_no_client() {
             said.why
         );
     }
-    // It is known only after the port was decided for a client.
+    // The router decides for a client before it learns that the uplink works.
     let mut scene = Scene::of(port(Use::Uplink))
         .hear(Sort::Arp, 1)
         .passes(20_000);
@@ -165,7 +165,8 @@ fn an_uplink_with_a_fixed_address_that_works_is_no_client() {
     assert_eq!(scene.role(), Role::Uplink);
 }
 
-/// Nobody looks whether it is still there, and a quiet router sends nothing that could come back.
+/// Without probes the router does not look for the loop again. A quiet router sends nothing that
+/// could come back.
 #[test]
 fn a_loop_that_nobody_looks_for_lasts_as_long_as_the_link() {
     let mut scene = Scene::of(Port {

@@ -75,7 +75,7 @@ pub fn read_lifetimes(most: usize) -> Result<Vec<u64>, RoutesError> {
     }
 }
 
-/// What the next hops of all routes tell about single packets.
+/// Next hops of all routes that concern single packets: shared gateways and programs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NextHops {
     /// Gateways that share a destination with others, each with its device: the kernel may choose
@@ -129,8 +129,8 @@ pub fn read_next_hops(most: usize) -> Result<NextHops, RoutesError> {
     Ok(NextHops { shared, programs })
 }
 
-/// What the kernel learned about single destinations by ICMP: path MTUs and gateways. It counts
-/// for forwarded packets, too, and no message reports it.
+/// Exceptions that the kernel learned about single destinations by ICMP: path MTUs and gateways.
+/// Exceptions count for forwarded packets, too, and no message reports them.
 #[derive(Debug)]
 pub struct Exceptions {
     kernel: Asker,
@@ -149,8 +149,8 @@ impl Exceptions {
         })
     }
 
-    /// One number for all exceptions, to be compared with the number of an earlier reading. Does
-    /// not wait; the kernel looks through all routes for it.
+    /// Returns one number for all exceptions, to be compared with the number of an earlier reading.
+    /// Does not wait; the kernel looks through all routes for the number.
     ///
     /// # Errors
     /// The kernel does not answer as it should.

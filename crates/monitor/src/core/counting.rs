@@ -182,8 +182,8 @@ impl Monitor {
         last: Millis,
     ) {
         let talk = slot.and_then(|slot| self.talks.at_mut(slot));
-        // Where it went is judged once both sides of the router are known. What another station
-        // sends with the same ends is not its.
+        // The destination is judged once both sides of the router are known. Traffic that another
+        // station sends with the same ends is not of this conversation.
         let at_once = match talk {
             Some(talk) if talk.mac == *mac => {
                 talk.unjudged += grown;

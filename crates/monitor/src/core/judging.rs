@@ -83,7 +83,7 @@ impl Monitor {
                 return false;
             }
         }
-        // What is redirected to the router is mostly fetched by a proxy there.
+        // A proxy on the router fetches most of the traffic that is redirected there.
         let leaves = talk.leaves.map(|leaves| leaves.far);
         let far = leaves.filter(|far| !self.networks.is_own(*far));
         self.leads_out(&talk.key, &talk.mac, far.unwrap_or(talk.key.far))

@@ -319,7 +319,7 @@ fn slow_clients_keep_no_other_one_out() {
                     let head = format!("POST /api/messages HTTP/1.1\r\nHost: {to}\r\n{JSON}");
                     let half = format!("{head}Content-Length: 9\r\n\r\n{{");
                     slow.write_all(half.as_bytes()).await.expect("written");
-                    // It is read before the next one comes.
+                    // The server reads this request before the next one comes.
                     tokio::time::sleep(Duration::from_millis(5)).await;
                     held.push(slow);
                 }

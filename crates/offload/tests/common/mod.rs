@@ -121,7 +121,7 @@ pub struct Rig {
     /// Originals of connections that were renewed.
     renewed: HashSet<Tuple>,
     pub stacks: Vec<(u32, u32)>,
-    /// What is told answers a dump.
+    /// Events answer a dump.
     pub answering: bool,
 }
 

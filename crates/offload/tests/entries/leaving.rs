@@ -17,7 +17,7 @@ const TIME_WAIT: (u8, u32) = (7, 120);
 /// How conntrack comes to say nothing of an entry.
 #[derive(Clone, Copy, Debug)]
 enum Silence {
-    /// It is older than the listener (`nf_conntrack_events` = 2). Weir polls it.
+    /// The entry is older than the listener (`nf_conntrack_events` = 2). Weir polls the entry.
     Older,
     /// Rules say so.
     Hidden,

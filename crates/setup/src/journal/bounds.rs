@@ -1,5 +1,5 @@
-//! Files that a journal may change. Whoever can write into its folder could name any other file there,
-//! and root would put it in place.
+//! Files that a journal may change. A user who can write into its folder could name any other file
+//! there, and root would put that file in place.
 
 use super::{Change, Trouble};
 use std::fs;
@@ -42,7 +42,7 @@ impl Bounds {
                 .parent()
                 .is_some_and(|parent| self.folders.iter().any(|folder| folder == parent));
         let name = path.file_name().and_then(|name| name.to_str());
-        // Services are told names of packages: none is an option.
+        // Services receive names of packages: no name is an option.
         let usual = name.is_some_and(|name| !name.starts_with('-'));
         if !(plain && named && usual) {
             return Err(outside());
@@ -58,7 +58,7 @@ impl Bounds {
         }
     }
 
-    /// The same for all files of a change, and for the rights that they would have.
+    /// Checks all files of a change, and the rights that they would have.
     ///
     /// # Errors
     /// [`Trouble::Outside`].
@@ -74,7 +74,7 @@ impl Bounds {
     }
 }
 
-/// Root's or one's own, and nobody else may write into it.
+/// Returns true if root or this user owns the file, and no other user may write into the file.
 fn is_own(data: &fs::Metadata) -> bool {
     let owner = data.uid();
     let groups = data.gid() != 0 && data.gid() != nix::unistd::getegid().as_raw();

@@ -466,7 +466,7 @@ fn a_change_that_was_taken_back_is_told_until_another_one_stays() {
     assert_eq!(journal.undone(), None, "the router is not as before");
 }
 
-/// A journal that somebody else wrote: root puts no file of it in place.
+/// Another user wrote the journal: root puts no file of the journal in place.
 #[test]
 fn a_forged_journal_changes_nothing() {
     let forged = |forge: &dyn Fn(&Path, &mut serde_json::Value)| {
@@ -529,7 +529,7 @@ fn a_forged_journal_changes_nothing() {
     drop(place);
 }
 
-/// It stands in the way of no change after it.
+/// A forged journal does not prevent later changes.
 #[test]
 fn a_forged_journal_is_put_aside() {
     let place = Place::new();

@@ -86,8 +86,9 @@ pub fn has_control(text: &str) -> bool {
         .any(|c| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
 }
 
-/// Whether fw4 of every release can put this into a comment of nft(8), whose strings end with the next
-/// quotation mark, and are 128 bytes long at most: until 2024 fw4 put a backslash before both marks.
+/// Returns true if fw4 of every release can put this into a comment of nft(8). Strings of nft(8)
+/// end with the next quotation mark, and are 128 bytes long at most. Until 2024 fw4 put a backslash
+/// before both marks.
 pub fn is_quotable(text: &str) -> bool {
     !text.contains(['"', '\\'])
 }

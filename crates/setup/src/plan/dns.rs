@@ -121,7 +121,7 @@ impl Planner<'_> {
         typed.iter().map(|text| read(self, text)).collect()
     }
 
-    /// Whether an address is one of the router's own.
+    /// Returns true if an address is one of the router's own.
     fn is_own(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         let mut interfaces = self.config.of_type("network", "interface");

@@ -28,7 +28,8 @@ impl Planner<'_> {
         for (n, forward) in firewall.forwards.iter().enumerate() {
             let same =
                 |(name, other): &&(String, Forward)| other == forward && !stay.contains(name);
-            // What is there already is not judged, unless the network inside is another one now.
+            // A forward that is there already is not judged, unless the network inside is another
+            // one now.
             if let Some((section, _)) = known.iter().find(same)
                 && !moved
             {
@@ -147,7 +148,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Checks a name that becomes a comment of the firewall's rules. What is there already stays.
+    /// Checks a name that becomes a comment of the firewall's rules. A name that is there already
+    /// stays.
     fn rule_name(&mut self, field: &str, name: &str) -> bool {
         if self.text(field, name, 64) && !is_quotable(name) {
             self.wrong(field, &Wrong::Unquotable);
@@ -357,7 +359,7 @@ pub(crate) fn simple<T>(
         .collect()
 }
 
-/// Whether two forwards are for the same port outside.
+/// Returns true if two forwards are for the same port outside.
 fn meets(one: &Forward, other: &Forward) -> bool {
     let both = |protocol| protocol == Protocol::Both;
     let same = one.protocol == other.protocol || both(one.protocol) || both(other.protocol);

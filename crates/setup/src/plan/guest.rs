@@ -5,8 +5,8 @@ use std::net::Ipv4Addr;
 use super::{Config, Inside, Planner, Wrong, text, words};
 
 impl Planner<'_> {
-    /// Makes the guests' network, if there is none. `new` is the field of a Wi-Fi network for guests
-    /// that the router does not have yet.
+    /// Makes the guests' network, if the router has none. `new` is the field of a Wi-Fi network for
+    /// guests that the router does not have yet.
     pub(super) fn guests(&mut self, new: Option<&str>) {
         if self.config.has("network", "guest") {
             return self.guests_apart(new);

@@ -26,7 +26,7 @@ const CLIENT_RADIO: &str = "wifi_uplink";
 
 impl Planner<'_> {
     pub(super) fn internet(&mut self, internet: &Internet) {
-        // Somebody says so now: it stays, whatever ports do.
+        // The choices say so now: the uplink stays, whatever ports do.
         for interface in ["wan", "wan6"] {
             self.config.unset("network", interface, "weir");
         }
@@ -38,7 +38,7 @@ impl Planner<'_> {
         {
             return;
         }
-        // What is of the same kind already keeps all that is not said otherwise.
+        // An uplink of the same kind keeps all options that the choices do not set.
         let known = known.filter(|known| known.kind == internet.kind);
         let known = known.as_ref();
         let lacks = match internet.kind {

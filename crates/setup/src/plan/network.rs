@@ -85,8 +85,8 @@ impl Inside {
         u32::from(address) & self.mask() == u32::from(self.address) & self.mask()
     }
 
-    /// Whether the address is one of the public Internet: not for private networks (RFC 1918), nor
-    /// shared, link-local, for benchmarks or documentation (RFC 6890).
+    /// Returns true if the address is one of the public Internet: not for private networks
+    /// (RFC 1918), nor shared, link-local, for benchmarks or documentation (RFC 6890).
     pub fn is_public(self) -> bool {
         let [a, b, ..] = self.address.octets();
         !(self.address.is_private()

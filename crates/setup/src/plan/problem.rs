@@ -46,7 +46,7 @@ pub enum Wrong {
     NotATime,
     /// It is no key of Wi-Fi.
     NotAWifiKey,
-    /// It is no password of WPA3 (SAE).
+    /// Not a valid password of WPA3 (SAE).
     NotAPassword,
     /// It is no key of `WireGuard`.
     NotAKey,
@@ -112,7 +112,7 @@ pub enum Wrong {
     Unwritable(String),
     /// Guests would reach the network inside, by this zone, forwarding or device.
     GuestsInside(String),
-    /// It has a quotation mark or a backslash, which fw4 cannot put into a comment.
+    /// The text has a quotation mark or a backslash, which fw4 cannot put into a comment.
     Unquotable,
     /// Another forward, of this name, has the port already.
     PortTaken(String),

@@ -27,7 +27,7 @@ impl Planner<'_> {
         self.country("wifi.country", &wifi.country);
         let good: Vec<bool> = (wifi.networks.iter().enumerate())
             .map(|(n, network)| {
-                // What is there already is not judged.
+                // A network that is there already is not judged.
                 known.networks.contains(&whole.networks[n])
                     || self.good_network(&format!("wifi.networks[{n}]"), network, wifi)
             })
@@ -84,14 +84,14 @@ impl Planner<'_> {
                 self.wrong(format!("{field}.ssid"), &Wrong::Twice);
                 continue;
             }
-            // What is there already is not refused.
+            // An access point that is there already is not refused.
             if there.is_none() && self.lacks_band(radio, &format!("{field}.radios")) {
                 continue;
             }
             let other = |(name, whom, ssid): &(String, Whom, Option<String>)| {
                 // A name that is taken by another network of the list is that network's.
                 let theirs = |other: &Network| ssid.as_deref() == Some(&other.ssid);
-                // One that is switched off waits for being switched on.
+                // An access point that is switched off waits for being switched on.
                 let waits = self.is_off(name) || was_off && self.is_keyed(name);
                 *whom == network.whom && !wifi.networks.iter().any(theirs) && !waits
             };
@@ -102,7 +102,7 @@ impl Planner<'_> {
             };
             self.access_point(&field, &section, radio, network);
         }
-        // What is switched off stays as it is, unless its radio comes on and it with it.
+        // An access point that is switched off stays as it is, unless it comes on with its radio.
         if self.is_off(&radio.name) {
             return;
         }
@@ -139,7 +139,7 @@ impl Planner<'_> {
         section.is_some_and(|section| yes(section, "disabled"))
     }
 
-    /// Returns true if an access point has a key, which somebody made.
+    /// Returns true if an access point has a key, which a user made.
     fn is_keyed(&self, section: &str) -> bool {
         self.config.get("wireless", section, "key").is_some()
     }
@@ -177,7 +177,7 @@ impl Planner<'_> {
             .collect();
         for (section, ssid) in others {
             if self.is_keyed(&section) {
-                // Somebody made it, and may want it again.
+                // A user made the access point, and may want it again.
                 self.config.set("wireless", &section, "disabled", "1");
             } else {
                 self.no_access_point(&section, radio, &ssid);

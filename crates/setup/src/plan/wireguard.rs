@@ -21,7 +21,7 @@ pub(crate) fn peers(interface: &str) -> String {
     format!("wireguard_{interface}")
 }
 
-/// Names that the wizard's tunnel may have: that of the first that nobody else took.
+/// Names that the wizard's tunnel may have: the tunnel takes the first free name.
 fn names() -> impl Iterator<Item = String> {
     (0..100).map(|n| format!("wg{n}"))
 }
@@ -75,7 +75,7 @@ impl Planner<'_> {
             return self.wrong("wireguard.endpoint", &Wrong::NotAName);
         }
         let new = there.is_none();
-        // One that was made by hand is somebody's way to a provider: it stays.
+        // A tunnel that was made by hand is a way to a provider: it stays.
         let free = |name: &String| {
             let kind = peers(name);
             !self.config.has("network", name)
@@ -289,8 +289,8 @@ impl Planner<'_> {
         self.problems.len() == before
     }
 
-    /// Writes a client. What `known` has already stays: more networks that lead to it, and its
-    /// routes.
+    /// Writes a client. Options that `known` has already stay: more networks that lead to the
+    /// client, and the client's routes.
     fn set_client(
         &mut self,
         section: &str,
@@ -342,7 +342,8 @@ impl Planner<'_> {
     }
 }
 
-/// Returns true if a client is known as it is wanted. What is not told stays.
+/// Returns true if a client is known as it is wanted. A value that is not given
+/// stays.
 fn is_client(wanted: &WireGuardClient, known: &WireGuardClient) -> bool {
     let same =
         |wanted: &Option<String>, known: &Option<String>| wanted.is_none() || wanted == known;

@@ -1,5 +1,5 @@
-//! What the wizard does not know stays as it is: what is read of a router and written back changes
-//! nothing, and a document that changes one thing changes that thing alone.
+//! Settings that the wizard does not know stay as they are. A document that was read from a router
+//! changes nothing there, and a document that changes one thing changes that thing alone.
 
 #[path = "keep/routers.rs"]
 mod routers;
@@ -28,7 +28,7 @@ fn facts_of(config: &Config, year: u16, wan: &str) -> Facts {
     facts
 }
 
-/// What a router has, as a document, written and read.
+/// Returns the choices of a router, after they were written as a document and read again.
 fn exported(config: &Config) -> Choices {
     let text = toml::to_string(&read(config).for_others()).unwrap();
     toml::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -264,7 +264,7 @@ fn one_thing(router: &Router, name: &str, change: Change) -> Result<bool, String
     };
     let facts = facts_of(config, router.year, router.wan);
     let plan = plan(&choices, config, &facts);
-    // What cannot be is refused, and nothing is done.
+    // An impossible change is refused, and nothing is done.
     if !plan.problems.is_empty() {
         return Ok(false);
     }
@@ -377,7 +377,7 @@ fn a_protocol_that_the_wizard_does_not_offer_stays_with_its_password() {
             "{lines:?}"
         );
     }
-    // What is asked for by name is done.
+    // A change that is asked for by name is made.
     let router = case("01-unknown-proto");
     let lines = changed(&router, &document("[internet]\nkind = \"dhcp\""));
     assert!(
@@ -507,7 +507,7 @@ fn a_tunnel_made_by_hand_stays_and_the_wizards_own_has_another_name() {
         lines.contains(&"+ network.wg1=interface".to_owned()),
         "{lines:?}"
     );
-    // It is known again, changes, and goes without the other.
+    // The wizard knows its tunnel again, changes it, and removes it without the other.
     let config = planned(&router, &choices).config;
     let with = Router {
         config,
@@ -517,7 +517,7 @@ fn a_tunnel_made_by_hand_stays_and_the_wizards_own_has_another_name() {
     assert_eq!(changed(&with, &choices), [""; 0]);
     let off = planned(&with, &document("[wireguard]\non = false")).config;
     assert_eq!(super::lines(&router.config, &off), [""; 0]);
-    // What is by hand is not exported either, and its port is taken.
+    // The tunnel by hand is not exported either, and its port is taken.
     assert_eq!(read(&router.config).wireguard, Some(WireGuard::default()));
     let from = "option listen_port '51820'\n\toption proto 'wireguard'";
     let taken = case_with(

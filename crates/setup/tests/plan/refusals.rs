@@ -1,4 +1,5 @@
-//! What is refused, or said in the summary, because it would cut the router or its guests off.
+//! Changes that are refused, or said in the summary, because they would cut the router or its
+//! guests off.
 
 use uci::Package;
 use weir_setup::choices::Choices;
@@ -77,7 +78,7 @@ fn guests_are_refused_in_a_network_that_leads_inside() {
           inside; give network.guest a device and a firewall zone of its own"
         ]
     );
-    // Where guests are inside already, it is said, and they stay.
+    // If guests are inside already, the summary says so, and the guests stay.
     let there = "\nconfig wifi-iface 'g'\n\toption device 'radio0'\n\toption network 'guest'\n\
         \toption mode 'ap'\n\toption ssid 'Gäste'\n\toption encryption 'psk2'\n\
         \toption key 'correct horse'\n";
@@ -205,7 +206,8 @@ fn a_port_outside_leads_to_one_device() {
         ("b", "tcp", "81-90"),
     ]);
     good(&document(&apart), &config, &facts(24));
-    // One by hand, which the wizard does not know; one for some senders alone is another matter.
+    // A forward by hand, which the wizard does not know. Forwards for some senders alone are
+    // another matter.
     let redirect = |more: &str| {
         format!(
             "\nconfig redirect\n\toption name 'by hand'\n\toption src 'wan'\n\toption dest 'lan'\n\
@@ -245,7 +247,7 @@ fn names_in_the_firewall_have_no_quotation_marks() {
         let text = forwards(&[(&fine.replace('\'', "’"), "tcp", "80")]);
         good(&document(&text), &config, &facts(23));
     }
-    // One that is there already stays as it is.
+    // A forward that is there already stays as it is.
     let there = "\nconfig redirect\n\toption name 'a\"b'\n\toption src 'wan'\n\toption dest 'lan'\n\
         \toption proto 'tcp'\n\toption src_dport '80'\n\toption dest_ip '192.168.1.9'\n\
         \toption target 'DNAT'\n";

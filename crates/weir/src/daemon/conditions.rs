@@ -16,7 +16,7 @@ use crate::output::units;
 
 /// A condition that vanishes and returns within so many seconds began when it first came.
 const LINGERS: u64 = 10;
-/// Conditions that are listed: the gravest. Devices are as many as somebody makes up.
+/// Conditions that are listed: the gravest. A client can make up any number of devices.
 const MOST: usize = 256;
 
 /// Key, severity and English text of every condition. A part in braces is a parameter.
@@ -446,12 +446,12 @@ mod tests {
             shown.conditions[0].text,
             "A cable at lan2 leads back to this router: the network has a loop."
         );
-        // It is gone for a moment only.
+        // The conditions are gone for a moment only.
         registry.update(Vec::new(), 165);
         assert!(registry.shown(1_000_005).conditions.is_empty());
         registry.update(both(), 168);
         assert_eq!(registry.shown(1_000_008).conditions[0].since, 1_000_000);
-        // It is gone for long: it begins anew.
+        // The conditions are gone for long: they begin anew.
         registry.update(Vec::new(), 169);
         registry.update(Vec::new(), 190);
         registry.update(both(), 200);

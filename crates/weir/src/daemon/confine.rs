@@ -235,7 +235,8 @@ mod tests {
         assert_eq!(found.socket, Path::new("/run/weir"));
     }
 
-    /// Who may write beside the configuration, or the journal, could have root do anything.
+    /// A process that may write beside the configuration, or the journal, could have root do
+    /// anything.
     #[test]
     fn nothing_is_written_beside_what_root_obeys() {
         let base = env::temp_dir().join(format!("weir-sealed-{}", std::process::id()));

@@ -82,7 +82,7 @@ pub struct Needs {
     pub read: Vec<PathBuf>,
     /// Directories in which it writes.
     pub write: Vec<PathBuf>,
-    /// What root obeys, or puts in place: no directory that holds one of these is written in.
+    /// Paths that root obeys, or puts in place: no directory that holds one of these is written in.
     pub sealed: Vec<PathBuf>,
     /// Character devices that it opens and steers.
     pub devices: Vec<PathBuf>,

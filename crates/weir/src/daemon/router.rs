@@ -314,8 +314,8 @@ impl Router {
         }
     }
 
-    /// Conntrack may be told to report nothing, or to report again, at any time. Weir forwards
-    /// nothing while it is blind.
+    /// A sysctl can make conntrack report nothing, or report again, at any time. Weir forwards
+    /// nothing while conntrack reports nothing.
     fn look_for_events(&mut self) {
         // Not readable for once is no change.
         let Ok(Some(events)) = facts::conntrack_events() else {

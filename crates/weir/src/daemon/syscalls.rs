@@ -6,7 +6,8 @@ use tracing::{debug, warn};
 
 /// Refuses, for this thread and all it starts, what a server has no use for that has its sockets
 /// already: other sockets of the network, other programs and processes, their limits, priorities
-/// and signals, namespaces, keys, and what reaches into the kernel. A failure is told and not fatal.
+/// and signals, namespaces, keys, and what reaches into the kernel. A failure is logged and not
+/// fatal.
 #[cfg(any(
     target_arch = "x86_64",
     target_arch = "aarch64",

@@ -1,4 +1,4 @@
-// What needs attention, as the router tells it, in the language of the reader.
+// Conditions that need attention, as the router reports them, in the language of the reader.
 import { live } from "../../api/live";
 import type { Condition } from "../../api/types";
 import { plain } from "../../core/plain";

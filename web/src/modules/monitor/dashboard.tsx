@@ -49,7 +49,7 @@ function Summary({ devices }: { devices: Devices }) {
 function Boards({ devices }: { devices: Devices }) {
   const { conditions } = useStore(live);
   const uplinks = devices.ports.filter((port) => port.uplink);
-  // What cannot wait stands first.
+  // Urgent conditions stand first.
   const urgent = needsAttention(conditions?.conditions ?? []);
   return (
     <div class="grid">

@@ -163,7 +163,7 @@ export function TalkTable({
   talks: Talk[];
   now: number;
   withDevice: boolean;
-  /** Whether finished queries are folded away. */
+  /** Finished queries are folded away. */
   folds?: boolean;
 }) {
   return (

@@ -133,7 +133,7 @@ function Editor({ page, changed }: { page: PortalPage; changed: () => void }) {
 /** The router draws it, as it does for guests: a page by itself, without scripts or forms. */
 function Preview({ words, picture }: { words: Words; picture: number }) {
   const [number, setNumber] = useState<number | null>(null);
-  // What is seen stays until its successor is there.
+  // The page that is seen stays until its successor is there.
   const [seen, setSeen] = useState<number | null>(null);
   const drawing = useAction<{ number: number }>();
   const { title, text } = words;

@@ -450,7 +450,7 @@ fn a_name_of_several_is_each_of_them() {
     assert_eq!(both.title, "Freifunk Nord (north1), freifunk nord (north2)");
     let bonn = figure(&store, "community", "key=freifunk+Ko%CC%88ln,+bonn");
     assert_eq!(bonn.title, "Freifunk K\u{f6}ln, Bonn");
-    // In a ranking they are told apart.
+    // A ranking distinguishes the two names by their keys.
     for chart in ["top", "cloud", "race"] {
         let figure = figure(&store, chart, "");
         let (Plot::Bars(bars) | Plot::Words(bars)) = &figure.plot else {

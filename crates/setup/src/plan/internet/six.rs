@@ -58,8 +58,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Has the zone outside hold an interface of the uplink, unless another zone does. Where there
-    /// is no such zone, only a new uplink makes one.
+    /// Has the zone outside hold an interface of the uplink, unless another zone does. If there is
+    /// no such zone, only a new uplink makes one.
     pub(in crate::plan) fn outside(&mut self, interface: &str, is_new: bool) {
         let holds = |zone: &Section| words(zone, "network").iter().any(|name| name == interface);
         let is_held = self.config.of_type("firewall", "zone").any(holds);

@@ -1,12 +1,12 @@
-//! What an access point's section says, as far as the wizard knows it.
+//! Settings of an access point's section, as far as the wizard knows them.
 
 use uci::Section;
 
 use crate::choices::{Network, Security, Whom, Wifi};
 use crate::plan::{text, words};
 
-/// Whom an access point's network is for, if it is one that the wizard knows: those that stand in
-/// another network, or peer with others, are somebody else's.
+/// Returns the users of an access point's network, if the wizard knows the access point. The wizard
+/// leaves access points alone that stand in another network, or peer with others.
 pub(crate) fn whom(section: &Section) -> Option<Whom> {
     let mode = text(section, "mode");
     // Since 25.12 one network may be of several radios at once (multi-link operation).
@@ -31,7 +31,7 @@ pub(super) fn in_network(section: &Section) -> Option<Whom> {
 }
 
 /// Reads how a network is kept. `None`: by a server that knows who may join, by WEP, or by
-/// something else for which the wizard has no word. What has one key stays as it is, as
+/// something else for which the wizard has no word. A network with one key stays as it is, as
 /// [`Security::Kept`].
 pub(crate) fn security(section: &Section) -> Option<Security> {
     let encryption = text(section, "encryption").unwrap_or_default();

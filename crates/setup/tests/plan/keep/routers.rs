@@ -6,7 +6,7 @@ use weir_setup::plan::Config;
 
 /// A router that was configured by hand.
 pub struct Router {
-    /// What is special about it.
+    /// The special settings of this router.
     pub name: String,
     /// The year of its release.
     pub year: u16,
@@ -209,7 +209,7 @@ const SIX: [&str; 8] = [
     "interface wan6|@|proto dhcpv6|auto 0|reqprefix 56|norelease 1|ip6prefix 2001:db8:1::/48",
 ];
 
-/// Sections of `network` that somebody added.
+/// Sections of `network` that a user added.
 const ADDED: [&str; 7] = [
     "",
     "interface wg0|proto wireguard|private_key yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=|+addresses 10.64.12.3/32
@@ -279,7 +279,7 @@ const POINTS: [&str; 8] = [
     "network lan|mode ap|disabled 1",
 ];
 
-/// What else is on air.
+/// Other networks on air.
 const ON_AIR: [&str; 8] = [
     "",
     "wifi-iface guests|device radio0|network guest|mode ap|ssid Guests|encryption psk2|key guests-key",
@@ -293,7 +293,7 @@ wifi-station|iface home|mac 02:00:00:00:00:05|key station-key",
     "wifi-iface mlo|+device radio0|+device radio1|network lan|mode ap|ssid Mlo|encryption sae|key mlo-mlo-mlo",
 ];
 
-/// How addresses are given, and who is asked for names.
+/// Ways to give addresses, and servers that are asked for names.
 const GIVEN: [&str; 12] = [
     "dnsmasq|domainneeded 1|local /lan/
 dhcp lan|interface lan|start 100|limit 150|leasetime 12h|dhcpv4 server|dhcpv6 server|ra server

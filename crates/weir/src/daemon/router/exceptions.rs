@@ -29,7 +29,7 @@ impl Watch {
         }
     }
 
-    /// Whether exceptions changed since the last call, or may have.
+    /// Returns true if exceptions changed since the last call, or may have.
     pub fn changed(&mut self) -> bool {
         let begun = Instant::now();
         if self.rests.is_some_and(|until| begun < until) {
@@ -43,7 +43,7 @@ impl Watch {
             .inspect_err(|error| debug!(%error, "exceptions of routes cannot be read"));
         let rest = begun.elapsed() * SHARE;
         self.rests = (rest > Duration::from_secs(1)).then(|| begun + rest);
-        // One reading may fail where many routes come and go.
+        // A single reading may fail where many routes come and go.
         let Ok(now) = read else { return true };
         self.seen.replace(now).is_some_and(|before| before != now)
     }

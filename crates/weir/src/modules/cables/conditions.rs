@@ -35,7 +35,7 @@ mod tests {
     use super::*;
     use ::cables::{Cable, Heard, Noted, Port, Sort, Use};
 
-    /// Frames of this sort at a port of the LAN; `held`: somebody chose what it is for.
+    /// Frames of this sort at a port of the LAN; `held`: the administrator chose what it is for.
     fn keys(sort: Sort, held: Option<Role>) -> Vec<&'static str> {
         let mut cable = Cable::new(Port {
             device: "lan1".into(),

@@ -65,7 +65,7 @@ impl Keeper {
         for talk in self.core.talks().filter(fresh) {
             let growth = talk.times.last[0].saturating_sub(talk.times.least[0]);
             let by = talk.twin.map(|twin| twin.port);
-            // Where only one uplink is there, it is that one.
+            // If there is only one uplink, the conversation goes through it.
             let only = (rates.len() == 1).then(|| rates.keys().next().copied());
             let by = by
                 .filter(|port| rates.contains_key(port))

@@ -121,7 +121,7 @@ impl Monitor {
     fn devices(&self, router: &mut Router) -> Result<answers::Devices, Problem> {
         router.count_all();
         let mut keeper = self.asked()?;
-        // What was just read is among the sums by where it went, too.
+        // Traffic that was just read is among the sums by where it went, too.
         keeper.pair(&router.core);
         keeper.core.judge();
         Ok(keeper.devices())

@@ -16,8 +16,8 @@ use tracing::debug;
 /// ARPHRD_ETHER, ARPHRD_LOOPBACK (include/uapi/linux/if_arp.h).
 const ETHERNET: u16 = 1;
 const LOOPBACK: u16 = 772;
-/// Routes by gateways that are looked at. Who has more has those of the Internet, and the default
-/// routes, or those by devices, tell the same.
+/// Routes by gateways that are looked at. A router with more has those of the Internet, and the
+/// default routes, or those by devices, tell the same.
 const ROUTES: usize = 4_096;
 
 /// Devices that default routes leave by, and the addresses that they lead to.

@@ -21,7 +21,7 @@ pub fn is_connected(client: IpAddr, ports: &[u16]) -> bool {
     }
 }
 
-/// The same in one list: `NUMBER: LOCAL REMOTE STATE …`.
+/// Looks for such a connection in one list: `NUMBER: LOCAL REMOTE STATE …`.
 fn has(list: &str, client: IpAddr, ports: &[u16]) -> bool {
     list.lines().any(|line| {
         let mut words = line.split_ascii_whitespace().skip(1);
@@ -80,7 +80,7 @@ mod tests {
                 other.parse().expect("an address"),
                 &[to.port()]
             ));
-            // It has sent all, and waits.
+            // The client has sent all, and waits.
             client.shutdown(std::net::Shutdown::Write).expect("closed");
             assert!(is_connected(to.ip(), &[to.port()]));
         }

@@ -56,7 +56,7 @@ pub fn check(config: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>
     Ok(features)
 }
 
-/// What guests type goes by HTTPS where the page has a name and a certificate.
+/// HTTPS protects the input of guests if the page has a name and a certificate.
 fn encrypted(portal: &Portal) -> Feature {
     let present = portal.host.0.is_some();
     Feature {

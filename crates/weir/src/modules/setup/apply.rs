@@ -64,7 +64,7 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
     if let Err(error) = place.journal.apply(&pending) {
         return Err(undone(place, "the files cannot be put in place", &error));
     }
-    // A firewall that is told such rules keeps the former ones, and loads none at the next start.
+    // A firewall that receives such rules keeps the former ones, and loads none at the next start.
     if let Some(Err(error)) = ruleset.map(|ruleset| ruleset.check()) {
         return Err(undone(place, "the firewall refuses its new rules", &error));
     }

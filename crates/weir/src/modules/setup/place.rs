@@ -425,7 +425,7 @@ mod tests {
         assert!(place.uncommitted().expect("nothing waits").is_none());
         assert!(place.waiting().expect("nothing waits").files.is_empty());
         assert!(place.files(&config, &config).expect("files").is_empty());
-        // What the wizard writes itself it has to read whole.
+        // The wizard has to read the files whole that it writes itself.
         write("network", b"{\"not\": \"uci\"}\n");
         assert!(place.config().is_err());
         fs::remove_dir_all(&folder).expect("the folder goes");

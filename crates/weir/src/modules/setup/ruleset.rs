@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ::setup::Change;
 
-/// Time for the firewall to load its rules after services were told.
+/// Time for the firewall to load its rules after services were notified.
 const LOADING: Duration = Duration::from_secs(5);
 /// Bytes of what the firewall says that are shown.
 const SHOWN: usize = 400;
@@ -56,7 +56,7 @@ impl Ruleset {
         )))
     }
 
-    /// Whether the rules are in the kernel.
+    /// Returns true if the rules are in the kernel.
     pub fn is_loaded(&self) -> bool {
         let listed = Command::new(&self.nft)
             .args(["list", "table", "inet", "fw4"])
@@ -82,7 +82,7 @@ impl Ruleset {
     }
 }
 
-/// Whether a change is about what the firewall makes its rules of.
+/// Returns true if a change has files of which the firewall makes its rules.
 pub fn concerns(root: &Path, change: &Change) -> bool {
     let mut files = change.files.iter();
     files.any(|entry| {

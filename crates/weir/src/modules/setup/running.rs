@@ -38,7 +38,7 @@ struct Running {
     /// The change that waits to be confirmed.
     pending: RefCell<Option<SetupChange>>,
     calendar: Calendar,
-    /// What the setup process obeys.
+    /// Paths that the setup process obeys.
     sealed: Vec<PathBuf>,
 }
 

@@ -1,11 +1,11 @@
-// Where a condition leads, and whether it needs attention: pure.
+// The view that a condition leads to, and conditions that need attention: pure.
 import type { Condition } from "../../../api/types";
 
-/** Whether any of them is more than a hint. */
+/** Returns true if any condition is more than a hint. */
 export const needsAttention = (all: readonly Condition[]): boolean =>
   all.some((condition) => condition.severity !== "hint");
 
-/** Path and query of the view that shows more; null: there is none. */
+/** Returns path and query of the view that shows more; null: there is no such view. */
 export function placeOf({
   view,
   subject,

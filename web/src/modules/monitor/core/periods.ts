@@ -82,7 +82,7 @@ export function bars(
   return row;
 }
 
-/** What each key had in several periods together, the largest Internet traffic first. */
+/** The traffic of each key in several periods together, the largest Internet traffic first. */
 export function sums(periods: readonly Period[]): Part[] {
   const byKey = new Map<string, Part>();
   for (const period of periods) {

@@ -107,7 +107,7 @@ function Suggested({ found }: { found: Suggestion }) {
     change(take(wizard.get().form, found), "internet.kind");
     setTaken(true);
   };
-  // Nobody offers a fixed address: what is set works, and there is nothing to be taken over.
+  // No server offers a fixed address: the settings work, and there is nothing to be taken over.
   const works = found.internet === "static" && found.details.addresses.length === 0;
   return (
     <Notice kind={found.internet === "none" ? "warn" : works ? "good" : "info"}>

@@ -1,4 +1,4 @@
-//! How often guests may try to log in: each pool has an allowance of its own.
+//! Rates at which guests may try to log in: each pool has an allowance of its own.
 
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use web::throttle::{self, Allowance, Throttle};
 
 use super::come::whose;
 
-/// Wrong attempts of one device, or with the voucher of one browser: of 40 bits nobody guesses one.
+/// Wrong attempts of one device, or with the voucher of one browser: 40 bits cannot be guessed with
+/// them.
 const EACH: Allowance = Allowance {
     burst: 5,
     every: Duration::from_secs(20),
@@ -96,7 +97,7 @@ mod tests {
             }
         }
         assert_eq!(let_in, 4 * 30);
-        // What remains: a code on paper waits with the guesses.
+        // A limit remains: a code on paper waits with the guesses.
         let now = Duration::from_millis(59_990);
         let wait = tries.take(Pool::Codes, &device(u32::MAX), now);
         assert!(wait.is_err_and(|wait| wait <= ALL.every));
