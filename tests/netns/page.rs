@@ -27,8 +27,8 @@ use lab::namespace::wait_until;
 use lab::topology::{Offloads, mac, text};
 use lab::transfer::Transfer;
 use lab::{Error, Lab, Namespace, Options, gateway};
-use monitor::Both;
 use monitor::count::Count;
+use monitor::{Both, Traffic};
 use weir_tests::{LIMIT, Weir};
 
 /// Who is at home, besides `client`: each at a port of its own.
@@ -209,7 +209,7 @@ fn remember(file: &Path) -> Result<(), Error> {
                 at,
                 Some(mac(role, "eth0")),
                 application,
-                &Both { sent, received },
+                &Traffic::new(Both { sent, received }, true),
             );
         }
         store.flush(at).map_err(failed)?;
