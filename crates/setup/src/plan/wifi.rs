@@ -37,17 +37,17 @@ impl Planner<'_> {
             return self.wrong("wifi.networks", &Wrong::Lacking(what));
         }
         let is_guest = |one: &&Network| one.whom == Whom::Guest;
-        let mut guests = (whole.networks.iter().enumerate())
-            .filter(|(_, one)| is_guest(one))
-            .peekable();
-        let has_guests = guests.peek().is_some();
+        let guests = || (whole.networks.iter().enumerate()).filter(|(_, one)| is_guest(one));
         let is_known = |ssid: &str| {
             let mut all = known.networks.iter().filter(is_guest);
             all.any(|other| other.ssid == ssid)
         };
-        if let Some((n, _)) = guests.find(|(_, one)| !is_known(&one.ssid)) {
-            self.guests(Some(&format!("wifi.networks[{n}]")));
-        } else if !has_guests && known.networks.iter().any(|one| is_guest(&one)) {
+        if !guests().all(|(_, one)| is_known(&one.ssid)) {
+            // A network that is switched off is there, too.
+            let new = guests().find(|(_, one)| !self.has_network(one));
+            let new = new.map(|(n, _)| format!("wifi.networks[{n}]"));
+            self.guests(new.as_deref());
+        } else if guests().next().is_none() && known.networks.iter().any(|one| is_guest(&one)) {
             self.no_guests();
         }
         let radios = self.facts.radios.clone();

@@ -353,9 +353,9 @@ icon = "tv"
 #[test]
 fn every_default_is_listed_once() {
     let help = help(&all().sections());
-    assert_eq!(help.len(), 127);
+    assert_eq!(help.len(), 128);
     let entries = Effective::defaults(&all().sections()).entries();
-    assert_eq!(entries.len(), 115, "no device has settings of its own");
+    assert_eq!(entries.len(), 116, "no device has settings of its own");
     assert!(
         entries
             .iter()

@@ -23,7 +23,7 @@ pub(crate) use notes::note;
     mut_arg("json", |json| json.global(true)),
     after_long_help = "\
 A device is whatever has a hardware address of its own at one of the router's ports.
-  DOWN, RECEIVED   from the Internet: rate of the last seconds, sum since the start
+  DOWN, RECEIVED   from the Internet: rate of the last seconds, sum since start
   UP, SENT         to the Internet
   LAN              received and sent without crossing an uplink: other devices,
                    the router itself, multicast
