@@ -258,10 +258,17 @@ fn services_that_do_not_take_it_get_the_former_files() {
 #[test]
 fn a_file_that_cannot_be_read_is_named() {
     let place = Place::new();
-    place.write("config/broken", "config a 'x'\n\toption y 'open\n");
+    place.write("config/foreign", "config a 'x'\n\toption y 'open\n");
+    let said = place.done(&["diff"]);
+    assert!(
+        said.contains("nothing waits"),
+        "weir does not use this file: {said}"
+    );
+    place.write("config/wireless", "config a 'x'\n\toption y 'open\n");
     let said = place.refused(&["diff"]);
     assert!(
-        said.contains("broken cannot be read") && said.contains("broken:2: this quotation mark"),
+        said.contains("wireless cannot be read")
+            && said.contains("wireless:2: this quotation mark"),
         "{said}"
     );
     let empty = place.path("empty");
