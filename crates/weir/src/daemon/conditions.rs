@@ -2,7 +2,8 @@
 //!
 //! Every second each module adds a [`Finding`] for each condition that it sees
 //! ([`Module::conditions`](super::Module::conditions)). The registry remembers when a condition
-//! began. The page has a translation of each text of [`TEXTS`].
+//! began, and shows it for some seconds after it was last seen. The page has a translation of each
+//! text of [`TEXTS`].
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,8 @@ use crate::output::units;
 
 /// A condition that vanishes and returns within so many seconds began when it first came.
 const LINGERS: u64 = 10;
+/// A condition is shown for so many seconds after it was last seen. Some come and go each second.
+const STAYS: u64 = 5;
 /// Conditions that are listed: the gravest. A client can make up any number of devices.
 const MOST: usize = 256;
 
@@ -307,18 +310,20 @@ fn fill(text: &str, values: &[(&str, Value)]) -> String {
 }
 
 /// A condition that is known.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Known {
     /// When it began, and when it was last seen, in seconds of a clock that does not jump.
     began: u64,
     seen: u64,
+    /// The condition as it was last seen.
+    finding: Finding,
 }
 
 /// Conditions that there are, and since when.
 #[derive(Debug, Default)]
 pub struct Registry {
+    /// By [`Finding::id`].
     known: BTreeMap<String, Known>,
-    now: Vec<(Known, Finding)>,
     /// The last look, by the clock of [`Known`].
     looked: u64,
 }
@@ -327,18 +332,16 @@ impl Registry {
     /// Takes in all conditions that there are at this second of a clock that does not jump.
     pub fn update(&mut self, findings: Vec<Finding>, now: u64) {
         self.looked = now;
-        self.now.clear();
-        for finding in findings {
+        // Backwards: of several findings with one id, the first counts.
+        for finding in findings.into_iter().rev() {
             let id = finding.id();
-            let known = self.known.entry(id).or_insert(Known {
-                began: now,
+            let began = self.known.get(&id).map_or(now, |known| known.began);
+            let known = Known {
+                began,
                 seen: now,
-            });
-            known.seen = now;
-            let known = *known;
-            if !self.now.iter().any(|(_, other)| other.id() == finding.id()) {
-                self.now.push((known, finding));
-            }
+                finding,
+            };
+            self.known.insert(id, known);
         }
         self.known
             .retain(|_, known| now.saturating_sub(known.seen) < LINGERS);
@@ -347,9 +350,10 @@ impl Registry {
     /// All of them at this time, seconds since 1970; the gravest first, then the oldest.
     pub fn shown(&self, unix: u64) -> Conditions {
         let since = |known: &Known| unix.saturating_sub(self.looked.saturating_sub(known.began));
-        let all = self.now.iter();
-        let mut conditions: Vec<Condition> = all
-            .map(|(known, finding)| finding.clone().condition(since(known)))
+        let all = self.known.values();
+        let shown = all.filter(|known| self.looked.saturating_sub(known.seen) < STAYS);
+        let mut conditions: Vec<Condition> = shown
+            .map(|known| known.finding.clone().condition(since(known)))
             .collect();
         conditions.sort_by(|a, b| (a.severity, a.since, &a.id).cmp(&(b.severity, b.since, &b.id)));
         conditions.truncate(MOST);
@@ -446,7 +450,15 @@ mod tests {
             shown.conditions[0].text,
             "A cable at lan2 leads back to this router: the network has a loop."
         );
-        // The conditions are gone for a moment only.
+        // The conditions are gone for a moment only, and stay for a part of it.
+        registry.update(Vec::new(), 164);
+        assert_eq!(
+            registry.shown(1_000_004),
+            Conditions {
+                now: 1_000_004,
+                ..shown
+            }
+        );
         registry.update(Vec::new(), 165);
         assert!(registry.shown(1_000_005).conditions.is_empty());
         registry.update(both(), 168);
@@ -456,6 +468,16 @@ mod tests {
         registry.update(Vec::new(), 190);
         registry.update(both(), 200);
         assert_eq!(registry.shown(1_000_040).conditions[0].since, 1_000_040);
+    }
+
+    #[test]
+    fn of_several_findings_of_one_condition_the_first_counts() {
+        let mut registry = Registry::default();
+        let hinted = |hint| finding("loop", "lan2").hint(hint);
+        registry.update(vec![hinted("first"), hinted("second")], 100);
+        let shown = registry.shown(1_000_000).conditions;
+        assert_eq!(shown.len(), 1);
+        assert_eq!(shown[0].hint.as_deref(), Some("first"));
     }
 
     #[test]
