@@ -376,7 +376,7 @@ pub fn own(router: &mut Router, shadow: bool, status: Status, findings: &mut Vec
         findings.push(finding);
     }
     let of_path = |key| Finding::new(key, "offload", "");
-    if !router.forwards {
+    if !router.forwards || is_off(router.core.settings()) {
         return findings.push(of_path("offload-off"));
     }
     let limit = u64::from(router.path.options().silence);
@@ -397,6 +397,11 @@ pub fn own(router: &mut Router, shadow: bool, status: Status, findings: &mut Vec
     let refused = router.core.ports();
     let refused = refused.filter(|plan| plan.reason == offload::PortReason::TcRefused);
     findings.extend(refused.map(|plan| of_path("port-refused").at(&plan.name)));
+}
+
+/// Returns true if weir may forward nothing by these settings (`[offload] enabled = false`).
+fn is_off(settings: &offload::Settings) -> bool {
+    !settings.tcp && !settings.udp && !settings.bridge
 }
 
 api::metrics! {
@@ -478,6 +483,23 @@ mod tests {
         let shown = registry.shown(1_000_000).conditions;
         assert_eq!(shown.len(), 1);
         assert_eq!(shown[0].hint.as_deref(), Some("first"));
+    }
+
+    #[test]
+    fn the_fast_path_is_off_if_it_may_forward_nothing() {
+        let on = offload::Settings::default();
+        assert!(!is_off(&on));
+        let off = offload::Settings {
+            tcp: false,
+            udp: false,
+            ..on
+        };
+        assert!(is_off(&off));
+        let bridge = offload::Settings {
+            bridge: true,
+            ..off
+        };
+        assert!(!is_off(&bridge));
     }
 
     #[test]

@@ -144,13 +144,7 @@ impl Face {
             },
             ..Status::default()
         };
-        if router.forwards && router.core.settings().no_events {
-            status.troubles.push(Trouble {
-                part: "offload".into(),
-                what: NO_EVENTS.into(),
-                hint: NO_EVENTS_HINT.into(),
-            });
-        }
+        status.troubles.extend(own_trouble(router));
         for module in self.modules.iter() {
             module.status(router, &mut status);
         }
@@ -161,6 +155,7 @@ impl Face {
     pub fn look_for_conditions(&self) {
         let router = &mut *self.router.borrow_mut();
         let (mut status, mut findings) = (Status::default(), Vec::new());
+        status.troubles.extend(own_trouble(router));
         for module in self.modules.iter() {
             module.status(router, &mut status);
             module.conditions(router, &mut findings);
@@ -302,6 +297,16 @@ impl Face {
         crate::log::set(*effective.of::<Log>().level);
         Ok(reloaded)
     }
+}
+
+/// The trouble of the packet path itself: conntrack reports no connections.
+fn own_trouble(router: &Router) -> Option<Trouble> {
+    let blind = router.forwards && router.core.settings().no_events;
+    blind.then(|| Trouble {
+        part: "offload".into(),
+        what: NO_EVENTS.into(),
+        hint: NO_EVENTS_HINT.into(),
+    })
 }
 
 /// Given at egress, of a packet that the kernel sent (bpf/include/reason.h, "the witness").
