@@ -388,15 +388,19 @@ pub fn own(router: &mut Router, shadow: bool, status: Status, findings: &mut Vec
     } else if shadow {
         findings.push(of_path("shadow"));
     }
-    let sizes = router.path.sizes();
-    let room = u64::from(sizes.flows4) / 4 + u64::from(sizes.flows6) / 4;
-    let room = room.min(router.core.settings().max_flows as u64);
-    if router.core.statistics().installed as u64 >= room {
-        findings.push(of_path("table-full").with("count", Value::Count(room)));
+    if let Some(count) = full(router.core.statistics()) {
+        findings.push(of_path("table-full").with("count", Value::Count(count)));
     }
     let refused = router.core.ports();
     let refused = refused.filter(|plan| plan.reason == offload::PortReason::TcRefused);
     findings.extend(refused.map(|plan| of_path("port-refused").at(&plan.name)));
+}
+
+/// Connections that the fast path has, if others wait for room. The tables of the packet path may be
+/// full before there are as many connections as the settings allow.
+fn full(statistics: &offload::Statistics) -> Option<u64> {
+    let waiting = statistics.declined[offload::Decline::TableFull.index()];
+    (waiting > 0).then_some(statistics.installed as u64)
 }
 
 /// Returns true if weir may forward nothing by these settings (`[offload] enabled = false`).
@@ -500,6 +504,18 @@ mod tests {
             ..off
         };
         assert!(!is_off(&bridge));
+    }
+
+    #[test]
+    fn the_table_is_full_if_connections_wait_for_room() {
+        let mut statistics = offload::Statistics {
+            installed: 65_536,
+            ..offload::Statistics::default()
+        };
+        assert_eq!(full(&statistics), None, "none waits");
+        statistics.installed = 40_000;
+        statistics.declined[offload::Decline::TableFull.index()] = 1;
+        assert_eq!(full(&statistics), Some(40_000), "of one family, say");
     }
 
     #[test]
