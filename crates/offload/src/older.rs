@@ -14,6 +14,7 @@ use kernel::conntrack::Looked;
 use crate::action::{Action, FlowId, Millis, Reading};
 use crate::core::Core;
 use crate::decline::Decline;
+use crate::flow::Flow;
 use crate::room::ADMIT_PER_EVENT;
 
 /// Pause between two polls of a connection. With ticks of 250 ms these are 500 ms apart.
@@ -163,8 +164,10 @@ impl Core {
         self.clock(now);
         let found = &looked.connection;
         let entry = self.older.entries.get_mut(&found.id);
-        let labels = entry.and_then(|entry| entry.labels.replace(looked.labels));
-        let flow = self.table.find(&found.id).and_then(|id| self.table.get(id));
+        // `Some(None)`: this is the first poll of a silent connection.
+        let labels = entry.map(|entry| entry.labels.replace(looked.labels));
+        let id = self.table.find(&found.id);
+        let flow = id.and_then(|id| self.table.get(id));
         let same = flow.is_some_and(|flow| {
             flow.mark == found.mark
                 && flow.reply == found.reply
@@ -172,9 +175,18 @@ impl Core {
                 && (found.tcp_state.is_none() || found.tcp_state == flow.tcp_state)
                 && (flow.helper || !found.helper)
                 && (flow.sequence_adjusted || !found.sequence_adjusted)
-                && labels.is_none_or(|before| before == looked.labels)
+                && labels
+                    .flatten()
+                    .is_none_or(|before| before == looked.labels)
         });
         if same {
+            // A dump has no labels: these may have changed since the packets that proved the flow.
+            if labels == Some(None)
+                && let Some(id) = id
+                && flow.is_some_and(Flow::installed)
+            {
+                out.push(Action::Prove { flow: id });
+            }
             return;
         }
         // An earlier, unseen packet set the time that is left. If the entry is a successor of the

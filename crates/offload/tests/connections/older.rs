@@ -112,6 +112,7 @@ fn a_poll_finds_a_mark_a_label_a_state_and_a_successor() {
     };
     let mut rig = dumped(settings, &[old(1)]);
     second(&mut rig);
+    answer(&mut rig, &old(1));
     assert_eq!(answer(&mut rig, &old(1)), [], "as it was");
     let mut marked = old(1);
     marked.mark = 1;
@@ -145,6 +146,18 @@ fn a_poll_finds_a_mark_a_label_a_state_and_a_successor() {
     let out = answer(&mut rig, &successor);
     assert_eq!(out, [Action::Remove { flow: FlowId(0) }]);
     assert_eq!(rig.core.flows().count(), 1);
+}
+
+/// Rules may go by a label, and the dump has none to compare with.
+#[test]
+fn the_first_poll_ends_the_proofs_once() {
+    let mut rig = dumped(Settings::default(), &[old(1), old(2)]);
+    second(&mut rig);
+    for n in [1, 2] {
+        let flow = FlowId(n - 1);
+        assert_eq!(answer(&mut rig, &old(n)), [Action::Prove { flow }]);
+        assert_eq!(answer(&mut rig, &old(n)), [], "as it was");
+    }
 }
 
 #[test]
