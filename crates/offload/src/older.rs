@@ -23,6 +23,9 @@ const PAUSE: Millis = 400;
 const MOST: usize = 4_096;
 /// Connections of the surplus are let in again while fewer than this are polled.
 const ROOM: usize = MOST / 8 * 7;
+/// A connection is polled no more after so many visits in a row without a proof. A change of a route
+/// or a re-proof ends proofs for a moment only.
+const UNPROVEN: u8 = 4;
 /// Most probes in a tick.
 const PROBES: usize = 1_000;
 /// A connection that stays silent is probed again after this time: the first answer may be lost.
@@ -37,6 +40,8 @@ struct Entry {
     labels: Option<[u8; 16]>,
     /// The connection is polled: weir forwards it, or may again.
     polled: bool,
+    /// Visits in a row without a proof.
+    unproven: u8,
     /// Weir may forward it, so its end is of concern.
     concern: bool,
 }
@@ -140,10 +145,15 @@ impl Core {
             let forwarded = installed && read(flow).iter().any(|reading| reading.proven);
             let let_in = surplus && older.polled < ROOM;
             let refused = forwarded && !entry.polled && older.polled >= MOST;
+            entry.unproven = match forwarded || let_in {
+                true => 0,
+                false => entry.unproven.saturating_add(1),
+            };
+            let stays = entry.polled && installed && entry.unproven < UNPROVEN;
             mark(
                 &mut entry.polled,
                 &mut older.polled,
-                (forwarded && !refused) || let_in,
+                (forwarded && !refused) || let_in || stays,
             );
             if forwarded && !refused {
                 out.push(Action::Poll(id));

@@ -1,7 +1,7 @@
 //! Connections that only a dump showed: their entries may send no events.
 
 use kernel::conntrack::Looked;
-use kernel::{Connection, Event, Source, status};
+use kernel::{Connection, ConnectionId, Event, Source, status};
 use weir_offload::{Action, Decline, FlowId, Mark, Reading, Settings};
 
 use crate::common::{Rig, UP, udp};
@@ -179,6 +179,36 @@ fn what_is_too_much_to_poll_stays_with_the_kernel_until_there_is_room() {
     assert_eq!(refused(&rig), 0);
     assert_eq!(rig.known().len(), all.len());
     assert!(polls(&second(&mut rig)) >= 2 * (all.len() - 3_000));
+}
+
+#[test]
+fn a_moment_without_a_proof_does_not_end_the_polling() {
+    let all: Vec<Connection> = (1..=MOST as u32 + 2).map(old).collect();
+    let mut rig = dumped(Settings::default(), &all);
+    let [a, b, c] = [0, MOST, MOST + 1].map(|n| &all[n].id);
+    let flow = |id: &ConnectionId| rig.core.find(&id.original)[0];
+    let (first, next, last) = (flow(a), flow(b), flow(c));
+    // Ticks, and flows that have no proof meanwhile. Two ticks are one visit to each.
+    let pass = |rig: &mut Rig, ticks: usize, unproven: &[FlowId]| {
+        for _ in 0..ticks {
+            rig.pass_reading(250, &mut |id: FlowId| match unproven.contains(&id) {
+                true => [Reading::default(); 2],
+                false => moving(id),
+            });
+        }
+    };
+    pass(&mut rig, 4, &[next, last]);
+    // All that may be polled are polled.
+    pass(&mut rig, 2, &[first, last]);
+    pass(&mut rig, 4, &[last]);
+    assert_eq!(rig.reason(a), None);
+    assert_eq!(rig.reason(b), Some(Decline::Unreported));
+    // A connection without a proof for long gives its place to another one.
+    pass(&mut rig, 10, &[first, last]);
+    pass(&mut rig, 2, &[first]);
+    pass(&mut rig, 4, &[]);
+    assert_eq!(rig.reason(a), Some(Decline::Unreported));
+    assert_eq!(rig.reason(c), None);
 }
 
 #[test]
