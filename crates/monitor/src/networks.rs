@@ -103,6 +103,20 @@ impl Networks {
     }
 }
 
+/// Tells whether an address may be a host of the Internet: not one of a private or shared range (RFC
+/// 1918, RFC 6598, RFC 4193), link-local or a group.
+pub(crate) fn is_global(address: &IpAddr) -> bool {
+    let private = match address {
+        IpAddr::V4(address) => {
+            // 100.64.0.0/10
+            let [first, second, ..] = address.octets();
+            address.is_private() || (first == 100 && second & 0xc0 == 64)
+        }
+        IpAddr::V6(address) => address.is_unique_local(),
+    };
+    !private && !stays_here(address)
+}
+
 /// Tells whether no router hands packets to this address on: groups, broadcast, link-local.
 fn stays_here(address: &IpAddr) -> bool {
     if address.is_multicast() || address.is_unspecified() || address.is_loopback() {
@@ -214,6 +228,29 @@ mod tests {
         assert!(!isolated.crosses(LAN, far));
         isolated.route("::/0".parse().expect("a prefix"), Leads::Beyond);
         assert!(isolated.crosses(LAN, far) && isolated.has_uplink());
+    }
+
+    #[test]
+    fn addresses_of_the_internet_are_global() {
+        for (address, global) in [
+            ("198.51.100.1", true),
+            ("100.63.255.255", true),
+            ("100.64.0.1", false),
+            ("100.127.255.255", false),
+            ("100.128.0.1", true),
+            ("10.5.5.1", false),
+            ("172.16.0.1", false),
+            ("192.168.1.1", false),
+            ("169.254.7.7", false),
+            ("239.255.255.250", false),
+            ("2001:db8::1", true),
+            ("fd99::1", false),
+            ("fe80::1", false),
+            ("ff0e::1", false),
+        ] {
+            let parsed = address.parse().expect("an address");
+            assert_eq!(is_global(&parsed), global, "{address}");
+        }
     }
 
     #[test]

@@ -202,6 +202,26 @@ fn what_is_bridged_stays_in_the_lan_whatever_its_addresses() {
     }
 }
 
+/// A station sends a packet with the ends of an answer from the Internet, at another port or at its
+/// own: its conversation with the Internet does not become one of the LAN.
+#[test]
+fn a_forged_answer_makes_no_lan_traffic() {
+    for port in [LAN1, LAN2] {
+        for (station, far) in [
+            ("192.168.1.2", "198.51.100.1"),
+            ("2001:db8:1::2", "2001:db8:2::1"),
+        ] {
+            let mut monitor = monitor();
+            let inside = key(LAN1, station, far);
+            read(&mut monitor, inside, LAPTOP, [100, 0]);
+            read(&mut monitor, reversed(&inside, port), NAS, [100, 0]);
+            assert_eq!(sums(&mut monitor, LAPTOP), [100, 0, 0, 0], "{far} at {port}");
+            read(&mut monitor, inside, LAPTOP, [0, 9_000]);
+            assert_eq!(sums(&mut monitor, LAPTOP), [100, 9_000, 0, 0], "{far} at {port}");
+        }
+    }
+}
+
 /// A bridge with the way out behind one of its ports.
 #[test]
 fn what_is_bridged_to_the_gateway_is_internet_traffic() {

@@ -6,7 +6,7 @@ use kernel::{Mac, TalkKey};
 
 use super::Monitor;
 use crate::count::Both;
-use crate::networks::Networks;
+use crate::networks::{Networks, is_global};
 use crate::talk::Talk;
 use crate::talks::Slot;
 
@@ -77,8 +77,10 @@ impl Monitor {
             if self.is_beyond(key.port, key.vlan, &other.mac) {
                 return true;
             }
-            let bridged = self.networks.bridged(talk.key.port, key.port);
-            if bridged && key.ends() == talk.key.ends().reversed() {
+            let bridged =
+                talk.key.port != key.port && self.networks.bridged(talk.key.port, key.port);
+            // A station can forge a packet with these ends. For a global address the routes decide.
+            if bridged && !is_global(&talk.key.far) && key.ends() == talk.key.ends().reversed() {
                 // Stations of one network, of which the router need not know the addresses.
                 return false;
             }
