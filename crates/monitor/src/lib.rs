@@ -26,7 +26,7 @@ pub use count::{Both, Count, Traffic};
 pub use device::Device;
 pub use flood::{FULL, Flood};
 pub use latency::{Latency, Side, Verdict};
-pub use networks::{Above, Leads, Networks};
+pub use networks::{Above, Leads, Networks, is_default};
 pub use port::{Metered, Port};
 pub use rate::Rate;
 pub use reading::{Bridged, Forwarded, Loose, Millis, Reading, Rest, Times, Waited, Way};

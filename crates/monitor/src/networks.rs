@@ -30,6 +30,16 @@ pub struct Above {
     pub bridges: BTreeSet<u32>,
 }
 
+/// Tells whether a route to this network is one to the Internet: a default route, or one of the halves
+/// of it that programs set up beside another one, or that to the global addresses of IPv6.
+pub fn is_default(to: &Prefix) -> bool {
+    let widest = match to.address {
+        IpAddr::V4(_) => 1,
+        IpAddr::V6(_) => 3,
+    };
+    to.length <= widest
+}
+
 /// Routes of the router, as far as they tell what is beyond an uplink.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Networks {
@@ -43,7 +53,7 @@ pub struct Networks {
 impl Networks {
     /// Adds a route. Of several to one network the first counts.
     pub fn route(&mut self, to: Prefix, leads: Leads) {
-        self.uplink |= to.length == 0 && leads == Leads::Beyond;
+        self.uplink |= is_default(&to) && leads == Leads::Beyond;
         self.routes.entry(to).or_insert(leads);
         let lengths = &mut self.lengths[usize::from(to.address.is_ipv6())];
         let longer = lengths.partition_point(|length| *length > to.length);
@@ -228,6 +238,12 @@ mod tests {
         assert!(!isolated.crosses(LAN, far));
         isolated.route("::/0".parse().expect("a prefix"), Leads::Beyond);
         assert!(isolated.crosses(LAN, far) && isolated.has_uplink());
+        for wide in ["128.0.0.0/1", "2000::/3"] {
+            assert!(of(&[(wide, Leads::Beyond)]).has_uplink(), "{wide}");
+        }
+        for narrow in ["192.0.0.0/2", "224.0.0.0/4", "fc00::/7"] {
+            assert!(!of(&[(narrow, Leads::Beyond)]).has_uplink(), "{narrow}");
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use kernel::Link;
 use kernel::io::Policy;
 use kernel::policy::{Hop, LOCAL, MAIN, Route};
 use kernel::routes::RouteKind;
-use monitor::{Above, Leads, Networks};
+use monitor::{Above, Leads, Networks, is_default};
 use offload::stack::{Stack, is_ppp};
 use tracing::debug;
 
@@ -138,7 +138,7 @@ impl Uplinks {
 }
 
 fn leads_anywhere(route: &Route) -> bool {
-    route.to.length == 0
+    is_default(&route.to)
 }
 
 fn read_routes() -> Result<Vec<Route>, String> {
@@ -269,6 +269,28 @@ mod tests {
             assert_eq!(crosses(&uplinks, far), wanted, "{far}");
         }
         assert!(!crosses(&Uplinks::default(), "192.0.2.1"));
+    }
+
+    /// A VPN, or a router without `::/0`, has the Internet in wide routes.
+    #[test]
+    fn wide_routes_lead_out() {
+        let routes = vec![
+            route("0.0.0.0/1", WAN, Some("192.0.2.1")),
+            route("128.0.0.0/1", WAN, Some("192.0.2.1")),
+            route("2000::/3", WAN, Some("fe80::a")),
+            route("192.168.1.0/24", BRIDGE, None),
+        ];
+        let uplinks = Uplinks::of(routes, "");
+        assert_eq!(uplinks.devices, [WAN].into());
+        for (far, wanted) in [
+            ("8.8.8.8", true),
+            ("198.51.100.1", true),
+            ("2001:db8::1", true),
+            ("192.168.1.9", false),
+            ("fd99::1", false),
+        ] {
+            assert_eq!(crosses(&uplinks, far), wanted, "{far}");
+        }
     }
 
     /// An access point in the LAN: what its default route leaves by is the LAN itself.
