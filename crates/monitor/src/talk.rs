@@ -40,6 +40,8 @@ pub struct Talk {
     pub unjudged: Both,
     /// Result of judging: an uplink is crossed, or not; `None`: to be judged, perhaps again.
     pub crosses: Option<bool>,
+    /// By its latest verdict the conversation crossed an uplink.
+    pub crossed: bool,
     /// Now.
     pub rate: Rate,
     /// When it began.

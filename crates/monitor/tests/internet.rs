@@ -215,9 +215,17 @@ fn a_forged_answer_makes_no_lan_traffic() {
             let inside = key(LAN1, station, far);
             read(&mut monitor, inside, LAPTOP, [100, 0]);
             read(&mut monitor, reversed(&inside, port), NAS, [100, 0]);
-            assert_eq!(sums(&mut monitor, LAPTOP), [100, 0, 0, 0], "{far} at {port}");
+            assert_eq!(
+                sums(&mut monitor, LAPTOP),
+                [100, 0, 0, 0],
+                "{far} at {port}"
+            );
             read(&mut monitor, inside, LAPTOP, [0, 9_000]);
-            assert_eq!(sums(&mut monitor, LAPTOP), [100, 9_000, 0, 0], "{far} at {port}");
+            assert_eq!(
+                sums(&mut monitor, LAPTOP),
+                [100, 9_000, 0, 0],
+                "{far} at {port}"
+            );
         }
     }
 }
@@ -278,9 +286,29 @@ fn without_an_uplink_there_is_no_internet_traffic() {
     read(&mut monitor, talk, LAPTOP, [1_000, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [1_000, 0, 100, 0]);
     // The uplink is gone for a moment: what went on did not turn around.
+    monitor.port(WAN, "wan0", true);
     monitor.networks(Networks::default());
     read(&mut monitor, talk, LAPTOP, [1_000, 0]);
     assert_eq!(sums(&mut monitor, LAPTOP), [2_000, 0, 100, 0]);
+    // Without the route, the port is no uplink either.
+    monitor.port(WAN, "wan0", false);
+    read(&mut monitor, talk, LAPTOP, [1_000, 0]);
+    assert_eq!(sums(&mut monitor, LAPTOP), [3_000, 0, 100, 0]);
+}
+
+/// A verdict that is forgotten is there again before the conversation is told of.
+#[test]
+fn a_conversation_is_told_of_with_its_verdict() {
+    let mut monitor = monitor();
+    monitor.tell(Some(60_000));
+    let talk = key(LAN1, "192.168.1.2", "198.51.100.1");
+    read(&mut monitor, talk, LAPTOP, [100, 9_000]);
+    monitor.judge();
+    monitor.port(LAN2, "lan2", true);
+    monitor.turn(61_000);
+    let told = monitor.take_told();
+    let verdicts: Vec<_> = told.iter().map(|told| told.talk.crosses).collect();
+    assert_eq!(verdicts, [Some(true)]);
 }
 
 /// Packets without a record may have gone anywhere: a device that fills all records does not escape

@@ -263,6 +263,7 @@ impl Monitor {
             forwarded: Both::default(),
             unjudged: Both::default(),
             crosses: None,
+            crossed: false,
             xdp: None,
             rate: Default::default(),
             first,

@@ -19,11 +19,8 @@ impl Monitor {
         // Up to now the former ones counted.
         self.judge();
         self.networks = networks;
-        // While there is no uplink, what crossed one before still does.
-        if self.networks.has_uplink() {
-            for talk in self.talks.values_mut() {
-                talk.crosses = None;
-            }
+        for talk in self.talks.values_mut() {
+            talk.crosses = None;
         }
     }
 
@@ -55,14 +52,17 @@ impl Monitor {
         let Some(talk) = self.talks.at(slot) else {
             return;
         };
-        if talk.unjudged == Both::default() {
+        // The verdict is part of what is told, also where nothing new came since it was forgotten.
+        if talk.unjudged == Both::default() && talk.crosses.is_some() {
             return;
         }
-        let crosses = talk.crosses.unwrap_or_else(|| self.crosses(talk));
+        // While there is no uplink, what crossed one before still does.
+        let still = talk.crossed && !self.networks.has_uplink();
+        let crosses = talk.crosses.unwrap_or_else(|| still || self.crosses(talk));
         let Some(talk) = self.talks.at_mut(slot) else {
             return;
         };
-        talk.crosses = Some(crosses);
+        (talk.crosses, talk.crossed) = (Some(crosses), crosses);
         let new = std::mem::take(&mut talk.unjudged);
         if let Some(device) = self.devices.get_mut(&talk.mac) {
             device.used(self.gathers, talk.application, new, crosses);
