@@ -263,10 +263,22 @@ impl Monitor {
 
     /// Where default routes lead to: the stations that are the way out.
     pub fn gateways(&mut self, addresses: impl IntoIterator<Item = IpAddr>) {
-        self.gateways = addresses
+        let gateways: HashSet<Mac> = addresses
             .into_iter()
             .filter_map(|address| self.neighbours.get(&address).copied())
             .collect();
+        if gateways == self.gateways {
+            return;
+        }
+        if !gateways.is_empty() {
+            // Up to now the former ones counted. Traffic of a gateway that was not known seemed to
+            // stay in the LAN.
+            self.judge();
+            for talk in self.talks.values_mut() {
+                talk.crosses = talk.crosses.filter(|crosses| *crosses);
+            }
+        }
+        self.gateways = gateways;
     }
 
     /// Whether a station is the way out, so that its traffic is everybody's.

@@ -255,6 +255,23 @@ fn what_is_bridged_to_the_gateway_is_internet_traffic() {
     assert_eq!(sums(&mut monitor, LAPTOP), [100, 9_000, 0, 1_000]);
 }
 
+/// The hardware address of a gateway may come to be known after traffic through it was judged.
+#[test]
+fn a_gateway_that_is_known_later_changes_verdicts() {
+    let mut monitor = monitor();
+    let inside = key(LAN1, "192.168.1.2", "10.7.7.7");
+    read(&mut monitor, inside, LAPTOP, [100, 8_000]);
+    read(&mut monitor, reversed(&inside, LAN2), GATEWAY, [8_000, 100]);
+    assert_eq!(sums(&mut monitor, LAPTOP), [0, 0, 100, 8_000]);
+    monitor.gateways([address("192.168.1.254")]);
+    monitor.neighbour(address("192.168.1.254"), Some(GATEWAY));
+    for _ in 0..2 {
+        monitor.gateways([address("192.168.1.254")]);
+    }
+    read(&mut monitor, inside, LAPTOP, [100, 8_000]);
+    assert_eq!(sums(&mut monitor, LAPTOP), [100, 8_000, 100, 8_000]);
+}
+
 /// An address outside leads back into the LAN: its port is handed on to the NAS.
 #[test]
 fn what_comes_back_in_is_no_internet_traffic() {
