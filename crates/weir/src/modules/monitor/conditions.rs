@@ -26,7 +26,7 @@ pub struct Lines {
 
 impl Keeper {
     /// Looks at the uplinks; due every second.
-    pub fn look_at_lines<'a>(&mut self, links: impl Iterator<Item = &'a Link>) {
+    pub fn look_at_lines<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
         // Devices were not told of yet.
         if !self.complete {
             return;
@@ -38,10 +38,12 @@ impl Keeper {
                 unresolved(&text, &self.uplinks.gateways)
             }
         };
+        let below = self.uplinks.below(links.clone());
         let devices = links.map(|link| {
             let uplink = Uplink {
                 link: link.up,
                 route: self.uplinks.devices.contains(&link.index),
+                below: below.contains(&link.index),
                 member: link.master.is_some(),
                 tunnel: matches!(&*link.kind, "wireguard" | "tun"),
                 silent: silent.get(&link.name).map(ToString::to_string),

@@ -33,6 +33,8 @@ pub struct Uplink {
     pub route: bool,
     /// The device belongs to a bridge or bond now: not an uplink any more.
     pub member: bool,
+    /// A device above it leads out, and it has no default route itself: it is a part of that uplink.
+    pub below: bool,
     /// The device is a tunnel, which people switch on and off.
     pub tunnel: bool,
     /// Its gateway, where none answers.
@@ -59,12 +61,14 @@ impl Outages {
                 self.known.entry(name.clone()).or_default();
             }
         }
+        // A tunnel that leads out goes over an uplink, which then may do without a default route.
+        let by_tunnel = devices.values().any(|uplink| uplink.tunnel && uplink.route);
         self.known.retain(|name, down| {
             let uplink = devices.get(name);
             let cause = match uplink {
-                Some(uplink) if uplink.member => return false,
+                Some(uplink) if uplink.member || uplink.below => return false,
                 None | Some(Uplink { link: false, .. }) => Some(Cause::NoLink),
-                Some(Uplink { route: false, .. }) => Some(Cause::NoRoute),
+                Some(Uplink { route: false, .. }) => (!by_tunnel).then_some(Cause::NoRoute),
                 Some(Uplink { silent, .. }) => silent.clone().map(Cause::Silent),
             };
             let since = down.as_ref().map_or(now, |(since, _)| *since);
@@ -195,6 +199,60 @@ mod tests {
             after(Some(good()), Some(member)),
             [""; 0],
             "it is of the LAN now"
+        );
+    }
+
+    /// A single uplink for a minute, then these devices.
+    fn replaced(now: [(&str, Uplink); 2]) -> Vec<&'static str> {
+        let mut outages = Outages::default();
+        outages.look(&BTreeMap::from([("eth1".to_owned(), good())]), 60);
+        let now: BTreeMap<String, Uplink> = now
+            .into_iter()
+            .map(|(name, uplink)| (name.to_owned(), uplink))
+            .collect();
+        outages.look(&now, 61);
+        outages.look(&now, 61 + PATIENCE);
+        keys(&outages)
+    }
+
+    #[test]
+    fn an_uplink_that_a_device_above_replaces_is_not_missed() {
+        let routeless = Uplink {
+            route: false,
+            ..good()
+        };
+        let below = Uplink {
+            below: true,
+            ..routeless.clone()
+        };
+        assert_eq!(replaced([("eth1", below), ("ppp0", good())]), [""; 0]);
+        assert_eq!(
+            replaced([("eth1", routeless), ("ppp0", good())]),
+            ["uplink-no-route"]
+        );
+    }
+
+    #[test]
+    fn an_uplink_below_a_tunnel_needs_no_default_route() {
+        let tunnel = Uplink {
+            tunnel: true,
+            ..good()
+        };
+        let routeless = Uplink {
+            route: false,
+            ..good()
+        };
+        let unplugged = Uplink {
+            link: false,
+            ..routeless.clone()
+        };
+        assert_eq!(
+            replaced([("eth1", routeless), ("wg0", tunnel.clone())]),
+            [""; 0]
+        );
+        assert_eq!(
+            replaced([("eth1", unplugged), ("wg0", tunnel)]),
+            ["uplink-no-link", "uplinks-down"]
         );
     }
 

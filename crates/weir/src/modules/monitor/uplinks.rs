@@ -77,6 +77,20 @@ impl Uplinks {
             .collect()
     }
 
+    /// Devices without a default route on which one with a default route stands, by index.
+    pub fn below<'a>(&self, links: impl Iterator<Item = &'a Link> + Clone) -> BTreeSet<u32> {
+        let leads_out = self.leads_out(links.clone());
+        let stack = Stack::of(links.clone());
+        let carries = |link: u32| {
+            let mut uppers = stack.uppers(link).into_iter();
+            leads_out.contains(&link) || uppers.any(|upper| leads_out.contains(&upper.link))
+        };
+        links
+            .map(|link| link.index)
+            .filter(|link| !self.devices.contains(link) && carries(*link))
+            .collect()
+    }
+
     /// Which addresses are beyond uplinks. A tunnel or a PPP device leads beyond one: its packets
     /// leave by an uplink, whichever network is at its end.
     pub fn networks<'a>(
@@ -237,6 +251,27 @@ mod tests {
         // A device below PPP leads out with the PPP device alone.
         let lan = Uplinks::of(vec![route("0.0.0.0/0", BRIDGE, None)], sessions);
         assert_eq!(lan.leads_out(links.iter()), [BRIDGE].into());
+    }
+
+    #[test]
+    fn devices_below_an_uplink_are_known() {
+        let sessions =
+            "Id       Address              Device\n0100     02:00:00:00:00:01     eth2\n";
+        let mut links = links();
+        links.push(Link {
+            lower: Some(WAN),
+            ..link(7, "eth2.7", 1, "vlan")
+        });
+        let below = |to: &[u32], sessions: &str| {
+            let routes = to.iter().map(|link| route("0.0.0.0/0", *link, None));
+            Uplinks::of(routes.collect(), sessions).below(links.iter())
+        };
+        assert_eq!(below(&[PPP], sessions), [WAN].into());
+        assert_eq!(below(&[7], ""), [WAN].into());
+        // Each with a default route is an uplink of its own.
+        assert_eq!(below(&[7, WAN], ""), BTreeSet::new());
+        assert_eq!(below(&[WAN], ""), BTreeSet::new());
+        assert_eq!(below(&[TUNNEL], ""), BTreeSet::new());
     }
 
     #[test]
