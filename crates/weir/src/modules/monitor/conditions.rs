@@ -31,11 +31,12 @@ impl Keeper {
         if !self.complete {
             return;
         }
-        let silent = match self.uplinks.gateways.is_empty() {
+        let gateways = self.uplinks.gateways_in_use();
+        let silent = match gateways.is_empty() {
             true => BTreeMap::new(),
             false => {
                 let text = std::fs::read_to_string("/proc/net/arp").unwrap_or_default();
-                unresolved(&text, &self.uplinks.gateways)
+                unresolved(&text, &gateways)
             }
         };
         let below = self.uplinks.below(links.clone());

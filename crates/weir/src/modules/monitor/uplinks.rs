@@ -5,10 +5,10 @@ use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
-use kernel::Link;
 use kernel::io::Policy;
 use kernel::policy::{Hop, LOCAL, MAIN, Route};
 use kernel::routes::RouteKind;
+use kernel::{Link, Prefix};
 use monitor::{Above, Leads, Networks, is_default};
 use offload::stack::{Stack, is_ppp};
 use tracing::debug;
@@ -74,6 +74,23 @@ impl Uplinks {
         links
             .filter(|link| leads(link) || carries(link))
             .map(|link| link.index)
+            .collect()
+    }
+
+    /// Gateways of the routes that are in use: of several default routes, those of the least metric.
+    /// Nothing asks for the gateway of a standby.
+    pub fn gateways_in_use(&self) -> BTreeSet<IpAddr> {
+        let leads = |route: &&Route| leads_anywhere(route) && route.kind == RouteKind::Unicast;
+        let routes: Vec<&Route> = self.routes.iter().filter(leads).collect();
+        let least = |to: Prefix| {
+            let same = routes.iter().filter(|route| route.to == to);
+            same.map(|route| route.metric).min()
+        };
+        let used = routes
+            .iter()
+            .filter(|route| Some(route.metric) == least(route.to));
+        used.flat_map(|route| &route.hops)
+            .filter_map(|hop| hop.gateway)
             .collect()
     }
 
@@ -251,6 +268,27 @@ mod tests {
         // A device below PPP leads out with the PPP device alone.
         let lan = Uplinks::of(vec![route("0.0.0.0/0", BRIDGE, None)], sessions);
         assert_eq!(lan.leads_out(links.iter()), [BRIDGE].into());
+    }
+
+    #[test]
+    fn the_gateway_of_a_standby_is_not_in_use() {
+        let mut standby = route("0.0.0.0/0", LAN, Some("198.51.100.1"));
+        standby.metric = 20;
+        let mut first = route("0.0.0.0/0", WAN, Some("192.0.2.1"));
+        first.metric = 10;
+        let mut ipv6 = route("::/0", LAN, Some("fe80::a"));
+        ipv6.metric = 1024;
+        let uplinks = Uplinks::of(vec![standby.clone(), first, ipv6.clone()], "");
+        assert_eq!(uplinks.gateways.len(), 3);
+        let of = |uplinks: &Uplinks| {
+            let gateways = uplinks.gateways_in_use();
+            gateways.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(of(&uplinks), ["192.0.2.1", "fe80::a"]);
+        assert_eq!(
+            of(&Uplinks::of(vec![standby, ipv6], "")),
+            ["198.51.100.1", "fe80::a"]
+        );
     }
 
     #[test]
