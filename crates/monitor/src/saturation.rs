@@ -28,8 +28,9 @@ const LONG: u32 = 100_000;
 const BUSY: u64 = 64_000;
 /// Acknowledgements of the other direction are less than this part of its rate.
 const ACKNOWLEDGES: u64 = 8;
-/// The highest rate is forgotten by this part of it a second: lines change.
-const FORGETS: u64 = 1024;
+/// The highest rate is forgotten by this part of it a second, half of it in twelve hours: lines
+/// change, but a line that had an idle hour is not full by a trickle.
+const FORGETS: u64 = 65_536;
 /// Seconds with a queue until the direction is full, and the most that are counted: so many without
 /// one end it.
 const RAISES: u8 = 4;
@@ -144,7 +145,7 @@ mod tests {
     fn a_trickle_on_a_line_that_did_more_does_not_fill_it() {
         let mut line = Saturation::default();
         line.turn([50_000_000, 0], None);
-        for _ in 0..60 {
+        for _ in 0..3600 {
             line.turn([1_000_000, 0], Some(300_000));
         }
         assert_eq!(line.full().count(), 0);

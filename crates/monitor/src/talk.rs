@@ -54,6 +54,8 @@ pub struct Talk {
     pub times: Times,
     /// TCP's waiting that the meter saw, as last read.
     pub metered: Times,
+    /// When a wait for the far end was last measured.
+    pub timed: Millis,
     /// TCP segments that were sent again: by the station, and to it.
     pub again: [u64; 2],
     /// TOS or traffic class of the first packet.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use kernel::{Ends, Mac, TalkKey};
 use weir_monitor::{
     Above, Both, Bridged, Count, Device, Forwarded, Leads, Limits, Loose, Monitor, Networks,
-    Reading, Traffic, Way,
+    Reading, Traffic, Waited, Way,
 };
 
 const LAN1: u32 = 1;
@@ -392,6 +392,27 @@ fn rates_are_told_apart() {
     let (internet, lan) = (device.internet_rate, device.lan_rate());
     assert!(internet.sent > 600_000 && internet.received == 0);
     assert!(lan.received > 6_000_000 && lan.sent == 0);
+}
+
+/// Packets that tell no new wait for the far end do not make the last one new.
+#[test]
+fn a_wait_has_the_time_of_its_measurement() {
+    let mut monitor = monitor();
+    let upload = key(LAN1, "192.168.1.2", "198.51.100.1");
+    read(&mut monitor, upload, LAPTOP, [100, 100]);
+    let waited = Waited {
+        key: upload,
+        way: Way::Sent,
+        micros: 20_000,
+    };
+    monitor.waited(&waited, 2_000);
+    let near = Waited {
+        way: Way::Received,
+        ..waited
+    };
+    monitor.waited(&near, 9_000);
+    let timed = monitor.talk(&upload).map(|talk| talk.timed);
+    assert_eq!(timed, Some(2_000));
 }
 
 /// A port with the LAN in one VLAN and the uplink in another.

@@ -60,6 +60,9 @@ impl Monitor {
             talk.metered = times;
             let (waits, again) = latency::news(&before, &times);
             talk.times.add(&before, &times);
+            if waits[0].is_some() {
+                talk.timed = now;
+            }
             for (sum, again) in talk.again.iter_mut().zip(again) {
                 *sum += again;
             }
@@ -119,6 +122,9 @@ impl Monitor {
         let (way, micros) = (waited.way as usize, waited.micros);
         talk.times.waited(way, micros, micros, 1);
         waits[way] = Some(micros);
+        if waits[0].is_some() {
+            talk.timed = now;
+        }
         if let Some(device) = self.devices.get_mut(&talk.mac) {
             device.waited(waits, 0, now);
         }
@@ -271,6 +277,7 @@ impl Monitor {
             tcp_flags: 0,
             times: Default::default(),
             metered: Default::default(),
+            timed: 0,
             again: [0; 2],
             tos: 0,
             icmp: (0, 0),

@@ -14,7 +14,7 @@ use crate::output::mac;
 
 /// Packets without a record are reported from this part of a port's packets on.
 const UNPLACED: u64 = 1000;
-/// A round trip counts for so many milliseconds after the conversation's last packet.
+/// A round trip counts for so many milliseconds after it was measured.
 const FRESH: u64 = 3000;
 
 /// State from which conditions of uplinks follow.
@@ -22,6 +22,20 @@ const FRESH: u64 = 3000;
 pub struct Lines {
     outages: Outages,
     full: BTreeMap<u32, Saturation>,
+}
+
+/// The uplink that a conversation of a station inside goes through. `uplinks`: all, by index.
+fn through<T>(talk: &Talk, uplinks: &BTreeMap<u32, T>) -> Option<u32> {
+    if talk.crosses == Some(false) {
+        return None;
+    }
+    let by = match talk.twin {
+        Some(twin) => Some(twin.port).filter(|port| uplinks.contains_key(port)),
+        // If there is only one uplink, the conversation goes through it.
+        None if uplinks.len() == 1 => uplinks.keys().next().copied(),
+        None => None,
+    };
+    by.filter(|by| *by != talk.key.port)
 }
 
 impl Keeper {
@@ -64,16 +78,11 @@ impl Keeper {
             .collect();
         let mut growths: HashMap<u32, Vec<u32>> = HashMap::new();
         let now = self.now();
-        let fresh = |talk: &&Talk| talk.times.count[0] > 0 && now.saturating_sub(talk.last) < FRESH;
+        let fresh =
+            |talk: &&Talk| talk.times.count[0] > 0 && now.saturating_sub(talk.timed) < FRESH;
         for talk in self.core.talks().filter(fresh) {
             let growth = talk.times.last[0].saturating_sub(talk.times.least[0]);
-            let by = talk.twin.map(|twin| twin.port);
-            // If there is only one uplink, the conversation goes through it.
-            let only = (rates.len() == 1).then(|| rates.keys().next().copied());
-            let by = by
-                .filter(|port| rates.contains_key(port))
-                .or(only.flatten());
-            if let Some(by) = by.filter(|by| *by != talk.key.port) {
+            if let Some(by) = through(talk, &rates) {
                 growths.entry(by).or_default().push(growth);
             }
         }
