@@ -278,7 +278,7 @@ impl Cable {
         );
         if self.up.is_some() {
             decision.evidence = clues(&self.heard, up);
-            decision.notices = notices(&self.port, &self.heard);
+            decision.notices = notices(&self.port, &self.heard, now);
             decision.looped = self.heard.looped(self.port.probes, now);
         }
         if let Some(role) = self.port.held {

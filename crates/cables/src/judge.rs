@@ -13,6 +13,8 @@ use crate::way::{Way, way, within};
 pub const SURE: u8 = 75;
 /// Below this a look is worth its frames.
 pub const DOUBT: u8 = 55;
+/// Notices last for so many milliseconds after the last frame that gave rise to them.
+const NOTICE_LASTS: u64 = 3_600_000;
 
 /// What follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -300,22 +302,27 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
     verdict(Role::Unknown, 10, why.into(), change)
 }
 
-/// What people should see to.
-pub fn notices(port: &Port, heard: &Gathered) -> Vec<Notice> {
+/// Returns what people should see to: what was heard of late, as the link may stay up for long after
+/// a server behind a switch is gone.
+pub fn notices(port: &Port, heard: &Gathered, now: u64) -> Vec<Notice> {
     if !of_lan(port) {
         return Vec::new();
     }
-    let look = heard.look.as_ref();
+    let lately = |last: u64| now.saturating_sub(last) < NOTICE_LASTS;
+    let look = heard.look.as_ref().filter(|it| lately(it.at));
     let found = |internet| look.filter(|it| it.internet == internet);
     // By what was noted, else by what the look found.
-    let who = |sort, internet: Option<Internet>| match (heard.of(sort), internet.and_then(found)) {
-        (Some(seen), _) => Some(format!("{}{}", shown(seen.from), within(seen.tagged()))),
-        (None, Some(look)) => Some(format!(
-            "{}{}",
-            look.servers.join(" and "),
-            within(look.vlan)
-        )),
-        (None, None) => None,
+    let who = |sort, internet: Option<Internet>| {
+        let seen = heard.of(sort).filter(|seen| lately(seen.last));
+        match (seen, internet.and_then(found)) {
+            (Some(seen), _) => Some(format!("{}{}", shown(seen.from), within(seen.tagged()))),
+            (None, Some(look)) => Some(format!(
+                "{}{}",
+                look.servers.join(" and "),
+                within(look.vlan)
+            )),
+            (None, None) => None,
+        }
     };
     let kinds = [
         (

@@ -132,7 +132,7 @@ pub const TEXTS: [(&str, Severity, &str); 28] = [
     ),
     (
         "foreign-router",
-        Severity::Critical,
+        Severity::Warning,
         "Another IPv6 router advertises itself at {port}, a port of the LAN: {who}.",
     ),
     (

@@ -37,6 +37,10 @@ mod tests {
 
     /// Frames of this sort at a port of the LAN; `held`: the administrator chose what it is for.
     fn keys(sort: Sort, held: Option<Role>) -> Vec<&'static str> {
+        keys_at(sort, held, 20_000)
+    }
+
+    fn keys_at(sort: Sort, held: Option<Role>, now: u64) -> Vec<&'static str> {
         let mut cable = Cable::new(Port {
             device: "lan1".into(),
             former: Use::Lan,
@@ -52,7 +56,7 @@ mod tests {
             vlan: None,
         };
         cable.noted(&noted, 200);
-        let decision = cable.decision(20_000);
+        let decision = cable.decision(now);
         let found = of_port("lan1", &decision);
         found.iter().map(Finding::key).collect()
     }
@@ -65,6 +69,15 @@ mod tests {
             assert_eq!(keys(Sort::RouterAdvertisement, held), ["foreign-router"]);
             assert_eq!(keys(Sort::Pado, held), ["foreign-node"]);
             assert_eq!(keys(Sort::Arp, held), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn a_foreign_server_is_forgotten_an_hour_after_its_last_frame() {
+        let hour = 3_600_000;
+        for sort in [Sort::DhcpServer, Sort::RouterAdvertisement, Sort::Pado] {
+            assert_eq!(keys_at(sort, None, hour).len(), 1, "{sort:?}");
+            assert_eq!(keys_at(sort, None, hour + 100), [""; 0], "{sort:?}");
         }
     }
 }
