@@ -9,11 +9,12 @@ use monitor::{Talk, Verdict};
 
 use super::keeper::{Keeper, unix_now};
 use super::outages::{Outages, Uplink, unresolved};
+use super::unplaced::Unplaced;
 use crate::daemon::{Finding, Value};
 use crate::output::mac;
 
-/// Packets without a record are reported from this part of a port's packets on.
-const UNPLACED: u64 = 1000;
+/// A device is there for so many milliseconds after its last packet.
+const PRESENT: u64 = 600_000;
 /// A round trip counts for so many milliseconds after it was measured.
 const FRESH: u64 = 3000;
 
@@ -22,6 +23,7 @@ const FRESH: u64 = 3000;
 pub struct Lines {
     outages: Outages,
     full: BTreeMap<u32, Saturation>,
+    unplaced: BTreeMap<u32, Unplaced>,
 }
 
 /// The uplink that a conversation of a station inside goes through. `uplinks`: all, by index.
@@ -69,6 +71,22 @@ impl Keeper {
         let seconds = self.now() / 1000;
         self.lines.outages.look(&devices, seconds);
         self.look_for_queues();
+        self.look_for_unplaced(seconds);
+    }
+
+    fn look_for_unplaced(&mut self, now: u64) {
+        let sums = self.core.ports().map(|(link, port)| {
+            let [incoming, outgoing] = port.metered();
+            let packets = incoming.unplaced.packets + outgoing.unplaced.packets;
+            let placed = incoming.talks.packets + outgoing.talks.packets;
+            (link, [packets, placed])
+        });
+        let sums: BTreeMap<u32, [u64; 2]> = sums.collect();
+        let known = &mut self.lines.unplaced;
+        known.retain(|link, _| sums.contains_key(link));
+        for (link, sums) in sums {
+            known.entry(link).or_default().turn(sums, now);
+        }
     }
 
     fn look_for_queues(&mut self) {
@@ -113,15 +131,14 @@ impl Keeper {
                     .with("delay", Value::Millis(full.delay.into()))
             }));
         }
-        for (_, port) in self.core.ports() {
-            let [incoming, outgoing] = port.metered();
-            let packets = incoming.unplaced.packets + outgoing.unplaced.packets;
-            let placed = incoming.talks.packets + outgoing.talks.packets;
-            if packets.saturating_mul(UNPLACED) > packets.saturating_add(placed) {
+        for (link, port) in self.core.ports() {
+            let unplaced = self.lines.unplaced.get(&link);
+            if let Some(packets) = unplaced.and_then(Unplaced::many) {
                 let finding = of("unplaced").at(&port.name);
                 findings.push(finding.with("count", Value::Count(packets)));
             }
         }
+        let now = self.now();
         for device in self.core.devices() {
             let of = |key| {
                 let address = mac(&device.mac);
@@ -129,7 +146,9 @@ impl Keeper {
                 let name = name.map_or_else(|| address.clone(), |(name, _)| name.to_owned());
                 of(key).of(&address).with("name", Value::Text(name))
             };
-            if device.latency.verdict() == Some(Verdict::Bad) && !self.core.is_uplink(device) {
+            let present = now.saturating_sub(device.last) < PRESENT;
+            let bad = device.latency.verdict() == Some(Verdict::Bad);
+            if present && bad && !self.core.is_uplink(device) {
                 findings.push(of("bloat"));
             }
             let past = self.past.as_ref();

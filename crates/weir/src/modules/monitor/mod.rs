@@ -22,6 +22,7 @@ mod timing;
 #[cfg(feature = "top")]
 pub mod top;
 mod translations;
+mod unplaced;
 mod uplinks;
 mod vendors;
 mod wifi;
