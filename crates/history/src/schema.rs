@@ -204,13 +204,15 @@ pub fn open(path: &Path, limit: u64) -> Result<File, Error> {
         path: path.to_owned(),
         source,
     })?;
-    settle(&connection, limit).map_err(because)?;
+    settle(&connection).map_err(because)?;
     migrate(&connection, path)?;
+    // A full file has no room for another version: the limit is for what comes after that.
+    bound(&connection, limit).map_err(because)?;
     Ok(File { connection, inode })
 }
 
 /// How SQLite is to work. Reasons are in docs/history.md.
-fn settle(connection: &Connection, limit: u64) -> rusqlite::Result<()> {
+fn settle(connection: &Connection) -> rusqlite::Result<()> {
     // In a thread of its own waiting hurts nobody; people look in with sqlite3.
     connection.busy_timeout(Duration::from_secs(2))?;
     connection.execute_batch(&format!(
@@ -221,8 +223,14 @@ fn settle(connection: &Connection, limit: u64) -> rusqlite::Result<()> {
          PRAGMA trusted_schema = OFF;
          PRAGMA synchronous = FULL;"
     ))?;
-    // These answer with a row.
+    // Answers with a row.
     let _: String = connection.query_row("PRAGMA journal_mode = TRUNCATE", [], |row| row.get(0))?;
+    Ok(())
+}
+
+/// Limits how far the file grows. A file that is larger keeps its size.
+fn bound(connection: &Connection, limit: u64) -> rusqlite::Result<()> {
+    // Answers with a row.
     let _: i64 = connection.query_row(
         &format!("PRAGMA max_page_count = {}", limit / PAGE),
         [],
@@ -488,6 +496,31 @@ mod tests {
             let state = State::load(&file.connection).expect("a state");
             assert_eq!(state.map(|state| state.hour), Some(7200));
         }
+        let _ = fs::remove_dir_all(&folder);
+    }
+
+    /// The columns and views of version 2 take more room than a full file has.
+    #[test]
+    fn a_full_history_of_version_1_is_kept() {
+        let folder = std::env::temp_dir().join(format!("weir-schema-full-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let path = folder.join("history.db");
+        let old = Connection::open(&path).expect("a file");
+        old.execute_batch(&format!(
+            "PRAGMA page_size = {PAGE}; PRAGMA application_id = {APPLICATION}; {FIRST}
+             PRAGMA user_version = 1; INSERT INTO state VALUES (0, 7200, 0, 0);"
+        ))
+        .expect("a history of version 1");
+        drop(old);
+        let full = fs::metadata(&path).expect("a file").len();
+        let file = open(&path, full).expect("a history");
+        let number = |text: &str| -> i64 {
+            let row = file.connection.query_row(text, [], |row| row.get(0));
+            row.expect("a number")
+        };
+        assert_eq!(number("PRAGMA user_version"), VERSION);
+        let pages = number("PRAGMA page_count");
+        assert_eq!(number("PRAGMA max_page_count"), pages, "no more room");
         let _ = fs::remove_dir_all(&folder);
     }
 }
