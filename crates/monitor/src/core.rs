@@ -356,7 +356,7 @@ impl Monitor {
             device.turn(millis);
         }
         for port in self.ports.values_mut() {
-            port.rate.turn(millis);
+            port.turn(millis);
         }
         self.turn_talks(millis, now);
     }

@@ -41,6 +41,8 @@ pub struct Port {
     rest: [Rest; 2],
     /// Now, seen from the stations.
     pub rate: Rate,
+    /// Of this, what is in VLANs that lead out.
+    beyond: Rate,
 }
 
 impl Port {
@@ -49,24 +51,51 @@ impl Port {
         self.uplink || self.vlans.contains(&vlan)
     }
 
+    /// Tells whether a default route leaves here, be it by some VLANs only.
+    pub fn is_uplink(&self) -> bool {
+        self.uplink || !self.vlans.is_empty()
+    }
+
+    /// Bits a second, seen from the stations. Of an uplink in some VLANs of the port, only what is in
+    /// these VLANs.
+    pub fn own_rate(&self) -> &Rate {
+        match self.vlans.is_empty() {
+            true => &self.rate,
+            false => &self.beyond,
+        }
+    }
+
+    /// Time went by.
+    pub(crate) fn turn(&mut self, millis: u64) {
+        self.rate.turn(millis);
+        self.beyond.turn(millis);
+    }
+
+    fn grow(&mut self, vlan: Option<u16>, grown: Both) {
+        self.rate.add(grown);
+        if vlan.is_some_and(|vlan| self.vlans.contains(&vlan)) {
+            self.beyond.add(grown);
+        }
+    }
+
     /// A conversation here grew, of whose packets each has so many bytes before the IP header,
-    /// `link` in all each way.
-    pub fn talk(&mut self, grown: Both, link: [u64; 2]) {
+    /// `link` in all each way. `vlan`: its VLAN, 0 for no tag; `None`: it passed within a bridge.
+    pub fn talk(&mut self, vlan: Option<u16>, grown: Both, link: [u64; 2]) {
         self.told[0].talks += grown.sent;
         self.told[1].talks += grown.received;
         for (way, octets) in link.into_iter().enumerate() {
             self.told[way].link += octets as i64;
         }
-        self.rate.add(grown);
+        self.grow(vlan, grown);
     }
 
     /// A station here has more without a record. The bytes of headers are in the rest.
-    pub fn loose(&mut self, unplaced: Both, other: Both) {
+    pub fn loose(&mut self, vlan: u16, unplaced: Both, other: Both) {
         self.told[0].unplaced += unplaced.sent;
         self.told[1].unplaced += unplaced.received;
         self.told[0].other += other.sent;
         self.told[1].other += other.received;
-        self.rate.add(unplaced);
+        self.grow(Some(vlan), unplaced);
     }
 
     /// What the port itself has by now.

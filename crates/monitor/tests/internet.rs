@@ -427,6 +427,13 @@ fn a_vlan_of_a_port_can_lead_out() {
     assert_eq!(sums(&mut monitor, LAPTOP), [100, 0, 0, 0]);
     assert!(!monitor.is_uplink(device(&monitor, LAPTOP)));
     assert!(monitor.is_uplink(device(&monitor, GATEWAY)));
+    // What is seen in both VLANs is shown once.
+    monitor.turn(1000);
+    let port = monitor.ports().find(|(link, _)| *link == LAN1);
+    let (_, port) = port.expect("a port");
+    assert!(port.is_uplink());
+    assert_eq!(port.own_rate().sent * 2, port.rate.sent);
+    assert!(port.own_rate().sent > 0);
 }
 
 /// The router is not asked by stations of one bridge, so it does not know their addresses; and one

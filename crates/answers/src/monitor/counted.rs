@@ -210,13 +210,14 @@ pub struct QuotaState {
 pub struct MeteredPort {
     /// Name of the device.
     pub name: String,
-    /// A default route leaves here.
+    /// A default route leaves here, be it by one VLAN of several.
     pub uplink: bool,
     /// What came in.
     pub incoming: Metered,
     /// What went out.
     pub outgoing: Metered,
-    /// Now, seen from the stations: `sent` comes in here.
+    /// Now, seen from the stations: `sent` comes in here. If an uplink is one VLAN of the port, and
+    /// the LAN another one, the rate is that of the uplink.
     pub rate: Rate,
 }
 

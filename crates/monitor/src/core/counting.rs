@@ -33,7 +33,7 @@ impl Monitor {
         // Of one that had to go nothing is to be remembered, as long as it is silent.
         if grown != Both::default() {
             if let Some(port) = self.ports.get_mut(&key.port) {
-                port.talk(grown, link);
+                port.talk(Some(key.vlan), grown, link);
             }
             slot = slot.or_else(|| self.open(&key, mac, first, reading.goes_on(), now));
             self.credit(&key, &mac, grown, slot, false, last);
@@ -92,7 +92,7 @@ impl Monitor {
             Way::Received => (grown.received, link[1]) = (count, forwarded.link),
         }
         if let Some(port) = self.ports.get_mut(&key.port) {
-            port.talk(grown, link);
+            port.talk(Some(key.vlan), grown, link);
         }
         let mut slot = self.talks.find(&key);
         let known = slot.and_then(|slot| Some(self.talks.at(slot)?.mac));
@@ -148,7 +148,7 @@ impl Monitor {
             Way::Received => (grown.received, links[1]) = (count, link),
         }
         if let Some(port) = self.ports.get_mut(&port) {
-            port.talk(grown, links);
+            port.talk(None, grown, links);
         }
         let gathers = self.gathers;
         if let Some(device) = self.station(mac, port, 0, now) {
@@ -163,7 +163,7 @@ impl Monitor {
     /// A station has more without a record.
     pub fn loose(&mut self, loose: &Loose, now: Millis) {
         if let Some(port) = self.ports.get_mut(&loose.port) {
-            port.loose(loose.unplaced, loose.other);
+            port.loose(loose.vlan, loose.unplaced, loose.other);
         }
         let gathers = self.gathers;
         // Records are full in floods, which go to the Internet mostly; and who makes one must not

@@ -66,6 +66,14 @@ function Board(props: {
     devices.ports.filter((port) => port.uplink).map((port) => plain(port.name)),
   );
   const hop = (key: string) => hopName(key, hops, devices.devices);
+  // A port can have the uplink in one VLAN and the LAN in another one.
+  const inside = new Set(
+    devices.devices.filter((device) => !device.uplink).map((device) => device.mac),
+  );
+  const up = (key: string) => {
+    const to = hops.find((candidate) => String(candidate.index) === key)?.destination;
+    return uplinks.has(hop(key).device) && (to === undefined || !inside.has(to));
+  };
   if (found.length === 0) {
     return (
       <Card title={t("view.picture")}>
@@ -76,7 +84,7 @@ function Board(props: {
   return (
     <div class="grid">
       <div class="card">
-        <Drawing streams={found} hop={hop} up={(key) => uplinks.has(hop(key).device)} />
+        <Drawing streams={found} hop={hop} up={up} />
       </div>
       <Card title={t("picture.caption")}>
         <Table

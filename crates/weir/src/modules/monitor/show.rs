@@ -103,10 +103,10 @@ impl Keeper {
                     let [incoming, outgoing] = port.metered().map(metered);
                     answers::MeteredPort {
                         name: port.name.clone(),
-                        uplink: port.uplink,
+                        uplink: port.is_uplink(),
                         incoming,
                         outgoing,
-                        rate: rate(&port.rate),
+                        rate: rate(port.own_rate()),
                     }
                 })
                 .collect(),
