@@ -35,7 +35,7 @@ const PENDING: &str = "pending";
 const CHANGE: &str = "change.json";
 /// The number of the last change, whether it stayed or not.
 const LAST: &str = "last";
-/// A change that was put aside: it names files that may not be changed.
+/// A change that was put aside: some of its files may not be changed, and stayed as they were.
 const REFUSED: &str = "refused";
 /// There until all of a change is done, and services know: to take it away needs no room.
 const UNFINISHED: &str = "unfinished";
@@ -243,7 +243,8 @@ impl Journal {
     /// Puts the former files back. May be done again wherever it was stopped.
     ///
     /// # Errors
-    /// [`Trouble::Nothing`], [`Trouble::Io`]. The change is still pending then.
+    /// [`Trouble::Nothing`], [`Trouble::Io`]: the change is still pending then.
+    /// [`Trouble::Refused`]: the change is put aside, and all files are back that may be changed.
     pub fn undo(&self) -> Result<Change, Trouble> {
         let _lock = self.lock()?;
         let pending = self.pending()?.ok_or(Trouble::Nothing)?;
@@ -252,46 +253,67 @@ impl Journal {
 
     /// The same, under the lock.
     fn put_back(&self, pending: Pending) -> Result<Change, Trouble> {
-        if let Err(trouble) = self.bounds.check_all(&pending.change) {
-            // Never made here: put aside, so that it stands in the way of nothing.
+        let Pending { mut change, folder } = pending;
+        let mut refused = Vec::new();
+        for (n, entry) in change.files.iter().enumerate() {
+            match self.put_file_back(&folder, change.number, n, entry) {
+                Ok(()) => {}
+                // A file that stays as it is keeps no other file from coming back.
+                Err(Trouble::Outside(path)) => refused.push(path),
+                Err(trouble) => return Err(trouble),
+            }
+        }
+        // Services receive the names of these files only.
+        change.files.retain(|entry| !refused.contains(&entry.path));
+        for entry in &change.files {
+            entry.take_folders_away();
+        }
+        if let Some(path) = refused.into_iter().next() {
+            // The change is put aside, so that it prevents no other one.
             let aside = self.folder.join(REFUSED);
             let _ = fs::remove_dir_all(&aside);
-            self.disk.rename(&pending.folder, &aside)?;
+            self.disk.rename(&folder, &aside)?;
             self.disk.sync_folder(&self.folder)?;
-            return Err(trouble);
-        }
-        for (n, entry) in pending.change.files.iter().enumerate() {
-            let now = self.disk.look(&entry.path)?;
-            let kept = pending.folder.join(format!("before-{n}"));
-            // Where its copy is gone it was put back before, when this was stopped.
-            if now == entry.before || entry.before.is_some() && !kept.exists() {
-                continue;
-            }
-            if let Some(before) = &entry.before {
-                before.is_in(&kept, &entry.path)?;
-            }
-            if now.is_some() && now != entry.after {
-                // Somebody else wrote it since. What they wrote is not lost.
-                self.disk.keep(
-                    &entry.path,
-                    &self
-                        .folder
-                        .join(format!("found-{}-{n}", pending.change.number)),
-                )?;
-            }
-            self.put(&kept, &entry.path, entry.before.is_some())?;
-        }
-        for entry in &pending.change.files {
-            entry.take_folders_away();
+            let change = Box::new(change);
+            return Err(Trouble::Refused { path, change });
         }
         let old = self.folder.join(".old");
         let _ = fs::remove_dir_all(&old);
-        self.disk.rename(&pending.folder, &old)?;
+        self.disk.rename(&folder, &old)?;
         self.disk.sync_folder(&self.folder)?;
         // Of no harm where it is lost: it is only told.
         let _ = fs::rename(old.join(CHANGE), self.folder.join(UNDONE));
         let _ = fs::remove_dir_all(&old);
-        Ok(pending.change)
+        Ok(change)
+    }
+
+    /// Puts file `n` of a change back, unless the file is as it was.
+    ///
+    /// # Errors
+    /// [`Trouble::Outside`]: the file stays as it is. [`Trouble::Io`].
+    fn put_file_back(
+        &self,
+        folder: &Path,
+        number: u64,
+        n: usize,
+        entry: &Entry,
+    ) -> Result<(), Trouble> {
+        self.bounds.check_entry(entry)?;
+        let now = self.disk.look(&entry.path)?;
+        let kept = folder.join(format!("before-{n}"));
+        // Where its copy is gone it was put back before, when this was stopped.
+        if now == entry.before || entry.before.is_some() && !kept.exists() {
+            return Ok(());
+        }
+        if let Some(before) = &entry.before {
+            before.is_in(&kept, &entry.path)?;
+        }
+        if now.is_some() && now != entry.after {
+            // Somebody else wrote it since. What they wrote is not lost.
+            let found = self.folder.join(format!("found-{number}-{n}"));
+            self.disk.keep(&entry.path, &found)?;
+        }
+        self.put(&kept, &entry.path, entry.before.is_some())
     }
 
     /// The change that was taken back last, where none was confirmed since.
@@ -309,7 +331,7 @@ impl Journal {
     /// started anew since. `None` where all is well.
     ///
     /// # Errors
-    /// [`Trouble::Io`].
+    /// [`Trouble::Io`], [`Trouble::Refused`].
     pub fn recover(&self, now: &Instant) -> Result<Option<Change>, Trouble> {
         let late = |pending: &Pending| pending.change.until.left(now).is_none();
         if !self.pending()?.as_ref().is_some_and(late) {

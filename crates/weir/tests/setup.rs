@@ -278,6 +278,25 @@ fn a_file_that_cannot_be_read_is_named() {
     assert!(place.refused(&["diff"]).contains("`root` under [setup]"));
 }
 
+/// A file that became a link meanwhile stays as it is: the other files come back, and the start goes
+/// on.
+#[test]
+fn a_link_keeps_no_other_file_from_coming_back() {
+    let place = Place::new();
+    place.changed();
+    place.done(&["apply"]);
+    let network = place.path("config/network");
+    fs::rename(&network, place.path("elsewhere")).expect("renamed");
+    std::os::unix::fs::symlink("../elsewhere", &network).expect("a link");
+    place.start();
+    place.wait("the former file", || place.read("config/system") == SYSTEM);
+    assert_eq!(place.read("elsewhere"), CHANGED);
+    place.wait("the end of the change", || {
+        place.path("state/refused/change.json").exists()
+    });
+    assert_eq!(place.done(&["recover"]), "");
+}
+
 #[test]
 fn secrets_are_in_no_listing() {
     let place = Place::new();

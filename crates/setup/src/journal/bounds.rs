@@ -1,7 +1,7 @@
 //! Files that a journal may change. A user who can write into its folder could name any other file
 //! there, and root would put that file in place.
 
-use super::{Change, Trouble};
+use super::{Change, Entry, Trouble};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -63,14 +63,20 @@ impl Bounds {
     /// # Errors
     /// [`Trouble::Outside`].
     pub(super) fn check_all(&self, change: &Change) -> Result<(), Trouble> {
-        for entry in &change.files {
-            self.check(&entry.path)?;
-            let found = [&entry.before, &entry.after];
-            if found.into_iter().flatten().any(|it| it.mode & SET_IDS != 0) {
-                return Err(Trouble::Outside(entry.path.clone()));
-            }
+        change.files.iter().try_for_each(|it| self.check_entry(it))
+    }
+
+    /// Checks a file of a change, and the rights that the file would have.
+    ///
+    /// # Errors
+    /// [`Trouble::Outside`].
+    pub(super) fn check_entry(&self, entry: &Entry) -> Result<(), Trouble> {
+        self.check(&entry.path)?;
+        let mut found = [&entry.before, &entry.after].into_iter().flatten();
+        match found.any(|found| found.mode & SET_IDS != 0) {
+            true => Err(Trouble::Outside(entry.path.clone())),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 

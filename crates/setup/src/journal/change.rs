@@ -89,6 +89,15 @@ pub enum Trouble {
     /// was written down.
     #[error("{} is not a file that weir changes", .0.display())]
     Outside(PathBuf),
+    /// A change was taken back, but for a file that weir may not change. The change is put aside.
+    #[error("cannot put {} back: weir does not change that file; all other files of the change are \
+             back", .path.display())]
+    Refused {
+        /// The first such file.
+        path: PathBuf,
+        /// The change, with the files that are back.
+        change: Box<Change>,
+    },
     /// Somebody else changed a file meanwhile.
     #[error("{} was changed by somebody else meanwhile", .0.display())]
     Changed(PathBuf),

@@ -56,11 +56,16 @@ impl Journal {
         Ok(states)
     }
 
-    /// The files as they were before a change: what has to change for that.
+    /// Returns the files as they were before a change, as what has to change for that. `wanted` says
+    /// which files: others are not looked at.
     ///
     /// # Errors
-    /// [`Trouble::NoState`], [`Trouble::Io`].
-    pub fn before(&self, number: u64) -> Result<Vec<File>, Trouble> {
+    /// [`Trouble::NoState`], [`Trouble::Outside`], [`Trouble::Io`].
+    pub fn before(
+        &self,
+        number: u64,
+        wanted: impl Fn(&Path) -> bool,
+    ) -> Result<Vec<File>, Trouble> {
         let states = self.states()?;
         if !states.iter().any(|state| state.change.number == number) {
             return Err(Trouble::NoState(number));
@@ -68,9 +73,9 @@ impl Journal {
         // From the newest back: the oldest of them says what a file was.
         let mut files: Vec<File> = Vec::new();
         for state in states.iter().filter(|state| state.change.number >= number) {
-            self.bounds.check_all(&state.change)?;
             let all = state.change.files.iter().enumerate();
-            for (n, entry) in all.filter(|(_, entry)| !is_key(&entry.path)) {
+            for (n, entry) in all.filter(|(_, it)| !is_key(&it.path) && wanted(&it.path)) {
+                self.bounds.check_entry(entry)?;
                 let kept = state.folder.join(format!("before-{n}"));
                 let after = match entry.before {
                     Some(_) => Some(fs::read(&kept).map_err(failed(&kept))?),

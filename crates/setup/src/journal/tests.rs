@@ -267,10 +267,22 @@ fn former_states_can_be_had_again() {
         .map(|state| state.change.number)
         .collect();
     assert_eq!(numbers, (4..=13).rev().collect::<Vec<_>>());
-    let files = journal.before(12).unwrap();
+    let files = journal.before(12, |_| true).unwrap();
     assert_eq!(files.len(), 1);
     assert_eq!(files[0].after.as_deref(), Some(b"state 9".as_slice()));
-    assert!(matches!(journal.before(3), Err(Trouble::NoState(3))));
+    assert!(matches!(
+        journal.before(3, |_| true),
+        Err(Trouble::NoState(3))
+    ));
+    // A file that is not wanted is not judged: a user made a link of it since.
+    fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink("two", &path).unwrap();
+    assert!(matches!(
+        journal.before(12, |_| true),
+        Err(Trouble::Outside(_))
+    ));
+    let files = journal.before(12, |file| file != path).unwrap();
+    assert!(files.is_empty());
 }
 
 #[test]
@@ -378,7 +390,7 @@ fn former_private_keys_are_forgotten_when_a_change_stays() {
         let text = fs::read_to_string(file.expect("a file").path()).expect("text");
         assert!(!text.contains("secret"), "{text}");
     }
-    let former = journal.before(2).expect("a state");
+    let former = journal.before(2, |_| true).expect("a state");
     assert_eq!(former.len(), 3);
     assert!(former.iter().all(|file| file.path != path));
 }
@@ -466,7 +478,7 @@ fn a_change_that_was_taken_back_is_told_until_another_one_stays() {
     assert_eq!(journal.undone(), None, "the router is not as before");
 }
 
-/// Another user wrote the journal: root puts no file of the journal in place.
+/// Another user wrote the journal: root puts nothing out of bounds in place, and no other content.
 #[test]
 fn a_forged_journal_changes_nothing() {
     let forged = |forge: &dyn Fn(&Path, &mut serde_json::Value)| {
@@ -480,13 +492,26 @@ fn a_forged_journal_changes_nothing() {
         let mut change: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         forge(&pending.folder, &mut change);
         fs::write(&file, change.to_string()).expect("written");
-        let refused = journal.recover(&later());
-        assert!(matches!(refused, Err(Trouble::Outside(_))), "{refused:?}");
+        match journal.recover(&later()) {
+            // Services receive the names of files that are back, and no others.
+            Err(Trouble::Refused { path, change }) => {
+                assert!(change.files.iter().all(|entry| entry.path != path));
+            }
+            other => panic!("{other:?}"),
+        }
         let victim = fs::read_to_string(place.0.join("victim"));
         assert_eq!(victim.ok().as_deref(), Some("mine"));
-        let two = fs::symlink_metadata(place.0.join("config/two"));
-        assert!(two.is_err(), "nothing came to where there was nothing");
-        place
+        let [_, two, three] = place.paths();
+        assert!(!three.exists(), "a file that came with the change goes");
+        // Gone as by the change, or what it was.
+        match fs::symlink_metadata(&two) {
+            Ok(data) => {
+                assert!(data.is_file());
+                assert_eq!(fs::read_to_string(two).expect("a file"), "old two");
+                true
+            }
+            Err(_) => false,
+        }
     };
     let to = |path: String| {
         move |_: &Path, change: &mut serde_json::Value| {
@@ -506,27 +531,63 @@ fn a_forged_journal_changes_nothing() {
             to(root.join(name).display().to_string())(pending, change);
         });
     }
-    forged(&to("/etc/ld.so.preload".to_owned()));
-    forged(&to("config/one".to_owned()));
+    assert!(forged(&to("/etc/ld.so.preload".to_owned())));
+    assert!(forged(&to("config/one".to_owned())));
     // A link in the place of a file; the file of another; other rights; another content; a link in
     // the journal.
-    forged(&|pending, _| {
+    assert!(forged(&|pending, _| {
         let one = folder(pending).expect("a folder").join("config/one");
         fs::remove_file(&one).expect("removed");
         std::os::unix::fs::symlink("../victim", one).expect("a link");
-    });
-    forged(&|pending, _| {
+    }));
+    assert!(forged(&|pending, _| {
         let one = folder(pending).expect("a folder").join("config/one");
         std::os::unix::fs::chown(one, Some(65_534), None).expect("as root");
-    });
-    forged(&|_, change| change["files"][1]["before"]["mode"] = 0o4755.into());
-    forged(&|pending, _| fs::write(pending.join("before-1"), "forged").expect("written"));
-    let place = forged(&|pending, _| {
+    }));
+    let stays_away = |forge: &dyn Fn(&Path, &mut serde_json::Value)| assert!(!forged(forge));
+    stays_away(&|_, change| change["files"][1]["before"]["mode"] = 0o4755.into());
+    stays_away(&|pending, _| fs::write(pending.join("before-1"), "forged").expect("written"));
+    stays_away(&|pending, _| {
         let kept = pending.join("before-1");
         fs::remove_file(&kept).expect("removed");
         std::os::unix::fs::symlink("../../victim", kept).expect("a link");
     });
-    drop(place);
+}
+
+/// A file that may not be changed, or whose copy is damaged, keeps no other file from coming back.
+#[test]
+fn a_file_that_is_refused_does_not_keep_the_others_away() {
+    type Damage = fn(&Place);
+    let damages: [(Damage, [Option<&str>; 3]); 2] = [
+        (
+            |place| {
+                let one = &place.paths()[0];
+                fs::remove_file(one).expect("removed");
+                std::os::unix::fs::symlink("elsewhere", one).expect("a link");
+            },
+            [None, Some("old two"), None],
+        ),
+        (
+            |place| fs::write(place.0.join("state/pending/before-0"), "x").expect("written"),
+            [Some("new one"), Some("old two"), None],
+        ),
+    ];
+    for (damage, says) in damages {
+        let place = Place::new();
+        let journal = place.journal();
+        let pending = journal.begin(&wish(), &place.files()).expect("it begins");
+        journal.apply(&pending).expect("it is applied");
+        damage(&place);
+        let refused = journal.recover(&later());
+        assert!(
+            matches!(&refused, Err(Trouble::Refused { path, change })
+                if *path == place.paths()[0] && change.files.len() == 2),
+            "{refused:?}"
+        );
+        assert_eq!(place.says(), texts(says));
+        assert!(place.0.join("state/refused/change.json").exists());
+        assert!(journal.recover(&later()).expect("it is well").is_none());
+    }
 }
 
 /// A forged journal does not prevent later changes.
@@ -541,7 +602,7 @@ fn a_forged_journal_is_put_aside() {
     fs::write(&file, forged).expect("written");
     assert!(matches!(
         journal.recover(&later()),
-        Err(Trouble::Outside(_))
+        Err(Trouble::Refused { .. })
     ));
     assert!(journal.recover(&later()).expect("it is well").is_none());
     assert_eq!(place.says(), texts(OLD));

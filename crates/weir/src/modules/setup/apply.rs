@@ -126,6 +126,13 @@ fn undone(place: &Place, what: &str, cause: &dyn std::error::Error) -> Error {
             Ok(_) => "the former configuration is back",
             Err(_) => "the former files are back, but services have not taken them",
         },
+        Err(Trouble::Refused { change, .. }) => match place.reload(&change) {
+            Ok(_) => "the former files are back, but for one that weir may not change",
+            Err(_) => {
+                "the former files are back, but for one that weir may not change, and services \
+                 have not taken them"
+            }
+        },
         Err(_) => "the former files could not be put back: the next start does it",
     };
     Error::because(what, cause, hint)
@@ -140,8 +147,7 @@ pub fn confirm(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
 
 /// Takes back the change that waits.
 pub fn take_back(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
-    let change = place.journal.undo().map_err(trouble)?;
-    let note = place.reload(&change)?;
+    let (change, note) = place.undo()?;
     if let Some(note) = note {
         output.line(&harmless(&note))?;
     }
@@ -159,7 +165,15 @@ pub fn take_back(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
 
 /// Puts the former files back, where a change was not confirmed before the machine went off.
 pub fn recover(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
-    match place.recover()? {
+    let recovered = match place.put_back_late() {
+        // The change is put aside: the next start goes on without a word.
+        Err(ref refused @ Trouble::Refused { ref change, .. }) => {
+            output.line(&output.toned(Tone::Warn, &harmless(&refused.to_string())))?;
+            Some(Change::clone(change))
+        }
+        recovered => recovered.map_err(trouble)?,
+    };
+    match recovered {
         Some(change) => {
             // Other services start with the files; LibreMesh's with what it made of the former ones.
             place.follow(&change)?;

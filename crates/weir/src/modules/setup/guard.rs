@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use ::setup::Trouble;
 use nix::unistd;
 
 use super::place::{Place, trouble};
@@ -40,8 +41,9 @@ pub fn run(place: &Place, number: u64) -> Result<(), Error> {
             Some(pending) if pending.change.number == number => {}
             _ => return Ok(()),
         }
-        match place.recover() {
+        match place.put_back_late() {
             Ok(Some(change)) => return place.reload(&change).map(|_| ()),
+            Err(Trouble::Refused { change, .. }) => return place.reload(&change).map(|_| ()),
             Ok(None) => {}
             // A full flash may have room later, and the next start tries again.
             Err(_) => sleep(Duration::from_secs(5)),

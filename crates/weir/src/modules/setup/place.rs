@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use ::setup::openvpn::{Server, keep_out};
 use ::setup::plan::Config;
-use ::setup::{Bounds, Change, File, Instant, Journal, Line, difference};
+use ::setup::{Bounds, Change, File, Instant, Journal, Line, Trouble, difference};
 use ::uci::{Opened, Package, Store};
 use answers::SetupClient;
 
@@ -195,11 +195,10 @@ impl Place {
 
     /// What has to change for the files to be as they were before a change.
     pub fn former(&self, number: u64) -> Result<Waiting, Error> {
-        let files = self.journal.before(number).map_err(trouble)?;
         // Of OpenVPN's files some follow from the configuration. Its keys do not: with those of
         // before nobody could come in who may by now.
-        let ours = |file: &File| file.path.starts_with(&self.root);
-        let mut files: Vec<File> = files.into_iter().filter(ours).collect();
+        let ours = |path: &Path| path.starts_with(&self.root);
+        let mut files = self.journal.before(number, ours).map_err(trouble)?;
         let (server, notes) = self.keep_out(&mut files)?;
         let mut lines = Vec::new();
         for file in &files {
@@ -260,8 +259,28 @@ impl Place {
 
     /// Puts the former files back where nobody confirmed a change in time.
     pub fn recover(&self) -> Result<Option<Change>, Error> {
-        let now = Instant::now().map_err(trouble)?;
-        self.journal.recover(&now).map_err(trouble)
+        self.put_back_late().map_err(trouble)
+    }
+
+    /// Does the same as [`Place::recover`]. The error carries the change, if a file stays as it is.
+    pub fn put_back_late(&self) -> Result<Option<Change>, Trouble> {
+        self.journal.recover(&Instant::now()?)
+    }
+
+    /// Takes back the change that waits, and makes services take the former files.
+    pub fn undo(&self) -> Result<(Change, Option<String>), Error> {
+        match self.journal.undo() {
+            Ok(change) => {
+                let note = self.reload(&change)?;
+                Ok((change, note))
+            }
+            Err(refused) => {
+                if let Trouble::Refused { change, .. } = &refused {
+                    self.reload(change)?;
+                }
+                Err(trouble(refused))
+            }
+        }
     }
 
     /// What was found in the files of a change that is taken back, written by somebody else since.
@@ -376,8 +395,7 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
 pub const IN_A_TERMINAL: &str = " (in a terminal: ";
 
 /// What a journal could not do, as a person is told it.
-pub fn trouble(trouble: ::setup::Trouble) -> Error {
-    use ::setup::Trouble;
+pub fn trouble(trouble: Trouble) -> Error {
     let hint = match &trouble {
         Trouble::Waits(_) => {
             "confirm it or take it back, and try again (in a terminal: `weir setup confirm`, \
@@ -391,14 +409,18 @@ pub fn trouble(trouble: ::setup::Trouble) -> Error {
         Trouble::Changed(_) => {
             "look at what would change, and apply it again (in a terminal: `weir setup diff`)"
         }
-        Trouble::Outside(_) => {
+        Trouble::Outside(_) | Trouble::Refused { .. } => {
             "see who made it a link, or may write into it (in a terminal: `ls -la`)"
         }
         Trouble::Io { .. } => {
             "see whether the flash is full or read-only (in a terminal: run it as root)"
         }
     };
-    Error::because("nothing was changed", &trouble, hint)
+    let what = match &trouble {
+        Trouble::Refused { .. } => "a change is not taken back whole",
+        _ => "nothing was changed",
+    };
+    Error::because(what, &trouble, hint)
 }
 
 #[cfg(test)]

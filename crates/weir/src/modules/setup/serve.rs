@@ -84,18 +84,27 @@ pub fn run(setup: &Setup, config: Option<&Path>) -> Result<(), Error> {
 /// Undoes what nobody confirms, for ever: the second to do so, beside the guard of each change.
 async fn guard(place: &Place) {
     loop {
-        match place.recover() {
+        let change = match place.put_back_late() {
             Ok(Some(change)) => {
                 info!(
                     change = change.number,
                     "it was not confirmed: it is taken back"
                 );
-                if let Err(error) = place.reload(&change) {
-                    warn!("{error}");
+                Some(change)
+            }
+            Ok(None) => None,
+            Err(error) => {
+                warn!("{error}");
+                match error {
+                    Trouble::Refused { change, .. } => Some(*change),
+                    _ => None,
                 }
             }
-            Ok(None) => {}
-            Err(error) => warn!("{error}"),
+        };
+        if let Some(change) = change
+            && let Err(error) = place.reload(&change)
+        {
+            warn!("{error}");
         }
         tokio::time::sleep(LOOKS).await;
     }
@@ -247,8 +256,7 @@ impl Server {
             if asked.waiting.is_some_and(other) {
                 return Err(trouble(Trouble::Nothing));
             }
-            let change = place.journal.undo().map_err(trouble)?;
-            place.reload(&change)?;
+            let (change, _) = place.undo()?;
             return Ok(done(change, None));
         };
         let why = format!("as before change {number}");
