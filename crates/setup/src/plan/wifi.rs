@@ -358,7 +358,13 @@ impl Planner<'_> {
             .config
             .package("wireless")
             .and_then(|wireless| network_of(wireless.section(section)?));
-        let key = network.key.clone().or_else(|| self.known(network, "key"));
+        // Of two networks of one name, each on a radio of its own, each keeps its own key.
+        let own = known
+            .as_ref()
+            .filter(|own| own.ssid == network.ssid && own.whom == network.whom)
+            .and_then(|own| own.key.clone());
+        let key = network.key.clone().or(own);
+        let key = key.or_else(|| self.known(network, "key"));
         let six = radio.bands.iter().any(|band| band == "6g") && radio.bands.len() == 1;
         // What the radio cannot do is left out where the choice allows for it, and said.
         let security = match network.security {

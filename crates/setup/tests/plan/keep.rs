@@ -550,6 +550,34 @@ fn an_interface_that_has_the_name_of_the_wizards_client_stays() {
     assert!(gone.has("network", "wwan") && !gone.has("network", "wwan2"));
 }
 
+/// Two radios have a network of one name, each with a key of its own.
+#[test]
+fn each_radio_keeps_its_own_key() {
+    let mut config = fresh("24.10");
+    for (radio, key) in [("radio0", "key of the first"), ("radio1", "key of the second")] {
+        let section = format!("default_{radio}");
+        config.unset("wireless", radio, "disabled");
+        for (option, value) in [("ssid", "Home"), ("encryption", "psk2"), ("key", key)] {
+            config.set("wireless", &section, option, value);
+        }
+    }
+    let choices = without_secrets(exported(&config));
+    let networks = &choices.wifi.as_ref().unwrap().networks;
+    assert_eq!(networks.len(), 2);
+    let plan = good(&choices, &config, &facts(24));
+    assert_eq!(lines(&config, &plan.config), [""; 0]);
+    // Another option of a network changes that option only.
+    for n in 0..2 {
+        let mut choices = choices.clone();
+        choices.wifi.as_mut().unwrap().networks[n].hidden = true;
+        let plan = good(&choices, &config, &facts(24));
+        let line = format!("+ wireless.default_radio{n}.hidden=1");
+        let changed = lines(&config, &plan.config);
+        assert_eq!(changed.len(), 1, "{changed:?}");
+        assert_eq!(changed[0].replace('\'', ""), line);
+    }
+}
+
 #[test]
 fn times_that_dnsmasq_knows_stay() {
     for time in ["1w", "43200", "infinite", "400d", "7", "odd"] {

@@ -55,11 +55,13 @@ pub(super) fn with_keys(wanted: &Wifi, known: &Wifi) -> Wifi {
     }
     for network in whole.networks.iter_mut().filter(|one| one.key.is_none()) {
         let same = |one: &&Network| one.ssid == network.ssid && one.whom == network.whom;
-        network.key = known
-            .networks
-            .iter()
-            .find(same)
-            .and_then(|one| one.key.clone());
+        // Two radios may have networks of one name with different keys.
+        let own = |one: &&Network| {
+            same(one) && one.radios == network.radios && one.security == network.security
+        };
+        let all = || known.networks.iter();
+        let found = all().find(own).or_else(|| all().find(same));
+        network.key = found.and_then(|one| one.key.clone());
     }
     whole
 }
