@@ -55,5 +55,6 @@ pub use reply::protect;
 pub use serve::{Listeners, Served, serve};
 pub use settings::{
     DEFAULT_LISTEN, DEFAULT_PASSWORD_FILE, FiguresFor, Front, Limits, Metrics, Settings, Tls,
+    password_file,
 };
 pub use warden::{Clock, Device, Figures, Pair, Sought, Warden};

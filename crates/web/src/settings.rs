@@ -1,7 +1,7 @@
 //! What can be chosen, and which choices are refused.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +14,16 @@ pub const DEFAULT_PASSWORD_FILE: &str = "/etc/weir/page/password";
 
 /// Former file of the password's hash: beside the configuration.
 pub(crate) const FORMER_PASSWORD_FILE: &str = "/etc/weir/password";
+
+/// Returns the file of the password's hash. The former default, written out in a configuration or
+/// on a command line, is the default: what was there is moved, and the daemon must not write in the
+/// former folder.
+pub fn password_file(named: &Path) -> &Path {
+    match named == Path::new(FORMER_PASSWORD_FILE) {
+        true => Path::new(DEFAULT_PASSWORD_FILE),
+        false => named,
+    }
+}
 
 /// Where is listened unless told otherwise. 9347 is how a telephone spells WEIR.
 pub const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9347);
@@ -219,6 +229,17 @@ mod tests {
                 directory: "x".into(),
             };
             assert_eq!(settings.check().is_ok(), cfg!(feature = "tls"), "{open}");
+        }
+    }
+
+    #[test]
+    fn the_former_file_of_the_password_is_the_new_one() {
+        for (named, file) in [
+            ("/etc/weir/password", "/etc/weir/page/password"),
+            ("/etc/weir/page/password", "/etc/weir/page/password"),
+            ("/srv/password", "/srv/password"),
+        ] {
+            assert_eq!(password_file(Path::new(named)), Path::new(file));
         }
     }
 

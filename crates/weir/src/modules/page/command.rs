@@ -48,7 +48,7 @@ pub fn run(args: &PasswdArgs, output: &mut Output<'_>) -> Result<(), Error> {
         twice()?
     };
     password::check(&password).map_err(weak)?;
-    let file = &args.file;
+    let file = web::password_file(&args.file);
     password::move_former(file).map_err(|error| {
         let hint = "run it as root";
         Error::because("the former password cannot be moved", &error, hint)

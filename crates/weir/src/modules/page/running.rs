@@ -121,7 +121,8 @@ fn bind(settings: &Settings) -> Result<Listeners, WebError> {
 /// Makes the folders of what may come later: once confined, weir can write in a folder, but not
 /// make one. A password at its former place is moved to where it is now.
 pub fn make_folders(config: &Web) {
-    if let Err(error) = password::move_former(&config.password) {
+    let password = web::password_file(&config.password);
+    if let Err(error) = password::move_former(password) {
         let hint = "move it by hand: `mv /etc/weir/password* /etc/weir/page/`";
         warn!(%error, hint, "the web page's password cannot be moved to its new folder");
     }
@@ -129,7 +130,7 @@ pub fn make_folders(config: &Web) {
         MetricsFor::Token(file) => file.parent(),
         MetricsFor::Off | MetricsFor::Loopback => None,
     };
-    for folder in config.password.parent().into_iter().chain(token) {
+    for folder in password.parent().into_iter().chain(token) {
         if let Err(error) = std::fs::create_dir_all(folder) {
             let folder = folder.display();
             warn!(%error, %folder, "cannot be made: no password or token can be kept there");
@@ -147,7 +148,7 @@ pub fn refused(config: &Web) -> Option<WebError> {
 
 /// The directory in which the page writes: the password's.
 pub fn write(config: &Web) -> Vec<PathBuf> {
-    let parent = config.password.parent();
+    let parent = web::password_file(&config.password).parent();
     parent.map(PathBuf::from).into_iter().collect()
 }
 
@@ -178,7 +179,7 @@ fn settings(config: &Web) -> Settings {
             },
         },
         hosts: config.hosts.value.clone(),
-        password_file: config.password.value.clone(),
+        password_file: web::password_file(&config.password).to_owned(),
         metrics: match &*config.metrics {
             MetricsFor::Off => Metrics::Off,
             MetricsFor::Loopback => Metrics::Loopback,
