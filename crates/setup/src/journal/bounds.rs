@@ -47,14 +47,11 @@ impl Bounds {
         if !(plain && named && usual) {
             return Err(outside());
         }
-        match fs::symlink_metadata(path) {
-            Ok(file) if !file.is_file() || !is_own(&file) => return Err(outside()),
-            _ => {}
-        }
-        let folder = path.parent().map(fs::symlink_metadata);
-        match folder {
-            Some(Ok(folder)) if !folder.is_dir() || !is_own(&folder) => Err(outside()),
-            _ => Ok(()),
+        // A plain file of another user, as of a backup, is replaced whole: its folder has to be safe.
+        let is_other = fs::symlink_metadata(path).is_ok_and(|file| !file.is_file());
+        match is_other || !path.parent().is_some_and(is_safe) {
+            true => Err(outside()),
+            false => Ok(()),
         }
     }
 
@@ -80,10 +77,28 @@ impl Bounds {
     }
 }
 
-/// Returns true if root or this user owns the file, and no other user may write into the file.
+/// Returns true if no other user can put a file into the folder, or the folder does not exist. A link
+/// to such a folder is safe in a folder that is.
+fn is_safe(folder: &Path) -> bool {
+    match fs::symlink_metadata(folder) {
+        Ok(link) if link.is_symlink() => {
+            let is_safe = |folder: &Path| fs::metadata(folder).is_ok_and(|data| is_own(&data));
+            is_owned(&link) && folder.parent().is_some_and(is_safe) && is_safe(folder)
+        }
+        Ok(data) => is_own(&data),
+        Err(_) => true,
+    }
+}
+
+/// Returns true for a folder of root or of this user that no other user may write into.
 fn is_own(data: &fs::Metadata) -> bool {
-    let owner = data.uid();
     let groups = data.gid() != 0 && data.gid() != nix::unistd::getegid().as_raw();
     let written = data.mode() & 0o002 != 0 || data.mode() & 0o020 != 0 && groups;
-    (owner == 0 || owner == nix::unistd::geteuid().as_raw()) && !written
+    data.is_dir() && is_owned(data) && !written
+}
+
+/// Returns true if root or this user is the owner.
+fn is_owned(data: &fs::Metadata) -> bool {
+    let owner = data.uid();
+    owner == 0 || owner == nix::unistd::geteuid().as_raw()
 }

@@ -85,8 +85,8 @@ pub enum Trouble {
     /// There is no such state.
     #[error("there is no former state {0}")]
     NoState(u64),
-    /// A file that is not among those that may be changed, or is a link, or not root's, or not what
-    /// was written down.
+    /// A file that is not among those that may be changed, or is a link, or not what was written
+    /// down, or in a folder that another user may write into.
     #[error("{} is not a file that weir changes", .0.display())]
     Outside(PathBuf),
     /// A change was taken back, but for a file that weir may not change. The change is put aside.

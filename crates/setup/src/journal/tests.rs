@@ -533,16 +533,11 @@ fn a_forged_journal_changes_nothing() {
     }
     assert!(forged(&to("/etc/ld.so.preload".to_owned())));
     assert!(forged(&to("config/one".to_owned())));
-    // A link in the place of a file; the file of another; other rights; another content; a link in
-    // the journal.
+    // A link in the place of a file; other rights; another content; a link in the journal.
     assert!(forged(&|pending, _| {
         let one = folder(pending).expect("a folder").join("config/one");
         fs::remove_file(&one).expect("removed");
         std::os::unix::fs::symlink("../victim", one).expect("a link");
-    }));
-    assert!(forged(&|pending, _| {
-        let one = folder(pending).expect("a folder").join("config/one");
-        std::os::unix::fs::chown(one, Some(65_534), None).expect("as root");
     }));
     let stays_away = |forge: &dyn Fn(&Path, &mut serde_json::Value)| assert!(!forged(forge));
     stays_away(&|_, change| change["files"][1]["before"]["mode"] = 0o4755.into());
@@ -552,6 +547,60 @@ fn a_forged_journal_changes_nothing() {
         fs::remove_file(&kept).expect("removed");
         std::os::unix::fs::symlink("../../victim", kept).expect("a link");
     });
+}
+
+/// After a backup was put back, files may belong to any user: they are replaced whole.
+#[test]
+fn files_of_another_user_are_changed_and_put_back() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let place = Place::new();
+    let one = &place.paths()[0];
+    let owner = || fs::metadata(one).expect("a file").uid();
+    chown(one, Some(65_534), None).expect("as root");
+    let journal = place.journal();
+    all(&place, &journal).expect("a change is made");
+    assert_eq!((place.says(), owner()), (texts(NEW), 65_534));
+    place.write(OLD);
+    let pending = journal.begin(&wish(), &place.files()).expect("it begins");
+    journal.apply(&pending).expect("it is applied");
+    chown(one, Some(65_533), None).expect("as root");
+    journal.undo().expect("it is taken back");
+    assert_eq!((place.says(), owner()), (texts(OLD), 65_534));
+}
+
+/// The folder of the configuration may be a link, as to another disk.
+#[test]
+fn a_link_to_the_folder_is_followed_unless_another_user_may_change_it() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let place = Place::new();
+    let (folder, disk) = (place.0.join("config"), place.0.join("disk"));
+    let chmod = |path: &Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("rights");
+    };
+    chmod(&place.0, 0o755);
+    fs::rename(&folder, &disk).expect("renamed");
+    symlink("disk", &folder).expect("a link");
+    let journal = place.journal();
+    let pending = journal.begin(&wish(), &place.files()).expect("it begins");
+    journal.apply(&pending).expect("it is applied");
+    assert_eq!(place.says(), texts(NEW));
+    journal.undo().expect("it is taken back");
+    assert_eq!(place.says(), texts(OLD));
+    assert!(folder.is_symlink());
+    let is_refused = || {
+        let begun = journal.begin(&wish(), &place.files());
+        assert!(matches!(begun, Err(Trouble::Outside(_))), "{begun:?}");
+    };
+    // Another user may write where the link leads to, or make the link anew.
+    chmod(&disk, 0o777);
+    is_refused();
+    chmod(&disk, 0o755);
+    chmod(&place.0, 0o777);
+    is_refused();
+    chmod(&place.0, 0o755);
+    fs::remove_file(&folder).expect("removed");
+    symlink("nowhere", &folder).expect("a link");
+    is_refused();
 }
 
 /// A file that may not be changed, or whose copy is damaged, keeps no other file from coming back.

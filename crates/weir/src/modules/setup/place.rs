@@ -410,7 +410,8 @@ pub fn trouble(trouble: Trouble) -> Error {
             "look at what would change, and apply it again (in a terminal: `weir setup diff`)"
         }
         Trouble::Outside(_) | Trouble::Refused { .. } => {
-            "see who made it a link, or may write into it (in a terminal: `ls -la`)"
+            "see whether it is a link, or another user may write into its folder (in a terminal: \
+             `ls -la`, `chown root FOLDER`)"
         }
         Trouble::Io { .. } => {
             "see whether the flash is full or read-only (in a terminal: run it as root)"
