@@ -366,6 +366,27 @@ fn rules_that_the_firewall_refuses_are_taken_back() {
     router.done(&["confirm"]);
 }
 
+/// fw4 reads what waits by `uci`, too: it refuses such rules before the change is made.
+#[test]
+fn rules_that_wait_by_uci_are_judged() {
+    let router = Router::new("24.10");
+    with_firewall(&router, "! grep -rq BAD etc/config/firewall changes");
+    let before = router.configuration();
+    router.write(
+        "changes/firewall",
+        "firewall.odd='rule'\nfirewall.odd.name='BAD'\n",
+    );
+    let said = router.refused(&["apply"]);
+    assert!(
+        said.contains("the firewall refuses its new rules"),
+        "{said}"
+    );
+    assert_eq!(router.configuration(), before);
+    // If the rules are not in the kernel either, the change is not to blame.
+    fs::remove_file(router.path("loaded")).expect("removed");
+    router.done(&["apply"]);
+}
+
 #[test]
 fn a_firewall_that_goes_with_a_change_takes_the_change_back() {
     let router = Router::new("24.10");

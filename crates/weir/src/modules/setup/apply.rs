@@ -58,9 +58,11 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
     let number = pending.change.number;
     guard::start(how.config, number)
         .map_err(|error| undone(place, "it cannot be guarded", &error))?;
-    // A ruleset that was refused before is no fault of this change.
-    let ruleset = place.ruleset(&pending.change);
-    let ruleset = ruleset.filter(|ruleset| ruleset.check().is_ok());
+    // A ruleset that was refused before is no fault of this change. By the kernel, where `fw4` reads
+    // what this change brings from `uci` already.
+    let is_staged = place.is_staged(waiting);
+    let ruleset = place.ruleset(waiting.files.iter().map(|file| &*file.path));
+    let ruleset = ruleset.filter(|it| it.check().is_ok() || is_staged && it.is_loaded());
     if let Err(error) = place.journal.apply(&pending) {
         return Err(undone(place, "the files cannot be put in place", &error));
     }
@@ -73,7 +75,7 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
 
 /// Tells services of a change; where they do not take it, it is undone.
 pub fn tell(place: &Place, change: &Change) -> Result<Option<String>, Error> {
-    let ruleset = place.ruleset(change);
+    let ruleset = place.ruleset(change.files.iter().map(|entry| &*entry.path));
     let ruleset = ruleset.filter(Ruleset::is_loaded);
     let note = place.reload(change).map_err(|error| {
         let what = "services do not take the new configuration";

@@ -298,9 +298,16 @@ impl Place {
         found
     }
 
-    /// OpenWrt's firewall, if it is here and makes its rules of what changes.
-    pub fn ruleset(&self, change: &Change) -> Option<Ruleset> {
-        if !concerns(&self.root, change) {
+    /// Returns true if a change takes away what waits by `uci`. Until then the firewall reads what
+    /// waits, too.
+    pub fn is_staged(&self, waiting: &Waiting) -> bool {
+        let mut files = waiting.files.iter();
+        files.any(|file| file.after.is_none() && file.path.starts_with(&self.changes))
+    }
+
+    /// OpenWrt's firewall, if it is here and makes its rules of these files.
+    pub fn ruleset<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> Option<Ruleset> {
+        if !concerns(&self.root, paths) {
             return None;
         }
         Ruleset::of(self.etc().parent().unwrap_or(Path::new("/")))

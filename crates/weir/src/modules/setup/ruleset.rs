@@ -6,8 +6,6 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use ::setup::Change;
-
 /// Time for the firewall to load its rules after services were notified.
 const LOADING: Duration = Duration::from_secs(5);
 /// Bytes of what the firewall says that are shown.
@@ -82,12 +80,8 @@ impl Ruleset {
     }
 }
 
-/// Returns true if a change has files of which the firewall makes its rules.
-pub fn concerns(root: &Path, change: &Change) -> bool {
-    let mut files = change.files.iter();
-    files.any(|entry| {
-        ["firewall", "network"]
-            .iter()
-            .any(|name| entry.path == root.join(name))
-    })
+/// Returns true if the firewall makes its rules of one of these files.
+pub fn concerns<'a>(root: &Path, mut paths: impl Iterator<Item = &'a Path>) -> bool {
+    let of = ["firewall", "network"].map(|name| root.join(name));
+    paths.any(|path| of.iter().any(|file| file == path))
 }
