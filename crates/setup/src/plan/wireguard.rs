@@ -59,6 +59,7 @@ impl Planner<'_> {
         if tunnel.clients.len() > MOST {
             return self.wrong("wireguard.clients", &Wrong::TooMany(MOST));
         }
+        let same_port = known.is_some_and(|known| known.port == tunnel.port);
         if tunnel.port == 0 {
             return self.wrong("wireguard.port", &Wrong::OutOfRange(1, 65535));
         }
@@ -85,11 +86,16 @@ impl Planner<'_> {
             return self.wrong("wireguard.on", &Wrong::Twice);
         };
         let interface = &*interface;
-        if self.is_taken_by_hand(tunnel, inside, interface) {
+        // A port and a network that stay are not judged.
+        let new_port = (!same_port).then_some(tunnel.port);
+        let new_network = (!stays).then_some(inside);
+        if self.is_taken_by_hand(new_port, new_network, interface) {
             return;
         }
         let port = tunnel.port.to_string();
-        self.zone("wan");
+        if new {
+            self.zone("wan");
+        }
         let (_, outside) = super::zone_names(&self.config);
         let config = &mut self.config;
         config.section("network", interface, "interface");
@@ -137,8 +143,13 @@ impl Planner<'_> {
         self.clients(tunnel, inside, interface);
     }
 
-    /// Refuses a port or a network that another tunnel of `WireGuard` has.
-    fn is_taken_by_hand(&mut self, tunnel: &WireGuard, inside: Inside, interface: &str) -> bool {
+    /// Refuses a new port or a new network that another tunnel of `WireGuard` has.
+    fn is_taken_by_hand(
+        &mut self,
+        port: Option<u16>,
+        inside: Option<Inside>,
+        interface: &str,
+    ) -> bool {
         let others = || {
             let all = self.config.of_type("network", "interface");
             all.filter(|other| {
@@ -147,12 +158,12 @@ impl Planner<'_> {
                     && !super::yes(other, "disabled")
             })
         };
-        let port = tunnel.port.to_string();
-        let same = others().any(|other| text(other, "listen_port").as_ref() == Some(&port));
+        let port = port.map(|port| port.to_string());
+        let same = port.is_some() && others().any(|other| text(other, "listen_port") == port);
         let overlaps = others().find(|other| {
             let all = words(other, "addresses");
             let mut networks = all.iter().filter_map(|text| Inside::read_network(text));
-            networks.any(|network| network.overlaps(inside))
+            networks.any(|network| inside.is_some_and(|inside| network.overlaps(inside)))
         });
         let overlaps = overlaps.map(|other| other.name.clone());
         if same {

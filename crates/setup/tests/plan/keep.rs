@@ -532,6 +532,36 @@ fn a_tunnel_made_by_hand_stays_and_the_wizards_own_has_another_name() {
     );
 }
 
+/// A port and a network that two tunnels have already are no reason to refuse another client.
+#[test]
+fn a_tunnel_that_is_there_is_not_judged_again() {
+    let text = format!("[wireguard]\non = true\nprivate_key = \"{PRIVATE}\"\n");
+    let mut config = good(&document(&text), &fresh("24.10"), &facts(24)).config;
+    let [port, address] =
+        ["listen_port", "addresses"].map(|option| config.list("network", "wg0", option).remove(0));
+    config.section("network", "hand", "interface");
+    for (option, value) in [
+        ("proto", "wireguard"),
+        ("listen_port", &*port),
+        ("addresses", &*address),
+    ] {
+        config.set("network", "hand", option, value);
+    }
+    // The zone outside has another name, and no network that the wizard knows.
+    let zone = config.which("firewall", "zone", "name", "wan").unwrap();
+    config.set("firewall", &zone, "name", "outside");
+    config.unset("firewall", &zone, "network");
+    let more = format!("{text}clients = [{{name = \"phone\", public_key = \"{PUBLIC}\"}}]");
+    let plan = good(&document(&more), &config, &facts(24));
+    let changed = lines(&config, &plan.config);
+    assert!(
+        changed.iter().all(|line| line.contains("wireguard_wg0")),
+        "{changed:?}"
+    );
+    let other = format!("{text}port = 51999\naddress = \"10.99.0.1/24\"");
+    good(&document(&other), &config, &facts(24));
+}
+
 #[test]
 fn an_interface_that_has_the_name_of_the_wizards_client_stays() {
     let mut config = fresh("24.10");
@@ -554,7 +584,10 @@ fn an_interface_that_has_the_name_of_the_wizards_client_stays() {
 #[test]
 fn each_radio_keeps_its_own_key() {
     let mut config = fresh("24.10");
-    for (radio, key) in [("radio0", "key of the first"), ("radio1", "key of the second")] {
+    for (radio, key) in [
+        ("radio0", "key of the first"),
+        ("radio1", "key of the second"),
+    ] {
         let section = format!("default_{radio}");
         config.unset("wireless", radio, "disabled");
         for (option, value) in [("ssid", "Home"), ("encryption", "psk2"), ("key", key)] {
