@@ -3,7 +3,7 @@
 //! What was so before, and stays so, was somebody's wish.
 
 use super::check::ports;
-use super::{Config, Inside, Planner, Wrong, address_in, text, words, yes};
+use super::{Config, Inside, Planner, Wrong, address_in, internet_of, text, words, yes};
 use crate::choices::{Choices, Forward, Protocol, Uplink};
 use crate::read;
 use uci::Section;
@@ -54,7 +54,11 @@ impl Planner<'_> {
                 None => {}
             }
         }
-        let inside = address_in(&self.config, "lan").filter(|_| chosen("lan.address"));
+        // The uplink has another network soon where its kind or its device changes.
+        let device = |config: &Config| config.device("wan").or_else(|| self.facts.wan.clone());
+        let stays = internet_of(before) == internet_of(&self.config)
+            && device(before) == device(&self.config);
+        let inside = address_in(&self.config, "lan").filter(|_| stays && chosen("lan.address"));
         let new = inside.filter(|inside| address_in(before, "lan") != Some(*inside));
         let mut uplink = self.facts.uplink.iter();
         if let Some(other) = uplink.find(|other| new.is_some_and(|new| new.overlaps(**other))) {

@@ -54,6 +54,14 @@ fn is_of_switch(config: &Config, port: &str, number: u16) -> bool {
         .any(|section| text(section, "device").as_deref() == Some(port) && is(section, "vlan"))
 }
 
+impl Config {
+    /// Returns the device of an interface, also where the interface has the old form: `ifname`, or
+    /// `type bridge`.
+    pub fn device(&self, interface: &str) -> Option<String> {
+        device_of(self.package("network")?.section(interface)?)
+    }
+}
+
 impl Planner<'_> {
     /// Returns the device of an interface. Modems and other files are no devices.
     pub(super) fn device(&self, interface: &str) -> Option<String> {

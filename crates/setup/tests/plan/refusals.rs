@@ -132,6 +132,15 @@ fn an_address_inside_is_not_that_of_another_network() {
         found[0].values["what"],
         "192.168.178.0/24, where the Internet comes from"
     );
+    // The uplink has that network no longer, as the Internet comes from elsewhere.
+    for internet in [
+        "kind = \"dhcp\"\nport = \"eth7\"",
+        "kind = \"static\"\naddress = \"198.51.100.7/24\"\ngateway = \"198.51.100.1\"\n\
+         dns = [\"9.9.9.9\"]",
+    ] {
+        let text = format!("[lan]\naddress = \"192.168.178.1/24\"\n[internet]\n{internet}");
+        good(&document(&text), &config, &facts);
+    }
     good(
         &document("[lan]\naddress = \"192.168.77.1/24\""),
         &config,

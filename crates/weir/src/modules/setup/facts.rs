@@ -112,19 +112,12 @@ fn sockets() -> Vec<String> {
 
 /// Networks that the uplink has at the moment, but not those of the LAN's device.
 fn uplink(etc: &Path, config: &Config, board: Option<String>) -> Vec<Inside> {
-    let of = |interface: &str, option: &str| config.get("network", interface, option);
-    let device = of("wan", "device")
-        .or_else(|| of("wan", "ifname"))
-        .or(board);
-    let mut devices: Vec<String> = device.into_iter().collect();
-    devices.extend(["pppoe-wan".to_owned(), "wwan0".to_owned()]);
     // Another folder may be another router's.
-    if etc == Path::new("/etc") {
-        let routes = fs::read_to_string("/proc/net/route").unwrap_or_default();
-        devices.extend(default_devices(&routes));
-    }
-    let inside = of("lan", "device");
-    devices.retain(|device| Some(device) != inside.as_ref());
+    let routes = match etc == Path::new("/etc") {
+        true => fs::read_to_string("/proc/net/route").unwrap_or_default(),
+        false => String::new(),
+    };
+    let devices = uplink_devices(config, board, &routes);
     let Ok(all) = nix::ifaddrs::getifaddrs() else {
         return Vec::new();
     };
@@ -135,6 +128,18 @@ fn uplink(etc: &Path, config: &Config, board: Option<String>) -> Vec<Inside> {
             Inside::of_mask(&address.to_string(), &mask.to_string())
         })
         .collect()
+}
+
+/// Returns devices of the uplink, by the configuration and by the kernel's table of routes. Leaves the
+/// LAN's device out, also on an access point, whose default route leads there.
+fn uplink_devices(config: &Config, board: Option<String>, routes: &str) -> Vec<String> {
+    let device = config.device("wan").or(board);
+    let mut devices: Vec<String> = device.into_iter().collect();
+    devices.extend(["pppoe-wan".to_owned(), "wwan0".to_owned()]);
+    devices.extend(default_devices(routes));
+    let inside = config.device("lan");
+    devices.retain(|device| Some(device) != inside.as_ref());
+    devices
 }
 
 /// The devices of default routes in the kernel's table of IPv4.
@@ -259,7 +264,9 @@ fn lacking_of_others() -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{default_devices, release};
+    use super::{default_devices, release, uplink_devices};
+    use ::setup::plan::Config;
+    use ::uci::Package;
 
     #[test]
     fn default_routes_by_the_table() {
@@ -268,6 +275,21 @@ mod tests {
             br-lan\t0001A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n\
             tun0\t00000000\t00000000\t0001\t0\t0\t0\t00000080\t0\t0\t0\n";
         assert_eq!(default_devices(table).collect::<Vec<_>>(), ["eth0"]);
+    }
+
+    #[test]
+    fn the_network_of_an_access_point_is_not_the_uplinks() {
+        let routes = "br-lan\t00000000\t0101A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n";
+        for lan in [
+            "option device 'br-lan'",
+            "option type 'bridge'\n\toption ifname 'eth0'",
+            "option ifname 'br-lan'",
+        ] {
+            let text = format!("config interface 'lan'\n\t{lan}\n");
+            let network = Package::read("network", text.as_bytes()).expect("a package");
+            let devices = uplink_devices(&Config::new([network]), None, routes);
+            assert_eq!(devices, ["pppoe-wan", "wwan0"], "{lan}");
+        }
     }
 
     #[test]
