@@ -50,6 +50,11 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
         within: how.within,
         lines: waiting.lines.iter().map(Line::to_string).collect(),
     };
+    // A ruleset that was refused before is no fault of this change. By the kernel, where `fw4` reads
+    // what this change brings from `uci` already. The time to confirm does not run yet.
+    let is_staged = place.is_staged(waiting);
+    let ruleset = place.ruleset(waiting.files.iter().map(|file| &*file.path));
+    let ruleset = ruleset.filter(|it| it.check().is_ok() || is_staged && it.is_loaded());
     let pending = place
         .journal
         .begin(&wish, &waiting.files)
@@ -58,11 +63,6 @@ pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Er
     let number = pending.change.number;
     guard::start(how.config, number)
         .map_err(|error| undone(place, "it cannot be guarded", &error))?;
-    // A ruleset that was refused before is no fault of this change. By the kernel, where `fw4` reads
-    // what this change brings from `uci` already.
-    let is_staged = place.is_staged(waiting);
-    let ruleset = place.ruleset(waiting.files.iter().map(|file| &*file.path));
-    let ruleset = ruleset.filter(|it| it.check().is_ok() || is_staged && it.is_loaded());
     if let Err(error) = place.journal.apply(&pending) {
         return Err(undone(place, "the files cannot be put in place", &error));
     }
@@ -135,6 +135,8 @@ fn undone(place: &Place, what: &str, cause: &dyn std::error::Error) -> Error {
                  have not taken them"
             }
         },
+        // The guard was faster, and reloads services.
+        Err(Trouble::Nothing) => "the former configuration is back",
         Err(_) => "the former files could not be put back: the next start does it",
     };
     Error::because(what, cause, hint)
