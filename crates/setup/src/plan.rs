@@ -190,12 +190,11 @@ impl Planner<'_> {
             self.part(|plan| plan.openvpn(openvpn));
         }
         if let Some(firewall) = &choices.firewall {
-            let moved = self.lan_address() != before;
-            self.part(|plan| plan.firewall(firewall, moved));
+            self.part(|plan| plan.firewall(firewall, before));
         }
         self.openvpn_mark(clients);
         if choices.firewall.is_none() && self.lan_address() != before {
-            self.forwards_stay_inside();
+            self.forwards_stay_inside(before);
         }
         self.mesh_and_addresses(was);
         self.keep_apart(choices, was);

@@ -5,15 +5,16 @@ use std::net::Ipv4Addr;
 use uci::Section;
 
 use super::check::{is_mac, is_quotable, ports};
-use super::{Planner, Wrong, text, words, yes};
+use super::{Inside, Planner, Wrong, text, words, yes};
 use crate::choices::{Blocked, Firewall, Forward, Protocol};
 
 /// Forwards, and devices that are kept from the Internet, at most.
 const MOST: usize = 200;
 
 impl Planner<'_> {
-    /// `moved`: the network inside is another one than before.
-    pub(super) fn firewall(&mut self, firewall: &Firewall, moved: bool) {
+    /// Edits forwards and blocked devices. `former` is the network inside as it was.
+    pub(super) fn firewall(&mut self, firewall: &Firewall, former: Option<Inside>) {
+        let moved = self.lan_address() != former;
         for (field, many) in [
             ("firewall.forwards", firewall.forwards.len()),
             ("firewall.blocked", firewall.blocked.len()),
@@ -38,7 +39,7 @@ impl Planner<'_> {
             }
             let field = format!("firewall.forwards[{n}]");
             let is_known = |forward: &Forward| known.iter().any(|(_, known)| known == forward);
-            if !self.good_forward(&field, forward, is_known(forward)) {
+            if !self.good_forward(&field, forward, is_known(forward), former) {
                 continue;
             }
             // Those that are there already stay, wherever the list has them.
@@ -157,7 +158,14 @@ impl Planner<'_> {
         !self.is_wrong(field)
     }
 
-    fn good_forward(&mut self, field: &str, forward: &Forward, is_known: bool) -> bool {
+    /// Checks a forward. `former` is the network inside as it was.
+    fn good_forward(
+        &mut self,
+        field: &str,
+        forward: &Forward,
+        is_known: bool,
+        former: Option<Inside>,
+    ) -> bool {
         let before = self.problems.len();
         if !is_known {
             self.rule_name(&format!("{field}.name"), &forward.name);
@@ -176,12 +184,16 @@ impl Planner<'_> {
         }
         let to = forward.to.as_deref().unwrap_or_default();
         let to = self.address::<Ipv4Addr>(&format!("{field}.to"), to);
+        // A device of another network inside, as of a second subnet, was there before.
+        let was_out = |to| is_known && !held(former, to);
         match (to, self.lan_address()) {
             (Some(to), Some(lan)) if to == lan.address => {
                 self.wrong(format!("{field}.to"), &Wrong::RouterItself(to.to_string()));
             }
             // Otherwise the network inside is not known.
-            (Some(to), Some(lan)) if !lan.holds(to) && !self.is_wrong("lan.address") => {
+            (Some(to), Some(lan))
+                if !lan.holds(to) && !was_out(to) && !self.is_wrong("lan.address") =>
+            {
                 let network = format!("{}/{}", lan.network(), lan.length);
                 self.wrong(format!("{field}.to"), &Wrong::OutsideNetwork(network));
             }
@@ -191,17 +203,20 @@ impl Planner<'_> {
     }
 
     /// Looks whether ports that are forwarded already still lead inside, where nobody speaks of them,
-    /// and the network inside is another one.
-    pub(super) fn forwards_stay_inside(&mut self) {
+    /// and the network inside is another one than the `former` one. Devices of other networks are
+    /// not judged.
+    pub(super) fn forwards_stay_inside(&mut self, former: Option<Inside>) {
         let Some(lan) = self.lan_address() else {
             return;
         };
         for (_, forward) in simple(&self.config, "redirect", forward_of) {
             let to = forward.to.unwrap_or_default();
-            let device = to.parse::<Ipv4Addr>();
-            if device == Ok(lan.address) {
+            let Ok(device) = to.parse::<Ipv4Addr>() else {
+                continue;
+            };
+            if device == lan.address {
                 self.wrong("lan.address", &Wrong::TakesForward(forward.name, to));
-            } else if !device.is_ok_and(|device| lan.holds(device)) {
+            } else if !lan.holds(device) && held(former, device) {
                 self.wrong("lan.address", &Wrong::LeavesForward(forward.name, to));
             }
         }
@@ -357,6 +372,11 @@ pub(crate) fn simple<T>(
         .of_type("firewall", kind)
         .filter_map(|section| Some((section.name.clone(), read(section, &zones)?)))
         .collect()
+}
+
+/// Returns true if the former network inside had the device.
+fn held(former: Option<Inside>, device: Ipv4Addr) -> bool {
+    former.is_some_and(|former| former.holds(device))
 }
 
 /// Returns true if two forwards are for the same port outside.

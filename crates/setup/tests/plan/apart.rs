@@ -46,6 +46,32 @@ fn a_forwarded_port_is_not_left_behind_by_another_network_inside() {
 }
 
 #[test]
+fn a_port_for_a_second_subnet_lets_the_network_inside_move() {
+    let forward = "forwards = [{name = \"a\", port = \"80\", to = \"192.168.1.2\"}]";
+    let text = format!("[firewall]\n{forward}");
+    let mut config = good(&document(&text), &fresh("24.10"), &facts(24)).config;
+    let redirect = config.of_type("firewall", "redirect").next();
+    let section = redirect.map(|section| section.name.clone()).unwrap();
+    config.set("firewall", &section, "dest_ip", "192.168.8.2");
+    let moved = "[lan]\naddress = \"10.0.0.1/8\"";
+    good(&document(moved), &config, &facts(24));
+    // Also if the document says so, as an exported one does.
+    let same = forward.replace("192.168.1.2", "192.168.8.2");
+    let both = format!("{moved}\n[firewall]\n{same}");
+    good(&document(&both), &config, &facts(24));
+    let other = both.replace("192.168.8.2", "192.168.8.3");
+    let (field, problem) = refused(&other, &config);
+    assert_eq!(
+        (&*field, &*problem),
+        ("firewall.forwards[0].to", "outside-network")
+    );
+    assert_eq!(
+        refused("[lan]\naddress = \"192.168.8.2/24\"", &config).1,
+        "takes-forward"
+    );
+}
+
+#[test]
 fn networks_and_ports_of_the_routers_own_are_kept_apart() {
     let on = "[wireguard]\non = true\nprivate_key = \"yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\"\n\
               [openvpn]\non = true";
