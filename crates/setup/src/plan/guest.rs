@@ -120,8 +120,10 @@ impl Planner<'_> {
 /// The way from an existing network for guests to the network inside: a zone that both are in, a
 /// forwarding, or a device of both.
 fn guests_inside(config: &Config) -> Option<String> {
-    let device = |network| config.get("network", network, "device");
-    if device("lan").is_some_and(|inside| device("guest") == Some(inside)) {
+    // An alias has the device of the interface that it names.
+    let inside =
+        |device: &String| device == "@lan" || config.device("lan").as_ref() == Some(device);
+    if config.device("guest").as_ref().is_some_and(inside) {
         return Some("network.guest has the device of network.lan".to_owned());
     }
     let guests = zones_with(config, "guest");
@@ -142,7 +144,7 @@ fn guests_inside(config: &Config) -> Option<String> {
 
 /// The names of the zones that an interface is in, by its name or its device.
 fn zones_with(config: &Config, network: &str) -> Vec<String> {
-    let device = config.get("network", network, "device");
+    let device = config.device(network);
     let zones = config.of_type("firewall", "zone").filter(|zone| {
         let of = |option| words(zone, option);
         of("network").iter().any(|name| name == network)

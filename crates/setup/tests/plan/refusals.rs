@@ -59,6 +59,11 @@ fn guests_are_refused_in_a_network_that_leads_inside() {
         (GUEST, forwarded("lan")),
         (GUEST, forwarded("*")),
         (&*GUEST.replace("br-lan.20", "br-lan"), own.clone()),
+        (&*GUEST.replace("br-lan.20", "@lan"), own.clone()),
+        (
+            &*GUEST.replace("device 'br-lan.20'", "ifname 'br-lan'"),
+            own.clone(),
+        ),
     ] {
         let config = with(&[("network", network), ("firewall", &firewall)]);
         let (field, problem) = refused(FOR_GUESTS, &config);
