@@ -375,6 +375,10 @@ impl Journal {
     /// One at a time.
     fn lock(&self) -> Result<fs::File, Trouble> {
         self.disk.make_folder(&self.folder)?;
+        // Whoever can write there decides which files come back.
+        if !bounds::is_own_folder(&self.folder) {
+            return Err(Trouble::Outside(self.folder.clone()));
+        }
         let path = self.folder.join("lock");
         let file = fs::OpenOptions::new()
             .create(true)

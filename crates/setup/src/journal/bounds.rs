@@ -90,6 +90,11 @@ fn is_safe(folder: &Path) -> bool {
     }
 }
 
+/// Returns true for a folder, and no link, that no other user may write into.
+pub(super) fn is_own_folder(folder: &Path) -> bool {
+    fs::symlink_metadata(folder).is_ok_and(|data| is_own(&data))
+}
+
 /// Returns true for a folder of root or of this user that no other user may write into.
 fn is_own(data: &fs::Metadata) -> bool {
     let groups = data.gid() != 0 && data.gid() != nix::unistd::getegid().as_raw();

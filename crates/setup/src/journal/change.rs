@@ -86,7 +86,7 @@ pub enum Trouble {
     #[error("there is no former state {0}")]
     NoState(u64),
     /// A file that is not among those that may be changed, or is a link, or not what was written
-    /// down, or in a folder that another user may write into.
+    /// down, or in a folder that another user may write into; or such a folder of the journal.
     #[error("{} is not a file that weir changes", .0.display())]
     Outside(PathBuf),
     /// A change was taken back, but for a file that weir may not change. The change is put aside.

@@ -23,10 +23,13 @@ pub(super) struct Found {
 
 impl Found {
     /// Refuses a file, to be put in the place `path`, that is not this one: another content, a link,
-    /// or rights that would be its owner's.
+    /// rights that would be its owner's, another mode or another owner.
     pub fn is_in(&self, written: &Path, path: &Path) -> Result<(), Trouble> {
         let data = fs::symlink_metadata(written).map_err(failed(written))?;
-        let text = match data.is_file() && data.mode() & 0o6000 == 0 {
+        // Only root may give files away: files of another user's journal are that user's.
+        let is_owned = !nix::unistd::geteuid().is_root() || (data.uid(), data.gid()) == self.owner;
+        let is_same = data.mode() & 0o7777 == self.mode && is_owned;
+        let text = match data.is_file() && data.mode() & 0o6000 == 0 && is_same {
             true => fs::read(written).map_err(failed(written))?,
             false => return Err(Trouble::Outside(path.to_owned())),
         };

@@ -543,6 +543,14 @@ fn a_forged_journal_changes_nothing() {
     stays_away(&|_, change| change["files"][1]["before"]["mode"] = 0o4755.into());
     stays_away(&|pending, _| fs::write(pending.join("before-1"), "forged").expect("written"));
     stays_away(&|pending, _| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+        fs::set_permissions(pending.join("before-1"), mode).expect("rights");
+    });
+    stays_away(&|pending, _| {
+        let kept = pending.join("before-1");
+        std::os::unix::fs::chown(kept, Some(65_534), None).expect("as root");
+    });
+    stays_away(&|pending, _| {
         let kept = pending.join("before-1");
         fs::remove_file(&kept).expect("removed");
         std::os::unix::fs::symlink("../../victim", kept).expect("a link");
@@ -601,6 +609,38 @@ fn a_link_to_the_folder_is_followed_unless_another_user_may_change_it() {
     fs::remove_file(&folder).expect("removed");
     symlink("nowhere", &folder).expect("a link");
     is_refused();
+}
+
+/// Whoever can write into the journal's folder decides which files come back.
+#[test]
+fn a_journal_in_a_folder_of_others_is_not_used() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let place = Place::new();
+    let journal = place.journal();
+    let pending = journal.begin(&wish(), &place.files()).expect("it begins");
+    journal.apply(&pending).expect("it is applied");
+    let state = place.0.join("state");
+    let chmod = |mode| {
+        fs::set_permissions(&state, fs::Permissions::from_mode(mode)).expect("rights");
+    };
+    let is_refused = || {
+        let undone = journal.undo();
+        assert!(
+            matches!(&undone, Err(Trouble::Outside(path)) if *path == state),
+            "{undone:?}"
+        );
+        assert_eq!(place.says(), texts(NEW));
+    };
+    chmod(0o777);
+    is_refused();
+    chmod(0o700);
+    fs::rename(&state, place.0.join("other")).expect("renamed");
+    symlink("other", &state).expect("a link");
+    is_refused();
+    fs::remove_file(&state).expect("removed");
+    fs::rename(place.0.join("other"), &state).expect("renamed");
+    journal.undo().expect("it is taken back");
+    assert_eq!(place.says(), texts(OLD));
 }
 
 /// A file that may not be changed, or whose copy is damaged, keeps no other file from coming back.
