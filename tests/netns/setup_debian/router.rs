@@ -110,7 +110,7 @@ impl Router {
             return Err(unexpected("reload_config is another"));
         }
         self.write("weir/reload_config", &replaced)?;
-        let text = "[setup]\nroot = \"/etc/config\"\nchanges = \"/run/uci\"\n\
+        let text = "[setup]\nroot = \"/etc/config\"\nchanges = \"/run/uci-changes\"\n\
             state = \"/etc/weir/setup\"\nreload = \"/etc/weir/reload_config\"\n";
         self.write("weir/weir.toml", text)?;
         self.run("chmod 755 /etc/weir/systemd /etc/weir/reload_config")?;
@@ -166,7 +166,7 @@ impl Router {
     pub fn uci(&self, words: &str) -> Result<(), Error> {
         let weir = binary();
         let weir = weir.display();
-        self.run(&format!("{weir} uci -t /run/uci {words}"))
+        self.run(&format!("{weir} uci -t /run/uci-changes {words}"))
             .map(drop)
     }
 

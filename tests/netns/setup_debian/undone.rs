@@ -100,7 +100,7 @@ fn killed_in_the_middle_the_former_state_comes_back() -> Result<(), Error> {
         );
         scene.reaches("client")?;
         scene.lease("client", "192.168.1.1")?;
-        router.run("rm -rf /run/uci")?;
+        router.run("rm -rf /run/uci-changes")?;
     }
     Ok(())
 }
