@@ -3956,7 +3956,7 @@ const aSetup5 = {
           "key": "1f00c2aa" as const,
           "radios": ["1f00c2aa" as const],
           "roaming": true,
-          "security": "mixed" as const,
+          "security": "kept" as const,
           "ssid": "1f00c2aa" as const,
         }],
       },
