@@ -285,6 +285,10 @@ fn client(port: &Port, heard: &Gathered, out: Option<Way>) -> Verdict {
             _ => (55, "asks for addresses or a way out"),
         };
         let why = format!("{}{} {what}{but}", shown(seen.from), within(seen.tagged()));
+        // Clients send no tags: this may be a provider's router, or a switch.
+        if seen.tagged().is_some() && !of_lan(port) {
+            return verdict(Role::Unknown, 40, why, change);
+        }
         return verdict(Role::Client, weight - less, why, change);
     }
     let change = "Anything that is heard would change it";

@@ -130,6 +130,11 @@ fn all() -> Vec<(&'static str, Scene, Role)> {
             at(UP).tagged(Sort::Pado, 1, 7),
             Role::Uplink,
         ),
+        (
+            "a provider's router in VLAN 7 that offers nothing",
+            at(NEW).tagged(Sort::Ip, 1, 7).looks(Internet::None, false),
+            Role::Unknown,
+        ),
         ("a node", at(LAN).greets(true), Role::Mesh),
         (
             "a node that serves",
