@@ -94,10 +94,12 @@ fuzz_target!(|octets: &[u8]| {
     let mut port = Port {
         device: "lan1".into(),
         former: former[usize::from(first & 3)],
+        works: second & 0x80 != 0,
         administrator: first & 0x1c == 0x1c,
         own_dhcp: first & 0x20 != 0,
         secret: first & 0x40 != 0,
-        held: Role::ALL.get(usize::from(second)).copied(),
+        probes: first & 0x80 != 0,
+        held: Role::ALL.get(usize::from(second & 0x7f)).copied(),
     };
     let mut cable = Cable::new(port.clone());
     let mut noted = Noted::default();
