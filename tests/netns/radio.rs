@@ -155,7 +155,10 @@ fn access_point(lab: &Lab, folder: &Path) -> Result<Process, Error> {
 #[test]
 #[ignore = "needs mac80211_hwsim: run by tests/vm/run"]
 fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
-    let learned = std::env::temp_dir().join(format!("weir-learned-{}", std::process::id()));
+    // A folder of its own: the daemon writes in none that holds its configuration.
+    let folder = std::env::temp_dir().join(format!("weir-learned-{}", std::process::id()));
+    std::fs::create_dir(&folder).map_err(Error::system("create"))?;
+    let learned = folder.join("learned");
     for end in [Signal::SIGTERM, Signal::SIGKILL] {
         let mut scene = Scene::begin(&format!(
             "[radio.power]\nmode = \"control\"\nleast = 4\nstep = 4\nlearned = {learned:?}\n"
@@ -197,7 +200,7 @@ fn power_goes_down_as_nobody_loses_and_comes_back() -> Result<(), Error> {
         let words: Vec<&str> = kept.split_whitespace().collect();
         assert_eq!((words[0], words.len()), (RADIO, 3), "{kept}");
     }
-    std::fs::remove_file(&learned).map_err(Error::system("remove"))
+    std::fs::remove_dir_all(&folder).map_err(Error::system("remove"))
 }
 
 /// With "watch" nothing is changed, and all is told.
