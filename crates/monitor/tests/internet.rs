@@ -313,7 +313,7 @@ fn without_an_uplink_there_is_no_internet_traffic() {
     assert_eq!(sums(&mut monitor, LAPTOP), [3_000, 0, 100, 0]);
 }
 
-/// A verdict that is forgotten is there again before the conversation is told of.
+/// A forgotten verdict is there again before the conversation is exported.
 #[test]
 fn a_conversation_is_told_of_with_its_verdict() {
     let mut monitor = monitor();
@@ -427,7 +427,7 @@ fn a_vlan_of_a_port_can_lead_out() {
     assert_eq!(sums(&mut monitor, LAPTOP), [100, 0, 0, 0]);
     assert!(!monitor.is_uplink(device(&monitor, LAPTOP)));
     assert!(monitor.is_uplink(device(&monitor, GATEWAY)));
-    // What is seen in both VLANs is shown once.
+    // Traffic in both VLANs counts once.
     monitor.turn(1000);
     let port = monitor.ports().find(|(link, _)| *link == LAN1);
     let (_, port) = port.expect("a port");

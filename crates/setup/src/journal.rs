@@ -301,7 +301,7 @@ impl Journal {
         self.bounds.check_entry(entry)?;
         let now = self.disk.look(&entry.path)?;
         let kept = folder.join(format!("before-{n}"));
-        // Where its copy is gone it was put back before, when this was stopped.
+        // If the copy is gone, an earlier run put the file back before it was stopped.
         if now == entry.before || entry.before.is_some() && !kept.exists() {
             return Ok(());
         }
@@ -375,7 +375,7 @@ impl Journal {
     /// One at a time.
     fn lock(&self) -> Result<fs::File, Trouble> {
         self.disk.make_folder(&self.folder)?;
-        // Whoever can write there decides which files come back.
+        // A user who can write there decides which files come back.
         if !bounds::is_own_folder(&self.folder) {
             return Err(Trouble::Outside(self.folder.clone()));
         }

@@ -52,7 +52,7 @@ impl Monitor {
         let Some(talk) = self.talks.at(slot) else {
             return;
         };
-        // The verdict is part of what is told, also where nothing new came since it was forgotten.
+        // Exports need a verdict, even if no packet came since it was forgotten.
         if talk.unjudged == Both::default() && talk.crosses.is_some() {
             return;
         }

@@ -198,7 +198,7 @@ fn a_moment_without_a_proof_does_not_end_the_polling() {
         }
     };
     pass(&mut rig, 4, &[next, last]);
-    // All that may be polled are polled.
+    // Every place for a polled connection is taken.
     pass(&mut rig, 2, &[first, last]);
     pass(&mut rig, 4, &[last]);
     assert_eq!(rig.reason(a), None);

@@ -611,7 +611,7 @@ fn a_link_to_the_folder_is_followed_unless_another_user_may_change_it() {
     is_refused();
 }
 
-/// Whoever can write into the journal's folder decides which files come back.
+/// A user who can write into the journal's folder decides which files come back.
 #[test]
 fn a_journal_in_a_folder_of_others_is_not_used() {
     use std::os::unix::fs::{PermissionsExt, symlink};

@@ -78,7 +78,7 @@ impl Watch {
             return false;
         };
         let read = kernel.read();
-        // What changed since the last second is not known after a pause.
+        // After a pause, changes of the last second are unknown.
         let rested = self.pace.read(begun, begun.elapsed(), read.is_err());
         match read {
             Ok(now) => {
