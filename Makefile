@@ -39,7 +39,7 @@ build: web ## builds target/release/weir, the web page in it
 	$(CARGO) build --release $(WORKSPACE) $(addprefix --bin ,$(PROGRAMS))
 
 test: ## what tells most in a quarter of an hour: setup, lint, the page in a browser, the crates, a few routers
-	@MAKE='$(MAKE)' scripts/stages setup lint+web-test compile unit system-short
+	@MAKE='$(MAKE)' scripts/stages setup web lint+web-test+compile unit system-short
 
 test-long: setup ## what else must pass: every system test, every compiler, a little fuzzing, some tests in a VM
 	@MAKE='$(MAKE)' scripts/stages compile atlas-test system+waiting+leftover vm-wires,vm-more,vm-air,vm-oldest,compilers
@@ -61,9 +61,10 @@ lint: $(OBJECTS) ## formatting, warnings of the BPF sources, shell scripts; clip
 	shellcheck $(SHELL_SCRIPTS)
 
 # One build: what tests need of a crate would otherwise have it, and all that stand on it, built twice. The compiler is
-# clippy's (scripts/cargo), so this is the lint as well.
+# clippy's (scripts/cargo), so this is the lint as well. The browser of `web-test` beside it waits for most of its time, and
+# goes first when it does not.
 compile: ## builds the tests, and the binaries they run; a warning of clippy's fails
-	scripts/no-warnings $(CARGO) build $(WORKSPACE) --all-targets
+	nice -n 15 scripts/no-warnings $(CARGO) build $(WORKSPACE) --all-targets
 
 # Without what only tests ask of dependencies, as they are in a release; and weir with no feature at all.
 lint-release: ## clippy, with the features of a release and with none
