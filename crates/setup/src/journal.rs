@@ -245,9 +245,10 @@ impl Journal {
     /// # Errors
     /// [`Trouble::Nothing`], [`Trouble::Io`]: the change is still pending then.
     /// [`Trouble::Refused`]: the change is put aside, and all files are back that may be changed.
+    /// [`Trouble::Damaged`]: the change is put aside, and no file is back.
     pub fn undo(&self) -> Result<Change, Trouble> {
         let _lock = self.lock()?;
-        let pending = self.pending()?.ok_or(Trouble::Nothing)?;
+        let pending = self.readable()?.ok_or(Trouble::Nothing)?;
         self.put_back(pending)
     }
 
@@ -269,11 +270,7 @@ impl Journal {
             entry.take_folders_away();
         }
         if let Some(path) = refused.into_iter().next() {
-            // The change is put aside, so that it prevents no other one.
-            let aside = self.folder.join(REFUSED);
-            let _ = fs::remove_dir_all(&aside);
-            self.disk.rename(&folder, &aside)?;
-            self.disk.sync_folder(&self.folder)?;
+            self.put_aside(&folder)?;
             let change = Box::new(change);
             return Err(Trouble::Refused { path, change });
         }
@@ -285,6 +282,27 @@ impl Journal {
         let _ = fs::rename(old.join(CHANGE), self.folder.join(UNDONE));
         let _ = fs::remove_dir_all(&old);
         Ok(change)
+    }
+
+    /// Puts a change aside that cannot be taken back, so that it prevents no other one. Returns its
+    /// folder.
+    fn put_aside(&self, folder: &Path) -> Result<PathBuf, Trouble> {
+        let aside = self.folder.join(REFUSED);
+        let _ = fs::remove_dir_all(&aside);
+        self.disk.rename(folder, &aside)?;
+        self.disk.sync_folder(&self.folder)?;
+        Ok(aside)
+    }
+
+    /// Reads the change that is not confirmed yet, under the lock. Puts it aside if it is damaged.
+    fn readable(&self) -> Result<Option<Pending>, Trouble> {
+        match self.pending() {
+            Err(Trouble::Damaged { error, .. }) => {
+                let path = self.put_aside(&self.folder.join(PENDING))?.join(CHANGE);
+                Err(Trouble::Damaged { path, error })
+            }
+            pending => pending,
+        }
     }
 
     /// Puts file `n` of a change back, unless the file is as it was.
@@ -331,15 +349,17 @@ impl Journal {
     /// started anew since. `None` where all is well.
     ///
     /// # Errors
-    /// [`Trouble::Io`], [`Trouble::Refused`].
+    /// [`Trouble::Io`], [`Trouble::Refused`], [`Trouble::Damaged`].
     pub fn recover(&self, now: &Instant) -> Result<Option<Change>, Trouble> {
         let late = |pending: &Pending| pending.change.until.left(now).is_none();
-        if !self.pending()?.as_ref().is_some_and(late) {
-            return Ok(None);
+        match self.pending() {
+            Ok(pending) if !pending.as_ref().is_some_and(late) => return Ok(None),
+            Ok(_) | Err(Trouble::Damaged { .. }) => {}
+            Err(trouble) => return Err(trouble),
         }
         // Another one may have been faster, and the next change may wait by now.
         let _lock = self.lock()?;
-        let pending = self.pending()?.filter(late);
+        let pending = self.readable()?.filter(late);
         pending.map(|it| self.put_back(it)).transpose()
     }
 
@@ -391,13 +411,13 @@ impl Journal {
     }
 }
 
-/// What a folder of a change says. `None` where there is no such folder.
+/// Reads the record of a change from its folder. `None` where there is no such folder.
 fn read(folder: &Path) -> Result<Option<Change>, Trouble> {
     let path = folder.join(CHANGE);
     match fs::read(&path) {
         Ok(text) => serde_json::from_slice(&text)
             .map(Some)
-            .map_err(|error| failed(&path)(error.into())),
+            .map_err(|error| Trouble::Damaged { path, error }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed(&path)(error)),
     }

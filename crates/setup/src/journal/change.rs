@@ -98,6 +98,15 @@ pub enum Trouble {
         /// The change, with the files that are back.
         change: Box<Change>,
     },
+    /// The record of a change cannot be parsed: nothing is taken back.
+    #[error("cannot take a change back: {}: {error}; all files stay as they are, and copies of the \
+             former ones are beside it", .path.display())]
+    Damaged {
+        /// The record.
+        path: PathBuf,
+        /// Fault of the record.
+        error: serde_json::Error,
+    },
     /// Somebody else changed a file meanwhile.
     #[error("{} was changed by somebody else meanwhile", .0.display())]
     Changed(PathBuf),

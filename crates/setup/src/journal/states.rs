@@ -34,11 +34,18 @@ impl State {
 }
 
 impl Journal {
-    /// The former states, the newest first.
+    /// The former states that can be read, the newest first.
     ///
     /// # Errors
     /// [`Trouble::Io`].
     pub fn states(&self) -> Result<Vec<State>, Trouble> {
+        let mut states: Vec<State> = self.found()?.into_iter().filter_map(Result::ok).collect();
+        states.sort_by_key(|state| std::cmp::Reverse(state.change.number));
+        Ok(states)
+    }
+
+    /// All former states, with [`Trouble::Damaged`] for each record that cannot be parsed.
+    fn found(&self) -> Result<Vec<Result<State, Trouble>>, Trouble> {
         let folder = self.folder.join("states");
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
@@ -48,11 +55,13 @@ impl Journal {
         let mut states = Vec::new();
         for entry in entries {
             let folder = entry.map_err(failed(&folder))?.path();
-            if let Some(change) = read(&folder)? {
-                states.push(State { change, folder });
+            match read(&folder) {
+                Ok(Some(change)) => states.push(Ok(State { change, folder })),
+                Ok(None) => {}
+                Err(damaged @ Trouble::Damaged { .. }) => states.push(Err(damaged)),
+                Err(trouble) => return Err(trouble),
             }
         }
-        states.sort_by_key(|state| std::cmp::Reverse(state.change.number));
         Ok(states)
     }
 
@@ -60,12 +69,21 @@ impl Journal {
     /// which files: others are not looked at.
     ///
     /// # Errors
-    /// [`Trouble::NoState`], [`Trouble::Outside`], [`Trouble::Io`].
+    /// [`Trouble::NoState`], [`Trouble::Outside`], [`Trouble::Damaged`], [`Trouble::Io`].
     pub fn before(
         &self,
         number: u64,
         wanted: impl Fn(&Path) -> bool,
     ) -> Result<Vec<File>, Trouble> {
+        // Without each later change nobody knows the files of then.
+        let damaged = |trouble: Trouble| match &trouble {
+            Trouble::Damaged { path, .. } if number_of(path) >= Some(number) => Some(trouble),
+            _ => None,
+        };
+        let all = self.found()?.into_iter().filter_map(Result::err);
+        if let Some(damaged) = all.filter_map(damaged).next() {
+            return Err(damaged);
+        }
         let states = self.states()?;
         if !states.iter().any(|state| state.change.number == number) {
             return Err(Trouble::NoState(number));
@@ -97,6 +115,11 @@ impl Journal {
         files.retain(|file| file.before != file.after);
         Ok(files)
     }
+}
+
+/// The number of a change, of which this is the record: its folder's name.
+fn number_of(record: &Path) -> Option<u64> {
+    record.parent()?.file_name()?.to_str()?.parse().ok()
 }
 
 fn content(path: &Path) -> Result<Option<Vec<u8>>, Trouble> {

@@ -698,3 +698,58 @@ fn a_forged_journal_is_put_aside() {
     all(&place, &journal).expect("a change is made");
     assert!(place.0.join("state/refused/change.json").exists());
 }
+
+/// A record that cannot be parsed is put aside with the former files, and prevents no later change.
+#[test]
+fn a_damaged_record_is_put_aside() {
+    let place = Place::new();
+    let journal = place.journal();
+    let damage = || {
+        let pending = journal.begin(&wish(), &place.files()).expect("it begins");
+        fs::write(pending.folder.join("change.json"), "{\"number\": 1").expect("written");
+    };
+    damage();
+    let refused = journal.recover(&later());
+    assert!(
+        matches!(&refused, Err(Trouble::Damaged { path, .. })
+            if path.ends_with("refused/change.json")),
+        "{refused:?}"
+    );
+    assert!(journal.recover(&later()).expect("it is well").is_none());
+    assert_eq!(place.says(), texts(OLD));
+    assert!(place.0.join("state/refused/before-0").exists());
+    damage();
+    assert!(matches!(journal.undo(), Err(Trouble::Damaged { .. })));
+    assert!(matches!(journal.undo(), Err(Trouble::Nothing)));
+    all(&place, &journal).expect("a change is made");
+}
+
+/// A damaged record of a former state prevents no change; that state and older ones are refused.
+#[test]
+fn a_damaged_former_state_prevents_no_change() {
+    let place = Place::new();
+    let journal = place.journal();
+    for _ in 0..3 {
+        place.write(OLD);
+        all(&place, &journal).expect("a change is made");
+    }
+    let second = place.0.join("state/states/00000002/change.json");
+    fs::write(&second, "").expect("written");
+    let kept: Vec<u64> = journal
+        .states()
+        .expect("they are read")
+        .iter()
+        .map(|state| state.change.number)
+        .collect();
+    assert_eq!(kept, [3, 1]);
+    assert!(journal.before(3, |_| true).is_ok());
+    for number in [1, 2] {
+        let before = journal.before(number, |_| true);
+        assert!(
+            matches!(&before, Err(Trouble::Damaged { path, .. }) if *path == second),
+            "{before:?}"
+        );
+    }
+    place.write(OLD);
+    all(&place, &journal).expect("another change is made");
+}

@@ -175,9 +175,10 @@ pub fn recover(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
             output.line(&output.toned(Tone::Warn, &harmless(&refused.to_string())))?;
             Some(Change::clone(change))
         }
-        // A journal that another user may have written is not read, and every start says so.
-        Err(outside @ Trouble::Outside(_)) => {
-            output.line(&output.toned(Tone::Warn, &harmless(&outside.to_string())))?;
+        // A journal that another user may have written is not read, and every start says so. A
+        // damaged one is put aside.
+        Err(other @ (Trouble::Outside(_) | Trouble::Damaged { .. })) => {
+            output.line(&output.toned(Tone::Warn, &harmless(&other.to_string())))?;
             None
         }
         recovered => recovered.map_err(trouble)?,

@@ -257,19 +257,32 @@ impl Place {
         Ok((Server::of(&former), gone.into_iter().map(note).collect()))
     }
 
-    /// Puts the former files back where nobody confirmed a change in time.
+    /// Puts the former files back where nobody confirmed a change in time, and makes services take
+    /// them: nobody else does, if this is faster than the guard.
     pub fn recover(&self) -> Result<Option<Change>, Error> {
-        self.put_back_late().map_err(trouble)
+        match self.put_back_late().transpose() {
+            Some(back) => Ok(Some(self.reload_back(back)?.0)),
+            None => Ok(None),
+        }
     }
 
-    /// Does the same as [`Place::recover`]. The error carries the change, if a file stays as it is.
+    /// Puts the former files back where nobody confirmed a change in time; services are not reloaded.
+    /// The error carries the change, if a file stays as it is.
     pub fn put_back_late(&self) -> Result<Option<Change>, Trouble> {
         self.journal.recover(&Instant::now()?)
     }
 
     /// Takes back the change that waits, and makes services take the former files.
     pub fn undo(&self) -> Result<(Change, Option<String>), Error> {
-        match self.journal.undo() {
+        self.reload_back(self.journal.undo())
+    }
+
+    /// Makes services take the files of a change that was taken back, as far as it was.
+    fn reload_back(
+        &self,
+        back: Result<Change, Trouble>,
+    ) -> Result<(Change, Option<String>), Error> {
+        match back {
             Ok(change) => {
                 let note = self.reload(&change)?;
                 Ok((change, note))
@@ -415,6 +428,10 @@ pub fn trouble(trouble: Trouble) -> Error {
         Trouble::NoState(_) => "take one that is kept (in a terminal: `weir setup show`)",
         Trouble::Changed(_) => {
             "look at what would change, and apply it again (in a terminal: `weir setup diff`)"
+        }
+        Trouble::Damaged { .. } => {
+            "look at the configuration, and set up what is wrong anew (in a terminal: `ls` of that \
+             folder)"
         }
         Trouble::Outside(_) | Trouble::Refused { .. } => {
             "see whether it is a link, or another user may write into its folder (in a terminal: \
