@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use answers::{
-    Bridged, Cables, Devices, Drops, Explanation, Flow, FlowList, FlowQuery, History, HistoryQuery,
-    Paths, Port, Probes, RadioLog, Radios, Reloaded, Status, Talks, TalksQuery,
+    Bridged, Cables, Conditions, Devices, Drops, Explanation, Flow, FlowList, FlowQuery, History,
+    HistoryQuery, Paths, Port, Probes, RadioLog, Radios, Reloaded, Status, Talks, TalksQuery,
 };
 use api::{ClientError, with_query};
 
@@ -28,6 +28,11 @@ impl Client {
     /// No answer, or a problem; the same for all that follow.
     pub fn status(&self) -> Answer<Status> {
         self.0.get("/v1/status")
+    }
+
+    /// What needs attention.
+    pub fn conditions(&self) -> Answer<Conditions> {
+        self.0.get("/v1/conditions")
     }
 
     /// All flows.

@@ -270,3 +270,35 @@ fn a_port_that_is_not_there_says_so() -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// A server of DHCP and a router of IPv6 at a port of the LAN: a condition where this router serves the
+/// LAN, and none at an access point, whose LAN has both elsewhere.
+#[test]
+fn a_server_of_others_needs_attention_where_this_router_serves() -> Result<(), Error> {
+    for used in [Used::Serves, Used::Lan] {
+        let mut scene = Scene::new()?;
+        scene.peer("stray", &["192.0.2.1/24", "2001:db8:1::1/64"])?;
+        scene.dhcp("stray", &[])?;
+        scene.radvd("stray", "prefix 2001:db8:1::/64 {};")?;
+        let mut plug = Plug::of(scene, used)?;
+        plug.plugged()?;
+        plug.wait("both notices", |cable| cable.notices.len() == 2)?;
+        let keys = ["foreign-dhcp", "foreign-router"];
+        let reported = || -> Result<usize, Error> {
+            let all = plug.conditions()?;
+            Ok(keys
+                .iter()
+                .filter(|key| all.iter().any(|it| it == *key))
+                .count())
+        };
+        match used {
+            Used::Serves => wait_until("both conditions", DECIDED, || Ok(reported()? == 2))?,
+            _ => {
+                // Conditions are looked for every second.
+                std::thread::sleep(Duration::from_secs(3));
+                assert_eq!(reported()?, 0);
+            }
+        }
+    }
+    Ok(())
+}

@@ -198,6 +198,13 @@ impl Plug {
         Ok(other.or(of(WAN)).cloned())
     }
 
+    /// Keys of the conditions that are reported.
+    pub fn conditions(&self) -> Result<Vec<String>, Error> {
+        let unexpected = |error| Error::Unexpected(format!("{error}"));
+        let all = self.weir.client()?.conditions().map_err(unexpected)?;
+        Ok(all.conditions.into_iter().map(|it| it.key).collect())
+    }
+
     /// Another weir, with the same configuration.
     pub fn restart(&mut self) -> Result<(), Error> {
         self.end()?;

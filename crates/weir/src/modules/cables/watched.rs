@@ -152,6 +152,11 @@ impl Watched {
         }
     }
 
+    /// It is a port of a LAN that gets its addresses from this router.
+    pub fn is_served(&self) -> bool {
+        self.facts.own_dhcp
+    }
+
     /// Whether it is the uplink by an earlier decision, and what is there now is none.
     pub fn was_uplink(&mut self, now: u64) -> bool {
         let decision = self.cable.decision(now);

@@ -2,10 +2,12 @@
 //! count.
 
 use std::collections::{BTreeMap, HashMap};
+use std::net::{Ipv4Addr, UdpSocket};
 
 use kernel::Link;
 use monitor::saturation::{Direction, Saturation, median};
 use monitor::{Talk, Verdict};
+use tracing::debug;
 
 use super::keeper::{Keeper, unix_now};
 use super::outages::{Outages, Uplink, unresolved};
@@ -17,6 +19,9 @@ use crate::output::mac;
 const PRESENT: u64 = 600_000;
 /// A round trip counts for so many milliseconds after it was measured.
 const FRESH: u64 = 3000;
+
+/// Seconds after which a silent gateway is asked again.
+const ASKS: u64 = 5;
 
 /// State from which conditions of uplinks follow.
 #[derive(Debug, Default)]
@@ -40,6 +45,18 @@ fn through<T>(talk: &Talk, uplinks: &BTreeMap<u32, T>) -> Option<u32> {
     by.filter(|by| *by != talk.key.port)
 }
 
+/// Makes the kernel ask for a gateway by ARP: without a packet for it, an entry that failed stays as it
+/// is. The datagram goes to the discard service (RFC 863).
+fn ask(gateway: Ipv4Addr) {
+    let sent = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).and_then(|socket| {
+        socket.set_nonblocking(true)?;
+        socket.send_to(&[], (gateway, 9))
+    });
+    if let Err(error) = sent {
+        debug!(%error, %gateway, "cannot ask for a gateway");
+    }
+}
+
 impl Keeper {
     /// Looks at the uplinks; due every second.
     pub fn look_at_lines<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
@@ -55,6 +72,10 @@ impl Keeper {
                 unresolved(&text, &gateways)
             }
         };
+        let seconds = self.now() / 1000;
+        if seconds.is_multiple_of(ASKS) {
+            silent.values().copied().for_each(ask);
+        }
         let below = self.uplinks.below(links.clone());
         let devices = links.map(|link| {
             let uplink = Uplink {
@@ -68,8 +89,8 @@ impl Keeper {
             (link.name.clone(), uplink)
         });
         let devices: BTreeMap<String, Uplink> = devices.collect();
-        let seconds = self.now() / 1000;
-        self.lines.outages.look(&devices, seconds);
+        let elsewhere = self.uplinks.elsewhere;
+        self.lines.outages.look(&devices, elsewhere, seconds);
         self.look_for_queues();
         self.look_for_unplaced(seconds);
     }

@@ -52,10 +52,10 @@ pub struct Outages {
 }
 
 impl Outages {
-    /// All devices at this second after the start.
-    pub fn look(&mut self, devices: &BTreeMap<String, Uplink>, now: u64) {
+    /// All devices at this second after the start. `elsewhere`: something else leads out, too.
+    pub fn look(&mut self, devices: &BTreeMap<String, Uplink>, elsewhere: bool, now: u64) {
         self.now = now;
-        self.leads_out = devices.values().any(|uplink| uplink.route);
+        self.leads_out = elsewhere || devices.values().any(|uplink| uplink.route);
         for (name, uplink) in devices.iter().filter(|(_, uplink)| uplink.route) {
             if !uplink.member && !uplink.tunnel {
                 self.known.entry(name.clone()).or_default();
@@ -152,12 +152,12 @@ mod tests {
             all.filter_map(|(name, uplink)| Some((name.to_owned(), uplink?)))
                 .collect()
         };
-        outages.look(&of(both), 60);
+        outages.look(&of(both), false, 60);
         assert_eq!(keys(&outages), [""; 0]);
         let now = of([("eth0", one), ("eth1", two)]);
-        outages.look(&now, 61);
+        outages.look(&now, false, 61);
         assert_eq!(keys(&outages), [""; 0], "it may come back at once");
-        outages.look(&now, 61 + PATIENCE);
+        outages.look(&now, false, 61 + PATIENCE);
         keys(&outages)
     }
 
@@ -205,13 +205,13 @@ mod tests {
     /// A single uplink for a minute, then these devices.
     fn replaced(now: [(&str, Uplink); 2]) -> Vec<&'static str> {
         let mut outages = Outages::default();
-        outages.look(&BTreeMap::from([("eth1".to_owned(), good())]), 60);
+        outages.look(&BTreeMap::from([("eth1".to_owned(), good())]), false, 60);
         let now: BTreeMap<String, Uplink> = now
             .into_iter()
             .map(|(name, uplink)| (name.to_owned(), uplink))
             .collect();
-        outages.look(&now, 61);
-        outages.look(&now, 61 + PATIENCE);
+        outages.look(&now, false, 61);
+        outages.look(&now, false, 61 + PATIENCE);
         keys(&outages)
     }
 
@@ -259,16 +259,19 @@ mod tests {
     #[test]
     fn a_router_that_never_had_an_uplink_is_reported_after_a_while() {
         let mut outages = Outages::default();
-        outages.look(&BTreeMap::new(), 3);
+        outages.look(&BTreeMap::new(), false, 3);
         assert_eq!(keys(&outages), [""; 0]);
-        outages.look(&BTreeMap::new(), BEGINS);
+        outages.look(&BTreeMap::new(), false, BEGINS);
         assert_eq!(keys(&outages), ["no-uplink"]);
+        // By a table of its own, or the routes of the whole Internet.
+        outages.look(&BTreeMap::new(), true, BEGINS);
+        assert_eq!(keys(&outages), [""; 0]);
         // A tunnel leads out, and is no uplink that could be missed.
         let tunnel = Uplink {
             tunnel: true,
             ..good()
         };
-        outages.look(&BTreeMap::from([("wg0".into(), tunnel)]), BEGINS + 1);
+        outages.look(&BTreeMap::from([("wg0".into(), tunnel)]), false, BEGINS + 1);
         assert_eq!(keys(&outages), [""; 0]);
     }
 

@@ -32,6 +32,9 @@ pub struct Uplinks {
     pub(super) below_ppp: BTreeSet<String>,
     /// Routes of the main table and of the one of local addresses, the best first.
     pub(super) routes: Vec<Route>,
+    /// Something leads to the Internet that is not in `routes`: a default route of another table, or
+    /// more routes than are looked at.
+    pub elsewhere: bool,
 }
 
 impl Uplinks {
@@ -40,7 +43,11 @@ impl Uplinks {
         let routes = read_routes();
         let routes = routes.inspect_err(|error| debug!(error, "routes are not known"));
         let sessions = std::fs::read_to_string("/proc/net/pppoe").unwrap_or_default();
-        Some(Self::of(routes.ok()?, &sessions))
+        let (routes, elsewhere) = routes.ok()?;
+        Some(Self {
+            elsewhere,
+            ..Self::of(routes, &sessions)
+        })
     }
 
     fn of(mut routes: Vec<Route>, sessions: &str) -> Self {
@@ -172,13 +179,17 @@ fn leads_anywhere(route: &Route) -> bool {
     is_default(&route.to)
 }
 
-fn read_routes() -> Result<Vec<Route>, String> {
+/// Reads the routes that [`Uplinks::routes`] has. The flag is [`Uplinks::elsewhere`].
+fn read_routes() -> Result<(Vec<Route>, bool), String> {
     let mut kernel = Policy::open().map_err(|error| error.to_string())?;
     let mut all = Vec::new();
+    let elsewhere = Cell::new(false);
     for ipv6 in [false, true] {
         let others = Cell::new(0);
         let wanted = |route: &Route| {
             if ![MAIN, LOCAL].contains(&route.table) {
+                let leads_out = leads_anywhere(route) && route.kind == RouteKind::Unicast;
+                elsewhere.set(elsewhere.get() || leads_out);
                 return false;
             }
             let first = route.hops.first();
@@ -186,12 +197,14 @@ fn read_routes() -> Result<Vec<Route>, String> {
                 return true;
             }
             others.set(others.get() + 1);
-            others.get() <= ROUTES
+            let kept = others.get() <= ROUTES;
+            elsewhere.set(elsewhere.get() || !kept);
+            kept
         };
         let routes = kernel.routes(ipv6, wanted);
         all.extend(routes.map_err(|error| error.to_string())?);
     }
-    Ok(all)
+    Ok((all, elsewhere.get()))
 }
 
 #[cfg(test)]
