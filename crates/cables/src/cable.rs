@@ -279,7 +279,7 @@ impl Cable {
         if self.up.is_some() {
             decision.evidence = clues(&self.heard, up);
             decision.notices = notices(&self.port, &self.heard, now);
-            decision.looped = self.heard.looped(self.port.probes, now);
+            decision.looped = self.heard.looped(&self.port, now);
         }
         if let Some(role) = self.port.held {
             decision.why = sentence(&format!(

@@ -8,7 +8,7 @@ use crate::makers::Maker;
 use crate::mndp::Mndp;
 use crate::noted::Noted;
 use crate::octets::clean;
-use crate::port::{Hello, Proof};
+use crate::port::{Hello, Port, Proof};
 use crate::sort::Sort;
 
 /// Senders that are remembered.
@@ -74,6 +74,14 @@ pub struct Look {
     pub served: Vec<Mac>,
 }
 
+/// Own frames that came back from one hardware address of this router.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Own {
+    from: Mac,
+    frames: u32,
+    last: u64,
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gathered {
@@ -95,6 +103,7 @@ pub struct Gathered {
     pub hello: Option<(Hello, u64)>,
     /// From which of this router's ports an own hello came back, and when.
     pub led_to: Option<(String, u64)>,
+    own: Vec<Own>,
 }
 
 fn remember(all: &mut Vec<Mac>, mac: Mac) {
@@ -113,6 +122,14 @@ impl Gathered {
                 continue;
             }
             let last = heard.last.clamp(up, now.max(up));
+            if sort == Sort::Own {
+                let frames = heard.frames - former.map_or(0, |it| it.frames).min(heard.frames);
+                self.note_own(Own {
+                    from: heard.from,
+                    frames,
+                    last,
+                });
+            }
             self.seen[sort as usize] = Some(Seen {
                 first: former.map_or(last, |it| it.first),
                 last,
@@ -135,6 +152,16 @@ impl Gathered {
         self.lldp = Lldp::read(&noted.lldp).or(self.lldp.take());
         self.cdp = Cdp::read(&noted.cdp).or(self.cdp.take());
         self.mndp = Mndp::read(&noted.mndp).or(self.mndp.take());
+    }
+
+    /// Counts own frames for who sent the last of them.
+    fn note_own(&mut self, own: Own) {
+        let known = self.own.iter_mut().find(|it| it.from == own.from);
+        if let Some(known) = known {
+            (known.frames, known.last) = (known.frames + own.frames, own.last);
+        } else if self.own.len() < MOST {
+            self.own.push(own);
+        }
     }
 
     /// Takes in what the look found.
@@ -199,15 +226,25 @@ impl Gathered {
     }
 
     /// Returns true if own frames came back: some, or one hello, which no other station can make.
-    /// `probes`: this router looks for loops, so that they came back of late; else silence says
-    /// nothing, and a loop lasts as long as the link.
-    pub fn looped(&self, probes: bool, now: u64) -> bool {
-        let own = self.of(Sort::Own);
-        let hello = self.led_to.as_ref().map(|(_, at)| *at);
-        let last = own.map(|seen| seen.last).max(hello);
-        let lately = |last| !probes || now.saturating_sub(last) < LOOP_LASTS;
-        let lately = last.is_some_and(lately);
-        lately && (hello.is_some() || own.is_some_and(|seen| seen.frames >= LOOP))
+    /// Those of another uplink do not count ([`Port::is_other_uplink`]). Where this router looks for
+    /// loops, they came back of late; else silence says nothing, and a loop lasts as long as the link.
+    pub fn looped(&self, port: &Port, now: u64) -> bool {
+        let own = self.own.iter();
+        let own = own.filter(|own| !port.is_other_uplink(|(_, mac)| *mac == own.from));
+        let (frames, last) = own.fold((0, None), |(frames, last), own| {
+            (own.frames.saturating_add(frames), last.max(Some(own.last)))
+        });
+        let hello = self.led_to(port).map(|(_, at)| at);
+        let lately = |last| !port.probes || now.saturating_sub(last) < LOOP_LASTS;
+        let lately = last.max(hello).is_some_and(lately);
+        lately && (hello.is_some() || frames >= LOOP)
+    }
+
+    /// From which of this router's ports an own hello came back, if that is a loop, and when.
+    pub fn led_to(&self, port: &Port) -> Option<(&str, u64)> {
+        let (from, at) = self.led_to.as_ref()?;
+        let other = port.is_other_uplink(|(name, _)| name == from);
+        (!other).then_some((from, *at))
     }
 
     /// Who both asks and offers: a router like this one.

@@ -37,7 +37,7 @@ fn verdict(role: Role, confidence: u8, why: String, would_change: &'static str) 
 
 /// What follows from what was heard.
 pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
-    if heard.looped(port.probes, now) {
+    if heard.looped(port, now) {
         return looped(port, heard);
     }
     if let Some(hello) = heard.proven() {
@@ -85,8 +85,8 @@ pub fn judge(port: &Port, heard: &Gathered, now: u64) -> Verdict {
 fn looped(port: &Port, heard: &Gathered) -> Verdict {
     let own = heard.of(Sort::Own);
     let within = within(own.and_then(Seen::tagged));
-    let (why, confidence) = match &heard.led_to {
-        Some((to, _)) if *to == port.device => (
+    let (why, confidence) = match heard.led_to(port) {
+        Some((to, _)) if to == port.device => (
             "own frames come back: there is a loop behind this port".into(),
             99,
         ),

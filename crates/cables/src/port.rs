@@ -1,5 +1,7 @@
 //! What is known of a port beforehand, and a hello.
 
+use detect::Mac;
+
 use crate::role::Role;
 
 /// What the configuration has a port as.
@@ -35,9 +37,17 @@ pub struct Port {
     pub probes: bool,
     /// What the administrator chose.
     pub held: Option<Role>,
+    /// Other uplinks of this router, if this port is one: name and hardware address.
+    pub other_uplinks: Vec<(String, Mac)>,
 }
 
 impl Port {
+    /// A frame that this router sent from another uplink is no loop: both may lead to one switch or
+    /// modem, and a router passes no broadcast from one uplink on to another.
+    pub(crate) fn is_other_uplink(&self, is_it: impl Fn(&(String, Mac)) -> bool) -> bool {
+        self.former == Use::Uplink && self.other_uplinks.iter().any(is_it)
+    }
+
     /// Whether hellos are said at it: not where the administrator has it for something else.
     pub fn greets(&self) -> bool {
         self.held.is_none_or(|role| role == Role::Mesh)

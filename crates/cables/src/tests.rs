@@ -28,6 +28,7 @@ pub fn port(former: Use) -> Port {
         own_dhcp: former == Use::Lan,
         secret: false,
         held: None,
+        other_uplinks: Vec::new(),
     }
 }
 

@@ -36,6 +36,54 @@ fn one_own_hello_is_a_loop_and_names_the_other_port() {
     assert_ne!(scene.hear(Sort::Own, 0).role(), Role::Loop);
 }
 
+/// Two lines to one modem or switch are a usual arrangement of several uplinks.
+#[test]
+fn frames_of_another_uplink_are_no_loop() {
+    let beside = |former| Port {
+        other_uplinks: vec![("wan1".into(), super::mac(7))],
+        ..port(former)
+    };
+    let from = |scene: Scene, sender| (0..5).fold(scene, |it, _| it.hear(Sort::Own, sender));
+    for probes in [true, false] {
+        let scene = Scene::of(Port {
+            probes,
+            ..beside(Use::Uplink)
+        });
+        let mut scene = comes_back(from(scene, 7), "wan1");
+        let said = scene.says();
+        assert_ne!(said.role, Role::Loop, "{said:#?}");
+        assert!(!said.looped);
+        // Frames of its own come back beside them: that is one.
+        assert_eq!(from(scene, 0).role(), Role::Loop);
+    }
+    assert_eq!(
+        comes_back(Scene::of(beside(Use::Uplink)), "lan3").role(),
+        Role::Loop
+    );
+    // What is no uplink may become a port of the LAN.
+    for former in [Use::None, Use::Lan] {
+        assert_eq!(from(Scene::of(beside(former)), 7).role(), Role::Loop);
+        assert_eq!(
+            comes_back(Scene::of(beside(former)), "wan1").role(),
+            Role::Loop
+        );
+    }
+}
+
+/// The routes of an uplink may come after its link, and after the first frames.
+#[test]
+fn a_loop_ends_when_the_port_turns_out_to_be_another_uplink() {
+    let scene = (0..5).fold(Scene::new(Use::None), |it, _| it.hear(Sort::Own, 7));
+    let mut scene = scene.passes(100);
+    assert_eq!(scene.role(), Role::Loop);
+    scene.cable.facts(Port {
+        other_uplinks: vec![("wan1".into(), super::mac(7))],
+        probes: false,
+        ..port(Use::Uplink)
+    });
+    assert_ne!(scene.passes(100).role(), Role::Loop);
+}
+
 #[test]
 fn what_a_port_calls_itself_does_no_harm() {
     let said = comes_back(Scene::new(Use::Lan), "lan\u{1b}[31m\n3").says();

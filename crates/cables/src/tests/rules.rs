@@ -61,6 +61,7 @@ fn a_port() -> impl Strategy<Value = Port> {
             secret,
             probes,
             held,
+            other_uplinks: Vec::new(),
         },
     )
 }

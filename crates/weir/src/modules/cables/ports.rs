@@ -125,9 +125,9 @@ impl Doings {
         &self,
         mover: Option<&Mover>,
         link: &Link,
-        links: impl Iterator<Item = &'a Link>,
+        links: impl Iterator<Item = &'a Link> + Clone,
     ) -> (Port, Used) {
-        let mut port = self.port(link, links);
+        let mut port = self.port(link, links.clone());
         let used = mover.and_then(|mover| mover.used(&link.name));
         let used = used.unwrap_or(Used {
             now: port.former,
@@ -135,7 +135,21 @@ impl Doings {
         });
         port.former = used.now;
         port.own_dhcp = self.serves;
+        if port.former == Use::Uplink {
+            let others = links.filter(|other| other.index != link.index && other.mac != link.mac);
+            let others = others.filter(|other| self.is_uplink(mover, other));
+            let named = others.filter_map(|other| Some((other.name.clone(), other.mac?)));
+            port.other_uplinks = named.collect();
+        }
         (port, used)
+    }
+
+    /// A device that leads out, or that the configuration has for that. A member of a bridge does not:
+    /// what comes in there is passed on.
+    fn is_uplink(&self, mover: Option<&Mover>, link: &Link) -> bool {
+        let used = mover.and_then(|mover| mover.used(&link.name));
+        let uplink = used.is_some_and(|used| used.now == Use::Uplink);
+        link.master.is_none() && (uplink || self.leads_out.contains(&link.name))
     }
 
     /// A port: what it is used for, among these devices.
@@ -157,6 +171,7 @@ impl Doings {
             secret: false,
             probes: false,
             held: None,
+            other_uplinks: Vec::new(),
         }
     }
 }
@@ -221,5 +236,33 @@ mod tests {
         assert!(doings.serves);
         let none = Doings::of("", "x", "105: 00000000:0044 ", "x\n\n");
         assert!(none.leads_out.is_empty() && !none.serves);
+    }
+
+    #[test]
+    fn other_uplinks_are_devices_that_lead_out_by_themselves() {
+        let link = |index: u32, name: &str, mac| Link {
+            index,
+            name: name.to_owned(),
+            mac: Some([2, 0, 0, 0, 0, mac]),
+            ..Link::default()
+        };
+        let member = Link {
+            master: Some(9),
+            ..link(4, "eth3", 4)
+        };
+        let links = [
+            link(1, "eth0", 1),
+            link(2, "eth1", 2),
+            link(3, "eth0.7", 1),
+            member,
+            link(5, "eth4", 5),
+        ];
+        let doings = Doings {
+            leads_out: ["eth0", "eth1", "eth0.7", "eth3"].map(str::to_owned).into(),
+            ..Doings::default()
+        };
+        let others = |at: usize| doings.known(None, &links[at], links.iter()).0.other_uplinks;
+        assert_eq!(others(0), [("eth1".to_owned(), [2, 0, 0, 0, 0, 2])]);
+        assert_eq!(others(4), [], "it is none itself");
     }
 }

@@ -262,7 +262,7 @@ impl Watch {
     }
 
     /// What is known of a port beforehand.
-    fn learn<'a>(&mut self, link: &Link, links: impl Iterator<Item = &'a Link>) {
+    fn learn<'a>(&mut self, link: &Link, links: impl Iterator<Item = &'a Link> + Clone) {
         let Some(port) = self.ports.get_mut(&link.index) else {
             return;
         };
@@ -321,7 +321,7 @@ impl Watch {
     }
 
     /// Looks at a device from now on, if it is a port.
-    fn begin<'a>(&mut self, link: &Link, links: impl Iterator<Item = &'a Link>) {
+    fn begin<'a>(&mut self, link: &Link, links: impl Iterator<Item = &'a Link> + Clone) {
         if self.others.get(&link.index) == Some(&link.name) {
             return;
         }
