@@ -199,7 +199,7 @@ impl Planner<'_> {
         self.mesh_and_addresses(was);
         self.keep_apart(choices, was);
         self.asks_itself(before);
-        self.ports_once(choices);
+        self.ports_once(choices, was);
     }
 
     /// Does a part. Drops the sentences of what did not change by it.

@@ -15,6 +15,8 @@ mod openvpn;
 mod refusals;
 #[path = "plan/stranger.rs"]
 mod stranger;
+#[path = "plan/uplink.rs"]
+mod uplink;
 
 use any::any_choices;
 use std::fmt::Write;
@@ -337,7 +339,7 @@ fn the_port_of_the_internet_is_none_inside() {
     ] {
         assert_eq!(
             refused(text, &fresh),
-            (field.to_owned(), "twice".to_owned()),
+            (field.to_owned(), "port-inside".to_owned()),
             "{text}"
         );
     }

@@ -1,6 +1,7 @@
 //! The network inside.
 
 use super::check::is_lease;
+use super::link::bridged_uplink;
 use super::{Config, Inside, Planner, Wrong, text, words};
 use crate::choices::{Choices, Lan};
 use crate::read::lan_of;
@@ -277,30 +278,25 @@ impl Planner<'_> {
         true
     }
 
-    /// Sees to it that the port of the Internet is none inside: the provider would be in the LAN.
-    pub(super) fn ports_once(&mut self, choices: &Choices) {
-        let internet = choices
-            .internet
+    /// Refuses a port of the Internet that a bridge of another network has: the provider would be
+    /// inside, and the uplink would hear no answer. `was` is the configuration as it was: what was so
+    /// before stays, unless the choices name the port.
+    pub(super) fn ports_once(&mut self, choices: &Choices, was: &Config) {
+        let internet = choices.internet.as_ref();
+        let named = internet.is_some_and(|internet| internet.port.is_some());
+        let inside = choices
+            .lan
             .as_ref()
-            .and_then(|internet| internet.port.as_ref());
-        let inside = choices.lan.as_ref().filter(|lan| !lan.ports.is_empty());
-        if internet.is_none() && inside.is_none() {
+            .is_some_and(|lan| !lan.ports.is_empty());
+        let Some((port, network)) = bridged_uplink(&self.config) else {
             return;
-        }
-        let Some(outside) = self.base() else { return };
-        let bridge = self
-            .config
-            .get("network", "lan", "device")
-            .unwrap_or_default();
-        let section = self.config.which("network", "device", "name", &bridge);
-        let ports = section.map(|section| self.config.list("network", &section, "ports"));
-        if bridge == outside || ports.is_some_and(|ports| ports.contains(&outside)) {
-            let field = if internet.is_some() {
-                "internet.port"
-            } else {
-                "lan.ports"
-            };
-            self.wrong(field, &Wrong::Twice);
-        }
+        };
+        let is_new = bridged_uplink(was).as_ref() != Some(&(port.clone(), network.clone()));
+        let field = match internet {
+            _ if inside && !named => "lan.ports",
+            Some(_) if is_new || named => "internet.port",
+            _ => return,
+        };
+        self.wrong(field, &Wrong::PortInside(port, network));
     }
 }

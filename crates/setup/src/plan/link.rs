@@ -2,7 +2,7 @@
 
 use uci::Section;
 
-use super::{Config, Planner, text};
+use super::{Config, Planner, text, words, yes};
 
 /// The option that holds an interface's device. netifd reads the old `ifname` where there is no
 /// `device` (interface.c, `IFACE_ATTR_IFNAME`).
@@ -19,6 +19,64 @@ pub(crate) fn device_of(section: &Section) -> Option<String> {
         return Some(format!("br-{}", section.name));
     }
     text(section, device_option(section))
+}
+
+/// Returns a port of the uplink that a bridge of another network has, and the name of that network.
+/// What reaches a port of a bridge reaches the bridge, and no interface on the port itself.
+pub(super) fn bridged_uplink(config: &Config) -> Option<(String, String)> {
+    let off = |section: &Section| {
+        yes(section, "disabled") || text(section, "proto").is_none_or(|proto| proto == "none")
+    };
+    let wan = config.package("network")?.section("wan")?;
+    let device = device_of(wan).filter(|_| !off(wan))?;
+    let base = provider_vlan(config, &device).map_or_else(|| device.clone(), |(port, _)| port);
+    let own = [device, base];
+    let mut others = config
+        .of_type("network", "interface")
+        .filter(|section| !matches!(&*section.name, "wan" | "wan6") && !yes(section, "disabled"));
+    others.find_map(|section| {
+        let mut ports = members(config, section);
+        // Beside the uplink, other networks may be on its port: a modem's page, for one.
+        ports.extend(device_of(section).filter(|_| section.name == "lan"));
+        let port = own.iter().find(|port| ports.contains(port))?;
+        Some((port.clone(), section.name.clone()))
+    })
+}
+
+/// Returns the ports of the bridge that an interface is on, if it is on one. A bridge that tells
+/// VLANs apart has those of its VLANs, too.
+fn members(config: &Config, interface: &Section) -> Vec<String> {
+    let Some(device) = device_of(interface) else {
+        return Vec::new();
+    };
+    let mut ports = Vec::new();
+    if text(interface, "type").as_deref() == Some("bridge") {
+        ports.extend(words(interface, "ifname"));
+    }
+    let is_below = |bridge: &str| {
+        let vlan = device.strip_prefix(bridge);
+        vlan.is_some_and(|vlan| vlan.is_empty() || vlan.starts_with('.'))
+    };
+    let of =
+        |section: &Section, option| text(section, option).is_some_and(|bridge| is_below(&bridge));
+    let bridges = config.of_type("network", "device").filter(|section| {
+        text(section, "type").as_deref() == Some("bridge") && of(section, "name")
+    });
+    // Releases before 21.02 call the ports `ifname`.
+    ports.extend(
+        bridges.flat_map(|section| [words(section, "ports"), words(section, "ifname")].concat()),
+    );
+    let vlans = config.of_type("network", "bridge-vlan");
+    let tagged = vlans.filter(|section| of(section, "device"));
+    ports.extend(
+        tagged
+            .flat_map(|section| words(section, "ports"))
+            .map(|port| {
+                // `lan1:u*` is lan1, without a tag, and in this VLAN by default.
+                port.split(':').next().unwrap_or_default().to_owned()
+            }),
+    );
+    ports
 }
 
 /// Returns the port and the number of a provider's VLAN, if a device is one. VLANs of the router's

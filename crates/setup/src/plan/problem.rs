@@ -116,6 +116,8 @@ pub enum Wrong {
     Unquotable,
     /// Another forward, of this name, has the port already.
     PortTaken(String),
+    /// The port of the Internet is in the bridge of this network.
+    PortInside(String, String),
     /// A name server at an address of the router's own.
     AsksItself(String),
 }
@@ -360,6 +362,15 @@ impl Wrong {
                 vec![("name", name.clone())],
                 format!("{name} has that port already"),
                 "take another port, or delete the other forward".to_owned(),
+            ),
+            Self::PortInside(port, network) => (
+                "port-inside",
+                vec![("port", port.clone()), ("network", network.clone())],
+                format!(
+                    "{port} is a port of network.{network}, which the provider would be in, and \
+                     cannot be the Internet's too"
+                ),
+                format!("take {port} out of network.{network} first, or name another port"),
             ),
             Self::AsksItself(address) => (
                 "asks-itself",

@@ -64,6 +64,7 @@ pub const PROBLEMS: &[&str] = &[
     "asks-itself",
     "guests-inside",
     "lacking",
+    "port-inside",
     "port-taken",
     "unquotable",
     "unwritable",

@@ -332,6 +332,8 @@ export const ar: Translated<typeof en> = {
   "problem.outside-network": "هذا العنوان ليس في الشبكة.",
   "problem.router-itself": "{address} هو الموجّه نفسه: اختر عنوان جهاز في الداخل.",
   "problem.asks-itself": "{address} هو الموجّه نفسه، وسيسأل نفسه عن الأسماء: اختر خادمًا آخر.",
+  "problem.port-inside":
+    "{port} منفذ للشبكة {network} أيضًا: سيكون المزوّد في الداخل. أخرجه منها، أو اختر منفذًا آخر.",
   "problem.port-taken": "لدى {name} هذا المنفذ بالفعل.",
   "problem.unquotable": 'لا يمكن أن يحتوي الاسم هنا على " أو \\.',
   "problem.guests-inside": "سيصل الضيوف إلى داخل شبكتك ({by}).",

@@ -357,6 +357,8 @@ export const de: Translated<typeof en> = {
     "{address} ist der Router selbst: Nehmen Sie die Adresse eines Geräts im Netz.",
   "problem.asks-itself":
     "{address} ist der Router selbst; er würde sich selbst nach Namen fragen. Nehmen Sie einen anderen Server.",
+  "problem.port-inside":
+    "{port} ist auch ein Anschluss des Netzes {network}: Der Anbieter wäre im Netz. Nehmen Sie ihn dort heraus, oder wählen Sie einen anderen Anschluss.",
   "problem.port-taken": "{name} hat diesen Port schon.",
   "problem.unquotable": 'Ein Name darf hier weder " noch \\ enthalten.',
   "problem.guests-inside": "Gäste kämen ins Innere Ihres Netzes ({by}).",

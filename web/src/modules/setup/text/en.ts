@@ -339,6 +339,8 @@ export const en = {
   "problem.router-itself": "{address} is the router itself: take the address of a device inside.",
   "problem.asks-itself":
     "{address} is the router itself, which would ask itself for names. Take another server.",
+  "problem.port-inside":
+    "{port} is a port of the network {network}, too: the provider would be inside. Take it out there, or choose another port.",
   "problem.port-taken": "{name} has this port already.",
   "problem.unquotable": 'A name here cannot hold " or \\.',
   "problem.guests-inside": "Guests would reach the inside of your network ({by}).",

@@ -345,6 +345,8 @@ export const es: Translated<typeof en> = {
     "{address} es el propio router: toma la dirección de un dispositivo de dentro.",
   "problem.asks-itself":
     "{address} es el propio router, que se preguntaría a sí mismo los nombres. Toma otro servidor.",
+  "problem.port-inside":
+    "{port} es también un puerto de la red {network}: el proveedor estaría dentro. Quítalo de allí o elige otro puerto.",
   "problem.port-taken": "{name} ya tiene este puerto.",
   "problem.unquotable": 'Un nombre no puede llevar aquí " ni \\.',
   "problem.guests-inside": "Los invitados llegarían al interior de tu red ({by}).",

@@ -356,6 +356,8 @@ export const fr: Translated<typeof en> = {
     "{address} est le routeur lui-même : prenez l’adresse d’un appareil à l’intérieur.",
   "problem.asks-itself":
     "{address} est le routeur lui-même, qui se demanderait les noms à lui-même. Prenez un autre serveur.",
+  "problem.port-inside":
+    "{port} est aussi un port du réseau {network} : le fournisseur serait à l’intérieur. Retirez-le de là, ou choisissez un autre port.",
   "problem.port-taken": "{name} a déjà ce port.",
   "problem.unquotable": 'Un nom ne peut contenir ici ni " ni \\.',
   "problem.guests-inside": "Les invités atteindraient l’intérieur de votre réseau ({by}).",

@@ -345,6 +345,8 @@ export const it: Translated<typeof en> = {
     "{address} è il router stesso: prendi l’indirizzo di un dispositivo all’interno.",
   "problem.asks-itself":
     "{address} è il router stesso, che chiederebbe i nomi a sé stesso. Prendi un altro server.",
+  "problem.port-inside":
+    "{port} è anche una porta della rete {network}: il fornitore sarebbe all’interno. Toglila da lì, o scegli un’altra porta.",
   "problem.port-taken": "{name} ha già questa porta.",
   "problem.unquotable": 'Qui un nome non può contenere " né \\.',
   "problem.guests-inside": "Gli ospiti arriverebbero all’interno della tua rete ({by}).",

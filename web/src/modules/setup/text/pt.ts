@@ -343,6 +343,8 @@ export const pt: Translated<typeof en> = {
     "{address} é o próprio router: escolhe o endereço de um dispositivo dentro da rede.",
   "problem.asks-itself":
     "{address} é o próprio router, que perguntaria os nomes a si mesmo. Escolhe outro servidor.",
+  "problem.port-inside":
+    "{port} é também uma porta da rede {network}: o fornecedor ficaria dentro da rede. Tira-a de lá, ou escolhe outra porta.",
   "problem.port-taken": "{name} já tem esta porta.",
   "problem.unquotable": 'Um nome não pode ter aqui " nem \\.',
   "problem.guests-inside": "Os convidados chegariam ao interior da tua rede ({by}).",
