@@ -5,8 +5,8 @@ mod six;
 
 use std::net::Ipv4Addr;
 
-use super::link::provider_vlan;
-use super::{Inside, Planner, Wrong, text};
+use super::link::{is_old_bridge, provider_vlan};
+use super::{Inside, Planner, Wrong, text, words};
 use crate::choices::{Internet, Uplink};
 pub(crate) use known::internet_of;
 use known::{client_of, is_there};
@@ -54,7 +54,8 @@ impl Planner<'_> {
             self.unwire(port);
         }
         let former = self.device("wan");
-        let device = self.uplink_device(internet, known);
+        self.uplink_device(internet, known);
+        let device = self.device("wan");
         match internet.kind {
             Uplink::Static => self.fixed(internet, known),
             Uplink::Pppoe => self.pppoe(internet, known),
@@ -80,8 +81,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Gives the uplink its protocol and its device. Returns the device.
-    fn uplink_device(&mut self, internet: &Internet, known: Option<&Internet>) -> Option<String> {
+    /// Gives the uplink its protocol and its device.
+    fn uplink_device(&mut self, internet: &Internet, known: Option<&Internet>) {
         let base = self.base();
         let port = internet.port.clone().or_else(|| base.clone());
         if let Some(port) = &port
@@ -97,7 +98,7 @@ impl Planner<'_> {
             Uplink::Mobile => "qmi",
             Uplink::Wifi | Uplink::None | Uplink::Kept => "none",
         };
-        let there = self.device("wan");
+        let there = self.wire("wan");
         let before = self.config.get("network", "wan", "proto");
         if known.is_none() && before.as_deref() != Some(proto) {
             self.config.set("network", "wan", "proto", proto);
@@ -108,7 +109,7 @@ impl Planner<'_> {
         // A device that is there already, with the VLAN that is wanted, is not made anew.
         let wired = matches!(internet.kind, Uplink::Dhcp | Uplink::Static | Uplink::Pppoe);
         if !wired && known.is_some() {
-            return there;
+            return;
         }
         let stays = there.filter(|device| {
             let vlan = provider_vlan(&self.config, device).map(|(_, vlan)| vlan);
@@ -129,12 +130,11 @@ impl Planner<'_> {
             }
             None => {}
         }
-        device
     }
 
     /// The port below VLANs of the provider.
     pub(super) fn base(&self) -> Option<String> {
-        let device = self.device("wan").or_else(|| self.facts.wan.clone())?;
+        let device = self.wire("wan").or_else(|| self.facts.wan.clone())?;
         match provider_vlan(&self.config, &device) {
             Some((port, _)) => Some(port),
             None => Some(device),
@@ -153,6 +153,20 @@ impl Planner<'_> {
             self.wrong("internet.vlan", &Wrong::OutOfRange(1, 4094));
             return None;
         }
+        // The VLAN would be a port of the bridge that it is on.
+        let wan = self
+            .config
+            .package("network")
+            .and_then(|p| p.section("wan"));
+        if let Some(wan) = wan.filter(|wan| is_old_bridge(wan))
+            && self.device("wan").as_deref() == Some(base)
+        {
+            let ports = words(wan, "ifname").join(", ");
+            let what =
+                format!("one port for a provider's VLAN (network.wan is a bridge of {ports})");
+            self.wrong("internet.vlan", &Wrong::Lacking(what));
+            return None;
+        }
         let number = vlan.to_string();
         let name = format!("{base}.{number}");
         // Whatever makes this VLAN already goes on to do so, under whatever name.
@@ -169,7 +183,7 @@ impl Planner<'_> {
             return Some(known);
         }
         // netifd makes `wan.7` of the name alone; where that stands there it may stay.
-        if self.device("wan").as_deref() == Some(&name) {
+        if self.wire("wan").as_deref() == Some(&name) {
             return Some(name);
         }
         let config = &mut self.config;

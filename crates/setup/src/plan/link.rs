@@ -15,10 +15,26 @@ fn device_option(section: &Section) -> &'static str {
 
 /// Returns the device of an interface. An interface of the old `type bridge` makes its own.
 pub(crate) fn device_of(section: &Section) -> Option<String> {
-    if section.get("device").is_none() && text(section, "type").as_deref() == Some("bridge") {
+    if is_old_bridge(section) {
         return Some(format!("br-{}", section.name));
     }
     text(section, device_option(section))
+}
+
+/// Returns what a provider's VLAN of an interface is on: the interface's device, or the only port of
+/// the bridge that an interface of the old `type bridge` makes of its `ifname`.
+pub(crate) fn wire_of(section: &Section) -> Option<String> {
+    let device = device_of(section)?;
+    let own = is_old_bridge(section).then(|| words(section, "ifname"));
+    match own.as_deref() {
+        Some([port]) => Some(port.clone()),
+        _ => Some(device),
+    }
+}
+
+/// Returns true if an interface makes a bridge of the ports in its `ifname`.
+pub(super) fn is_old_bridge(section: &Section) -> bool {
+    section.get("device").is_none() && text(section, "type").as_deref() == Some("bridge")
 }
 
 /// Returns a port of the uplink that a bridge of another network has, and the name of that network.
@@ -28,7 +44,7 @@ pub(super) fn bridged_uplink(config: &Config) -> Option<(String, String)> {
         yes(section, "disabled") || text(section, "proto").is_none_or(|proto| proto == "none")
     };
     let wan = config.package("network")?.section("wan")?;
-    let device = device_of(wan).filter(|_| !off(wan))?;
+    let device = wire_of(wan).filter(|_| !off(wan))?;
     let base = provider_vlan(config, &device).map_or_else(|| device.clone(), |(port, _)| port);
     let own = [device, base];
     let mut others = config
@@ -50,7 +66,7 @@ fn members(config: &Config, interface: &Section) -> Vec<String> {
         return Vec::new();
     };
     let mut ports = Vec::new();
-    if text(interface, "type").as_deref() == Some("bridge") {
+    if is_old_bridge(interface) {
         ports.extend(words(interface, "ifname"));
     }
     let is_below = |bridge: &str| {
@@ -127,9 +143,16 @@ impl Planner<'_> {
         device_of(section).filter(|device| !device.starts_with('/'))
     }
 
-    /// Sets the device of an interface, in the option that the interface has for it.
+    /// Returns what a provider's VLAN of an interface is on ([`wire_of`]).
+    pub(super) fn wire(&self, interface: &str) -> Option<String> {
+        let section = self.config.package("network")?.section(interface)?;
+        wire_of(section).filter(|device| !device.starts_with('/'))
+    }
+
+    /// Sets the device of an interface, in the option that the interface has for it. In a bridge of
+    /// the old form the device becomes the only port.
     pub(super) fn set_device(&mut self, interface: &str, device: &str) {
-        if self.device(interface).as_deref() == Some(device) {
+        if [self.device(interface), self.wire(interface)].contains(&Some(device.to_owned())) {
             return;
         }
         let section = self

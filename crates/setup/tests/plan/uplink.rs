@@ -3,7 +3,7 @@
 use uci::Package;
 use weir_setup::plan::{Config, plan};
 
-use super::{document, facts, fresh, good, refused};
+use super::{document, facts, fresh, good, lines, refused};
 
 /// A fresh router with another `network`.
 fn router(network: &str) -> Config {
@@ -126,4 +126,61 @@ fn an_uplink_beside_other_networks_is_taken() {
     }
     let text = "[internet]\nvlan = 7\nport = \"wan\"";
     assert_eq!(refused(text, &config).1, "port-inside");
+}
+
+/// In UCI's old form `ifname` has the ports of the bridge that `type bridge` makes.
+#[test]
+fn the_providers_vlan_is_below_a_bridge_of_the_old_form() {
+    let bridge = |ports: &str| {
+        router(&format!(
+            "config interface 'wan'\n\toption type 'bridge'\n\toption ifname '{ports}'\n\
+             \toption proto 'dhcp'\n\
+             config interface 'wan6'\n\toption ifname 'br-wan'\n\toption proto 'dhcpv6'\n"
+        ))
+    };
+    let text = |more: &str| format!("[internet]\nkind = \"dhcp\"\n{more}");
+    let before = bridge("eth0");
+    let tagged = good(&document(&text("vlan = 7")), &before, &facts(24)).config;
+    assert_eq!(
+        lines(&before, &tagged),
+        [
+            "- network.wan.ifname='eth0'",
+            "+ network.wan.ifname='eth0.7'",
+            "+ network.wan_vlan=device",
+            "+ network.wan_vlan.type='8021q'",
+            "+ network.wan_vlan.ifname='eth0'",
+            "+ network.wan_vlan.vid='7'",
+            "+ network.wan_vlan.name='eth0.7'",
+        ]
+    );
+    // That is what is read back, and goes again.
+    assert_eq!(weir_setup::read(&tagged).internet.unwrap().vlan, Some(7));
+    let other = good(&document(&text("vlan = 8")), &tagged, &facts(24)).config;
+    assert_eq!(other.get("network", "wan", "ifname").unwrap(), "eth0.8");
+    assert_eq!(other.get("network", "wan_vlan", "ifname").unwrap(), "eth0");
+    let plain = good(&document(&text("")), &other, &facts(24)).config;
+    assert_eq!(lines(&before, &plain), [""; 0]);
+    // By another port, IPv6 stays at the bridge.
+    let moved = good(&document(&text("port = \"eth1\"")), &before, &facts(24)).config;
+    assert_eq!(
+        lines(&before, &moved),
+        ["- network.wan.ifname='eth0'", "+ network.wan.ifname='eth1'"]
+    );
+    // Of several ports no one is the provider's.
+    let many = bridge("eth0 eth1");
+    let found = plan(&document(&text("vlan = 7")), &many, &facts(24)).problems;
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        found,
+        [
+            "internet.vlan: the router has no one port for a provider's VLAN (network.wan is a bridge of \
+          eth0, eth1); add it to the configuration, or leave this out"
+        ]
+    );
+    good(&document(&text("")), &many, &facts(24));
+    good(
+        &document(&text("vlan = 7\nport = \"eth2\"")),
+        &many,
+        &facts(24),
+    );
 }

@@ -2,7 +2,7 @@
 
 use super::CLIENT_RADIO;
 use crate::choices::{Internet, Uplink};
-use crate::plan::link::{device_of, provider_vlan};
+use crate::plan::link::{provider_vlan, wire_of};
 use crate::plan::{Config, address_in, text, words, yes};
 
 /// The protocols of modems. The options that the wizard knows have the same names in all of them.
@@ -32,7 +32,7 @@ pub(crate) fn internet_of(config: &Config) -> Option<Internet> {
         _ => Uplink::Kept,
     };
     let wired = matches!(kind, Uplink::Dhcp | Uplink::Static | Uplink::Pppoe);
-    let device = device_of(wan).filter(|_| wired);
+    let device = wire_of(wan).filter(|_| wired);
     let mut internet = Internet {
         kind,
         // Which they are is the router's own affair: another one has others.
