@@ -3,12 +3,13 @@
 //! What was so before, and stays so, was somebody's wish.
 
 use super::check::ports;
-use super::{Config, Inside, Planner, Wrong, address_in, internet_of, text, words, yes};
+use super::{Config, Inside, Planner, Wrong, address_in, internet_of, peers, text, words, yes};
 use crate::choices::{Choices, Forward, Protocol, Uplink};
 use crate::read;
+use std::net::Ipv4Addr;
 use uci::Section;
 
-/// A network of the router's own.
+/// A network of the router's own, or one that the router has a route to.
 #[derive(PartialEq, Eq)]
 struct Own {
     /// Empty: the wizard does not know it.
@@ -16,6 +17,8 @@ struct Own {
     /// What the other one overlaps.
     what: String,
     network: Inside,
+    /// It is elsewhere.
+    is_route: bool,
 }
 
 /// Ports of UDP that something of the router's own listens at, or that are forwarded.
@@ -26,6 +29,7 @@ struct Taken {
 }
 
 const FORWARDS: &str = "firewall.forwards";
+const GUESTS: &str = "wifi.networks";
 
 impl Planner<'_> {
     /// Looks; `before` is the configuration as it was. A choice that was made is told; where two
@@ -43,14 +47,18 @@ impl Planner<'_> {
         let (former, now) = (networks(before), networks(&self.config));
         for (n, own) in now.iter().enumerate() {
             let earlier = now[..n].iter().find(|other| {
-                let as_before = former.contains(own) && former.contains(other);
-                other.network.overlaps(own.network) && !as_before
+                // One that was in a part of a route's network may be in another part of it.
+                let was_in =
+                    |was: &Own| was.field == own.field && was.network.overlaps(other.network);
+                let stays = former.contains(own) || other.is_route && former.iter().any(was_in);
+                let as_before = stays && former.contains(other);
+                other.network.overlaps(own.network) && !as_before && own.meets(other)
             });
             match earlier {
                 Some(other) if chosen(own.field) || !chosen(other.field) => {
-                    self.wrong(own.field, &Wrong::Overlaps(other.what.clone()));
+                    self.overlaps(own.field, other.what.clone());
                 }
-                Some(other) => self.wrong(other.field, &Wrong::Overlaps(own.what.clone())),
+                Some(other) => self.overlaps(other.field, own.what.clone()),
                 None => {}
             }
         }
@@ -67,7 +75,7 @@ impl Planner<'_> {
                 other.network(),
                 other.length
             );
-            self.wrong("lan.address", &Wrong::Overlaps(what));
+            self.overlaps("lan.address", what);
         }
         let (former, now) = (taken(before), taken(&self.config));
         for (n, one) in now.iter().enumerate() {
@@ -82,6 +90,71 @@ impl Planner<'_> {
                 self.wrong(field(told, choices), &Wrong::Twice);
             }
         }
+    }
+}
+
+impl Planner<'_> {
+    /// Notes that an address overlaps something, and names one that does not.
+    pub(super) fn overlaps(&mut self, field: &str, what: String) {
+        let free = self.free_address(field).map(|free| match field {
+            "openvpn.network" => format!("{}/{}", free.network(), free.length),
+            _ => free.to_string(),
+        });
+        self.wrong(field, &Wrong::Overlaps(what, free));
+    }
+
+    /// Returns an address in a network that is free, for a field whose own network goes.
+    pub(super) fn free_address(&self, field: &str) -> Option<Inside> {
+        let first = [[192, 168, 77], [10, 77, 0]];
+        let more = (2..=254).map(|n| [192, 168, n]);
+        let more = more.chain((1..=254).map(|n| [10, n, 0]));
+        let more = more.chain((16..=31).map(|n| [172, n, 77]));
+        self.free_of(first.into_iter().chain(more), |own| own.field != field)
+    }
+
+    /// Returns an address in a network for guests: one that is free, if there is one; else one that
+    /// is a part of what routes lead to.
+    pub(super) fn free_for_guests(&self) -> Option<Inside> {
+        let wanted = || (50..=250).map(|n| [192, 168, n]).chain([[10, 99, 50]]);
+        self.free_of(wanted(), |_| true)
+            .or_else(|| self.free_address(GUESTS))
+            .or_else(|| self.free_of(wanted(), |own| !own.is_route))
+    }
+
+    /// Returns the first of these networks that overlaps none of those of the uplink, and none of the
+    /// router's that `counts`.
+    fn free_of(
+        &self,
+        mut wanted: impl Iterator<Item = [u8; 3]>,
+        counts: impl Fn(&Own) -> bool,
+    ) -> Option<Inside> {
+        let mut taken: Vec<Inside> = networks(&self.config)
+            .into_iter()
+            .filter(counts)
+            .map(|own| own.network)
+            .collect();
+        // Also of interfaces that are off. The LAN is one of the former.
+        let interfaces = self.config.of_type("network", "interface");
+        let interfaces = interfaces.filter(|section| section.name != "lan");
+        taken.extend(interfaces.filter_map(|section| self.address_of(&section.name)));
+        taken.extend(&self.facts.uplink);
+        wanted.find_map(|[a, b, c]| {
+            let network = Inside {
+                address: Ipv4Addr::new(a, b, c, 1),
+                length: 24,
+            };
+            let is_free = !taken.iter().any(|other| other.overlaps(network));
+            is_free.then_some(network)
+        })
+    }
+}
+
+impl Own {
+    /// Returns true if two networks are to be kept apart. The wizard chooses none of two that it does
+    /// not know; and guests' network by itself, a free one if there is any.
+    fn meets(&self, other: &Own) -> bool {
+        let known = !self.field.is_empty() || !other.field.is_empty();
+        known && !(other.is_route && self.field == GUESTS)
     }
 }
 
@@ -138,9 +211,78 @@ fn foreign(config: &Config, known: &[Inside]) -> Vec<Own> {
             field: "",
             what: format!("the network {}", section.name),
             network,
+            is_route: false,
         }));
     }
     all
+}
+
+/// Networks that routes lead to: by sections of their own, or to peers of `WireGuard`.
+fn routed(config: &Config) -> Vec<Own> {
+    let is_on = |section: &&Section| !yes(section, "disabled");
+    let interfaces = || config.of_type("network", "interface").filter(is_on);
+    // Of other tables than the main one a rule decides; and without a device there is no way.
+    let is_main = |section: &Section, option| {
+        text(section, option).is_none_or(|table| matches!(&*table, "main" | "254"))
+    };
+    let routes = config.of_type("network", "route").filter(is_on);
+    let routes = routes.filter_map(|section| {
+        let name = text(section, "interface")?;
+        let is_way = text(section, "type").is_none_or(|kind| kind == "unicast");
+        let is_up = interfaces().any(|interface| interface.name == name);
+        let (target, mask) = (text(section, "target")?, text(section, "netmask"));
+        let network = match mask {
+            Some(mask) if !target.contains('/') => Inside::of_mask(&target, &mask),
+            _ => network_or_host(&target),
+        };
+        (is_way && is_up && is_main(section, "table")).then_some((name, network?))
+    });
+    let tunnels = interfaces().filter(|section| {
+        text(section, "proto").as_deref() == Some("wireguard") && is_main(section, "ip4table")
+    });
+    let behind = tunnels.flat_map(|tunnel| {
+        let addresses = words(tunnel, "addresses");
+        let own: Vec<Inside> = addresses
+            .iter()
+            .filter_map(|text| Inside::read_network(text))
+            .collect();
+        let kind = peers(&tunnel.name);
+        let peers: Vec<&Section> = config.of_type("network", &kind).collect();
+        let peers = peers
+            .into_iter()
+            .filter(|peer| !yes(peer, "disabled") && yes(peer, "route_allowed_ips"));
+        let allowed = peers.flat_map(|peer| words(peer, "allowed_ips"));
+        let all: Vec<Inside> = allowed.filter_map(|text| network_or_host(&text)).collect();
+        // The tunnel's own network is one of the router's already.
+        let others = all.into_iter().filter(move |network| {
+            let holds = |own: &Inside| own.length <= network.length && own.holds(network.address);
+            !own.iter().any(holds)
+        });
+        others.map(|network| (tunnel.name.clone(), network))
+    });
+    // A tunnel for all that goes out has 0.0.0.0/0, or both halves of it.
+    let all = routes
+        .chain(behind)
+        .filter(|(_, network)| network.length > 1);
+    let own = |(name, network): (String, Inside)| Own {
+        field: "",
+        what: format!(
+            "{}/{}, which network.{name} leads to",
+            network.network(),
+            network.length
+        ),
+        network,
+        is_route: true,
+    };
+    all.map(own).collect()
+}
+
+/// Reads a network, or the address of one device.
+fn network_or_host(text: &str) -> Option<Inside> {
+    match text.contains('/') {
+        true => Inside::read_network(text),
+        false => Inside::read_network(&format!("{text}/32")),
+    }
 }
 
 /// In the order of the wizard, those that it does not know first.
@@ -148,6 +290,7 @@ fn networks(config: &Config) -> Vec<Own> {
     let known = known_networks(config);
     let own: Vec<Inside> = known.iter().map(|known| known.network).collect();
     let mut all = foreign(config, &own);
+    all.extend(routed(config));
     all.extend(known);
     all
 }
@@ -166,11 +309,7 @@ fn known_networks(config: &Config) -> Vec<Own> {
             "the network inside",
             address_in(config, "lan"),
         ),
-        (
-            "wifi.networks",
-            "the guests' network",
-            address_in(config, "guest"),
-        ),
+        (GUESTS, "the guests' network", address_in(config, "guest")),
         (
             "internet.address",
             "the provider's network",
@@ -194,6 +333,7 @@ fn known_networks(config: &Config) -> Vec<Own> {
             field,
             what: what.to_owned(),
             network,
+            is_route: false,
         })
     })
     .collect()

@@ -1,8 +1,6 @@
 //! A network for guests: the Internet, and nothing inside.
 
-use std::net::Ipv4Addr;
-
-use super::{Config, Inside, Planner, Wrong, text, words};
+use super::{Config, Planner, Wrong, text, words};
 
 impl Planner<'_> {
     /// Makes the guests' network, if the router has none. `new` is the field of a Wi-Fi network for
@@ -11,10 +9,13 @@ impl Planner<'_> {
         if self.config.has("network", "guest") {
             return self.guests_apart(new);
         }
+        let Some(inside) = self.free_for_guests() else {
+            let what = "network left for guests (192.168.50.0/24 to 192.168.250.0/24)".to_owned();
+            return self.wrong("wifi.networks", &Wrong::Lacking(what));
+        };
         self.interface("guest");
         // So that it is known for the wizard's own when it goes.
         self.config.set("network", "guest", "weir", "1");
-        let inside = self.free_network();
         self.set_address("guest", inside);
         let config = &mut self.config;
         config.section("dhcp", "guest", "dhcp");
@@ -93,27 +94,6 @@ impl Planner<'_> {
             &[],
             "Guests have no network any more.".to_owned(),
         );
-    }
-
-    /// A network that overlaps none of the router's own.
-    fn free_network(&self) -> Inside {
-        let known: Vec<Inside> = self
-            .config
-            .of_type("network", "interface")
-            .filter_map(|section| self.address_of(&section.name))
-            .collect();
-        let candidate = |n: u8| Inside {
-            address: Ipv4Addr::new(192, 168, n, 1),
-            length: 24,
-        };
-        let taken = known.iter().chain(&self.facts.uplink);
-        (50..=250)
-            .map(candidate)
-            .find(|network| !taken.clone().any(|other| other.overlaps(*network)))
-            .unwrap_or(Inside {
-                address: Ipv4Addr::new(10, 99, 50, 1),
-                length: 24,
-            })
     }
 }
 

@@ -44,9 +44,11 @@ impl Planner<'_> {
             self.say("services", "lan-address", &[("address", &address)], says);
             if inside.is_public() {
                 let network = format!("{}/{}", inside.network(), inside.length);
+                let free = self.free_address("lan.address");
+                let free = free.map_or_else(|| "a private one".to_owned(), |free| free.to_string());
                 let says = format!(
                     "{network} belongs to somebody on the Internet, whom devices inside could \
-                     not reach: unless that is you, take 192.168.77.1/24 or 10.77.0.1/24."
+                     not reach: unless that is you, take {free}."
                 );
                 self.say("services", "lan-public", &[("network", &network)], says);
             }

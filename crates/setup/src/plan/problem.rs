@@ -84,8 +84,8 @@ pub enum Wrong {
     WeakPassword,
     /// It lacks one of the four classes of characters.
     PasswordClasses,
-    /// It overlaps another network.
-    Overlaps(String),
+    /// It overlaps another network; and an address that does not, if there is one.
+    Overlaps(String, Option<String>),
     /// It is not in this network.
     OutsideNetwork(String),
     /// The port that is forwarded by this name leads there, which would not be inside any more.
@@ -274,11 +274,14 @@ impl Wrong {
                 "it does not have all four kinds of characters",
                 "take small and large letters, digits and others",
             ),
-            Self::Overlaps(what) => (
+            Self::Overlaps(what, free) => (
                 "overlaps",
                 vec![("what", what.clone())],
                 format!("it overlaps {what}"),
-                "take one that is free, such as 192.168.77.1/24 or 10.77.0.1/24".to_owned(),
+                match free {
+                    Some(free) => format!("take one that is free, such as {free}"),
+                    None => "take one that is free".to_owned(),
+                },
             ),
             Self::LeavesForward(name, to) => (
                 "leaves-forward",

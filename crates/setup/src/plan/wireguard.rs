@@ -171,7 +171,7 @@ impl Planner<'_> {
         }
         if let Some(other) = &overlaps {
             let what = format!("the tunnel {other}");
-            self.wrong("wireguard.address", &Wrong::Overlaps(what));
+            self.overlaps("wireguard.address", what);
         }
         same || overlaps.is_some()
     }

@@ -2,7 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use weir_setup::plan::{Facts, plan};
+use uci::Package;
+use weir_setup::plan::{Config, Facts, plan};
 
 use super::{choices, document, facts, fresh, good, refused};
 
@@ -123,4 +124,140 @@ fn networks_and_ports_of_the_routers_own_are_kept_apart() {
     let tcp = "[firewall]\nforwards = [{name = \"a\", port = \"1194\", to = \"192.168.1.2\", \
                protocol = \"tcp\"}]";
     good(&document(tcp), &config, &facts(24));
+}
+
+/// A fresh router that leads to networks elsewhere: by a tunnel, and by a router in the LAN.
+fn with_routes(network: &str) -> Config {
+    let fresh = fresh("24.10");
+    Config::new(fresh.packages().map(|package| {
+        let mut text = package.text();
+        if package.name() == "network" {
+            text.extend(network.as_bytes());
+        }
+        Package::read(package.name(), &text).unwrap()
+    }))
+}
+
+const ROUTES: &str = "\nconfig interface 'vpn'\n\toption proto 'wireguard'\n\
+    \toption private_key 'yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk='\n\
+    \tlist addresses '10.99.0.2/24'\n\
+    \nconfig wireguard_vpn\n\toption route_allowed_ips '1'\n\tlist allowed_ips '0.0.0.0/0'\n\
+    \tlist allowed_ips '0.0.0.0/1'\n\tlist allowed_ips '128.0.0.0/1'\n\
+    \tlist allowed_ips '::/0'\n\tlist allowed_ips 'fd00:7::/64'\n\
+    \tlist allowed_ips '10.99.0.0/24'\n\tlist allowed_ips '192.168.7.0/24'\n\
+    \tlist allowed_ips '192.168.50.0/24'\n\tlist allowed_ips '10.71.0.0/24'\n\
+    \tlist allowed_ips '172.30.0.9'\n\
+    \nconfig wireguard_vpn\n\tlist allowed_ips '192.168.8.0/24'\n\
+    \nconfig route\n\toption interface 'lan'\n\toption target '192.168.77.0/24'\n\
+    \toption gateway '192.168.1.5'\n\
+    \nconfig route\n\toption interface 'lan'\n\toption target '10.77.0.0'\n\
+    \toption netmask '255.255.0.0'\n\toption gateway '192.168.1.5'\n\
+    \nconfig route\n\toption interface 'loopback'\n\toption target '10.0.0.0/8'\n\
+    \toption type 'unreachable'\n\
+    \nconfig route\n\toption interface 'lan'\n\toption target '192.168.10.0/24'\n\
+    \toption table '100'\n\
+    \nconfig route\n\toption interface 'gone'\n\toption target '192.168.11.0/24'\n\
+    \nconfig route6\n\toption interface 'lan'\n\toption target 'fd00:8::/64'\n\
+    \nconfig interface 'cameras'\n\toption device 'eth3'\n\toption proto 'static'\n\
+    \tlist ipaddr '192.168.51.1/24'\n\tlist ipaddr '192.168.52.1/24'\n";
+
+#[test]
+fn networks_that_routes_lead_to_are_taken() {
+    let config = with_routes(ROUTES);
+    let key = "private_key = \"yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\"";
+    let wireguard =
+        |address: &str| format!("[wireguard]\non = true\n{key}\naddress = \"{address}\"");
+    let lan = |address: &str| format!("[lan]\naddress = \"{address}\"");
+    for (text, field, what) in [
+        (
+            lan("192.168.7.1/24"),
+            "lan.address",
+            "192.168.7.0/24, which network.vpn leads to",
+        ),
+        (lan("192.168.0.1/16"), "lan.address", "192.168.51.0/24"),
+        (
+            lan("172.30.0.1/24"),
+            "lan.address",
+            "172.30.0.9/32, which network.vpn leads to",
+        ),
+        (
+            lan("192.168.77.1/24"),
+            "lan.address",
+            "192.168.77.0/24, which network.lan leads to",
+        ),
+        (
+            lan("10.77.3.1/24"),
+            "lan.address",
+            "10.77.0.0/16, which network.lan leads to",
+        ),
+        (
+            wireguard("10.71.0.1/24"),
+            "wireguard.address",
+            "10.71.0.0/24, which network.vpn leads to",
+        ),
+        (
+            "[openvpn]\non = true\nnetwork = \"192.168.77.0/24\"".to_owned(),
+            "openvpn.network",
+            "192.168.77.0/24, which network.lan leads to",
+        ),
+    ] {
+        let found = plan(&document(&text), &config, &facts(24)).problems;
+        assert_eq!(found.len(), 1, "{text}: {found:?}");
+        let problem = &found[0];
+        assert_eq!(
+            (&*problem.field, &*problem.problem),
+            (field, "overlaps"),
+            "{text}"
+        );
+        if !what.starts_with("192.168.51") {
+            assert_eq!(problem.values["what"], what, "{text}");
+        }
+        // Both that weir proposes elsewhere are taken here.
+        let free = match field {
+            "openvpn.network" => "192.168.2.0/24",
+            _ => "192.168.2.1/24",
+        };
+        assert_eq!(
+            problem.hint,
+            format!("take one that is free, such as {free}"),
+            "{text}"
+        );
+    }
+    for fine in [
+        "192.168.2.1/24",
+        // Without `route_allowed_ips`, in another table, without an interface, or no way at all.
+        "192.168.8.1/24",
+        "192.168.10.1/24",
+        "192.168.11.1/24",
+        "10.55.0.1/24",
+    ] {
+        good(&document(&lan(fine)), &config, &facts(24));
+    }
+    good(&document(&wireguard("10.73.0.1/24")), &config, &facts(24));
+    let guests = "[wifi]\nnetworks = [{ ssid = \"g\", security = \"open\", for = \"guest\" }]";
+    let plan = good(&document(guests), &config, &facts(24));
+    assert_eq!(
+        plan.config.get("network", "guest", "ipaddr").unwrap(),
+        "192.168.53.1"
+    );
+}
+
+#[test]
+fn a_network_in_a_part_of_what_a_route_leads_to_stays_and_may_move_there() {
+    let wide = "\nconfig route\n\toption interface 'lan'\n\toption target '192.168.0.0/16'\n\
+        \nconfig route\n\toption interface 'lan'\n\toption target '10.0.0.0/8'\n\
+        \nconfig route\n\toption interface 'lan'\n\toption target '172.16.0.0/12'\n";
+    let config = with_routes(wide);
+    let lan = |address: &str| document(&format!("[lan]\naddress = \"{address}\""));
+    good(&lan("192.168.1.1/24"), &config, &facts(24));
+    good(&lan("192.168.3.1/24"), &config, &facts(24));
+    let found = plan(&lan("10.3.0.1/24"), &config, &facts(24)).problems;
+    assert_eq!(found[0].hint, "take one that is free");
+    // Guests get a network all the same: nobody could choose another one for them.
+    let guests = "[wifi]\nnetworks = [{ ssid = \"g\", security = \"open\", for = \"guest\" }]";
+    let plan = good(&document(guests), &config, &facts(24));
+    assert_eq!(
+        plan.config.get("network", "guest", "ipaddr").unwrap(),
+        "192.168.50.1"
+    );
 }
