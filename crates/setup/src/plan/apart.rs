@@ -3,7 +3,8 @@
 //! What was so before, and stays so, was somebody's wish.
 
 use super::check::ports;
-use super::{Config, Inside, Planner, Wrong, address_in, internet_of, peers, text, words, yes};
+use super::{Config, Inside, Planner, Wrong, address_in, internet_of, peers, text, tunnel_of};
+use super::{words, yes};
 use crate::choices::{Choices, Forward, Protocol, Uplink};
 use crate::read;
 use std::net::Ipv4Addr;
@@ -24,7 +25,10 @@ struct Own {
 /// Ports of UDP that something of the router's own listens at, or that are forwarded.
 #[derive(PartialEq, Eq)]
 struct Taken {
+    /// Empty: the wizard does not know it.
     field: &'static str,
+    /// What has the ports.
+    what: String,
     ports: (u16, u16),
 }
 
@@ -86,8 +90,12 @@ impl Planner<'_> {
                 same && other.field != FORWARDS && !as_before
             });
             if let Some(other) = earlier {
-                let told = if chosen(one.field) { one } else { other };
-                self.wrong(field(told, choices), &Wrong::Twice);
+                let (told, holder) = match chosen(one.field) {
+                    true => (one, other),
+                    false => (other, one),
+                };
+                let what = holder.what.clone();
+                self.wrong(field(told, choices), &Wrong::PortTaken(what));
             }
         }
     }
@@ -341,16 +349,34 @@ fn known_networks(config: &Config) -> Vec<Own> {
 
 fn taken(config: &Config) -> Vec<Taken> {
     let has = read(config);
-    let tunnel = |field, on: bool, port| {
-        let ports = (port, port);
-        on.then_some(Taken { field, ports })
+    let tunnel = |field, what: &str, on: bool, port| {
+        on.then_some(Taken {
+            field,
+            what: what.to_owned(),
+            ports: (port, port),
+        })
     };
-    let wireguard = has
-        .wireguard
-        .and_then(|one| tunnel("wireguard.port", one.on, one.port));
+    let own = tunnel_of(config);
+    let others = config.of_type("network", "interface").filter(|section| {
+        text(section, "proto").as_deref() == Some("wireguard")
+            && !yes(section, "disabled")
+            && own.as_ref() != Some(&section.name)
+    });
+    let others = others.filter_map(|section| {
+        let (port, _) = ports(&text(section, "listen_port")?)?;
+        tunnel("", &format!("the tunnel {}", section.name), true, port)
+    });
+    let wireguard = has.wireguard.and_then(|one| {
+        tunnel(
+            "wireguard.port",
+            "the tunnel of WireGuard",
+            one.on,
+            one.port,
+        )
+    });
     let openvpn = has
         .openvpn
-        .and_then(|one| tunnel("openvpn.port", one.on, one.port));
+        .and_then(|one| tunnel("openvpn.port", "the tunnel of OpenVPN", one.on, one.port));
     let forwards = has
         .firewall
         .into_iter()
@@ -359,11 +385,12 @@ fn taken(config: &Config) -> Vec<Taken> {
         let ports = udp(&forward)?;
         Some(Taken {
             field: FORWARDS,
+            what: forward.name,
             ports,
         })
     });
-    wireguard
-        .into_iter()
+    others
+        .chain(wireguard)
         .chain(openvpn)
         .chain(forwarded)
         .collect()

@@ -114,7 +114,7 @@ pub enum Wrong {
     GuestsInside(String),
     /// The text has a quotation mark or a backslash, which fw4 cannot put into a comment.
     Unquotable,
-    /// Another forward, of this name, has the port already.
+    /// Another forward, of this name, or a tunnel has the port already.
     PortTaken(String),
     /// The port of the Internet is in the bridge of this network.
     PortInside(String, String),
@@ -364,7 +364,7 @@ impl Wrong {
                 "port-taken",
                 vec![("name", name.clone())],
                 format!("{name} has that port already"),
-                "take another port, or delete the other forward".to_owned(),
+                "take another port, or free that one first".to_owned(),
             ),
             Self::PortInside(port, network) => (
                 "port-inside",

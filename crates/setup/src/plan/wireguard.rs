@@ -159,21 +159,24 @@ impl Planner<'_> {
             })
         };
         let port = port.map(|port| port.to_string());
-        let same = port.is_some() && others().any(|other| text(other, "listen_port") == port);
+        let same = others()
+            .find(|other| port.is_some() && text(other, "listen_port") == port)
+            .map(|other| other.name.clone());
         let overlaps = others().find(|other| {
             let all = words(other, "addresses");
             let mut networks = all.iter().filter_map(|text| Inside::read_network(text));
             networks.any(|network| inside.is_some_and(|inside| network.overlaps(inside)))
         });
         let overlaps = overlaps.map(|other| other.name.clone());
-        if same {
-            self.wrong("wireguard.port", &Wrong::Twice);
+        if let Some(other) = &same {
+            let what = format!("the tunnel {other}");
+            self.wrong("wireguard.port", &Wrong::PortTaken(what));
         }
         if let Some(other) = &overlaps {
             let what = format!("the tunnel {other}");
             self.overlaps("wireguard.address", what);
         }
-        same || overlaps.is_some()
+        same.is_some() || overlaps.is_some()
     }
 
     fn clients(&mut self, tunnel: &WireGuard, inside: Inside, interface: &str) {

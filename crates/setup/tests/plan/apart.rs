@@ -103,18 +103,18 @@ fn networks_and_ports_of_the_routers_own_are_kept_apart() {
         (
             "[openvpn]\non = true\nport = 51820",
             "openvpn.port",
-            "twice",
+            "port-taken",
         ),
         (
             "[wireguard]\non = true\nport = 1194",
             "wireguard.port",
-            "twice",
+            "port-taken",
         ),
         (
             "[firewall]\nforwards = [{name = \"a\", port = \"1000-2000\", to = \"192.168.1.2\", \
              protocol = \"udp\"}]",
             "firewall.forwards[0].port",
-            "twice",
+            "port-taken",
         ),
     ] {
         let told = refused(text, &config);
@@ -259,5 +259,62 @@ fn a_network_in_a_part_of_what_a_route_leads_to_stays_and_may_move_there() {
     assert_eq!(
         plan.config.get("network", "guest", "ipaddr").unwrap(),
         "192.168.50.1"
+    );
+}
+
+/// The firewall forwards a port before the router itself gets it.
+#[test]
+fn the_port_of_a_tunnel_made_by_hand_is_not_forwarded() {
+    let vpn = ROUTES.replace(
+        "proto 'wireguard'",
+        "proto 'wireguard'\n\toption listen_port '51821'",
+    );
+    let config = with_routes(&vpn);
+    let forward = |protocol: &str, port: &str| {
+        document(&format!(
+            "[firewall]\nforwards = [{{ name = \"x\", protocol = \"{protocol}\", port = \"{port}\", \
+             to = \"192.168.1.9\" }}]"
+        ))
+    };
+    for (protocol, port) in [("udp", "51821"), ("both", "51000-52000")] {
+        let found = plan(&forward(protocol, port), &config, &facts(24)).problems;
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "firewall.forwards[0].port: the tunnel vpn has that port already; take another port, or \
+              free that one first"
+            ]
+        );
+    }
+    good(&forward("tcp", "51821"), &config, &facts(24));
+    good(&forward("udp", "51820"), &config, &facts(24));
+    // A tunnel that is off, or chooses a port by itself, has none.
+    let off = vpn.replace(
+        "proto 'wireguard'",
+        "proto 'wireguard'\n\toption disabled '1'",
+    );
+    good(&forward("udp", "51821"), &with_routes(&off), &facts(24));
+    good(&forward("udp", "51821"), &with_routes(ROUTES), &facts(24));
+    // What was so before stays.
+    let there = format!("{vpn}\nconfig interface 'other'\n\toption proto 'none'\n");
+    let forwarded = good(&forward("udp", "51821"), &with_routes(ROUTES), &facts(24)).config;
+    let both = Config::new(forwarded.packages().map(|package| match package.name() {
+        "network" => with_routes(&there).package("network").unwrap().clone(),
+        _ => package.clone(),
+    }));
+    good(&forward("udp", "51821"), &both, &facts(24));
+    // The wizard's own tunnel says who has its port.
+    let wireguard = "[wireguard]\non = true\naddress = \"10.73.0.1/24\"\nport = 51821\n\
+        private_key = \"yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\"";
+    let found = plan(&document(wireguard), &forwarded, &facts(24)).problems;
+    assert_eq!(
+        (&*found[0].field, &*found[0].values["name"]),
+        ("wireguard.port", "x")
+    );
+    let found = plan(&document(wireguard), &config, &facts(24)).problems;
+    assert_eq!(
+        (&*found[0].field, &*found[0].values["name"]),
+        ("wireguard.port", "the tunnel vpn")
     );
 }

@@ -208,8 +208,8 @@ fn a_port_outside_leads_to_one_device() {
         assert_eq!(
             found,
             [
-                "firewall.forwards[1].port: web has that port already; take another port, or delete \
-              the other forward"
+                "firewall.forwards[1].port: web has that port already; take another port, or free \
+              that one first"
             ],
             "{protocol} {port}"
         );
