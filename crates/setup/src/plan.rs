@@ -198,7 +198,7 @@ impl Planner<'_> {
         }
         self.mesh_and_addresses(was);
         self.keep_apart(choices, was);
-        self.asks_itself(before);
+        self.asks_itself(was);
         self.ports_once(choices, was);
     }
 

@@ -1,6 +1,6 @@
 //! What a value has to be.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{Planner, Wrong};
 
@@ -78,6 +78,17 @@ fn is_name(text: &str) -> bool {
                 .all(|c| c.is_ascii_alphanumeric() || c == b'-')
     };
     text.split('.').all(label) && text.rsplit('.').next().is_some_and(is_host_name)
+}
+
+/// Returns true if an address may be that of one device, wherever it is asked for: it is not for
+/// several, reserved, or of one wire alone (fe80::1 is on each of them).
+pub fn is_of_a_device(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => (1..224).contains(&address.octets()[0]),
+        IpAddr::V6(address) => {
+            !address.is_unspecified() && !address.is_multicast() && !address.is_unicast_link_local()
+        }
+    }
 }
 
 /// Whether a text holds a control character, of C0, C1, or one that turns the direction of writing.

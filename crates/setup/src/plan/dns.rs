@@ -2,7 +2,10 @@
 
 use std::net::IpAddr;
 
-use super::{Inside, Planner, Wrong, words};
+use uci::Section;
+
+use super::check::is_of_a_device;
+use super::{Config, Planner, Wrong, tunnel_of, words};
 use crate::choices::{Dns, DnsServer};
 use crate::read::dns_of;
 
@@ -112,45 +115,52 @@ impl Planner<'_> {
         let read = |plan: &mut Self, text: &String| {
             let address = plan.address::<IpAddr>(field, text)?;
             let server = address.to_string();
-            if plan.is_own(address) && !known.contains(&server) {
-                plan.wrong(field, &Wrong::AsksItself(server));
-                return None;
-            }
-            Some(server)
+            let wrong = match address.to_canonical() {
+                _ if known.contains(&server) => return Some(server),
+                own if plan.is_own(own) => Wrong::AsksItself(server),
+                other if !is_of_a_device(other) => Wrong::NotOneDevice(server),
+                _ => return Some(server),
+            };
+            plan.wrong(field, &wrong);
+            None
         };
         typed.iter().map(|text| read(self, text)).collect()
     }
 
     /// Returns true if an address is one of the router's own.
     fn is_own(&self, address: IpAddr) -> bool {
-        let address = address.to_canonical();
         let mut interfaces = self.config.of_type("network", "interface");
         address.is_loopback()
             || address.is_unspecified()
-            || interfaces.any(|section| {
-                let mut all = words(section, "ipaddr");
-                all.extend(words(section, "ip6addr"));
-                all.iter().any(|own| {
-                    let own = own.split('/').next().unwrap_or_default();
-                    own.parse() == Ok(address)
-                })
-            })
+            || interfaces.any(|section| addresses(section).contains(&address))
     }
 
-    /// Refuses an address inside that a name server of the router has. `before` is the former one.
-    pub(super) fn asks_itself(&mut self, before: Option<Inside>) {
-        let Some(own) = self.lan_address().filter(|own| Some(*own) != before) else {
-            return;
-        };
+    /// Refuses a new address of the router that a name server has. `was` is the configuration as it
+    /// was.
+    pub(super) fn asks_itself(&mut self, was: &Config) {
         let dnsmasq = self.config.of_type("dhcp", "dnsmasq").next();
         let mut servers: Vec<String> = dnsmasq
             .into_iter()
             .flat_map(|section| words(section, "server"))
             .collect();
         servers.extend(self.config.list("network", "wan", "dns"));
-        let address = own.address.to_string();
-        if servers.contains(&address) {
-            self.wrong("lan.address", &Wrong::AsksItself(address));
+        let all = |config: &Config, interface: &str| {
+            let network = config.package("network");
+            let section = network.and_then(|network| network.section(interface));
+            section.map(addresses).unwrap_or_default()
+        };
+        let tunnel = tunnel_of(&self.config).unwrap_or_default();
+        for (field, interface) in [
+            ("lan.address", "lan"),
+            ("internet.address", "wan"),
+            ("wireguard.address", &tunnel),
+        ] {
+            let former = all(was, interface);
+            let now = all(&self.config, interface);
+            let mut new = now.iter().filter(|own| !former.contains(own));
+            if let Some(own) = new.find(|own| servers.contains(&own.to_string())) {
+                self.wrong(field, &Wrong::AsksItself(own.to_string()));
+            }
         }
     }
 
@@ -182,4 +192,12 @@ impl Planner<'_> {
             })
             .collect()
     }
+}
+
+/// Returns the addresses of an interface: `addresses` is what `WireGuard` has for `ipaddr`.
+fn addresses(interface: &Section) -> Vec<IpAddr> {
+    let options = ["ipaddr", "ip6addr", "addresses"];
+    let all = options.iter().flat_map(|option| words(interface, option));
+    all.filter_map(|text| text.split('/').next()?.parse().ok())
+        .collect()
 }

@@ -116,6 +116,8 @@ pub enum Wrong {
     Unquotable,
     /// Another forward, of this name, or a tunnel has the port already.
     PortTaken(String),
+    /// No device has this address alone.
+    NotOneDevice(String),
     /// The port of the Internet is in the bridge of this network.
     PortInside(String, String),
     /// A name server at an address of the router's own.
@@ -365,6 +367,12 @@ impl Wrong {
                 vec![("name", name.clone())],
                 format!("{name} has that port already"),
                 "take another port, or free that one first".to_owned(),
+            ),
+            Self::NotOneDevice(address) => (
+                "not-one-device",
+                vec![("address", address.clone())],
+                format!("{address} is not the address of one device"),
+                "take the address of one device, such as 192.0.2.5".to_owned(),
             ),
             Self::PortInside(port, network) => (
                 "port-inside",

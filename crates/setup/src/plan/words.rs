@@ -89,6 +89,7 @@ pub const PROBLEMS: &[&str] = &[
     "not-a-wifi-key",
     "not-here",
     "not-on-air",
+    "not-one-device",
     "one-radio",
     "out-of-range",
     "outside-network",

@@ -187,6 +187,65 @@ fn the_router_does_not_ask_itself_for_names() {
     );
 }
 
+/// A tunnel's addresses are in `addresses`, and an interface may have several.
+#[test]
+fn no_name_server_is_an_address_of_a_tunnel_or_of_several_devices() {
+    let vpn = "\nconfig interface 'vpn'\n\toption proto 'wireguard'\n\
+        \tlist addresses '10.99.0.2/24'\n\tlist addresses 'fd00:9::2/64'\n\
+        \nconfig interface 'old'\n\toption proto 'wireguard'\n\toption addresses '10.98.0.2/24'\n\
+        \nconfig interface 'cameras'\n\toption proto 'static'\n\
+        \tlist ipaddr '192.168.30.1/24'\n\tlist ipaddr '192.168.31.1/24'\n\
+        \tlist ip6addr 'fd00:a::1/64'\n\tlist ip6addr 'fd00:b::1/64'\n";
+    let config = with(&[("network", vpn)]);
+    let own = |server: &str| format!("[dns]\nserver = \"own\"\nservers = [\"{server}\"]");
+    for (server, problem) in [
+        ("10.99.0.2", "asks-itself"),
+        ("fd00:9::2", "asks-itself"),
+        ("10.98.0.2", "asks-itself"),
+        ("192.168.31.1", "asks-itself"),
+        ("fd00:b::1", "asks-itself"),
+        ("::ffff:10.99.0.2", "asks-itself"),
+        ("224.0.0.1", "not-one-device"),
+        ("255.255.255.255", "not-one-device"),
+        ("240.0.0.1", "not-one-device"),
+        ("0.0.0.7", "not-one-device"),
+        ("fe80::1", "not-one-device"),
+        ("ff02::1", "not-one-device"),
+    ] {
+        let told = refused(&own(server), &config);
+        assert_eq!(told, ("dns.servers".into(), problem.into()), "{server}");
+        let fixed = format!(
+            "[internet]\nkind = \"static\"\naddress = \"198.51.100.7/24\"\n\
+             gateway = \"198.51.100.1\"\ndns = [\"{server}\"]"
+        );
+        let told = refused(&fixed, &config);
+        assert_eq!(told, ("internet.dns".into(), problem.into()), "{server}");
+    }
+    for server in ["10.99.0.3", "fd00:9::3", "192.168.30.7", "2620:fe::9"] {
+        good(&document(&own(server)), &config, &facts(24));
+    }
+    // A tunnel that gets the address of a name server, in the same document or a later one.
+    let tunnel = "[wireguard]\non = true\naddress = \"10.73.0.1/24\"\n\
+        private_key = \"yAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=\"\n";
+    let server = own("10.73.0.1");
+    let later = good(&document(&server), &config, &facts(24)).config;
+    for (text, config) in [
+        (format!("{tunnel}{server}"), &config),
+        (tunnel.into(), &later),
+    ] {
+        let told = refused(&text, config);
+        assert_eq!(told, ("wireguard.address".into(), "asks-itself".into()));
+    }
+    // What is there stays.
+    let there = "\nconfig dnsmasq\n\toption noresolv '1'\n\tlist server '10.99.0.2'\n\
+        \tlist server 'fe80::1'\n";
+    let dhcp = Package::read("dhcp", there.as_bytes()).unwrap();
+    let others = config.packages().filter(|package| package.name() != "dhcp");
+    let config = Config::new(others.cloned().chain([dhcp]));
+    let text = "[dns]\nserver = \"own\"\nservers = [\"10.99.0.2\", \"fe80::1\", \"9.9.9.9\"]";
+    good(&document(text), &config, &facts(24));
+}
+
 fn forwards(all: &[(&str, &str, &str)]) -> String {
     let all = all.iter().map(|(name, protocol, port)| {
         format!(

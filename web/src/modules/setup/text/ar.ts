@@ -306,6 +306,7 @@ export const ar: Translated<typeof en> = {
   "problem.not-a-device": "هذا ليس جهاز شبكة، مثل eth0.",
   "problem.one-radio": "القناة لراديو واحد: اختر أيّها.",
   "problem.not-a-wifi-key": "يلزم من 8 إلى 63 حرفًا لاتينيًا بلا علامات.",
+  "problem.not-one-device": "{address} ليس عنوان جهاز واحد.",
   "problem.not-an-address": "هذا ليس عنوانًا، مثل 192.0.2.5.",
   "problem.key-unused": "لا كلمة مرور بهذه الطريقة: احذفها أو اختر طريقة أخرى.",
   "problem.too-many": "العدد كبير: {most} على الأكثر.",

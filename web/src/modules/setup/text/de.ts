@@ -325,6 +325,7 @@ export const de: Translated<typeof en> = {
   "problem.not-a-device": "Das ist kein Netzwerkgerät, etwa eth0.",
   "problem.one-radio": "Ein Kanal gilt für ein Funkgerät: Wählen Sie, für welches.",
   "problem.not-a-wifi-key": "Es braucht 8 bis 63 Zeichen ohne Umlaute.",
+  "problem.not-one-device": "{address} ist nicht die Adresse eines einzelnen Geräts.",
   "problem.not-an-address": "Das ist keine Adresse, etwa 192.0.2.5.",
   "problem.key-unused":
     "So hat es kein Passwort: Nehmen Sie es heraus, oder wählen Sie eine andere Art.",

@@ -310,6 +310,7 @@ export const en = {
   "problem.not-a-device": "This is no network device, such as eth0.",
   "problem.one-radio": "A channel is for one radio: choose which.",
   "problem.not-a-wifi-key": "8 to 63 characters without accents are needed.",
+  "problem.not-one-device": "{address} is not the address of one device.",
   "problem.not-an-address": "This is no address, such as 192.0.2.5.",
   "problem.key-unused":
     "This way of keeping it has no password: take it out, or choose another way.",

@@ -315,6 +315,7 @@ export const es: Translated<typeof en> = {
   "problem.not-a-device": "Esto no es un dispositivo de red, como eth0.",
   "problem.one-radio": "Un canal es para una sola radio: elige cuál.",
   "problem.not-a-wifi-key": "Hacen falta de 8 a 63 caracteres sin acentos.",
+  "problem.not-one-device": "{address} no es la dirección de un solo dispositivo.",
   "problem.not-an-address": "Esto no es una dirección, como 192.0.2.5.",
   "problem.key-unused": "Así no hay contraseña: quítala, o elige otra forma.",
   "problem.too-many": "Son demasiados: {most} como mucho.",

@@ -324,6 +324,7 @@ export const fr: Translated<typeof en> = {
   "problem.not-a-device": "Ce n’est pas une interface réseau, telle que eth0.",
   "problem.one-radio": "Un canal est pour une seule radio : choisissez laquelle.",
   "problem.not-a-wifi-key": "Il faut de 8 à 63 caractères sans accents.",
+  "problem.not-one-device": "{address} n’est pas l’adresse d’un seul appareil.",
   "problem.not-an-address": "Ce n’est pas une adresse, telle que 192.0.2.5.",
   "problem.key-unused":
     "Ainsi il n’y a pas de mot de passe : retirez-le, ou choisissez une autre façon.",

@@ -316,6 +316,7 @@ export const it: Translated<typeof en> = {
   "problem.not-a-device": "Non è un dispositivo di rete, come eth0.",
   "problem.one-radio": "Un canale è per una sola radio: scegli quale.",
   "problem.not-a-wifi-key": "Servono da 8 a 63 caratteri senza accenti.",
+  "problem.not-one-device": "{address} non è l’indirizzo di un solo dispositivo.",
   "problem.not-an-address": "Non è un indirizzo, come 192.0.2.5.",
   "problem.key-unused": "Così non c’è password: toglila, o scegli un altro modo.",
   "problem.too-many": "Sono troppi: al massimo {most}.",

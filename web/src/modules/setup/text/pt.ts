@@ -313,6 +313,7 @@ export const pt: Translated<typeof en> = {
   "problem.not-a-device": "Isto não é um dispositivo de rede, como eth0.",
   "problem.one-radio": "Um canal é para um só rádio: escolha qual.",
   "problem.not-a-wifi-key": "São precisos 8 a 63 caracteres sem acentos.",
+  "problem.not-one-device": "{address} não é o endereço de um único dispositivo.",
   "problem.not-an-address": "Isto não é um endereço, como 192.0.2.5.",
   "problem.key-unused": "Assim não há senha: retire-a, ou escolha outra forma.",
   "problem.too-many": "São demasiados: no máximo {most}.",
