@@ -190,6 +190,9 @@ impl Planner<'_> {
             (Some(to), Some(lan)) if to == lan.address => {
                 self.wrong(format!("{field}.to"), &Wrong::RouterItself(to.to_string()));
             }
+            (Some(to), Some(lan)) if lan.is_edge(to) => {
+                self.wrong(format!("{field}.to"), &Wrong::NotOneDevice(to.to_string()));
+            }
             // Otherwise the network inside is not known.
             (Some(to), Some(lan))
                 if !lan.holds(to) && !was_out(to) && !self.is_wrong("lan.address") =>
@@ -216,7 +219,7 @@ impl Planner<'_> {
             };
             if device == lan.address {
                 self.wrong("lan.address", &Wrong::TakesForward(forward.name, to));
-            } else if !lan.holds(device) && held(former, device) {
+            } else if (!lan.holds(device) || lan.is_edge(device)) && held(former, device) {
                 self.wrong("lan.address", &Wrong::LeavesForward(forward.name, to));
             }
         }
@@ -411,25 +414,61 @@ fn foreign_forwards(config: &super::Config, known: &[(String, Forward)]) -> Vec<
             return None;
         }
         let protocols = words(section, "proto");
-        let has = |name: &str| protocols.iter().any(|protocol| protocol == name);
-        let many = protocols.is_empty() || has("tcpudp") || has("all") || has("any");
-        let protocol = match (many || has("tcp"), many || has("udp")) {
+        let is =
+            |name| protocols.is_empty() || protocols.iter().any(|text| is_protocol(text, name));
+        let protocol = match (is("tcp"), is("udp")) {
             (true, true) => Protocol::Both,
             (true, false) => Protocol::Tcp,
             (false, true) => Protocol::Udp,
             (false, false) => return None,
         };
-        Some(Forward {
-            name: text(section, "name").unwrap_or_else(|| section.name.clone()),
+        let name = text(section, "name").unwrap_or_else(|| section.name.clone());
+        let forward = move |port| Forward {
+            name: name.clone(),
             protocol,
-            port: text(section, "src_dport")?.replace(':', "-"),
+            port,
             ..Forward::default()
-        })
+        };
+        let ports = port_ranges(&text(section, "src_dport")?);
+        Some(ports.into_iter().map(forward))
     };
     let all = config.of_type("firewall", "redirect");
     all.filter(|section| known.iter().all(|(name, _)| *name != section.name))
         .filter_map(read)
+        .flatten()
         .collect()
+}
+
+/// Returns true if a word of fw4's `proto` takes in a protocol: by name or number; `!` is all others.
+fn is_protocol(word: &str, name: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    let (rest, wanted) = match word.strip_prefix('!') {
+        Some(rest) => (rest, false),
+        None => (&*word, true),
+    };
+    let known: &[&str] = match rest {
+        "all" | "any" | "*" | "tcpudp" => &["tcp", "udp"],
+        "6" => &["tcp"],
+        "17" => &["udp"],
+        other => &[other],
+    };
+    known.contains(&name) == wanted
+}
+
+/// Returns the ports of fw4's `src_dport`: `80`, `8000:8010`; `!80` is all others.
+fn port_ranges(text: &str) -> Vec<String> {
+    let text = text.replace(':', "-");
+    let Some(rest) = text.strip_prefix('!') else {
+        return vec![text];
+    };
+    let Some((first, last)) = ports(rest.trim_start()) else {
+        return Vec::new();
+    };
+    let below = (first > 1).then(|| format!("1-{}", first - 1));
+    let above = last
+        .checked_add(1)
+        .map(|next| format!("{next}-{}", u16::MAX));
+    below.into_iter().chain(above).collect()
 }
 
 /// Whether a section has these options at most.

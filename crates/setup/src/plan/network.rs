@@ -17,13 +17,11 @@ impl Inside {
     /// address, nor the network's first or last one.
     pub fn read(text: &str) -> Option<Inside> {
         let inside = Inside::read_network(text)?;
-        let Inside { address, length } = inside;
+        let address = inside.address;
         if address.is_multicast() || address.is_loopback() || address.octets()[0] == 0 {
             return None;
         }
-        let host = u32::from(address) & !inside.mask();
-        let last = host == !inside.mask();
-        if length < 31 && (host == 0 || last) || address.octets()[0] >= 240 {
+        if inside.is_edge(address) || address.octets()[0] >= 240 {
             return None;
         }
         Some(inside)
@@ -83,6 +81,12 @@ impl Inside {
     /// Whether an address is in the network.
     pub fn holds(self, address: Ipv4Addr) -> bool {
         u32::from(address) & self.mask() == u32::from(self.address) & self.mask()
+    }
+
+    /// Returns true for the first and the last address of the network: no device has these.
+    pub fn is_edge(self, address: Ipv4Addr) -> bool {
+        let host = u32::from(address) & !self.mask();
+        self.length < 31 && self.holds(address) && (host == 0 || host == !self.mask())
     }
 
     /// Returns true if the address is one of the public Internet: not for private networks

@@ -294,8 +294,60 @@ fn a_port_outside_leads_to_one_device() {
         refused(&text, &config),
         ("firewall.forwards[0].port".into(), "port-taken".into())
     );
+    for (proto, src_dport, met) in [
+        ("6", "8005", true),
+        ("17", "8005", false),
+        ("TCP", "8005", true),
+        ("!udp", "8005", true),
+        ("!tcp", "8005", false),
+        ("1 6", "8005", true),
+        ("*", "8005", true),
+        ("tcp", "!7016", true),
+        ("tcp", "! 7016", true),
+        ("tcp", "!8000:8010", false),
+        ("tcp", "!1", true),
+        ("tcp", "!65535", true),
+        ("tcp", "!8005", false),
+        ("udp", "!7016", false),
+    ] {
+        let text =
+            redirect("").replace("8000:8010", src_dport) + &format!("\toption proto '{proto}'\n");
+        let config = with(&[("firewall", &text)]);
+        let found = plan(
+            &document(&forwards(&[("web", "tcp", "8005")])),
+            &config,
+            &facts(24),
+        );
+        let found: Vec<&str> = found.problems.iter().map(|one| &*one.problem).collect();
+        let wanted: &[&str] = if met { &["port-taken"] } else { &[] };
+        assert_eq!(found, wanted, "{proto} {src_dport}");
+    }
     let config = with(&[("firewall", &redirect("\toption src_ip '192.0.2.1'\n"))]);
     good(&document(&text), &config, &facts(24));
+}
+
+#[test]
+fn no_port_leads_to_all_devices_of_the_network() {
+    let config = fresh("24.10");
+    let to = |address: &str| forwards(&[("web", "tcp", "80")]).replace("192.168.1.9", address);
+    for address in ["192.168.1.0", "192.168.1.255"] {
+        let told = refused(&to(address), &config);
+        assert_eq!(
+            told,
+            ("firewall.forwards[0].to".into(), "not-one-device".into())
+        );
+    }
+    good(&document(&to("192.168.1.254")), &config, &facts(24));
+    // In another network it may become the last address.
+    let there = good(&document(&to("192.168.1.127")), &config, &facts(24)).config;
+    let moved = "[lan]\naddress = \"192.168.1.1/25\"\nfirst = 10\ncount = 20";
+    let told = refused(moved, &there);
+    assert_eq!(told, ("lan.address".into(), "leaves-forward".into()));
+    let told = refused(&format!("{moved}\n{}", to("192.168.1.127")), &there);
+    assert_eq!(
+        told,
+        ("firewall.forwards[0].to".into(), "not-one-device".into())
+    );
 }
 
 /// fw4 of 23.05 puts a backslash before both, and nft knows none: the first one ends the string,
