@@ -106,9 +106,11 @@ impl Planner<'_> {
                 self.config.unset("network", "wan", option);
             }
         }
-        // A device that is there already, with the VLAN that is wanted, is not made anew.
+        // A device that is there already, with the VLAN that is wanted, is not made anew. An uplink
+        // without one has it from elsewhere: from a radio, for one.
         let wired = matches!(internet.kind, Uplink::Dhcp | Uplink::Static | Uplink::Pppoe);
-        if !wired && known.is_some() {
+        let is_elsewhere = there.is_none() && internet.port.is_none();
+        if known.is_some_and(|known| !wired || is_elsewhere && known.vlan == internet.vlan) {
             return;
         }
         let stays = there.filter(|device| {
@@ -231,8 +233,13 @@ impl Planner<'_> {
             self.config.set("network", "wan", "gateway", &gateway);
         }
         self.fixed_dns(internet, known);
-        let says = format!("The router is {inside} outside, and sends to {gateway}.");
         let address = inside.to_string();
+        if gateway.is_empty() {
+            let says = format!("The router is {inside} outside, and has no gateway there.");
+            let values = [("address", &*address)];
+            return self.say("internet", "internet-static-alone", &values, says);
+        }
+        let says = format!("The router is {inside} outside, and sends to {gateway}.");
         self.say(
             "internet",
             "internet-static",

@@ -21,7 +21,11 @@ pub fn subject(sentence: &Sentence, config: &Config) -> Option<String> {
     Some(match &*sentence.sentence {
         "router-name" => system(&["hostname"]),
         "router-place" => system(&["latitude", "longitude"]),
-        "internet-dhcp" | "internet-none" | "internet-static" | "internet-pppoe"
+        "internet-dhcp"
+        | "internet-none"
+        | "internet-static"
+        | "internet-static-alone"
+        | "internet-pppoe"
         | "internet-mobile" => options(config, "network", "wan", &UPLINK),
         "internet-wifi" => {
             sections(config, "wireless", |name| name == "wifi_uplink")

@@ -24,6 +24,7 @@ pub const SENTENCES: &[&str] = &[
     "internet-none",
     "internet-pppoe",
     "internet-static",
+    "internet-static-alone",
     "internet-vlan",
     "internet-wifi",
     "lan-address",

@@ -184,3 +184,43 @@ fn the_providers_vlan_is_below_a_bridge_of_the_old_form() {
         &facts(24),
     );
 }
+
+#[test]
+fn an_uplink_without_a_device_gets_none_by_the_way() {
+    let wan = "config interface 'wan'\n\toption proto 'dhcp'\n";
+    let six = "config interface 'wan6'\n\toption proto 'dhcpv6'\n\toption device '@wan'\n";
+    let text = |more: &str| document(&format!("[internet]\nkind = \"dhcp\"\n{more}"));
+    let before = router(&format!("{wan}{six}"));
+    let off = good(&text("ipv6 = false"), &before, &facts(24)).config;
+    assert_eq!(lines(&before, &off), ["+ network.wan6.disabled='1'"]);
+    let on = good(&text(""), &off, &facts(24)).config;
+    assert_eq!(lines(&off, &on), ["- network.wan6.disabled='1'"]);
+    let alone = router(wan);
+    let on = good(&text(""), &alone, &facts(24)).config;
+    assert_eq!(on.get("network", "wan", "device"), None);
+    assert_eq!(on.get("network", "wan6", "device").unwrap(), "@wan");
+    // Whoever asks for a port, a VLAN or another kind gets one.
+    for (more, device) in [("port = \"eth7\"", "eth7"), ("vlan = 7", "wan.7")] {
+        let config = good(&text(more), &before, &facts(24)).config;
+        assert_eq!(config.get("network", "wan", "device").unwrap(), device);
+    }
+    let dials = "[internet]\nkind = \"pppoe\"\nusername = \"a\"\npassword = \"b\"";
+    let config = good(&document(dials), &before, &facts(24)).config;
+    assert_eq!(config.get("network", "wan", "device").unwrap(), "wan");
+}
+
+#[test]
+fn a_fixed_address_without_a_gateway_is_said_so() {
+    let config = router(
+        "config interface 'wan'\n\toption device 'wan'\n\toption proto 'static'\n\
+         \toption ipaddr '192.168.2.1/24'\n",
+    );
+    let mut choices = weir_setup::read(&config);
+    choices.internet.as_mut().unwrap().vlan = Some(7);
+    let plan = good(&choices, &config, &facts(24));
+    let said: Vec<&str> = plan.sentences.iter().map(|said| &*said.says).collect();
+    assert!(
+        said.contains(&"The router is 192.168.2.1/24 outside, and has no gateway there."),
+        "{said:?}"
+    );
+}

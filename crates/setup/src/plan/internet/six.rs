@@ -52,9 +52,9 @@ impl Planner<'_> {
         }
         let own = self.device("wan6");
         let follows = own.is_some() && own.as_deref() == former && former != device;
-        match if dialled { Some("@wan") } else { device } {
-            Some(device) if is_new || follows => self.set_device("wan6", device),
-            _ => {}
+        if is_new || follows {
+            let device = device.filter(|_| !dialled);
+            self.set_device("wan6", device.unwrap_or("@wan"));
         }
     }
 

@@ -373,6 +373,7 @@ export const ar: Translated<typeof en> = {
   "sentence.router-place": "مكانه {north}، {east}.",
   "sentence.internet-dhcp": "الإنترنت يصل من تلقاء نفسه.",
   "sentence.internet-static": "الإنترنت يصل عند {address}، عبر {gateway}.",
+  "sentence.internet-static-alone": "الإنترنت يصل عند {address}، بلا بوّابة.",
   "sentence.internet-pppoe": "الإنترنت يصل عبر PPPoE، باسم {username}.",
   "sentence.internet-mobile": "الإنترنت يصل عبر شبكة الجوال.",
   "sentence.internet-wifi": "الإنترنت يصل عبر شبكة الواي فاي {ssid}.",

@@ -403,6 +403,7 @@ export const de: Translated<typeof en> = {
   "sentence.router-place": "Sein Ort ist {north}, {east}.",
   "sentence.internet-dhcp": "Das Internet kommt von selbst herein.",
   "sentence.internet-static": "Das Internet kommt bei {address} herein, über {gateway}.",
+  "sentence.internet-static-alone": "Das Internet kommt bei {address} herein, ohne Gateway.",
   "sentence.internet-pppoe": "Das Internet kommt über PPPoE herein, als {username}.",
   "sentence.internet-mobile": "Das Internet kommt über Mobilfunk herein.",
   "sentence.internet-wifi": "Das Internet kommt über das WLAN {ssid} herein.",

@@ -384,6 +384,7 @@ export const en = {
   "sentence.router-place": "Its place is {north}, {east}.",
   "sentence.internet-dhcp": "The Internet comes in by itself.",
   "sentence.internet-static": "The Internet comes in at {address}, by way of {gateway}.",
+  "sentence.internet-static-alone": "The Internet comes in at {address}, without a gateway.",
   "sentence.internet-pppoe": "The Internet comes in by PPPoE, as {username}.",
   "sentence.internet-mobile": "The Internet comes in by the mobile network.",
   "sentence.internet-wifi": "The Internet comes in by the Wi-Fi network {ssid}.",

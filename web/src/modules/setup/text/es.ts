@@ -390,6 +390,7 @@ export const es: Translated<typeof en> = {
   "sentence.router-place": "Su lugar es {north}, {east}.",
   "sentence.internet-dhcp": "Internet llega por sí solo.",
   "sentence.internet-static": "Internet llega en {address}, a través de {gateway}.",
+  "sentence.internet-static-alone": "Internet llega en {address}, sin puerta de enlace.",
   "sentence.internet-pppoe": "Internet llega por PPPoE, como {username}.",
   "sentence.internet-mobile": "Internet llega por la red móvil.",
   "sentence.internet-wifi": "Internet llega por la red Wi-Fi {ssid}.",

@@ -401,6 +401,7 @@ export const fr: Translated<typeof en> = {
   "sentence.router-place": "Son lieu est {north}, {east}.",
   "sentence.internet-dhcp": "Internet arrive de lui-même.",
   "sentence.internet-static": "Internet arrive à {address}, en passant par {gateway}.",
+  "sentence.internet-static-alone": "Internet arrive à {address}, sans passerelle.",
   "sentence.internet-pppoe": "Internet arrive par PPPoE, en tant que {username}.",
   "sentence.internet-mobile": "Internet arrive par le réseau mobile.",
   "sentence.internet-wifi": "Internet arrive par le réseau Wi-Fi {ssid}.",

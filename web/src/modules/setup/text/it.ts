@@ -389,6 +389,7 @@ export const it: Translated<typeof en> = {
   "sentence.router-place": "Il suo luogo è {north}, {east}.",
   "sentence.internet-dhcp": "Internet arriva da solo.",
   "sentence.internet-static": "Internet arriva a {address}, passando per {gateway}.",
+  "sentence.internet-static-alone": "Internet arriva a {address}, senza gateway.",
   "sentence.internet-pppoe": "Internet arriva con PPPoE, come {username}.",
   "sentence.internet-mobile": "Internet arriva con la rete mobile.",
   "sentence.internet-wifi": "Internet arriva con la rete Wi-Fi {ssid}.",

@@ -387,6 +387,7 @@ export const pt: Translated<typeof en> = {
   "sentence.router-place": "O seu lugar é {north}, {east}.",
   "sentence.internet-dhcp": "A Internet chega por si só.",
   "sentence.internet-static": "A Internet chega em {address}, por meio de {gateway}.",
+  "sentence.internet-static-alone": "A Internet chega em {address}, sem gateway.",
   "sentence.internet-pppoe": "A Internet chega por PPPoE, como {username}.",
   "sentence.internet-mobile": "A Internet chega pela rede móvel.",
   "sentence.internet-wifi": "A Internet chega pela rede Wi-Fi {ssid}.",
