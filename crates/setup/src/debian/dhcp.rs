@@ -169,21 +169,9 @@ fn served(reader: Reader<'_>, network: &Network, zones: &[Zone], text: &mut Stri
     let four = four && reader.flag("dynamicdhcp", true);
     range(&reader, interface, four, &tag, &lease, text);
     announced(&reader, &device, &tag, &lease, text);
-    let option = |text: &str| {
-        let (number, words) = text.split_once(',')?;
-        let number = match number.strip_prefix("option:") {
-            Some(name) => value::host(name).map(|name| format!("option:{name}"))?,
-            None => value::number(1..=254)(number)?.to_string(),
-        };
-        let good = |c: char| c.is_ascii_alphanumeric() || ".:/_-".contains(c);
-        let words: Vec<&str> = words.split(',').collect();
-        let all = words
-            .iter()
-            .all(|word| !word.is_empty() && word.chars().all(good));
-        all.then(|| format!("{number},{}", words.join(",")))
-    };
-    let expected = "a number and what is told: 6,192.168.1.1";
-    for option in reader.many("dhcp_option", option, expected) {
+    let expected =
+        "a number and what is told: 6,192.168.1.1, perhaps after tags: tag:voip,66,192.168.1.6";
+    for option in reader.many("dhcp_option", told, expected) {
         line!(text, "dhcp-option=tag:{tag},{option}");
     }
     if reader.has("force") {
@@ -191,6 +179,31 @@ fn served(reader: Reader<'_>, network: &Network, zones: &[Zone], text: &mut Stri
         reader.note("force", "dnsmasq on Debian never looks for other servers");
     }
     reader.end();
+}
+
+/// An option of DHCP as dnsmasq has it: a number or name, and what is told; of a number alone nothing
+/// is told. Tags before it say to whom (dnsmasq(8), `--dhcp-option`).
+fn told(text: &str) -> Option<String> {
+    let good = |c: char| c.is_ascii_alphanumeric() || ".:/_-".contains(c);
+    let mut made: Vec<String> = Vec::new();
+    let mut words = text.split(',');
+    let number = loop {
+        let word = words.next()?;
+        let Some(tag) = word.strip_prefix("tag:") else {
+            break word;
+        };
+        value::tag(tag.strip_prefix('!').unwrap_or(tag))?;
+        made.push(word.to_owned());
+    };
+    made.push(match number.strip_prefix("option:") {
+        Some(name) => format!("option:{}", value::host(name)?),
+        None => value::number(1..=254)(number)?.to_string(),
+    });
+    for word in words {
+        let is_good = !word.is_empty() && word.chars().all(good);
+        made.push(is_good.then(|| word.to_owned())?);
+    }
+    Some(made.join(","))
 }
 
 /// The addresses that are given away.

@@ -3,9 +3,13 @@
 use super::reader::Reader;
 use super::value;
 
+/// What `mac` has to be.
+const MAC: &str = "a MAC: 02:00:00:00:00:01, or 02:00:00:*:*:* for several";
+
 /// `config host`
 pub fn host(reader: Reader<'_>, text: &mut String) {
-    let macs = reader.many("mac", value::mac, "a MAC: 02:00:00:00:00:01");
+    let macs = reader.many("mac", value::macs, MAC);
+    let tags = reader.many("tag", value::tag, "a tag: letters, digits, _ -");
     let ignores = |text: &str| match text {
         "ignore" => Some(None),
         _ => value::address4(text).map(Some),
@@ -17,11 +21,12 @@ pub fn host(reader: Reader<'_>, text: &mut String) {
     let _ = reader.flag("dns", false);
     if macs.is_empty() {
         if !reader.has("mac") {
-            reader.fault("mac", "a MAC: 02:00:00:00:00:01");
+            reader.fault("mac", MAC);
         }
         return;
     }
     let mut words = macs;
+    words.extend(tags.iter().map(|tag| format!("set:{tag}")));
     match address {
         Some(Some(address)) => words.push(address.to_string()),
         Some(None) => words.push("ignore".into()),

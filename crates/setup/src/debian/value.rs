@@ -108,9 +108,20 @@ pub fn prefix(text: &str) -> Option<Prefix> {
 
 /// A MAC, in small letters.
 pub fn mac(text: &str) -> Option<String> {
+    macs(text).filter(|mac| !mac.contains('*'))
+}
+
+/// A MAC, or several by `*` in the place of any octet (dnsmasq(8), `--dhcp-host`).
+pub fn macs(text: &str) -> Option<String> {
     let octets: Vec<&str> = text.split([':', '-']).collect();
-    let good = |octet: &&str| octet.len() == 2 && octet.bytes().all(|c| c.is_ascii_hexdigit());
+    let digits = |octet: &str| octet.len() == 2 && octet.bytes().all(|c| c.is_ascii_hexdigit());
+    let good = |octet: &&str| *octet == "*" || digits(octet);
     (octets.len() == 6 && octets.iter().all(good)).then(|| octets.join(":").to_ascii_lowercase())
+}
+
+/// A tag by which dnsmasq tells clients apart.
+pub fn tag(text: &str) -> Option<String> {
+    made_of(text, 64, "_-").then(|| text.to_owned())
 }
 
 /// A port, or some: `1000-2000`, `1000:2000`.

@@ -68,6 +68,46 @@ fn nftables_and_dnsmasq_read_what_is_made_for_them() {
     }
 }
 
+/// What dnsmasq tells single devices, and several of a vendor's, as OpenWrt's init script hands it on.
+#[test]
+fn options_for_tags_and_devices_by_the_beginning_of_their_mac() {
+    let text = read("dhcp")
+        .replace(
+            "\tlist dhcp_option '6,192.168.1.1'\n",
+            "\tlist dhcp_option 'tag:voip,66,10.11.0.6'\n\
+             \tlist dhcp_option 'tag:!voip,tag:a-b,option:ntp-server,10.11.0.7'\n\
+             \tlist dhcp_option '3'\n",
+        )
+        .replace(
+            "\toption mac '00:11:22:AA:BB:CC'\n",
+            "\toption mac '02:AA:bb:*:*:*'\n\tlist tag 'voip'\n\tlist tag 'a-b'\n",
+        );
+    let outcome = rendered(&text).expect("files");
+    let made = content(&outcome, "etc/dnsmasq.d/weir.conf");
+    for line in [
+        "dhcp-option=tag:lan,tag:voip,66,10.11.0.6",
+        "dhcp-option=tag:lan,tag:!voip,tag:a-b,option:ntp-server,10.11.0.7",
+        "dhcp-option=tag:lan,3",
+        "dhcp-host=02:aa:bb:*:*:*,set:voip,set:a-b,192.168.1.9,printer",
+    ] {
+        assert!(made.lines().any(|made| made == line), "{line}\n{made}");
+    }
+    checked("dnsmasq", &["--test", "--conf-file=/dev/stdin"], &made);
+    // Elsewhere a MAC is that of one device.
+    for (from, to, at) in [
+        ("'02:AA:bb:*:*:*'", "'02:AA:bb:*:*'", "mac"),
+        ("'02:AA:bb:*:*:*'", "'02:AA:bb:*:*:**'", "mac"),
+        ("tag:voip,66", "tag:,66", "dhcp_option"),
+        ("tag:voip,66", "tag:vo=ip,66", "dhcp_option"),
+        ("tag:voip,66,10.11.0.6", "tag:voip", "dhcp_option"),
+        ("list tag 'voip'", "list tag 'vo,ip'", "tag"),
+    ] {
+        let faults = rendered(&text.replace(from, to)).expect_err(to);
+        assert_eq!(faults.len(), 1, "{to}: {faults:?}");
+        assert!(faults[0].to_string().contains(at), "{to}: {}", faults[0]);
+    }
+}
+
 /// What is refused: a beginning, the rest, which option is named, and a word of what is expected.
 const REFUSED: [[&str; 4]; 14] = [
     [
