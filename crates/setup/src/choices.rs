@@ -2,7 +2,8 @@
 //! `weir setup export` writes and `weir setup import` plays on a hundred nodes.
 //!
 //! It says what is wanted, not which options that takes: [`crate::plan`] knows these. A part that is
-//! missing is not touched, so a document may be as short as the name of a Wi-Fi network.
+//! missing is not touched, so a document may be as short as the name of a Wi-Fi network. Nor is a
+//! list that is missing in a part. A list that is there is whole: an empty one means none.
 //!
 //! Addresses and names are text, as somebody types them: what is wrong with it is for the plan to
 //! say.
@@ -126,9 +127,9 @@ pub struct Internet {
     /// Of `static`: the router beyond.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gateway: Option<String>,
-    /// Of `static`: name servers.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub dns: Vec<String>,
+    /// Of `static`: name servers. `None`: left as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dns: Option<Vec<String>>,
     /// Of `pppoe` and `mobile`: the user's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub username: Option<String>,
@@ -167,7 +168,7 @@ impl Default for Internet {
             ipv6: true,
             address: None,
             gateway: None,
-            dns: Vec::new(),
+            dns: None,
             username: None,
             password: None,
             service: None,
@@ -242,9 +243,9 @@ impl Default for Lan {
 pub struct Dns {
     /// Whom the router asks.
     pub server: DnsServer,
-    /// Of `own`: name servers.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub servers: Vec<String>,
+    /// Of `own`: name servers. `None`: left as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub servers: Option<Vec<String>>,
 }
 
 /// Whom the router asks for names.
@@ -270,10 +271,13 @@ pub enum DnsServer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Firewall {
-    /// Ports that lead to a device inside. What is not here goes.
-    pub forwards: Vec<Forward>,
-    /// Devices that are kept from the Internet. What is not here may go out again.
-    pub blocked: Vec<Blocked>,
+    /// Ports that lead to a device inside. What is not here goes. `None`: left as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forwards: Option<Vec<Forward>>,
+    /// Devices that are kept from the Internet. What is not here may go out again. `None`: left as
+    /// they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Vec<Blocked>>,
 }
 
 /// A port that leads to a device inside.

@@ -193,7 +193,9 @@ impl Planner<'_> {
             self.part(|plan| plan.firewall(firewall, before));
         }
         self.openvpn_mark(clients);
-        if choices.firewall.is_none() && self.lan_address() != before {
+        let forwards = choices.firewall.as_ref();
+        let forwards = forwards.and_then(|firewall| firewall.forwards.as_ref());
+        if forwards.is_none() && self.lan_address() != before {
             self.forwards_stay_inside(before);
         }
         self.mesh_and_addresses(was);

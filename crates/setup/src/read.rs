@@ -31,8 +31,8 @@ pub fn read(config: &Config) -> Choices {
             .package("network")
             .map(|_| openvpn_of(config).unwrap_or_default()),
         firewall: config.package("firewall").map(|_| Firewall {
-            forwards: values(simple(config, "redirect", forward_of)),
-            blocked: values(simple(config, "rule", blocked_of)),
+            forwards: Some(values(simple(config, "redirect", forward_of))),
+            blocked: Some(values(simple(config, "rule", blocked_of))),
         }),
     }
 }
@@ -136,7 +136,7 @@ pub(crate) fn wifi_of(config: &Config) -> Wifi {
             .iter()
             .find_map(|radio| text(radio, "country"))
             .unwrap_or_default(),
-        networks,
+        networks: Some(networks),
     }
 }
 
@@ -189,7 +189,7 @@ pub(crate) fn dns_of(config: &Config, dnsmasq: &Section) -> Dns {
     if let Some(server) = secret {
         return Dns {
             server,
-            servers: Vec::new(),
+            servers: None,
         };
     }
     let servers: Vec<_> = words(dnsmasq, "server")
@@ -203,7 +203,7 @@ pub(crate) fn dns_of(config: &Config, dnsmasq: &Section) -> Dns {
         } else {
             DnsServer::Provider
         },
-        servers: if own { servers } else { Vec::new() },
+        servers: own.then_some(servers),
     }
 }
 
@@ -229,6 +229,6 @@ pub(crate) fn wireguard_of(config: &Config) -> WireGuard {
             .unwrap_or(default.address),
         endpoint: text(tunnel, "endpoint").unwrap_or_default(),
         private_key: text(tunnel, "private_key"),
-        clients: config.of_type("network", &kind).map(client_of).collect(),
+        clients: Some(config.of_type("network", &kind).map(client_of).collect()),
     }
 }

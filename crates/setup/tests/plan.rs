@@ -9,6 +9,8 @@ mod any;
 mod apart;
 #[path = "plan/keep.rs"]
 mod keep;
+#[path = "plan/lists.rs"]
+mod lists;
 #[path = "plan/openvpn.rs"]
 mod openvpn;
 #[path = "plan/refusals.rs"]

@@ -9,8 +9,9 @@ pub struct Wifi {
     /// The country whose rules hold, two letters (ISO 3166). Empty: left as it is.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub country: String,
-    /// The networks. What is not here goes.
-    pub networks: Vec<Network>,
+    /// The networks. What is not here goes. `None`: left as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub networks: Option<Vec<Network>>,
 }
 
 /// A Wi-Fi network, by as many radios as are named.

@@ -18,9 +18,9 @@ pub struct WireGuard {
     /// Its private key, in Base64; made where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub private_key: Option<String>,
-    /// Who may come in.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub clients: Vec<WireGuardClient>,
+    /// Who may come in. `None`: whoever may already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clients: Option<Vec<WireGuardClient>>,
 }
 
 impl Default for WireGuard {
@@ -31,7 +31,7 @@ impl Default for WireGuard {
             address: "10.71.0.1/24".to_owned(),
             endpoint: String::new(),
             private_key: None,
-            clients: Vec::new(),
+            clients: None,
         }
     }
 }

@@ -171,7 +171,7 @@ fn field(taken: &Taken, choices: &Choices) -> String {
     let forwards = choices
         .firewall
         .iter()
-        .flat_map(|firewall| &firewall.forwards);
+        .flat_map(|firewall| firewall.forwards.iter().flatten());
     let place = forwards
         .filter(|_| taken.field == FORWARDS)
         .position(|forward| udp(forward) == Some(taken.ports));
@@ -380,7 +380,7 @@ fn taken(config: &Config) -> Vec<Taken> {
     let forwards = has
         .firewall
         .into_iter()
-        .flat_map(|firewall| firewall.forwards);
+        .flat_map(|firewall| firewall.forwards.unwrap_or_default());
     let forwarded = forwards.filter_map(|forward| {
         let ports = udp(&forward)?;
         Some(Taken {

@@ -32,7 +32,11 @@ pub(crate) fn over_https(server: DnsServer) -> Option<(&'static str, &'static st
 impl Planner<'_> {
     pub(super) fn dns(&mut self, dns: &Dns) {
         let known = self.config.of_type("dhcp", "dnsmasq").next();
-        if known.is_some_and(|known| dns_of(&self.config, known) == *dns) {
+        let known = known.map(|known| dns_of(&self.config, known));
+        let is_there = |known: Dns| {
+            known.server == dns.server && (dns.servers.is_none() || dns.servers == known.servers)
+        };
+        if known.is_some_and(is_there) {
             return;
         }
         let secret = over_https(dns.server);
@@ -64,7 +68,7 @@ impl Planner<'_> {
                 self.say("services", "dns", &[("server", url)], says);
             }
             (DnsServer::Own, None) => {
-                let Some(own) = self.servers("dns.servers", &dns.servers) else {
+                let Some(own) = self.servers("dns.servers", dns.servers.as_deref()) else {
                     return;
                 };
                 if own.is_empty() {
@@ -104,7 +108,7 @@ impl Planner<'_> {
 
     /// Addresses of name servers, in one form. The router itself is refused, unless it stands there
     /// already.
-    pub(super) fn servers(&mut self, field: &str, typed: &[String]) -> Option<Vec<String>> {
+    pub(super) fn servers(&mut self, field: &str, typed: Option<&[String]>) -> Option<Vec<String>> {
         let mut known = self.config.list("network", "wan", "dns");
         let dnsmasq = self.config.of_type("dhcp", "dnsmasq").next();
         known.extend(
@@ -124,6 +128,7 @@ impl Planner<'_> {
             plan.wrong(field, &wrong);
             None
         };
+        let typed = typed.unwrap_or_default();
         typed.iter().map(|text| read(self, text)).collect()
     }
 

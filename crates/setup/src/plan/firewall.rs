@@ -14,19 +14,35 @@ const MOST: usize = 200;
 impl Planner<'_> {
     /// Edits forwards and blocked devices. `former` is the network inside as it was.
     pub(super) fn firewall(&mut self, firewall: &Firewall, former: Option<Inside>) {
-        let moved = self.lan_address() != former;
-        for (field, many) in [
-            ("firewall.forwards", firewall.forwards.len()),
-            ("firewall.blocked", firewall.blocked.len()),
+        let many = |list: Option<usize>| list.is_some_and(|many| many > MOST);
+        for (field, is_long) in [
+            (
+                "firewall.forwards",
+                many(firewall.forwards.as_ref().map(Vec::len)),
+            ),
+            (
+                "firewall.blocked",
+                many(firewall.blocked.as_ref().map(Vec::len)),
+            ),
         ] {
-            if many > MOST {
+            if is_long {
                 return self.wrong(field, &Wrong::TooMany(MOST));
             }
         }
+        if let Some(forwards) = &firewall.forwards {
+            self.forwards(forwards, former);
+        }
+        if let Some(blocked) = &firewall.blocked {
+            self.block(blocked);
+        }
+    }
+
+    fn forwards(&mut self, wanted: &[Forward], former: Option<Inside>) {
+        let moved = self.lan_address() != former;
         let known = simple(&self.config, "redirect", forward_of);
         let mut stay = Vec::new();
         let foreign = foreign_forwards(&self.config, &known);
-        for (n, forward) in firewall.forwards.iter().enumerate() {
+        for (n, forward) in wanted.iter().enumerate() {
             let same =
                 |(name, other): &&(String, Forward)| other == forward && !stay.contains(name);
             // A forward that is there already is not judged, unless the network inside is another
@@ -43,7 +59,7 @@ impl Planner<'_> {
                 continue;
             }
             // Those that are there already stay, wherever the list has them.
-            let mut others = (firewall.forwards.iter().enumerate())
+            let mut others = (wanted.iter().enumerate())
                 .filter(|(k, other)| *k < n || (*k != n && is_known(other)))
                 .map(|(_, other)| other);
             let listed = others
@@ -70,7 +86,6 @@ impl Planner<'_> {
             stay.push(section);
         }
         self.gone("forward-gone", &known, &stay, |forward| &forward.name);
-        self.block(&firewall.blocked);
     }
 
     fn block(&mut self, wanted: &[Blocked]) {

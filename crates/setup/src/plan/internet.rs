@@ -250,10 +250,10 @@ impl Planner<'_> {
 
     /// Sets the servers of names of a fixed address.
     fn fixed_dns(&mut self, internet: &Internet, known: Option<&Internet>) {
-        if known.is_some_and(|known| known.dns == internet.dns) {
+        if known.is_some_and(|known| internet.dns.is_none() || known.dns == internet.dns) {
             return;
         }
-        let Some(dns) = self.servers("internet.dns", &internet.dns) else {
+        let Some(dns) = self.servers("internet.dns", internet.dns.as_deref()) else {
             return;
         };
         if dns.is_empty() {

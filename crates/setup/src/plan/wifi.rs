@@ -16,30 +16,34 @@ const MOST: usize = 8;
 
 impl Planner<'_> {
     pub(super) fn wifi(&mut self, wifi: &Wifi) {
-        let known = wifi_of(&self.config);
-        let whole = with_keys(wifi, &known);
-        if whole == known {
+        let Wifi { country, networks } = wifi_of(&self.config);
+        let known = networks.unwrap_or_default();
+        let Some(networks) = &wifi.networks else {
+            return self.country("wifi.country", &wifi.country);
+        };
+        let whole = with_keys(networks, &known);
+        if whole == known && (wifi.country.is_empty() || wifi.country == country) {
             return;
         }
-        if wifi.networks.len() > MOST.max(known.networks.len()) {
+        if networks.len() > MOST.max(known.len()) {
             return self.wrong("wifi.networks", &Wrong::TooMany(MOST));
         }
         self.country("wifi.country", &wifi.country);
-        let good: Vec<bool> = (wifi.networks.iter().enumerate())
+        let good: Vec<bool> = (networks.iter().enumerate())
             .map(|(n, network)| {
                 // A network that is there already is not judged.
-                known.networks.contains(&whole.networks[n])
-                    || self.good_network(&format!("wifi.networks[{n}]"), network, wifi)
+                known.contains(&whole[n])
+                    || self.good_network(&format!("wifi.networks[{n}]"), network, networks)
             })
             .collect();
-        if !wifi.networks.is_empty() && self.facts.radios.is_empty() {
+        if !networks.is_empty() && self.facts.radios.is_empty() {
             let what = "radio (wifi-device in /etc/config/wireless)".to_owned();
             return self.wrong("wifi.networks", &Wrong::Lacking(what));
         }
         let is_guest = |one: &&Network| one.whom == Whom::Guest;
-        let guests = || (whole.networks.iter().enumerate()).filter(|(_, one)| is_guest(one));
+        let guests = || (whole.iter().enumerate()).filter(|(_, one)| is_guest(one));
         let is_known = |ssid: &str| {
-            let mut all = known.networks.iter().filter(is_guest);
+            let mut all = known.iter().filter(is_guest);
             all.any(|other| other.ssid == ssid)
         };
         if !guests().all(|(_, one)| is_known(&one.ssid)) {
@@ -47,18 +51,18 @@ impl Planner<'_> {
             let new = guests().find(|(_, one)| !self.has_network(one));
             let new = new.map(|(n, _)| format!("wifi.networks[{n}]"));
             self.guests(new.as_deref());
-        } else if guests().next().is_none() && known.networks.iter().any(|one| is_guest(&one)) {
+        } else if guests().next().is_none() && known.iter().any(|one| is_guest(&one)) {
             self.no_guests();
         }
         let radios = self.facts.radios.clone();
         for radio in &radios {
-            self.access_points(radio, wifi, &good);
+            self.access_points(radio, networks, &good);
         }
     }
 
     /// Makes the access points of a radio those that are wanted. `good` says of each network
     /// whether it can be made.
-    fn access_points(&mut self, radio: &Radio, wifi: &Wifi, good: &[bool]) {
+    fn access_points(&mut self, radio: &Radio, wanted: &[Network], good: &[bool]) {
         let was_off = self.is_off(&radio.name);
         // Sections of this radio that can be taken for what is wanted, in their order.
         let mut free: Vec<(String, Whom, Option<String>)> = self
@@ -70,7 +74,7 @@ impl Planner<'_> {
                 Some((section.name.clone(), whom(section)?, ssid))
             })
             .collect();
-        for (n, network) in wifi.networks.iter().enumerate() {
+        for (n, network) in wanted.iter().enumerate() {
             let by = network.radios.is_empty() || network.radios.contains(&radio.name);
             if !by || !good[n] {
                 continue;
@@ -93,7 +97,7 @@ impl Planner<'_> {
                 let theirs = |other: &Network| ssid.as_deref() == Some(&other.ssid);
                 // An access point that is switched off waits for being switched on.
                 let waits = self.is_off(name) || was_off && self.is_keyed(name);
-                *whom == network.whom && !wifi.networks.iter().any(theirs) && !waits
+                *whom == network.whom && !wanted.iter().any(theirs) && !waits
             };
             let found = there.or_else(|| free.iter().position(other));
             let section = match found {
@@ -241,7 +245,7 @@ impl Planner<'_> {
         self.say("wifi", "wifi-country", &[("country", country)], says);
     }
 
-    fn good_network(&mut self, field: &str, network: &Network, wifi: &Wifi) -> bool {
+    fn good_network(&mut self, field: &str, network: &Network, wanted: &[Network]) -> bool {
         let before = self.problems.len();
         self.text(&format!("{field}.ssid"), &network.ssid, 32);
         let keyed = !matches!(network.security, Security::Open | Security::Owe);
@@ -286,7 +290,7 @@ impl Planner<'_> {
         }
         // Of two networks the later one is wrong, unless the router has that one already.
         let mut is_earlier = true;
-        let is_twice = wifi.networks.iter().any(|other| {
+        let is_twice = wanted.iter().any(|other| {
             if std::ptr::eq(other, network) {
                 is_earlier = false;
                 return false;

@@ -44,6 +44,8 @@ impl Planner<'_> {
         if is_there(tunnel, &known) {
             return;
         }
+        let clients = tunnel.clients.as_deref().or(known.clients.as_deref());
+        let clients = clients.unwrap_or_default();
         let known = Some(&known).filter(|known| known.on);
         if self.lacks("wireguard", "wireguard.on") {
             return;
@@ -56,7 +58,7 @@ impl Planner<'_> {
                 None => return,
             },
         };
-        if tunnel.clients.len() > MOST {
+        if clients.len() > MOST {
             return self.wrong("wireguard.clients", &Wrong::TooMany(MOST));
         }
         let same_port = known.is_some_and(|known| known.port == tunnel.port);
@@ -140,7 +142,7 @@ impl Planner<'_> {
                 format!("WireGuard's UDP port {port} is open; who comes in by it is inside.");
             self.say("services", "wireguard", &[("port", &port)], says);
         }
-        self.clients(tunnel, inside, interface);
+        self.clients(clients, inside, interface);
     }
 
     /// Refuses a new port or a new network that another tunnel of `WireGuard` has.
@@ -179,7 +181,7 @@ impl Planner<'_> {
         same.is_some() || overlaps.is_some()
     }
 
-    fn clients(&mut self, tunnel: &WireGuard, inside: Inside, interface: &str) {
+    fn clients(&mut self, wanted: &[WireGuardClient], inside: Inside, interface: &str) {
         let kind = &*peers(interface);
         let known: Vec<(String, WireGuardClient)> = self
             .config
@@ -187,11 +189,10 @@ impl Planner<'_> {
             .map(|section| (section.name.clone(), client_of(section)))
             .collect();
         let mut taken: Vec<Ipv4Addr> = vec![inside.address];
-        let wanted = tunnel.clients.iter();
         let there = known.iter().map(|(_, client)| client);
-        taken.extend(wanted.chain(there).filter_map(address));
+        taken.extend(wanted.iter().chain(there).filter_map(address));
         let mut stay: Vec<String> = Vec::new();
-        for (n, client) in tunnel.clients.iter().enumerate() {
+        for (n, client) in wanted.iter().enumerate() {
             let field = format!("wireguard.clients[{n}]");
             let same = known.iter().find(|(section, other)| {
                 let key = client.public_key.is_some() && other.public_key == client.public_key;
@@ -217,7 +218,7 @@ impl Planner<'_> {
                 public_key: client.public_key.clone().or(former.public_key),
                 preshared_key: client.preshared_key.clone().or(former.preshared_key),
             };
-            if !self.good_client(&field, &whole, inside, &tunnel.clients[..n]) {
+            if !self.good_client(&field, &whole, inside, &wanted[..n]) {
                 continue;
             }
             let section = match same {
@@ -371,17 +372,16 @@ fn is_client(wanted: &WireGuardClient, known: &WireGuardClient) -> bool {
 fn is_there(wanted: &WireGuard, known: &WireGuard) -> bool {
     let of = |tunnel: &WireGuard| WireGuard {
         private_key: None,
-        clients: Vec::new(),
+        clients: None,
         ..tunnel.clone()
     };
     of(wanted) == of(known)
         && (wanted.private_key.is_none() || wanted.private_key == known.private_key)
-        && wanted.clients.len() == known.clients.len()
-        && wanted
-            .clients
-            .iter()
-            .zip(&known.clients)
-            .all(|(wanted, known)| is_client(wanted, known))
+        && wanted.clients.as_ref().is_none_or(|wanted| {
+            let known = known.clients.as_deref().unwrap_or_default();
+            let mut pairs = wanted.iter().zip(known);
+            wanted.len() == known.len() && pairs.all(|(wanted, known)| is_client(wanted, known))
+        })
 }
 
 /// A client's address, if it is one.

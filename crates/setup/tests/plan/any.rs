@@ -78,7 +78,8 @@ fn any_internet() -> impl Strategy<Value = Internet> {
             .5
             .into_iter()
             .map(|octets| Ipv4Addr::from(octets).to_string())
-            .collect(),
+            .collect::<Vec<_>>()
+            .into(),
         username: b.0.clone(),
         password: b.1.clone(),
         service: b.2,
@@ -155,7 +156,8 @@ pub fn any_choices() -> impl Strategy<Value = Choices> {
             },
         },
     );
-    let wifi = prop::collection::vec(any_network(), 0..4).prop_map(|networks| Wifi {
+    let networks = prop::collection::vec(any_network(), 0..4);
+    let wifi = prop::option::weighted(0.9, networks).prop_map(|networks| Wifi {
         country: "DE".to_owned(),
         networks,
     });
@@ -175,16 +177,21 @@ pub fn any_choices() -> impl Strategy<Value = Choices> {
         };
         clients.into_iter().map(client).collect::<Vec<_>>()
     });
-    let wireguard = (any::<bool>(), any::<u16>(), address(), key(), clients).prop_map(
-        |(on, port, address, private_key, clients)| WireGuard {
+    let wireguard = (
+        any::<bool>(),
+        any::<u16>(),
+        address(),
+        key(),
+        prop::option::weighted(0.9, clients),
+    )
+        .prop_map(|(on, port, address, private_key, clients)| WireGuard {
             on,
             port,
             address,
             endpoint: String::new(),
             private_key,
             clients,
-        },
-    );
+        });
     let clients = prop::collection::vec((text(), any::<[u8; 8]>()), 0..3).prop_map(|clients| {
         let client = |(name, random): (String, _)| OpenVpnClient {
             common_name: Some(common_name(&name, random)),
@@ -224,8 +231,8 @@ pub fn any_choices() -> impl Strategy<Value = Choices> {
         mac: m.map(|octet| format!("{octet:02X}")).join(":"),
     });
     let firewall = (
-        prop::collection::vec(forward, 0..3),
-        prop::collection::vec(blocked, 0..3),
+        prop::option::weighted(0.9, prop::collection::vec(forward, 0..3)),
+        prop::option::weighted(0.9, prop::collection::vec(blocked, 0..3)),
     )
         .prop_map(|(forwards, blocked)| Firewall { forwards, blocked });
     use prop::option::of as maybe;

@@ -38,7 +38,10 @@ fn without_secrets(mut choices: Choices) -> Choices {
     if let Some(internet) = &mut choices.internet {
         (internet.password, internet.key, internet.pin) = (None, None, None);
     }
-    for network in choices.wifi.iter_mut().flat_map(|wifi| &mut wifi.networks) {
+    for network in (choices.wifi.iter_mut())
+        .flat_map(|wifi| &mut wifi.networks)
+        .flatten()
+    {
         network.key = None;
     }
     if let Some(mesh) = &mut choices.mesh {
@@ -129,11 +132,11 @@ const CHANGES: [(&str, Change); 17] = [
     ("key", |choices, _| {
         let keyed = |one: &&mut Network| one.key.as_ref().is_some_and(|key| key.len() < 64);
         let wifi = choices.wifi.as_mut()?;
-        wifi.networks.iter_mut().find(keyed)?.key = Some("another key".to_owned());
+        wifi.networks.as_mut()?.iter_mut().find(keyed)?.key = Some("another key".to_owned());
         Some(vec!["wireless.*.key"])
     }),
     ("hidden", |choices, _| {
-        let network = choices.wifi.as_mut()?.networks.last_mut()?;
+        let network = choices.wifi.as_mut()?.networks.as_mut()?.last_mut()?;
         network.hidden = !network.hidden;
         Some(vec!["wireless.*.hidden"])
     }),
@@ -142,7 +145,7 @@ const CHANGES: [(&str, Change); 17] = [
         Some(vec!["wireless.*.country"])
     }),
     ("another network", |choices, _| {
-        let networks = &mut choices.wifi.as_mut()?.networks;
+        let networks = choices.wifi.as_mut()?.networks.as_mut()?;
         let radios = networks.first()?.radios.clone();
         networks.push(Network {
             ssid: "New".to_owned(),
@@ -154,12 +157,12 @@ const CHANGES: [(&str, Change); 17] = [
         Some(vec!["wireless.wifi_radio0*", "wireless.wifi_radio1*"])
     }),
     ("a network less", |choices, _| {
-        choices.wifi.as_mut()?.networks.pop()?;
+        choices.wifi.as_mut()?.networks.as_mut()?.pop()?;
         Some(vec!["wireless.*"])
     }),
     ("names", |choices, _| {
         let dns = choices.dns.as_mut()?;
-        (dns.server, dns.servers) = (DnsServer::Own, vec!["192.0.2.53".to_owned()]);
+        (dns.server, dns.servers) = (DnsServer::Own, Some(vec!["192.0.2.53".to_owned()]));
         Some(vec!["dhcp.*.server", "dhcp.*.noresolv"])
     }),
     ("IPv6", |choices, _| {
@@ -180,18 +183,19 @@ const CHANGES: [(&str, Change); 17] = [
     }),
     ("servers of a fixed address", |choices, _| {
         let internet = choices.internet.as_mut()?;
-        internet.dns = (internet.kind == Uplink::Static).then(|| vec!["192.0.2.53".to_owned()])?;
+        let is_fixed = internet.kind == Uplink::Static;
+        internet.dns = is_fixed.then(|| Some(vec!["192.0.2.53".to_owned()]))?;
         Some(vec!["network.wan.dns"])
     }),
     ("WireGuard", |choices, _| {
         choices.wireguard = Some(WireGuard {
             on: true,
             private_key: Some(PRIVATE.to_owned()),
-            clients: vec![WireGuardClient {
+            clients: Some(vec![WireGuardClient {
                 name: "phone".to_owned(),
                 public_key: Some(PUBLIC.to_owned()),
                 ..WireGuardClient::default()
-            }],
+            }]),
             ..WireGuard::default()
         });
         // The first name that is free: the router has none of them, or those by hand.
@@ -209,7 +213,7 @@ const CHANGES: [(&str, Change); 17] = [
     ("forward", |choices, _| {
         choices.lan.as_ref()?;
         let name = "new".to_owned();
-        choices.firewall.as_mut()?.forwards.push(Forward {
+        choices.firewall.as_mut()?.forwards.as_mut()?.push(Forward {
             name,
             port: "7777".to_owned(),
             to: Some("192.168.1.7".to_owned()),
@@ -419,9 +423,9 @@ fn an_encryption_without_a_word_stays_and_another_key_goes_with_it() {
         "'psk-mixed+ccmp'",
     );
     let mut choices = exported(&router.config);
-    let wifi = choices.wifi.as_mut().unwrap();
-    assert_eq!(wifi.networks[0].security, Security::Kept);
-    wifi.networks[0].key = Some("newnewnew".to_owned());
+    let networks = choices.wifi.as_mut().unwrap().networks.as_mut().unwrap();
+    assert_eq!(networks[0].security, Security::Kept);
+    networks[0].key = Some("newnewnew".to_owned());
     let lines = changed(&router, &choices);
     assert_eq!(
         lines,
@@ -513,7 +517,10 @@ fn a_tunnel_made_by_hand_stays_and_the_wizards_own_has_another_name() {
         config,
         ..case("10-wg0-by-hand")
     };
-    assert_eq!(read(&with.config).wireguard.unwrap().clients.len(), 1);
+    assert_eq!(
+        read(&with.config).wireguard.unwrap().clients.unwrap().len(),
+        1
+    );
     assert_eq!(changed(&with, &choices), [""; 0]);
     let off = planned(&with, &document("[wireguard]\non = false")).config;
     assert_eq!(super::lines(&router.config, &off), [""; 0]);
@@ -595,14 +602,15 @@ fn each_radio_keeps_its_own_key() {
         }
     }
     let choices = without_secrets(exported(&config));
-    let networks = &choices.wifi.as_ref().unwrap().networks;
+    let networks = choices.wifi.as_ref().unwrap().networks.as_ref().unwrap();
     assert_eq!(networks.len(), 2);
     let plan = good(&choices, &config, &facts(24));
     assert_eq!(lines(&config, &plan.config), [""; 0]);
     // Another option of a network changes that option only.
     for n in 0..2 {
         let mut choices = choices.clone();
-        choices.wifi.as_mut().unwrap().networks[n].hidden = true;
+        let networks = choices.wifi.as_mut().unwrap().networks.as_mut();
+        networks.unwrap()[n].hidden = true;
         let plan = good(&choices, &config, &facts(24));
         let line = format!("+ wireless.default_radio{n}.hidden=1");
         let changed = lines(&config, &plan.config);

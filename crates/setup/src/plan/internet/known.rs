@@ -47,7 +47,7 @@ pub(crate) fn internet_of(config: &Config) -> Option<Internet> {
         Uplink::Static => {
             internet.address = address_in(config, "wan").map(|inside| inside.to_string());
             internet.gateway = text(wan, "gateway");
-            internet.dns = words(wan, "dns");
+            internet.dns = Some(words(wan, "dns"));
         }
         Uplink::Pppoe => {
             internet.username = text(wan, "username");
@@ -79,18 +79,21 @@ pub(super) fn client_of(config: &Config) -> Option<String> {
     Some(interface)
 }
 
-/// Returns true if a router has all that is wanted of its uplink. A secret that is not told stays.
+/// Returns true if a router has all that is wanted of its uplink. Secrets and servers that are not
+/// told stay.
 pub(super) fn is_there(wanted: &Internet, known: &Internet) -> bool {
     let secret =
         |wanted: &Option<String>, known: &Option<String>| wanted.is_none() || wanted == known;
-    let without_secrets = |internet: &Internet| Internet {
+    let without_those = |internet: &Internet| Internet {
         password: None,
         key: None,
         pin: None,
+        dns: None,
         ..internet.clone()
     };
-    secret(&wanted.password, &known.password)
+    (wanted.dns.is_none() || wanted.dns == known.dns)
+        && secret(&wanted.password, &known.password)
         && secret(&wanted.key, &known.key)
         && secret(&wanted.pin, &known.pin)
-        && without_secrets(wanted) == without_secrets(known)
+        && without_those(wanted) == without_those(known)
 }

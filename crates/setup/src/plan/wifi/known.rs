@@ -2,7 +2,7 @@
 
 use uci::Section;
 
-use crate::choices::{Network, Security, Whom, Wifi};
+use crate::choices::{Network, Security, Whom};
 use crate::plan::{text, words};
 
 /// Returns the users of an access point's network, if the wizard knows the access point. The wizard
@@ -48,18 +48,15 @@ pub(crate) fn security(section: &Section) -> Option<Security> {
 }
 
 /// Returns the wanted networks without those secrets that stay.
-pub(super) fn with_keys(wanted: &Wifi, known: &Wifi) -> Wifi {
-    let mut whole = wanted.clone();
-    if whole.country.is_empty() {
-        whole.country.clone_from(&known.country);
-    }
-    for network in whole.networks.iter_mut().filter(|one| one.key.is_none()) {
+pub(super) fn with_keys(wanted: &[Network], known: &[Network]) -> Vec<Network> {
+    let mut whole = wanted.to_vec();
+    for network in whole.iter_mut().filter(|one| one.key.is_none()) {
         let same = |one: &&Network| one.ssid == network.ssid && one.whom == network.whom;
         // Two radios may have networks of one name with different keys.
         let own = |one: &&Network| {
             same(one) && one.radios == network.radios && one.security == network.security
         };
-        let all = || known.networks.iter();
+        let all = || known.iter();
         let found = all().find(own).or_else(|| all().find(same));
         network.key = found.and_then(|one| one.key.clone());
     }

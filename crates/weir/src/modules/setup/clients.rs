@@ -43,12 +43,14 @@ fn wireguard(choices: &mut Choices, config: &Config) -> io::Result<Vec<(usize, S
     }
     let mut made = Vec::new();
     // Of more the plan wants nothing.
-    if tunnel.clients.len() > MOST_CLIENTS {
+    let wanted = tunnel.clients.as_deref().unwrap_or_default();
+    if wanted.len() > MOST_CLIENTS {
         return Ok(made);
     }
-    for (n, client) in tunnel.clients.iter_mut().enumerate() {
+    let there = known.clients.unwrap_or_default();
+    for (n, client) in tunnel.clients.iter_mut().flatten().enumerate() {
         let same = |other: &WireGuardClient| other.name == client.name;
-        if client.public_key.is_none() && !known.clients.iter().any(same) {
+        if client.public_key.is_none() && !there.iter().any(same) {
             let pair = keys::pair()?;
             client.public_key = Some(pair.public);
             made.push((n, pair.private));
@@ -80,10 +82,11 @@ pub fn of_wireguard(config: &Config, choices: &Choices, made: &Made) -> Vec<Setu
         return Vec::new();
     };
     let file = |(client, private): &(usize, String)| {
-        let client = asked.clients.get(*client)?;
+        let client = asked.clients.as_ref()?.get(*client)?;
         let whole = tunnel
             .clients
             .iter()
+            .flatten()
             .find(|other| other.public_key == client.public_key)?;
         let server = keys::public(tunnel.private_key.as_deref()?)?;
         let inside = Inside::read(&tunnel.address)?;

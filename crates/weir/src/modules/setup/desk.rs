@@ -76,7 +76,13 @@ impl Planned {
     /// The name of a client whose key was made here.
     pub fn without_key(&self) -> Option<&str> {
         let (first, _) = self.made.wireguard.first()?;
-        let client = self.choices.wireguard.as_ref()?.clients.get(*first)?;
+        let client = self
+            .choices
+            .wireguard
+            .as_ref()?
+            .clients
+            .as_ref()?
+            .get(*first)?;
         Some(&client.name)
     }
 
@@ -323,7 +329,11 @@ pub fn lines(before: &Config, after: &Config) -> Vec<Line> {
 /// How hard a password is to guess, for somebody who knows what else was chosen.
 fn strength(password: &str, choices: &Choices) -> Option<SetupStrength> {
     let router = choices.router.as_ref().map(|router| &*router.name);
-    let networks = choices.wifi.iter().flat_map(|wifi| &wifi.networks);
+    let networks = choices
+        .wifi
+        .iter()
+        .flat_map(|wifi| &wifi.networks)
+        .flatten();
     let known = router
         .into_iter()
         .chain(networks.map(|network| &*network.ssid));
@@ -352,7 +362,11 @@ pub fn without_secrets(mut choices: Choices) -> (Choices, Vec<String>) {
         take("internet.key".to_owned(), &mut internet.key);
         take("internet.pin".to_owned(), &mut internet.pin);
     }
-    let networks = choices.wifi.iter_mut().flat_map(|wifi| &mut wifi.networks);
+    let networks = choices
+        .wifi
+        .iter_mut()
+        .flat_map(|wifi| &mut wifi.networks)
+        .flatten();
     for (n, Network { key, .. }) in networks.enumerate() {
         take(format!("wifi.networks[{n}].key"), key);
     }
@@ -361,7 +375,7 @@ pub fn without_secrets(mut choices: Choices) -> (Choices, Vec<String>) {
     }
     if let Some(tunnel) = &mut choices.wireguard {
         take("wireguard.private_key".to_owned(), &mut tunnel.private_key);
-        for (n, client) in tunnel.clients.iter_mut().enumerate() {
+        for (n, client) in tunnel.clients.iter_mut().flatten().enumerate() {
             let field = format!("wireguard.clients[{n}].preshared_key");
             take(field, &mut client.preshared_key);
         }
