@@ -17,6 +17,7 @@ mod lan;
 mod link;
 mod mesh;
 mod network;
+mod outside;
 mod own;
 pub mod ports;
 mod problem;

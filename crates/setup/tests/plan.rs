@@ -3,6 +3,8 @@
 
 #[path = "plan/air.rs"]
 mod air;
+#[path = "plan/alone.rs"]
+mod alone;
 #[path = "plan/any.rs"]
 mod any;
 #[path = "plan/apart.rs"]

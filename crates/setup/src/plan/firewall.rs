@@ -74,8 +74,12 @@ impl Planner<'_> {
                 other.name == forward.name && !stay.contains(name)
             };
             let found = known.iter().find(same).or_else(|| known.iter().find(named));
+            let is_there = found.is_some_and(|(_, other)| other == forward);
+            if !is_there && !self.leads_outside("firewall.forwards") {
+                continue;
+            }
             let section = match found {
-                Some((section, other)) if other == forward => {
+                Some((section, _)) if is_there => {
                     stay.push(section.clone());
                     continue;
                 }
@@ -113,6 +117,9 @@ impl Planner<'_> {
                 .any(|other| other.mac.eq_ignore_ascii_case(&mac))
             {
                 self.wrong(format!("{field}.mac"), &Wrong::Twice);
+                continue;
+            }
+            if !self.leads_outside("firewall.blocked") {
                 continue;
             }
             let found = known.iter().find(|(_, other)| other.mac == mac);

@@ -3,11 +3,15 @@
 use super::{Config, Planner, Wrong, text, words};
 
 impl Planner<'_> {
-    /// Makes the guests' network, if the router has none. `new` is the field of a Wi-Fi network for
-    /// guests that the router does not have yet.
+    /// Makes the guests' network, if the router has none and an uplink for it. `new` is the field of
+    /// a Wi-Fi network for guests that the router does not have yet.
     pub(super) fn guests(&mut self, new: Option<&str>) {
         if self.config.has("network", "guest") {
             return self.guests_apart(new);
+        }
+        let field = new.map_or_else(|| "wifi.networks".to_owned(), |new| format!("{new}.for"));
+        if !self.leads_outside(&field) {
+            return;
         }
         let Some(inside) = self.free_for_guests() else {
             let what = "network left for guests (192.168.50.0/24 to 192.168.250.0/24)".to_owned();
@@ -27,7 +31,6 @@ impl Planner<'_> {
         ] {
             config.set("dhcp", "guest", option, value);
         }
-        self.zone("wan");
         let (_, outside) = super::zone_names(&self.config);
         let config = &mut self.config;
         config.section("firewall", "guest", "zone");

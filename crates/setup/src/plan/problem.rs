@@ -112,6 +112,8 @@ pub enum Wrong {
     Unwritable(String),
     /// Guests would reach the network inside, by this zone, forwarding or device.
     GuestsInside(String),
+    /// The router has no uplink, and this takes one.
+    NoUplink,
     /// The text has a quotation mark or a backslash, which fw4 cannot put into a comment.
     Unquotable,
     /// Another forward, of this name, or a tunnel has the port already.
@@ -356,6 +358,11 @@ impl Wrong {
                 vec![("by", by.clone())],
                 format!("{by}: guests would be inside"),
                 "give network.guest a device and a firewall zone of its own".to_owned(),
+            ),
+            Self::NoUplink => plain(
+                "no-uplink",
+                "this router has no uplink of its own, so that has no effect here",
+                "do it at the router that has, or add an uplink in [internet]",
             ),
             Self::Unquotable => plain(
                 "unquotable",

@@ -72,6 +72,7 @@ pub const PROBLEMS: &[&str] = &[
     "leaves-forward",
     "needs-key",
     "no-mac",
+    "no-uplink",
     "none-left",
     "no-wpa3",
     "not-a-country",

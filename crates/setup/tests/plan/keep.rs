@@ -219,7 +219,15 @@ const CHANGES: [(&str, Change); 17] = [
             to: Some("192.168.1.7".to_owned()),
             ..Forward::default()
         });
-        Some(vec!["firewall.@redirect*"])
+        // A zone for the uplink, where the router has none.
+        Some(vec![
+            "firewall.@redirect*",
+            "firewall.*.network",
+            "firewall.zone_*",
+            "firewall.defaults*",
+            "firewall.lan_wan*",
+            "firewall.wan_*",
+        ])
     }),
 ];
 

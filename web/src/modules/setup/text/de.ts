@@ -362,6 +362,8 @@ export const de: Translated<typeof en> = {
     "{port} ist auch ein Anschluss des Netzes {network}: Der Anbieter wäre im Netz. Nehmen Sie ihn dort heraus, oder wählen Sie einen anderen Anschluss.",
   "problem.port-taken": "{name} hat diesen Port schon.",
   "problem.unquotable": 'Ein Name darf hier weder " noch \\ enthalten.',
+  "problem.no-uplink":
+    "Dieser Router hat keinen eigenen Weg ins Internet; hier bewirkt das nichts. Tun Sie es an dem Router, der ins Internet führt.",
   "problem.guests-inside": "Gäste kämen ins Innere Ihres Netzes ({by}).",
   "problem.none-left":
     "Die einzige Adresse, die der Router Geräten gäbe, hat er selbst: Nehmen Sie mehr.",

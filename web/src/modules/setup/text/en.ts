@@ -344,6 +344,8 @@ export const en = {
     "{port} is a port of the network {network}, too: the provider would be inside. Take it out there, or choose another port.",
   "problem.port-taken": "{name} has this port already.",
   "problem.unquotable": 'A name here cannot hold " or \\.',
+  "problem.no-uplink":
+    "This router has no uplink of its own, so that has no effect here. Do it at the router that leads to the Internet.",
   "problem.guests-inside": "Guests would reach the inside of your network ({by}).",
   "problem.none-left":
     "The router itself has the only address that it would give to devices: take more of them.",

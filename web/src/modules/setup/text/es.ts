@@ -350,6 +350,8 @@ export const es: Translated<typeof en> = {
     "{port} es también un puerto de la red {network}: el proveedor estaría dentro. Quítalo de allí o elige otro puerto.",
   "problem.port-taken": "{name} ya tiene este puerto.",
   "problem.unquotable": 'Un nombre no puede llevar aquí " ni \\.',
+  "problem.no-uplink":
+    "Este router no tiene salida propia a Internet: aquí no tiene efecto. Hazlo en el router que lleva a Internet.",
   "problem.guests-inside": "Los invitados llegarían al interior de tu red ({by}).",
   "problem.none-left":
     "La única dirección que el router daría a los dispositivos la tiene él mismo: toma más.",

@@ -361,6 +361,8 @@ export const fr: Translated<typeof en> = {
     "{port} est aussi un port du réseau {network} : le fournisseur serait à l’intérieur. Retirez-le de là, ou choisissez un autre port.",
   "problem.port-taken": "{name} a déjà ce port.",
   "problem.unquotable": 'Un nom ne peut contenir ici ni " ni \\.',
+  "problem.no-uplink":
+    "Ce routeur n’a pas d’accès à Internet en propre : cela n’a aucun effet ici. Faites-le sur le routeur qui mène à Internet.",
   "problem.guests-inside": "Les invités atteindraient l’intérieur de votre réseau ({by}).",
   "problem.none-left":
     "La seule adresse que le routeur donnerait aux appareils est la sienne : prenez-en plus.",
