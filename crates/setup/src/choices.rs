@@ -265,6 +265,8 @@ pub enum DnsServer {
     Mullvad,
     /// Cloudflare, over HTTPS.
     Cloudflare,
+    /// As they are: the router asks servers that the wizard does not offer.
+    Kept,
 }
 
 /// What may come in, and who may go out.

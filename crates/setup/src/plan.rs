@@ -41,10 +41,10 @@ pub use problem::{Problem, Wrong};
 pub use wireguard::MOST as MOST_CLIENTS;
 pub use words::{PROBLEMS, SENTENCES};
 pub(crate) use {
-    config::text, config::words, config::yes, dns::over_https, firewall::blocked_of,
-    firewall::forward_of, firewall::simple, firewall::zone_names, internet::internet_of,
-    lan::address_in, lan::pool_of, mesh::is_mesh, vpn::openvpn_of, wifi::security, wifi::whom,
-    wireguard::client_of, wireguard::peers, wireguard::tunnel_of,
+    config::text, config::words, config::yes, dns::is_general, dns::over_https,
+    firewall::blocked_of, firewall::forward_of, firewall::simple, firewall::zone_names,
+    internet::internet_of, lan::address_in, lan::pool_of, mesh::is_mesh, vpn::openvpn_of,
+    wifi::security, wifi::whom, wireguard::client_of, wireguard::peers, wireguard::tunnel_of,
 };
 
 /// What a plan has to know of the router.

@@ -7,7 +7,9 @@ use crate::choices::{
     Wifi, WireGuard,
 };
 use crate::plan::{Config, address_in, blocked_of, client_of, forward_of, internet_of, openvpn_of};
-use crate::plan::{is_mesh, over_https, peers, pool_of, security, simple, text, tunnel_of, whom};
+use crate::plan::{
+    is_general, is_mesh, over_https, peers, pool_of, security, simple, text, tunnel_of, whom,
+};
 use crate::plan::{words, yes};
 
 /// Reads what a router has, as far as the wizard knows it: secrets too.
@@ -194,16 +196,18 @@ pub(crate) fn dns_of(config: &Config, dnsmasq: &Section) -> Dns {
     }
     let servers: Vec<_> = words(dnsmasq, "server")
         .into_iter()
-        .filter(|server| server.parse::<std::net::IpAddr>().is_ok())
+        .filter(|server| is_general(server))
         .collect();
-    let own = yes(dnsmasq, "noresolv") && !servers.is_empty();
+    let is_plain = |server: &String| server.parse::<std::net::IpAddr>().is_ok();
+    let server = match yes(dnsmasq, "noresolv") {
+        false => DnsServer::Provider,
+        true if !servers.is_empty() && servers.iter().all(is_plain) => DnsServer::Own,
+        // Proxies, servers at other ports, or none but those of single domains.
+        true => DnsServer::Kept,
+    };
     Dns {
-        server: if own {
-            DnsServer::Own
-        } else {
-            DnsServer::Provider
-        },
-        servers: own.then_some(servers),
+        server,
+        servers: (server == DnsServer::Own).then_some(servers),
     }
 }
 

@@ -15,7 +15,7 @@ const SECTION: &str = "weir";
 /// A server over HTTPS (RFC 8484): its address in the web, and addresses that have its name.
 pub(crate) fn over_https(server: DnsServer) -> Option<(&'static str, &'static str)> {
     Some(match server {
-        DnsServer::Provider | DnsServer::Own => return None,
+        DnsServer::Provider | DnsServer::Own | DnsServer::Kept => return None,
         DnsServer::Quad9 => ("https://dns.quad9.net/dns-query", "9.9.9.9,149.112.112.112"),
         DnsServer::DigitaleGesellschaft => (
             "https://dns.digitale-gesellschaft.ch/dns-query",
@@ -29,6 +29,11 @@ pub(crate) fn over_https(server: DnsServer) -> Option<(&'static str, &'static st
     })
 }
 
+/// Returns true if dnsmasq asks a server for names of any domain.
+pub(crate) fn is_general(server: &str) -> bool {
+    !server.starts_with('/')
+}
+
 impl Planner<'_> {
     pub(super) fn dns(&mut self, dns: &Dns) {
         let known = self.config.of_type("dhcp", "dnsmasq").next();
@@ -36,7 +41,7 @@ impl Planner<'_> {
         let is_there = |known: Dns| {
             known.server == dns.server && (dns.servers.is_none() || dns.servers == known.servers)
         };
-        if known.is_some_and(is_there) {
+        if dns.server == DnsServer::Kept || known.is_some_and(is_there) {
             return;
         }
         let secret = over_https(dns.server);
@@ -44,16 +49,11 @@ impl Planner<'_> {
             return;
         }
         let dnsmasq = self.config.first("dhcp", "dnsmasq");
-        let former = self.servers_of_the_wizard(&dnsmasq);
         let mut servers = Vec::new();
         match (dns.server, secret) {
             (_, Some((url, bootstrap))) => {
                 let port = self.free_port();
                 let config = &mut self.config;
-                // It would put all its instances into dnsmasq's list by itself.
-                if config.has("https-dns-proxy", "config") {
-                    config.set("https-dns-proxy", "config", "dnsmasq_config_update", "-");
-                }
                 config.section("https-dns-proxy", SECTION, "https-dns-proxy");
                 for (option, value) in [
                     ("resolver_url", url),
@@ -87,11 +87,16 @@ impl Planner<'_> {
         if secret.is_none() {
             self.config.remove("https-dns-proxy", SECTION);
         }
-        // What somebody else put there stays: servers of single domains, proxies.
+        // The proxy would put all its instances into dnsmasq's list by itself.
+        if self.config.has("https-dns-proxy", "config") {
+            let update = "dnsmasq_config_update";
+            self.config.set("https-dns-proxy", "config", update, "-");
+        }
+        // dnsmasq asks any of the general servers: a former one would go on to be asked.
         let known = self.config.list("dhcp", &dnsmasq, "server");
         let mut wanted: Vec<String> = known
             .into_iter()
-            .filter(|server| !former.contains(server) || servers.contains(server))
+            .filter(|server| !is_general(server) || servers.contains(server))
             .collect();
         for server in &servers {
             if !wanted.contains(server) {
@@ -101,7 +106,7 @@ impl Planner<'_> {
         self.config.set_list("dhcp", &dnsmasq, "server", &wanted);
         if !servers.is_empty() {
             self.config.set("dhcp", &dnsmasq, "noresolv", "1");
-        } else if !former.is_empty() {
+        } else {
             self.config.unset("dhcp", &dnsmasq, "noresolv");
         }
     }
@@ -181,21 +186,6 @@ impl Planner<'_> {
             .map(|port| port.to_string())
             .find(|port| !taken.contains(port))
             .unwrap_or_default()
-    }
-
-    /// Servers that are there because a former choice wanted them.
-    fn servers_of_the_wizard(&self, dnsmasq: &str) -> Vec<String> {
-        let known = self.config.list("dhcp", dnsmasq, "server");
-        let alone = self.config.get("dhcp", dnsmasq, "noresolv").is_some();
-        let port = self.config.get("https-dns-proxy", SECTION, "listen_port");
-        let proxy = port.map(|port| format!("127.0.0.1#{port}"));
-        known
-            .into_iter()
-            .filter(|server| {
-                let own = alone && server.parse::<IpAddr>().is_ok();
-                own || proxy.as_ref() == Some(server)
-            })
-            .collect()
     }
 }
 

@@ -85,13 +85,15 @@ export interface Mesh {
   gateway?: boolean;
 }
 
+/** "kept": as they are, servers that the wizard does not offer. */
 export type DnsServer =
   | "provider"
   | "own"
   | "quad9"
   | "digitalegesellschaft"
   | "mullvad"
-  | "cloudflare";
+  | "cloudflare"
+  | "kept";
 
 export interface Dns {
   server: DnsServer;

@@ -73,7 +73,10 @@ const SERVERS: readonly DnsServer[] = [
 ];
 
 export function DnsGroup() {
-  const { form } = useStore(wizard);
+  const { form, setup } = useStore(wizard);
+  // Other servers, which a router asks already, can stay.
+  const known = setup?.choices.dns?.server;
+  const servers = known === "kept" ? [known, ...SERVERS] : SERVERS;
   const dns = form.dns ?? DEFAULTS.dns;
   const set = (part: Partial<Dns>, field: string) =>
     change({ dns: { ...dns, ...part } }, `dns.${field}`);
@@ -84,7 +87,7 @@ export function DnsGroup() {
         label={t("dns.server")}
         value={dns.server}
         set={(server) => set({ server: server as DnsServer }, "server")}
-        options={SERVERS.map((value) => ({ value, text: t(`dns.server.${value}`) }))}
+        options={servers.map((value) => ({ value, text: t(`dns.server.${value}`) }))}
       />
       {dns.server === "own" && (
         <Addresses

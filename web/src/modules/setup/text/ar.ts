@@ -175,6 +175,7 @@ export const ar: Translated<typeof en> = {
   "dns.server.digitalegesellschaft": "Digitale Gesellschaft، مشفّر",
   "dns.server.mullvad": "Mullvad، مشفّر",
   "dns.server.cloudflare": "Cloudflare، مشفّر",
+  "dns.server.kept": "كما هو",
   "dns.servers": "خوادم الأسماء",
 
   "mesh.text": "عُقد الشبكة المتداخلة يجد بعضها بعضًا لاسلكيًا وتكوّن شبكة واحدة.",

@@ -186,6 +186,7 @@ export const de: Translated<typeof en> = {
   "dns.server.digitalegesellschaft": "Digitale Gesellschaft, verschlüsselt",
   "dns.server.mullvad": "Mullvad, verschlüsselt",
   "dns.server.cloudflare": "Cloudflare, verschlüsselt",
+  "dns.server.kept": "So wie bisher",
   "dns.servers": "Nameserver",
 
   "mesh.text": "Knoten eines Mesh finden sich über Funk und bilden ein Netz.",

@@ -179,6 +179,7 @@ export const en = {
   "dns.server.digitalegesellschaft": "Digitale Gesellschaft, encrypted",
   "dns.server.mullvad": "Mullvad, encrypted",
   "dns.server.cloudflare": "Cloudflare, encrypted",
+  "dns.server.kept": "As it is",
   "dns.servers": "Name servers",
 
   "mesh.text": "Nodes of a mesh find each other by radio and make one network.",

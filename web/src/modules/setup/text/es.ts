@@ -182,6 +182,7 @@ export const es: Translated<typeof en> = {
   "dns.server.digitalegesellschaft": "Digitale Gesellschaft, cifrado",
   "dns.server.mullvad": "Mullvad, cifrado",
   "dns.server.cloudflare": "Cloudflare, cifrado",
+  "dns.server.kept": "Como está",
   "dns.servers": "Servidores de nombres",
 
   "mesh.text": "Los nodos de una malla se encuentran por radio y forman una sola red.",

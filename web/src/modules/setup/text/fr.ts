@@ -186,6 +186,7 @@ export const fr: Translated<typeof en> = {
   "dns.server.digitalegesellschaft": "Digitale Gesellschaft, chiffré",
   "dns.server.mullvad": "Mullvad, chiffré",
   "dns.server.cloudflare": "Cloudflare, chiffré",
+  "dns.server.kept": "Comme maintenant",
   "dns.servers": "Serveurs de noms",
 
   "mesh.text": "Les nœuds d’un maillage se trouvent par radio et forment un seul réseau.",

@@ -181,6 +181,7 @@ export const it: Translated<typeof en> = {
   "dns.server.digitalegesellschaft": "Digitale Gesellschaft, cifrato",
   "dns.server.mullvad": "Mullvad, cifrato",
   "dns.server.cloudflare": "Cloudflare, cifrato",
+  "dns.server.kept": "Com’è ora",
   "dns.servers": "Server dei nomi",
 
   "mesh.text": "I nodi di una mesh si trovano via radio e formano una sola rete.",

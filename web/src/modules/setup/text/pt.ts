@@ -181,6 +181,7 @@ export const pt: Translated<typeof en> = {
   "dns.server.digitalegesellschaft": "Digitale Gesellschaft, cifrado",
   "dns.server.mullvad": "Mullvad, cifrado",
   "dns.server.cloudflare": "Cloudflare, cifrado",
+  "dns.server.kept": "Como está",
   "dns.servers": "Servidores de nomes",
 
   "mesh.text": "Os nós de uma malha encontram-se por rádio e formam uma só rede.",
