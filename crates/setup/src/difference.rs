@@ -115,7 +115,8 @@ fn says(section: &Section) -> Vec<(&str, bool, Vec<&[u8]>)> {
         .collect()
 }
 
-fn address(package: &Package, n: usize) -> String {
+/// Returns the address of a section: `network.lan`, `firewall.@rule[3]`.
+pub(crate) fn address(package: &Package, n: usize) -> String {
     let section = &package.sections()[n];
     if section.anonymous {
         let number = package.sections()[..n]

@@ -16,6 +16,7 @@ mod internet;
 mod lan;
 mod link;
 mod mesh;
+mod moved;
 mod network;
 mod outside;
 mod own;
@@ -202,6 +203,7 @@ impl Planner<'_> {
         self.mesh_and_addresses(was);
         self.keep_apart(choices, was);
         self.asks_itself(was);
+        self.inside_moved(before);
         self.ports_once(choices, was);
     }
 

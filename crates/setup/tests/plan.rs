@@ -13,6 +13,8 @@ mod apart;
 mod keep;
 #[path = "plan/lists.rs"]
 mod lists;
+#[path = "plan/moved.rs"]
+mod moved;
 #[path = "plan/names.rs"]
 mod names;
 #[path = "plan/openvpn.rs"]

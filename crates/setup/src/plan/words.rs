@@ -30,6 +30,7 @@ pub const SENTENCES: &[&str] = &[
     "lan-address",
     "lan-dhcp",
     "lan-dhcp-one",
+    "lan-left",
     "lan-no-dhcp",
     "lan-public",
     "mesh",

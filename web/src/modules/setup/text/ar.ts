@@ -395,6 +395,7 @@ export const ar: Translated<typeof en> = {
   "sentence.lan-dhcp": "تحصل الأجهزة منه على عناوين.",
   "sentence.lan-dhcp-one": "تكفي هذه العناوين لجهاز واحد فقط.",
   "sentence.lan-no-dhcp": "لا تحصل الأجهزة منه على عناوين.",
+  "sentence.lan-left": "يبقى هذا في {network}، الشبكة السابقة، ويحتاج إلى عناوين جديدة: {what}",
   "sentence.lan-public": "{network} ملك لجهة على الإنترنت: لن تصل الأجهزة هنا إليها هناك.",
   "sentence.dns": "يسأل {server} عن الأسماء.",
   "sentence.wireguard": "يمكن للأجهزة الدخول عبر WireGuard، عند المنفذ {port}.",

@@ -425,6 +425,8 @@ export const de: Translated<typeof en> = {
   "sentence.lan-dhcp": "Geräte bekommen Adressen von ihm.",
   "sentence.lan-dhcp-one": "Diese Adressen reichen nur für ein einziges Gerät.",
   "sentence.lan-no-dhcp": "Geräte bekommen keine Adressen von ihm.",
+  "sentence.lan-left":
+    "Das bleibt in {network}, dem bisherigen Netz, und braucht neue Adressen: {what}",
   "sentence.lan-public":
     "{network} gehört jemandem im Internet: Geräte hier erreichen ihn dort nicht.",
   "sentence.dns": "Nach Namen fragt er {server}.",

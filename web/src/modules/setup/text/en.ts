@@ -406,6 +406,8 @@ export const en = {
   "sentence.lan-dhcp": "Devices get addresses from it.",
   "sentence.lan-dhcp-one": "These addresses are enough for one device alone.",
   "sentence.lan-no-dhcp": "Devices get no addresses from it.",
+  "sentence.lan-left":
+    "These stay in {network}, the former network, and need new addresses: {what}",
   "sentence.lan-public":
     "{network} belongs to somebody on the Internet: devices here will not reach it there.",
   "sentence.dns": "For names it asks {server}.",

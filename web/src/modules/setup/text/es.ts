@@ -412,6 +412,8 @@ export const es: Translated<typeof en> = {
   "sentence.lan-dhcp": "Los dispositivos reciben direcciones de él.",
   "sentence.lan-dhcp-one": "Estas direcciones solo bastan para un dispositivo.",
   "sentence.lan-no-dhcp": "Los dispositivos no reciben direcciones de él.",
+  "sentence.lan-left":
+    "Esto se queda en {network}, la red anterior, y necesita direcciones nuevas: {what}",
   "sentence.lan-public":
     "{network} pertenece a alguien en Internet: los dispositivos de aquí no llegarán allí.",
   "sentence.dns": "Los nombres los pregunta a {server}.",

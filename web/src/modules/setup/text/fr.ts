@@ -423,6 +423,8 @@ export const fr: Translated<typeof en> = {
   "sentence.lan-dhcp": "Les appareils reçoivent de lui des adresses.",
   "sentence.lan-dhcp-one": "Ces adresses ne suffisent que pour un seul appareil.",
   "sentence.lan-no-dhcp": "Les appareils ne reçoivent pas d’adresses de lui.",
+  "sentence.lan-left":
+    "Ceci reste dans {network}, l’ancien réseau, et a besoin de nouvelles adresses : {what}",
   "sentence.lan-public":
     "{network} appartient à quelqu’un sur Internet : les appareils d’ici ne l’y atteindront pas.",
   "sentence.dns": "Il demande les noms à {server}.",

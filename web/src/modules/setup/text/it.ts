@@ -411,6 +411,8 @@ export const it: Translated<typeof en> = {
   "sentence.lan-dhcp": "I dispositivi ricevono indirizzi dal router.",
   "sentence.lan-dhcp-one": "Questi indirizzi bastano per un solo dispositivo.",
   "sentence.lan-no-dhcp": "I dispositivi non ricevono indirizzi dal router.",
+  "sentence.lan-left":
+    "Questo resta in {network}, la rete di prima, e ha bisogno di nuovi indirizzi: {what}",
   "sentence.lan-public":
     "{network} appartiene a qualcuno su Internet: i dispositivi di qui non lo raggiungeranno.",
   "sentence.dns": "I nomi li chiede a {server}.",

@@ -409,6 +409,8 @@ export const pt: Translated<typeof en> = {
   "sentence.lan-dhcp": "Os dispositivos recebem dele endereços.",
   "sentence.lan-dhcp-one": "Estes endereços só chegam para um dispositivo.",
   "sentence.lan-no-dhcp": "Os dispositivos não recebem dele endereços.",
+  "sentence.lan-left":
+    "Isto fica em {network}, a rede anterior, e precisa de novos endereços: {what}",
   "sentence.lan-public":
     "{network} pertence a alguém na Internet: os dispositivos daqui não chegarão lá.",
   "sentence.dns": "Os nomes pergunta-os a {server}.",

@@ -1,0 +1,143 @@
+//! The network inside moves: options that name the router follow, and the summary names what stays
+//! behind.
+
+use std::net::Ipv4Addr;
+
+use uci::{Element, Section};
+
+use super::{Config, Inside, Planner, text, words};
+use crate::difference::address;
+
+/// Things that the summary names at most.
+const MOST: usize = 12;
+
+/// Options of a section of `dhcp` that hold what clients are told.
+const TOLD: [&str; 2] = ["dhcp_option", "dhcp_option_force"];
+
+impl Planner<'_> {
+    /// Looks at what has an address of the `former` network inside, if that is another one now.
+    pub(super) fn inside_moved(&mut self, former: Option<Inside>) {
+        let (Some(former), Some(now)) = (former, self.lan_address()) else {
+            return;
+        };
+        if former == now {
+            return;
+        }
+        self.told_follow(former.address, now.address);
+        self.say_left(former);
+    }
+
+    /// Clients go on to be told that the router is their gateway and their name server.
+    fn told_follow(&mut self, former: Ipv4Addr, now: Ipv4Addr) {
+        let sections = self.config.package("dhcp").map(uci::Package::sections);
+        let names: Vec<String> = (sections.into_iter().flatten())
+            .map(|section| section.name.clone())
+            .collect();
+        for name in names {
+            for option in TOLD {
+                let known = self.config.list("dhcp", &name, option);
+                let all: Vec<String> = known
+                    .iter()
+                    .map(|told| followed(told, former, now))
+                    .collect();
+                if all == known {
+                    continue;
+                }
+                let section = self.config.package("dhcp").and_then(|p| p.section(&name));
+                let element = section.and_then(|section| section.get(option));
+                if element.is_some_and(|element| element.list) {
+                    self.config.replace_list("dhcp", &name, option, &all);
+                } else {
+                    self.config.set("dhcp", &name, option, &all.join(" "));
+                }
+            }
+        }
+    }
+
+    /// Says what has an address in the `former` network, which no interface has any more.
+    fn say_left(&mut self, former: Inside) {
+        let left = left_in(&self.config, former);
+        if left.is_empty() {
+            return;
+        }
+        let network = format!("{}/{}", former.network(), former.length);
+        let more = if left.len() > MOST { ", …" } else { "" };
+        let some = left.get(..MOST).unwrap_or(&left);
+        let what = format!("{}{more}", some.join(", "));
+        let end = if more.is_empty() { "." } else { "" };
+        let says = format!(
+            "These stay in {network}, the former network inside, and need new addresses: {what}{end}"
+        );
+        let values = [("network", &*network), ("what", &what)];
+        self.say("services", "lan-left", &values, says);
+    }
+}
+
+/// Returns an option of DHCP with the router's new address, if the option is the gateway (3) or the
+/// name server (6). Tags may stand before the number: `tag:voip,3,192.168.1.1`.
+fn followed(told: &str, former: Ipv4Addr, now: Ipv4Addr) -> String {
+    let mut parts: Vec<String> = told.split(',').map(str::to_owned).collect();
+    let is_tag = |part: &String| part.starts_with("tag:");
+    let number = parts.iter().position(|part| !is_tag(part));
+    let is_router = |n: &usize| {
+        matches!(
+            &*parts[*n],
+            "3" | "6" | "option:router" | "option:dns-server"
+        )
+    };
+    let Some(number) = number.filter(is_router) else {
+        return told.to_owned();
+    };
+    for part in parts.iter_mut().skip(number + 1) {
+        if part.trim().parse() == Ok(former) {
+            *part = now.to_string();
+        }
+    }
+    parts.join(",")
+}
+
+/// Names what holds an address of a network that no interface of the router has.
+fn left_in(config: &Config, former: Inside) -> Vec<String> {
+    let own: Vec<Inside> = config
+        .of_type("network", "interface")
+        .flat_map(networks_of)
+        .collect();
+    let is_left = |token: &str| {
+        let address = token.parse::<Ipv4Addr>().ok();
+        address.is_some_and(|address| {
+            former.holds(address) && !own.iter().any(|own| own.holds(address))
+        })
+    };
+    let holds = |element: &Element| {
+        element.values().any(|value| {
+            let value = String::from_utf8_lossy(value);
+            let mut tokens = value.split(|c: char| !c.is_ascii_digit() && c != '.');
+            tokens.any(is_left)
+        })
+    };
+    let mut left = Vec::new();
+    for package in config.packages() {
+        for (n, section) in package.sections().iter().enumerate() {
+            for element in section.options.iter().filter(|element| holds(element)) {
+                left.push(match text(section, "name") {
+                    Some(name) if !name.is_empty() => name,
+                    _ => format!("{}.{}", address(package, n), element.name),
+                });
+            }
+        }
+    }
+    left.dedup();
+    left
+}
+
+/// The networks that an interface has addresses in.
+fn networks_of(interface: &Section) -> Vec<Inside> {
+    let mask = text(interface, "netmask").unwrap_or_default();
+    let mut all = words(interface, "ipaddr");
+    all.extend(words(interface, "addresses"));
+    all.iter()
+        .filter_map(|address| {
+            Inside::read_network(address).or_else(|| Inside::of_mask(address, &mask))
+        })
+        .collect()
+}
