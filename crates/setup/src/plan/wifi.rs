@@ -3,6 +3,7 @@
 mod known;
 
 use md5::{Digest, Md5};
+use uci::Section;
 
 use super::check::is_wifi_key;
 use super::{Config, Planner, Radio, Wrong, countries, text, yes};
@@ -32,8 +33,11 @@ impl Planner<'_> {
         let good: Vec<bool> = (networks.iter().enumerate())
             .map(|(n, network)| {
                 // A network that is there already is not judged.
-                known.contains(&whole[n])
-                    || self.good_network(&format!("wifi.networks[{n}]"), network, networks)
+                let is_known = |n: usize| known.contains(&whole[n]);
+                is_known(n) || {
+                    let is_twice = self.is_twice(n, networks, is_known);
+                    self.good_network(&format!("wifi.networks[{n}]"), network) && !is_twice
+                }
             })
             .collect();
         if !networks.is_empty() && self.facts.radios.is_empty() {
@@ -80,10 +84,22 @@ impl Planner<'_> {
                 continue;
             }
             let field = format!("wifi.networks[{n}]");
-            let same = |(_, whom, ssid): &(String, Whom, Option<String>)| {
+            let same = |point: &usize| {
+                let (_, whom, ssid) = &free[*point];
                 *whom == network.whom && ssid.as_deref() == Some(&network.ssid)
             };
-            let there = free.iter().position(same);
+            // Of several of one name a network gets the one with its key, or one that no other has.
+            let rank = |point: &usize| {
+                let key = self.config.get("wireless", &free[*point].0, "key");
+                let is_same =
+                    |other: &&Network| other.ssid == network.ssid && other.whom == network.whom;
+                let mut others = wanted.iter().filter(is_same);
+                match key == network.key {
+                    true => 0,
+                    false => 1 + u8::from(others.any(|other| key.is_some() && other.key == key)),
+                }
+            };
+            let there = (0..free.len()).filter(same).min_by_key(rank);
             if there.is_none() && self.is_taken(radio, &network.ssid) {
                 self.wrong(format!("{field}.ssid"), &Wrong::Twice);
                 continue;
@@ -245,7 +261,7 @@ impl Planner<'_> {
         self.say("wifi", "wifi-country", &[("country", country)], says);
     }
 
-    fn good_network(&mut self, field: &str, network: &Network, wanted: &[Network]) -> bool {
+    fn good_network(&mut self, field: &str, network: &Network) -> bool {
         let before = self.problems.len();
         self.text(&format!("{field}.ssid"), &network.ssid, 32);
         let keyed = !matches!(network.security, Security::Open | Security::Owe);
@@ -288,26 +304,41 @@ impl Planner<'_> {
                 self.wrong(format!("{field}.security"), &wrong);
             }
         }
-        // Of two networks the later one is wrong, unless the router has that one already.
-        let mut is_earlier = true;
-        let is_twice = wanted.iter().any(|other| {
-            if std::ptr::eq(other, network) {
-                is_earlier = false;
-                return false;
-            }
-            (is_earlier || self.has_network(other))
-                && other.ssid == network.ssid
-                && (network.radios.is_empty()
-                    || other.radios.is_empty()
-                    || other
-                        .radios
-                        .iter()
-                        .any(|radio| network.radios.contains(radio)))
+        self.problems.len() == before
+    }
+
+    /// Refuses a network whose name another one has on one of its radios. Of two the later one is
+    /// wrong, unless the router has that one already. Networks of one name that the router has stay.
+    fn is_twice(&mut self, n: usize, wanted: &[Network], is_known: impl Fn(usize) -> bool) -> bool {
+        let network = &wanted[n];
+        let on =
+            |one: &Network, radio: &String| one.radios.is_empty() || one.radios.contains(radio);
+        let is_twice = self.facts.radios.iter().any(|radio| {
+            let others = || {
+                let all = wanted.iter().enumerate().filter(|(k, _)| *k != n);
+                all.filter(|(_, other)| other.ssid == network.ssid && on(other, &radio.name))
+            };
+            let meets = others().any(|(k, other)| k < n || self.has_network(other));
+            let before = others()
+                .filter(|(k, other)| other.whom == network.whom && (*k < n || is_known(*k)));
+            on(network, &radio.name) && meets && before.count() >= self.points(&radio.name, network)
         });
         if is_twice {
-            self.wrong(format!("{field}.ssid"), &Wrong::Twice);
+            self.wrong(format!("wifi.networks[{n}].ssid"), &Wrong::Twice);
         }
-        self.problems.len() == before
+        is_twice
+    }
+
+    /// Counts the access points of a radio that are on air by a network's name, for the same people.
+    fn points(&self, radio: &str, network: &Network) -> usize {
+        let all = self.config.of_type("wireless", "wifi-iface");
+        let is_one = |section: &&Section| {
+            whom(section) == Some(network.whom)
+                && text(section, "device").as_deref() == Some(radio)
+                && text(section, "ssid").as_deref() == Some(&network.ssid)
+                && !yes(section, "disabled")
+        };
+        all.filter(|_| !self.is_off(radio)).filter(is_one).count()
     }
 
     /// Returns true if a network has a password on some radio, by SAE. hostapd takes no key of

@@ -627,6 +627,66 @@ fn each_radio_keeps_its_own_key() {
     }
 }
 
+/// Two networks of one name on one radio have a key each.
+#[test]
+fn networks_of_one_name_on_one_radio_keep_their_keys_apart() {
+    for second in ["guest", "lan"] {
+        let mut config = fresh("24.10");
+        config.unset("wireless", "radio0", "disabled");
+        config.section("network", "guest", "interface");
+        config.section("wireless", "second", "wifi-iface");
+        for (section, network, key) in [
+            ("default_radio0", "lan", "key of the first"),
+            ("second", second, "key of the second"),
+        ] {
+            for (option, value) in [
+                ("device", "radio0"),
+                ("mode", "ap"),
+                ("network", network),
+                ("ssid", "Same"),
+                ("encryption", "psk2"),
+                ("key", key),
+            ] {
+                config.set("wireless", section, option, value);
+            }
+        }
+        let choices = exported(&config);
+        let with = |change: fn(&mut Vec<Network>)| {
+            let mut choices = choices.clone();
+            change(choices.wifi.as_mut().unwrap().networks.as_mut().unwrap());
+            plan(&choices, &config, &facts(24))
+        };
+        for swap in [false, true] {
+            let plan = match swap {
+                false => with(|all| all[1].key = Some("another key".to_owned())),
+                true => with(|all| {
+                    all[1].key = Some("another key".to_owned());
+                    all.swap(0, 1);
+                }),
+            };
+            assert_eq!(plan.problems, [], "{second}");
+            let changed = lines(&config, &plan.config);
+            let key = "wireless.second.key=(secret)";
+            assert_eq!(
+                changed,
+                [format!("- {key}"), format!("+ {key}")],
+                "{second}"
+            );
+        }
+        // A third one is one too many, wherever it stands.
+        let third = with(|all| {
+            all[1].key = Some("another key".to_owned());
+            let key = Some("key of the third".to_owned());
+            all.push(Network {
+                key,
+                ..all[1].clone()
+            });
+        });
+        let fields: Vec<&str> = third.problems.iter().map(|one| &*one.field).collect();
+        assert_eq!(fields, ["wifi.networks[2].ssid"], "{second}");
+    }
+}
+
 #[test]
 fn times_that_dnsmasq_knows_stay() {
     for time in ["1w", "43200", "infinite", "400d", "7", "odd"] {
