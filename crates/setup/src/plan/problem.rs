@@ -112,6 +112,8 @@ pub enum Wrong {
     Unwritable(String),
     /// Guests would reach the network inside, by this zone, forwarding or device.
     GuestsInside(String),
+    /// The router has no network of this name whose encryption could stay.
+    NothingKept(String),
     /// The router has no uplink, and this takes one.
     NoUplink,
     /// The text has a quotation mark or a backslash, which fw4 cannot put into a comment.
@@ -358,6 +360,12 @@ impl Wrong {
                 vec![("by", by.clone())],
                 format!("{by}: guests would be inside"),
                 "give network.guest a device and a firewall zone of its own".to_owned(),
+            ),
+            Self::NothingKept(ssid) => (
+                "nothing-kept",
+                vec![("ssid", ssid.clone())],
+                format!("the router has no network {ssid} whose encryption could stay"),
+                "keep the network's name, or name an encryption, such as mixed or wpa2".to_owned(),
             ),
             Self::NoUplink => plain(
                 "no-uplink",

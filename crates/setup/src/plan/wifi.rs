@@ -287,7 +287,8 @@ impl Planner<'_> {
             _ => {}
         }
         if network.security == Security::Kept && self.known(network, "encryption").is_none() {
-            self.wrong(format!("{field}.security"), &Wrong::Required);
+            let wrong = Wrong::NothingKept(network.ssid.clone());
+            self.wrong(format!("{field}.security"), &wrong);
         }
         for name in &network.radios {
             let Some(radio) = self.facts.radios.iter().find(|radio| radio.name == *name) else {

@@ -93,6 +93,7 @@ pub const PROBLEMS: &[&str] = &[
     "not-here",
     "not-on-air",
     "not-one-device",
+    "nothing-kept",
     "one-radio",
     "out-of-range",
     "outside-network",

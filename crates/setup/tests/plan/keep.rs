@@ -442,9 +442,23 @@ fn an_encryption_without_a_word_stays_and_another_key_goes_with_it() {
             "+ wireless.home.key=(secret)"
         ]
     );
-    // Another router has nothing to keep.
-    let plan = plan(&choices, &fresh("24.10"), &facts(24));
-    assert_eq!(plan.problems[0].field, "wifi.networks[0].security");
+    // Another router has nothing to keep, nor has a network of another name.
+    let at = |choices: &Choices, config: &Config| {
+        let problem = plan(choices, config, &facts(24)).problems.remove(0);
+        problem.to_string()
+    };
+    let elsewhere = at(&choices, &fresh("24.10"));
+    assert_eq!(
+        elsewhere,
+        "wifi.networks[0].security: the router has no network Home whose encryption could stay; \
+         keep the network's name, or name an encryption, such as mixed or wpa2"
+    );
+    let networks = choices.wifi.as_mut().unwrap().networks.as_mut().unwrap();
+    networks[0].ssid = "Other".to_owned();
+    assert_eq!(
+        at(&choices, &router.config),
+        elsewhere.replace("Home", "Other")
+    );
 }
 
 #[test]

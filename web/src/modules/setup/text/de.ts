@@ -363,6 +363,8 @@ export const de: Translated<typeof en> = {
     "{port} ist auch ein Anschluss des Netzes {network}: Der Anbieter wäre im Netz. Nehmen Sie ihn dort heraus, oder wählen Sie einen anderen Anschluss.",
   "problem.port-taken": "{name} hat diesen Port schon.",
   "problem.unquotable": 'Ein Name darf hier weder " noch \\ enthalten.',
+  "problem.nothing-kept":
+    "Der Router hat kein Netz {ssid}, dessen Verschlüsselung bleiben könnte. Behalten Sie den Namen, oder wählen Sie eine Verschlüsselung.",
   "problem.no-uplink":
     "Dieser Router hat keinen eigenen Weg ins Internet; hier bewirkt das nichts. Tun Sie es an dem Router, der ins Internet führt.",
   "problem.guests-inside": "Gäste kämen ins Innere Ihres Netzes ({by}).",

@@ -345,6 +345,8 @@ export const en = {
     "{port} is a port of the network {network}, too: the provider would be inside. Take it out there, or choose another port.",
   "problem.port-taken": "{name} has this port already.",
   "problem.unquotable": 'A name here cannot hold " or \\.',
+  "problem.nothing-kept":
+    "The router has no network {ssid} whose encryption could stay. Keep its name, or choose how it is kept.",
   "problem.no-uplink":
     "This router has no uplink of its own, so that has no effect here. Do it at the router that leads to the Internet.",
   "problem.guests-inside": "Guests would reach the inside of your network ({by}).",

@@ -351,6 +351,8 @@ export const es: Translated<typeof en> = {
     "{port} es también un puerto de la red {network}: el proveedor estaría dentro. Quítalo de allí o elige otro puerto.",
   "problem.port-taken": "{name} ya tiene este puerto.",
   "problem.unquotable": 'Un nombre no puede llevar aquí " ni \\.',
+  "problem.nothing-kept":
+    "El router no tiene ninguna red {ssid} cuyo cifrado pueda quedar. Conserva el nombre o elige un cifrado.",
   "problem.no-uplink":
     "Este router no tiene salida propia a Internet: aquí no tiene efecto. Hazlo en el router que lleva a Internet.",
   "problem.guests-inside": "Los invitados llegarían al interior de tu red ({by}).",

@@ -362,6 +362,8 @@ export const fr: Translated<typeof en> = {
     "{port} est aussi un port du réseau {network} : le fournisseur serait à l’intérieur. Retirez-le de là, ou choisissez un autre port.",
   "problem.port-taken": "{name} a déjà ce port.",
   "problem.unquotable": 'Un nom ne peut contenir ici ni " ni \\.',
+  "problem.nothing-kept":
+    "Le routeur n’a pas de réseau {ssid} dont le chiffrement pourrait rester. Gardez le nom, ou choisissez un chiffrement.",
   "problem.no-uplink":
     "Ce routeur n’a pas d’accès à Internet en propre : cela n’a aucun effet ici. Faites-le sur le routeur qui mène à Internet.",
   "problem.guests-inside": "Les invités atteindraient l’intérieur de votre réseau ({by}).",

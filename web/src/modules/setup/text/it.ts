@@ -351,6 +351,8 @@ export const it: Translated<typeof en> = {
     "{port} è anche una porta della rete {network}: il fornitore sarebbe all’interno. Toglila da lì, o scegli un’altra porta.",
   "problem.port-taken": "{name} ha già questa porta.",
   "problem.unquotable": 'Qui un nome non può contenere " né \\.',
+  "problem.nothing-kept":
+    "Il router non ha una rete {ssid} la cui cifratura possa restare. Tieni il nome o scegli una cifratura.",
   "problem.no-uplink":
     "Questo router non ha un accesso proprio a Internet: qui non ha effetto. Fallo sul router che porta a Internet.",
   "problem.guests-inside": "Gli ospiti arriverebbero all’interno della tua rete ({by}).",

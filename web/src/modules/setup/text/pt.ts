@@ -349,6 +349,8 @@ export const pt: Translated<typeof en> = {
     "{port} é também uma porta da rede {network}: o fornecedor ficaria dentro da rede. Tira-a de lá, ou escolhe outra porta.",
   "problem.port-taken": "{name} já tem esta porta.",
   "problem.unquotable": 'Um nome não pode ter aqui " nem \\.',
+  "problem.nothing-kept":
+    "O router não tem nenhuma rede {ssid} cuja cifra possa ficar. Mantém o nome ou escolhe uma cifra.",
   "problem.no-uplink":
     "Este router não tem saída própria para a Internet: aqui não tem efeito. Faz isso no router que leva à Internet.",
   "problem.guests-inside": "Os convidados chegariam ao interior da tua rede ({by}).",
