@@ -18,7 +18,7 @@ use crate::assets;
 use crate::behind::{Behind, Question};
 use crate::guard::{self, CSRF_HEADER, Peer};
 use crate::host::{Authority, Hosts};
-use crate::pool::RequestBody;
+use crate::pool::{self, RequestBody};
 use crate::reply::{self, Refused};
 use crate::route::Route;
 use crate::serve::{Served, speak};
@@ -145,6 +145,9 @@ impl Door {
         guard::same_site(headers, &visit.own, &peer, changes)?;
         let whose = self.whose(&visit).await?;
         let session = whose.token.as_ref();
+        if session.is_some() {
+            pool::logged_in();
+        }
         let allowed = || {
             let token = session.ok_or_else(log_in)?;
             match changes {

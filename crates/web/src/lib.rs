@@ -17,7 +17,7 @@
 //! | `GET /metrics` | figures for Prometheus, where [`Metrics`] says so |
 //!
 //! How it is protected is told in `docs/web.md`. The cores are pure, and take the time as an
-//! argument: [`sessions`], [`throttle`], [`host`], [`admission`]. Sockets are in `serve`.
+//! argument: [`sessions`], [`throttle`], [`host`], [`admission`], [`rate`]. Sockets are in `serve`.
 
 pub mod accept;
 pub mod admission;
@@ -33,6 +33,7 @@ pub mod host;
 mod login;
 pub mod password;
 mod pool;
+pub mod rate;
 mod reply;
 mod route;
 pub mod secret;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::behind::Question;
 use crate::door::{Door, Visit};
 use crate::guard;
+use crate::pool;
 use crate::reply::{self, Refused};
 use crate::token::Token;
 use crate::warden::{Login, Opened, Password, Tokens, Whose};
@@ -111,6 +112,7 @@ impl Door {
 
     /// A session is the client's from now on.
     fn opened(&self, visit: &Visit<'_>, Opened { token, device }: Opened) -> Response<Answer> {
+        pool::logged_in();
         let text = token.text();
         let whose = Whose {
             token: Some(token),

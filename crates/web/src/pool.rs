@@ -15,7 +15,8 @@ use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use tokio::sync::Notify;
 
 use crate::admission::Admission;
-use crate::throttle::{Allowance, Client, Throttle};
+use crate::rate::Rate;
+use crate::throttle::{Allowance, Client};
 use crate::warden::Clock;
 
 /// Time for which the device of an address is remembered. The kernel is asked for an unknown device
@@ -37,7 +38,7 @@ tokio::task_local! {
 /// The connections of one server.
 pub struct Pool {
     admission: RefCell<Admission>,
-    rate: Option<RefCell<Throttle>>,
+    rate: Option<RefCell<Rate>>,
     slots: RefCell<HashMap<u64, Rc<Notify>>>,
     clients: RefCell<HashMap<IpAddr, (Client, Duration)>>,
     clock: Clock,
@@ -58,7 +59,7 @@ impl Pool {
     /// Allows each client so many new connections, and so many to all together.
     pub fn with_rate(self, [each, all]: [Allowance; 2]) -> Self {
         Self {
-            rate: Some(RefCell::new(Throttle::new(each, all))),
+            rate: Some(RefCell::new(Rate::new(each, all))),
             ..self
         }
     }
@@ -93,7 +94,7 @@ impl Pool {
         let now = (self.clock)();
         // Connections of this machine have no rate: a proxy may make many.
         if let Some(rate) = self.rate.as_ref().filter(|_| !client.is_local()) {
-            rate.borrow_mut().take(client, now).ok()?;
+            rate.borrow_mut().take(client, now).then_some(())?;
         }
         let place = self.admission.borrow_mut().enter(client, address, now)?;
         let mut slots = self.slots.borrow_mut();
@@ -104,6 +105,7 @@ impl Pool {
         slots.insert(place.number, Rc::clone(&dismissed));
         Some(Rc::new(Slot {
             pool: Rc::clone(self),
+            client,
             number: place.number,
             dismissed,
         }))
@@ -113,6 +115,7 @@ impl Pool {
 /// The place of one connection, given back when this is dropped.
 pub struct Slot {
     pool: Rc<Pool>,
+    client: Client,
     number: u64,
     dismissed: Rc<Notify>,
 }
@@ -134,6 +137,18 @@ impl Slot {
         let now = (self.pool.clock)();
         self.pool.admission.borrow_mut().waiting(self.number, now);
     }
+}
+
+/// Notes that a user is logged in at the client that this task answers: its connections no longer
+/// count among all.
+pub(crate) fn logged_in() {
+    // A test may ask without a slot.
+    let _ = SLOT.try_with(|slot| {
+        if let Some(rate) = &slot.pool.rate {
+            let now = (slot.pool.clock)();
+            rate.borrow_mut().set_user(slot.client, now);
+        }
+    });
 }
 
 impl Drop for Slot {

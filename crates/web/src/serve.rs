@@ -24,8 +24,9 @@ use tracing::debug;
 use crate::WebError;
 use crate::guard::Peer;
 use crate::pool::{Pool, RequestBody, ResponseBody, SLOT};
+use crate::rate::{CONNECT_ALL, CONNECT_EACH};
 use crate::settings::{Limits, Settings};
-use crate::throttle::{Allowance, CONNECT_ALL, CONNECT_EACH, Client};
+use crate::throttle::{Allowance, Client};
 
 /// Header lines of a request. Browsers send some 15.
 const HEADERS: usize = 64;

@@ -72,36 +72,30 @@ impl Client {
     }
 }
 
-/// New connections from one address. A TLS handshake costs a small processor some milliseconds.
-pub const CONNECT_EACH: Allowance = Allowance {
-    burst: 60,
-    every: Duration::from_millis(100),
-};
-
-/// New connections from all addresses of the network.
-pub const CONNECT_ALL: Allowance = Allowance {
-    burst: 200,
-    every: Duration::from_millis(20),
-};
-
 /// Addresses that are remembered.
 const MOST: usize = 512;
 
 /// A bucket of tries, as the time at which it will be full again: nothing need be counted while
 /// time goes by.
 #[derive(Clone, Copy, Default)]
-struct Bucket {
+pub(crate) struct Bucket {
     full_at: Duration,
 }
 
 impl Bucket {
+    /// Tries that are left, and parts of one.
+    pub(crate) fn left(&self, allowed: Allowance, now: Duration) -> f64 {
+        let used = self.full_at.saturating_sub(now).as_secs_f64() / allowed.every.as_secs_f64();
+        f64::from(allowed.burst) - used
+    }
+
     /// How long to wait for a try; zero if there is one.
     fn wait(&self, allowed: Allowance, now: Duration) -> Duration {
         let missing = self.full_at.saturating_sub(now) + allowed.every;
         missing.saturating_sub(allowed.every * allowed.burst)
     }
 
-    fn take(&mut self, allowed: Allowance, now: Duration) {
+    pub(crate) fn take(&mut self, allowed: Allowance, now: Duration) {
         self.full_at = self.full_at.max(now) + allowed.every;
     }
 
@@ -157,8 +151,8 @@ impl Throttle {
             self.together.take(self.all, now);
         }
         for (key, allowed) in keys.into_iter().flatten() {
-            if !self.clients.contains_key(&key) && self.clients.len() >= MOST {
-                make_room(&mut self.clients, now);
+            if !self.clients.contains_key(&key) {
+                make_room(&mut self.clients, MOST, |bucket| bucket.full_at, now);
             }
             self.clients.entry(key).or_default().take(allowed, now);
         }
@@ -219,8 +213,8 @@ impl<K: Copy + Eq + Hash> Tries<K> {
             return Err(wait);
         }
         bucket.take(self.each, now);
-        if !self.buckets.contains_key(&who) && self.buckets.len() >= MOST {
-            make_room(&mut self.buckets, now);
+        if !self.buckets.contains_key(&who) {
+            make_room(&mut self.buckets, MOST, |bucket| bucket.full_at, now);
         }
         self.buckets.insert(who, bucket);
         Ok(())
@@ -234,16 +228,24 @@ impl<K: Copy + Eq + Hash> Tries<K> {
     }
 }
 
-/// Forgets who has all tries again; failing that, who will have them first. All together are limited
-/// all the same.
-fn make_room<K: Copy + Eq + Hash>(buckets: &mut HashMap<K, Bucket>, now: Duration) {
-    buckets.retain(|_, bucket| bucket.full_at > now);
-    while buckets.len() >= MOST {
-        let soonest = buckets.iter().min_by_key(|(_, bucket)| bucket.full_at);
-        let Some(soonest) = soonest.map(|(who, _)| *who) else {
+/// Makes room for one more entry in a table of at most so many. Entries that have ended by `now` go;
+/// failing that, those that end first. A limit of all together holds all the same.
+pub(crate) fn make_room<K: Copy + Eq + Hash, V>(
+    table: &mut HashMap<K, V>,
+    most: usize,
+    end: impl Fn(&V) -> Duration,
+    now: Duration,
+) {
+    if table.len() < most {
+        return;
+    }
+    table.retain(|_, entry| end(entry) > now);
+    while table.len() >= most {
+        let first = table.iter().min_by_key(|(_, entry)| end(entry));
+        let Some(first) = first.map(|(key, _)| *key) else {
             return;
         };
-        buckets.remove(&soonest);
+        table.remove(&first);
     }
 }
 

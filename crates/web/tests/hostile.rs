@@ -319,6 +319,54 @@ fn connect_from(from: SocketAddr, to: SocketAddr) -> std::io::Result<TcpStream> 
     })
 }
 
+/// The server answers a request from this address, with these header lines.
+fn is_answered(from: &str, to: SocketAddr, path: &str, headers: &str) -> bool {
+    let from = from.parse().expect("an address");
+    let mut stream = connect_from(from, to).expect("the server listens");
+    let host = to.ip();
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: [{host}]\r\nConnection: close\r\n{headers}\r\n");
+    let _ = stream.write_all(request.as_bytes());
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    answer.starts_with(b"HTTP/1.1 200 ")
+}
+
+/// Ten devices connect and close, 10 times a second each, which is more than all together may. A
+/// device that connects once a second is answered, and one at which a user is logged in five times a
+/// second.
+#[test]
+fn devices_that_connect_often_keep_no_device_out() {
+    alone(|| {
+        ip("address add fd00::1/128 dev lo nodad");
+        for device in 10..=21 {
+            ip(&format!("address add fd00::{device}:1/128 dev lo nodad"));
+        }
+        let directory = Directory::new();
+        directory.with_password();
+        let server = Server::with(directory, |settings| {
+            settings.listen = vec!["[fd00::1]:9347".parse().expect("an address")];
+            settings.insecure = true;
+        });
+        let cookie = format!("Cookie: {}\r\n", server.log_in(PASSWORD).cookie());
+        let user = || is_answered("[fd00::20:1]:0", server.address, "/api/v1/status", &cookie);
+        assert!(user());
+        let [mut of_user, mut of_other] = [0; 2];
+        for second in 0..30 {
+            server.wait(1);
+            for device in (10..20).flat_map(|device| std::iter::repeat_n(device, 10)) {
+                let from = format!("[fd00::{device}:1]:0").parse().expect("an address");
+                let _ = connect_from(from, server.address);
+            }
+            if second >= 10 {
+                of_user += (0..5).filter(|_| user()).count();
+                of_other += usize::from(is_answered("[fd00::21:1]:0", server.address, "/", ""));
+            }
+        }
+        assert_eq!((of_user, of_other), (100, 20));
+    });
+}
+
 /// Heads and bodies that never end, and answers that are never read, from 64 addresses of one
 /// device: another client of the network is answered 20 times of 20.
 #[test]
@@ -375,14 +423,9 @@ fn a_slow_device_keeps_no_client_out() {
             let answered = (0..20).filter(|n| {
                 attack(2 * n);
                 attack(2 * n + 1);
-                let other = "[fd00::b:1]:0".parse().expect("an address");
-                let mut stream = connect_from(other, six).expect("the server listens");
-                let request = "GET / HTTP/1.1\r\nHost: [fd00::1]\r\nConnection: close\r\n\r\n";
-                let _ = stream.write_all(request.as_bytes());
-                let mut answer = Vec::new();
-                let _ = stream.read_to_end(&mut answer);
+                let answered = is_answered("[fd00::b:1]:0", six, "/", "");
                 server.wait(1);
-                answer.starts_with(b"HTTP/1.1 200 ")
+                answered
             });
             assert_eq!(answered.count(), 20, "{kind:.40}");
         }

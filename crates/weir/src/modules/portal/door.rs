@@ -23,7 +23,8 @@ use serde::de::DeserializeOwned;
 #[cfg(feature = "tls")]
 use web::Pair;
 use web::channel::Theirs;
-use web::throttle::{Allowance, CONNECT_EACH, Client};
+use web::rate::CONNECT_EACH;
+use web::throttle::{Allowance, Client};
 use web::{Limits, Peer, RequestBody, Served};
 
 use heads::{header, moved, pass, text};

@@ -1,0 +1,119 @@
+//! Rates of new connections: pure.
+//!
+//! Each client has a limit of its own, and all clients together have another one. If little of the
+//! common limit is left, clients that connected least go first: the fewer connections are left, the
+//! fewer a client may have had lately to get one. A client at which a user is logged in has its own
+//! limit only, so that no number of other clients keeps it out.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use crate::throttle::{Allowance, Bucket, Client, make_room};
+
+/// New connections of one client. A TLS handshake costs a small processor some milliseconds.
+pub const CONNECT_EACH: Allowance = Allowance {
+    burst: 60,
+    every: Duration::from_millis(100),
+};
+
+/// New connections of all clients of the network.
+pub const CONNECT_ALL: Allowance = Allowance {
+    burst: 200,
+    every: Duration::from_millis(20),
+};
+
+/// Clients that are remembered.
+const MOST: usize = 512;
+
+/// Clients with a user that are remembered, and for how long after the last request. No session
+/// lasts longer.
+const USERS: usize = 64;
+const USED: Duration = crate::sessions::ABSOLUTE;
+
+/// The connections of one client.
+#[derive(Clone, Copy, Default)]
+struct Meter {
+    bucket: Bucket,
+    /// Number of connections, of which old ones count less and less.
+    count: f64,
+    /// Time of the last connection.
+    last: Duration,
+}
+
+impl Meter {
+    /// The count now. It falls to 37 % in the time in which a common limit fills up.
+    fn count(&self, common: Allowance, now: Duration) -> f64 {
+        let memory = common.every * common.burst;
+        let passed = now.saturating_sub(self.last);
+        self.count * (-passed.as_secs_f64() / memory.as_secs_f64()).exp()
+    }
+}
+
+/// Limits new connections.
+pub struct Rate {
+    each: Allowance,
+    all: Allowance,
+    together: Bucket,
+    meters: HashMap<Client, Meter>,
+    users: HashMap<Client, Duration>,
+}
+
+impl Rate {
+    /// Allows each client so many new connections, and so many to all together.
+    pub fn new(each: Allowance, all: Allowance) -> Self {
+        Self {
+            each,
+            all,
+            together: Bucket::default(),
+            meters: HashMap::new(),
+            users: HashMap::new(),
+        }
+    }
+
+    /// Takes a connection of a client, or refuses it.
+    pub fn take(&mut self, client: Client, now: Duration) -> bool {
+        let client = client.whole();
+        let mut meter = self.meters.get(&client).copied().unwrap_or_default();
+        let count = meter.count(self.all, now);
+        let free = self.is_user(client, now);
+        if meter.bucket.left(self.each, now) < 1.0 || !(free || self.is_fair(count, now)) {
+            return false;
+        }
+        if !free {
+            self.together.take(self.all, now);
+        }
+        meter.bucket.take(self.each, now);
+        (meter.count, meter.last) = (count + 1.0, now);
+        if !self.meters.contains_key(&client) {
+            let since = now.saturating_sub(self.all.every * self.all.burst);
+            make_room(&mut self.meters, MOST, |meter| meter.last, since);
+        }
+        self.meters.insert(client, meter);
+        true
+    }
+
+    /// Reports whether a client with this count may have one of all. One client may have all that is
+    /// left of a full limit, half of it if half is left, and so on: clients that come one after
+    /// another, or all at one time, leave enough for one that had less.
+    fn is_fair(&self, count: f64, now: Duration) -> bool {
+        let left = self.together.left(self.all, now);
+        left >= 1.0 && count <= left * left / f64::from(self.all.burst)
+    }
+
+    /// A user is logged in at a client: its connections no longer count among all.
+    pub fn set_user(&mut self, client: Client, now: Duration) {
+        let client = client.whole();
+        if !self.users.contains_key(&client) {
+            make_room(&mut self.users, USERS, |until| *until, now);
+        }
+        self.users.insert(client, now + USED);
+    }
+
+    fn is_user(&self, client: Client, now: Duration) -> bool {
+        self.users.get(&client).is_some_and(|until| *until > now)
+    }
+}
+
+#[cfg(test)]
+#[path = "rate_tests.rs"]
+mod tests;
