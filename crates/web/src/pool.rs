@@ -26,8 +26,8 @@ const REMEMBERED: Duration = Duration::from_secs(2);
 /// Addresses that are remembered.
 const ADDRESSES: usize = 512;
 
-/// Time that the question for the client of an address may take. Without an answer the address
-/// stands for the client.
+/// Time that the question for the client of an address may take. Without an answer the client is
+/// that of the last answer.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 tokio::task_local! {
@@ -64,7 +64,8 @@ impl Pool {
         }
     }
 
-    /// The client that has an address, as `ask` says now or said a moment ago.
+    /// The client that has an address, as `ask` says now or said a moment ago. An address without a
+    /// device is behind another router, where one device may have many: its network is the client.
     pub async fn client(&self, address: IpAddr, ask: impl Future<Output = Client>) -> Client {
         if address.is_loopback() {
             return address.into();
@@ -76,11 +77,11 @@ impl Pool {
         {
             return client;
         }
-        let asked = tokio::time::timeout(PATIENCE, ask).await;
-        let client = asked.unwrap_or(address.into());
-        if !matches!(client, Client::Device(_)) {
-            return client;
-        }
+        let client = match tokio::time::timeout(PATIENCE, ask).await {
+            Ok(Client::Address(_)) => return Client::network(address),
+            Ok(client) => client,
+            Err(_) => return known.map_or(Client::network(address), |(client, _)| client),
+        };
         let mut clients = self.clients.borrow_mut();
         if clients.len() >= ADDRESSES {
             clients.clear();
@@ -94,7 +95,7 @@ impl Pool {
         let now = (self.clock)();
         // Connections of this machine have no rate: a proxy may make many.
         if let Some(rate) = self.rate.as_ref().filter(|_| !client.is_local()) {
-            rate.borrow_mut().take(client, now).then_some(())?;
+            rate.borrow_mut().take(client, address, now).then_some(())?;
         }
         let place = self.admission.borrow_mut().enter(client, address, now)?;
         let mut slots = self.slots.borrow_mut();
@@ -105,7 +106,7 @@ impl Pool {
         slots.insert(place.number, Rc::clone(&dismissed));
         Some(Rc::new(Slot {
             pool: Rc::clone(self),
-            client,
+            user: client.part(address),
             number: place.number,
             dismissed,
         }))
@@ -115,7 +116,8 @@ impl Pool {
 /// The place of one connection, given back when this is dropped.
 pub struct Slot {
     pool: Rc<Pool>,
-    client: Client,
+    /// The client, if a user is logged in there.
+    user: Client,
     number: u64,
     dismissed: Rc<Notify>,
 }
@@ -146,7 +148,7 @@ pub(crate) fn logged_in() {
     let _ = SLOT.try_with(|slot| {
         if let Some(rate) = &slot.pool.rate {
             let now = (slot.pool.clock)();
-            rate.borrow_mut().set_user(slot.client, now);
+            rate.borrow_mut().set_user(slot.user, now);
         }
     });
 }
@@ -248,5 +250,50 @@ impl Drop for ResponseBody {
         if let Some(slot) = &self.slot {
             slot.waiting();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+
+    fn ask(pool: &Pool, address: IpAddr, ask: impl Future<Output = Client>) -> Client {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(pool.client(address, ask))
+    }
+
+    #[test]
+    fn an_address_without_a_device_is_part_of_a_network() {
+        let now = Rc::new(Cell::new(Duration::from_secs(100)));
+        let clock = Rc::clone(&now);
+        let pool = Pool::new(8, 8, Rc::new(move || clock.get()));
+        let device = Client::Device([2, 0, 0, 0, 0, 1]);
+        let of = |text: &str, answer: Option<Client>| {
+            let address: IpAddr = text.parse().expect("an address");
+            match answer {
+                Some(client) => ask(&pool, address, async move { client }),
+                None => ask(&pool, address, pending()),
+            }
+        };
+        let network = |text: &str| Client::Network(text.parse().expect("an address"));
+        for (text, wanted) in [
+            ("10.79.0.7", "10.79.0.0"),
+            ("2001:db8:1:2::3", "2001:db8:1::"),
+        ] {
+            let address: IpAddr = text.parse().expect("an address");
+            assert_eq!(of(text, Some(address.into())), network(wanted));
+        }
+        let own: IpAddr = "127.0.0.1".parse().expect("an address");
+        assert_eq!(of("127.0.0.1", None), own.into());
+        // Without an answer in time, the last one counts.
+        assert_eq!(of("10.79.0.8", None), network("10.79.0.0"));
+        assert_eq!(of("10.79.0.8", Some(device)), device);
+        now.set(Duration::from_secs(200));
+        assert_eq!(of("10.79.0.8", None), device);
     }
 }

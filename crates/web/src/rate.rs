@@ -3,9 +3,11 @@
 //! Each client has a limit of its own, and all clients together have another one. If little of the
 //! common limit is left, clients that connected least go first: the fewer connections are left, the
 //! fewer a client may have had lately to get one. A client at which a user is logged in has its own
-//! limit only, so that no number of other clients keeps it out.
+//! limit only, so that no number of other clients keeps it out. The addresses of a network share the
+//! limit of that network in the same way.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::throttle::{Allowance, Bucket, Client, make_room};
@@ -30,7 +32,7 @@ const MOST: usize = 512;
 const USERS: usize = 64;
 const USED: Duration = crate::sessions::ABSOLUTE;
 
-/// The connections of one client.
+/// The connections of one client, or of one address of a network.
 #[derive(Clone, Copy, Default)]
 struct Meter {
     bucket: Bucket,
@@ -70,34 +72,39 @@ impl Rate {
         }
     }
 
-    /// Takes a connection of a client, or refuses it.
-    pub fn take(&mut self, client: Client, now: Duration) -> bool {
-        let client = client.whole();
-        let mut meter = self.meters.get(&client).copied().unwrap_or_default();
-        let count = meter.count(self.all, now);
-        let free = self.is_user(client, now);
-        if meter.bucket.left(self.each, now) < 1.0 || !(free || self.is_fair(count, now)) {
+    /// Takes a connection of a client, from this address, or refuses it. A network has a part of the
+    /// limit of all, and each of its addresses a part of the network's.
+    pub fn take(&mut self, client: Client, address: IpAddr, now: Duration) -> bool {
+        let (client, own) = (client.whole(), client.part(address));
+        let is_user = self.is_user(own, now);
+        let network = Some(client).filter(|_| !is_user && client != own);
+        let mut taken = Vec::with_capacity(2);
+        let (mut common, mut allowed) = (self.together, self.all);
+        for part in network.into_iter().chain([own]) {
+            let mut meter = self.meters.get(&part).copied().unwrap_or_default();
+            let count = meter.count(allowed, now);
+            if !is_user && !is_fair(common, allowed, count, now) {
+                return false;
+            }
+            (common, allowed) = (meter.bucket, self.each);
+            meter.bucket.take(self.each, now);
+            (meter.count, meter.last) = (count + 1.0, now);
+            taken.push((part, meter));
+        }
+        if common.left(allowed, now) < 1.0 {
             return false;
         }
-        if !free {
+        if !is_user {
             self.together.take(self.all, now);
         }
-        meter.bucket.take(self.each, now);
-        (meter.count, meter.last) = (count + 1.0, now);
-        if !self.meters.contains_key(&client) {
-            let since = now.saturating_sub(self.all.every * self.all.burst);
-            make_room(&mut self.meters, MOST, |meter| meter.last, since);
+        for (part, meter) in taken {
+            if !self.meters.contains_key(&part) {
+                let since = now.saturating_sub(self.all.every * self.all.burst);
+                make_room(&mut self.meters, MOST, |meter| meter.last, since);
+            }
+            self.meters.insert(part, meter);
         }
-        self.meters.insert(client, meter);
         true
-    }
-
-    /// Reports whether a client with this count may have one of all. One client may have all that is
-    /// left of a full limit, half of it if half is left, and so on: clients that come one after
-    /// another, or all at one time, leave enough for one that had less.
-    fn is_fair(&self, count: f64, now: Duration) -> bool {
-        let left = self.together.left(self.all, now);
-        left >= 1.0 && count <= left * left / f64::from(self.all.burst)
     }
 
     /// A user is logged in at a client: its connections no longer count among all.
@@ -112,6 +119,14 @@ impl Rate {
     fn is_user(&self, client: Client, now: Duration) -> bool {
         self.users.get(&client).is_some_and(|until| *until > now)
     }
+}
+
+/// Reports whether a client with this count may have one of a common limit. It may have had all that
+/// is left if that is the whole limit, half of what is left if that is half of the limit, and so on.
+/// So clients that come one after another, or all at one time, leave some for one that had less.
+fn is_fair(common: Bucket, allowed: Allowance, count: f64, now: Duration) -> bool {
+    let left = common.left(allowed, now);
+    left >= 1.0 && count <= left * left / f64::from(allowed.burst)
 }
 
 #[cfg(test)]

@@ -1,6 +1,11 @@
+use std::net::{IpAddr, Ipv4Addr};
+
 use proptest::prelude::*;
 
 use super::*;
+
+/// An address that means nothing, as the device is known.
+const ANY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 fn device(number: u8) -> Client {
     Client::Device([2, 0, 0, 0, 0, number])
@@ -27,7 +32,11 @@ impl Page {
     }
 
     fn take(&mut self, client: Client, now: f64) -> bool {
-        let taken = self.rate.take(client, at(now));
+        self.take_from(client, ANY, now)
+    }
+
+    fn take_from(&mut self, client: Client, address: IpAddr, now: f64) -> bool {
+        let taken = self.rate.take(client, address, at(now));
         self.level = (self.level + (now - self.last) * 50.0).min(200.0);
         self.last = now;
         self.level -= f64::from(u8::from(taken));
@@ -89,11 +98,13 @@ fn a_client_with_a_user_has_its_own_limit_whatever_others_do() {
             page.take(device(number), now);
         }
         // Not by the bucket beside: these do not count among all.
-        own += usize::from(step % 10 == 0 && page.rate.take(device(0), at(now)));
+        own += usize::from(step % 10 == 0 && page.rate.take(device(0), ANY, at(now)));
     }
     assert_eq!(own, 200);
     let soon = at(120.0);
-    let burst = (0..80).filter(|_| page.rate.take(device(0), soon)).count();
+    let burst = (0..80)
+        .filter(|_| page.rate.take(device(0), ANY, soon))
+        .count();
     assert!((50..=60).contains(&burst), "{burst}");
     // Nobody asked anything in a session for too long.
     assert!(page.rate.is_user(device(0), USED - at(1.0)));
@@ -118,9 +129,52 @@ fn clients_are_bounded() {
     for number in 0_u32..20_000 {
         let [.., high, low] = number.to_be_bytes();
         let client = Client::Device([2, 0, 0, 0, high, low]);
-        rate.take(client, Duration::from_millis(20) * number);
+        rate.take(client, ANY, Duration::from_millis(20) * number);
         assert!(rate.meters.len() <= MOST);
     }
+}
+
+/// A device behind another router has 64 addresses, of which each connects 5 times a second. They are
+/// one client; and an address of that network that seldom connects has its part all the same.
+#[test]
+fn the_addresses_of_a_network_are_one_client() {
+    let mut page = Page::new();
+    let [routed, seldom] = [7, 200].map(|last| IpAddr::from([10, 79, 0, last]));
+    let network = Client::network(routed);
+    assert_eq!(network, Client::network(seldom));
+    let (mut of_network, mut of_device, mut of_seldom) = (0, 0, 0);
+    for step in 0..300_u32 {
+        let now = 100.0 + f64::from(step) / 5.0;
+        for last in 0..64 {
+            let from = IpAddr::from([10, 79, 0, last]);
+            of_network += u32::from(page.take_from(network, from, now));
+        }
+        of_device += u32::from(step % 5 == 2 && page.take(device(1), now));
+        // At first, all addresses are alike.
+        let comes = step >= 50 && step % 50 == 2;
+        of_seldom += u32::from(comes && page.take_from(network, seldom, now));
+    }
+    assert_eq!((of_device, of_seldom), (60, 5));
+    assert!((590..=660).contains(&of_network), "{of_network}");
+}
+
+/// A user who is logged in at an address of a network has a limit apart from the network's.
+#[test]
+fn a_user_behind_another_router_has_a_limit_apart() {
+    let mut page = Page::new();
+    let [user, other] = [1, 2].map(|last| IpAddr::from([10, 79, 0, last]));
+    let network = Client::network(user);
+    page.rate.set_user(network.part(user), at(0.0));
+    let mut taken = [0; 2];
+    for step in 0..1000_u32 {
+        let now = at(100.0 + f64::from(step) / 10.0);
+        for _ in 0..10 {
+            taken[1] += u32::from(page.rate.take(network, other, now));
+        }
+        taken[0] += u32::from(page.rate.take(network, user, now));
+    }
+    assert_eq!(taken[0], 1000);
+    assert!(taken[1] < 1060, "{}", taken[1]);
 }
 
 /// Others that wait until the limit of all is full, and then use it up at once.
@@ -136,7 +190,7 @@ fn clients_that_pause_give_way() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
     /// A device that connects once a second is answered, whatever up to 40 others do; and no number of
     /// them has more than the limit of all.
     #[test]

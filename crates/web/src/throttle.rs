@@ -66,6 +66,19 @@ impl Client {
         }
     }
 
+    /// All of the network that an address not at a port of the router belongs to.
+    pub(crate) fn network(address: IpAddr) -> Self {
+        Self::Network(cut(address.to_canonical(), 24, 48))
+    }
+
+    /// The client itself, or its part with this address where the client is all of a network.
+    pub(crate) fn part(self, address: IpAddr) -> Self {
+        match self {
+            Self::Network(_) => Self::Address(address).whole(),
+            one => one.whole(),
+        }
+    }
+
     /// The client is this machine.
     pub(crate) fn is_local(&self) -> bool {
         matches!(self, Self::Address(address) if address.to_canonical().is_loopback())
@@ -183,7 +196,7 @@ impl Throttle {
         let network = match own {
             Client::Address(address) if counted => self
                 .network
-                .map(|allowed| (Client::Network(cut(address, 24, 48)), allowed)),
+                .map(|allowed| (Client::network(address), allowed)),
             _ => None,
         };
         ([Some((own, self.each)), network], counted)
