@@ -63,8 +63,8 @@ pub(super) const PHRASES: Phrases = &[
         "das ist eine Fehlermeldung, kein Verzeichnis; holen Sie die Datei noch einmal",
     ),
     (
-        "this is not a directory: no entry has a name, a number of nodes or a time; describe another format by --mapping",
-        "das ist kein Verzeichnis: kein Eintrag hat einen Namen, eine Zahl von Knoten oder eine Zeit; beschreiben Sie ein anderes Format mit --mapping",
+        "this is not a directory: no entry has a number of nodes; describe another format by --mapping",
+        "das ist kein Verzeichnis: kein Eintrag hat eine Zahl von Knoten; beschreiben Sie ein anderes Format mit --mapping",
     ),
     ("it is not UTF-8", "sie ist kein UTF-8"),
     (

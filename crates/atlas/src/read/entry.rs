@@ -35,9 +35,6 @@ pub(crate) struct Draft {
     /// The last fetch failed.
     pub(crate) failed: bool,
     pub(crate) profile: Profile,
-    /// The entry has something that only a directory has: a name, a number of nodes, a time,
-    /// a position.
-    pub(crate) is_known: bool,
 }
 
 /// Reads the values of an entry.
@@ -98,14 +95,12 @@ impl Reading<'_, '_> {
         let changed = self.time(Field::Changed);
         let failed = self.failed();
         let profile = self.profile();
-        let is_known = self.is_known();
         let zoned = match self.mapping.tree.value(self.slots, Field::Fetched) {
             Some((Value::Text(text), _)) => moment::names_zone(text),
             _ => true,
         };
         Draft {
             zoned,
-            is_known,
             key: self.key,
             nodes,
             fetched,
@@ -113,22 +108,6 @@ impl Reading<'_, '_> {
             failed,
             profile,
         }
-    }
-
-    fn is_known(&self) -> bool {
-        // An error may have a name: `{"error": {"name": "NotFound", "status": 404}}`.
-        let of_error = super::shape::is_of_error(&self.key);
-        let tells = [
-            Field::Nodes,
-            Field::Fetched,
-            Field::Changed,
-            Field::Latitude,
-            Field::Name,
-        ];
-        tells
-            .into_iter()
-            .filter(|field| *field != Field::Name || !of_error)
-            .any(|field| self.mapping.tree.value(self.slots, field).is_some())
     }
 
     fn profile(&mut self) -> Profile {

@@ -79,10 +79,7 @@ fn snapshot_of(name: &str, named: Option<i64>, octets: &[u8], mapping: &Mapping)
         Format::Json => json::read(octets, mapping, &mut remarks),
         Format::Csv(delimiter) => table::read(octets, delimiter, mapping, &mut remarks),
     };
-    let drafts = drafts.and_then(|drafts| match mapping.format {
-        Format::Json => shape::directory(octets, drafts, mapping),
-        Format::Csv(_) => Ok(drafts),
-    });
+    let drafts = drafts.and_then(|drafts| shape::directory(octets, drafts, mapping));
     let drafts = drafts.unwrap_or_else(|why| {
         // What was remarked of entries that do not count is of no use.
         remarks = Remarks::default();

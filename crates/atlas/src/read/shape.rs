@@ -1,31 +1,37 @@
-//! Files that are JSON and no directory: lists of nodes, a community's own file, an error that a
-//! server sent. Each would be a snapshot without nodes, and a fall that never was.
+//! Files that are no directory: lists of nodes, a community's own file, an error that a server
+//! sent. Each would be a snapshot without nodes, and a fall that never was.
 
 use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
 use super::entry::Draft;
-use super::mapping::Mapping;
+use super::mapping::{Format, Mapping};
 
 /// Entries up to which a file is looked at closely: what is no directory has few members.
 const FEW: usize = 20;
 /// Octets of a node that are parsed to tell what the node is.
 const NODE: usize = 64 << 10;
 
-const NOTHING: &str = "this is not a directory: no entry has a name, a number of nodes or a time; \
-                       describe another format by --mapping";
+const NOTHING: &str = "this is not a directory: no entry has a number of nodes; describe another \
+                       format by --mapping";
 
 type Members<'a> = HashMap<String, &'a RawValue>;
 
-/// Returns the entries of a directory. If the file is not a directory, the error says what the file
-/// is.
+/// Returns the entries of a directory: one of them at least has a number of nodes. If the file is
+/// not a directory, the error says what the file is.
 pub(super) fn directory(
     octets: &[u8],
     drafts: Vec<Draft>,
     mapping: &Mapping,
 ) -> Result<Vec<Draft>, String> {
-    let known = drafts.iter().any(|draft| draft.is_known);
+    let known = drafts.iter().any(|draft| draft.nodes.is_some());
+    if let Format::Csv(_) = mapping.format {
+        return match known || drafts.is_empty() {
+            true => Ok(drafts),
+            false => Err(NOTHING.to_owned()),
+        };
+    }
     // A mapping that says where the entries are overrules a guess.
     let certain = known && (drafts.len() > FEW || !mapping.entries.is_empty());
     if certain {
@@ -41,7 +47,7 @@ pub(super) fn directory(
 }
 
 /// Recognises the keys by which servers name their errors.
-pub(super) fn is_of_error(key: &str) -> bool {
+fn is_of_error(key: &str) -> bool {
     let words = ["error", "errors", "exception", "fault", "message", "detail"];
     words.iter().any(|word| key.eq_ignore_ascii_case(word))
 }
@@ -54,7 +60,7 @@ fn is_empty(text: &[u8]) -> bool {
     inner.is_some_and(|inner| inner.trim_ascii().is_empty())
 }
 
-/// Names the kind of a file by its members; `known`: some of them look like communities.
+/// Names the kind of a file by its members; `known`: some of them have a number of nodes.
 fn named(members: &Members<'_>, known: bool) -> Option<String> {
     if let Some(kind) = nodes(members, known) {
         return Some(format!(
@@ -220,6 +226,8 @@ mod tests {
             r#"{"errors":[{"code":1}]}"#,
             r#"{"type":"about:blank","title":"Not Found","status":404,"detail":"no file"}"#,
             r#"{"message":"Not Found","documentation_url":"https://example.org"}"#,
+            r#"{"errors":[{"status":"404","title":"x"}],"meta":{"name":"api"},"links":{"self":"x"}}"#,
+            r#"{"status":{"code":503,"name":"x"},"error":{"name":"upstream"}}"#,
         ] {
             assert!(told(text).starts_with("this is an error message"), "{text}");
         }
@@ -230,6 +238,13 @@ mod tests {
             "[{\"code\":502}]",
             "{\"a\":null}",
             "\u{feff}{\"a\":7}",
+            r#"{"status":{"code":503,"name":"Service Unavailable"}}"#,
+            r#"{"kind":"Status","details":{"name":"directory","kind":"services"},"code":404}"#,
+            r#"{"maintenance":{"name":"Wartung","until":"2024-04-02"}}"#,
+            r#"{"result":{"nodes":[],"name":"x"}}"#,
+            r#"{"file":{"name":"x","mtime":"2024-04-25 11:00:00"}}"#,
+            r#"{"model":{"name":"x"},"place":{"location":{"lat":50,"lon":11}}}"#,
+            r#"{"a":{"name":"A","state":{"nodes":"many"}}}"#,
         ] {
             let told = told(text);
             assert!(
@@ -243,11 +258,10 @@ mod tests {
     fn a_directory_stays_one() {
         let freifunk = Mapping::named("freifunk").expect("built in");
         for text in [
-            r#"{"a":{"name":"A"}}"#,
-            r#"{"a":{"state":{"nodes":3}}}"#,
+            r#"{"a":{"state":{"nodes":0}}}"#,
+            r#"{"a":{"state":{"nodes":"3"}},"b":{"name":"B"}}"#,
             r#"{"error":{"name":"Error e.V.","state":{"nodes":3}}}"#,
-            r#"{"a":{"mtime":"2024-04-25 11:00:00"},"b":7}"#,
-            r#"{"nodes":{"name":"Nodes"},"links":{"name":"Links"},"name":{"name":"N"}}"#,
+            r#"{"nodes":{"name":"Nodes"},"links":{"state":{"nodes":3}},"name":{"name":"N"}}"#,
             r#"{"error":{"code":502},"a":{"name":"A","state":{"nodes":3}}}"#,
         ] {
             let snapshot = snapshot(NAME, text.as_bytes(), &freifunk);

@@ -311,7 +311,7 @@ fn an_import_ends_where_it_is_told_to_and_goes_on() {
     for name in ["21991231-23.00.00", "19700101-00.00.00"] {
         let odd = folder.write(
             &format!("{name}-ffSummarizedDir.json"),
-            br#"{"k":{"name":"K"}}"#,
+            br#"{"k":{"name":"K","state":{"nodes":1}}}"#,
         );
         assert_eq!(run(&odd, &mut kept).left_out, 1);
     }

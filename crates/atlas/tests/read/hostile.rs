@@ -6,7 +6,7 @@ use atlas::read::snapshot;
 use atlas::snapshot::Status;
 use atlas::time::iso;
 
-use super::{NAME, freifunk, one, read, told};
+use super::{NAME, OTHER, freifunk, one, read, told};
 
 #[test]
 fn numbers_of_nodes() {
@@ -166,7 +166,7 @@ fn times_and_failures() {
         one(r#"{"name":"K","state":{"lastchange":1546300800},"mtime":"2019-10-09 20:59:00"}"#);
     assert_eq!(entry.status, Status::Frozen);
 
-    let json = br#"{"k":{"name":"K","mtime":"2019-10-09 21:59:00"}}"#;
+    let json = br#"{"k":{"name":"K","state":{"nodes":1},"mtime":"2019-10-09 21:59:00"}}"#;
     let hour = |name: &str| iso(snapshot(name, json, &freifunk()).hour);
     assert_eq!(
         hour("20191010-22.00.00-ffSummarizedDir.json"),
@@ -177,14 +177,18 @@ fn times_and_failures() {
         "2019-10-11T22:00:00Z"
     );
     assert_eq!(hour("some.json"), "2019-10-09T21:00:00Z");
-    let timeless = snapshot("some.json", br#"{"k":{"name":"K"}}"#, &freifunk());
+    let timeless = snapshot(
+        "some.json",
+        br#"{"k":{"name":"K","state":{"nodes":1}}}"#,
+        &freifunk(),
+    );
     assert_eq!(timeless.entries, []);
     assert!(told_first(&timeless).contains("neither its name nor its entries"));
 }
 
 #[test]
 fn names_with_a_day_that_there_is_not() {
-    let json = br#"{"k":{"name":"K","mtime":"2019-10-09 21:59:00"}}"#;
+    let json = br#"{"k":{"name":"K","state":{"nodes":1},"mtime":"2019-10-09 21:59:00"}}"#;
     for name in [
         "20191399-00.00.00-ffSummarizedDir.json",
         "in.tar/20190230-00.00.00-ffSummarizedDir.json.gz",
@@ -215,7 +219,7 @@ fn half_a_surrogate_is_told() {
     let places = ["name", "location.city", "techDetails.routing"];
     assert_eq!(told, places.map(line));
 
-    let keys = read(r#"{"a\udca9":{"name":"A"},"\ud83d\udca9":{"name":"B"}}"#);
+    let keys = read(r#"{"a\udca9":{"name":"A","state":{"nodes":1}},"\ud83d\udca9":{"name":"B"}}"#);
     let line = "a\u{fffd}: the key has half a surrogate: the text with \u{fffd} in its place";
     assert_eq!(super::told(&keys), [line]);
 }
@@ -248,7 +252,9 @@ fn keys() {
         .map(|entry| entry.key.as_str())
         .collect();
     assert_eq!(keys, ["a", "a3", "b0", "a12b"]);
-    let odd = read(r#"{"":{"name":"A"},"\u0001":{"name":"A"},"\ud800\u0007x":{"name":"A"}}"#);
+    let odd = read(
+        r#"{"":{"name":"A"},"\u0001":{"name":"A"},"\ud800\u0007x":{"name":"A","state":{"nodes":1}}}"#,
+    );
     assert_eq!(odd.entries.len(), 1);
     assert_eq!(odd.entries[0].key, "\u{fffd}x");
     assert_eq!(odd.remarks.len(), 3);
@@ -297,7 +303,7 @@ fn files_that_are_none() {
         );
     }
     // One entry that cannot be read does not spoil the others.
-    let mixed = b"\xef\xbb\xbf{\"a\":{\"name\":\"A\"},\"b\":\"\\ud800\",\"c\":{\"name\":\"C\xff\t\"},\"d\":null}";
+    let mixed = b"\xef\xbb\xbf{\"a\":{\"name\":\"A\",\"state\":{\"nodes\":1}},\"b\":\"\\ud800\",\"c\":{\"name\":\"C\xff\t\"},\"d\":null}";
     let mixed = snapshot(NAME, mixed, &freifunk());
     let names: Vec<&str> = mixed
         .entries
@@ -323,18 +329,18 @@ fn depth_and_numbers_of_entries_are_bounded() {
     );
     assert_eq!(read(&within).entries[0].nodes, Some(3));
     let wanted = format!(
-        r#"{{"a":{{"name":{}1{}}}}}"#,
+        r#"{{"a":{{"name":{}1{}}},{OTHER}}}"#,
         "{\"a\":".repeat(100_000),
         "}".repeat(100_000)
     );
     assert_eq!(read(&wanted).entries[0].profile.name, "a");
 
-    let mut many = String::from("{");
+    let mut many = format!("{{{OTHER},");
     for key in 0..300 {
         write!(many, "\"{key}k\":{{\"state\":{{\"nodes\":\"x\"}}}},").unwrap();
     }
     let many = read(&(many.trim_end_matches(',').to_owned() + "}"));
-    assert_eq!((many.entries.len(), many.remarks.len()), (300, 101));
+    assert_eq!((many.entries.len(), many.remarks.len()), (301, 101));
     assert_eq!(told(&many)[100], "file: and 500 more: not listed");
 
     let crowd = format!("[{}0]", "{},".repeat(60_000));
@@ -361,9 +367,30 @@ fn spellings_are_read_as_one() {
     );
     assert_eq!(told, Vec::<String>::new());
     // A key in two forms of Unicode is one key.
-    let json = "{\"fu\u{308}rth\":{\"name\":\"A\"},\"f\u{fc}rth\":{\"name\":\"B\"}}";
+    let json = "{\"fu\u{308}rth\":{\"name\":\"A\"},\"f\u{fc}rth\":{\"state\":{\"nodes\":1}}}";
     let snapshot = read(json);
     assert_eq!(snapshot.entries.len(), 1, "{snapshot:?}");
+}
+
+#[test]
+fn json_without_a_number_of_nodes_is_no_snapshot() {
+    for text in [
+        r#"{"status":{"code":503,"name":"Service Unavailable"}}"#,
+        r#"{"kind":"Status","details":{"name":"directory","kind":"services"},"code":404}"#,
+        r#"{"maintenance":{"name":"Wartung","until":"2024-04-02"}}"#,
+        r#"{"file":{"name":"x","mtime":"2019-10-09 21:00:00"}}"#,
+        r#"{"model":{"name":"x","location":{"lat":50,"lon":11}}}"#,
+        r#"{"a":{"name":"A","state":{"nodes":"many"}}}"#,
+    ] {
+        let snapshot = read(text);
+        assert_eq!(snapshot.entries, [], "{text}");
+        let [line] = told(&snapshot).try_into().expect("one line");
+        assert!(line.ends_with(": the whole file is left out"), "{line}");
+    }
+    // More entries than errors have.
+    let words = (0..30).map(|at| format!(r#""{at}":{{"name":"word"}}"#));
+    let words: Vec<String> = words.collect();
+    assert_eq!(read(&format!("{{{}}}", words.join(","))).entries, []);
 }
 
 /// The collector's own clock is in names and in entries; other files have UTC in their entries.
@@ -371,7 +398,7 @@ fn spellings_are_read_as_one() {
 fn times_without_a_zone_are_of_the_clock_that_fits_the_name() {
     let hour = |name: &str, mtime: &str| {
         let name = format!("{name}-ffSummarizedDir.json");
-        let json = format!(r#"{{"k":{{"name":"K","mtime":"{mtime}"}}}}"#);
+        let json = format!(r#"{{"k":{{"name":"K","state":{{"nodes":1}},"mtime":"{mtime}"}}}}"#);
         iso(snapshot(&name, json.as_bytes(), &freifunk()).hour)
     };
     for (name, mtime, expected) in [

@@ -57,10 +57,13 @@ fn read(json: &str) -> Snapshot {
     snapshot(NAME, json.as_bytes(), &freifunk())
 }
 
-/// The only entry, and what was remarked of it.
+/// A community by which a file is a directory, as members.
+const OTHER: &str = r#""other":{"name":"Other","state":{"nodes":1}}"#;
+
+/// The entry beside [`OTHER`], and what was remarked of it.
 fn one(json: &str) -> (Entry, Vec<String>) {
-    let snapshot = read(&format!(r#"{{"k":{json}}}"#));
-    let [entry] = snapshot.entries.as_slice() else {
+    let snapshot = read(&format!(r#"{{"k":{json},{OTHER}}}"#));
+    let [entry, _] = snapshot.entries.as_slice() else {
         panic!("{snapshot:?}");
     };
     (entry.clone(), told(&snapshot))

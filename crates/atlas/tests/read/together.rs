@@ -18,7 +18,8 @@ fn counts(done: &Progress) -> [u64; 4] {
 fn what_another_import_has_written_meanwhile_is_known() {
     let [one, other, data] =
         ["one", "other", "data"].map(|name| Folder::new(&format!("two-{name}")));
-    let body = br#"{"a":{"name":"A","state":{"nodes":"many"}}}"#;
+    let body =
+        br#"{"a":{"name":"A","state":{"nodes":"many"}},"b":{"name":"B","state":{"nodes":1}}}"#;
     // The same files: one lies deeper.
     for file in [NAME, LATER] {
         one.write(file, body);
@@ -38,7 +39,7 @@ fn what_another_import_has_written_meanwhile_is_known() {
     let done = import(&one, &freifunk(), &mut first, &mut between).unwrap();
     let second = second.unwrap();
     assert!(second.remarks > 0, "{second:?}");
-    assert_eq!(counts(&second), [2, 0, 2, second.remarks]);
+    assert_eq!(counts(&second), [2, 0, 4, second.remarks]);
     assert_eq!(counts(&done), [0, 2, 0, 0]);
 
     let store = open(&data.0).unwrap();
