@@ -1,8 +1,10 @@
 //! A figure as JSON and as CSV.
 //!
 //! Spreadsheets take a cell that begins with `=`, `+`, `-` or `@` for a formula: in CSV such a text
-//! gets an apostrophe in front, as OWASP advises ("CSV injection"). Numbers stay as they are.
+//! gets an apostrophe in front, as OWASP advises ("CSV injection"), and so does the name of a
+//! column. Numbers stay as they are.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -107,6 +109,8 @@ pub(crate) fn csv_of<'a>(
     let mut writer = csv::WriterBuilder::new()
         .terminator(csv::Terminator::CRLF)
         .from_writer(Vec::new());
+    let columns = columns.into_iter().map(no_formula);
+    let columns = columns.map(|name| name.into_owned());
     writer
         .write_record(columns)
         .map_err(|error| failed(&error))?;
@@ -118,13 +122,18 @@ pub(crate) fn csv_of<'a>(
     String::from_utf8(octets).map_err(|error| failed(&error))
 }
 
+/// A text that a spreadsheet takes for a text.
+pub(crate) fn no_formula(text: &str) -> Cow<'_, str> {
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']) {
+        true => Cow::Owned(format!("'{text}")),
+        false => Cow::Borrowed(text),
+    }
+}
+
 fn text(cell: &Cell) -> String {
     match cell {
         Cell::Nothing => String::new(),
-        Cell::Text(text) if text.starts_with(['=', '+', '-', '@', '\t', '\r']) => {
-            format!("'{text}")
-        }
-        Cell::Text(text) => text.clone(),
+        Cell::Text(text) => no_formula(text).into_owned(),
         Cell::Whole(number) => number.to_string(),
         Cell::Real(number) if number.is_finite() => number.to_string(),
         Cell::Real(_) => String::new(),
@@ -203,6 +212,7 @@ mod tests {
             vec![Cell::Time(0), name("a \"b\", c\nd"), Cell::Whole(-3)],
             vec![Cell::Nothing, name("=1+1"), Cell::Real(-0.25)],
             vec![Cell::Nothing, name("@x"), Cell::Real(f64::INFINITY)],
+            vec![Cell::Nothing, name("\n=1+1"), Cell::Nothing],
         ];
         let text = csv(&figure(rows)).expect("CSV");
         let lines = [
@@ -210,8 +220,11 @@ mod tests {
             "1970-01-01T00:00:00Z,\"a \"\"b\"\", c\nd\",-3",
             ",'=1+1,-0.25",
             ",'@x,",
+            ",\"'\n=1+1\",",
             "",
         ];
         assert_eq!(text, lines.join("\r\n"));
+        let named = csv_of(["=1+1", "\n@x", "a"], &[]).expect("CSV");
+        assert_eq!(named, "'=1+1,\"'\n@x\",a\r\n");
     }
 }

@@ -168,3 +168,10 @@ fn a_query_is_a_picture_where_it_can_be() {
     let bars = "/sql?q=SELECT+%27a%27+AS+k%2C+1+AS+n+UNION+ALL+SELECT+%27b%27%2C+2";
     assert!(server.get(bars).text().contains("data-plot=\"bars\""));
 }
+
+#[test]
+fn names_of_columns_are_no_formulas() {
+    let server = server();
+    let csv = server.get("/sql?format=csv&q=SELECT+char%2810%29%7C%7C%27%3D1%27+AS+%22%3D1%2B1%22");
+    assert_eq!(csv.text(), "'=1+1\r\n\"'\n=1\"\r\n");
+}
