@@ -12,6 +12,7 @@ use crate::figure::{Bar, Cell, Figure, Lines, Plot, Series, Style, Table};
 use crate::german::Book;
 use crate::sql::{self, Answer, Engine};
 use crate::svg;
+use crate::text::Language;
 use crate::time::Unit;
 
 /// Rows that a page shows; the rest is in the files.
@@ -149,7 +150,7 @@ fn result(reader: &Reader, asked: &Asked<'_>, answer: &Answer, path: &str, html:
             )
         );
     }
-    if let Some(figure) = figure(answer, title) {
+    if let Some(figure) = figure(answer, title, reader.language) {
         let draw = |width, height| {
             let look = Look {
                 width,
@@ -235,7 +236,7 @@ fn class(cell: &Cell) -> &'static str {
 
 /// An answer as a picture: lines where the first column is a time, bars where it is a name, and the
 /// next one a number.
-fn figure(answer: &Answer, title: &str) -> Option<Figure> {
+fn figure(answer: &Answer, title: &str, language: Language) -> Option<Figure> {
     let first = answer.rows.first()?;
     let number = |cell: &Cell| match cell {
         Cell::Whole(number) => Some(*number as f64),
@@ -249,8 +250,14 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
     if named.is_none() && first.get(1).is_none_or(|cell| number(cell).is_none()) {
         return None;
     }
+    let mut notes = Vec::new();
+    let mut note = |shown: usize, all: usize, which: Which| {
+        notes.extend((all > shown).then(|| part(language, shown, all, which)));
+    };
     let (from, to, by, plot) = match (named, times(answer)) {
-        (Some((at, by, series)), _) => {
+        (Some((at, by, mut series)), _) => {
+            note(LINES, series.len(), Which::Names);
+            series.truncate(LINES);
             let (from, last) = (*at.first()?, *at.last()?);
             let to = by.begin(by.number(last).saturating_add(1));
             let lines = Lines {
@@ -263,7 +270,7 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
             (from, to, by, Plot::Time(lines.with_pauses(by)))
         }
         (None, Some((at, by))) => {
-            let columns = answer.columns.iter().enumerate().skip(1).take(LINES);
+            let columns = answer.columns.iter().enumerate().skip(1);
             let numeric = columns.filter(|(column, _)| {
                 let cells = answer.rows.iter().filter_map(|row| row.get(*column));
                 let mut known = cells
@@ -282,7 +289,10 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
                     .collect(),
                 style: Style::Line,
             });
-            let series: Vec<Series> = series.collect();
+            let mut series: Vec<Series> = series.collect();
+            note(LINES, series.len(), Which::Columns);
+            note(POINTS, answer.rows.len(), Which::Rows);
+            series.truncate(LINES);
             let (from, last) = (*at.first()?, *at.last()?);
             let to = by.begin(by.number(last).saturating_add(1));
             let lines = Lines {
@@ -295,6 +305,7 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
             (from, to, by, Plot::Time(lines.with_pauses(by)))
         }
         (None, None) => {
+            note(BARS, answer.rows.len(), Which::Rows);
             let bars = answer.rows.iter().take(BARS).map(|row| {
                 let name = match row.first()? {
                     Cell::Text(name) => name.clone(),
@@ -315,7 +326,7 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
     Some(Figure {
         title: title.to_owned(),
         name: title.to_owned(),
-        notes: Vec::new(),
+        notes,
         odd: 0,
         from,
         to,
@@ -325,8 +336,40 @@ fn figure(answer: &Answer, title: &str) -> Option<Figure> {
     })
 }
 
+/// Things of which a picture has a part.
+enum Which {
+    Names,
+    Columns,
+    Rows,
+}
+
+/// Says which part of an answer a picture has.
+fn part(language: Language, shown: usize, all: usize, which: Which) -> String {
+    let [shown, all] = [shown, all].map(|count| language.whole(count as i64));
+    match (language, which) {
+        (Language::English, Which::Names) => {
+            format!("The picture has the {shown} largest of {all} names.")
+        }
+        (Language::English, Which::Columns) => {
+            format!("The picture has the first {shown} of {all} columns.")
+        }
+        (Language::English, Which::Rows) => {
+            format!("The picture has the first {shown} of {all} rows.")
+        }
+        (Language::German, Which::Names) => {
+            format!("Das Bild hat die {shown} größten von {all} Namen.")
+        }
+        (Language::German, Which::Columns) => {
+            format!("Das Bild hat die ersten {shown} von {all} Spalten.")
+        }
+        (Language::German, Which::Rows) => {
+            format!("Das Bild hat die ersten {shown} von {all} Zeilen.")
+        }
+    }
+}
+
 /// Rows of a time, a name and a number, in any order, as a line for each name: the times, what a
-/// point covers, and the largest lines. `None`: these are other rows.
+/// point covers, and the lines, the largest first. `None`: these are other rows.
 fn by_name(answer: &Answer) -> Option<(Vec<i64>, Unit, Vec<Series>)> {
     let span = |row: &[Cell], at: usize| match row.get(at)? {
         Cell::Text(text) => Span::read(text),
@@ -372,7 +415,7 @@ fn by_name(answer: &Answer) -> Option<(Vec<i64>, Unit, Vec<Series>)> {
         let sum = |values: &BTreeMap<i64, f64>| values.values().sum::<f64>();
         sum(other).total_cmp(&sum(one))
     });
-    let series = named.into_iter().take(LINES).map(|(name, values)| Series {
+    let series = named.into_iter().map(|(name, values)| Series {
         key: name.to_owned(),
         name: name.to_owned(),
         values: at.iter().map(|at| values.get(at).copied()).collect(),
@@ -470,7 +513,7 @@ mod tests {
     }
 
     fn lines(answer: &Answer) -> Option<Vec<(String, Vec<Option<f64>>)>> {
-        let Plot::Time(lines) = figure(answer, "a")?.plot else {
+        let Plot::Time(lines) = figure(answer, "a", Language::English)?.plot else {
             return None;
         };
         let series = lines.series.into_iter();

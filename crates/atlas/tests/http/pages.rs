@@ -175,3 +175,30 @@ fn names_of_columns_are_no_formulas() {
     let csv = server.get("/sql?format=csv&q=SELECT+char%2810%29%7C%7C%27%3D1%27+AS+%22%3D1%2B1%22");
     assert_eq!(csv.text(), "'=1+1\r\n\"'\n=1\"\r\n");
 }
+
+#[test]
+fn a_picture_of_a_query_says_what_it_lacks() {
+    let server = server();
+    let ask = |query: &str, language: &str| {
+        let query: String = query.bytes().map(|octet| format!("%{octet:02X}")).collect();
+        server.get(&format!("/sql?q={query}&lang={language}"))
+    };
+    let numbers = |most: i32| {
+        format!("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<{most}) ")
+    };
+    let names = numbers(9) + "SELECT '2019-01' AS month, 'n'||i AS name, i FROM n";
+    let english = "The picture has the 8 largest of 9 names.";
+    let page = ask(&names, "en");
+    assert!(page.text().contains(english), "{}", page.text());
+    let german = "Das Bild hat die 8 größten von 9 Namen.";
+    assert!(ask(&names, "de").text().contains(german));
+    let eight = names.replace("i<9", "i<8");
+    assert!(!ask(&eight, "en").text().contains("The picture has"));
+    let bars = numbers(31) + "SELECT 'n'||i AS name, i FROM n";
+    let first = "The picture has the first 30 of 31 rows.";
+    assert!(ask(&bars, "en").text().contains(first));
+    let columns =
+        "SELECT '2019-01' AS month,1,2,3,4,5,6,7,8,9 UNION ALL SELECT '2019-02',1,2,3,4,5,6,7,8,9";
+    let first = "The picture has the first 8 of 9 columns.";
+    assert!(ask(columns, "en").text().contains(first));
+}
