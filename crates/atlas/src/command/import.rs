@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use super::{Data, Failure, harmless};
+use super::{Data, Failure, in_line};
 use crate::error::Error;
 use crate::read::{self, Mapping, Progress};
 use crate::store::Writer;
@@ -61,7 +61,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
     let mut progress = |now: &Progress| {
         if watched && told.elapsed() >= TELL {
             told = Instant::now();
-            let file = harmless(&now.file);
+            let file = in_line(&now.file);
             eprint!("\r\x1b[K{} entries, {file}", now.entries);
         }
         match ends.load(Ordering::Relaxed) {

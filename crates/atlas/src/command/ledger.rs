@@ -4,7 +4,8 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::{Data, Failure, harmless};
+use super::{Data, Failure, in_line};
+use crate::answer::no_formula;
 use crate::error::Error;
 use crate::{store, time};
 
@@ -48,8 +49,9 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
         let (file, key, what, read_as) = (text(0)?, text(2)?, text(3)?, text(4)?);
         if arguments.csv {
             let at = hour.map(time::iso).unwrap_or_default();
-            csv.write_record([file, at, key, what, read_as])
-                .map_err(broken)?;
+            let cells = [&file, &at, &key, &what, &read_as];
+            let cells = cells.map(|text| no_formula(text).into_owned());
+            csv.write_record(cells).map_err(broken)?;
             let written = std::mem::replace(&mut csv, csv::Writer::from_writer(Vec::new()));
             let octets = written
                 .into_inner()
@@ -62,7 +64,7 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
                 key.as_str()
             };
             let line = format!("{file}: {whose}: {what}: read as {read_as}");
-            writeln!(output, "{}", harmless(&line))?;
+            writeln!(output, "{}", in_line(&line))?;
         }
     }
     Ok(())

@@ -143,6 +143,11 @@ fn harmless(text: &str) -> String {
     text.chars().filter(keep).collect()
 }
 
+/// As [`harmless`], in one line.
+fn in_line(text: &str) -> String {
+    harmless(&text.replace('\n', " "))
+}
+
 /// Begins to tell what goes on, on standard error.
 fn log() {
     use std::io::IsTerminal;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 
-use super::{Data, Failure, harmless};
+use super::{Data, Failure, in_line};
 use crate::answer::csv_of;
 use crate::error::Error;
 use crate::figure::Cell;
@@ -54,13 +54,13 @@ pub(super) fn run(arguments: &Arguments, output: &mut impl Write) -> Result<(), 
 
 /// Columns as wide as what is in them, numbers to the right.
 fn table(answer: &sql::Answer, output: &mut impl Write) -> Result<(), Failure> {
+    let names: Vec<String> = answer.columns.iter().map(|name| in_line(name)).collect();
     let rows: Vec<Vec<(String, bool)>> = answer
         .rows
         .iter()
         .map(|row| row.iter().map(written).collect())
         .collect();
-    let widths: Vec<usize> = answer
-        .columns
+    let widths: Vec<usize> = names
         .iter()
         .enumerate()
         .map(|(at, name)| {
@@ -79,13 +79,12 @@ fn table(answer: &sql::Answer, output: &mut impl Write) -> Result<(), Failure> {
         }
         Ok(writeln!(output, "{}", text.trim_end())?)
     };
-    let heads: Vec<(String, bool)> = answer
-        .columns
-        .iter()
+    let heads: Vec<(String, bool)> = names
+        .into_iter()
         .enumerate()
         .map(|(at, name)| {
             let right = rows.first().and_then(|row| row.get(at));
-            (harmless(name), right.is_some_and(|(_, right)| *right))
+            (name, right.is_some_and(|(_, right)| *right))
         })
         .collect();
     line(&heads)?;
@@ -96,8 +95,7 @@ fn table(answer: &sql::Answer, output: &mut impl Write) -> Result<(), Failure> {
 fn written(cell: &Cell) -> (String, bool) {
     match cell {
         Cell::Nothing => (String::new(), false),
-        // In one line.
-        Cell::Text(text) => (harmless(&text.replace('\n', " ")), false),
+        Cell::Text(text) => (in_line(text), false),
         Cell::Whole(number) => (number.to_string(), true),
         Cell::Real(number) => (number.to_string(), true),
         Cell::Time(hour) => (crate::time::iso(*hour), false),

@@ -1,5 +1,6 @@
 //! What a command says of paths that are not what it needs.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 
@@ -25,7 +26,7 @@ fn what_stands_in_the_way_is_named_with_the_fix() {
     let file = folder.write(NAME, BODY.as_bytes());
     let [file_name, nothing_name] = [&file, &nothing.0].map(|path| path.to_str().unwrap());
     let mut store = Writer::open(&data.0).unwrap();
-    let mut go_on = |_: &_| std::ops::ControlFlow::Continue(());
+    let mut go_on = |_: &_| ControlFlow::Continue(());
     import(&[file_name.to_owned()], &freifunk(), &mut store, &mut go_on).unwrap();
 
     let in_the_way = format!("{file_name}: a file stands where a folder is needed");
@@ -50,4 +51,36 @@ fn what_stands_in_the_way_is_named_with_the_fix() {
     nothing.write(FILE, b"");
     let said = says(&["query", "SELECT 1"], &nothing.0);
     assert!(said.contains("atlas.db is empty: "), "{said}");
+}
+
+/// Standard output of one that succeeds.
+fn prints(arguments: &[&str], data: &Path) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_weir-atlas"));
+    let done = command.args(arguments).arg("--data").arg(data).output();
+    let done = done.unwrap();
+    assert!(done.status.success(), "{arguments:?}");
+    String::from_utf8(done.stdout).unwrap()
+}
+
+/// Names of files are others' texts.
+#[test]
+fn a_name_makes_neither_lines_nor_formulas() {
+    let [folder, data] = ["files", "data"].map(|name| Folder::new(&format!("names-{name}")));
+    folder.write("a\nb: key: forged.json", b"no JSON");
+    folder.write("=1+1.json", b"no JSON either");
+    let place = folder.0.to_string_lossy().into_owned();
+    let mut store = Writer::open(&data.0).unwrap();
+    let mut go_on = |_: &_| ControlFlow::Continue(());
+    import(&[place], &freifunk(), &mut store, &mut go_on).unwrap();
+
+    let ledger = prints(&["ledger"], &data.0);
+    assert_eq!(ledger.lines().count(), 2, "{ledger}");
+    assert!(
+        ledger.contains("a b: key: forged.json: the file: "),
+        "{ledger}"
+    );
+    let csv = prints(&["ledger", "--csv"], &data.0);
+    assert!(csv.contains("\n'=1+1.json,"), "{csv}");
+    let table = prints(&["query", "SELECT 'x' AS \"a\nb\""], &data.0);
+    assert!(table.starts_with("a b\nx"), "{table}");
 }
