@@ -156,19 +156,26 @@ fn in_zone(mut drafts: Vec<Draft>, named: i64, mapping: &Mapping) -> Vec<Draft> 
     if !mapping.formats.is_empty() {
         return drafts;
     }
-    let moved = |seconds: i64| {
+    // `again`: in the hour that comes twice when clocks go back, the second time.
+    let moved = |seconds: i64, again: bool| {
         let there = jiff::Timestamp::from_second(seconds).ok()?;
         let clock = there.to_zoned(mapping.entry_zone.clone()).datetime();
-        Some(mapping.zone.to_timestamp(clock).ok()?.as_second())
+        let here = mapping.zone.to_ambiguous_timestamp(clock);
+        let here = match again {
+            true => here.later(),
+            false => here.compatible(),
+        };
+        Some(here.ok()?.as_second())
     };
     let told = drafts.iter().filter(|draft| !draft.zoned);
-    let latest = told.filter_map(|draft| draft.fetched).max();
-    let Some(local) = latest.and_then(moved) else {
+    let Some(latest) = told.filter_map(|draft| draft.fetched).max() else {
         return drafts;
     };
-    if CYCLE.contains(&(named - local)) {
+    let fits =
+        |again: &bool| moved(latest, *again).is_some_and(|local| CYCLE.contains(&(named - local)));
+    if let Some(again) = [false, true].into_iter().find(fits) {
         for draft in drafts.iter_mut().filter(|draft| !draft.zoned) {
-            draft.fetched = draft.fetched.and_then(moved);
+            draft.fetched = draft.fetched.and_then(|seconds| moved(seconds, again));
         }
     }
     drafts

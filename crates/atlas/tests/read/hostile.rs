@@ -428,6 +428,22 @@ fn times_without_a_zone_are_of_the_clock_that_fits_the_name() {
             "2024-03-31 03:00:01",
             "2024-03-31T01:00:00Z",
         ),
+        // The hour that comes twice, the first and the second time.
+        (
+            "20191027-02.00.06",
+            "2019-10-27 02:00:05",
+            "2019-10-27T00:00:00Z",
+        ),
+        (
+            "20191027-03.00.07",
+            "2019-10-27 02:00:06",
+            "2019-10-27T01:00:00Z",
+        ),
+        (
+            "20191027-04.00.03",
+            "2019-10-27 03:00:07",
+            "2019-10-27T02:00:00Z",
+        ),
         // UTC: by the other clock it were two hours and more before the name.
         (
             "20240401-15.00.00",
