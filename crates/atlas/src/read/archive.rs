@@ -9,7 +9,7 @@ use std::rc::Rc;
 use flate2::bufread::MultiGzDecoder;
 use liblzma::bufread::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
-use tar::{Archive, EntryType, PaxExtensions};
+use tar::{Archive, EntryType};
 
 use crate::error::Error;
 
@@ -284,10 +284,12 @@ fn long_name(kind: EntryType, told: &[u8]) -> Result<Option<Vec<u8>>, String> {
         return Ok(Some(told[..end].to_owned()));
     }
     let mut path = None;
-    for extension in PaxExtensions::new(told) {
-        let extension = extension.map_err(|error| broken(&error))?;
-        match extension.key_bytes() {
-            b"path" => path = Some(extension.value_bytes().to_owned()),
+    let mut rest = told;
+    while !rest.is_empty() {
+        let record = pax_record(&mut rest);
+        let (key, value) = record.ok_or_else(|| broken(&"malformed pax extension"))?;
+        match key {
+            b"path" => path = Some(value.to_owned()),
             // Of files larger than 8 GiB.
             b"size" | b"GNU.sparse.size" | b"GNU.sparse.major" => {
                 return Err("a file in it is too large, or has holes".to_owned());
@@ -298,7 +300,19 @@ fn long_name(kind: EntryType, told: &[u8]) -> Result<Option<Vec<u8>>, String> {
     Ok(path)
 }
 
-fn broken(error: &io::Error) -> String {
+/// Takes the first record of a pax header, `LENGTH KEY=VALUE` and a line feed; returns key and value.
+/// The value may have line feeds, so that only the length ends it.
+fn pax_record<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let blank = rest.iter().position(|octet| *octet == b' ')?;
+    let length = str::from_utf8(&rest[..blank]).ok()?.parse().ok()?;
+    let (record, behind) = rest.split_at_checked(length)?;
+    let record = record.get(blank + 1..)?.strip_suffix(b"\n")?;
+    let equals = record.iter().position(|octet| *octet == b'=')?;
+    *rest = behind;
+    Some((&record[..equals], &record[equals + 1..]))
+}
+
+fn broken(error: &dyn std::fmt::Display) -> String {
     format!("it breaks off, or is no archive: {error}")
 }
 

@@ -250,6 +250,29 @@ fn bombs() {
             "{found:?}"
         );
     }
+    // A value may have any octet, also one that ends lines.
+    let mut archive = entry(
+        EntryType::XHeader,
+        "x",
+        "",
+        b"29 SCHILY.xattr.user.note=\nb\n15 path=b.json\n",
+    );
+    archive.extend(entry(EntryType::Regular, "a.json", "", ONE));
+    let one = format!("x/b.json: {}", ONE.len());
+    assert_eq!(found(&archive, &Limits::default()), [one]);
+    for wrong in [
+        &b"5 a=b\n"[..],
+        b"7 a=b\n",
+        b"1 a=b\n",
+        b"6 abc\n",
+        b"a=b\n",
+        b"6 a=bc",
+        b"99999999999999999999 a=b\n",
+    ] {
+        let archive = entry(EntryType::XHeader, "x", "", wrong);
+        let found = found(&archive, &limits);
+        assert!(found[0].contains("malformed pax extension"), "{found:?}");
+    }
     let size = b"22 size=9999999999999\n";
     let archive = entry(EntryType::XHeader, "x", "", size);
     assert!(found(&archive, &limits)[0].contains("too large, or has holes"));
