@@ -268,6 +268,7 @@ impl Monitor {
             total: Both::default(),
             forwarded: Both::default(),
             unjudged: Both::default(),
+            stayed: Both::default(),
             crosses: None,
             crossed: false,
             xdp: None,
