@@ -73,6 +73,11 @@ pub struct Guest {
 }
 
 impl Guest {
+    /// Ids of its vouchers, in their order.
+    pub fn ids(&self) -> impl Iterator<Item = &String> {
+        self.voucher.iter().chain(&self.next)
+    }
+
     fn new(voucher: Option<String>) -> Self {
         Self {
             voucher,
@@ -101,19 +106,13 @@ impl Guests {
         out: &mut Vec<Change>,
     ) -> Self {
         let mut guests = Self::default();
-        let mut waiting = Vec::new();
+        let mut brought = Vec::new();
         for voucher in vouchers {
             let id = voucher.id.clone();
             let state = voucher.state(voucher.used, 0);
-            for user in &voucher.users {
-                match state {
-                    State::Active => {
-                        let guest = Guest::new(Some(id.clone()));
-                        guests.guests.insert(user.mac, guest);
-                    }
-                    State::Available => waiting.push((user.since, user.mac, id.clone())),
-                    State::Expired | State::Invalidated => {}
-                }
+            if matches!(state, State::Active | State::Available) {
+                let users = voucher.users.iter();
+                brought.extend(users.map(|user| (user.mac, user.since, id.clone())));
             }
             if voucher.origin.is_sold() {
                 guests.codes.entry(voucher.code).or_insert(id.clone());
@@ -131,17 +130,13 @@ impl Guests {
             guests.vouchers.insert(id, kept);
         }
         // In the order in which they were brought.
-        waiting.sort();
-        for (_, mac, id) in waiting {
-            match guests.guests.get_mut(&mac) {
-                Some(guest) => guest.next.push(id),
-                // It begins when its code is typed again.
-                None => {
-                    if let Some(kept) = guests.vouchers.get_mut(&id) {
-                        kept.voucher.users.retain(|user| user.mac != mac);
-                    }
-                }
-            }
+        brought.sort();
+        let mut all: BTreeMap<Mac, Vec<String>> = BTreeMap::new();
+        for (mac, _, id) in brought {
+            all.entry(mac).or_default().push(id);
+        }
+        for (mac, ids) in all {
+            guests.resume(mac, ids, now);
         }
         let all = guests.guests.iter();
         out.extend(all.map(|(mac, guest)| Change::Admit(*mac, guests.told(guest, now).flatten())));
@@ -154,12 +149,8 @@ impl Guests {
         let Some(id) = &guest.voucher else {
             return Some(None);
         };
-        let mut sum = self.vouchers.get(id)?.told(now);
-        for id in &guest.next {
-            let more = self.vouchers.get(id)?.left(now);
-            sum = sum.zip(more).map(|(sum, more)| sum.saturating_add(more));
-        }
-        Some(sum)
+        let first = self.vouchers.get(id)?.told(now);
+        Some(self.in_turn(first, guest, now))
     }
 
     /// Lets these devices in for ever, and no others that have no voucher.
@@ -341,7 +332,7 @@ impl Guests {
         let Some(guest) = self.guests.get(&mac) else {
             return false;
         };
-        let ids: Vec<_> = guest.voucher.iter().chain(&guest.next).cloned().collect();
+        let ids: Vec<_> = guest.ids().cloned().collect();
         for id in ids {
             let Some(kept) = self.vouchers.get_mut(&id) else {
                 continue;

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::keys::SecretKey;
 use crate::notes::{self, Note};
@@ -346,6 +348,221 @@ fn bytes_that_are_gone_make_way_for_the_next() {
     log_in(&mut guests, TWO, 3, 4, 0);
     assert_eq!(state(&guests, 4, 0), State::Available);
     assert_eq!(guests.remaining(&TWO, 0), (None, None));
+}
+
+fn by(guests: &Guests, mac: &Mac) -> Option<String> {
+    guests.guest(mac)?.voucher.clone()
+}
+
+/// A minute of somebody else's voucher is of no use to who has an hour: nothing changes.
+#[test]
+fn a_voucher_that_adds_nothing_is_left_to_its_devices() {
+    let minute = Voucher {
+        duration: Some(60),
+        bytes: Some(1000),
+        ..voucher(2)
+    };
+    let mut guests = guests([voucher(1), minute]);
+    log_in(&mut guests, ONE, 2, 1, 0);
+    log_in(&mut guests, TWO, 3, 2, 0);
+    assert_eq!(log_in(&mut guests, ONE, 2, 2, 3000), []);
+    assert_eq!(by(&guests, &ONE), Some(voucher(1).id));
+    assert_eq!(by(&guests, &TWO), Some(voucher(2).id));
+}
+
+/// Time that goes by anyway is used first, where the other has only so many bytes; then the device
+/// goes back to that.
+#[test]
+fn a_device_goes_back_to_its_first_voucher() {
+    let limited = Voucher {
+        bytes: Some(1000),
+        ..voucher(1)
+    };
+    let minute = Voucher {
+        duration: Some(60),
+        ..voucher(2)
+    };
+    let mut guests = guests([limited, minute]);
+    log_in(&mut guests, ONE, 2, 1, 0);
+    log_in(&mut guests, TWO, 3, 2, 0);
+    let out = log_in(&mut guests, ONE, 2, 2, 3000);
+    assert_eq!(by(&guests, &ONE), Some(voucher(2).id));
+    assert!(out.contains(&Change::Refuse(TWO)), "it is for one device");
+    assert!(out.contains(&Change::Admit(ONE, Some(HOUR - 3000))));
+    guests.moved(&at(2), 5000, 4000, &mut Vec::new());
+    let mut out = Vec::new();
+    guests.expire((60_000, WALL), &mut out);
+    assert!(!out.contains(&Change::Refuse(ONE)) && !out.contains(&Change::End(at(2))));
+    assert!(out.contains(&Change::Admit(ONE, Some(HOUR - 60_000))));
+    assert_eq!(
+        guests.remaining(&ONE, 60_000),
+        (Some(HOUR - 60_000), Some(1000))
+    );
+    guests.expire((HOUR, WALL), &mut out);
+    assert!(out.contains(&Change::Refuse(ONE)));
+}
+
+#[test]
+fn bytes_that_are_gone_lead_back_to_the_first_voucher() {
+    let slow = Voucher {
+        rate: Some(1_000_000),
+        ..voucher(1)
+    };
+    let few = Voucher {
+        bytes: Some(1000),
+        devices: 2,
+        ..voucher(2)
+    };
+    let mut guests = guests([slow, few]);
+    log_in(&mut guests, TWO, 3, 2, 0);
+    log_in(&mut guests, ONE, 2, 1, 0);
+    log_in(&mut guests, ONE, 2, 2, 3000);
+    assert_eq!(by(&guests, &ONE), Some(voucher(2).id), "the faster");
+    guests.moved(&at(2), 1000, 4000, &mut Vec::new());
+    let mut out = Vec::new();
+    guests.expire((5000, WALL), &mut out);
+    assert_eq!(by(&guests, &ONE), Some(voucher(1).id));
+    assert!(out.contains(&Change::Refuse(TWO)) && !out.contains(&Change::End(at(2))));
+}
+
+/// A slower one that lasts longer waits, before one that nobody used yet: its time goes by.
+#[test]
+fn a_slower_voucher_waits_and_its_time_goes_by() {
+    let slow = Voucher {
+        duration: Some(2 * 3600),
+        rate: Some(1_000_000),
+        devices: 2,
+        ..voucher(3)
+    };
+    let mut first = guests([voucher(1), voucher(2), slow]);
+    log_in(&mut first, TWO, 3, 3, 0);
+    for number in [1, 2, 3] {
+        log_in(&mut first, ONE, 2, number, 0);
+    }
+    let order = |guests: &Guests| -> Vec<String> {
+        guests.guest(&ONE).expect("in").ids().cloned().collect()
+    };
+    let ids = [1, 3, 2].map(|number| voucher(number).id);
+    assert_eq!(order(&first), ids);
+    assert_eq!(first.remaining(&ONE, HOUR / 2).0, Some(HOUR / 2 * 5));
+    // Also over a restart.
+    let kept: Vec<Voucher> = first.vouchers(0).map(|(v, _)| v.clone()).collect();
+    let mut out = Vec::new();
+    let mut again = Guests::new(kept, 0, &mut out);
+    assert!(out.contains(&Change::Admit(ONE, Some(3 * HOUR))), "{out:?}");
+    assert_eq!(order(&again), ids);
+    again.expire((HOUR, WALL), &mut out);
+    assert_eq!(by(&again, &ONE), Some(voucher(3).id));
+    again.expire((2 * HOUR, WALL), &mut out);
+    assert_eq!(state(&again, 2, 2 * HOUR), State::Active);
+}
+
+/// Time that stands still waits for time that goes by, but not for a slower voucher.
+#[test]
+fn time_that_stands_still_waits() {
+    let online = Voucher {
+        online: true,
+        ..voucher(1)
+    };
+    let slow = Voucher {
+        rate: Some(1_000_000),
+        devices: 2,
+        ..voucher(3)
+    };
+    let both = |number| Voucher {
+        devices: 2,
+        ..voucher(number)
+    };
+    let mut guests = guests([online, both(2), slow]);
+    log_in(&mut guests, TWO, 3, 2, 0);
+    log_in(&mut guests, TWO, 3, 3, 0);
+    guests.end(TWO, (0, WALL), &mut Vec::new());
+    log_in(&mut guests, TWO, 3, 3, 0);
+    log_in(&mut guests, ONE, 2, 1, 0);
+    log_in(&mut guests, ONE, 2, 3, 0);
+    assert_eq!(by(&guests, &ONE), Some(voucher(1).id), "the faster");
+    log_in(&mut guests, ONE, 2, 2, 0);
+    assert_eq!(by(&guests, &ONE), Some(voucher(2).id), "its time goes by");
+    assert_eq!(guests.remaining(&ONE, 0).0, Some(2 * HOUR));
+    guests.rest(60_000, &mut Vec::new());
+    guests.expire((HOUR, WALL), &mut Vec::new());
+    assert_eq!(by(&guests, &ONE), Some(voucher(1).id));
+    assert_eq!(guests.remaining(&ONE, HOUR).0, Some(HOUR - 1000));
+}
+
+/// Who was let in for free is so again when a short voucher is over.
+#[test]
+fn what_is_free_is_not_lost() {
+    let free = Voucher {
+        origin: Origin::Free,
+        ..voucher(1)
+    };
+    let minute = Voucher {
+        duration: Some(60),
+        ..voucher(2)
+    };
+    let mut guests = guests([minute]);
+    guests.add(free);
+    let admitted = guests.admit(ONE, &voucher(1).id, (0, WALL), &mut Vec::new());
+    admitted.expect("let in");
+    log_in(&mut guests, ONE, 2, 2, 1000);
+    assert_eq!(by(&guests, &ONE), Some(voucher(2).id));
+    guests.expire((61_000, WALL), &mut Vec::new());
+    assert_eq!(by(&guests, &ONE), Some(voucher(1).id));
+    guests.expire((HOUR, WALL), &mut Vec::new());
+    assert_eq!(by(&guests, &ONE), None);
+}
+
+proptest! {
+    /// Whatever codes somebody types and in whatever order: he has no less by that, and is in for as
+    /// long as any voucher is good that he had.
+    #[test]
+    fn no_code_costs_anything(
+        terms in prop::collection::vec(
+            (
+                prop::option::of(1..100_u64),
+                prop::option::of(1..10_000_u64),
+                prop::option::of(1..3_u64),
+                any::<bool>(),
+            ),
+            1..7,
+        ),
+        steps in prop::collection::vec((0..7_u8, any::<bool>(), 0..20_000_u64, 0..3000_u64), 1..40),
+    ) {
+        let vouchers = (1..).zip(&terms).map(|(number, (duration, bytes, rate, online))| Voucher {
+            duration: *duration,
+            bytes: *bytes,
+            rate: *rate,
+            online: *online,
+            devices: 2,
+            ..voucher(number)
+        });
+        let (mut guests, mut now, mut out) = (guests(vouchers), 0, Vec::new());
+        for (number, by_other, wait, bytes) in steps {
+            now += wait;
+            guests.moved(&at(2), bytes, now, &mut out);
+            guests.rest(now, &mut out);
+            guests.expire((now, WALL), &mut out);
+            let before = guests.guest(&ONE).map(|_| guests.remaining(&ONE, now));
+            let code = Code::new([number; 5]);
+            let (mac, last) = if by_other { (TWO, 3) } else { (ONE, 2) };
+            let _ = guests.log_in((mac, at(last)), code, (now, WALL), &mut out);
+            let after = guests.remaining(&ONE, now);
+            if let Some((time, bytes)) = before {
+                prop_assert!(guests.guest(&ONE).is_some());
+                // A second of what rested counts as used already.
+                let no_less = |after| time.is_some_and(|time| time <= after + 1000);
+                prop_assert!(after.0.is_none_or(no_less));
+                prop_assert!(after.1.is_none_or(|after| bytes.is_some_and(|bytes| bytes <= after)));
+            }
+            let is_in = guests.guest(&ONE).is_some();
+            let mut good = guests.vouchers(now).filter(|(voucher, used)| {
+                let is_active = voucher.state(*used, WALL) == State::Active;
+                is_active && voucher.users.iter().any(|user| user.mac == ONE)
+            });
+            prop_assert!(is_in || good.next().is_none());
+        }
+    }
 }
 
 fn key(number: u8) -> SecretKey {

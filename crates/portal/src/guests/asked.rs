@@ -99,16 +99,12 @@ impl Guests {
         let Some(guest) = self.guests.get(mac) else {
             return (None, None);
         };
-        let ids = guest.voucher.iter().chain(&guest.next);
-        let kept = ids.filter_map(|id| self.vouchers.get(id));
+        let kept = guest.ids().filter_map(|id| self.vouchers.get(id));
         let bytes: Option<Vec<u64>> = kept.map(|kept| kept.voucher.bytes_left()).collect();
         let bytes = bytes.filter(|_| guest.voucher.is_some());
         let bytes = bytes.map(|all| all.into_iter().fold(0, u64::saturating_add));
-        let ids = guest.voucher.iter().chain(&guest.next);
-        let left = ids.map(|id| self.vouchers.get(id)?.left(now));
-        let left: Option<Vec<Millis>> = left.collect();
-        let left = left.filter(|_| guest.voucher.is_some());
-        let left = left.map(|all| all.into_iter().fold(0, Millis::saturating_add));
+        let first = guest.voucher.as_ref().and_then(|id| self.vouchers.get(id));
+        let left = first.and_then(|first| self.in_turn(first.left(now), guest, now));
         (left, bytes)
     }
 }

@@ -46,7 +46,7 @@ impl Guests {
         let Some(guest) = self.guests.get(&mac) else {
             return;
         };
-        for id in guest.voucher.iter().chain(&guest.next) {
+        for id in guest.ids() {
             let Some(kept) = self.vouchers.get_mut(id) else {
                 continue;
             };

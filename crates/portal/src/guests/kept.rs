@@ -1,5 +1,7 @@
 //! A voucher while it is known: how its time goes by.
 
+use kernel::Mac;
+
 use super::Change;
 use crate::Millis;
 use crate::voucher::Voucher;
@@ -34,6 +36,26 @@ impl Kept {
 
     pub(super) fn left(&self, now: Millis) -> Option<Millis> {
         self.voucher.left(self.used(now))
+    }
+
+    /// A device is one of its.
+    pub(super) fn is_of(&self, mac: &Mac) -> bool {
+        self.voucher.users.iter().any(|user| user.mac == *mac)
+    }
+
+    /// Bits a second; as many as there are count as the most.
+    pub(super) fn rate(&self) -> u64 {
+        self.voucher.rate.unwrap_or(u64::MAX)
+    }
+
+    /// A device used it already.
+    pub(super) fn has_begun(&self) -> bool {
+        self.voucher.activated.is_some()
+    }
+
+    /// Its time goes by, used or not: it can wait for no other.
+    pub(super) fn runs(&self) -> bool {
+        self.since.is_some() && !self.voucher.online
     }
 
     pub(super) fn is_over(&self, now: Millis) -> bool {

@@ -1,8 +1,10 @@
 //! By which of its vouchers a device is let in: one after the other.
 
+use std::cmp::Reverse;
+
 use kernel::Mac;
 
-use super::{Change, Guest, Guests, Refusal};
+use super::{Change, Guest, Guests, Kept, Refusal};
 use crate::Millis;
 use crate::voucher::{Origin, State, User};
 
@@ -11,8 +13,8 @@ const WAITING: usize = 8;
 
 impl Guests {
     /// A device is let in by a voucher. Where all of the voucher's devices are there already, the
-    /// one that came first makes room. Where the device has another that is not over, this one
-    /// waits for that.
+    /// one that came first makes room. A device that has others already loses none of them: one
+    /// begins, and the rest wait for it.
     pub fn admit(
         &mut self,
         mac: Mac,
@@ -21,8 +23,7 @@ impl Guests {
         out: &mut Vec<Change>,
     ) -> Result<(), Refusal> {
         let kept = self.vouchers.get(id).ok_or(Refusal::Unknown)?;
-        let state = kept.voucher.state(kept.used(when.0), when.1);
-        match state {
+        match kept.voucher.state(kept.used(when.0), when.1) {
             State::Expired => return Err(Refusal::Expired),
             State::Invalidated => return Err(Refusal::Invalidated),
             State::Available | State::Active => {}
@@ -34,27 +35,117 @@ impl Guests {
         let Some(current) = &guest.voucher else {
             return Ok(());
         };
-        let Some(kept) = self.vouchers.get(current).filter(|_| current != id) else {
+        let known = self.vouchers.get(current);
+        if current == id || known.is_none_or(|kept| kept.is_over(when.0)) {
             return self.begin(mac, id, when, out);
+        }
+        let mut all: Vec<&str> = guest.ids().map(String::as_str).collect();
+        if !all.contains(&id) {
+            let is_covered = all.iter().any(|one| self.covers(one, id, when.0));
+            if is_covered || guest.next.len() >= WAITING {
+                return Ok(());
+            }
+            all.push(id);
+        }
+        all.sort_by_key(|id| self.turn(id, when.0));
+        match all[0] == id {
+            true => self.begin(mac, id, when, out),
+            false => {
+                self.wait(mac, id, when, out);
+                Ok(())
+            }
+        }
+    }
+
+    /// By this the vouchers of a device take turns. Of those that were used already the fastest is
+    /// first, then what ends first; time that stands still can wait. Those that were not used yet follow
+    /// in the order in which they came, and what is free is last.
+    fn turn(&self, id: &str, now: Millis) -> (u8, Reverse<u64>, Millis) {
+        match self.vouchers.get(id) {
+            Some(kept) if kept.voucher.origin == Origin::Free => (2, Reverse(0), 0),
+            Some(kept) if kept.has_begun() => {
+                let end = kept.left(now).filter(|_| kept.runs());
+                (0, Reverse(kept.rate()), end.unwrap_or(Millis::MAX))
+            }
+            _ => (1, Reverse(0), 0),
+        }
+    }
+
+    /// With one voucher, another is of no use to a device: it is over before that ends, or never
+    /// begins, and is no faster.
+    fn covers(&self, one: &str, other: &str, now: Millis) -> bool {
+        let (Some(one), Some(other)) = (self.vouchers.get(one), self.vouchers.get(other)) else {
+            return false;
         };
-        let voucher = &kept.voucher;
-        if state == State::Active || voucher.origin == Origin::Free || kept.is_over(when.0) {
-            return self.begin(mac, id, when, out);
+        let is_no_faster = one.rate() >= other.rate() || !other.has_begun();
+        let ends_later = match (one.left(now), other.left(now)) {
+            (None, _) => true,
+            (Some(one_left), Some(left)) => one.runs() && other.runs() && one_left >= left,
+            (Some(_), None) => false,
+        };
+        one.voucher.bytes.is_none() && is_no_faster && ends_later
+    }
+
+    /// How long a device is let in by its vouchers one after the other, of which the first lasts for
+    /// so long; `None`: without an end.
+    pub(super) fn in_turn(
+        &self,
+        first: Option<Millis>,
+        guest: &Guest,
+        now: Millis,
+    ) -> Option<Millis> {
+        let next = guest.next.iter().filter_map(|id| self.vouchers.get(id));
+        next.fold(first, |end, kept| {
+            let (end, left) = (end?, kept.left(now)?);
+            Some(match kept.runs() {
+                true => end.max(left),
+                false => end.saturating_add(left),
+            })
+        })
+    }
+
+    /// A device had these vouchers when weir ended, the first that came first.
+    pub(super) fn resume(&mut self, mac: Mac, mut ids: Vec<String>, now: Millis) {
+        ids.sort_by_key(|id| self.turn(id, now));
+        let first = ids.first().and_then(|id| self.vouchers.get(id));
+        if first.is_some_and(Kept::has_begun) {
+            let next = ids.split_off(1);
+            let guest = Guest {
+                next,
+                ..Guest::new(ids.pop())
+            };
+            self.guests.insert(mac, guest);
+            return;
         }
-        let endless = voucher.duration.is_none() && voucher.bytes.is_none();
-        if !endless && guest.next.len() < WAITING && !guest.next.iter().any(|one| one == id) {
-            self.wait(mac, id, when, out);
+        // They begin when their codes are typed again.
+        for id in ids {
+            if let Some(kept) = self.vouchers.get_mut(&id) {
+                kept.voucher.users.retain(|user| user.mac != mac);
+            }
         }
-        Ok(())
     }
 
     /// A voucher is to begin when those are over that a device has.
     fn wait(&mut self, mac: Mac, id: &str, when: (Millis, u64), out: &mut Vec<Change>) {
         self.take_in(mac, id, when, out);
         if let Some(guest) = self.guests.get_mut(&mac) {
+            guest.next.retain(|one| one != id);
             guest.next.push(id.to_owned());
         }
+        self.sort(mac, when.0);
         self.tell(mac, when.0, out);
+    }
+
+    /// The vouchers that wait for their turn are put in its order.
+    fn sort(&mut self, mac: Mac, now: Millis) {
+        let Some(guest) = self.guests.get_mut(&mac) else {
+            return;
+        };
+        let mut next = std::mem::take(&mut guest.next);
+        next.sort_by_key(|id| self.turn(id, now));
+        if let Some(guest) = self.guests.get_mut(&mac) {
+            guest.next = next;
+        }
     }
 
     /// A device is one of a voucher's, and others that have no room any more are not.
@@ -92,6 +183,10 @@ impl Guests {
             self.tell(mac, when.0, out);
             return;
         }
+        self.sort(mac, when.0);
+        let Some(guest) = self.guests.get_mut(&mac) else {
+            return;
+        };
         for next in std::mem::take(&mut guest.next) {
             let Some(kept) = self.vouchers.get(&next) else {
                 continue;
@@ -137,15 +232,17 @@ impl Guests {
         self.take_in(mac, id, (now, wall), out);
         let guest = self.guests.entry(mac).or_insert(Guest::new(None));
         guest.next.retain(|one| one != id);
-        // One that comes with another voucher gives the former back.
+        // The device goes back to its former voucher when this one is over.
         let former = guest.voucher.replace(id.to_owned());
-        let former = former.filter(|former| former != id);
-        if let Some(former) = former.and_then(|former| self.vouchers.get_mut(&former))
-            && !former.is_over(now)
-        {
-            former.voucher.users.retain(|user| user.mac != mac);
-            out.push(former.noted(now));
+        let is_good = |former: &String| {
+            let kept = self.vouchers.get(former);
+            kept.is_some_and(|kept| !kept.is_over(now) && kept.is_of(&mac))
+        };
+        let former = former.filter(|former| former != id).filter(is_good);
+        if let Some((former, guest)) = former.zip(self.guests.get_mut(&mac)) {
+            guest.next.insert(0, former);
         }
+        self.sort(mac, now);
         self.tell(mac, now, out);
         Ok(())
     }

@@ -95,8 +95,13 @@ impl Keeper {
         let guest = self.guests.guest(&mac);
         let voucher = guest.and_then(|guest| guest.voucher.clone());
         let (left, bytes_remaining) = self.guests.remaining(&mac, now);
-        let sold = voucher.as_ref().and_then(|id| self.guests.voucher(id, now));
-        let origin = sold.map_or(Origin::Sold, |(voucher, _)| voucher.origin);
+        let current = voucher.as_ref().and_then(|id| self.guests.voucher(id, now));
+        let origin = current.map_or(Origin::Sold, |(voucher, _)| voucher.origin);
+        let next = guest.into_iter().flat_map(|guest| &guest.next);
+        let sold = |id: &&String| {
+            let voucher = self.guests.voucher(id, now);
+            voucher.is_some_and(|(voucher, _)| voucher.origin.is_sold())
+        };
         PortalClient {
             mac: mac_text(&mac),
             addresses,
@@ -108,7 +113,7 @@ impl Keeper {
             },
             voucher: voucher.filter(|_| origin.is_sold()),
             account: self.guests.account(&mac).map(str::to_owned),
-            next: guest.map(|guest| guest.next.clone()).unwrap_or_default(),
+            next: next.filter(sold).cloned().collect(),
             seconds_remaining: left.map(|left| left.div_ceil(1000)),
             bytes_remaining,
             other_browser: guest.and(self.others.get(&mac).copied()),
