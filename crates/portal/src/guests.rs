@@ -424,6 +424,27 @@ impl Guests {
         Some(mac)
     }
 
+    /// What of their bytes is gone of the vouchers in use that have an end of them, to be noted now.
+    pub fn all_moved(&mut self) -> BTreeMap<String, u64> {
+        self.note_moved(|_| true)
+    }
+
+    /// The bytes of those of which too many are gone to wait until all are noted.
+    pub fn moved_much(&mut self) -> BTreeMap<String, u64> {
+        self.note_moved(Kept::is_due)
+    }
+
+    fn note_moved(&mut self, is_due: impl Fn(&Kept) -> bool) -> BTreeMap<String, u64> {
+        let limited = self.vouchers.values_mut();
+        let limited = limited.filter(|kept| kept.voucher.bytes.is_some() && kept.is_in_use());
+        let due = limited.filter(|kept| is_due(kept));
+        due.map(|kept| {
+            kept.noted = kept.voucher.moved;
+            (kept.voucher.id.clone(), kept.noted)
+        })
+        .collect()
+    }
+
     /// What the kernel is to know, all of it.
     pub fn all(&self, now: Millis) -> Vec<Change> {
         let mut out = Vec::new();

@@ -173,6 +173,39 @@ fn a_voucher_of_bytes_is_over_when_they_are_gone() {
     assert_eq!(again, Err(Refusal::Expired));
 }
 
+/// Bytes that are noted on the disk: the rest comes back after a power failure. Flash wears out.
+#[test]
+fn bytes_are_noted_by_the_share_that_is_used() {
+    const MIB: u64 = 1 << 20;
+    for (bytes, bound) in [(1000, 62), (48 * MIB, 3 * MIB), (1 << 40, 16 * MIB)] {
+        let sold = Voucher {
+            bytes: Some(bytes),
+            ..voucher(1)
+        };
+        let noted = |moved| BTreeMap::from([(voucher(1).id, moved)]);
+        let mut guests = guests([sold, voucher(2)]);
+        log_in(&mut guests, ONE, 2, 1, 0);
+        log_in(&mut guests, TWO, 3, 2, 0);
+        guests.moved(&at(2), bound - 1, 0, &mut Vec::new());
+        guests.moved(&at(3), 99 * MIB, 0, &mut Vec::new());
+        assert!(guests.moved_much().is_empty());
+        guests.moved(&at(2), 1, 0, &mut Vec::new());
+        assert_eq!(guests.moved_much(), noted(bound));
+        assert!(guests.moved_much().is_empty(), "once");
+        guests.moved(&at(2), 1, 0, &mut Vec::new());
+        assert_eq!(guests.all_moved(), noted(bound + 1));
+        guests.moved(&at(2), bound - 1, 0, &mut Vec::new());
+        assert!(guests.moved_much().is_empty(), "from the last note on");
+        // So few writes whatever it is good for.
+        let mut writes = 0;
+        for _ in 0..100 {
+            guests.moved(&at(2), bytes / 100 + 1, 0, &mut Vec::new());
+            writes += guests.moved_much().len() as u64;
+        }
+        assert!(writes <= 17.max(bytes / bound + 1), "{writes}");
+    }
+}
+
 #[test]
 fn what_nobody_sold_is_forgotten() {
     let free = Voucher {

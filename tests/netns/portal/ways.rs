@@ -67,6 +67,36 @@ fn bytes_are_counted_whoever_forwards_them() -> Result<(), Error> {
     Ok(())
 }
 
+/// Of the bytes that are gone, no more come back when weir is killed than a sixteenth of the voucher.
+#[test]
+fn bytes_that_are_gone_stay_so_when_weir_is_killed() -> Result<(), Error> {
+    const SOLD: u64 = 16_000_000;
+    let mut place = Place::open("xdp", "")?;
+    let voucher = place.sell("--duration 1h --bytes 16MB")?;
+    place.log_in(&voucher.code)?;
+    let (server, to) = (place.lab.node("server")?, SocketAddr::new(SERVER, 5000));
+    let transfer = Transfer::start(place.client()?, server, to, 1, Some(4_000_000))?;
+    transfer.advance(8_000_000, LIMIT)?;
+    transfer.stop()?;
+    let left = |place: &Place| -> Result<u64, Error> {
+        let left = place.clients()?.clients[0].bytes_remaining;
+        left.ok_or_else(|| unexpected("the voucher is not in use"))
+    };
+    // Counted within two seconds.
+    std::thread::sleep(3 * AT_ONCE);
+    let before = left(&place)?;
+    assert!(before < SOLD / 2, "{before} bytes are left");
+    place.weir.end(nix::sys::signal::Signal::SIGKILL)?;
+    place.weir.restart(place.lab.node("router")?)?;
+    let after = left(&place)?;
+    let bound = before..before + SOLD / 16;
+    assert!(bound.contains(&after), "{before} bytes, then {after}");
+    let notes = place.stored()?;
+    let notes = notes.iter().filter(|entry| entry.get("moved").is_some());
+    assert!(notes.count() <= 16, "flash wears out");
+    Ok(())
+}
+
 /// Bought in time, a second voucher goes on where the first ends: nothing is interrupted.
 #[test]
 fn a_second_voucher_goes_on_where_the_first_ends() -> Result<(), Error> {

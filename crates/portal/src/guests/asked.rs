@@ -26,15 +26,11 @@ impl Guests {
             .collect()
     }
 
-    fn used_now(&self) -> impl Iterator<Item = &Kept> {
-        let used = |kept: &&Kept| kept.since.is_some() || kept.rests();
-        self.vouchers.values().filter(used)
-    }
-
     /// Whether bytes of anybody are to be counted, or looked for.
     pub fn counts(&self) -> bool {
         let watched = |kept: &Kept| kept.voucher.bytes.is_some() || kept.voucher.online;
-        self.used_now().any(watched)
+        let mut all = self.vouchers.values();
+        all.any(|kept| kept.is_in_use() && watched(kept))
     }
 
     /// Devices whose rate is limited.
@@ -53,15 +49,6 @@ impl Guests {
             }
         }
         slowed
-    }
-
-    /// What of their bytes is gone of the vouchers in use that have an end of them, to be noted.
-    pub fn all_moved(&self) -> BTreeMap<String, u64> {
-        let counted = |kept: &&Kept| kept.voucher.bytes.is_some();
-        self.used_now()
-            .filter(counted)
-            .map(|kept| (kept.voucher.id.clone(), kept.voucher.moved))
-            .collect()
     }
 
     /// All vouchers that were sold, with what of their time is gone.

@@ -293,9 +293,7 @@ impl Keeper {
             self.store.note(Entry::Used(used).line());
         }
         let moved = self.guests.all_moved();
-        if !moved.is_empty() {
-            self.store.note(Entry::Moved(moved).line());
-        }
+        self.note_moved(moved);
     }
 
     /// The file of figures, where the last ones could not be written.

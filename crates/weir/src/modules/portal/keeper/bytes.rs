@@ -1,12 +1,13 @@
 //! What guests sent and received: the kernel's counters, and what weir forwarded past them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 
 use datapath::Who;
 use kernel::SetName;
 use kernel::sets::Family;
 use portal::Millis;
+use portal::journal::Entry;
 use portal::rules::{self, Step};
 use tracing::debug;
 
@@ -45,6 +46,15 @@ impl Keeper {
             self.guests.rest(when.0, &mut self.changes);
             self.guests.expire(when, &mut self.changes);
             self.settle(router);
+            let moved = self.guests.moved_much();
+            self.note_moved(moved);
+        }
+    }
+
+    /// Notes bytes that are gone, by the ids of their vouchers.
+    pub(super) fn note_moved(&self, moved: BTreeMap<String, u64>) {
+        if !moved.is_empty() {
+            self.store.note(Entry::Moved(moved).line());
         }
     }
 
