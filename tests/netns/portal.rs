@@ -164,6 +164,30 @@ fn another_address_of_a_device_is_let_in() -> Result<(), Error> {
     Ok(())
 }
 
+/// A device that knows the router already asks it for nothing before it connects from a new IPv4
+/// address: its first connection is slow, but it is not refused.
+#[test]
+fn a_first_connection_from_a_new_address_is_not_refused() -> Result<(), Error> {
+    let place = Place::open("tc", "")?;
+    let voucher = place.sell("--duration 1h")?;
+    place.log_in(&voucher.code)?;
+    let (client, server) = (place.client()?, place.lab.node("server")?);
+    let to = SocketAddr::new(SERVER, ECHO);
+    let _echo = Echo::serve(server, to)?;
+    assert_eq!(ask_tcp(client, to, b"in")?, b"in");
+    for last in [77, 78] {
+        let another: IpAddr = IpAddr::from([192, 168, 1, last]);
+        client.run(&format!("ip addr add {another}/24 dev eth0"))?;
+        client.run(&format!(
+            "ip route replace default via 192.168.1.1 src {another}"
+        ))?;
+        assert_eq!(ask_tcp(client, to, b"in")?, b"in", "{another}");
+        let known = place.clients()?;
+        assert!(known.clients[0].addresses.contains(&another), "{known:?}");
+    }
+    Ok(())
+}
+
 /// Guessing is slow, and what is no code is said to be none.
 #[test]
 fn wrong_codes_are_refused_and_then_wait() -> Result<(), Error> {

@@ -31,7 +31,9 @@ const REFUSE: &str = "
     udp dport 443 reject
     reject with icmpx admin-prohibited";
 
-/// What begins is asked for device and address, what goes on for its address.
+/// What begins is asked for device and address, what goes on for its address. Of a device that is let
+/// in, an address may not be known yet: its packets are not answered, so that they are sent again, as
+/// programs do not connect again after a refusal.
 const FROM_GUESTS: &str = "
     iifname @open return
     limit name ether saddr map @up drop
@@ -44,6 +46,7 @@ const FROM_GUESTS: &str = "
     ip6 daddr @garden6 return
     ip daddr @names4 return
     ip6 daddr @names6 return
+    ether saddr @macs drop
     goto refuse";
 
 /// No answer to who sends from outside.

@@ -92,6 +92,8 @@ pub struct Keeper {
     pub devices_changed: bool,
     /// Devices of the portal that are not there.
     missing: Vec<String>,
+    /// Addresses of which was asked in this second whose they are.
+    asked: HashSet<IpAddr>,
     /// Bytes that the kernel counted of each address, as they were read last.
     counters: HashMap<IpAddr, u64>,
 }
@@ -128,6 +130,7 @@ impl Keeper {
             counters: HashMap::new(),
             brought: HashMap::new(),
             others: HashMap::new(),
+            asked: HashSet::new(),
             devices_changed: true,
             missing: Vec::new(),
             gift,

@@ -40,6 +40,7 @@ impl Keeper {
 
     /// What the kernel forwarded itself, those whose bytes are gone, and those who are silent.
     pub fn second(&mut self, router: &mut Router) {
+        self.asked.clear();
         if self.guests.counts() {
             self.read_counters();
             let when = self.when();

@@ -1,11 +1,12 @@
 //! What the kernel tells of devices, their addresses and their connections.
 
 use std::collections::HashSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
+use kernel::io::Policy;
 use kernel::{Connection, ConnectionId, Mac, Neighbour, Protocol};
-use tracing::warn;
+use tracing::{debug, warn};
 
 use super::Keeper;
 use crate::daemon::Router;
@@ -19,6 +20,9 @@ const DNS: u16 = 53;
 /// Devices and questions of each that are remembered.
 const MOST_BROUGHT: usize = 4096;
 const MOST_OF_ONE: usize = 64;
+
+/// Addresses of which is asked in a second whose they are.
+const MOST_ASKED: usize = 256;
 
 impl Keeper {
     /// Which device has an address, behind a device of the portal.
@@ -113,12 +117,40 @@ impl Keeper {
     }
 
     /// Somebody began a connection. A device that is let in may do so from an address that nobody
-    /// knows yet, as IPv6 has many: whose it is is asked at once, as answers wait for that. That of
-    /// IPv4 is known from the device's own question for the router.
-    pub fn began(&self, source: IpAddr, router: &Router) {
-        let IpAddr::V6(own) = source else { return };
-        if self.guests.knows(&source) || own.is_unicast_link_local() {
+    /// knows yet, as IPv6 has many, and as one that knows the router already does after its IPv4 address
+    /// changed: whose it is is asked at once, as answers wait for that.
+    pub fn began(&mut self, source: IpAddr, router: &Router) {
+        if self.guests.knows(&source) || self.asked.len() >= MOST_ASKED {
             return;
+        }
+        if !self.asked.insert(source) {
+            return;
+        }
+        let link = match source {
+            IpAddr::V4(_) => self.way_to(source, router),
+            IpAddr::V6(own) => self.beside(own, router),
+        };
+        if let Some(link) = link
+            && let Err(error) = kernel::io::ask_neighbours(link, &[source])
+        {
+            warn!(%error, %source, "who has this address cannot be asked");
+        }
+    }
+
+    /// The device of the portal behind which an address is, by the routes.
+    fn way_to(&self, address: IpAddr, router: &Router) -> Option<u32> {
+        let way = Policy::open().and_then(|mut policy| policy.way_to(address));
+        let link = way.unwrap_or_else(|error| {
+            debug!(%error, %address, "the way to this address cannot be asked for");
+            None
+        });
+        link.filter(|link| self.links(router).contains(link))
+    }
+
+    /// The device of the portal on which the router has an address of the same network.
+    fn beside(&self, own: Ipv6Addr, router: &Router) -> Option<u32> {
+        if own.is_unicast_link_local() {
+            return None;
         }
         let here = self.links(router);
         let beside = |address: &kernel::Address| match address.address {
@@ -126,11 +158,7 @@ impl Keeper {
             IpAddr::V4(_) => false,
         };
         let mut addresses = router.core.addresses();
-        let link = addresses.find(|a| here.contains(&a.link) && beside(a) && a.address != source);
-        if let Some(link) = link.map(|address| address.link)
-            && let Err(error) = kernel::io::ask_neighbours(link, &[source])
-        {
-            warn!(%error, %source, "who has this address cannot be asked");
-        }
+        let found = addresses.find(|a| here.contains(&a.link) && beside(a) && a.address != own);
+        found.map(|address| address.link)
     }
 }
