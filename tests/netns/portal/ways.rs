@@ -63,6 +63,11 @@ fn bytes_are_counted_whoever_forwards_them() -> Result<(), Error> {
         assert!(fits, "{hook}: {carried} bytes were carried");
         std::thread::sleep(AT_ONCE);
         assert!(transfer.progress() - carried < 500_000, "it goes on");
+        let told = place.weir("voucher list --json")?;
+        let all: PortalVouchers = serde_json::from_str(&told).map_err(unexpected)?;
+        let over = &all.vouchers[0];
+        let listed = (over.state.as_str(), over.bytes_remaining);
+        assert_eq!(listed, ("expired", Some(0)));
     }
     Ok(())
 }

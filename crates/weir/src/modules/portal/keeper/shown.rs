@@ -140,9 +140,7 @@ impl Keeper {
                 .flatten()
                 .map(|left| left.div_ceil(1000)),
             bytes: voucher.bytes,
-            bytes_remaining: (state == State::Active)
-                .then(|| voucher.bytes_left())
-                .flatten(),
+            bytes_remaining: voucher.activated.and_then(|_| voucher.bytes_left()),
             rate: voucher.rate,
             online: voucher.online,
             devices: voucher.devices,
