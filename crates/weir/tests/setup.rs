@@ -278,6 +278,31 @@ fn a_file_that_cannot_be_read_is_named() {
     assert!(place.refused(&["diff"]).contains("`root` under [setup]"));
 }
 
+#[test]
+fn a_link_to_no_file_is_a_package_that_is_not_there() {
+    let place = Place::new();
+    let link = place.path("config/firewall");
+    std::os::unix::fs::symlink("../nowhere", &link).expect("a link");
+    place.uci(&["set", "network.lan.ipaddr=192.168.7.1"]);
+    assert!(place.done(&["diff"]).contains("192.168.7.1"));
+    place.done(&["apply"]);
+    place.done(&["confirm"]);
+    place.done(&["export"]);
+    // What needs the file is refused: the link would be lost.
+    let release = "DISTRIB_ID='OpenWrt'\nDISTRIB_RELEASE='24.10.0'\n";
+    place.write("openwrt_release", release);
+    let document = place.path("document.toml");
+    let text = "format = 1\n[firewall]\nforwards = [{ name = \"a\", port = \"80\", \
+                to = \"192.168.7.9\" }]\n";
+    fs::write(&document, text).expect("a document");
+    let said = place.refused(&["import", &document.display().to_string()]);
+    assert!(
+        said.contains("config/firewall: it is a link to no file"),
+        "{said}"
+    );
+    assert!(link.is_symlink());
+}
+
 /// A file that became a link meanwhile stays as it is: the other files come back, and the start goes
 /// on.
 #[test]

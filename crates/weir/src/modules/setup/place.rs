@@ -184,6 +184,11 @@ impl Place {
             }
             self.not_overridden(package.name())?;
             let path = self.root.join(package.name());
+            if path.is_symlink() && !path.exists() {
+                let what = format!("cannot change {}: it is a link to no file", path.display());
+                let hint = "remove the link, or make the file that it leads to";
+                return Err(Error::new(what, hint));
+            }
             files.push(File {
                 before: read(&path)?,
                 path,
@@ -386,9 +391,11 @@ fn no_configuration(error: ::uci::Error) -> Error {
 }
 
 /// Opens a package. `None`: it belongs to another program, and is not UCI. That file stays as it is.
+/// A link to no file is a package that is not there, as libuci has it.
 fn open(store: &Store, name: &str) -> Result<Option<Opened>, Error> {
     match store.open(name) {
         Ok(opened) => Ok(Some(opened)),
+        Err(::uci::Error::NotFound(_)) => Ok(None),
         Err(_) if !PACKAGES.contains(&name) => Ok(None),
         Err(error) => Err(unreadable(name, &error)),
     }
