@@ -39,8 +39,11 @@ pub struct Mapping {
     pub(crate) parents: Parents,
     pub(crate) leave_out: Vec<LeaveOut>,
     pub(crate) tree: Tree,
-    /// Of times in entries that name none.
+    /// Of times in entries that name none. If the mapping names no such zone, this is UTC, and
+    /// `fetched` is by `zone`.
     pub(crate) entry_zone: TimeZone,
+    /// The mapping names `entry_zone`.
+    pub(crate) entry_zone_given: bool,
     pub(crate) formats: Vec<String>,
     /// Names of protocols by themselves, and by what is written, as [`spelling`] has it.
     pub(crate) protocols: HashMap<String, String>,
@@ -146,22 +149,12 @@ struct Fields {
     url: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Times {
-    #[serde(default = "utc")]
-    zone: String,
+    zone: Option<String>,
     #[serde(default)]
     formats: Vec<String>,
-}
-
-impl Default for Times {
-    fn default() -> Self {
-        Self {
-            zone: utc(),
-            formats: Vec::new(),
-        }
-    }
 }
 
 fn utc() -> String {
@@ -271,7 +264,11 @@ impl Mapping {
                 .map(|text| LeaveOut::read(text))
                 .collect::<Result<_, _>>()?,
             tree,
-            entry_zone: zone(&file.times.zone, "times.zone")?,
+            entry_zone_given: file.times.zone.is_some(),
+            entry_zone: match &file.times.zone {
+                Some(name) => zone(name, "times.zone")?,
+                None => TimeZone::UTC,
+            },
             formats: file.times.formats,
             protocols,
         })

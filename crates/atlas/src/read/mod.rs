@@ -86,10 +86,7 @@ fn snapshot_of(name: &str, named: Option<i64>, octets: &[u8], mapping: &Mapping)
         remarks.file(why, "the whole file is left out");
         Vec::new()
     });
-    let drafts = match named {
-        Some(named) => in_zone(drafts, named, mapping),
-        None => drafts,
-    };
+    let drafts = in_zone(drafts, named, mapping);
     let time = time(&drafts, named);
     let entries = match time {
         Some(time) => entries(drafts, time, mapping, &mut remarks),
@@ -149,11 +146,11 @@ fn time(drafts: &[Draft], named: Option<i64>) -> Option<i64> {
 /// that began late; and seconds that it may be newer.
 const CYCLE: std::ops::RangeInclusive<i64> = -300..=3900;
 
-/// Entries with the times that they mean. A time without a zone is one of `times.zone`, unless it is
-/// at most one cycle before the name only where it is taken for one of the name's zone: a collector
-/// that names files by its own clock may write that clock into them, too.
-fn in_zone(mut drafts: Vec<Draft>, named: i64, mapping: &Mapping) -> Vec<Draft> {
-    if !mapping.formats.is_empty() {
+/// Entries with the times that they mean. A collector that names files by its own clock writes that
+/// clock into them, too: a time without a zone is one of the names' zone, unless `times.zone` says
+/// another. One that lies behind the name by that clock, and before it in UTC, is UTC.
+fn in_zone(mut drafts: Vec<Draft>, named: Option<i64>, mapping: &Mapping) -> Vec<Draft> {
+    if mapping.entry_zone_given || !mapping.formats.is_empty() {
         return drafts;
     }
     // `again`: in the hour that comes twice when clocks go back, the second time.
@@ -171,9 +168,14 @@ fn in_zone(mut drafts: Vec<Draft>, named: i64, mapping: &Mapping) -> Vec<Draft> 
     let Some(latest) = told.filter_map(|draft| draft.fetched).max() else {
         return drafts;
     };
-    let fits =
-        |again: &bool| moved(latest, *again).is_some_and(|local| CYCLE.contains(&(named - local)));
-    if let Some(again) = [false, true].into_iter().find(fits) {
+    let fits = |again| {
+        let local = named.zip(moved(latest, again));
+        local.is_some_and(|(named, local)| CYCLE.contains(&(named - local)))
+    };
+    let again = !fits(false) && fits(true);
+    let behind = |time: i64| named.is_some_and(|named| named - time < *CYCLE.start());
+    let utc = moved(latest, again).is_none_or(behind) && !behind(latest);
+    if !utc {
         for draft in drafts.iter_mut().filter(|draft| !draft.zoned) {
             draft.fetched = draft.fetched.and_then(|seconds| moved(seconds, again));
         }

@@ -10,8 +10,8 @@ use tar::{Builder, EntryType, Header};
 
 use super::{Folder, Kept, NAME, freifunk, run, told};
 
-const ONE: &[u8] = br#"{"a":{"name":"A","state":{"nodes":1},"mtime":"2019-10-09 21:00:00"}}"#;
-const TWO: &[u8] = br#"{"a":{"name":"A","state":{"nodes":2},"mtime":"2019-10-09 20:00:00"}}"#;
+const ONE: &[u8] = br#"{"a":{"name":"A","state":{"nodes":1},"mtime":"2019-10-09 23:00:00"}}"#;
+const TWO: &[u8] = br#"{"a":{"name":"A","state":{"nodes":2},"mtime":"2019-10-09 22:00:00"}}"#;
 
 fn gzip(octets: &[u8]) -> Vec<u8> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());

@@ -13,7 +13,7 @@ use super::{Kept, freifunk, told};
 
 /// 2019-10-17 22:00:07 UTC.
 pub const NOW: i64 = 1_571_349_607;
-pub const BODY: &str = r#"{"a":{"name":"A","state":{"nodes":1},"mtime":"2019-10-17 21:30:00"}}"#;
+pub const BODY: &str = r#"{"a":{"name":"A","state":{"nodes":1},"mtime":"2019-10-17 23:30:00"}}"#;
 
 /// Gives each answer to one connection, and what was asked.
 pub fn server(answers: Vec<String>) -> (String, JoinHandle<Vec<String>>) {

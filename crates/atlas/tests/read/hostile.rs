@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use atlas::read::snapshot;
+use atlas::read::{Mapping, snapshot};
 use atlas::snapshot::Status;
 use atlas::time::iso;
 
@@ -129,7 +129,7 @@ fn times_and_failures() {
     // 2019-10-10 00:00 in Berlin is 22:00 UTC the day before.
     let at = 1_570_658_400;
     assert_eq!(
-        of(r#""mtime":"2019-10-09 21:59:00""#),
+        of(r#""mtime":"2019-10-09 23:59:00""#),
         (Status::Live, at - 60, vec![])
     );
     // Too old to say of when the snapshot is.
@@ -166,7 +166,7 @@ fn times_and_failures() {
         one(r#"{"name":"K","state":{"lastchange":1546300800},"mtime":"2019-10-09 20:59:00"}"#);
     assert_eq!(entry.status, Status::Frozen);
 
-    let json = br#"{"k":{"name":"K","state":{"nodes":1},"mtime":"2019-10-09 21:59:00"}}"#;
+    let json = br#"{"k":{"name":"K","state":{"nodes":1},"mtime":"2019-10-09 23:59:00"}}"#;
     let hour = |name: &str| iso(snapshot(name, json, &freifunk()).hour);
     assert_eq!(
         hour("20191010-22.00.00-ffSummarizedDir.json"),
@@ -188,7 +188,7 @@ fn times_and_failures() {
 
 #[test]
 fn names_with_a_day_that_there_is_not() {
-    let json = br#"{"k":{"name":"K","state":{"nodes":1},"mtime":"2019-10-09 21:59:00"}}"#;
+    let json = br#"{"k":{"name":"K","state":{"nodes":1},"mtime":"2019-10-09 23:59:00"}}"#;
     for name in [
         "20191399-00.00.00-ffSummarizedDir.json",
         "in.tar/20190230-00.00.00-ffSummarizedDir.json.gz",
@@ -393,9 +393,9 @@ fn json_without_a_number_of_nodes_is_no_snapshot() {
     assert_eq!(read(&format!("{{{}}}", words.join(","))).entries, []);
 }
 
-/// The collector's own clock is in names and in entries; other files have UTC in their entries.
+/// The collector's own clock is in names and in entries.
 #[test]
-fn times_without_a_zone_are_of_the_clock_that_fits_the_name() {
+fn times_without_a_zone_are_of_the_names_clock() {
     let hour = |name: &str, mtime: &str| {
         let name = format!("{name}-ffSummarizedDir.json");
         let json = format!(r#"{{"k":{{"name":"K","state":{{"nodes":1}},"mtime":"{mtime}"}}}}"#);
@@ -444,21 +444,26 @@ fn times_without_a_zone_are_of_the_clock_that_fits_the_name() {
             "2019-10-27 03:00:07",
             "2019-10-27T02:00:00Z",
         ),
-        // UTC: by the other clock it were two hours and more before the name.
+        // Runs that failed, and collectors that run each three hours, and each day.
         (
-            "20240401-15.00.00",
-            "2024-04-01 13:00:00",
-            "2024-04-01T13:00:00Z",
+            "20240701-12.00.02",
+            "2024-07-01 10:00:05.123456",
+            "2024-07-01T08:00:00Z",
+        ),
+        (
+            "20240310-12.00.02",
+            "2024-03-10 10:00:05",
+            "2024-03-10T09:00:00Z",
         ),
         (
             "20240401-15.00.00",
             "2024-04-01 12:30:00",
-            "2024-04-01T12:00:00Z",
+            "2024-04-01T10:00:00Z",
         ),
         (
-            "20240310-13.00.00",
-            "2024-03-10 09:00:00",
-            "2024-03-10T09:00:00Z",
+            "20240802-00.30.02",
+            "2024-08-01 00:30:02",
+            "2024-07-31T22:00:00Z",
         ),
         // A time that names its zone is in that zone.
         (
@@ -479,4 +484,33 @@ fn times_without_a_zone_are_of_the_clock_that_fits_the_name() {
     ] {
         assert_eq!(hour(name, mtime), expected, "{name} {mtime}");
     }
+}
+
+#[test]
+fn the_zone_of_times_is_the_mappings_or_that_of_names() {
+    let hour = |zone: &str, times: &str| {
+        let text = format!(
+            "title = 'T'\nformat = 'json'\nfiles = ['{{year}}{{month}}{{day}}-{{hour}}.json']\n\
+             zone = '{zone}'\n[fields]\nnodes = ['n']\nfetched = ['at']\n{times}"
+        );
+        let mapping = Mapping::parse(&text, "a test").unwrap();
+        let json = br#"{"k":{"n":1,"at":"2024-07-01 15:00:00"}}"#;
+        iso(snapshot("20240701-16.json", json, &mapping).hour)
+    };
+    let utc = "2024-07-01T15:00:00Z";
+    assert_eq!(hour("Europe/Berlin", "[times]\nzone = 'UTC'"), utc);
+    assert_eq!(hour("Europe/Berlin", ""), "2024-07-01T13:00:00Z");
+    assert_eq!(hour("Europe/London", ""), "2024-07-01T14:00:00Z");
+    assert_eq!(hour("America/New_York", ""), "2024-07-01T19:00:00Z");
+}
+
+/// Behind the name by the names' clock, and before it in UTC.
+#[test]
+fn a_time_that_lies_behind_the_name_is_utc() {
+    let text = "title = 'T'\nformat = 'json'\nfiles = ['{year}{month}{day}-{hour}.json']\n\
+                zone = 'America/New_York'\n[fields]\nnodes = ['n']\nfetched = ['at']\n";
+    let mapping = Mapping::parse(text, "a test").unwrap();
+    let json = br#"{"k":{"n":1,"at":"2024-07-01 15:00:00"}}"#;
+    let snapshot = snapshot("20240701-12.json", json, &mapping);
+    assert_eq!(iso(snapshot.hour), "2024-07-01T15:00:00Z");
 }
