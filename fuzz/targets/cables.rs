@@ -100,6 +100,7 @@ fuzz_target!(|octets: &[u8]| {
         secret: first & 0x40 != 0,
         probes: first & 0x80 != 0,
         held: Role::ALL.get(usize::from(second & 0x7f)).copied(),
+        other_uplinks: vec![("wan1".into(), [2, 0, 0, 0, 0, 1])],
     };
     let mut cable = Cable::new(port.clone());
     let mut noted = Noted::default();
