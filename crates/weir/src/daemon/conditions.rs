@@ -326,12 +326,19 @@ pub struct Registry {
     known: BTreeMap<String, Known>,
     /// The last look, by the clock of [`Known`].
     looked: u64,
+    /// When that clock began, in seconds since 1970.
+    epoch: u64,
 }
 
 impl Registry {
-    /// Takes in all conditions that there are at this second of a clock that does not jump.
-    pub fn update(&mut self, findings: Vec<Finding>, now: u64) {
+    /// Takes in all conditions that there are at this second of a clock that does not jump. `epoch`:
+    /// when that clock began, in seconds since 1970, as the time is now.
+    pub fn update(&mut self, findings: Vec<Finding>, now: u64, epoch: u64) {
         self.looked = now;
+        // A second less or more comes of rounding. Else the time was set.
+        if epoch.abs_diff(self.epoch) > 1 {
+            self.epoch = epoch;
+        }
         // Backwards: of several findings with one id, the first counts.
         for finding in findings.into_iter().rev() {
             let id = finding.id();
@@ -349,7 +356,7 @@ impl Registry {
 
     /// All of them at this time, seconds since 1970; the gravest first, then the oldest.
     pub fn shown(&self, unix: u64) -> Conditions {
-        let since = |known: &Known| unix.saturating_sub(self.looked.saturating_sub(known.began));
+        let since = |known: &Known| (self.epoch + known.began).min(unix);
         let all = self.known.values();
         let shown = all.filter(|known| self.looked.saturating_sub(known.seen) < STAYS);
         let mut conditions: Vec<Condition> = shown
@@ -442,9 +449,9 @@ mod tests {
     #[test]
     fn a_condition_keeps_its_beginning_and_the_gravest_is_first() {
         let mut registry = Registry::default();
-        registry.update(vec![finding("port-missing", "lan1")], 100);
+        registry.update(vec![finding("port-missing", "lan1")], 100, 999_840);
         let both = || vec![finding("port-missing", "lan1"), finding("loop", "lan2")];
-        registry.update(both(), 160);
+        registry.update(both(), 160, 999_840);
         let shown = registry.shown(1_000_000);
         let all: Vec<_> = shown
             .conditions
@@ -460,7 +467,7 @@ mod tests {
             "A cable at lan2 leads back to this router: the network has a loop."
         );
         // The conditions are gone for a moment only, and stay for a part of it.
-        registry.update(Vec::new(), 164);
+        registry.update(Vec::new(), 164, 999_840);
         assert_eq!(
             registry.shown(1_000_004),
             Conditions {
@@ -468,22 +475,51 @@ mod tests {
                 ..shown
             }
         );
-        registry.update(Vec::new(), 165);
+        registry.update(Vec::new(), 165, 999_840);
         assert!(registry.shown(1_000_005).conditions.is_empty());
-        registry.update(both(), 168);
+        registry.update(both(), 168, 999_840);
         assert_eq!(registry.shown(1_000_008).conditions[0].since, 1_000_000);
         // The conditions are gone for long: they begin anew.
-        registry.update(Vec::new(), 169);
-        registry.update(Vec::new(), 190);
-        registry.update(both(), 200);
+        registry.update(Vec::new(), 169, 999_840);
+        registry.update(Vec::new(), 190, 999_840);
+        registry.update(both(), 200, 999_840);
         assert_eq!(registry.shown(1_000_040).conditions[0].since, 1_000_040);
+    }
+
+    /// Programs take a condition with another beginning for another condition.
+    #[test]
+    fn a_beginning_stays_until_the_clock_is_set() {
+        let mut registry = Registry::default();
+        let since = |registry: &Registry, unix| registry.shown(unix).conditions[0].since;
+        let update = |registry: &mut Registry, now, epoch| {
+            registry.update(vec![finding("loop", "lan2")], now, epoch);
+        };
+        // Answers come between two looks, too.
+        for (now, epoch) in [
+            (100, 999_900),
+            (101, 999_901),
+            (102, 999_899),
+            (103, 999_900),
+        ] {
+            update(&mut registry, now, epoch);
+            for unix in 999_900 + now..999_900 + now + 3 {
+                assert_eq!(since(&registry, unix), 1_000_000, "{now} {unix}");
+            }
+        }
+        // A router without a battery learns the time after its start.
+        update(&mut registry, 104, 1_699_999_900);
+        assert_eq!(since(&registry, 1_700_000_005), 1_700_000_000);
+        // The time is set back after a look.
+        assert_eq!(since(&registry, 999_999), 999_999);
+        update(&mut registry, 105, 999_900);
+        assert_eq!(since(&registry, 1_000_005), 1_000_000);
     }
 
     #[test]
     fn of_several_findings_of_one_condition_the_first_counts() {
         let mut registry = Registry::default();
         let hinted = |hint| finding("loop", "lan2").hint(hint);
-        registry.update(vec![hinted("first"), hinted("second")], 100);
+        registry.update(vec![hinted("first"), hinted("second")], 100, 999_840);
         let shown = registry.shown(1_000_000).conditions;
         assert_eq!(shown.len(), 1);
         assert_eq!(shown[0].hint.as_deref(), Some("first"));

@@ -43,8 +43,11 @@ pub struct Face {
 
 /// Seconds since 1970.
 pub fn unix_seconds() -> u64 {
-    SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
+    seconds(SystemTime::now())
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH)
         .map_or(0, |d| d.as_secs())
 }
 
@@ -162,8 +165,11 @@ impl Face {
         }
         let shadow = self.settings.borrow().shadow;
         conditions::own(router, shadow, status, &mut findings);
-        let now = self.began.elapsed().as_secs();
-        self.conditions.borrow_mut().update(findings, now);
+        let now = self.began.elapsed();
+        let epoch = SystemTime::now().checked_sub(now);
+        let epoch = epoch.map_or(0, seconds);
+        let mut known = self.conditions.borrow_mut();
+        known.update(findings, now.as_secs(), epoch);
     }
 
     /// Conditions of the last second.
