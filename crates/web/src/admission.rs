@@ -3,8 +3,9 @@
 //!
 //! A connection that has not finished a request occupies a place, like one that is being answered. A
 //! client is a device, by its hardware address where that is known; else a network, where the server
-//! asks for clients; else an IPv4 address, or an IPv6 network of 64 bits. If no place is free, the client that holds the most connections loses its
-//! slowest one, so that a client with many addresses displaces its own connections only.
+//! asks for clients; else an IPv4 address, or an IPv6 network of 64 bits. If no place is free, the
+//! client that holds the most connections loses its slowest one, so that a client with many addresses
+//! displaces its own connections only.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;

@@ -301,21 +301,23 @@ fn slow_clients_keep_no_other_one_out() {
             assert!(done.expect("ip").success(), "{line}");
         };
         ip("link set lo up");
-        for last in 1..=66 {
+        for last in 1..=64 {
             ip(&format!("address add 10.9.0.{last}/32 dev lo"));
         }
+        ip("address add 10.9.1.65/32 dev lo");
+        ip("address add 10.9.0.66/32 dev lo");
         with_at(
             SocketAddr::from(([10, 9, 0, 66], 0)),
             None,
             async |_, to| {
-                let connect = async |last: u8| {
+                let connect = async |network: u8, last: u8| {
                     let socket = tokio::net::TcpSocket::new_v4()?;
-                    socket.bind(SocketAddr::from(([10, 9, 0, last], 0)))?;
+                    socket.bind(SocketAddr::from(([10, 9, network, last], 0)))?;
                     socket.connect(to).await
                 };
                 let mut held = Vec::new();
                 for last in 1..=64 {
-                    let mut slow = connect(last).await.expect("it listens");
+                    let mut slow = connect(0, last).await.expect("it listens");
                     let head = format!("POST /api/messages HTTP/1.1\r\nHost: {to}\r\n{JSON}");
                     let half = format!("{head}Content-Length: 9\r\n\r\n{{");
                     slow.write_all(half.as_bytes()).await.expect("written");
@@ -324,7 +326,7 @@ fn slow_clients_keep_no_other_one_out() {
                     held.push(slow);
                 }
                 for n in 0..20 {
-                    let mut other = connect(65).await.expect("it listens");
+                    let mut other = connect(1, 65).await.expect("it listens");
                     let request =
                         format!("GET / HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n\r\n");
                     other.write_all(request.as_bytes()).await.expect("written");
