@@ -2,7 +2,6 @@
 
 mod counting;
 mod judging;
-mod staying;
 mod telling;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -247,16 +246,11 @@ impl Monitor {
     /// Adds a port, of which only some VLANs may lead out: `vlans`.
     pub fn port_with_vlans(&mut self, link: u32, name: &str, uplink: bool, vlans: BTreeSet<u16>) {
         let port = self.ports.entry(link).or_default();
-        if port.uplink != uplink || port.vlans != vlans {
-            let all = self.keys();
-            self.keep_verdicts(all, |core| {
-                let port = core.ports.entry(link).or_default();
-                (port.uplink, port.vlans) = (uplink, vlans);
-            });
+        let other = std::mem::replace(&mut port.vlans, vlans) != port.vlans;
+        if std::mem::replace(&mut port.uplink, uplink) != uplink || other {
             // Another side is inside now.
             self.pairs.begin_anew(&mut self.talks, self.turned);
         }
-        let port = self.ports.entry(link).or_default();
         if port.name != name {
             port.name = name.to_owned();
         }

@@ -12,33 +12,6 @@ pub struct Count {
 }
 
 impl Count {
-    /// The smaller number of packets, and of bytes.
-    #[must_use]
-    pub fn least(self, other: Self) -> Self {
-        Self {
-            packets: self.packets.min(other.packets),
-            octets: self.octets.min(other.octets),
-        }
-    }
-
-    /// The larger number of packets, and of bytes.
-    #[must_use]
-    pub fn most(self, other: Self) -> Self {
-        Self {
-            packets: self.packets.max(other.packets),
-            octets: self.octets.max(other.octets),
-        }
-    }
-
-    /// What came since it was so much.
-    #[must_use]
-    pub fn since(self, before: Self) -> Self {
-        Self {
-            packets: self.packets.saturating_sub(before.packets),
-            octets: self.octets.saturating_sub(before.octets),
-        }
-    }
-
     /// Whether nothing was counted.
     pub fn is_zero(&self) -> bool {
         *self == Self::default()
@@ -72,18 +45,13 @@ impl Both {
     /// What came since it was so much.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
+        let since = |now: Count, before: Count| Count {
+            packets: now.packets.saturating_sub(before.packets),
+            octets: now.octets.saturating_sub(before.octets),
+        };
         Self {
-            sent: self.sent.since(before.sent),
-            received: self.received.since(before.received),
-        }
-    }
-
-    /// The smaller count of each way.
-    #[must_use]
-    pub fn least(self, other: Self) -> Self {
-        Self {
-            sent: self.sent.least(other.sent),
-            received: self.received.least(other.received),
+            sent: since(self.sent, before.sent),
+            received: since(self.received, before.received),
         }
     }
 }

@@ -19,8 +19,6 @@ pub enum Leads {
     Near(u32),
     /// Beyond an uplink.
     Beyond,
-    /// Beyond an uplink, by a tunnel: ports see the packets around those for this network.
-    Tunnel,
 }
 
 /// Devices that stand on a port.
@@ -30,9 +28,6 @@ pub struct Above {
     pub all: BTreeSet<u32>,
     /// The bridges among them.
     pub bridges: BTreeSet<u32>,
-    /// The router has a network on one of them, and none is an uplink: the stations here reach the
-    /// Internet by this router.
-    pub serves: bool,
 }
 
 /// Tells whether a route to this network is one to the Internet: a default route, or one of the halves
@@ -53,14 +48,12 @@ pub struct Networks {
     lengths: [Vec<u8>; 2],
     ports: HashMap<u32, Above>,
     uplink: bool,
-    /// Rules may lead packets to routes that are not in `routes`.
-    elsewhere: bool,
 }
 
 impl Networks {
     /// Adds a route. Of several to one network the first counts.
     pub fn route(&mut self, to: Prefix, leads: Leads) {
-        self.uplink |= is_default(&to) && matches!(leads, Leads::Beyond | Leads::Tunnel);
+        self.uplink |= is_default(&to) && leads == Leads::Beyond;
         self.routes.entry(to).or_insert(leads);
         let lengths = &mut self.lengths[usize::from(to.address.is_ipv6())];
         let longer = lengths.partition_point(|length| *length > to.length);
@@ -72,11 +65,6 @@ impl Networks {
     /// Tells which devices stand on a port.
     pub fn port(&mut self, port: u32, above: Above) {
         self.ports.insert(port, above);
-    }
-
-    /// Rules may lead packets to routes that are not told.
-    pub fn leads_elsewhere(&mut self) {
-        self.elsewhere = true;
     }
 
     /// Tells whether a default route leads out. Without one nothing crosses an uplink.
@@ -107,24 +95,13 @@ impl Networks {
             return false;
         }
         match self.leads(far) {
-            Some(Leads::Beyond | Leads::Tunnel) => true,
+            Some(Leads::Beyond) => true,
             Some(Leads::Near(link)) => {
                 let above = self.ports.get(&port);
                 !above.is_some_and(|above| above.all.contains(&link))
             }
             Some(Leads::Own | Leads::OnLink | Leads::Inside) | None => false,
         }
-    }
-
-    /// Tells whether packets between a station and this address, if they cross an uplink, are seen at
-    /// the port of the uplink with their own addresses, or with those that conntrack knows.
-    pub fn shows(&self, far: IpAddr) -> bool {
-        !self.elsewhere && matches!(self.leads(far), Some(Leads::Beyond | Leads::Near(_)))
-    }
-
-    /// Tells whether the stations at a port reach the Internet by this router.
-    pub fn serves(&self, port: u32) -> bool {
-        self.ports.get(&port).is_some_and(|above| above.serves)
     }
 
     /// Tells whether two ports are in one bridge.
@@ -181,15 +158,12 @@ mod tests {
                 Above {
                     all: [port, BRIDGE].into(),
                     bridges: [BRIDGE].into(),
-                    serves: true,
                 },
             );
         }
-        let above = Above {
-            all: [WAN].into(),
-            ..Above::default()
-        };
-        networks.port(WAN, above);
+        let all = [WAN].into();
+        let bridges = BTreeSet::new();
+        networks.port(WAN, Above { all, bridges });
         networks
     }
 
@@ -270,22 +244,6 @@ mod tests {
         for narrow in ["192.0.0.0/2", "224.0.0.0/4", "fc00::/7"] {
             assert!(!of(&[(narrow, Leads::Beyond)]).has_uplink(), "{narrow}");
         }
-    }
-
-    /// Ports see packets in a tunnel by the addresses of its ends.
-    #[test]
-    fn a_tunnel_and_other_tables_hide_packets() {
-        let far = |text: &str| text.parse().expect("an address");
-        let tunnel = of(&[("0.0.0.0/0", Leads::Tunnel), ("::/0", Leads::Beyond)]);
-        assert!(tunnel.has_uplink() && tunnel.crosses(LAN, far("198.51.100.1")));
-        assert!(!tunnel.shows(far("198.51.100.1")));
-        assert!(tunnel.shows(far("2001:db8::1")));
-        assert!(!tunnel.serves(WAN) && tunnel.serves(LAN));
-        let mut router = router();
-        assert!(router.shows(far("198.51.100.1")) && router.shows(far("10.88.0.2")));
-        assert!(!router.shows(far("192.168.1.7")));
-        router.leads_elsewhere();
-        assert!(!router.shows(far("198.51.100.1")));
     }
 
     #[test]

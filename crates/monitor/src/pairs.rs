@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use kernel::{Ends, TalkKey};
 
-use crate::count::Both;
+use crate::count::{Both, Count};
 use crate::reading::Millis;
 use crate::talk::Told;
 use crate::talks::Talks;
@@ -132,7 +132,14 @@ fn pair(talks: &mut Talks, one: TalkKey, other: TalkKey, outside: impl Fn(u32, u
 
 /// What both had since it was last told, seen from the one that leads.
 fn common(lead: Both, twin: Both) -> Both {
-    lead.least(mirrored(twin))
+    let least = |one: Count, other: Count| Count {
+        packets: one.packets.min(other.packets),
+        octets: one.octets.min(other.octets),
+    };
+    Both {
+        sent: least(lead.sent, twin.received),
+        received: least(lead.received, twin.sent),
+    }
 }
 
 /// The same, seen from the other side.

@@ -38,8 +38,6 @@ pub struct Talk {
     pub xdp: Option<bool>,
     /// Of the total, what is not among the sums of its station by where it went.
     pub unjudged: Both,
-    /// Of what was judged, the part that did not cross an uplink though the far end is beyond one.
-    pub stayed: Both,
     /// Result of judging: an uplink is crossed, or not; `None`: to be judged, perhaps again.
     pub crosses: Option<bool>,
     /// By its latest verdict the conversation crossed an uplink.
@@ -113,12 +111,6 @@ pub struct Told {
 }
 
 impl Talk {
-    /// Tells whether it crosses an uplink, with more than half of its bytes; `None`: it was not judged.
-    pub fn is_internet(&self) -> Option<bool> {
-        let mostly = self.stayed.sum().octets <= self.total.sum().octets / 2;
-        self.crosses.map(|crosses| crosses && mostly)
-    }
-
     /// What was not told of yet.
     pub fn untold(&self) -> Both {
         self.total.since(&self.told)

@@ -27,9 +27,6 @@ pub const OCTETS: usize = size_of::<Talk>()
 /// Of so many conversations one is told of in a second, at most.
 pub(crate) const TOLD: usize = 8;
 
-/// So many with the same ends are looked at: a station can send with any VLAN tag.
-pub(crate) const ALIKE: usize = 64;
-
 /// So long one of fewer is silent before it does, milliseconds.
 const SILENT: Millis = 1_000;
 /// So many are looked at for one that may go.
@@ -45,7 +42,7 @@ pub(crate) struct Talks {
     slots: Vec<Option<Box<Talk>>>,
     free: Vec<Slot>,
     by_key: HashTable<Slot>,
-    /// All with the same ends, wherever they were seen.
+    /// The last one that began with these ends.
     by_ends: HashTable<Slot>,
     /// Keyed at random: keys come from the network.
     hash: RandomState,
@@ -124,16 +121,8 @@ impl Talks {
 
     /// The one that began last with these ends, wherever it was seen.
     pub(crate) fn with_ends(&self, ends: &Ends) -> Option<&Talk> {
-        self.all_with_ends(ends).max_by_key(|talk| talk.id)
-    }
-
-    /// Those with these ends, wherever they were seen: [`ALIKE`] and one more at most.
-    pub(crate) fn all_with_ends(&self, ends: &Ends) -> impl Iterator<Item = &Talk> {
-        let slots = self.by_ends.iter_hash(self.hash.hash_one(ends));
-        slots
-            .filter_map(|slot| self.at(*slot))
-            .filter(move |talk| talk.key.ends() == *ends)
-            .take(ALIKE + 1)
+        let found = |slot: &Slot| self.at(*slot).is_some_and(|talk| talk.key.ends() == *ends);
+        self.at(*self.by_ends.find(self.hash.hash_one(ends), found)?)
     }
 
     /// Puts in one that is not there. There is room, see [`Talks::is_full`].
@@ -155,9 +144,15 @@ impl Talks {
         let by_key = |slot: &Slot| key_of(slot).map_or(0, |key| hash.hash_one(key));
         self.by_key.insert_unique(hash.hash_one(key), slot, by_key);
         let ends = key.ends();
-        let by_ends = |slot: &Slot| key_of(slot).map_or(0, |key| hash.hash_one(key.ends()));
-        self.by_ends
-            .insert_unique(hash.hash_one(ends), slot, by_ends);
+        let hashed = hash.hash_one(ends);
+        let same = |other: &Slot| key_of(other).is_some_and(|key| key.ends() == ends);
+        match self.by_ends.find_mut(hashed, same) {
+            Some(before) => *before = slot,
+            None => {
+                let by_ends = |slot: &Slot| key_of(slot).map_or(0, |key| hash.hash_one(key.ends()));
+                self.by_ends.insert_unique(hashed, slot, by_ends);
+            }
+        }
         self.short.push_back((slot, id));
         if self.short.len() + self.lesser.len() > 2 * self.slots.len() {
             let slots = &self.slots;

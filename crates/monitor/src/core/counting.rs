@@ -268,7 +268,6 @@ impl Monitor {
             total: Both::default(),
             forwarded: Both::default(),
             unjudged: Both::default(),
-            stayed: Both::default(),
             crosses: None,
             crossed: false,
             xdp: None,

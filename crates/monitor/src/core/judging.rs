@@ -18,8 +18,7 @@ impl Monitor {
         }
         // Up to now the former ones counted.
         self.judge();
-        let all = self.keys();
-        self.keep_verdicts(all, |core| core.networks = networks);
+        self.networks = networks;
         for talk in self.talks.values_mut() {
             talk.crosses = None;
         }
@@ -60,21 +59,13 @@ impl Monitor {
         // While there is no uplink, what crossed one before still does.
         let still = talk.crossed && !self.networks.has_uplink();
         let crosses = talk.crosses.unwrap_or_else(|| still || self.crosses(talk));
-        let stays = match crosses {
-            true => self.stays(talk),
-            false => Both::default(),
-        };
         let Some(talk) = self.talks.at_mut(slot) else {
             return;
         };
         (talk.crosses, talk.crossed) = (Some(crosses), crosses);
         let new = std::mem::take(&mut talk.unjudged);
-        let stayed = stays.since(&talk.stayed).least(new);
-        talk.stayed += stayed;
         if let Some(device) = self.devices.get_mut(&talk.mac) {
-            let application = talk.application;
-            device.used(self.gathers, application, new.since(&stayed), crosses);
-            device.used(self.gathers, application, stayed, false);
+            device.used(self.gathers, talk.application, new, crosses);
         }
     }
 
@@ -106,7 +97,7 @@ impl Monitor {
     }
 
     /// Finds the conversation on the other side of the router.
-    pub(super) fn other_side(&self, talk: &Talk) -> Option<&Talk> {
+    fn other_side(&self, talk: &Talk) -> Option<&Talk> {
         let leads = talk.twin.and_then(|twin| self.talks.get(&twin));
         let is_led = || {
             let leaves = talk.leaves.filter(|_| talk.led > 0)?;

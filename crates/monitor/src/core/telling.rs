@@ -102,7 +102,7 @@ impl Monitor {
         if self.telling.is_some() {
             pairs::tell(&mut self.talks, key, now, true, true, &mut self.told);
         }
-        let talk = self.remove(key)?;
+        let talk = self.talks.remove(key)?;
         if let Some(device) = self.devices.get_mut(&talk.mac) {
             device.talks = device.talks.saturating_sub(1);
         }

@@ -126,66 +126,27 @@ impl Uplinks {
             .clone()
             .map(|link| (link.index, link.hardware))
             .collect();
-        let stack = Stack::of(links.clone());
-        let above: Vec<(u32, BTreeSet<u32>)> = ports
-            .map(|port| {
-                let uppers = stack.uppers(port).into_iter().map(|upper| upper.link);
-                (port, uppers.chain([port]).collect())
-            })
-            .collect();
-        let shown = self.shown(links.clone(), &above);
         let mut networks = Networks::default();
-        if self.elsewhere {
-            networks.leads_elsewhere();
-        }
-        let mut served = BTreeSet::new();
         for route in &self.routes {
-            let mut leads = self.leads(route, &hardware);
-            let mut hops = route.hops.iter().map(|hop| hop.link);
-            match leads {
-                Leads::Beyond | Leads::Near(_) if !hops.all(|link| shown.contains(&link)) => {
-                    leads = Leads::Tunnel;
-                }
-                Leads::OnLink => served.extend(hops),
-                _ => {}
-            }
+            let leads = self.leads(route, &hardware);
             // A default route that drops packets is there for when there is no other.
-            if !leads_anywhere(route) || matches!(leads, Leads::Beyond | Leads::Tunnel) {
+            if !leads_anywhere(route) || leads == Leads::Beyond {
                 networks.route(route.to, leads);
             }
         }
-        let leads_out = self.leads_out(links.clone());
         let bridges: BTreeSet<u32> = links
             .clone()
             .filter(|link| link.kind == "bridge")
             .map(|link| link.index)
             .collect();
-        for (port, all) in above {
-            let above = Above {
-                bridges: all.intersection(&bridges).copied().collect(),
-                serves: !all.is_disjoint(&served) && all.is_disjoint(&leads_out),
-                all,
-            };
-            networks.port(port, above);
+        let stack = Stack::of(links);
+        for port in ports {
+            let uppers = stack.uppers(port).into_iter().map(|upper| upper.link);
+            let all: BTreeSet<u32> = uppers.chain([port]).collect();
+            let bridges = all.intersection(&bridges).copied().collect();
+            networks.port(port, Above { all, bridges });
         }
         networks
-    }
-
-    /// Devices whose packets are seen at a port with their own addresses: ports, what stands on them,
-    /// and PPPoE. `above`: ports, each with all devices on it.
-    fn shown<'a>(
-        &self,
-        links: impl Iterator<Item = &'a Link>,
-        above: &[(u32, BTreeSet<u32>)],
-    ) -> BTreeSet<u32> {
-        let on_ports: BTreeSet<u32> = above.iter().flat_map(|(_, all)| all).copied().collect();
-        let over_ppp = !self.below_ppp.is_empty();
-        let shown = |link: &&Link| match on_ports.contains(&link.index) {
-            // Encrypted.
-            true => link.kind != "macsec",
-            false => over_ppp && is_ppp(link),
-        };
-        links.filter(shown).map(|link| link.index).collect()
     }
 
     fn leads(&self, route: &Route, hardware: &HashMap<u32, u16>) -> Leads {
@@ -416,58 +377,6 @@ mod tests {
         ] {
             assert_eq!(crosses(&uplinks, far), wanted, "{far}");
         }
-    }
-
-    /// A bridge without a network, or with the default route, may lead to another router.
-    #[test]
-    fn ports_of_networks_without_the_uplink_serve() {
-        let serves = |routes: Vec<Route>, sessions: &str| {
-            let links = links();
-            let uplinks = Uplinks::of(routes, sessions);
-            let networks = uplinks.networks(links.iter(), [LAN, WAN].into_iter());
-            [LAN, WAN].map(|port| networks.serves(port))
-        };
-        let lan = || route("192.168.1.0/24", BRIDGE, None);
-        let near = || route("192.0.2.0/24", WAN, None);
-        let by = |link| route("0.0.0.0/0", link, Some("192.0.2.1"));
-        assert_eq!(serves(vec![by(WAN), near(), lan()], ""), [true, false]);
-        assert_eq!(serves(vec![by(WAN), near()], ""), [false, false]);
-        assert_eq!(serves(vec![by(BRIDGE), lan()], ""), [false, false]);
-        let sessions =
-            "Id       Address              Device\n0100     02:00:00:00:00:01     eth2\n";
-        let ppp = vec![by(PPP), near(), lan()];
-        assert_eq!(serves(ppp, sessions), [true, false]);
-    }
-
-    /// Packets in a tunnel are seen at no port with their own addresses.
-    #[test]
-    fn ports_show_what_is_in_no_tunnel() {
-        let shows = |uplinks: &Uplinks| {
-            let links = links();
-            let networks = uplinks.networks(links.iter(), [LAN, WAN].into_iter());
-            let far = "198.51.100.1".parse().expect("an address");
-            assert!(networks.crosses(LAN, far));
-            networks.shows(far)
-        };
-        let sessions =
-            "Id       Address              Device\n0100     02:00:00:00:00:01     eth2\n";
-        let by = |link| vec![route("0.0.0.0/0", link, None)];
-        assert!(shows(&Uplinks::of(by(WAN), "")));
-        assert!(shows(&Uplinks::of(by(PPP), sessions)));
-        // A serial modem.
-        assert!(!shows(&Uplinks::of(by(PPP), "")));
-        assert!(!shows(&Uplinks::of(by(TUNNEL), "")));
-        let mut several = by(WAN);
-        several[0].hops.push(Hop {
-            link: TUNNEL,
-            ..Hop::default()
-        });
-        assert!(!shows(&Uplinks::of(several, "")));
-        let elsewhere = Uplinks {
-            elsewhere: true,
-            ..Uplinks::of(by(WAN), "")
-        };
-        assert!(!shows(&elsewhere));
     }
 
     /// An access point in the LAN: what its default route leaves by is the LAN itself.
