@@ -76,7 +76,7 @@ impl Journal {
             self.bounds.check(&file.path)?;
         }
         let _lock = self.lock()?;
-        if let Some(pending) = self.pending()? {
+        if let Some(pending) = self.readable()? {
             return Err(Trouble::Waits(Box::new(pending.change)));
         }
         self.sweep()?;
@@ -294,12 +294,20 @@ impl Journal {
         Ok(aside)
     }
 
-    /// Reads the change that is not confirmed yet, under the lock. Puts it aside if it is damaged.
+    /// Reads the change that is not confirmed yet, under the lock. Puts it aside if it is damaged, or if
+    /// its record is gone.
     fn readable(&self) -> Result<Option<Pending>, Trouble> {
         match self.pending() {
             Err(Trouble::Damaged { error, .. }) => {
                 let path = self.put_aside(&self.folder.join(PENDING))?.join(CHANGE);
                 Err(Trouble::Damaged { path, error })
+            }
+            Ok(None) => {
+                let folder = self.folder.join(PENDING);
+                if folder.is_dir() {
+                    self.put_aside(&folder)?;
+                }
+                Ok(None)
             }
             pending => pending,
         }

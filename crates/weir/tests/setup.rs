@@ -129,7 +129,10 @@ impl Place {
         if let Ok(text) = fs::read_to_string(&file) {
             let mut change: Value = serde_json::from_str(&text).expect("a change is written whole");
             change["until"]["boot"] = "another start".into();
-            fs::write(&file, change.to_string()).expect("a file");
+            // Whole, as the guard of the change may read it now.
+            let written = file.with_extension("new");
+            fs::write(&written, change.to_string()).expect("a file");
+            fs::rename(&written, &file).expect("a file");
         }
         self.done(&["recover"]);
     }
@@ -281,7 +284,7 @@ fn a_file_that_cannot_be_read_is_named() {
 #[test]
 fn a_link_to_no_file_is_a_package_that_is_not_there() {
     let place = Place::new();
-    let link = place.path("config/firewall");
+    let link = place.path("config/dhcp");
     std::os::unix::fs::symlink("../nowhere", &link).expect("a link");
     place.uci(&["set", "network.lan.ipaddr=192.168.7.1"]);
     assert!(place.done(&["diff"]).contains("192.168.7.1"));
@@ -292,12 +295,11 @@ fn a_link_to_no_file_is_a_package_that_is_not_there() {
     let release = "DISTRIB_ID='OpenWrt'\nDISTRIB_RELEASE='24.10.0'\n";
     place.write("openwrt_release", release);
     let document = place.path("document.toml");
-    let text = "format = 1\n[firewall]\nforwards = [{ name = \"a\", port = \"80\", \
-                to = \"192.168.7.9\" }]\n";
+    let text = "format = 1\n[dns]\nserver = \"own\"\nservers = [\"9.9.9.9\"]\n";
     fs::write(&document, text).expect("a document");
     let said = place.refused(&["import", &document.display().to_string()]);
     assert!(
-        said.contains("config/firewall: it is a link to no file"),
+        said.contains("config/dhcp: it is a link to no file"),
         "{said}"
     );
     assert!(link.is_symlink());

@@ -718,6 +718,8 @@ fn a_damaged_record_is_put_aside() {
     assert!(journal.recover(&later()).expect("it is well").is_none());
     assert_eq!(place.says(), texts(OLD));
     assert!(place.0.join("state/refused/before-0").exists());
+    let pending = journal.begin(&wish(), &place.files()).expect("it begins");
+    fs::remove_file(pending.folder.join("change.json")).expect("it was there");
     damage();
     assert!(matches!(journal.undo(), Err(Trouble::Damaged { .. })));
     assert!(matches!(journal.undo(), Err(Trouble::Nothing)));
