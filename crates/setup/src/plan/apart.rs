@@ -46,7 +46,10 @@ impl Planner<'_> {
             "wireguard" => choices.wireguard.is_some(),
             "openvpn" => choices.openvpn.is_some(),
             "" => false,
-            _ => choices.firewall.is_some(),
+            _ => {
+                let firewall = choices.firewall.as_ref();
+                firewall.is_some_and(|firewall| firewall.forwards.is_some())
+            }
         };
         let (former, now) = (networks(before), networks(&self.config));
         for (n, own) in now.iter().enumerate() {
@@ -159,10 +162,11 @@ impl Planner<'_> {
 
 impl Own {
     /// Returns true if two networks are to be kept apart. The wizard chooses none of two that it does
-    /// not know; and guests' network by itself, a free one if there is any.
+    /// not know; and guests' network by itself, a free one if there is any. The provider chooses
+    /// that of the uplink, which may be a part of what is reached by it.
     fn meets(&self, other: &Own) -> bool {
         let known = !self.field.is_empty() || !other.field.is_empty();
-        known && !(other.is_route && self.field == GUESTS)
+        known && !(other.is_route && matches!(self.field, GUESTS | "internet.address"))
     }
 }
 

@@ -75,7 +75,7 @@ impl Planner<'_> {
             };
             let found = known.iter().find(same).or_else(|| known.iter().find(named));
             let is_there = found.is_some_and(|(_, other)| other == forward);
-            if !is_there && !self.leads_outside("firewall.forwards") {
+            if !is_there && !self.leads_outside(&format!("{field}.port")) {
                 continue;
             }
             let section = match found {
@@ -119,7 +119,7 @@ impl Planner<'_> {
                 self.wrong(format!("{field}.mac"), &Wrong::Twice);
                 continue;
             }
-            if !self.leads_outside("firewall.blocked") {
+            if !self.leads_outside(&format!("{field}.mac")) {
                 continue;
             }
             let found = known.iter().find(|(_, other)| other.mac == mac);
@@ -208,11 +208,12 @@ impl Planner<'_> {
         let to = self.address::<Ipv4Addr>(&format!("{field}.to"), to);
         // A device of another network inside, as of a second subnet, was there before.
         let was_out = |to| is_known && !held(former, to);
+        let was_edge = |to| is_known && at_edge(former, to);
         match (to, self.lan_address()) {
             (Some(to), Some(lan)) if to == lan.address => {
                 self.wrong(format!("{field}.to"), &Wrong::RouterItself(to.to_string()));
             }
-            (Some(to), Some(lan)) if lan.is_edge(to) => {
+            (Some(to), Some(lan)) if lan.is_edge(to) && !was_edge(to) => {
                 self.wrong(format!("{field}.to"), &Wrong::NotOneDevice(to.to_string()));
             }
             // Otherwise the network inside is not known.
@@ -241,7 +242,9 @@ impl Planner<'_> {
             };
             if device == lan.address {
                 self.wrong("lan.address", &Wrong::TakesForward(forward.name, to));
-            } else if (!lan.holds(device) || lan.is_edge(device)) && held(former, device) {
+            } else if !lan.holds(device) && held(former, device)
+                || lan.is_edge(device) && held(former, device) && !at_edge(former, device)
+            {
                 self.wrong("lan.address", &Wrong::LeavesForward(forward.name, to));
             }
         }
@@ -397,6 +400,12 @@ pub(crate) fn simple<T>(
         .of_type("firewall", kind)
         .filter_map(|section| Some((section.name.clone(), read(section, &zones)?)))
         .collect()
+}
+
+/// Returns true if the address was that of all devices of the former network inside, as for packets
+/// that wake devices up.
+fn at_edge(former: Option<Inside>, address: Ipv4Addr) -> bool {
+    former.is_some_and(|former| former.is_edge(address))
 }
 
 /// Returns true if the former network inside had the device.

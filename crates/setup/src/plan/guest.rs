@@ -10,7 +10,7 @@ impl Planner<'_> {
             return self.guests_apart(new);
         }
         let field = new.map_or_else(|| "wifi.networks".to_owned(), |new| format!("{new}.for"));
-        if !self.leads_outside(&field) {
+        if !self.leads_guests_outside(&field) {
             return;
         }
         let Some(inside) = self.free_for_guests() else {

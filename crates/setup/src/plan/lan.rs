@@ -295,7 +295,7 @@ impl Planner<'_> {
         };
         let is_new = bridged_uplink(was).as_ref() != Some(&(port.clone(), network.clone()));
         let field = match internet {
-            _ if inside && !named => "lan.ports",
+            _ if inside && !named && (is_new || network == "lan") => "lan.ports",
             Some(_) if is_new || named => "internet.port",
             _ => return,
         };

@@ -38,7 +38,9 @@ pub(super) fn is_old_bridge(section: &Section) -> bool {
 }
 
 /// Returns a port of the uplink that a bridge of another network has, and the name of that network.
-/// What reaches a port of a bridge reaches the bridge, and no interface on the port itself.
+/// Untagged frames that reach a port of a bridge reach the bridge, and no interface on the port itself.
+/// A VLAN on the port has its own frames all the same (net/core/dev.c, `vlan_do_receive` before
+/// `rx_handler`), but the LAN would have all others of the provider's.
 pub(super) fn bridged_uplink(config: &Config) -> Option<(String, String)> {
     let off = |section: &Section| {
         yes(section, "disabled") || text(section, "proto").is_none_or(|proto| proto == "none")
@@ -54,6 +56,11 @@ pub(super) fn bridged_uplink(config: &Config) -> Option<(String, String)> {
         let mut ports = members(config, section);
         // Beside the uplink, other networks may be on its port: a modem's page, for one.
         ports.extend(device_of(section).filter(|_| section.name == "lan"));
+        let own = if section.name == "lan" {
+            &own[..]
+        } else {
+            &own[..1]
+        };
         let port = own.iter().find(|port| ports.contains(port))?;
         Some((port.clone(), section.name.clone()))
     })

@@ -1,26 +1,36 @@
 //! The way out: the router's own uplink, without which some choices have no effect.
 
 use super::firewall::zone_of;
+use super::problem::NO_UPLINK;
 use super::{Config, Planner, Wrong, text, words, yes};
 
 impl Planner<'_> {
-    /// Returns true if a firewall zone leads to an uplink, and notes a problem otherwise. An uplink
-    /// that no zone holds gets one.
+    /// Returns true if a firewall zone leads to an uplink, and notes a problem otherwise: one for each
+    /// list of choices.
     pub(super) fn leads_outside(&mut self, field: &str) -> bool {
         if leads_outside(&self.config) {
             return true;
         }
-        if is_uplink(&self.config, "wan") {
-            let zone = self.zone("wan");
-            self.config.list_with("firewall", &zone, "network", "wan");
-            return true;
-        }
-        // An uplink that is chosen, and cannot be made, is one problem.
-        let mut problems = self.problems.iter();
-        if !problems.any(|problem| problem.field.starts_with("internet.")) {
+        let list = field.split('[').next().unwrap_or(field);
+        let said = self.problems.iter().any(|problem| {
+            // An uplink that is chosen, and cannot be made, is one problem.
+            problem.field.starts_with("internet.")
+                || problem.field.starts_with(list) && problem.problem == NO_UPLINK
+        });
+        if !said {
             self.wrong(field, &Wrong::NoUplink);
         }
         false
+    }
+
+    /// Does the same for a network of guests. An uplink that no zone holds gets one, as guests are kept
+    /// apart by zones.
+    pub(super) fn leads_guests_outside(&mut self, field: &str) -> bool {
+        if !leads_outside(&self.config) && is_uplink(&self.config, "wan") {
+            let zone = self.zone("wan");
+            self.config.list_with("firewall", &zone, "network", "wan");
+        }
+        self.leads_outside(field)
     }
 }
 

@@ -19,6 +19,9 @@ pub struct Problem {
     pub hint: String,
 }
 
+/// Word of the problem [`Wrong::NoUplink`].
+pub(super) const NO_UPLINK: &str = "no-uplink";
+
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}; {}", self.field, self.says, self.hint)
@@ -368,9 +371,9 @@ impl Wrong {
                 "keep the network's name, or name an encryption, such as mixed or wpa2".to_owned(),
             ),
             Self::NoUplink => plain(
-                "no-uplink",
-                "this router has no uplink of its own, so that has no effect here",
-                "do it at the router that has, or add an uplink in [internet]",
+                NO_UPLINK,
+                "no zone of the firewall holds an uplink, so that has no effect here",
+                "do it at the router that leads to the Internet, or put the uplink into a zone",
             ),
             Self::Unquotable => plain(
                 "unquotable",

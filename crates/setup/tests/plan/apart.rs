@@ -318,3 +318,22 @@ fn the_port_of_a_tunnel_made_by_hand_is_not_forwarded() {
         ("wireguard.port", "the tunnel vpn")
     );
 }
+
+/// The provider's network is a part of what is reached by it.
+#[test]
+fn a_fixed_uplink_may_be_in_a_network_that_it_leads_to() {
+    let mut config = fresh("24.10");
+    let route = config.add("network", "route");
+    for (option, value) in [
+        ("interface", "wan"),
+        ("target", "10.0.0.0/8"),
+        ("gateway", "10.5.0.1"),
+    ] {
+        config.set("network", &route, option, value);
+    }
+    let fixed = "[internet]\nkind = \"static\"\naddress = \"10.5.0.2/24\"\n\
+                 gateway = \"10.5.0.1\"\ndns = [\"10.5.0.1\"]";
+    good(&document(fixed), &config, &facts(24));
+    let inside = "[lan]\naddress = \"10.5.0.2/24\"";
+    assert_eq!(refused(inside, &config).1, "overlaps");
+}

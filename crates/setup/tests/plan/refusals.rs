@@ -350,6 +350,20 @@ fn no_port_leads_to_all_devices_of_the_network() {
     );
 }
 
+/// A forward to all devices, as one that wakes them up, stays where somebody made it.
+#[test]
+fn a_port_that_leads_to_all_devices_already_stays() {
+    let text = forwards(&[("wake", "udp", "9")]);
+    let mut there = good(&document(&text), &fresh("24.10"), &facts(24)).config;
+    let redirect = there.of_type("firewall", "redirect").next();
+    let section = redirect.map(|section| section.name.clone()).unwrap();
+    there.set("firewall", &section, "dest_ip", "192.168.1.255");
+    let moved = "[lan]\naddress = \"192.168.1.2/24\"";
+    good(&document(moved), &there, &facts(24));
+    let same = text.replace("192.168.1.9", "192.168.1.255");
+    good(&document(&format!("{moved}\n{same}")), &there, &facts(24));
+}
+
 /// fw4 of 23.05 puts a backslash before both, and nft knows none: the first one ends the string,
 /// and 54 of the second are too long for a comment.
 #[test]

@@ -57,6 +57,11 @@ fn the_default_port_of_the_internet_is_none_of_a_bridge_either() {
             "kind = \"pppoe\"\nusername = \"a\"\npassword = \"b\"".to_owned(),
         ] {
             let text = format!("[internet]\n{text}");
+            // A VLAN has its own frames, whatever bridge the port is in.
+            if name != "lan" && text.contains("vlan") {
+                good(&document(&text), &config, &facts(24));
+                continue;
+            }
             let found = plan(&document(&text), &config, &facts(24)).problems;
             assert_eq!(found.len(), 1, "{text}\n{network}\n{found:?}");
             assert_eq!(
@@ -126,6 +131,26 @@ fn an_uplink_beside_other_networks_is_taken() {
     }
     let text = "[internet]\nvlan = 7\nport = \"wan\"";
     assert_eq!(refused(text, &config).1, "port-inside");
+}
+
+/// A bridge of television that has the uplink's port is none of the LAN's business.
+#[test]
+fn ports_of_the_lan_change_beside_a_bridge_of_others() {
+    let config = router(
+        "config device\n\toption name 'br-lan'\n\toption type 'bridge'\n\tlist ports 'lan1'\n\
+         \tlist ports 'lan2'\n\
+         config device\n\toption name 'br-iptv'\n\toption type 'bridge'\n\tlist ports 'wan'\n\
+         \tlist ports 'lan3'\n\
+         config interface 'lan'\n\toption device 'br-lan'\n\toption proto 'static'\n\
+         \toption ipaddr '192.168.1.1/24'\n\
+         config interface 'iptv'\n\toption device 'br-iptv'\n\toption proto 'dhcp'\n\
+         config interface 'wan'\n\toption device 'wan'\n\toption proto 'dhcp'\n",
+    );
+    let plan = good(&document("[lan]\nports = [\"lan1\"]"), &config, &facts(24));
+    assert_eq!(
+        lines(&config, &plan.config),
+        ["- network.@device[0].ports+='lan2'"]
+    );
 }
 
 /// In UCI's old form `ifname` has the ports of the bridge that `type bridge` makes.

@@ -366,7 +366,7 @@ export const de: Translated<typeof en> = {
   "problem.nothing-kept":
     "Der Router hat kein Netz {ssid}, dessen Verschlüsselung bleiben könnte. Behalten Sie den Namen, oder wählen Sie eine Verschlüsselung.",
   "problem.no-uplink":
-    "Dieser Router hat keinen eigenen Weg ins Internet; hier bewirkt das nichts. Tun Sie es an dem Router, der ins Internet führt.",
+    "Keine Zone der Firewall enthält einen Weg ins Internet; hier bewirkt das nichts. Tun Sie es an dem Router, der ins Internet führt.",
   "problem.guests-inside": "Gäste kämen ins Innere Ihres Netzes ({by}).",
   "problem.none-left":
     "Die einzige Adresse, die der Router Geräten gäbe, hat er selbst: Nehmen Sie mehr.",

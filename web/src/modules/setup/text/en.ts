@@ -348,7 +348,7 @@ export const en = {
   "problem.nothing-kept":
     "The router has no network {ssid} whose encryption could stay. Keep its name, or choose how it is kept.",
   "problem.no-uplink":
-    "This router has no uplink of its own, so that has no effect here. Do it at the router that leads to the Internet.",
+    "No zone of the firewall holds an uplink, so that has no effect here. Do it at the router that leads to the Internet.",
   "problem.guests-inside": "Guests would reach the inside of your network ({by}).",
   "problem.none-left":
     "The router itself has the only address that it would give to devices: take more of them.",

@@ -354,7 +354,7 @@ export const es: Translated<typeof en> = {
   "problem.nothing-kept":
     "El router no tiene ninguna red {ssid} cuyo cifrado pueda quedar. Conserva el nombre o elige un cifrado.",
   "problem.no-uplink":
-    "Este router no tiene salida propia a Internet: aquí no tiene efecto. Hazlo en el router que lleva a Internet.",
+    "Ninguna zona del cortafuegos tiene una salida a Internet: aquí no tiene efecto. Hazlo en el router que lleva a Internet.",
   "problem.guests-inside": "Los invitados llegarían al interior de tu red ({by}).",
   "problem.none-left":
     "La única dirección que el router daría a los dispositivos la tiene él mismo: toma más.",

@@ -365,7 +365,7 @@ export const fr: Translated<typeof en> = {
   "problem.nothing-kept":
     "Le routeur n’a pas de réseau {ssid} dont le chiffrement pourrait rester. Gardez le nom, ou choisissez un chiffrement.",
   "problem.no-uplink":
-    "Ce routeur n’a pas d’accès à Internet en propre : cela n’a aucun effet ici. Faites-le sur le routeur qui mène à Internet.",
+    "Aucune zone du pare-feu n’a d’accès à Internet : cela n’a aucun effet ici. Faites-le sur le routeur qui mène à Internet.",
   "problem.guests-inside": "Les invités atteindraient l’intérieur de votre réseau ({by}).",
   "problem.none-left":
     "La seule adresse que le routeur donnerait aux appareils est la sienne : prenez-en plus.",

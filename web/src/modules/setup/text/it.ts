@@ -354,7 +354,7 @@ export const it: Translated<typeof en> = {
   "problem.nothing-kept":
     "Il router non ha una rete {ssid} la cui cifratura possa restare. Tieni il nome o scegli una cifratura.",
   "problem.no-uplink":
-    "Questo router non ha un accesso proprio a Internet: qui non ha effetto. Fallo sul router che porta a Internet.",
+    "Nessuna zona del firewall ha un accesso a Internet: qui non ha effetto. Fallo sul router che porta a Internet.",
   "problem.guests-inside": "Gli ospiti arriverebbero all’interno della tua rete ({by}).",
   "problem.none-left":
     "L’unico indirizzo che il router darebbe ai dispositivi è il suo: prendine di più.",

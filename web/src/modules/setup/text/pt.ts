@@ -352,7 +352,7 @@ export const pt: Translated<typeof en> = {
   "problem.nothing-kept":
     "O router não tem nenhuma rede {ssid} cuja cifra possa ficar. Mantém o nome ou escolhe uma cifra.",
   "problem.no-uplink":
-    "Este router não tem saída própria para a Internet: aqui não tem efeito. Faz isso no router que leva à Internet.",
+    "Nenhuma zona da firewall tem saída para a Internet: aqui não tem efeito. Faz isso no router que leva à Internet.",
   "problem.guests-inside": "Os convidados chegariam ao interior da tua rede ({by}).",
   "problem.none-left":
     "O único endereço que o router daria aos dispositivos é o dele: escolhe mais.",
