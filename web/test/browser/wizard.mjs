@@ -513,3 +513,35 @@ journey("a router with radios, but no network, gets one to fill in", {}, async (
   await next(page).click();
   await page.locator(".step-services").waitFor();
 });
+
+journey("an access point gets another key, and no uplink", {}, async (page, setup) => {
+  delete setup.choices.internet;
+  setup.choices.wifi.networks.pop();
+  await logIn(page, password);
+  await visit(page, "setup-internet");
+  await page.locator('input[value="kept"]:checked').waitFor();
+  await visit(page, "setup-wifi");
+  await page.locator("#setup-wifi-networks-0-key").fill("the family's key");
+  // Guests have no way out here. No field is to blame, so the reason is beneath the step.
+  await page.locator(".step .buttons .button + .button").click();
+  await page.locator("#setup-wifi-networks-1-ssid").fill("guests");
+  await page.locator("#setup-wifi-networks-1-key").fill("welcome to us");
+  await next(page).click();
+  const why = page.locator("[aria-live] .notice.warn li");
+  await why.filter({ hasText: "has no effect here" }).waitFor();
+  assert.equal(await why.count(), 1);
+  assert.equal(await page.locator(".step [aria-invalid=true]").count(), 0);
+  await accessible(page, "a problem without a field");
+  // A problem that a field shows is not repeated.
+  await page.locator("#setup-wifi-networks-1-ssid").fill("");
+  await page.locator("#setup-wifi-networks-1-ssid-wrong").waitFor();
+  assert.equal(await why.count(), 1);
+  await page.locator(".item").last().locator("> p .button").click();
+  await why.waitFor({ state: "detached" });
+  await visit(page, "setup-summary");
+  await page.locator(".apply .primary").click();
+  await page.locator(".pending").waitFor();
+  const [{ choices }] = setup.applied;
+  assert.equal(choices.internet, undefined);
+  assert.equal(choices.wifi.networks[0].key, "the family's key");
+});

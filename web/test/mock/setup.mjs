@@ -139,6 +139,9 @@ function problems(choices, now, kept) {
   }
   if (internet?.vlan > 4094)
     wrong("internet.vlan", "out-of-range", "no such VLAN", { least: "1", most: "4094" });
+  // The list has no field of its own.
+  if (!now.internet && !internet && wifi?.networks.some((network) => network.for === "guest"))
+    wrong("wifi.networks", "no-uplink", "the router has no uplink");
   for (const [index, network] of (wifi?.networks ?? []).entries()) {
     const at = `wifi.networks[${index}]`;
     if (network.ssid === "") wrong(`${at}.ssid`, "required", "a name is needed");

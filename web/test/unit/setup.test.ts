@@ -6,6 +6,7 @@ import { CODES, countries } from "../../src/modules/setup/core/countries";
 import {
   begin,
   choices,
+  DEFAULTS,
   digits,
   harmless,
   list,
@@ -21,9 +22,15 @@ import {
   read,
   written as writtenPlace,
 } from "../../src/modules/setup/core/place";
-import { STEPS, stepOf, stepOfField, within } from "../../src/modules/setup/core/steps";
+import { STEPS, stepOf, stepOfField, unshown, within } from "../../src/modules/setup/core/steps";
 import { removed, set, wizard } from "../../src/modules/setup/store";
-import type { Choices, Details, Network, Suggestion } from "../../src/modules/setup/types";
+import type {
+  Choices,
+  Details,
+  FieldProblem,
+  Network,
+  Suggestion,
+} from "../../src/modules/setup/types";
 
 const FORM: Choices = {
   format: 1,
@@ -67,6 +74,37 @@ test("each field belongs to a step", () => {
   assert.ok(!within("lan.first", "lan"));
 });
 
+test("a stuck step lists each problem that none of its fields shows", () => {
+  const problem = (field: string, word = "x"): FieldProblem => ({
+    field,
+    problem: word,
+    values: {},
+    says: "",
+    hint: "",
+  });
+  const fields = (problems: FieldProblem[], step: (typeof STEPS)[number], ...paths: string[]) =>
+    unshown(problems, step, paths).map(({ field, problem: word }) => `${field} ${word}`);
+  for (const [field, step, path] of [
+    ["internet.port", "internet", "internet.kind"],
+    ["wifi.networks", "wifi", "wifi.networks[0].ssid"],
+    ["lan.ports[1]", "services", "lan.address"],
+    ["firewall.blocked", "services", "firewall.blocked[0].mac"],
+    ["firewall.forwards[1]", "services", "firewall.forwards[1].to"],
+    ["firewall.forwards[1].to", "services", "firewall.forwards[10].to"],
+  ] as const) {
+    assert.deepEqual(fields([problem(field)], step, path), [`${field} x`]);
+    assert.deepEqual(fields([problem(field)], step, field), []);
+    // Another step lists its own.
+    assert.deepEqual(fields([problem(field)], "router", path), []);
+  }
+  // A field shows problems of what is in it.
+  assert.deepEqual(fields([problem("internet.dns[1]")], "internet", "internet.dns"), []);
+  assert.deepEqual(fields([problem("internet.dns[1]")], "internet"), ["internet.dns[1] x"]);
+  // A field shows one problem: the first.
+  const two = [problem("lan.address", "first"), problem("lan.address", "second")];
+  assert.deepEqual(fields(two, "services", "lan.address"), ["lan.address second"]);
+});
+
 test("of the form is sent what was seen, without what is empty", () => {
   assert.deepEqual(choices(FORM, ["language"]), {
     format: 1,
@@ -98,10 +136,32 @@ test("nothing that is kept is a secret", () => {
 });
 
 test("the form begins as the router is", () => {
-  const form = begin({ format: 1, lan: { ...(FORM.lan ?? assert.fail()) } }, []);
-  assert.equal(form.internet?.kind, "dhcp");
+  const internet = FORM.internet ?? assert.fail();
+  const form = begin({ format: 1, internet, lan: { ...(FORM.lan ?? assert.fail()) } }, []);
+  assert.deepEqual(form.internet, internet);
   assert.deepEqual(form.lan, FORM.lan);
   assert.equal(form.mesh, undefined);
+});
+
+test("an access point without an uplink stays without one", () => {
+  const known: Network = { ssid: "a", security: "wpa2", for: "lan" };
+  const lan = FORM.lan ?? assert.fail();
+  // An access point with an address by DHCP has no `lan` in its answer.
+  for (const told of [{ lan }, {}]) {
+    const form = begin({ format: 1, ...told, wifi: { networks: [known] } }, []);
+    form.wifi = { networks: [{ ...known, key: "another key" }] };
+    const sent = choices(form, [...STEPS]);
+    assert.ok(!("internet" in sent));
+    assert.deepEqual(sent.lan, told.lan);
+    assert.equal(sent.wifi?.networks[0]?.key, "another key");
+  }
+  // The step shows "as it is"; the card of that name says the same to the router.
+  assert.equal(DEFAULTS.internet.kind, "kept");
+  const back = choices({ format: 1, internet: DEFAULTS.internet }, ["internet"]);
+  assert.deepEqual(back.internet, { kind: "kept" });
+  // An uplink that is chosen is sent, with IPv6.
+  const chosen: Choices = { format: 1, internet: { ...DEFAULTS.internet, kind: "dhcp" } };
+  assert.deepEqual(choices(chosen, ["internet"]).internet, { kind: "dhcp", ipv6: true });
 });
 
 test("a number takes digits as long as it can be one", () => {

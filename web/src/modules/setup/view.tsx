@@ -5,8 +5,9 @@ import { formatRoute, type Route } from "../../core/route";
 import { useStore } from "../../core/store";
 import { Notice, Title } from "../../parts/basic";
 import { FailureNotice, Waiting } from "../../parts/failure";
-import { after, before, problemsOf, STEPS, type Step, stepOf } from "./core/steps";
+import { after, before, problemsOf, STEPS, type Step, stepOf, unshown, within } from "./core/steps";
 import { Once, States } from "./once";
+import { fields, ProblemText } from "./parts/problem";
 import { InternetStep } from "./steps/internet";
 import { LanguageStep } from "./steps/language";
 import { RouterStep } from "./steps/router";
@@ -114,7 +115,7 @@ function Steps({ step, setup }: { step: Step; setup: Setup }) {
         <form ref={body} class="step-form" noValidate onSubmit={forward}>
           <Step />
           {planFailure !== null && <FailureNotice failure={planFailure} />}
-          <div aria-live="polite">{stuck && <Notice kind="warn">{t("setup.fix")}</Notice>}</div>
+          <div aria-live="polite">{stuck && <Stuck step={step} />}</div>
           <p class="step-buttons">
             {previous !== undefined && (
               <button type="button" class="button" onClick={() => go(previous)}>
@@ -131,6 +132,31 @@ function Steps({ step, setup }: { step: Step; setup: Setup }) {
       </section>
       <Anew />
     </>
+  );
+}
+
+/** Groups of the services. Problems of the place, another group, have paths of the router. */
+const GROUPS = ["lan", "dns", "mesh", "wireguard", "openvpn", "firewall"] as const;
+
+/** Lists problems that no field shows, such as one of `internet.port`. */
+function Stuck({ step }: { step: Step }) {
+  const { plan } = useStore(wizard);
+  const problems = unshown(plan?.problems ?? [], step, useStore(fields));
+  const group = (field: string) => GROUPS.find((part) => within(part, field)) ?? "place";
+  return (
+    <Notice kind="warn">
+      <p>{t("setup.fix")}</p>
+      {problems.length > 0 && (
+        <ul class="plain-list">
+          {problems.map((problem) => (
+            <li key={`${problem.field} ${problem.problem}`}>
+              {step === "services" && `${t(`services.${group(problem.field)}`)}: `}
+              <ProblemText problem={problem} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Notice>
   );
 }
 

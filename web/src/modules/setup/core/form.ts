@@ -2,10 +2,13 @@
 import type { Choices, Network, Part, Radio, Suggestion } from "../types";
 import { PARTS, type Step } from "./steps";
 
-/** Where the router tells nothing of a part: as OpenWrt has it. */
+/**
+ * Where the router tells nothing of a part: as OpenWrt has it. A router without an uplink, such as an
+ * access point, stays without one.
+ */
 export const DEFAULTS: Readonly<Required<Omit<Choices, "format">>> = {
   router: { name: "OpenWrt" },
-  internet: { kind: "dhcp", ipv6: true },
+  internet: { kind: "kept", ipv6: true },
   lan: { address: "192.168.1.1/24", dhcp: true, first: 100, count: 150, lease: "12h" },
   wifi: { networks: [] },
   mesh: { kind: "none" },
@@ -15,8 +18,11 @@ export const DEFAULTS: Readonly<Required<Omit<Choices, "format">>> = {
   firewall: { forwards: [], blocked: [] },
 };
 
-/** What is there in every form: the parts that have a step of their own. */
-const ALWAYS: readonly Part[] = ["router", "internet", "wifi"];
+/**
+ * Parts of every form. The uplink is not among them: where the router has none, none is sent until
+ * the user chooses one.
+ */
+const ALWAYS: readonly Part[] = ["router", "wifi"];
 
 /** A Wi-Fi network to be filled in, as well kept as these radios can. */
 export function newNetwork(radios: readonly Radio[], whom: Network["for"]): Network {

@@ -39,3 +39,20 @@ export const within = (field: string, of: string): boolean =>
 
 export const problemsOf = (problems: readonly FieldProblem[], step: Step): FieldProblem[] =>
   problems.filter(({ field }) => stepOfField(field) === step);
+
+/** The problem that a field shows: the first of itself or of what is in it. */
+export const problemAt = (
+  problems: readonly FieldProblem[],
+  path: string,
+): FieldProblem | undefined => problems.find(({ field }) => within(path, field));
+
+/** Problems of a step that none of these fields shows. */
+export function unshown(
+  problems: readonly FieldProblem[],
+  step: Step,
+  fields: readonly string[],
+): FieldProblem[] {
+  return problemsOf(problems, step).filter(
+    (problem) => !fields.some((path) => problemAt(problems, path) === problem),
+  );
+}

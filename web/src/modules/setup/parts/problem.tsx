@@ -1,9 +1,10 @@
 // What the router says of a field, at the field.
+import { useLayoutEffect } from "preact/hooks";
 import { plain } from "../../../core/plain";
-import { useStore } from "../../../core/store";
+import { Store, useStore } from "../../../core/store";
 import { Told } from "../../../parts/told";
 import { WarnIcon } from "../../../shell/icons";
-import { stepOfField, within } from "../core/steps";
+import { problemAt, stepOfField } from "../core/steps";
 import { wizard } from "../store";
 import { knows, t } from "../text";
 import type { FieldProblem, Sentence } from "../types";
@@ -40,10 +41,22 @@ export function SentenceText({ sentence }: { sentence: Sentence }) {
   return text === null ? <Told text={sentence.says} /> : <span>{text}</span>;
 }
 
+/** Paths of the fields that the page shows now. */
+export const fields = new Store<readonly string[]>([]);
+
 /** What is wrong with a field, as far as it is time to say so. */
 export function useProblem(path: string): FieldProblem | null {
   const { plan, touched, tried } = useStore(wizard);
-  const found = plan?.problems.find(({ field }) => within(path, field));
+  useLayoutEffect(() => {
+    fields.set([...fields.get(), path]);
+    return () => {
+      // Only one: another field may have come to the path already.
+      const others = [...fields.get()];
+      others.splice(others.indexOf(path), 1);
+      fields.set(others);
+    };
+  }, [path]);
+  const found = problemAt(plan?.problems ?? [], path);
   if (found === undefined) return null;
   return touched.includes(path) || tried.includes(stepOfField(path)) ? found : null;
 }

@@ -41,8 +41,8 @@ export function InternetStep() {
     />
   );
   const radios = setup?.radios ?? [];
-  // Another protocol, which a router has already, can stay.
-  const known = setup?.choices.internet?.kind;
+  // Another protocol, which a router has already, can stay. So can a router without an uplink.
+  const known = (setup?.choices.internet ?? DEFAULTS.internet).kind;
   const kinds = known === "kept" ? [known, ...KINDS] : KINDS;
   return (
     <>
