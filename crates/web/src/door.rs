@@ -234,9 +234,9 @@ impl Served for Door {
         (self.clock)()
     }
 
-    async fn client(&self, address: IpAddr) -> Client {
+    async fn client(&self, address: IpAddr) -> Option<Client> {
         let device: Result<Device, _> = self.told("/page/client", &Sought { address }).await;
-        device.map_or(address.into(), |device| device.or(address))
+        device.ok().map(|device| device.or(address))
     }
 
     async fn answer(&self, request: Request<RequestBody>, peer: Peer) -> Response<Answer> {

@@ -27,7 +27,7 @@ const REMEMBERED: Duration = Duration::from_secs(2);
 const ADDRESSES: usize = 512;
 
 /// Time that the question for the client of an address may take. Without an answer the client is
-/// that of the last answer.
+/// that of the last answer, or the address: a daemon in trouble makes no network of devices.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 tokio::task_local! {
@@ -66,7 +66,11 @@ impl Pool {
 
     /// The client that has an address, as `ask` says now or said a moment ago. An address without a
     /// device is behind another router, where one device may have many: its network is the client.
-    pub async fn client(&self, address: IpAddr, ask: impl Future<Output = Client>) -> Client {
+    pub async fn client(
+        &self,
+        address: IpAddr,
+        ask: impl Future<Output = Option<Client>>,
+    ) -> Client {
         if address.is_loopback() {
             return address.into();
         }
@@ -77,10 +81,10 @@ impl Pool {
         {
             return client;
         }
-        let client = match tokio::time::timeout(PATIENCE, ask).await {
-            Ok(Client::Address(_)) => return Client::network(address),
-            Ok(client) => client,
-            Err(_) => return known.map_or(Client::network(address), |(client, _)| client),
+        let client = match tokio::time::timeout(PATIENCE, ask).await.ok().flatten() {
+            Some(Client::Address(_)) => return Client::network(address),
+            Some(client) => client,
+            None => return known.map_or(address.into(), |(client, _)| client),
         };
         let mut clients = self.clients.borrow_mut();
         if clients.len() >= ADDRESSES {
@@ -259,7 +263,7 @@ mod tests {
 
     use super::*;
 
-    fn ask(pool: &Pool, address: IpAddr, ask: impl Future<Output = Client>) -> Client {
+    fn ask(pool: &Pool, address: IpAddr, ask: impl Future<Output = Option<Client>>) -> Client {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .build()
@@ -276,7 +280,7 @@ mod tests {
         let of = |text: &str, answer: Option<Client>| {
             let address: IpAddr = text.parse().expect("an address");
             match answer {
-                Some(client) => ask(&pool, address, async move { client }),
+                Some(client) => ask(&pool, address, async move { Some(client) }),
                 None => ask(&pool, address, pending()),
             }
         };
@@ -290,10 +294,13 @@ mod tests {
         }
         let own: IpAddr = "127.0.0.1".parse().expect("an address");
         assert_eq!(of("127.0.0.1", None), own.into());
-        // Without an answer in time, the last one counts.
-        assert_eq!(of("10.79.0.8", None), network("10.79.0.0"));
+        // Without an answer the last one counts; without any, the address.
+        let other: IpAddr = "10.79.0.8".parse().expect("an address");
+        assert_eq!(of("10.79.0.8", None), other.into());
+        assert_eq!(ask(&pool, other, async { None }), other.into());
         assert_eq!(of("10.79.0.8", Some(device)), device);
         now.set(Duration::from_secs(200));
         assert_eq!(of("10.79.0.8", None), device);
+        assert_eq!(ask(&pool, other, async { None }), device);
     }
 }

@@ -117,9 +117,10 @@ pub trait Served: 'static {
     /// The time since some beginning; never goes back.
     fn now(&self) -> Duration;
 
-    /// Finds the client that has an address: a device, where the neighbour table has it.
-    fn client(&self, address: IpAddr) -> impl Future<Output = Client> {
-        async move { address.into() }
+    /// Finds the client that has an address: a device, where the neighbour table has it. `None`: nobody
+    /// answers.
+    fn client(&self, address: IpAddr) -> impl Future<Output = Option<Client>> {
+        async move { Some(address.into()) }
     }
 
     /// Answers one request.

@@ -189,8 +189,8 @@ impl Served for Door {
         self.begun.elapsed()
     }
 
-    async fn client(&self, address: IpAddr) -> Client {
-        neighbour(address).map_or(address.into(), Client::Device)
+    async fn client(&self, address: IpAddr) -> Option<Client> {
+        Some(neighbour(address).map_or(address.into(), Client::Device))
     }
 
     async fn answer(&self, request: Request<RequestBody>, peer: Peer) -> Response<Answer> {

@@ -46,8 +46,9 @@ pub async fn answer_to(theirs: &Theirs, request: Request<Full<Bytes>>) -> Result
     Ok(octets.to_bytes())
 }
 
-/// The client that has an address: a guest's device, where weir knows it.
-pub async fn device(theirs: &Theirs, address: IpAddr) -> Client {
+/// Finds the client that has an address: a guest's device, where weir knows it. `None`: the daemon does
+/// not answer.
+pub async fn device(theirs: &Theirs, address: IpAddr) -> Option<Client> {
     let device: Result<Device, Silent> = ask(theirs, "/portal/device", &Sought { address }).await;
-    device.map_or(address.into(), |device| device.or(address))
+    device.ok().map(|device| device.or(address))
 }

@@ -308,7 +308,7 @@ impl Served for Door {
         self.began.elapsed()
     }
 
-    async fn client(&self, address: IpAddr) -> Client {
+    async fn client(&self, address: IpAddr) -> Option<Client> {
         device(&self.theirs, address).await
     }
 

@@ -141,7 +141,7 @@ impl Guide {
     }
 
     /// The guest that has an address.
-    pub async fn client(&self, address: IpAddr) -> Client {
+    pub async fn client(&self, address: IpAddr) -> Option<Client> {
         device(&self.theirs, address).await
     }
 

@@ -61,7 +61,7 @@ impl Served for SecureDoor {
         self.0.now()
     }
 
-    async fn client(&self, address: IpAddr) -> Client {
+    async fn client(&self, address: IpAddr) -> Option<Client> {
         self.0.client(address).await
     }
 

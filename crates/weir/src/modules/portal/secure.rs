@@ -90,7 +90,7 @@ impl Served for SecureDoor {
         self.door.now()
     }
 
-    async fn client(&self, address: IpAddr) -> Client {
+    async fn client(&self, address: IpAddr) -> Option<Client> {
         self.door.client(address).await
     }
 
