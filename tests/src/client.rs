@@ -30,7 +30,7 @@ impl Client {
         self.0.get("/v1/status")
     }
 
-    /// What needs attention.
+    /// Conditions that need attention.
     pub fn conditions(&self) -> Answer<Conditions> {
         self.0.get("/v1/conditions")
     }

@@ -424,7 +424,7 @@ impl Guests {
         Some(mac)
     }
 
-    /// What of their bytes is gone of the vouchers in use that have an end of them, to be noted now.
+    /// Returns the used bytes that have to be noted now, of each voucher in use that has a limit of bytes.
     pub fn all_moved(&mut self) -> BTreeMap<String, u64> {
         self.note_moved(|_| true)
     }

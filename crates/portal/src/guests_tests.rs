@@ -523,7 +523,7 @@ fn time_that_stands_still_waits() {
     assert_eq!(guests.remaining(&ONE, HOUR).0, Some(HOUR - 1000));
 }
 
-/// Who was let in for free is so again when a short voucher is over.
+/// A guest with free access has it again when a short voucher is over.
 #[test]
 fn what_is_free_is_not_lost() {
     let free = Voucher {

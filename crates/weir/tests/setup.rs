@@ -291,7 +291,7 @@ fn a_link_to_no_file_is_a_package_that_is_not_there() {
     place.done(&["apply"]);
     place.done(&["confirm"]);
     place.done(&["export"]);
-    // What needs the file is refused: the link would be lost.
+    // A change of that file is refused: the link would be lost.
     let release = "DISTRIB_ID='OpenWrt'\nDISTRIB_RELEASE='24.10.0'\n";
     place.write("openwrt_release", release);
     let document = place.path("document.toml");

@@ -60,7 +60,7 @@ fn frames_of_another_uplink_are_no_loop() {
         comes_back(Scene::of(beside(Use::Uplink)), "lan3").role(),
         Role::Loop
     );
-    // What is no uplink may become a port of the LAN.
+    // Any other port may become one of the LAN.
     for former in [Use::None, Use::Lan] {
         assert_eq!(from(Scene::of(beside(former)), 7).role(), Role::Loop);
         assert_eq!(

@@ -17,7 +17,7 @@ pub(super) struct Kept {
     pub(super) voucher: Voucher,
     /// Since when its time goes by, beyond what is noted as used.
     pub(super) since: Option<Millis>,
-    /// How many of its bytes were gone when that was noted last.
+    /// Used bytes at the last note.
     pub(super) noted: u64,
     /// When something of its devices was seen last.
     pub(super) seen: Millis,

@@ -86,8 +86,8 @@ impl Guests {
         one.voucher.bytes.is_none() && is_no_faster && ends_later
     }
 
-    /// How long a device is let in by its vouchers one after the other, of which the first lasts for
-    /// so long; `None`: without an end.
+    /// Time for which a device is let in by its vouchers one after the other, of which the first lasts
+    /// for so long. `None`: without an end.
     pub(super) fn in_turn(
         &self,
         first: Option<Millis>,

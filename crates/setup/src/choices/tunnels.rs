@@ -18,7 +18,7 @@ pub struct WireGuard {
     /// Its private key, in Base64; made where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub private_key: Option<String>,
-    /// Who may come in. `None`: whoever may already.
+    /// Clients that may come in. `None`: those that may already.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<Vec<WireGuardClient>>,
 }
@@ -67,7 +67,7 @@ pub struct OpenVpn {
     /// The name or address by which the router is found from outside: for clients' files.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub endpoint: String,
-    /// Who may come in. `None`: whoever may already.
+    /// Clients that may come in. `None`: those that may already.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clients: Option<Vec<OpenVpnClient>>,
 }

@@ -181,8 +181,8 @@ fn served(reader: Reader<'_>, network: &Network, zones: &[Zone], text: &mut Stri
     reader.end();
 }
 
-/// An option of DHCP as dnsmasq has it: a number or name, and what is told; of a number alone nothing
-/// is told. Tags before it say to whom (dnsmasq(8), `--dhcp-option`).
+/// An option of DHCP as dnsmasq has it: a number or name, and its value; a number alone sends none. Tags
+/// before it name the clients (dnsmasq(8), `--dhcp-option`).
 fn told(text: &str) -> Option<String> {
     let good = |c: char| c.is_ascii_alphanumeric() || ".:/_-".contains(c);
     let mut made: Vec<String> = Vec::new();

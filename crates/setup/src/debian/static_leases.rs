@@ -3,7 +3,7 @@
 use super::reader::Reader;
 use super::value;
 
-/// What `mac` has to be.
+/// Form of `mac`.
 const MAC: &str = "a MAC: 02:00:00:00:00:01, or 02:00:00:*:*:* for several";
 
 /// `config host`

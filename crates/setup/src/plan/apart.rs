@@ -18,7 +18,7 @@ struct Own {
     /// What the other one overlaps.
     what: String,
     network: Inside,
-    /// It is elsewhere.
+    /// The network is elsewhere, and a route leads to it.
     is_route: bool,
 }
 
@@ -27,7 +27,7 @@ struct Own {
 struct Taken {
     /// Empty: the wizard does not know it.
     field: &'static str,
-    /// What has the ports.
+    /// Name of the holder of the ports.
     what: String,
     ports: (u16, u16),
 }
@@ -54,7 +54,7 @@ impl Planner<'_> {
         let (former, now) = (networks(before), networks(&self.config));
         for (n, own) in now.iter().enumerate() {
             let earlier = now[..n].iter().find(|other| {
-                // One that was in a part of a route's network may be in another part of it.
+                // A network in a part of a route's network may move within that.
                 let was_in =
                     |was: &Own| was.field == own.field && was.network.overlaps(other.network);
                 let stays = former.contains(own) || other.is_route && former.iter().any(was_in);

@@ -11,7 +11,7 @@ use crate::difference::address;
 /// Things that the summary names at most.
 const MOST: usize = 12;
 
-/// Options of a section of `dhcp` that hold what clients are told.
+/// Options of a section of `dhcp` that are sent to clients.
 const TOLD: [&str; 2] = ["dhcp_option", "dhcp_option_force"];
 
 impl Planner<'_> {

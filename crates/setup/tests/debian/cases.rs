@@ -68,7 +68,7 @@ fn nftables_and_dnsmasq_read_what_is_made_for_them() {
     }
 }
 
-/// What dnsmasq tells single devices, and several of a vendor's, as OpenWrt's init script hands it on.
+/// Options for single devices, and for several of a vendor's, as OpenWrt's init script passes them on.
 #[test]
 fn options_for_tags_and_devices_by_the_beginning_of_their_mac() {
     let text = read("dhcp")

@@ -68,7 +68,7 @@ fn what_needs_an_uplink_is_refused_where_there_is_none() {
             let one = (field.to_owned(), "no-uplink".to_owned());
             assert_eq!(problems(&text, &config), [one], "{text}");
         }
-        // What needs none is taken.
+        // Choices that need none are taken.
         let text = "[wifi]\nnetworks = [{ssid = \"Home\", key = \"correct horse\"}]\n\
                     [firewall]\nforwards = []\nblocked = []\n";
         good(&document(text), &config, &facts(24));
@@ -169,7 +169,7 @@ fn what_is_there_stays_without_an_uplink() {
     let plan = good(&document(&there), &config, &facts(24));
     assert_eq!(lines(&config, &plan.config), [""; 0]);
     good(&document(GUESTS), &config, &facts(24));
-    // One of them may go, and none may change.
+    // A rule may go, and may not change.
     good(&document("[firewall]\nblocked = []"), &config, &facts(24));
     let other = there.replace("\"kid\"", "\"child\"");
     let one = ("firewall.blocked[0].mac".to_owned(), "no-uplink".to_owned());

@@ -296,7 +296,7 @@ fn the_port_of_a_tunnel_made_by_hand_is_not_forwarded() {
     );
     good(&forward("udp", "51821"), &with_routes(&off), &facts(24));
     good(&forward("udp", "51821"), &with_routes(ROUTES), &facts(24));
-    // What was so before stays.
+    // Former settings stay.
     let there = format!("{vpn}\nconfig interface 'other'\n\toption proto 'none'\n");
     let forwarded = good(&forward("udp", "51821"), &with_routes(ROUTES), &facts(24)).config;
     let both = Config::new(forwarded.packages().map(|package| match package.name() {

@@ -85,7 +85,7 @@ fn other_servers_replace_all_but_those_of_a_domain() {
     assert_eq!(asks(own, &beside), (vec!["9.9.9.9".to_owned()], alone));
 }
 
-/// https-dns-proxy puts its instances into dnsmasq's list with each start, unless it is told not to.
+/// https-dns-proxy puts its instances into dnsmasq's list with each start, unless an option forbids it.
 #[test]
 fn proxies_by_hand_do_not_come_back() {
     let text = "config main 'config'\n\toption dnsmasq_config_update '*'\n\

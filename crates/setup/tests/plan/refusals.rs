@@ -236,7 +236,7 @@ fn no_name_server_is_an_address_of_a_tunnel_or_of_several_devices() {
         let told = refused(&text, config);
         assert_eq!(told, ("wireguard.address".into(), "asks-itself".into()));
     }
-    // What is there stays.
+    // Existing settings stay.
     let there = "\nconfig dnsmasq\n\toption noresolv '1'\n\tlist server '10.99.0.2'\n\
         \tlist server 'fe80::1'\n";
     let dhcp = Package::read("dhcp", there.as_bytes()).unwrap();

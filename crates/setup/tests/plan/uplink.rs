@@ -119,7 +119,7 @@ fn an_uplink_beside_other_networks_is_taken() {
     let text = "[internet]\nkind = \"dhcp\"\nvlan = 8";
     let same = format!("{}{wan}", DSA.replace("'wan'", "'wan.8'"));
     assert_eq!(refused(text, &router(&same)).1, "port-inside");
-    // What somebody made so stays, and other things of it change.
+    // Such an uplink stays, and its other settings change.
     let there = format!("{DSA}{}", wan.replace("none", "dhcp"));
     let config = router(&there);
     for text in ["vlan = 7", "ipv6 = false"] {
@@ -133,7 +133,7 @@ fn an_uplink_beside_other_networks_is_taken() {
     assert_eq!(refused(text, &config).1, "port-inside");
 }
 
-/// A bridge of television that has the uplink's port is none of the LAN's business.
+/// A bridge for television that has the uplink's port does not concern the LAN.
 #[test]
 fn ports_of_the_lan_change_beside_a_bridge_of_others() {
     let config = router(
@@ -224,7 +224,7 @@ fn an_uplink_without_a_device_gets_none_by_the_way() {
     let on = good(&text(""), &alone, &facts(24)).config;
     assert_eq!(on.get("network", "wan", "device"), None);
     assert_eq!(on.get("network", "wan6", "device").unwrap(), "@wan");
-    // Whoever asks for a port, a VLAN or another kind gets one.
+    // A document that names a port, a VLAN or another kind gets one.
     for (more, device) in [("port = \"eth7\"", "eth7"), ("vlan = 7", "wan.7")] {
         let config = good(&text(more), &before, &facts(24)).config;
         assert_eq!(config.get("network", "wan", "device").unwrap(), device);

@@ -152,7 +152,7 @@ impl Watched {
         }
     }
 
-    /// It is a port of a LAN that gets its addresses from this router.
+    /// Returns true for a port of a LAN that gets its addresses from this router.
     pub fn is_served(&self) -> bool {
         self.facts.own_dhcp
     }

@@ -3,7 +3,7 @@ import type { Choices, Network, Part, Radio, Suggestion } from "../types";
 import { PARTS, type Step } from "./steps";
 
 /**
- * Where the router tells nothing of a part: as OpenWrt has it. A router without an uplink, such as an
+ * Values for parts that the router does not have: those of OpenWrt. A router without an uplink, such as an
  * access point, stays without one.
  */
 export const DEFAULTS: Readonly<Required<Omit<Choices, "format">>> = {
