@@ -218,6 +218,15 @@ always_inline struct meter *meter_new(struct __sk_buff *skb, __u32 flags, const 
 #define TCP_ACK 0x10
 #define TCP_ENDS 0x05 /* FIN, RST */
 
+/* The device where a packet came in leads to no uplink. What the router sends itself came from none. */
+always_inline int meter_from_inside(const struct __sk_buff *skb)
+{
+	__u32 from = skb->ingress_ifindex, slot = from & meter_ports_mask;
+	const __u32 *inside = bpf_map_lookup_elem(&meter_inside, &slot);
+
+	return from && inside && *inside == from;
+}
+
 /* An IP packet. */
 always_inline void meter_count(struct __sk_buff *skb, struct meter_port *port,
 			       const struct metered *p, int ipv6, enum meter_way way)
@@ -239,6 +248,9 @@ always_inline void meter_count(struct __sk_buff *skb, struct meter_port *port,
 		meter_rest_count(skb, port, p, way, 0);
 		return;
 	}
+	/* Before it is counted: user space reads the flags after the counts. */
+	if (way == METER_RECEIVED && !(m->flags & METER_OUTSIDE) && !meter_from_inside(skb))
+		m->flags |= METER_OUTSIDE;
 	before = __sync_fetch_and_add(&m->count[way], p->packets * METER_PACKET + p->octets);
 	t = meter_now();
 	fresh = (t ^ m->last) >= METER_TIMED_EVERY || !before;

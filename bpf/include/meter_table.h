@@ -25,6 +25,11 @@ METER_MAP(meters4, struct meter_bucket4);
 METER_MAP(meters6, struct meter_bucket6);
 METER_MAP(stations, struct station_bucket);
 METER_MAP(meter_ports, struct meter_port);
+/*
+ * Devices that lead to no uplink, each at index `ifindex & meter_ports_mask`; written by user space.
+ * One that has no place here counts as if it led to an uplink.
+ */
+METER_MAP(meter_inside, __u32);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -1,7 +1,7 @@
 //! The history and quotas, by the daemon: what devices used is kept over its end, and who used up a
 //! quota is kept from the network.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use answers::{Count, Device, HistoryQuery};
-use lab::gateway::{Ipv6, ROUTER_LAN, ROUTER_LAN6, SERVER, SERVER6};
+use lab::gateway::{CLIENT, Ipv6, ROUTER_LAN, ROUTER_LAN6, SERVER, SERVER6};
 use lab::namespace::wait_until;
 use lab::topology::{Offloads, mac, text};
 use lab::transfer::{Datagrams, Echo, Transfer, ask_tcp};
@@ -191,6 +191,38 @@ impl Scene {
         Ok(())
     }
 
+    /// A neighbour sends the client half of a quota from an address of the Internet. No byte of it
+    /// crosses the uplink.
+    fn forges(&self) -> Result<(), Error> {
+        let other = self.lab.node("other")?;
+        other.run("ip address add 198.51.100.77/32 dev eth0")?;
+        let before = self.client()?;
+        let send = || -> std::io::Result<()> {
+            let socket = UdpSocket::bind("198.51.100.77:0")?;
+            socket.connect((CLIENT, ECHO))?;
+            for number in 0..QUOTA / 2 / 1400 {
+                // Refused, as the client says.
+                let _ = socket.send(&[b'f'; 1372]);
+                if number % 64 == 0 {
+                    thread::sleep(Duration::from_millis(1));
+                }
+            }
+            Ok(())
+        };
+        other.enter(send)?.map_err(system("send datagrams"))?;
+        let mut seen = String::new();
+        let inside = wait_until("what a neighbour sends is LAN traffic", LIMIT, || {
+            let client = self.client()?;
+            let grown = |of: fn(&Device) -> u64| of(&client) - of(&before);
+            let internet = grown(|device| device.received.bytes);
+            let lan = grown(|device| device.lan.received.bytes);
+            seen = format!("Internet {internet}, LAN {lan}");
+            assert!(internet < QUOTA / 50, "{seen}");
+            Ok(lan > QUOTA / 3)
+        });
+        inside.map_err(|error| Error::Unexpected(format!("{error}: {seen}")))
+    }
+
     /// As a command has it.
     fn told(&self, arguments: &[&str]) -> Result<Value, Error> {
         let outcome = Command::new(binary())
@@ -355,6 +387,7 @@ fn who_used_up_a_quota_is_cut_off() {
         let quota = quota();
         let mut scene = Scene::begin(hook, &quota, Ipv6::Routed)?;
         scene.copies()?;
+        scene.forges()?;
         let cut = scene.transfer("client", PORT)?;
         let cut6 = scene.transfer_to("client", SocketAddr::new(SERVER6, PORT + 2))?;
         let spared = scene.transfer("other", PORT + 1)?;

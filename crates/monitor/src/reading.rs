@@ -19,6 +19,9 @@ pub struct Reading {
     pub mac: Mac,
     /// What was counted.
     pub grown: Both,
+    /// Packets for the station came in where an uplink may be. Else all of them came in at devices
+    /// that lead to no uplink.
+    pub outside: bool,
     /// Bytes of link-layer headers before each packet.
     pub link: u8,
     /// All TCP flags that were seen.
@@ -101,6 +104,8 @@ pub struct Forwarded {
     pub link: u64,
     /// Hardware address of the station, where it is known: of what leaves, it is in the header.
     pub mac: Option<Mac>,
+    /// As [`Reading::outside`].
+    pub outside: bool,
     /// At XDP; else at TC.
     pub xdp: bool,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use kernel::{Ends, Mac, TalkKey};
 
 use crate::apps::Application;
-use crate::count::Both;
+use crate::count::{Both, Count};
 use crate::flood::{FULL, IN_A_FLOOD};
 use crate::rate::Rate;
 use crate::reading::{Millis, Times};
@@ -42,6 +42,8 @@ pub struct Talk {
     pub crosses: Option<bool>,
     /// By its latest verdict the conversation crossed an uplink.
     pub crossed: bool,
+    /// Packets for the station came in where an uplink may be, or the station is beyond one.
+    pub outside: bool,
     /// Now.
     pub rate: Rate,
     /// When it began.
@@ -111,6 +113,13 @@ pub struct Told {
 }
 
 impl Talk {
+    /// Tells whether it is Internet traffic. `None`: that is to be judged. Packets for a station that
+    /// came in inside are none, whichever address they are from.
+    pub fn is_internet(&self) -> Option<bool> {
+        let can = self.outside || self.total.sent != Count::default();
+        self.crosses.map(|crosses| crosses && can)
+    }
+
     /// What was not told of yet.
     pub fn untold(&self) -> Both {
         self.total.since(&self.told)

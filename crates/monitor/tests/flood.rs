@@ -78,6 +78,7 @@ fn reading(key: TalkKey, packets: [u64; 2], lasted: u64) -> Reading {
             sent: count(packets[0]),
             received: count(packets[1]),
         },
+        outside: true,
         link: 14,
         tcp_flags: 0,
         tos: 0,

@@ -76,8 +76,13 @@ fn count(octets: u64) -> Count {
     }
 }
 
-/// So many bytes from the station, and so many to it.
+/// So many bytes from the station, and so many to it. Some of these may have come from an uplink.
 fn read(monitor: &mut Monitor, key: TalkKey, mac: Mac, octets: [u64; 2]) {
+    read_from(monitor, key, mac, octets, true);
+}
+
+/// `outside`: see [`Reading::outside`].
+fn read_from(monitor: &mut Monitor, key: TalkKey, mac: Mac, octets: [u64; 2], outside: bool) {
     let reading = Reading {
         key,
         mac,
@@ -85,6 +90,7 @@ fn read(monitor: &mut Monitor, key: TalkKey, mac: Mac, octets: [u64; 2]) {
             sent: count(octets[0]),
             received: count(octets[1]),
         },
+        outside,
         link: 14,
         tcp_flags: 0,
         tos: 0,
@@ -174,6 +180,7 @@ fn what_crosses_an_uplink_is_internet_traffic() {
                 count: count(3_000),
                 link: 0,
                 mac: None,
+                outside: true,
                 xdp: false,
             };
             monitor.forwarded(&forwarded, 1000);
@@ -228,6 +235,56 @@ fn a_forged_answer_makes_no_lan_traffic() {
             );
         }
     }
+}
+
+/// A neighbour that sends from an address of the Internet uses nothing of a quota up; nor do two stations
+/// of one bridge with addresses that the router has no route for.
+#[test]
+fn what_comes_in_inside_is_no_internet_traffic() {
+    for (source, target) in [
+        ("198.51.100.77", "192.168.1.3"),
+        ("2001:db8:2::77", "2001:db8:1::3"),
+        ("192.0.2.7", "192.0.2.8"),
+        ("2001:db8:aaaa::7", "2001:db8:aaaa::8"),
+    ] {
+        let mut monitor = monitor();
+        let forged = reversed(&key(LAN1, source, target), LAN2);
+        read_from(&mut monitor, forged, NAS, [0, 40_000], false);
+        assert_eq!(sums(&mut monitor, NAS), [0, 0, 0, 40_000], "{source}");
+        let talk = monitor.talk(&forged);
+        assert_eq!(talk.and_then(|talk| talk.is_internet()), Some(false));
+        // What the station says to it may leave by the uplink: nobody knows.
+        read_from(&mut monitor, forged, NAS, [500, 1_000], false);
+        assert_eq!(sums(&mut monitor, NAS), [500, 0, 0, 41_000], "{source}");
+        let used = usage(&mut monitor, NAS);
+        assert_eq!(used.internet.received, Count::default());
+        assert_eq!(used.lan.received.octets, 41_000);
+        // Packets from the uplink, and all that come with them.
+        read_from(&mut monitor, forged, NAS, [0, 2_000], true);
+        assert_eq!(sums(&mut monitor, NAS), [500, 2_000, 0, 41_000], "{source}");
+        let forwarded = Forwarded {
+            key: forged,
+            way: Way::Received,
+            count: count(3_000),
+            link: 0,
+            mac: None,
+            outside: false,
+            xdp: false,
+        };
+        monitor.forwarded(&forwarded, 1000);
+        assert_eq!(sums(&mut monitor, NAS), [500, 2_000, 0, 44_000], "{source}");
+    }
+}
+
+/// What a station behind the uplink receives came in inside: that is an upload.
+#[test]
+fn an_upload_is_internet_traffic_of_the_gateway() {
+    let mut monitor = monitor();
+    let upload = key(WAN, "198.51.100.1", "203.0.113.7");
+    read_from(&mut monitor, upload, GATEWAY, [0, 8_000], false);
+    assert_eq!(sums(&mut monitor, GATEWAY), [0, 8_000, 0, 0]);
+    let talk = monitor.talk(&upload);
+    assert_eq!(talk.and_then(|talk| talk.is_internet()), Some(true));
 }
 
 /// A bridge with the way out behind one of its ports.

@@ -48,6 +48,7 @@ fn read(monitor: &mut Monitor, key: TalkKey, tcp_flags: u8, packets: [u64; 2], n
             sent: count(packets[0]),
             received: count(packets[1]),
         },
+        outside: true,
         link: 14,
         tcp_flags,
         tos: 0,

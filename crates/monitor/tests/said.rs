@@ -54,6 +54,7 @@ fn read(monitor: &mut Monitor, key: TalkKey, seconds: u64, now: u64) -> Option<A
             },
             ..Both::default()
         },
+        outside: true,
         link: 14,
         tcp_flags: 2,
         tos: 0,

@@ -15,6 +15,7 @@ mod seen;
 mod sizes;
 mod stations;
 
+use std::collections::BTreeSet;
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
@@ -47,6 +48,7 @@ use skel::types;
 const REST: Duration = Duration::from_millis(200);
 const WAYS: u32 = headers::METER_WAYS as u32;
 const TIMED: u8 = headers::METER_TIMED as u8;
+const OUTSIDE: u8 = headers::METER_OUTSIDE as u8;
 const IPV6: u32 = headers::METER_REF_IPV6 as u32;
 
 /// The meter, loaded into the kernel.
@@ -100,6 +102,7 @@ impl Meter {
             (&mut open.maps.meters6, sizes.records6 / WAYS),
             (&mut open.maps.stations, sizes.stations / WAYS),
             (&mut open.maps.meter_ports, sizes.ports),
+            (&mut open.maps.meter_inside, sizes.ports),
             (&mut open.maps.times4, timed(sizes.records4)),
             (&mut open.maps.times6, timed(sizes.records6)),
         ] {
@@ -118,7 +121,10 @@ impl Meter {
                 times,
             ),
             stations: Stations::new(Mapped::new(&skel.maps.stations, sizes.stations / WAYS)?),
-            ports: Ports::new(Mapped::new(&skel.maps.meter_ports, sizes.ports)?),
+            ports: Ports::new(
+                Mapped::new(&skel.maps.meter_ports, sizes.ports)?,
+                Mapped::new(&skel.maps.meter_inside, sizes.ports)?,
+            ),
             news: news::Reader::new(&skel.maps.meter_news)?,
             skel,
             sizes,
@@ -179,6 +185,12 @@ impl Meter {
     /// Takes the programs off a device. Its records end as ever.
     pub fn detach(&mut self, link: u32) {
         self.ports.detach(link);
+    }
+
+    /// Tells which devices lead to no uplink, by index, whether or not they are counted. Of two that
+    /// share a slot, neither counts as one.
+    pub fn set_inside(&mut self, links: &BTreeSet<u32>) {
+        self.ports.set_inside(links);
     }
 
     /// What is at a port without a record or a station: what came in, what went out.

@@ -1,6 +1,6 @@
 //! The devices at which is counted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::skel::MeterProgs;
 use super::{Rest, types};
@@ -11,13 +11,15 @@ use crate::mapped::Mapped;
 /// All of them.
 pub(super) struct Ports {
     found: Mapped<types::meter_port>,
+    inside: Mapped<u32>,
     attached: HashMap<u32, [Attachment; 2]>,
 }
 
 impl Ports {
-    pub fn new(found: Mapped<types::meter_port>) -> Self {
+    pub fn new(found: Mapped<types::meter_port>, inside: Mapped<u32>) -> Self {
         Self {
             found,
+            inside,
             attached: HashMap::new(),
         }
     }
@@ -83,6 +85,20 @@ impl Ports {
         let slot = self.slot(link);
         if self.found.get(slot).is_some_and(|p| p.ifindex == link) {
             self.found.set(slot, types::meter_port::default());
+        }
+    }
+
+    /// See [`Meter::set_inside`](super::Meter::set_inside).
+    pub fn set_inside(&mut self, links: &BTreeSet<u32>) {
+        let mut slots = vec![0; self.inside.len() as usize];
+        for link in links {
+            let slot = &mut slots[self.slot(*link) as usize];
+            *slot = if *slot == 0 { *link } else { u32::MAX };
+        }
+        for (slot, link) in (0..).zip(slots) {
+            if self.inside.get(slot) != Some(link) {
+                self.inside.set(slot, link);
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Reading the meter's records, and adding up what they count.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering, fence};
 
 use kernel::TalkKey;
 
@@ -172,10 +172,12 @@ impl<B: Bucket> Slots<B> {
     pub fn read(&mut self, index: u32) -> (types::meter, [u64; 5], Ways) {
         let (bucket, way) = self.bucket(index);
         let meter = B::meter(bucket, way);
-        // SAFETY: a live mapping, copied out.
-        let (copy, words) = unsafe { (meter.read_volatile(), B::words(bucket, way)) };
         // SAFETY: points into a live mapping.
         let counts = [0, 1].map(|way| unsafe { read_shared(&raw const (*meter).count[way]) });
+        // The kernel side writes flags first: they are of all packets that are counted here.
+        fence(Ordering::Acquire);
+        // SAFETY: a live mapping, copied out.
+        let (copy, words) = unsafe { (meter.read_volatile(), B::words(bucket, way)) };
         (copy, words, self.counts[index as usize].grown(counts))
     }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::ports::Ports;
 use super::record::{self, FREE, LIVE, RETIRED, STATE, Slots};
-use super::{IPV6, MeterSizes, REST, RecordId, Seen, TIMED, Times, types};
+use super::{IPV6, MeterSizes, OUTSIDE, REST, RecordId, Seen, TIMED, Times, types};
 use crate::clock::{self, since};
 use crate::mapped::Mapped;
 
@@ -174,6 +174,7 @@ impl Records {
             mac: meter.mac,
             grown,
             link: meter.link,
+            outside: meter.flags & OUTSIDE != 0,
             tcp_flags: meter.tcp_flags,
             tos: meter.tos,
             icmp: ((meter.icmp >> 8) as u8, meter.icmp as u8),

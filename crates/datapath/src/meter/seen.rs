@@ -54,6 +54,9 @@ pub struct Seen {
     pub grown: Ways,
     /// Bytes of link-layer headers before each packet.
     pub link: u8,
+    /// Packets for the station came from a device that may lead to an uplink; see
+    /// [`Meter::set_inside`](super::Meter::set_inside). Else all came from inside.
+    pub outside: bool,
     /// All TCP flags that were seen.
     pub tcp_flags: u8,
     /// TOS or traffic class of the first packet.

@@ -34,7 +34,7 @@ impl MeterSizes {
         u64::from(self.records4) * 64
             + u64::from(self.records6) * 128
             + u64::from(self.stations) * 64
-            + u64::from(self.ports) * 192
+            + u64::from(self.ports) * (192 + 8)
             + u64::from(self.records4 + self.records6) * 48
     }
 }

@@ -18,6 +18,18 @@ use crate::talks::Slot;
 /// When a conversation began is not known to the millisecond.
 const LATE: Millis = 2000;
 
+/// A conversation grew, at one of its two ports.
+struct Grown {
+    key: TalkKey,
+    /// Of the station.
+    mac: Mac,
+    count: Both,
+    /// See [`Reading::outside`].
+    outside: bool,
+    /// By weir.
+    forwarded: bool,
+}
+
 impl Monitor {
     /// A record was read. Whether it is still wanted: `pressure` is how full the records of its
     /// family are, in 256ths.
@@ -36,7 +48,14 @@ impl Monitor {
                 port.talk(Some(key.vlan), grown, link);
             }
             slot = slot.or_else(|| self.open(&key, mac, first, reading.goes_on(), now));
-            self.credit(&key, &mac, grown, slot, false, last);
+            let grown = Grown {
+                key,
+                mac,
+                count: grown,
+                outside: reading.outside,
+                forwarded: false,
+            };
+            self.credit(&grown, slot, last);
         }
         let Some(talk) = slot.and_then(|slot| self.talks.at_mut(slot)) else {
             self.crowded += grown.sum();
@@ -101,7 +120,14 @@ impl Monitor {
             .or_else(|| self.mac_of(&key.station))
             .unwrap_or_default();
         slot = slot.or_else(|| self.open(&key, mac, now, true, now));
-        self.credit(&key, &mac, grown, slot, true, now);
+        let more = Grown {
+            key,
+            mac,
+            count: grown,
+            outside: forwarded.outside,
+            forwarded: true,
+        };
+        self.credit(&more, slot, now);
         let Some(talk) = slot.and_then(|slot| self.talks.at_mut(slot)) else {
             self.crowded += grown.sum();
             return;
@@ -178,41 +204,45 @@ impl Monitor {
     }
 
     /// Adds to a station's sums. `slot`: the conversation, where it is remembered.
-    fn credit(
-        &mut self,
-        key: &TalkKey,
-        mac: &Mac,
-        grown: Both,
-        slot: Option<Slot>,
-        forwarded: bool,
-        last: Millis,
-    ) {
+    fn credit(&mut self, grown: &Grown, slot: Option<Slot>, last: Millis) {
+        let Grown {
+            key, mac, count, ..
+        } = *grown;
+        let beyond = self.is_beyond(key.port, key.vlan, &mac);
+        let outside = grown.outside || beyond;
+        let mut doubtful = count;
+        if !outside {
+            doubtful.received = Count::default();
+        }
         let talk = slot.and_then(|slot| self.talks.at_mut(slot));
+        let application = talk.as_ref().map(|talk| talk.application);
         // The destination is judged once both sides of the router are known. Traffic that another
         // station sends with the same ends is not of this conversation.
         let at_once = match talk {
-            Some(talk) if talk.mac == *mac => {
-                talk.unjudged += grown;
-                None
+            Some(talk) if talk.mac == mac => {
+                talk.unjudged += doubtful;
+                talk.outside |= outside;
+                false
             }
-            Some(talk) => Some(talk.application),
-            None => Some(Application::Other),
+            _ => true,
         };
-        let at_once = at_once.map(|application| (application, self.leads_out(key, mac, key.far)));
+        let crosses = at_once.then(|| self.leads_out(&key, &mac, key.far));
+        let application = application.unwrap_or(Application::Other);
         let gathers = self.gathers;
-        let Some(device) = self.station(*mac, key.port, key.vlan, last) else {
+        let Some(device) = self.station(mac, key.port, key.vlan, last) else {
             return;
         };
-        if let Some((application, crosses)) = at_once {
-            device.used(gathers, application, grown, crosses);
+        device.used(gathers, application, count.since(&doubtful), false);
+        if let Some(crosses) = crosses {
+            device.used(gathers, application, doubtful, crosses);
         }
-        device.total += grown;
-        if forwarded {
-            device.forwarded += grown;
+        device.total += count;
+        if grown.forwarded {
+            device.forwarded += count;
         }
-        device.rate.add(grown);
+        device.rate.add(count);
         device.last = device.last.max(last);
-        if grown.sent != Count::default() {
+        if count.sent != Count::default() {
             device.port = key.port;
             device.vlan = key.vlan;
             device.uses(key.station);
@@ -270,6 +300,7 @@ impl Monitor {
             unjudged: Both::default(),
             crosses: None,
             crossed: false,
+            outside: false,
             xdp: None,
             rate: Default::default(),
             first,

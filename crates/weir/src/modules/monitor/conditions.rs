@@ -33,7 +33,7 @@ pub struct Lines {
 
 /// The uplink that a conversation of a station inside goes through. `uplinks`: all, by index.
 fn through<T>(talk: &Talk, uplinks: &BTreeMap<u32, T>) -> Option<u32> {
-    if talk.crosses == Some(false) {
+    if talk.is_internet() == Some(false) {
         return None;
     }
     let by = match talk.twin {

@@ -152,7 +152,7 @@ impl Export {
             received: way(told.grown.received, talk.tos),
             start: wall(told.since),
             end: wall(talk.last).max(wall(told.since)),
-            internet: talk.crosses == Some(true),
+            internet: talk.is_internet() == Some(true),
             reason: match (told.over, talk.ended()) {
                 (false, false) if stops => EndReason::Forced,
                 (false, true) if stops => EndReason::EndDetected,

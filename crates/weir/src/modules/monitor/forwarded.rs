@@ -21,6 +21,7 @@ impl Keeper {
         };
         self.busy(growth, into);
         let into = into.map(|link| (link, growth.came_in.behind));
+        let outside = into.is_none_or(|(link, _)| !self.inside.contains(&link));
         let hop = out;
         let out = hop.map(|hop| (hop.link, Encapsulation::of_header(&hop.header).0));
         let link = |behind: &Encapsulation| growth.packets * header(behind);
@@ -34,6 +35,7 @@ impl Keeper {
                             count: counted,
                             link: link(&behind),
                             mac: None,
+                            outside,
                             xdp: growth.xdp,
                         },
                         now,
@@ -48,6 +50,7 @@ impl Keeper {
                             count: counted,
                             link: link(&behind),
                             mac: to,
+                            outside,
                             xdp: growth.xdp,
                         },
                         now,

@@ -1,7 +1,7 @@
 //! Who uses the network: the meter's records and what weir forwards, brought to the pure core, and
 //! shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -48,6 +48,10 @@ pub struct Keeper {
     pub(super) began_unix: u64,
     pub(super) metered: BTreeMap<u32, Metered>,
     pub(super) uplinks: Uplinks,
+    /// Devices that led to an uplink since weir started.
+    pub(super) led_out: BTreeSet<u32>,
+    /// Devices that lead to no uplink, and did not before.
+    pub(super) inside: BTreeSet<u32>,
     crossings: Crossings,
     /// Routes or devices changed since they were last looked at.
     pub(super) stale: bool,
@@ -110,6 +114,8 @@ impl Keeper {
             began_unix: unix_seconds(),
             metered: BTreeMap::new(),
             uplinks: Uplinks::default(),
+            led_out: BTreeSet::new(),
+            inside: BTreeSet::new(),
             crossings: Crossings::default(),
             stale: true,
             listed: false,
@@ -135,7 +141,12 @@ impl Keeper {
         self.wifi.heard(event);
         self.crossings.heard(event, self.now());
         match event {
-            Event::Link(_) | Event::LinkGone(_) | Event::Routing => self.stale = true,
+            Event::LinkGone(link) => {
+                // Its number may be another's next.
+                self.led_out.remove(link);
+                self.stale = true;
+            }
+            Event::Link(_) | Event::Routing => self.stale = true,
             Event::DumpEnd(Source::Route) => (self.listed, self.complete) = (true, true),
             Event::Neighbour(neighbour) => self.core.neighbour(neighbour.address, neighbour.mac),
             _ => {}

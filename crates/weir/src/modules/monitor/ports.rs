@@ -28,6 +28,9 @@ impl Keeper {
             None => self.stale = true,
         }
         let wanted = plan::metered(links.clone(), &self.uplinks);
+        self.led_out.extend(self.uplinks.leads_out(links.clone()));
+        self.inside = self.uplinks.inside(links.clone(), &self.led_out);
+        self.meter.set_inside(&self.inside);
         let networks = self.uplinks.networks(links, wanted.keys().copied());
         self.core.networks(networks);
         for link in self

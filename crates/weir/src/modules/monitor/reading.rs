@@ -54,6 +54,7 @@ pub fn reading(seen: &Seen) -> Reading {
         key: seen.key,
         mac: seen.mac,
         grown: both(seen.grown),
+        outside: seen.outside,
         link: seen.link,
         tcp_flags: seen.tcp_flags,
         tos: seen.tos,

@@ -172,7 +172,7 @@ impl Keeper {
             translated: None,
             behind: None,
             outside: self.core.is_outside(talk.key.port, talk.key.vlan),
-            lan: talk.crosses == Some(false),
+            lan: talk.is_internet() == Some(false),
             uplink: None,
             received: count(talk.total.received),
             sent: count(talk.total.sent),

@@ -16,6 +16,9 @@ use tracing::debug;
 /// ARPHRD_ETHER, ARPHRD_LOOPBACK (include/uapi/linux/if_arp.h).
 const ETHERNET: u16 = 1;
 const LOOPBACK: u16 = 772;
+/// Kinds of devices that are no tunnel: what comes in by them came in by cable, by radio, or from a
+/// container.
+const INSIDE: [&str; 7] = ["", "bond", "bridge", "dsa", "team", "veth", "vlan"];
 /// Routes by gateways that are looked at. A router with more has those of the Internet, and the
 /// default routes, or those by devices, tell the same.
 const ROUTES: usize = 4_096;
@@ -113,6 +116,31 @@ impl Uplinks {
             .map(|link| link.index)
             .filter(|link| !self.devices.contains(link) && carries(*link))
             .collect()
+    }
+
+    /// Devices by which nothing can come from the Internet, by index: neither they nor what stands on
+    /// them, or what they stand on, are in `led_out`. None where that is not certain: without a
+    /// default route, and with one that is not looked at.
+    pub fn inside<'a>(
+        &self,
+        links: impl Iterator<Item = &'a Link> + Clone,
+        led_out: &BTreeSet<u32>,
+    ) -> BTreeSet<u32> {
+        if self.elsewhere || self.devices.is_empty() {
+            return BTreeSet::new();
+        }
+        let stack = Stack::of(links.clone());
+        let uppers = |link: u32| stack.uppers(link).into_iter().map(|upper| upper.link);
+        let on_uplinks: BTreeSet<u32> = led_out.iter().flat_map(|link| uppers(*link)).collect();
+        let is_inside = |link: &Link| {
+            link.hardware == ETHERNET
+                && INSIDE.contains(&link.kind.as_str())
+                && !led_out.contains(&link.index)
+                && !on_uplinks.contains(&link.index)
+                && !uppers(link.index).any(|upper| led_out.contains(&upper))
+        };
+        let inside = links.filter(|link| is_inside(link));
+        inside.map(|link| link.index).collect()
     }
 
     /// Which addresses are beyond uplinks. A tunnel or a PPP device leads beyond one: its packets
@@ -302,6 +330,38 @@ mod tests {
             of(&Uplinks::of(vec![standby, ipv6], "")),
             ["198.51.100.1", "fe80::a"]
         );
+    }
+
+    #[test]
+    fn only_devices_apart_from_all_uplinks_are_inside() {
+        let sessions =
+            "Id       Address              Device\n0100     02:00:00:00:00:01     eth2\n";
+        let mut links = links();
+        links.push(Link {
+            lower: Some(LAN),
+            ..link(7, "lan0.7", 1, "vlan")
+        });
+        links.push(link(8, "gre1", 1, "gretap"));
+        links.push(link(9, "bat0", 1, "batadv"));
+        let inside = |to: &[u32], led_out: &[u32], elsewhere: bool| {
+            let routes = to.iter().map(|link| route("0.0.0.0/0", *link, None));
+            let uplinks = Uplinks {
+                elsewhere,
+                ..Uplinks::of(routes.collect(), sessions)
+            };
+            let mut led_out: BTreeSet<u32> = led_out.iter().copied().collect();
+            led_out.extend(uplinks.leads_out(links.iter()));
+            uplinks.inside(links.iter(), &led_out)
+        };
+        assert_eq!(inside(&[PPP], &[], false), [LAN, BRIDGE, 7].into());
+        // A second way out, and what led out before.
+        assert_eq!(inside(&[PPP, 7], &[], false), [BRIDGE].into());
+        assert_eq!(inside(&[TUNNEL], &[WAN], false), [LAN, BRIDGE, 7].into());
+        // An access point: each member of its bridge may lead to the gateway.
+        assert_eq!(inside(&[BRIDGE], &[], false), [WAN, 7].into());
+        // Nobody knows.
+        assert_eq!(inside(&[PPP], &[], true), BTreeSet::new());
+        assert_eq!(inside(&[], &[WAN], false), BTreeSet::new());
     }
 
     #[test]
