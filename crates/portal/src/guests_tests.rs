@@ -247,8 +247,7 @@ fn an_account_is_known_for_as_long_as_it_holds() {
         None,
         "nobody has its code"
     );
-    assert_eq!(guests.devices_of("ADA"), [ONE, TWO]);
-    assert_eq!(guests.account(&TWO), Some("Ada"));
+    assert_eq!([ONE, TWO].map(|mac| guests.account(&mac)), [Some("Ada"); 2]);
     let mut text = String::new();
     let mut keep = |out: &[Change]| {
         for change in out {
@@ -266,13 +265,55 @@ fn an_account_is_known_for_as_long_as_it_holds() {
     // He leaves with one; the time of the other ends.
     out.clear();
     assert!(guests.end(ONE, (5000, WALL), &mut out));
-    assert_eq!(guests.devices_of("ada"), [TWO]);
+    assert_eq!(
+        [ONE, TWO].map(|mac| guests.account(&mac)),
+        [None, Some("Ada")]
+    );
     assert_eq!(keep(&out).len(), 1);
     out.clear();
     guests.expire((HOUR + 9000, WALL), &mut out);
     assert!(keep(&out).is_empty());
     assert!(guests.guest(&TWO).is_none() && guests.vouchers.len() == 1);
     assert_eq!(guests.codes.len(), 1);
+}
+
+/// A second device of an account takes the first one's place; a voucher that the first has bought
+/// besides goes on.
+#[test]
+fn an_account_that_moves_on_ends_no_voucher() {
+    let account = |number| Voucher {
+        origin: Origin::Account,
+        name: "Ada".to_owned(),
+        ..voucher(number)
+    };
+    for voucher_first in [true, false] {
+        let mut guests = guests([voucher(5)]);
+        let mut out = Vec::new();
+        let when = (1000, WALL + 1);
+        if voucher_first {
+            log_in(&mut guests, ONE, 2, 5, 0);
+        }
+        assert!(guests.add(account(1)));
+        let id = format!("{:016x}", 1);
+        guests.admit(ONE, &id, when, &mut out).expect("let in");
+        if !voucher_first {
+            log_in(&mut guests, ONE, 2, 5, 2000);
+        }
+        guests.make_room("ada", 2, (3000, WALL + 3), &mut out);
+        assert_eq!(guests.guest(&ONE).map(|one| one.ids().count()), Some(2));
+        out.clear();
+        guests.make_room("ADA", 1, (3000, WALL + 3), &mut out);
+        assert!(!out.contains(&Change::Refuse(ONE)), "{out:?}");
+        assert_eq!(state(&guests, 5, 3000), State::Active);
+        let ids = guests.guest(&ONE).map(|one| one.ids().count());
+        assert_eq!((ids, guests.account(&ONE)), (Some(1), None));
+        // Who has nothing besides goes.
+        assert!(guests.add(account(2)));
+        let id = format!("{:016x}", 2);
+        guests.admit(TWO, &id, when, &mut out).expect("let in");
+        guests.make_room("ada", 1, (4000, WALL + 4), &mut out);
+        assert!(out.contains(&Change::Refuse(TWO)) && guests.guest(&TWO).is_none());
+    }
 }
 
 fn state(guests: &Guests, number: u8, now: Millis) -> State {

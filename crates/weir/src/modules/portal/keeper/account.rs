@@ -89,11 +89,8 @@ impl Keeper {
         let voucher = self.by_account(&asker, terms, accounts)?;
         let id = voucher.id.clone();
         let when = self.when();
-        let theirs = self.guests.devices_of(&voucher.name);
-        let excess = (theirs.len() + 1).saturating_sub(accounts.devices);
-        for other in &theirs[..excess] {
-            self.guests.end(*other, when, &mut self.changes);
-        }
+        self.guests
+            .make_room(&voucher.name, accounts.devices, when, &mut self.changes);
         self.guests.add(voucher);
         let admitted = self.activate(&id, asker.mac, router);
         admitted.unwrap_or(Err(Trouble::Broken))?;
