@@ -1,5 +1,6 @@
 //! Text that strangers wrote, made fit for a terminal.
 
+use cli::text::is_hidden;
 use unicode_width::UnicodeWidthChar;
 
 /// Marks that may stand on one letter: a hundred would climb over the lines above.
@@ -23,7 +24,7 @@ pub fn harmless(text: &str) -> String {
             // Joiners and variants change the look of what is beside them. Terminals do not agree how
             // wide that is then.
             '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => {}
-            _ if letter.is_control() || is_format(letter) => {
+            _ if is_hidden(letter) => {
                 clean.push(OBEYED);
                 marks = 0;
             }
@@ -39,14 +40,6 @@ pub fn harmless(text: &str) -> String {
         }
     }
     clean
-}
-
-/// Not seen, and not a mark on a letter: directions (UAX 9), separators, fillers, tags.
-fn is_format(letter: char) -> bool {
-    matches!(letter,
-        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub(super) fn run(
             continue;
         }
         if arguments.json {
-            writeln!(output, "{line}")?;
+            writeln!(output, "{}", cli::text::json(&line))?;
         } else if let Ok(said) = serde_json::from_str::<Said>(&line) {
             writeln!(output, "{}", text(&said))?;
         }

@@ -100,10 +100,10 @@ impl<'a> Output<'a> {
         writeln!(self.writer, "{name}  {value}")
     }
 
-    /// One JSON document, indented, and a newline.
+    /// One JSON document, indented, and a newline. A terminal obeys no letter of it.
     pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut self.writer, value)?;
-        writeln!(self.writer)
+        let document = serde_json::to_string_pretty(value)?;
+        writeln!(self.writer, "{}", cli::text::json(&document))
     }
 
     /// Bytes as they are.

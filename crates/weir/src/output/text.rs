@@ -1,5 +1,6 @@
 //! Text from outside: made harmless, measured and cut in columns of a terminal.
 
+use cli::text::is_hidden;
 use unicode_width::UnicodeWidthStr;
 
 /// Marks that may stand on one letter. No script needs more; a hundred would climb over the lines
@@ -16,7 +17,7 @@ pub fn harmless(text: &str) -> String {
         if is_variation(letter) {
             continue;
         }
-        if letter.is_control() || is_format(letter) {
+        if is_hidden(letter) {
             clean.push('?');
             marks = 0;
         } else if letter.is_ascii() || width(letter.encode_utf8(&mut [0; 4])) > 0 {
@@ -28,14 +29,6 @@ pub fn harmless(text: &str) -> String {
         }
     }
     clean
-}
-
-/// Without a width of its own, and not a mark on a letter: directions (UAX 9), joiners, separators,
-/// tags.
-fn is_format(letter: char) -> bool {
-    matches!(letter,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Selects a variant of the letter before it. Terminals do not agree how wide that is then.
@@ -134,7 +127,7 @@ mod tests {
         #[test]
         fn never_wider_and_never_obeyed(text in ".*", most in 0usize..40) {
             let clean = harmless(&text);
-            prop_assert!(!clean.chars().any(|c| c.is_control() || is_format(c)));
+            prop_assert!(!clean.chars().any(is_hidden));
             prop_assert!(width(&clipped(&clean, most)) <= most);
         }
     }

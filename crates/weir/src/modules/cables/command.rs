@@ -150,7 +150,7 @@ fn happened(
         }
         for event in &told.events {
             let line = match json {
-                true => serde_json::to_string(event).unwrap_or_default(),
+                true => cli::text::json(&serde_json::to_string(event).unwrap_or_default()),
                 false => said(event),
             };
             output.line(&line)?;
