@@ -73,6 +73,21 @@ fn peer() -> Option<PathBuf> {
     std::env::var_os("WEIR_UCI_PEER").map(PathBuf::from)
 }
 
+/// Tells whether a shell would wait for the other apostrophe or quotation mark.
+fn is_open(command: &str) -> bool {
+    let (mut within, mut escaped) = (None, false);
+    for letter in command.chars() {
+        match (within, letter) {
+            _ if escaped => escaped = false,
+            (None | Some('"'), '\\') => escaped = true,
+            (None, '\'' | '"') => within = Some(letter),
+            (Some(mark), _) if mark == letter => within = None,
+            _ => {}
+        }
+    }
+    within.is_some()
+}
+
 /// The cases, each command with what it said now.
 fn played(cases: &str) -> String {
     let mut lines = cases.lines().peekable();
@@ -100,9 +115,10 @@ fn played(cases: &str) -> String {
         } else if let Some(command) = line.strip_prefix("$ ") {
             keep(line);
             let mut command = command.to_owned();
-            // A command goes on while an apostrophe is open.
-            while command.matches('\'').count() % 2 == 1 {
+            while is_open(&command) {
                 let more = lines.next().expect("the end of a command");
+                // An apostrophe too many would take the cases that follow for its text.
+                assert!(!more.starts_with(['$', '|', '=']), "{command:?} has no end");
                 keep(more);
                 command = command + "\n" + more;
             }
