@@ -75,28 +75,40 @@ unit: ## tests inside the crates
 	$(ROOT_RUNNER) $(CARGO) test $(WORKSPACE) --lib --bins --no-fail-fast
 	$(CARGO) test $(WORKSPACE) --doc
 
+# Whole routers are one program, tests/netns, by the names of its modules; other tests are programs of their own. `routers`
+# runs a list of modules, or all but some: ROUTERS with options of the test program.
+ROUTERS = $(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) --test routers --no-fail-fast --
+
 # The cores and parsers; then a router that agrees with the kernel packet by packet, outlives its daemon, says what is
 # wrong with its configuration, and keeps its page to those who may see it.
 SHORT := concerns connections entries members model network pairs ruleset stack transmit upkeep decode parser refused \
-	oracle failopen check cli hostile login server
+	check cli hostile login server
+SHORT_ROUTERS := oracle:: failopen::
 
 system-short: ## those of `system` that tell most in two minutes
 	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(SHORT)) --no-fail-fast -- --test-threads=2
+	$(ROUTERS) --test-threads=2 $(SHORT_ROUTERS)
 
 # Those that wait for most of their time, for what comes by itself: two of their tests at a time used less than a third of
 # two processors (scripts/system-tests tells). So there are four at a time, beside all others.
-WAITING := bench bridging cables copies counters detect expiry http leak page parity ports_auto read setup \
-	setup_debian setup_document timeouts traffic uplinks wires
+WAITING := http read setup setup_debian setup_document traffic
+WAITING_ROUTERS := bench:: bridging:: cables:: copies:: counters:: detect:: expiry:: leak:: page:: parity:: portal:: \
+	ports_auto:: setup:: setup_debian:: timeouts:: uplinks:: wires::
 
 waiting: ## system tests that wait for most of their time
+	$(ROUTERS) --test-threads=4 $(WAITING_ROUTERS)
 	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(WAITING)) --no-fail-fast -- --test-threads=4
 
-# Every other test program. Two tests at a time: each builds routers in namespaces, and shares the processors with their
-# traffic.
+# Those that need a processor when they ask for one: floods, and what is held against the kernel or a second.
+ALONE_ROUTERS := flood:: multipath::experiment:: changes::quiet::
+
+# Every other test. Three at a time: each builds routers in namespaces, and shares the processors with their traffic.
 system: ## the other tests that need the kernel: routers in namespaces, the command line, golden packets
+	$(ROUTERS) --test-threads=3 $(addprefix --skip=,$(SHORT_ROUTERS) $(WAITING_ROUTERS) $(ALONE_ROUTERS))
+	$(ROUTERS) --test-threads=1 $(ALONE_ROUTERS)
 	@tests=$$($(CARGO) metadata --locked --no-deps --format-version 1 | \
 		jq -r '[.packages[].targets[] | select(.kind == ["test"]).name] | unique - ($$ARGS.positional) | .[]' \
-			--args $(SHORT) $(WAITING)) || exit; \
+			--args routers $(SHORT) $(WAITING)) || exit; \
 	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $$(printf -- '--test %s ' $$tests) --no-fail-fast -- --test-threads=2
 
 # Of the golden packets those by which one program after the other is loaded; random frames go through all of them.

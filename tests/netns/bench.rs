@@ -1,7 +1,7 @@
 //! `weir bench`: what it measures is there, whole, and nothing of it stays; what it cannot measure
 //! it says.
 
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -44,7 +44,13 @@ fn the_lab_measures_what_it_is_asked_for() {
         "0.1",
     ];
     arguments.extend(["--only", &only, "--length", "imix", "--burst", "3"]);
-    let ran = weir(&arguments);
+    let mut ran = Command::new(binary());
+    ran.args(&arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let ran = ran.spawn().expect("weir runs");
+    let own = format!("weir-{}-", ran.id());
+    let ran = ran.wait_with_output().expect("weir ends");
     let told = json(&ran);
     assert_eq!(ran.status.code(), Some(0), "{told:#}");
     assert_eq!(told["schema"], "weir-bench-lab/1");
@@ -107,7 +113,6 @@ fn the_lab_measures_what_it_is_asked_for() {
         .map(|group| group.as_array().map_or(0, Vec::len))
         .sum();
     assert_eq!(ranked, scenarios.len());
-    let own = format!("weir-{}-", std::process::id());
     assert!(!namespaces().iter().any(|name| name.starts_with(&own)));
 }
 

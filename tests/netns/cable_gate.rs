@@ -3,8 +3,7 @@
 //! wire, and nothing is left behind.
 
 #[allow(dead_code, reason = "weir setup detect needs the rest of it")]
-#[path = "detect/scene.rs"]
-mod scene;
+use crate::detect::scene;
 
 use std::process::Command;
 use std::thread::sleep;

@@ -2,32 +2,19 @@
 //! docs/ports-arrangements.md is a test, with real peers: dnsmasq, pppoe-server, radvd, dhcp6s,
 //! lldpd, babeld, bird, udhcpc; a bridge is the switch.
 
-#[path = "cables/arrangement.rs"]
 mod arrangement;
-#[path = "cables/clients.rs"]
 mod clients;
-#[path = "cables/frames.rs"]
 mod frames;
-#[path = "cables/later.rs"]
 mod later;
-#[path = "cables/matrix.rs"]
 mod matrix;
-#[path = "cables/mesh.rs"]
 mod mesh;
-#[path = "cables/neighbours.rs"]
 mod neighbours;
-#[path = "cables/peers.rs"]
 mod peers;
-#[path = "cables/plug.rs"]
 mod plug;
-#[path = "cables/quarantine.rs"]
 mod quarantine;
 #[allow(dead_code, reason = "weir setup detect needs the rest of it")]
-#[path = "detect/scene.rs"]
-mod scene;
-#[path = "cables/stress.rs"]
+use crate::detect::scene;
 mod stress;
-#[path = "cables/uplinks.rs"]
 mod uplinks;
 
 use lab::Error;

@@ -1,6 +1,5 @@
 //! The router's surroundings change under a flow: weir does what the kernel does from then on.
 
-#[path = "changes/quiet.rs"]
 mod quiet;
 
 use std::net::{SocketAddr, UdpSocket};

@@ -1,14 +1,10 @@
 //! `weir setup detect`: the table of truth of docs/setup.md. Each arrangement has its real peers
 //! behind a switch: dnsmasq, radvd, WIDE's dhcp6s, pppoe-server.
 
-#[path = "detect/manners.rs"]
 mod manners;
 #[allow(dead_code, reason = "weir cables needs the rest of it")]
-#[path = "detect/scene.rs"]
-mod scene;
-#[path = "detect/six.rs"]
+pub mod scene;
 mod six;
-#[path = "detect/tags.rs"]
 mod tags;
 
 use answers::SetupUplink;

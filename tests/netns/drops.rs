@@ -1,7 +1,6 @@
 //! Dropping early what netfilter or a route would drop: learned, by sets, by routes; ended by every
 //! change; never more than that.
 
-#[path = "drops/poison.rs"]
 mod poison;
 
 use std::net::{IpAddr, Ipv4Addr};

@@ -1,11 +1,8 @@
 //! The monitor: whatever passes a port is counted, by whom, exactly; forwarded by weir or by the
 //! kernel.
 
-#[path = "monitor/labels.rs"]
 mod labels;
-#[path = "monitor/names.rs"]
 mod names;
-#[path = "monitor/start.rs"]
 mod start;
 
 use std::collections::BTreeMap;

@@ -1,11 +1,8 @@
 //! What multipath needs of the kernel, against the running one: endpoints and subflows, rules and
 //! routes, uplinks, settings.
 
-#[path = "mptcp/policy.rs"]
 mod policy;
-#[path = "mptcp/settings.rs"]
 mod settings;
-#[path = "mptcp/uplinks.rs"]
 mod uplinks;
 
 use std::io::{Read, Write};

@@ -3,13 +3,10 @@
 //! device, from and to which address, with which TTL and TOS. Weir's picture must be the kernel's,
 //! and what is answered must have been forwarded by weir.
 
-#[path = "multiwan/gateways.rs"]
 mod gateways;
-#[path = "multiwan/paths.rs"]
 mod paths;
 #[allow(dead_code, reason = "each test program uses a part of it")]
-mod play;
-#[path = "multiwan/sides.rs"]
+use crate::play;
 mod sides;
 
 use std::net::IpAddr;

@@ -1,16 +1,10 @@
 //! The web page of the real daemon, in a browser, while a household uses the network.
 
-#[path = "page/cables.rs"]
 mod cables;
-#[path = "page/guests.rs"]
 mod guests;
-#[path = "page/lockout.rs"]
 mod lockout;
-#[path = "page/paths.rs"]
 mod paths;
-#[path = "page/powerless.rs"]
 mod powerless;
-#[path = "page/troubles.rs"]
 mod troubles;
 
 use std::io::{Read, Write};

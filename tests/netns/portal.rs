@@ -1,45 +1,25 @@
 //! Guests behind a portal: they get no further before they log in, and no longer than they may,
 //! whoever forwards their packets.
 
-#[path = "portal/accounts.rs"]
 mod accounts;
-#[path = "portal/browser.rs"]
 mod browser;
-#[path = "portal/check.rs"]
 mod check;
-#[path = "portal/ends.rs"]
 mod ends;
-#[path = "portal/foreign.rs"]
 mod foreign;
-#[path = "portal/former.rs"]
 mod former;
-#[path = "portal/garden.rs"]
 mod garden;
-#[path = "portal/hours.rs"]
 mod hours;
-#[path = "portal/manager.rs"]
 mod manager;
-#[path = "portal/nodes.rs"]
 mod nodes;
-#[path = "portal/outside.rs"]
 mod outside;
-#[path = "portal/passes.rs"]
 mod passes;
-#[path = "portal/past.rs"]
 mod past;
-#[path = "portal/place.rs"]
 mod place;
-#[path = "portal/refresh.rs"]
 mod refresh;
-#[path = "portal/secure.rs"]
 mod secure;
-#[path = "portal/slow.rs"]
 mod slow;
-#[path = "portal/terms.rs"]
 mod terms;
-#[path = "portal/ways.rs"]
 mod ways;
-#[path = "portal/welcome.rs"]
 mod welcome;
 
 use std::net::{IpAddr, SocketAddr, UdpSocket};

@@ -2,9 +2,7 @@
 //! under a transfer that weir forwards at its hook: from then on, bytes are counted on the wire.
 //! No time is judged, only the rate that a shaper enforces.
 
-#[path = "qos/classes.rs"]
 mod classes;
-#[path = "qos/hosts.rs"]
 mod hosts;
 
 use std::net::SocketAddr;

@@ -2,7 +2,6 @@
 //! the system, `weir setup serve` changes the configuration, and the administrator confirms it at
 //! the new address, logged in anew.
 
-#[path = "setup/router.rs"]
 mod router;
 
 use std::process::Stdio;

@@ -16,9 +16,7 @@ use lab::{Arrangement, Error, Lab, Options, Tap};
 use weir_tests::scene::{By, WAYS, at_once, lab, weir};
 use weir_tests::{LIMIT, Weir, hooked_at};
 
-#[path = "stations/sources.rs"]
 mod sources;
-#[path = "stations/streams.rs"]
 mod streams;
 
 use streams::{BOTH, DOWN, Streams, UP, greet};

@@ -13,7 +13,6 @@ use lab::transfer::{Echo, ask_tcp};
 use lab::{Arrangement, Error, Lab, Options};
 use weir_tests::differential::{Expect, equal, kernels_agree};
 
-#[path = "topologies/live.rs"]
 mod live;
 
 const FLOWS: usize = 100;

@@ -4,11 +4,9 @@
 //! The wire between router and server is a bridge in a namespace of its own, so that what is looked
 //! at is what was sent, and not what its receiver made of it.
 
-#[path = "tunnels/ipsec.rs"]
 mod ipsec;
 #[allow(dead_code, reason = "each test program uses a part of it")]
-mod play;
-#[path = "tunnels/wireguard.rs"]
+use crate::play;
 mod wireguard;
 
 use std::net::{IpAddr, SocketAddr};

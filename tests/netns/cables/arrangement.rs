@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use answers::Cable;
 use lab::Error;
 
-use crate::plug::{Plug, Used};
-use crate::scene::Scene;
+use crate::cables::plug::{Plug, Used};
+use crate::cables::scene::Scene;
 
 /// A first decision may be half the truth: what is behind a radio is told later, and lldpd speaks
 /// every 30 s where it did not see the link.
@@ -38,8 +38,8 @@ macro_rules! arrangements {
     ($($name:ident: $text:literal is $is:literal $(or $or:literal)* $(says $says:literal)*,
        $used:expr, $build:expr;)*) => {
         /// Those of this file.
-        pub const ALL: &[$crate::arrangement::Arrangement] = &[$(
-            $crate::arrangement::Arrangement {
+        pub const ALL: &[$crate::cables::arrangement::Arrangement] = &[$(
+            $crate::cables::arrangement::Arrangement {
                 name: stringify!($name),
                 text: $text,
                 is: $is,
@@ -52,7 +52,7 @@ macro_rules! arrangements {
         $(
             #[test]
             fn $name() -> Result<(), ::lab::Error> {
-                $crate::arrangement::holds(ALL, stringify!($name))
+                $crate::cables::arrangement::holds(ALL, stringify!($name))
             }
         )*
     };

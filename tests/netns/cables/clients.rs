@@ -1,9 +1,9 @@
 //! Who uses the network, switches and radios.
 
-use crate::arrangement::arrangements;
-use crate::frames;
-use crate::plug::Used;
-use crate::scene::LINE;
+use crate::cables::arrangement::arrangements;
+use crate::cables::frames;
+use crate::cables::plug::Used;
+use crate::cables::scene::LINE;
 
 const STRAY: [&str; 1] = ["192.0.2.1/24"];
 

@@ -11,8 +11,8 @@ use lab::wire::Frame;
 use lab::{Error, Lab, Offloads, Tap};
 use weir_tests::{Weir, binary};
 
-use crate::plug::{Plug, Used, heard, is};
-use crate::scene::{Scene, UP};
+use crate::cables::plug::{Plug, Used, heard, is};
+use crate::cables::scene::{Scene, UP};
 
 const PORT: &str = "eth1";
 const SECRET: &str = "the valley's long secret";

@@ -1,6 +1,6 @@
 //! docs/ports-arrangements.md: what weir said of each arrangement, and after how long.
 //!
-//! `WEIR_ARRANGEMENTS=5 … --test cables matrix` builds each five times, and writes the page anew.
+//! `WEIR_ARRANGEMENTS=5 … --test routers cables::matrix` builds each five times, and writes the page anew.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,8 +11,8 @@ use std::thread;
 
 use lab::Error;
 
-use crate::arrangement::{Arrangement, Said};
-use crate::{clients, neighbours, uplinks};
+use crate::cables::arrangement::{Arrangement, Said};
+use crate::cables::{clients, neighbours, uplinks};
 
 /// They sleep most of the time.
 pub const AT_ONCE: usize = 8;
@@ -27,7 +27,7 @@ What is plugged in at a port, and what weir said of it. Each arrangement is a te
 BIRD, udhcpc, other nodes with weir. Where Debian has none, frames are made, and the row says so. Switches are bridges of
 Linux; two radios are two of them, 15 ms and 5 % of loss apart.
 
-`WEIR_ARRANGEMENTS=5 scripts/cargo test -p weir-tests --test cables matrix`, as root, builds each five times, and writes
+`WEIR_ARRANGEMENTS=5 scripts/cargo test -p weir-tests --test routers cables::matrix`, as root, builds each five times, and writes
 this page anew. Eight at a time share the machine with whatever else it does.
 
 Where nothing can tell, unknown is right: a provider in a VLAN says nothing by itself, and weir asks without a tag. A node

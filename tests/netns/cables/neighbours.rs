@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::arrangement::arrangements;
-use crate::frames;
-use crate::peers::{OTHER_SECRET, SECRET};
-use crate::plug::Used;
+use crate::cables::arrangement::arrangements;
+use crate::cables::frames;
+use crate::cables::peers::{OTHER_SECRET, SECRET};
+use crate::cables::plug::Used;
 
 const ISP: [&str; 1] = ["192.0.2.1/24"];
 /// A silent port is decided after ten seconds at most, and listened at for ten more.

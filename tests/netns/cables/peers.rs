@@ -11,8 +11,8 @@ use lab::topology::mac;
 use lab::{Error, Offloads};
 use weir_tests::{LIMIT, binary};
 
-use crate::frames;
-use crate::scene::{LINE, PORT, ROUTER, Scene, UP, WAN};
+use crate::cables::frames;
+use crate::cables::scene::{LINE, PORT, ROUTER, Scene, UP, WAN};
 
 /// The router's other port, and the switch's for that.
 pub const LAN2: &str = "lan2";

@@ -10,8 +10,8 @@ use lab::{Error, Offloads};
 use nix::sys::signal::Signal;
 use weir_tests::{Weir, binary};
 
-use crate::peers::{LAN2, SECRET, config};
-use crate::scene::{LINE, ROUTER, Scene, UP, WAN};
+use crate::cables::peers::{LAN2, SECRET, config};
+use crate::cables::scene::{LINE, ROUTER, Scene, UP, WAN};
 
 /// No decision takes longer.
 const DECIDED: Duration = Duration::from_secs(20);

@@ -10,10 +10,10 @@ use lab::topology::{mac, text};
 use lab::wire::Frame;
 use lab::{Error, Tap};
 
-use crate::arrangement::Arrangement;
-use crate::matrix;
-use crate::plug::{DESK, LAN_MAC, Plug, Used};
-use crate::scene::{LINE, PORT, ROUTER, Scene, UP, WAN};
+use crate::cables::arrangement::Arrangement;
+use crate::cables::matrix;
+use crate::cables::plug::{DESK, LAN_MAC, Plug, Used};
+use crate::cables::scene::{LINE, PORT, ROUTER, Scene, UP, WAN};
 
 /// Somebody in the LAN says something to all so often.
 const PAUSE: Duration = Duration::from_millis(2);

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use lab::{Error, Tap};
 use weir_tests::cost::taken;
 
-use crate::frames;
-use crate::plug::{Plug, Used, is};
-use crate::scene::{LINE, PORT, ROUTER, Scene, UP, WAN};
+use crate::cables::frames;
+use crate::cables::plug::{Plug, Used, is};
+use crate::cables::scene::{LINE, PORT, ROUTER, Scene, UP, WAN};
 
 const ISP: [&str; 1] = ["192.0.2.1/24"];
 /// In a storm, at once and then again after so long: 5000 frames a second.

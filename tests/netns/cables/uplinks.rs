@@ -1,9 +1,9 @@
 //! Ways to the Internet, and what looks like one.
 
-use crate::arrangement::arrangements;
-use crate::frames;
-use crate::plug::Used;
-use crate::scene::UP;
+use crate::cables::arrangement::arrangements;
+use crate::cables::frames;
+use crate::cables::plug::Used;
+use crate::cables::scene::UP;
 
 const ISP: [&str; 1] = ["192.0.2.1/24"];
 const SIX: [&str; 1] = ["2001:db8:1::1/64"];

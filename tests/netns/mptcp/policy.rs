@@ -6,7 +6,7 @@ use kernel::routes::RouteKind;
 use lab::{Error, Lab, Namespace};
 use serde_json::{Value, json};
 
-use crate::{ip, opened, prefix, runtime, told, two_wires};
+use crate::mptcp::{ip, opened, prefix, runtime, told, two_wires};
 
 /// What `ip` lists, each only with what is asked for.
 fn listed(node: &Namespace, line: &str, keys: &[&str]) -> Result<Vec<Value>, Error> {

@@ -7,7 +7,7 @@ use kernel::uplinks::{Change, Uplinks};
 use lab::{Error, Lab, Offloads};
 use weir_tests::LIMIT;
 
-use crate::{ip, opened, prefix, runtime, told};
+use crate::mptcp::{ip, opened, prefix, runtime, told};
 
 #[test]
 fn uplinks_are_found_and_followed() -> Result<(), Error> {

@@ -10,7 +10,7 @@ use lab::{Error, Namespace};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::{MBIT, SECOND};
+use crate::multipath::{MBIT, SECOND};
 
 /// Whose address it says it has: somebody beside the server.
 const VICTIM: &str = "198.51.100.77";

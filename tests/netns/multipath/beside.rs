@@ -12,8 +12,8 @@ use lab::{Error, Talk, Uplinks};
 use weir_tests::partner::Partner;
 use weir_tests::{LIMIT, Weir};
 
-use crate::lock::tell;
-use crate::{ms, octets};
+use crate::multipath::lock::tell;
+use crate::multipath::{ms, octets};
 
 /// Counts what should not come to a provider: packets of the tunnel's network, and of the LAN.
 const WATCH: &str = "table inet watch {\n\tchain c {\n\t\ttype filter hook prerouting priority \

@@ -9,7 +9,7 @@ use lab::uplinks::{Options, PARTNER, SERVER, Uplinks};
 use weir_tests::partner::{Pair, Partner};
 use weir_tests::{LIMIT, Weir, binary};
 
-use crate::{at, rules};
+use crate::multipath::{at, rules};
 
 /// Another client's address.
 const OTHER: &str = "192.168.77.7";

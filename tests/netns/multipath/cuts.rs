@@ -10,7 +10,7 @@ use lab::uplinks::{Cut, Options, PARTNER, SERVER};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::{at, ms};
+use crate::multipath::{at, ms};
 
 /// Nothing is lost or changed, whichever path goes, and however.
 #[test]

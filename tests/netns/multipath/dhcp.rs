@@ -18,7 +18,7 @@ use nix::unistd::Pid;
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::{MBIT, SECOND, at, ms};
+use crate::multipath::{MBIT, SECOND, at, ms};
 
 /// What udhcpc runs (BusyBox's networking/udhcp): addresses go when they are no longer leased, and
 /// come with a default route.

@@ -12,7 +12,7 @@ use lab::goodput::{Demand, Transport};
 use lab::uplinks::{Cut, Options, SERVER};
 use weir_tests::partner::Pair;
 
-use crate::{MBIT, PORT, SECOND, at};
+use crate::multipath::{MBIT, PORT, SECOND, at};
 
 /// All but the first second, and what follows a change for two.
 fn phases(course: &Course) -> [Range<Duration>; 3] {

@@ -12,8 +12,8 @@ use socket2::{Domain, Protocol, Socket, Type};
 use weir_tests::LIMIT;
 use weir_tests::partner::{Pair, Partner};
 
-use crate::lock::{build, tell};
-use crate::{SECOND, at, ms};
+use crate::multipath::lock::{build, tell};
+use crate::multipath::{SECOND, at, ms};
 
 /// Of nobody in the lab; a client takes them.
 const FORGED: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 77);
@@ -249,7 +249,7 @@ fn clients_share_what_the_partner_gives() -> Result<(), Error> {
     })?;
     let other: IpAddr = OTHER.parse().expect("an address");
     let to = SocketAddr::new(SERVER, 5003);
-    assert_eq!(crate::rules::by_tcp(&pair, other, to)?, PARTNER);
+    assert_eq!(crate::multipath::rules::by_tcp(&pair, other, to)?, PARTNER);
     // Where they may, those that get no place go directly.
     let file = pair.weir.config_file();
     let text = std::fs::read_to_string(&file).expect("the configuration");

@@ -10,7 +10,7 @@ use lab::{Error, Namespace};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::{SECOND, octets};
+use crate::multipath::{SECOND, octets};
 
 /// Where in the LAN it goes, and what the partner gives: not the same.
 const FORWARD: &str = "forward = [\"tcp/8022 = 192.168.77.2:22\", \"udp/51820 = \
@@ -123,7 +123,7 @@ fn datagrams_come_in_too() -> Result<(), Error> {
             _ => {}
         }
     }
-    talk.ask(b"end", crate::ms(1))?;
+    talk.ask(b"end", crate::multipath::ms(1))?;
     let sources = far.join().expect("no panic");
     assert!(sources.len() > 40 && sources.iter().all(|source| source.ip() == SERVER));
     assert_eq!(sources[0].port(), own.port(), "its port, too");

@@ -11,7 +11,7 @@ use lab::uplinks::{Options, Path, SERVER};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::{MBIT, SECOND, at, ms};
+use crate::multipath::{MBIT, SECOND, at, ms};
 
 /// Both ends with CUBIC, by which it was measured (docs/multipath.md).
 fn pair(paths: Vec<Path>) -> Result<Pair, Error> {

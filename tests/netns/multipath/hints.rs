@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::{MBIT, SECOND, at, ms};
+use crate::multipath::{MBIT, SECOND, at, ms};
 
 /// What probes, names and the like may take of a path that carries nothing, bytes in a few
 /// seconds: a tenth of a second of its 20 Mbit/s.

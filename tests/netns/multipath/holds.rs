@@ -13,8 +13,8 @@ use lab::uplinks::{Options, PARTNER, SERVER};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::rules::{by_tcp, say};
-use crate::{SECOND, at, ms};
+use crate::multipath::rules::{by_tcp, say};
+use crate::multipath::{SECOND, at, ms};
 
 /// Refuses what matches on its way to the partner, as somebody on the way would.
 fn refuse(pair: &Pair, which: &str) -> Result<(), Error> {

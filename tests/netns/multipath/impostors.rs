@@ -18,8 +18,8 @@ use multipath::session::{session_id, unknown};
 use multipath::{Identity, Key, KeyId, Pairing, SessionId, Welcome};
 use weir_tests::{LIMIT, Weir};
 
-use crate::door::frame_of;
-use crate::{SECOND, at, ms};
+use crate::multipath::door::frame_of;
+use crate::multipath::{SECOND, at, ms};
 
 /// Answers handshakes as it is told, and to each open says that it knows no session.
 struct Impostor {

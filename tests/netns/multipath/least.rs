@@ -11,7 +11,7 @@ use lab::uplinks::{Options, PARTNER, SERVER};
 use weir_tests::partner::Pair;
 use weir_tests::{LIMIT, binary};
 
-use crate::at;
+use crate::multipath::at;
 
 /// CAP_NET_ADMIN, as `/proc/PID/status` has it.
 const NET_ADMIN: &str = "0000000000001000";

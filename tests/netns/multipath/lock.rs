@@ -18,9 +18,9 @@ use weir_tests::conntrack::entry_to;
 use weir_tests::partner::{Pair, Partner};
 use weir_tests::{LIMIT, Weir, binary};
 
-use crate::holds::talk;
-use crate::rules::{by_tcp, say};
-use crate::{SECOND, ms};
+use crate::multipath::holds::talk;
+use crate::multipath::rules::{by_tcp, say};
+use crate::multipath::{SECOND, ms};
 
 /// What else than these partners is sent to, by protocol and destination; of ICMP what asks, as errors
 /// and neighbours are the router's own.

@@ -11,7 +11,7 @@ use lab::{Error, Talk};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::{SECOND, ms};
+use crate::multipath::{SECOND, ms};
 
 /// Counts what comes to a provider from the tunnel's network.
 const WATCH: &str = "table inet watch {\n\tchain c {\n\t\ttype filter hook prerouting priority \

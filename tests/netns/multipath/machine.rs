@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use weir_tests::LIMIT;
 use weir_tests::partner::{Pair, Partner};
 
-use crate::{SECOND, at};
+use crate::multipath::{SECOND, at};
 
 /// Beyond the partner, as somebody beside it thinks.
 const BEYOND: &str = "192.0.2.77";

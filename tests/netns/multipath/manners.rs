@@ -12,7 +12,7 @@ use socket2::SockRef;
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::{SECOND, at, ms};
+use crate::multipath::{SECOND, at, ms};
 
 /// Both ends of a new connection: the client's and the server's.
 fn ends(pair: &Pair, to: SocketAddr) -> Result<(TcpStream, TcpStream), Error> {
@@ -223,7 +223,7 @@ fn local_and_listed_networks_are_reached_directly() -> Result<(), Error> {
         b"direct"
     );
     // A private address behind an uplink: a modem's page.
-    let modem = SocketAddr::new(pair.uplinks.gateway(0), crate::PORT);
+    let modem = SocketAddr::new(pair.uplinks.gateway(0), crate::multipath::PORT);
     let _modem = Echo::serve(pair.uplinks.provider(0), modem)?;
     assert_eq!(ask_tcp(pair.uplinks.client(), modem, b"modem")?, b"modem");
     assert_eq!(pair.paths()?.connections.all, 0);

@@ -13,7 +13,7 @@ use lab::uplinks::{Options, PARTNER, SERVER, Uplinks};
 use weir_tests::partner::{Pair, Partner};
 use weir_tests::{LIMIT, Weir, binary};
 
-use crate::{SECOND, at};
+use crate::multipath::{SECOND, at};
 
 /// A folder with an `nft` that refuses while there is a file beside it.
 struct Firewall(PathBuf);

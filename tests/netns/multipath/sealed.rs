@@ -15,8 +15,8 @@ use multipath::{Open, Sealer, Status};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::door::{Door, frame_of, open_to};
-use crate::{SECOND, at, ms};
+use crate::multipath::door::{Door, frame_of, open_to};
+use crate::multipath::{SECOND, at, ms};
 
 /// What both directions of a wire carried.
 struct Wire(Tap, Tap);

@@ -12,8 +12,8 @@ use nix::sys::signal::Signal;
 use weir_tests::LIMIT;
 use weir_tests::partner::{Pair, Partner};
 
-use crate::lock::{Restless, none_seen, tell, watch};
-use crate::{SECOND, at};
+use crate::multipath::lock::{Restless, none_seen, tell, watch};
+use crate::multipath::{SECOND, at};
 
 /// Somebody in the Internet who is neither.
 const FAR: &str = "203.0.113.1";

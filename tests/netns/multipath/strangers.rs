@@ -14,8 +14,8 @@ use socket2::{Domain, Socket, Type};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::door::{Door, begin, frame_of, open_to};
-use crate::{SECOND, at, ms};
+use crate::multipath::door::{Door, begin, frame_of, open_to};
+use crate::multipath::{SECOND, at, ms};
 
 #[test]
 fn strangers_get_nothing() -> Result<(), Error> {

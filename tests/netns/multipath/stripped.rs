@@ -7,7 +7,7 @@ use lab::relay::Treatment;
 use lab::uplinks::{Options, Path, SERVER};
 use weir_tests::partner::Pair;
 
-use crate::{MBIT, SECOND, at};
+use crate::multipath::{MBIT, SECOND, at};
 
 #[test]
 fn is_told_and_connections_begin_elsewhere() -> Result<(), Error> {

@@ -9,7 +9,7 @@ use lab::relay::Treatment;
 use lab::uplinks::{Options, Path, SERVER, SERVER6};
 use weir_tests::partner::Pair;
 
-use crate::{MBIT, SECOND, at, ms};
+use crate::multipath::{MBIT, SECOND, at, ms};
 
 fn sums(options: &Options, server: IpAddr, range: std::ops::Range<f64>) -> Result<(), Error> {
     let pair = Pair::build(options)?;

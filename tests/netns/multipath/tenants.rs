@@ -20,8 +20,8 @@ use nix::unistd::Pid;
 use weir_tests::partner::{Pair, Partner};
 use weir_tests::{LIMIT, Weir};
 
-use crate::door::{Door, begin, frame_of};
-use crate::{SECOND, at, ms};
+use crate::multipath::door::{Door, begin, frame_of};
+use crate::multipath::{SECOND, at, ms};
 
 /// Says its name to who connects.
 struct Named {

@@ -13,7 +13,7 @@ use lab::{Error, Uplinks};
 use weir_tests::partner::{Pair, Partner};
 use weir_tests::{LIMIT, Weir};
 
-use crate::{MBIT, SECOND, at, ms};
+use crate::multipath::{MBIT, SECOND, at, ms};
 
 /// Both ends, with the tunnel at work.
 fn tunnelled(options: &Options) -> Result<Pair, Error> {

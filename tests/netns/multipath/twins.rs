@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use weir_tests::partner::Pair;
 use weir_tests::{LIMIT, binary};
 
-use crate::{SECOND, at, ms};
+use crate::multipath::{SECOND, at, ms};
 
 const ECHO: SocketAddr = SocketAddr::new(SERVER, 5001);
 

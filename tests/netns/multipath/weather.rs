@@ -17,7 +17,7 @@ use nix::unistd::Pid;
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::{MBIT, SECOND, at, ms};
+use crate::multipath::{MBIT, SECOND, at, ms};
 
 const ECHO: SocketAddr = SocketAddr::new(SERVER, 5001);
 

@@ -9,8 +9,8 @@ use lab::{Error, Options};
 use weir_tests::LIMIT;
 use weir_tests::scene::{PORT, Scene, WAYS, at_once};
 
-use crate::play::{self, Script, Stage, act, play};
-use crate::{ECHO, both, pair, providers};
+use crate::multiwan::play::{self, Script, Stage, act, play};
+use crate::multiwan::{ECHO, both, pair, providers};
 
 #[test]
 fn the_metric_of_a_default_route_moves_all() {

@@ -10,8 +10,8 @@ use lab::{Error, Lab, Tap};
 use weir_tests::LIMIT;
 use weir_tests::scene::By;
 
-use crate::play::{Script, Stage, act, play};
-use crate::{ECHO, WIRES, pair, providers};
+use crate::multiwan::play::{Script, Stage, act, play};
+use crate::multiwan::{ECHO, WIRES, pair, providers};
 
 /// Half of the flows by each wire, of both families.
 fn multipath(lab: &Lab, verb: &str, weights: (u32, u32)) -> Result<(), Error> {

@@ -6,8 +6,10 @@ use lab::gateway::{CLIENT, CLIENT6, ROUTER_LAN6, ROUTER_WAN, ROUTER_WAN6};
 use lab::{Ipv6, Options};
 use weir_tests::scene;
 
-use crate::play::{Caller, Place, Script, Stage, act, play};
-use crate::{ECHO, OTHER, SECOND_CLIENT, SECOND_CLIENT6, address, both, guest, pair, providers};
+use crate::multiwan::play::{Caller, Place, Script, Stage, act, play};
+use crate::multiwan::{
+    ECHO, OTHER, SECOND_CLIENT, SECOND_CLIENT6, address, both, guest, pair, providers,
+};
 
 /// A client asks for the router's outer address, and is answered by a host of its own network (in =
 /// out), or of another one.

@@ -14,7 +14,7 @@ use lab::namespace::wait_until;
 use serde_json::{Value, json};
 use weir_tests::{LIMIT, built};
 
-use crate::teller::{Teller, Told, ended, fits};
+use crate::nearby::teller::{Teller, Told, ended, fits};
 
 /// Where the air's programs are.
 const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/nearby/tests/lab");

@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use weir_tests::{LIMIT, Weir};
 
-use crate::system;
+use crate::page::system;
 
 /// Processes that one started, by number, with what they are called.
 fn children(parent: u32) -> Vec<(i32, String)> {

@@ -14,8 +14,8 @@ use lab::{Error, Lab, Namespace, Options};
 use weir_tests::scene::{self, By};
 use weir_tests::{LIMIT, Weir};
 
-use crate::peers::{self, Capture, Folder};
-use crate::slow::Slow;
+use crate::parity::peers::{self, Capture, Folder};
+use crate::parity::slow::Slow;
 
 const ECHO: u16 = 7;
 /// Milliseconds by which each end answers later than it would.

@@ -22,8 +22,8 @@ use serde_json::Value;
 use weir_tests::LIMIT;
 use weir_tests::scene::{self, By, PORT};
 
-use crate::peers::{self, COLLECTOR, Collector, Folder};
-use crate::{at_rest, devices, sums};
+use crate::parity::peers::{self, COLLECTOR, Collector, Folder};
+use crate::parity::{at_rest, devices, sums};
 
 /// Where weir sends to, and where the other collectors listen.
 const ALL: u16 = 4738;

@@ -16,7 +16,7 @@ use serde_json::Value;
 use weir_tests::LIMIT;
 use weir_tests::scene::{self, By};
 
-use crate::peers::{self, Capture, Collector, Folder};
+use crate::parity::peers::{self, Capture, Collector, Folder};
 
 /// Where echoes are, and the router's port that leads to the client's.
 const ECHO: u16 = 7;

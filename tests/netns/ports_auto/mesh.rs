@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 use lab::Error;
 use lab::namespace::wait_until;
 
-use crate::node::{LONG, Node};
-use crate::panel::Panel;
-use crate::router::{FAR, Provider, ask, lease, unexpected};
+use crate::ports_auto::node::{LONG, Node};
+use crate::ports_auto::panel::Panel;
+use crate::ports_auto::router::{FAR, Provider, ask, lease, unexpected};
 
 /// The same at both nodes.
 const SECRET: &str = "four horses in a tin can of beans\n";

@@ -8,8 +8,8 @@ use lab::Error;
 use lab::namespace::wait_until;
 use weir_tests::binary;
 
-use crate::panel::Panel;
-use crate::router::{Router, unexpected};
+use crate::ports_auto::panel::Panel;
+use crate::ports_auto::router::{Router, unexpected};
 
 /// Nothing takes longer: a question, a change, services that come up, DHCP; in an emulated machine.
 pub const LONG: Duration = Duration::from_secs(150);

@@ -9,7 +9,7 @@ use lab::{Error, Namespace, Options};
 use weir_tests::LIMIT;
 use weir_tests::scene::{self, By};
 
-use crate::{NO_REPROOF, SETTLED};
+use crate::qos::{NO_REPROOF, SETTLED};
 
 /// How often each flow is asked for one count: each another time, so that a count tells which flows
 /// it is of.

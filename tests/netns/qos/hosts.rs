@@ -10,7 +10,7 @@ use lab::{Error, Options};
 use weir_tests::LIMIT;
 use weir_tests::scene::{self, By, WAYS, at_once};
 
-use crate::{NO_REPROOF, SETTLED, ports};
+use crate::qos::{NO_REPROOF, SETTLED, ports};
 
 /// Where the second client's connections go.
 const OTHER_SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(203, 0, 113, 77));

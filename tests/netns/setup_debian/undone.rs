@@ -6,8 +6,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use weir_tests::LIMIT;
 
-use crate::router::unexpected;
-use crate::{Scene, Talk};
+use crate::setup_debian::router::unexpected;
+use crate::setup_debian::{Scene, Talk};
 
 /// Another address of LAN that nobody confirms: the former one is back, and a connection that was
 /// there before goes on.

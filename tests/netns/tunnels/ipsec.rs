@@ -11,8 +11,8 @@ use lab::topology::mac;
 use lab::{Error, Lab, Tap};
 use weir_tests::scene::{WAYS, at_once};
 
-use crate::play::{Script, act, play};
-use crate::{ECHO, HIDDEN, PLAIN, flows, plain};
+use crate::tunnels::play::{Script, act, play};
+use crate::tunnels::{ECHO, HIDDEN, PLAIN, flows, plain};
 
 /// Adds or deletes a policy of both families: `selector` as in "from, to", `{m}` in the template
 /// stands for the mode.

@@ -11,7 +11,7 @@ use lab::goodput::{Demand, Goodput, Transport};
 use lab::uplinks::{Cut, SERVER};
 
 use super::Stage;
-use crate::{SECOND, at, ms};
+use crate::multipath::{SECOND, at, ms};
 
 /// Bytes after IP and UDP: with them 200, which is what G.711 makes of 20 ms, with its header (RFC
 /// 3550).

@@ -16,7 +16,7 @@ use lab::{Error, Namespace};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 
-use crate::PORT;
+use crate::multipath::PORT;
 
 /// Bytes of the files.
 const FILE: usize = 20 << 20;

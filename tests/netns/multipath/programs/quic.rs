@@ -13,7 +13,7 @@ use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use weir_tests::LIMIT;
 
 use super::Stage;
-use crate::at;
+use crate::multipath::at;
 
 const OCTETS: usize = 5 << 20;
 const NAME: &str = "server.example";

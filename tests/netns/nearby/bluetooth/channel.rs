@@ -8,7 +8,7 @@ use weir_tests::LIMIT;
 
 use super::independent::{HIGH, LOW};
 use super::{heard, texts};
-use crate::scene::{Node, Peer, Scene, tried, unexpected};
+use crate::nearby::scene::{Node, Peer, Scene, tried, unexpected};
 
 /// Somebody who is nobody to anybody.
 const STRANGER: &str = "7f00000000000001";

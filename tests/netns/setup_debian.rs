@@ -3,7 +3,7 @@
 mod mesh;
 mod openvpn;
 mod ports;
-mod router;
+pub mod router;
 mod six;
 mod tunnels;
 mod undone;

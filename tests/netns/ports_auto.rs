@@ -5,8 +5,7 @@ mod mesh;
 mod node;
 mod panel;
 #[allow(dead_code, reason = "weir setup debian needs the rest of it")]
-#[path = "../setup_debian/router.rs"]
-mod router;
+use crate::setup_debian::router;
 
 use lab::Error;
 use lab::namespace::wait_until;
