@@ -27,7 +27,7 @@ METER_MAP(stations, struct station_bucket);
 METER_MAP(meter_ports, struct meter_port);
 /*
  * Devices that lead to no uplink, each at index `ifindex & meter_ports_mask`; written by user space.
- * One that has no place here counts as if it led to an uplink.
+ * A device without a place here counts as one that leads to an uplink.
  */
 METER_MAP(meter_inside, __u32);
 

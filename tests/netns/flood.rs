@@ -162,7 +162,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, ipv6: bool, many: u32) -> Re
         });
         let mut floods = || -> Result<(), Error> {
             for number in 0..4 * pieces {
-                // It goes on until newcomers are known, where that is asked for, on a busy machine, too.
+                // Where newcomers are asked for, the flood lasts until they are known.
                 if number >= pieces && (asks.is_finished() || many == FLOOD) {
                     break;
                 }

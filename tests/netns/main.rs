@@ -1,5 +1,5 @@
 //! Whole routers in network namespaces, with the real programs and real peers; and some checks of the text of the sources.
-//! One program: it is linked once. The Makefile says which of its modules run when.
+//! They are one program, so that it is linked once. The Makefile lists which modules run when.
 
 mod bench;
 mod bridging;

@@ -12,8 +12,8 @@ pub fn is_hidden(letter: char) -> bool {
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// The same JSON document, with hidden letters as escapes (RFC 8259, section 7): a terminal obeys none
-/// of them, and whoever parses it gets the same text. Line feeds stay, as they stand between values.
+/// Writes hidden letters of a JSON document as escapes (RFC 8259, section 7), so that a terminal obeys
+/// none. A parser reads the same text. Line feeds stay, as they stand between values.
 pub fn json(document: &str) -> String {
     let mut clean = String::with_capacity(document.len());
     for letter in document.chars() {

@@ -253,7 +253,7 @@ fn what_comes_in_inside_is_no_internet_traffic() {
         assert_eq!(sums(&mut monitor, NAS), [0, 0, 0, 40_000], "{source}");
         let talk = monitor.talk(&forged);
         assert_eq!(talk.and_then(|talk| talk.is_internet()), Some(false));
-        // What the station says to it may leave by the uplink: nobody knows.
+        // The answer may leave by the uplink; the meter cannot tell.
         read_from(&mut monitor, forged, NAS, [500, 1_000], false);
         assert_eq!(sums(&mut monitor, NAS), [500, 0, 0, 41_000], "{source}");
         let used = usage(&mut monitor, NAS);
@@ -276,7 +276,7 @@ fn what_comes_in_inside_is_no_internet_traffic() {
     }
 }
 
-/// What a station behind the uplink receives came in inside: that is an upload.
+/// Packets for a station behind the uplink came in inside: they are an upload.
 #[test]
 fn an_upload_is_internet_traffic_of_the_gateway() {
     let mut monitor = monitor();

@@ -307,7 +307,7 @@ fn an_account_that_moves_on_ends_no_voucher() {
         assert_eq!(state(&guests, 5, 3000), State::Active);
         let ids = guests.guest(&ONE).map(|one| one.ids().count());
         assert_eq!((ids, guests.account(&ONE)), (Some(1), None));
-        // Who has nothing besides goes.
+        // A device without a voucher goes.
         assert!(guests.add(account(2)));
         let id = format!("{:016x}", 2);
         guests.admit(TWO, &id, when, &mut out).expect("let in");

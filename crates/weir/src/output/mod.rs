@@ -100,7 +100,7 @@ impl<'a> Output<'a> {
         writeln!(self.writer, "{name}  {value}")
     }
 
-    /// One JSON document, indented, and a newline. A terminal obeys no letter of it.
+    /// Prints a JSON document, indented, and a newline. A terminal obeys no letter of it.
     pub fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
         let document = serde_json::to_string_pretty(value)?;
         writeln!(self.writer, "{}", cli::text::json(&document))
