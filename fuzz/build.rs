@@ -3,6 +3,9 @@
 use std::path::Path;
 
 fn main() {
+    if std::env::var_os("CARGO_FEATURE_LIBFUZZER").is_none() {
+        return;
+    }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (own, bpf) = (root.join("classifier"), root.join("../bpf/include"));
     // As scripts/fuzz has Rust compiled; without libFuzzer's own counters nobody would be told.

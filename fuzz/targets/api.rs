@@ -5,8 +5,8 @@
 use std::fmt::Debug;
 
 use libfuzzer_sys::fuzz_target;
-use weir_answers::{CaptureQuery, FlowFilter, FlowQuery, HistoryQuery, TalksQuery};
-use weir_api::{Asked, Method, Query, Route, Routes, Who, query};
+use answers::{CaptureQuery, FlowFilter, FlowQuery, HistoryQuery, TalksQuery};
+use api::{Asked, Method, Query, Route, Routes, Who, query};
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else {

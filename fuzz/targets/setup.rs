@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use weir_setup::choices::Choices;
-use weir_setup::plan::{Air, Channel, Config, Facts, Radio, plan};
-use weir_setup::{read, shadow};
-use weir_uci::{Package, Strictness};
+use setup::choices::Choices;
+use setup::plan::{Air, Channel, Config, Facts, Radio, plan};
+use setup::{read, shadow};
+use uci::{Package, Strictness};
 
 /// A package for each part of the input; parts are divided by 0xff.
 const NAMES: [&str; 6] = [

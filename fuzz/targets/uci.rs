@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use weir_uci::{Address, Change, Package, Strictness, arguments, import};
+use uci::{Address, Change, Package, Strictness, arguments, import};
 
 fuzz_target!(|octets: &[u8]| {
     let _ = Address::read(octets);

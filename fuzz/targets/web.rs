@@ -9,9 +9,9 @@ use http_body_util::Full;
 use hyper::Request;
 use hyper::body::Bytes;
 use libfuzzer_sys::fuzz_target;
-use weir_api::{Asked, Method, Problem, Route, Routes, Who};
-use weir_web::password::{Cost, hash};
-use weir_web::{Behind, Door, Metrics, Peer, Settings, Warden, secret};
+use api::{Asked, Method, Problem, Route, Routes, Who};
+use web::password::{Cost, hash};
+use web::{Behind, Door, Metrics, Peer, Settings, Warden, secret};
 
 const CHEAP: Cost = Cost {
     memory: 8,
