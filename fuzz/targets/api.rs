@@ -4,9 +4,9 @@
 
 use std::fmt::Debug;
 
-use libfuzzer_sys::fuzz_target;
 use answers::{CaptureQuery, FlowFilter, FlowQuery, HistoryQuery, TalksQuery};
 use api::{Asked, Method, Query, Route, Routes, Who, query};
+use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else {

@@ -14,8 +14,8 @@ use multipath::io::Paired;
 use multipath::lock::Lock;
 use multipath::session::session_id;
 use multipath::{
-    Choice, Clients, Forward, Frame, Identity, Initiator, Key, KeyId, Kind, Open, Pairing, Ports, Session, SessionId,
-    Status, Welcome,
+    Choice, Clients, Forward, Frame, Identity, Initiator, Key, KeyId, Kind, Open, Pairing, Ports,
+    Session, SessionId, Status, Welcome,
 };
 
 struct Ends {

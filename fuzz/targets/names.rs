@@ -7,8 +7,8 @@
 use libfuzzer_sys::fuzz_target;
 use monitor::names::quic::Initials;
 use monitor::names::{
-    Direction, Known, LIMIT, Learned, MOST_FLOWS, MOST_QUESTIONS, Meta, Names, Outcome, Packet, Reader, Source,
-    dhcp, dns, hosts, http, leases, mdns, tls,
+    Direction, Known, LIMIT, Learned, MOST_FLOWS, MOST_QUESTIONS, Meta, Names, Outcome, Packet,
+    Reader, Source, dhcp, dns, hosts, http, leases, mdns, tls,
 };
 
 fn plain(name: &str) {

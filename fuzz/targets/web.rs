@@ -5,11 +5,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use api::{Asked, Method, Problem, Route, Routes, Who};
 use http_body_util::Full;
 use hyper::Request;
 use hyper::body::Bytes;
 use libfuzzer_sys::fuzz_target;
-use api::{Asked, Method, Problem, Route, Routes, Who};
 use web::password::{Cost, hash};
 use web::{Behind, Door, Metrics, Peer, Settings, Warden, secret};
 
