@@ -19,7 +19,7 @@ SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_de
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-vm lint lint-release compile unit system-short system waiting compilers leftover demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest vm-air instructions instructions-record paths uci-peer install clean
+.PHONY: help setup setup-demo build web web-test atlas-test test test-long test-affected affected test-vm lint lint-release compile unit system-short system routers routers-alone programs waiting compilers demo atlas build-atlas build-nearby bench atlas-bench day fuzz fuzz-short vm-short vm-wires vm-more vm-oldest vm-air instructions instructions-record paths uci-peer install clean
 MAKEFLAGS += --no-print-directory
 
 help: ## lists the targets
@@ -41,8 +41,20 @@ build: web ## builds target/release/weir, the web page in it
 test: ## what tells most in a quarter of an hour: setup, lint, the page in a browser, the crates, a few routers
 	@MAKE='$(MAKE)' scripts/stages setup web lint+web-test+compile unit system-short
 
+# The longest first. What runs beside `system` are tests that wait as well: what keeps a processor busy comes after it.
+LONG := system+waiting vm-more,vm-wires,vm-air,atlas-test,fuzz-short,lint-release,instructions,vm-oldest,compilers,uci-peer
+
 test-long: setup ## what else must pass: every system test, every compiler, a little fuzzing, some tests in a VM
-	@MAKE='$(MAKE)' scripts/stages compile atlas-test system+waiting+leftover vm-wires,vm-more,vm-air,vm-oldest,compilers
+	@MAKE='$(MAKE)' scripts/stages compile $(LONG)
+
+test-affected: setup ## of `test-long` the parts that concern what changed since the commit in .ci/verified
+	@scripts/affected
+	@packages=$$(scripts/affected --packages) && parts=$$(scripts/affected --of '$(SYSTEM)') && \
+		stages=$$(scripts/affected --of '$(LONG)') && \
+		AFFECTED="$$(echo $$packages)" SYSTEM="$$(echo $$parts)" MAKE='$(MAKE)' scripts/stages compile $$stages
+
+affected: ## tells which parts those are, and why
+	@scripts/affected
 
 test-vm: setup ## runs the whole VM list on each kernel of KERNELS
 	@for kernel in $(KERNELS); do \
@@ -68,8 +80,8 @@ compile: ## builds the tests, and the binaries they run; a warning of clippy's f
 
 # Without what only tests ask of dependencies, as they are in a release; and weir with no feature at all.
 lint-release: ## clippy, with the features of a release and with none
-	$(CARGO) clippy $(WORKSPACE) --bins -- -D warnings
-	$(CARGO) clippy -p weir --no-default-features -- -D warnings
+	nice -n 15 $(CARGO) clippy $(WORKSPACE) --bins -- -D warnings
+	nice -n 15 $(CARGO) clippy -p weir --no-default-features -- -D warnings
 
 unit: ## tests inside the crates
 	$(ROOT_RUNNER) $(CARGO) test $(WORKSPACE) --lib --bins --no-fail-fast
@@ -90,26 +102,39 @@ system-short: ## those of `system` that tell most in two minutes
 	$(ROUTERS) --test-threads=2 $(SHORT_ROUTERS)
 
 # Those that wait for most of their time, for what comes by itself: two of their tests at a time used less than a third of
-# two processors (scripts/system-tests tells). So there are four at a time, beside all others.
-WAITING := http read setup setup_debian setup_document traffic
+# two processors (scripts/system-tests tells). So there are three at a time, beside all others.
+WAITING := setup setup_debian setup_document traffic
 WAITING_ROUTERS := bench:: bridging:: cables:: copies:: counters:: detect:: expiry:: leak:: page:: parity:: portal:: \
 	ports_auto:: setup:: setup_debian:: timeouts:: uplinks:: wires::
 
 waiting: ## system tests that wait for most of their time
-	$(ROUTERS) --test-threads=4 $(WAITING_ROUTERS)
-	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(WAITING)) --no-fail-fast -- --test-threads=4
+	$(ROUTERS) --test-threads=3 $(WAITING_ROUTERS)
+	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $(addprefix --test ,$(WAITING)) --no-fail-fast -- --test-threads=3
 
 # Those that need a processor when they ask for one: floods, and what is held against the kernel or a second.
 ALONE_ROUTERS := flood:: multipath::experiment:: changes::quiet::
 
-# Every other test. Three at a time: each builds routers in namespaces, and shares the processors with their traffic.
+SYSTEM ?= routers routers-alone programs
+
 system: ## the other tests that need the kernel: routers in namespaces, the command line, golden packets
-	$(ROUTERS) --test-threads=3 $(addprefix --skip=,$(SHORT_ROUTERS) $(WAITING_ROUTERS) $(ALONE_ROUTERS))
+	@status=0; for part in $(SYSTEM); do $(MAKE) $$part || status=$$?; done; exit $$status
+
+# Two at a time: each builds routers in namespaces, and shares the processors with their traffic.
+routers: ## whole routers that neither `system-short` nor `waiting` has
+	$(ROUTERS) --test-threads=2 $(addprefix --skip=,$(SHORT_ROUTERS) $(WAITING_ROUTERS) $(ALONE_ROUTERS))
+
+routers-alone: ## whole routers that need both processors
 	$(ROUTERS) --test-threads=1 $(ALONE_ROUTERS)
+
+# Of AFFECTED packages, where it names any.
+programs: ## all other test programs: the command line, golden packets, parsers
 	@tests=$$($(CARGO) metadata --locked --no-deps --format-version 1 | \
-		jq -r '[.packages[].targets[] | select(.kind == ["test"]).name] | unique - ($$ARGS.positional) | .[]' \
+		jq -r --arg affected ' $(AFFECTED) ' '[.packages[] | .name as $$name | \
+				select($$affected == "  " or ($$affected | contains(" " + $$name + " "))).targets[] | \
+				select(.kind == ["test"]).name] | unique - ($$ARGS.positional) | .[]' \
 			--args routers $(SHORT) $(WAITING)) || exit; \
-	$(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $$(printf -- '--test %s ' $$tests) --no-fail-fast -- --test-threads=2
+	[ -z "$$tests" ] || $(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) $$(printf -- '--test %s ' $$tests) \
+		--no-fail-fast -- --test-threads=2
 
 # Of the golden packets those by which one program after the other is loaded; random frames go through all of them.
 compilers: $(OBJECTS) ## loads the programs of every other compiler that scripts/compilers names, and runs frames through them
@@ -118,11 +143,6 @@ compilers: $(OBJECTS) ## loads the programs of every other compiler that scripts
 		WEIR_OBJECTS=$(abspath $(TARGET_DIR))/objects/$$compiler $(ROOT_RUNNER) \
 			$(CARGO) test $(WORKSPACE) --test parser --test golden --no-fail-fast -- \
 			frames_ octets_ forwarding:: encapsulations:: checksums:: witness:: --test-threads=2 || exit 1; done
-
-# The tests of `system` wait half of their time, for traffic and for what expires. This takes what they and `waiting`
-# leave of the processors, and no more: whoever else is ready to run goes first. None of it waits for anything, or measures time.
-leftover: ## fuzzing, and what an emulated machine counts, beside `system`
-	chrt --idle 0 $(MAKE) lint-release fuzz-short instructions uci-peer
 
 uci-peer: ## holds `weir uci` against libuci's own program
 	WEIR_UCI_PEER=$$(scripts/uci-peer) $(CARGO) test $(WORKSPACE) --test uci --test uci_peer -- --include-ignored --nocapture
@@ -176,7 +196,7 @@ fuzz: ## fuzzes every target for SECONDS_PER_TARGET
 	scripts/fuzz --seconds $(SECONDS_PER_TARGET)
 
 fuzz-short: ## fuzzes every target for 10 seconds
-	scripts/fuzz --seconds 10
+	nice -n 15 scripts/fuzz --seconds 10
 
 vm-short: vm-wires vm-more ## what `test-long` shows in machines on kernel 6.12
 
