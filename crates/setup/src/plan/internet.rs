@@ -100,6 +100,9 @@ impl Planner<'_> {
         };
         let there = self.wire("wan");
         let before = self.config.get("network", "wan", "proto");
+        if known.is_none() {
+            self.config.unset("network", "wan", "disabled");
+        }
         if known.is_none() && before.as_deref() != Some(proto) {
             self.config.set("network", "wan", "proto", proto);
             for option in OF_A_KIND {

@@ -114,7 +114,8 @@ impl Planner<'_> {
             self.wrong(field, &wrong);
             return None;
         };
-        if !(8..=30).contains(&inside.length) {
+        // Link-local addresses are for devices without a router (RFC 3927, 2.7).
+        if !(8..=30).contains(&inside.length) || inside.address.is_link_local() {
             self.wrong(field, &Wrong::NotAnAddress);
             return None;
         }

@@ -109,6 +109,14 @@ fn an_address_inside_is_not_that_of_another_network() {
             "{address}"
         );
     }
+    for address in ["169.254.1.1/16", "169.254.7.1/24"] {
+        let (field, problem) = refused(&format!("[lan]\naddress = \"{address}\""), &config);
+        assert_eq!(
+            (&*field, &*problem),
+            ("lan.address", "not-a-network"),
+            "{address}"
+        );
+    }
     let said_of = |address: &str| {
         let text = format!("[lan]\naddress = \"{address}\"");
         let plan = good(&document(&text), &config, &facts(24));

@@ -2,6 +2,7 @@
 
 use uci::Package;
 use weir_setup::plan::{Config, plan};
+use weir_setup::read;
 
 use super::{document, facts, fresh, good, lines, refused};
 
@@ -248,4 +249,33 @@ fn a_fixed_address_without_a_gateway_is_said_so() {
         said.contains(&"The router is 192.168.2.1/24 outside, and has no gateway there."),
         "{said:?}"
     );
+}
+
+/// Found on a router of the public: the wizard's answer was taken, and the uplink stayed off.
+#[test]
+fn an_uplink_that_is_off_is_switched_on_by_an_answer_alone() {
+    let off = |proto: &str| {
+        router(&format!(
+            "config interface 'lan'\n\toption device 'br-lan'\n\toption proto 'static'\n\
+             \toption ipaddr '192.168.1.1/24'\n\
+             config interface 'wan'\n\toption device 'wan'\n\toption proto '{proto}'\n\
+             \toption username 'me'\n\toption disabled '1'\n"
+        ))
+    };
+    for proto in ["dhcp", "pppoe", "pptp"] {
+        let config = off(proto);
+        let plan = good(
+            &document("[internet]\nkind = \"dhcp\""),
+            &config,
+            &facts(24),
+        );
+        let changed = lines(&config, &plan.config);
+        assert!(
+            changed.contains(&"- network.wan.disabled='1'".to_owned()),
+            "{proto}: {changed:?}"
+        );
+        // Its export is no such answer.
+        let plan = good(&read(&config).for_others(), &config, &facts(24));
+        assert_eq!(lines(&config, &plan.config), [""; 0], "{proto}");
+    }
 }
