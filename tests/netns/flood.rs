@@ -162,7 +162,7 @@ fn flood(weir: &Weir, router: &Namespace, out: u32, ipv6: bool, many: u32) -> Re
         });
         let mut floods = || -> Result<(), Error> {
             for number in 0..4 * pieces {
-                // Where newcomers are asked for, the flood lasts until they are known.
+                // A flood with newcomers lasts until they are known.
                 if number >= pieces && (asks.is_finished() || many == FLOOD) {
                     break;
                 }

@@ -23,7 +23,7 @@ pub(crate) fn internet_of(config: &Config) -> Option<Internet> {
     let proto = text(wan, "proto").unwrap_or_default();
     let client = client_of(config).and_then(|_| config.package("wireless")?.section(CLIENT_RADIO));
     let kind = match &*proto {
-        // An uplink that is off is none that the choices describe: another one switches it on.
+        // No choice describes an uplink that is off. Each choice but this one switches it on.
         _ if yes(wan, "disabled") => Uplink::Kept,
         "none" if client.is_some() => Uplink::Wifi,
         "none" => Uplink::None,
