@@ -15,7 +15,7 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 WORKSPACE := --workspace --locked
 # Tests that make namespaces need root; cargo hands each test program to this command.
 ROOT_RUNNER := CARGO_TARGET_$(shell uname -m | tr a-z A-Z)_UNKNOWN_LINUX_GNU_RUNNER=$(CURDIR)/scripts/test-program
-SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_debian/systemd.sh crates/nearby/tests/lab/bench packaging/debian/reload_config $(wildcard packaging/openwrt/files/*.init)
+SHELL_SCRIPTS := $(wildcard scripts/*) .ci/run tests/vm/run tests/netns/setup_debian/systemd.sh products/nearby/tests/lab/bench packaging/debian/reload_config $(wildcard packaging/openwrt/files/*.init)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -229,11 +229,11 @@ web/dist/index.html: $(WEB_TOOLS) web/build.mjs $(shell find web/src -type f)
 
 web/dist-atlas/atlas.css: $(WEB_TOOLS) web/atlas.mjs $(shell find web/atlas web/src/style -type f)
 	cd web && npm run atlas
-	@touch -c crates/atlas/build.rs
+	@touch -c products/atlas/build.rs
 
 web/dist-nearby/page.js: $(WEB_TOOLS) web/nearby.mjs $(shell find web/nearby web/src/style web/src/core/plain.ts web/atlas/parts/make.ts -type f)
 	cd web && npm run nearby
-	@touch -c crates/nearby/build.rs
+	@touch -c products/nearby/build.rs
 
 web: web/dist/index.html web/dist-atlas/atlas.css web/dist-nearby/page.js ## builds the web pages, for the next build to put into the binaries (needs Node.js)
 

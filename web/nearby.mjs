@@ -1,5 +1,5 @@
 // Builds the page of weir-nearby into dist-nearby/: index.html, one script, one style sheet. Their
-// names are fixed, as the program names them (crates/nearby/build.rs). Fails where it is too large.
+// names are fixed, as the program names them (products/nearby/build.rs). Fails where it is too large.
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -3,7 +3,7 @@
 //! and the administrator's own connection stay, and one look for a link.
 #![no_main]
 
-use cables::{Cable, Cdp, Decision, Hello, Lldp, Mndp, Noted, Port, Proof, Role, Sort, Use};
+use cables_core::{Cable, Cdp, Decision, Hello, Lldp, Mndp, Noted, Port, Proof, Role, Sort, Use};
 use detect::{Details, Internet, Suggestion};
 use libfuzzer_sys::fuzz_target;
 

@@ -7,7 +7,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    match weir::config::parse(&weir::modules::all().sections(), text, "weir.toml") {
+    match runtime::config::parse(&weir::registry().sections(), text, "weir.toml") {
         // What `weir config` prints, every key with its origin.
         Ok(effective) => assert!(!effective.entries().is_empty()),
         Err(errors) => {

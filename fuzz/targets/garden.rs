@@ -5,8 +5,8 @@
 use std::net::IpAddr;
 
 use libfuzzer_sys::fuzz_target;
-use portal::garden::{MOST, Place, Question, is_public, told};
-use portal::upstream::{LONGEST, answers, encode, read};
+use portal_core::garden::{MOST, Place, Question, is_public, told};
+use portal_core::upstream::{LONGEST, answers, encode, read};
 
 /// Bytes before and behind a question's name.
 const AROUND: usize = 16;

@@ -5,7 +5,7 @@
 
 use std::sync::LazyLock;
 
-use cables::hello::{
+use cables_core::hello::{
     AGAIN_AT_MOST, FIRST, FOR_NEWCOMER, LONGEST, MOST_PEERS, MeshKey, NodeKey, PAUSE, Port, State,
     VXLAN,
 };

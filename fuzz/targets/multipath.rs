@@ -8,12 +8,12 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use multipath::frame::{HEADER, MOST, versions};
-use multipath::handshake::{Asked, key_id};
-use multipath::io::Paired;
-use multipath::lock::Lock;
-use multipath::session::session_id;
-use multipath::{
+use multipath_core::frame::{HEADER, MOST, versions};
+use multipath_core::handshake::{Asked, key_id};
+use multipath_core::io::Paired;
+use multipath_core::lock::Lock;
+use multipath_core::session::session_id;
+use multipath_core::{
     Choice, Clients, Forward, Frame, Identity, Initiator, Key, KeyId, Kind, Open, Pairing, Ports,
     Session, SessionId, Status, Welcome,
 };

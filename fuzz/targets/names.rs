@@ -5,8 +5,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use monitor::names::quic::Initials;
-use monitor::names::{
+use monitor_core::names::quic::Initials;
+use monitor_core::names::{
     Direction, Known, LIMIT, Learned, MOST_FLOWS, MOST_QUESTIONS, Meta, Names, Outcome, Packet,
     Reader, Source, dhcp, dns, hosts, http, leases, mdns, tls,
 };

@@ -8,7 +8,7 @@ use kernel::{
     conntrack, firewall, hwsim, mptcp, netdev, nexthops, nl80211, policy, route, subflows, tables,
 };
 use libfuzzer_sys::fuzz_target;
-use radio::peering::Beacon;
+use radio_core::peering::Beacon;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&family, datagram)) = data.split_first() else {

@@ -6,7 +6,9 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use radio::peering::{Action, Beacon, Event, Instance, Machine, NodeKey, Secret, Settings, VENDOR};
+use radio_core::peering::{
+    Action, Beacon, Event, Instance, Machine, NodeKey, Secret, Settings, VENDOR,
+};
 
 const SSID: &[u8] = b"mesh";
 const OURS: [u8; 6] = [2, 0, 0, 0, 0, 2];

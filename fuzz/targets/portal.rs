@@ -5,12 +5,12 @@
 use std::net::IpAddr;
 
 use libfuzzer_sys::fuzz_target;
-use portal::account::Account;
-use portal::code::Code;
-use portal::figures::Figures;
-use portal::notes::Note;
-use portal::signed::Signed;
-use portal::{form, journal, names, picture, radius, rates};
+use portal_core::account::Account;
+use portal_core::code::Code;
+use portal_core::figures::Figures;
+use portal_core::notes::Note;
+use portal_core::signed::Signed;
+use portal_core::{form, journal, names, picture, radius, rates};
 
 fuzz_target!(|octets: &[u8]| {
     let _ = form::field(octets, "code");
@@ -30,8 +30,8 @@ fuzz_target!(|octets: &[u8]| {
         if let Ok(signed) = text.parse::<Signed>() {
             assert_eq!(signed.to_string().parse(), Ok(signed));
         }
-        let _ = portal::text::shown(text);
-        let _ = portal::pirania::read(text, Code::new([0; 5]), 1 << 31);
+        let _ = portal_core::text::shown(text);
+        let _ = portal_core::pirania::read(text, Code::new([0; 5]), 1 << 31);
         if let Some(note) = Note::read(text) {
             assert!(!note.is_newer(&note));
         }

@@ -7,7 +7,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
     };
-    match offload::ruleset::examine(text) {
+    match offload_core::ruleset::examine(text) {
         Ok(findings) => assert!(findings.iter().all(|finding| !finding.text.is_empty())),
         Err(error) => assert!(!error.to_string().is_empty()),
     }

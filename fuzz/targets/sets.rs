@@ -10,7 +10,7 @@ use kernel::kept::{decode_kept, decode_open_set};
 use kernel::message::Messages;
 use kernel::sets::{SetContent, SetHeader, decode_elements, decode_event, decode_set, set_flags};
 use libfuzzer_sys::fuzz_target;
-use offload::drops::prefixes;
+use offload_core::drops::prefixes;
 
 /// As many as one list of the packet path holds would take long to try.
 const MOST: usize = 4_096;

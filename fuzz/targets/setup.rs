@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use setup::choices::Choices;
-use setup::plan::{Air, Channel, Config, Facts, Radio, plan};
-use setup::{read, shadow};
+use setup_core::choices::Choices;
+use setup_core::plan::{Air, Channel, Config, Facts, Radio, plan};
+use setup_core::{read, shadow};
 use uci::{Package, Strictness};
 
 /// A package for each part of the input; parts are divided by 0xff.

@@ -6,8 +6,8 @@
 use std::net::SocketAddr;
 
 use libfuzzer_sys::fuzz_target;
-use multipath::tunnel::body::{Body, Kind};
-use multipath::tunnel::{
+use multipath_core::tunnel::body::{Body, Kind};
+use multipath_core::tunnel::{
     Codec, DatagramKeys, PathSettings, Role, Settings, Tunnel, datagram::LONGEST,
 };
 

@@ -1,4 +1,4 @@
-//! `weir-nearby` with BlueZ: adapters and the air between them are made up (`crates/nearby/tests/lab`),
+//! `weir-nearby` with BlueZ: adapters and the air between them are made up (`products/nearby/tests/lab`),
 //! and so is who else is near.
 
 mod absent;

@@ -16,13 +16,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use history::{Calendar, Store};
+use history_core::{Calendar, Store};
 use lab::namespace::wait_until;
 use lab::topology::{Offloads, mac, text};
 use lab::transfer::Transfer;
 use lab::{Error, Lab, Namespace, Options, gateway};
-use monitor::count::Count;
-use monitor::{Both, Traffic};
+use monitor_core::count::Count;
+use monitor_core::{Both, Traffic};
 use weir_tests::{LIMIT, Weir};
 
 /// Who is at home, besides `client`: each at a port of its own.
@@ -166,13 +166,13 @@ fn leases() -> String {
 
 /// The days before: more on some than on others.
 fn remember(file: &Path) -> Result<(), Error> {
-    let failed = |error: history::Error| Error::Unexpected(error.to_string());
+    let failed = |error: history_core::Error| Error::Unexpected(error.to_string());
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     let now = i64::try_from(now.as_secs()).unwrap_or(0);
-    let calendar = || Calendar::new(history::zone::system().zone);
-    let settings = history::Settings::default();
+    let calendar = || Calendar::new(history_core::zone::system().zone);
+    let settings = history_core::Settings::default();
     let day = 86_400;
     let first = now - DAYS * day;
     let (mut store, trouble) = Store::open(file, settings, calendar(), first).map_err(failed)?;

@@ -186,7 +186,7 @@ impl Pair {
         let uplinks = Uplinks::build(options)?;
         let partner = Partner::start(uplinks.partner(), &[])?;
         let address = if options.ipv6 { PARTNER6 } else { PARTNER };
-        let address = SocketAddr::new(address, multipath::PORT).to_string();
+        let address = SocketAddr::new(address, multipath_core::PORT).to_string();
         let line = partner.pair_with(&address, pairing)?;
         let pair = Self::join(uplinks, partner, &line, more)?;
         let count = options.paths.len();

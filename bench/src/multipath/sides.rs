@@ -20,7 +20,7 @@ use crate::daemon::Daemon;
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where partners are, weir's and others.
-pub const AT: SocketAddr = SocketAddr::new(PARTNER, multipath::PORT);
+pub const AT: SocketAddr = SocketAddr::new(PARTNER, multipath_core::PORT);
 
 /// Waits until somebody listens on the partner's port there.
 pub fn listens(namespace: &Namespace, port: u16) -> Result<(), Error> {
@@ -56,7 +56,7 @@ impl Partner {
             .stderr(Stdio::null());
         let process = namespace.start(&mut command)?;
         let partner = Self { process, folder };
-        listens(namespace, multipath::PORT)?;
+        listens(namespace, multipath_core::PORT)?;
         Ok(partner)
     }
 
@@ -116,7 +116,7 @@ impl Reached {
                     "table ip partner {{\n chain c {{\n type nat hook prerouting priority -100\n \
                         ip daddr 203.0.113.1 meta l4proto {{ tcp, udp }} th dport {} \
                         dnat to {PARTNER}\n }}\n }}\n",
-                    multipath::PORT
+                    multipath_core::PORT
                 ))?;
                 "203.0.113.1"
             }

@@ -1,12 +1,12 @@
 //! The router's configuration: what changes, and what changed.
 
 use serde::{Deserialize, Serialize};
-use setup::choices::Choices;
-pub use setup::plan::ports::{
+use setup_core::choices::Choices;
+pub use setup_core::plan::ports::{
     Found as SetupPortUplink, Kind as SetupUplinkKind, PortUse as SetupPortUse, Used as SetupUse,
     Wish as SetupPortWish,
 };
-use setup::plan::{Problem, Radio, Sentence};
+use setup_core::plan::{Problem, Radio, Sentence};
 
 /// What differs between the files and what waits to be put into them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,7 +13,7 @@ mod model;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use cables::Sort;
+use cables_core::Sort;
 use frames::*;
 use kernel::Mac;
 use libbpf_rs::query::ProgInfoIter;

@@ -10,7 +10,7 @@ use lab::gateway::{CLIENT, CLIENT6, SERVER, SERVER6};
 use lab::namespace::wait_until;
 use lab::topology::mac;
 use lab::{Error, Lab, Options, Tap};
-use monitor::probes::{self, Ledger};
+use monitor_core::probes::{self, Ledger};
 use weir_datapath::recorder::{BUCKETS, KernelTypes, Record, Recorder, Subject};
 
 /// Long, as it may be in an emulated machine on a busy one.

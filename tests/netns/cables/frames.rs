@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use cables::hello::{MeshKey, NodeKey, Port};
+use cables_core::hello::{MeshKey, NodeKey, Port};
 use lab::frame::{Body, Mac, Packet};
 use lab::wire::Frame;
 

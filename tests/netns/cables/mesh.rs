@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use answers::Cable;
-use cables::hello::{MeshKey, NodeKey, Port};
+use cables_core::hello::{MeshKey, NodeKey, Port};
 use lab::namespace::wait_until;
 use lab::{Error, Lab, Offloads, Tap};
 use weir_tests::Weir;

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 
 use lab::uplinks::{Options, PARTNER};
 use lab::{Error, Uplinks};
-use multipath::frame::{HEADER, Kind};
-use multipath::{Frame, Identity, Initiator, Key, Open, Pairing, Session, Status};
+use multipath_core::frame::{HEADER, Kind};
+use multipath_core::{Frame, Identity, Initiator, Key, Open, Pairing, Session, Status};
 use weir_tests::LIMIT;
 use weir_tests::partner::Partner;
 
@@ -31,7 +31,7 @@ impl Door {
     }
 
     pub fn knock(&self) -> Result<TcpStream, Error> {
-        let to = SocketAddr::new(PARTNER, multipath::PORT);
+        let to = SocketAddr::new(PARTNER, multipath_core::PORT);
         let stream = self
             .uplinks
             .router()

@@ -170,7 +170,7 @@ fn who_claims_that_packets_are_too_long_is_not_believed() -> Result<(), Error> {
         std::thread::sleep(ms(300));
         there.run(&format!("ip route get {router}"))
     };
-    let told = claim(multipath::PORT)?;
+    let told = claim(multipath_core::PORT)?;
     assert!(!told.contains("mtu 552"), "{told}");
     let told = pair
         .uplinks

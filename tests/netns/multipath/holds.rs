@@ -22,7 +22,7 @@ fn refuse(pair: &Pair, which: &str) -> Result<(), Error> {
     internet.nft(&format!(
         "table inet refuses {{\n chain c {{\n type filter hook forward priority 0\n ip daddr \
             {PARTNER} tcp dport {} {which} reject with tcp reset\n }}\n }}\n",
-        multipath::PORT
+        multipath_core::PORT
     ))?;
     Ok(())
 }

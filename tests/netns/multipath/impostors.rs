@@ -12,10 +12,10 @@ use lab::namespace::wait_until;
 use lab::transfer::ask_tcp;
 use lab::uplinks::{Options, PARTNER, SERVER};
 use lab::{Error, Uplinks};
-use multipath::frame::Kind;
-use multipath::handshake::Asked;
-use multipath::session::{session_id, unknown};
-use multipath::{Identity, Key, KeyId, Pairing, SessionId, Welcome};
+use multipath_core::frame::Kind;
+use multipath_core::handshake::Asked;
+use multipath_core::session::{session_id, unknown};
+use multipath_core::{Identity, Key, KeyId, Pairing, SessionId, Welcome};
 use weir_tests::{LIMIT, Weir};
 
 use crate::multipath::door::frame_of;
@@ -36,7 +36,7 @@ impl Impostor {
     ) -> Result<Self, Error> {
         let partner = uplinks.partner();
         let listener = partner
-            .enter(|| TcpListener::bind(SocketAddr::new(PARTNER, multipath::PORT)))?
+            .enter(|| TcpListener::bind(SocketAddr::new(PARTNER, multipath_core::PORT)))?
             .map_err(Error::system("listen"))?;
         listener
             .set_nonblocking(true)

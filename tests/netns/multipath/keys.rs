@@ -11,8 +11,8 @@ use lab::Error;
 use lab::namespace::wait_until;
 use lab::transfer::{Echo, ask_tcp};
 use lab::uplinks::{Options, PARTNER, SERVER};
-use multipath::frame::Kind;
-use multipath::{HandshakeError, Identity, Initiator, Pairing};
+use multipath_core::frame::Kind;
+use multipath_core::{HandshakeError, Identity, Initiator, Pairing};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 use weir_tests::LIMIT;
@@ -35,7 +35,7 @@ fn key_file(pair: &Pair) -> PathBuf {
 /// What somebody is told who comes with the line.
 fn told(pair: &Pair, line: &str, own: &Identity) -> Result<Result<(), HandshakeError>, Error> {
     let line: Pairing = line.parse().expect("a line");
-    let to = SocketAddr::new(PARTNER, multipath::PORT);
+    let to = SocketAddr::new(PARTNER, multipath_core::PORT);
     let dial = || std::net::TcpStream::connect_timeout(&to, LIMIT);
     let stream = pair.uplinks.server().enter(dial)?;
     let mut stream = stream.map_err(Error::system("connect to the partner"))?;

@@ -30,7 +30,7 @@ pub fn watch(uplinks: &Uplinks, partners: &[IpAddr]) -> Result<(), Error> {
         format!(
             "{} daddr {partner} meta l4proto {{ tcp, udp }} th dport {} return\n",
             family(partner),
-            multipath::PORT
+            multipath_core::PORT
         )
     });
     let own: String = own.collect();

@@ -10,8 +10,8 @@ use lab::uplinks::{Options, SERVER};
 use lab::view::View;
 use lab::wire::Tap;
 use lab::{Error, Namespace};
-use multipath::frame::Kind;
-use multipath::{Open, Sealer, Status};
+use multipath_core::frame::Kind;
+use multipath_core::{Open, Sealer, Status};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
 

@@ -121,7 +121,7 @@ fn a_reset_or_two_are_no_reason_to_go_elsewhere() -> Result<(), Error> {
             "table inet once {{ chain c {{ type filter hook forward priority -10;
             ip daddr {PARTNER} tcp dport {} tcp flags syn / syn,ack limit rate 1/hour burst 2 packets \
                 counter reject with tcp reset\n }}\n }}\n",
-            multipath::PORT
+            multipath_core::PORT
         ))?;
     }
     assert_eq!(ask_tcp(pair.uplinks.client(), far, b"hello")?, b"hello");

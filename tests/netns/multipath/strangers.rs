@@ -9,7 +9,7 @@ use lab::counters::processor_time;
 use lab::namespace::wait_until;
 use lab::transfer::{Echo, ask_tcp};
 use lab::uplinks::{Options, PARTNER, SERVER};
-use multipath::{Key, Status, VERSION};
+use multipath_core::{Key, Status, VERSION};
 use socket2::{Domain, Socket, Type};
 use weir_tests::LIMIT;
 use weir_tests::partner::Pair;
@@ -40,14 +40,14 @@ fn strangers_get_nothing() -> Result<(), Error> {
     // Another version is told which there are: the one answer that strangers get, as they may be
     // friends of another age.
     for other in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[9, 1, 0, 2, 1, 2]] {
-        assert_eq!(door.answer(other)?, multipath::frame::other_version());
+        assert_eq!(door.answer(other)?, multipath_core::frame::other_version());
     }
     // A key that was never given away, with the id of one that was.
     let key = door.key()?;
     let wrong = Key::new(key.id(), [7; 32], key.partner());
     let (_, frame) = begin(&wrong);
     assert!(door.answer(&frame)?.is_empty());
-    let unknown = Key::new(multipath::KeyId([9; 8]), *key.secret(), key.partner());
+    let unknown = Key::new(multipath_core::KeyId([9; 8]), *key.secret(), key.partner());
     let (_, frame) = begin(&unknown);
     assert!(door.answer(&frame)?.is_empty());
     // And the right one is welcome all the same.
@@ -160,7 +160,7 @@ fn silence_is_no_way_to_keep_others_out() -> Result<(), Error> {
     assert_eq!(staying, 512, "of {}", silent.len());
     // From the same address there is no place left: others are not kept out by it.
     let server = door.uplinks.server();
-    let to = SocketAddr::new(PARTNER, multipath::PORT);
+    let to = SocketAddr::new(PARTNER, multipath_core::PORT);
     let mut other = server
         .enter(|| TcpStream::connect_timeout(&to, LIMIT))?
         .map_err(Error::system("connect"))?;
@@ -230,7 +230,7 @@ fn many_addresses_keep_nobody_out() -> Result<(), Error> {
         "prlimit --pid {} --nofile=4096:",
         std::process::id()
     ))?;
-    let to = SocketAddr::new(PARTNER, multipath::PORT);
+    let to = SocketAddr::new(PARTNER, multipath_core::PORT);
     let mut silent = Vec::new();
     for host in 101..113 {
         let from = Ipv4Addr::new(198, 51, 100, host);

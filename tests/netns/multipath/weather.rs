@@ -309,7 +309,7 @@ fn garbage_at_the_partners_door_costs_little() -> Result<(), Error> {
     let (stop, sent) = (AtomicBool::new(false), AtomicU64::new(0));
     let flood = || -> std::io::Result<()> {
         let socket = UdpSocket::bind("0.0.0.0:0")?;
-        socket.connect((PARTNER, multipath::PORT))?;
+        socket.connect((PARTNER, multipath_core::PORT))?;
         let (begun, mut octets) = (Instant::now(), [0u8; 200]);
         while !stop.load(Ordering::Relaxed) {
             let due = begun.elapsed().as_millis() as u64 * EACH_MS;

@@ -17,7 +17,7 @@ use weir_tests::{LIMIT, built};
 use crate::nearby::teller::{Teller, Told, ended, fits};
 
 /// Where the air's programs are.
-const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/nearby/tests/lab");
+const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../products/nearby/tests/lab");
 /// Where peers of Python's reach the air.
 const PORT: u16 = 7300;
 /// Where programs reach the bus.

@@ -27,7 +27,7 @@ fn a_browser_sees_what_each_path_carries() -> Result<(), Error> {
     let uplinks = Uplinks::build(&Options::mbit(&UPLINKS))?;
     let router = uplinks.router();
     let partner = Partner::start(uplinks.partner(), &[])?;
-    let address = SocketAddr::new(PARTNER, multipath::PORT);
+    let address = SocketAddr::new(PARTNER, multipath_core::PORT);
     let line = partner.pair(&address.to_string())?;
     let folder = std::env::temp_dir().join(format!("weir-page-paths-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(system("make a folder"))?;

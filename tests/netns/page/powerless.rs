@@ -72,7 +72,7 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
     let mut weir = Weir::start(router, &config, &[])?;
     let page = server(&weir)?;
     assert_ne!(curl(router, "http://127.0.0.1:9347/api/session")?, "");
-    // A user of its own, which is not the portal's (crates/weir/src/daemon/apart.rs).
+    // A user of its own, which is not the portal's (crates/runtime/src/daemon/apart.rs).
     for sets in ["Uid:", "Gid:"] {
         assert_eq!(line(page, sets)?, ["65521"; 4].join("\t"), "{sets}");
     }
@@ -81,7 +81,7 @@ fn tried(router: &Namespace, folder: &Path) -> Result<(), Error> {
         assert_eq!(line(page, set)?, "0".repeat(16), "{set}");
     }
     assert_eq!(line(page, "NoNewPrivs:")?, "1");
-    // A filter, where filters can be written (crates/weir/src/daemon/syscalls.rs).
+    // A filter, where filters can be written (crates/runtime/src/daemon/syscalls.rs).
     assert_eq!(line(page, "Seccomp:")?, "2");
     // Its session is not that of who started weir, whose terminal would take what it types.
     assert_eq!(line(page, "NSsid:")?, page.to_string());

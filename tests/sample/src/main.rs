@@ -7,7 +7,7 @@ mod sample;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut registry = weir::modules::all();
+    let mut registry = weir::registry();
     registry.modules.push(sample::ENTRY);
-    weir::run(&registry)
+    runtime::run(&registry)
 }

@@ -1,4 +1,4 @@
-// What the program answers (crates/nearby/src/daemon/answer.rs, past.rs).
+// What the program answers (products/nearby/src/daemon/answer.rs, past.rs).
 
 export interface Peer {
   /** 16 hexadecimal digits. */

@@ -302,7 +302,7 @@ test("with radios, but no network, there is one to fill in", () => {
 });
 
 test("countries by name, in the page's language: those that the router takes", () => {
-  const list = readFileSync("../crates/setup/src/plan/countries.txt", "utf8");
+  const list = readFileSync("../modules/setup/core/src/plan/countries.txt", "utf8");
   const router = list
     .trim()
     .split("\n")

@@ -1,4 +1,4 @@
-use cables::Sort;
+use cables_core::Sort;
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! Frames made by hand, one of each sort and some that are nearly so.
 
-use cables::Sort;
+use cables_core::Sort;
 use kernel::Mac;
 
 pub const STATION: Mac = [2, 0, 0, 0, 0, 7];

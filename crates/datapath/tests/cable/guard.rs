@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use cables::Sort;
+use cables_core::Sort;
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use weir_datapath::cable::{Cables, Gate};

@@ -1,6 +1,6 @@
 //! The classifier once more, slow and plain, from the standards: what it is compared with.
 
-use cables::Sort;
+use cables_core::Sort;
 
 /// What a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

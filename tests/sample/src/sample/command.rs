@@ -2,9 +2,9 @@
 
 use api::Method;
 use clap::Args;
-use weir::Error;
-use weir::command::{Connection, Format, client};
-use weir::output::{Output, harmless};
+use runtime::Error;
+use runtime::command::{Connection, Format, client};
+use runtime::output::{Output, harmless};
 
 use super::{Greet, Shown};
 

@@ -1,8 +1,8 @@
 //! `[sample]`.
 
+use runtime::config::{FileValue, Section, Wrong, table};
 use serde_json::Value;
 use toml::de::DeValue;
-use weir::config::{FileValue, Section, Wrong, table};
 
 /// What this module has in the file.
 pub const SECTIONS: [Section; 1] = [Section::of::<Greeting>("sample")];

@@ -13,12 +13,12 @@ use answers::Status;
 use api::metrics::{Kind, Metric, Text};
 use api::{Asked, Body, Method, Problem, Route, Who};
 use kernel::Event;
+use runtime::Error;
+use runtime::check::Feature;
+use runtime::config::Effective;
+use runtime::daemon::{Face, Module, Router, Setup, Work};
+use runtime::registry::{Command, Entry, Group};
 use serde::{Deserialize, Serialize};
-use weir::Error;
-use weir::check::Feature;
-use weir::config::Effective;
-use weir::daemon::{Face, Module, Router, Setup, Work};
-use weir::registry::{Command, Entry, Group};
 
 use config::Greeting;
 

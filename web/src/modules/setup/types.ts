@@ -1,4 +1,4 @@
-// What the router is told to be, and what it says of that: the document of crates/setup, and
+// What the router is told to be, and what it says of that: the document of modules/setup/core, and
 // answers of crates/answers. Names in them may be anybody's: they go through `plain`.
 
 export interface Choices {

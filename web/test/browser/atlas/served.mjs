@@ -32,7 +32,7 @@ before(async () => {
   let imported = process.env.WEIR_ATLAS_DATA;
   if (imported === undefined) {
     imported = folder = mkdtempSync(join(tmpdir(), "weir-atlas-"));
-    const words = ["import", join(root, "crates/atlas/data/freifunk.tar.xz"), "--data", folder];
+    const words = ["import", join(root, "products/atlas/data/freifunk.tar.xz"), "--data", folder];
     execFileSync(program, words, { stdio: ["ignore", "ignore", "pipe"] });
   }
   const serve = ["serve", "--listen", "127.0.0.1:0", "--data", imported];

@@ -1,0 +1,127 @@
+//! What weir would do with each device, or does where it runs.
+
+use answers::{Port, PortStack};
+use kernel::Link;
+use offload_core::{PortFacts, PortPlan, PortReason};
+
+use super::{Device, Note, hint};
+use crate::daemon::surroundings::{self, Surroundings};
+
+/// Plans each device as the daemon would; `running` has what a daemon made of them.
+pub fn plan(
+    links: &[Link],
+    surroundings: &mut Surroundings,
+    settings: &offload_core::Settings,
+    running: Option<&[Port]>,
+) -> Vec<Device> {
+    // A daemon's own XDP program would look like somebody else's; but then what it says is taken.
+    let facts: Vec<PortFacts> = links
+        .iter()
+        .map(|link| surroundings.facts(link, PortFacts::default(), None))
+        .collect();
+    let devices: Vec<offload_core::Device<'_>> = links
+        .iter()
+        .zip(&facts)
+        .map(|(link, facts)| offload_core::Device {
+            link,
+            facts: Some(facts),
+            own_xdp: false,
+        })
+        .collect();
+    let plans = offload_core::ports::plans(&devices, settings).ports;
+    plans
+        .iter()
+        .filter(|plan| plan.reason != PortReason::Loopback)
+        .map(|plan| {
+            let port = running.and_then(|ports| ports.iter().find(|port| port.index == plan.link));
+            let found = links.iter().zip(&facts).find(|(l, _)| l.index == plan.link);
+            let kept = found.and_then(|(link, facts)| offload_core::ports::kept(link, facts));
+            device(plan, port, kept.as_deref())
+        })
+        .collect()
+}
+
+/// One device, as it was planned here or, where a daemon runs, there; `kept`: its qdisc, if packets
+/// must go through it.
+fn device(plan: &PortPlan, port: Option<&Port>, kept: Option<&str>) -> Device {
+    let told = port.and_then(|port| Some((port, port.reason.as_ref()?)));
+    let (hook, mut why, mended, stack) = match told {
+        Some((port, reason)) => (
+            port.hook,
+            reason.text.clone(),
+            reason.hint.as_deref().and_then(hint),
+            port.stack.clone(),
+        ),
+        None => (
+            hook(plan.hook),
+            plan.reason.explain(),
+            hint(plan.reason.hint()),
+            surroundings::stack(plan),
+        ),
+    };
+    let PortStack {
+        carries,
+        stands_on,
+        limits,
+    } = stack;
+    let mut notes: Vec<Note> = limits
+        .into_iter()
+        .map(|limit| Note {
+            what: limit.reason.text,
+            hint: limit.reason.hint.as_deref().and_then(hint),
+        })
+        .collect();
+    if let Some(qdisc) = kept.filter(|_| hook.is_some()) {
+        why = format!("{why}; its qdisc {qdisc} is kept: what leaves here goes through it");
+    }
+    // The settings may ask for XDP all the same.
+    if hook == Some(answers::Hook::Xdp)
+        && let Some(reason) = &plan.hides_tags
+    {
+        notes.push(Note {
+            what: reason.explain(),
+            hint: hint(&reason.hint().replace("DEV", &plan.name)),
+        });
+    }
+    Device {
+        name: plan.name.clone(),
+        hook,
+        why,
+        hint: mended,
+        stands_on,
+        carries,
+        notes,
+    }
+}
+
+fn hook(hook: offload_core::Hook) -> Option<answers::Hook> {
+    match hook {
+        offload_core::Hook::Xdp => Some(answers::Hook::Xdp),
+        offload_core::Hook::Tc => Some(answers::Hook::Tc),
+        offload_core::Hook::Off | offload_core::Hook::Watch | offload_core::Hook::Auto => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_is_made_to_use_xdp_may_hide_tags() {
+        let mend_of = |hides: Option<PortReason>, hook| {
+            let plan = PortPlan {
+                hook,
+                hides_tags: hides,
+                ..PortPlan::off(2, "eth0", PortReason::Asked)
+            };
+            let notes = device(&plan, None, None).notes;
+            notes.into_iter().next().and_then(|note| note.hint)
+        };
+        let (xdp, tc) = (offload_core::Hook::Xdp, offload_core::Hook::Tc);
+        let hint = "switch that off: `ethtool -K eth0 rxvlan off`";
+        let hides = Some(PortReason::HiddenTags);
+        assert_eq!(mend_of(hides.clone(), xdp).as_deref(), Some(hint));
+        assert_eq!(mend_of(hides, tc), None);
+        assert_eq!(mend_of(None, xdp), None);
+    }
+}

@@ -1,0 +1,43 @@
+//! What commands have in common: where the daemon is, and how to print.
+
+pub mod called;
+
+use std::path::PathBuf;
+
+use api::Client;
+use clap::Args;
+
+use crate::{Error, config};
+
+/// Where the daemon is.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Connection {
+    /// Socket of the daemon [default: $WEIR_SOCKET, else the configuration's, else that of this
+    /// network namespace]
+    #[arg(long, value_name = "PATH")]
+    pub socket: Option<PathBuf>,
+}
+
+/// How to print.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub struct Format {
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A client for the daemon that is meant.
+///
+/// # Errors
+/// No client can be made.
+pub fn client(connection: &Connection) -> Result<Client, Error> {
+    Ok(Client::new(&socket(connection))?)
+}
+
+/// The socket of the daemon that is meant.
+pub fn socket(connection: &Connection) -> PathBuf {
+    // The daemon may have been told of another socket. A broken file is `weir config`'s to complain
+    // about.
+    let configured = config::told_socket();
+    api::path::socket_path(connection.socket.as_deref(), configured.as_deref())
+}

@@ -1,0 +1,189 @@
+//! `[devices.MAC]`: what the configuration says of devices, for whoever shows or judges them.
+
+use std::collections::BTreeMap;
+
+use kernel::Mac;
+use monitor_core::device::is_station;
+use monitor_core::names::{Known, mac};
+use serde_json::Value;
+use toml::de::DeValue;
+
+use super::section::table;
+use super::{Effective, FileValue, Naming, Wrong, near};
+
+table! {
+    /// `[devices.MAC]`: a device, by its hardware address.
+    DeviceSettings {
+        /// What it is called, whatever it calls itself.
+        Live name: Line = Line(None);
+        /// Whose it is, or where it stands.
+        Live owner: Line = Line(None);
+        /// What it is, for its picture on the page.
+        Live icon: Icon = Icon(None);
+    }
+}
+
+impl DeviceSettings {
+    /// By hardware address.
+    pub const NAMING: Naming = Naming {
+        fits: |name| mac(name).is_some_and(|mac| is_station(&mac)),
+        what: "the hardware address of a device",
+        hint: "write one in quotes, such as [devices.\"02:00:5e:10:00:01\"]",
+        any_case: true,
+    };
+}
+
+/// A text on one line, or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line(pub Option<String>);
+
+impl Line {
+    /// What may be one, in words.
+    pub const ALLOWED: &'static str = "a text in quotes, on one line, of 63 bytes at most";
+
+    /// Empty is none. What a terminal would obey, or would show in another order, is no text.
+    pub fn of(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let plain = monitor_core::names::text::device(text.as_bytes());
+        match (text, plain) {
+            ("", _) => Some(Self(None)),
+            (text, Some(plain)) if plain == text => Some(Self(Some(plain))),
+            _ => None,
+        }
+    }
+}
+
+impl FileValue for Line {
+    const ALLOWED: &'static str = Self::ALLOWED;
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        Self::of(value.as_str().ok_or(None)?).ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        self.0.as_deref().map_or(Value::Null, Value::from)
+    }
+}
+
+/// A picture, by its word, or none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Icon(pub Option<&'static str>);
+
+impl Icon {
+    /// All that there are.
+    pub const WORDS: [&'static str; 14] = [
+        "computer",
+        "laptop",
+        "phone",
+        "tablet",
+        "watch",
+        "tv",
+        "speaker",
+        "console",
+        "camera",
+        "printer",
+        "lamp",
+        "appliance",
+        "server",
+        "router",
+    ];
+
+    /// Empty is none.
+    pub fn of(word: &str) -> Option<Self> {
+        match word {
+            "" | "none" => Some(Self(None)),
+            word => {
+                let found = Self::WORDS.into_iter().find(|known| *known == word)?;
+                Some(Self(Some(found)))
+            }
+        }
+    }
+}
+
+impl FileValue for Icon {
+    const ALLOWED: &'static str = "\"computer\", \"laptop\", \"phone\", \"tablet\", \"watch\", \
+        \"tv\", \"speaker\", \"console\", \"camera\", \"printer\", \"lamp\", \"appliance\", \
+        \"server\", \"router\", or \"\" for none";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let word = value.as_str().ok_or(None)?;
+        Self::of(word).ok_or_else(|| near(value, word, &Self::WORDS, Self::ALLOWED))
+    }
+
+    fn show(&self) -> Value {
+        self.0.map_or(Value::Null, Value::from)
+    }
+}
+
+/// What people say of a device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Label {
+    /// What it is called.
+    pub name: Option<String>,
+    /// Whose it is.
+    pub owner: Option<String>,
+    /// What it is: one of [`Icon::WORDS`].
+    pub icon: Option<&'static str>,
+}
+
+/// What a configuration says of devices. One whose address is written in two ways has what both
+/// say, the first one first.
+pub fn labels(effective: &Effective) -> BTreeMap<Mac, Label> {
+    let mut all: BTreeMap<Mac, Label> = BTreeMap::new();
+    for (address, said) in effective.named::<DeviceSettings>() {
+        let Some(mac) = mac(address) else { continue };
+        let label = all.entry(mac).or_default();
+        label.name = label.name.take().or_else(|| said.name.0.clone());
+        label.owner = label.owner.take().or_else(|| said.owner.0.clone());
+        label.icon = label.icon.or(said.icon.0);
+    }
+    all.retain(|_, label| *label != Label::default());
+    all
+}
+
+/// Who is called so in the configuration, small and capital letters alike.
+pub fn called<'a>(effective: &'a Effective, name: &str) -> impl Iterator<Item = Mac> + 'a {
+    let name = name.to_lowercase();
+    let devices = effective.named::<DeviceSettings>().iter();
+    devices.filter_map(move |(address, said)| {
+        let own = said.name.0.as_ref()?.to_lowercase();
+        mac(address).filter(|_| own == name)
+    })
+}
+
+/// Their names.
+pub fn known(labels: &BTreeMap<Mac, Label>) -> Vec<Known> {
+    let named = labels.iter().filter(|(_, label)| label.name.is_some());
+    let known = |(mac, label): (&Mac, &Label)| Known {
+        mac: Some(*mac),
+        address: None,
+        name: label.name.clone(),
+    };
+    named.map(known).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Section, parse};
+    use super::*;
+
+    #[test]
+    fn a_device_that_is_written_in_two_ways_is_one() {
+        let section = Section::named::<DeviceSettings>("devices", DeviceSettings::NAMING);
+        let text = "[devices.\"02-00-5E-10-00-01\"]\nowner = \"Anna\"\n\
+             [devices.\"02:00:5e:10:00:01\"]\nname = \"tv\"\n";
+        let read = parse(&[section], text, "weir.toml").expect("good");
+        let label = &labels(&read)[&[2, 0, 0x5e, 0x10, 0, 1]];
+        let said = [&label.name, &label.owner].map(|text| text.as_deref());
+        assert_eq!(said, [Some("tv"), Some("Anna")]);
+        let group = "[devices.\"ff:ff:ff:ff:ff:ff\"]\nname = \"all\"\n";
+        assert!(parse(&[section], group, "weir.toml").is_err());
+    }
+
+    #[test]
+    fn what_may_be_an_icon_is_said() {
+        for word in Icon::WORDS {
+            assert!(<Icon as FileValue>::ALLOWED.contains(&format!("\"{word}\"")));
+        }
+    }
+}

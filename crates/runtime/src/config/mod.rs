@@ -1,0 +1,36 @@
+//! The configuration file: `/etc/weir/weir.toml`.
+//!
+//! Which sections there are is the modules' business: each has its rows ([`Table`]). [`parse`] is
+//! pure: text in, [`Effective`] or every error of the text out. [`Source`] remembers where the text
+//! came from and what the command line said, so that a reload asks the same again.
+
+pub mod devices;
+mod effective;
+mod error;
+mod file;
+mod keys;
+mod macs;
+mod own;
+mod parse;
+mod said;
+pub mod section;
+mod setting;
+mod suggest;
+mod uci;
+mod values;
+
+pub use effective::Effective;
+pub use error::ConfigError;
+pub use file::{DEFAULT_FILE, Flag, Source, told_socket};
+pub use keys::{KeyHelp, help};
+pub use macs::Macs;
+pub use own::{Api, Log, LogLevel, SECTIONS};
+pub use parse::{parse, parse_recoverable};
+pub use said::Said;
+pub use section::{Key, Naming, Section, Table, When, table};
+pub use setting::{Origin, Setting};
+pub use uci::lay as lay_uci;
+pub use values::{
+    Bounded, DeviceName, FileValue, Form, Octets, Rate, Wrong, absolute, integer, list, named,
+    near, words,
+};

@@ -1,0 +1,226 @@
+//! `[offload]` and `[ports.NAME]`.
+
+use std::fmt;
+use std::time::Duration;
+
+use monitor_core::digits;
+use serde_json::Value;
+use toml::de::DeValue;
+
+use crate::config::{DeviceName, FileValue, Section, Wrong, integer, table, words};
+
+/// What the fast path has in the file.
+pub const SECTIONS: [Section; 2] = [
+    Section::of::<Offload>("offload"),
+    Section::named::<PortSettings>("ports", DeviceName::NAMING),
+];
+
+const fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+table! {
+    /// `[offload]`: the fast path.
+    Offload {
+        /// Take connections over at all.
+        Live enabled: bool = true;
+        /// Take TCP over.
+        Live tcp: bool = true;
+        /// Take UDP (and so QUIC) over.
+        Live udp: bool = true;
+        /// How often the kernel is shown a packet of each flow again, so that nothing it would do
+        /// differently goes unnoticed.
+        // Below a second every packet of a slow flow would go to the kernel; above ten minutes it
+        // would be no safeguard.
+        Live reprove: Duration = secs(20), secs(1) => secs(600);
+        /// How many connections there is room for; "auto" goes by memory.
+        Restart flows: FlowRoom = FlowRoom::Auto;
+        /// Connections whose connection mark, under the mask, has this value stay with the kernel.
+        Live opt_out_mark: Option<Mark> = None;
+        /// Connections that a firewall rule may see each packet of: "respect" leaves them to the
+        /// kernel, "ignore" takes them over.
+        Live each_packet: EachPacket = EachPacket::Respect;
+        /// Where packets are taken, on devices that [ports] says nothing about. "auto" is XDP where
+        /// the driver can, else TC.
+        Live hook: HookChoice = HookChoice::Auto;
+        /// Forward what a bridge passes on from one of its members to another, too.
+        Restart bridge: bool = false;
+        /// Prove and count, but leave every packet to the kernel.
+        Restart shadow: bool = false;
+    }
+}
+
+table! {
+    /// `[ports.NAME]`: one device.
+    PortSettings {
+        /// Where packets of this device are taken. "auto" is as offload.hook says; "off" leaves the
+        /// device alone.
+        Live hook: PortHook = PortHook::Auto;
+    }
+}
+
+/// Room for connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FlowRoom {
+    /// From the memory of the machine.
+    #[default]
+    Auto,
+    /// So many.
+    Connections(u32),
+}
+
+impl FlowRoom {
+    /// Fewest that can be asked for.
+    pub const FEWEST: u32 = 1024;
+    /// Most that can be asked for: two records of 128 bytes each make 1 GiB of that.
+    pub const MOST: u32 = 4 * 1024 * 1024;
+}
+
+/// A mark under a mask: fits where `mark & mask == value`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// Within the mask.
+    pub value: u32,
+    /// Never 0.
+    pub mask: u32,
+}
+
+impl Mark {
+    /// Whether a connection's mark fits.
+    pub fn fits(&self, mark: u32) -> bool {
+        mark & self.mask == self.value
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}/{:#x}", self.value, self.mask)
+    }
+}
+
+/// What becomes of connections that a rule may see each packet of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EachPacket {
+    /// They stay with the kernel.
+    #[default]
+    Respect,
+    /// They are taken over: the rule sees a sample of their packets.
+    Ignore,
+}
+
+/// Where packets are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HookChoice {
+    /// XDP where driver and way out allow it, else TC.
+    #[default]
+    Auto,
+    /// XDP.
+    Xdp,
+    /// TC.
+    Tc,
+}
+
+/// Where packets of one device are taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PortHook {
+    /// As `offload.hook` says.
+    #[default]
+    Auto,
+    /// XDP.
+    Xdp,
+    /// TC.
+    Tc,
+    /// Nowhere: the device is left alone, for traffic in and out.
+    Off,
+}
+
+impl FileValue for FlowRoom {
+    const ALLOWED: &'static str =
+        "\"auto\", or a number of connections from 1024 to 4194304, without quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        if value.as_str() == Some("auto") {
+            return Ok(Self::Auto);
+        }
+        let number = integer(value)
+            .and_then(|number| u32::try_from(number).ok())
+            .ok_or(None)?;
+        if !(Self::FEWEST..=Self::MOST).contains(&number) {
+            return Err(None);
+        }
+        Ok(Self::Connections(number))
+    }
+
+    fn show(&self) -> Value {
+        match self {
+            Self::Auto => "auto".into(),
+            Self::Connections(number) => (*number).into(),
+        }
+    }
+}
+
+impl FileValue for Option<Mark> {
+    const ALLOWED: &'static str =
+        "\"none\", or VALUE/MASK in hexadecimal and quotes, such as \"0x10/0xf0\"";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let text = value.as_str().ok_or(None)?;
+        if text == "none" {
+            return Ok(None);
+        }
+        let (value, mask) = text.split_once('/').ok_or(None)?;
+        let (value, mask) = (
+            hexadecimal(value).ok_or(None)?,
+            hexadecimal(mask).ok_or(None)?,
+        );
+        let wrong = |what: &str, hint: &str| {
+            Err(Some(Wrong {
+                what: what.to_owned(),
+                hint: hint.to_owned(),
+            }))
+        };
+        if mask == 0 {
+            return wrong(
+                "the mask is 0, so that every connection would be left out",
+                "set the bits that are to be looked at",
+            );
+        }
+        if value & !mask != 0 {
+            return wrong(
+                "the value has bits outside of the mask, so that no mark fits",
+                "widen the mask, or drop the bits",
+            );
+        }
+        Ok(Some(Mark { value, mask }))
+    }
+
+    fn show(&self) -> Value {
+        self.map_or_else(|| "none".into(), |mark| mark.to_string().into())
+    }
+}
+
+fn hexadecimal(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix("0x")?;
+    u32::try_from(digits::hexadecimal(digits)?).ok()
+}
+
+words!(EachPacket, "\"respect\" or \"ignore\"", "respect" => Self::Respect, "ignore" => Self::Ignore);
+words!(HookChoice, "\"auto\", \"xdp\" or \"tc\"",
+    "auto" => Self::Auto, "xdp" => Self::Xdp, "tc" => Self::Tc);
+words!(PortHook, "\"auto\", \"xdp\", \"tc\" or \"off\"",
+    "auto" => Self::Auto, "xdp" => Self::Xdp, "tc" => Self::Tc, "off" => Self::Off);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_fit_under_their_mask() {
+        let mark = Mark {
+            value: 0x10,
+            mask: 0xf0,
+        };
+        assert!(mark.fits(0x1f) && !mark.fits(0x20));
+        assert_eq!(mark.to_string(), "0x10/0xf0");
+    }
+}

@@ -1,0 +1,30 @@
+//! What rules cost that see each packet.
+
+use std::cmp::Reverse;
+
+use answers::{EachPacket, RuleCost};
+use offload_core::{Core, Decline};
+
+/// Rules that are told of.
+const MOST: usize = 100;
+
+/// What the rules leave to the kernel now, the dearest first. `None`: nothing, as there are no such
+/// rules, or as they are ignored.
+pub fn each_packet(core: &Core) -> Option<EachPacket> {
+    let concerns = core.concerns();
+    if concerns.is_empty() || !core.settings().each_packet {
+        return None;
+    }
+    let costs = concerns.iter().zip(core.costs());
+    let mut rules: Vec<RuleCost> = costs
+        .map(|(concern, connections)| RuleCost {
+            rule: concern.rule.to_string(),
+            why: concern.kind.explain().to_owned(),
+            connections: connections as u64,
+        })
+        .collect();
+    rules.sort_by_key(|rule| Reverse(rule.connections));
+    rules.truncate(MOST);
+    let connections = core.statistics().declined[Decline::EachPacket.index()] as u64;
+    Some(EachPacket { connections, rules })
+}

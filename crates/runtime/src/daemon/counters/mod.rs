@@ -1,0 +1,94 @@
+//! What each device would have counted, had nothing gone by it: the kernel's own numbers, and what
+//! weir forwarded past the device.
+//!
+//! A driver counts what weir forwards, because that comes in and leaves through it. The devices on
+//! top (VLAN, bridge, PPP, VRF) see none of it: [`paths`] knows which ones a packet would have gone
+//! through, [`ledger`] adds up what they would have counted.
+
+pub mod ledger;
+pub mod netdev;
+pub mod paths;
+
+use std::collections::HashSet;
+
+use answers::{Port, Reason, Traffic};
+use offload_core::PortPlan;
+use offload_core::stack::{Stack, is_switch_port};
+use tracing::debug;
+
+use super::face::{hook, word};
+use super::router::Router;
+
+/// Kinds of devices that share the one below with others, by address: of what went by one of them
+/// weir knows nothing.
+const SHARING: [&str; 4] = ["macvlan", "macvtap", "ipvlan", "ipvtap"];
+
+/// Every device that weir looks at, with its counters.
+pub fn ports(router: &mut Router) -> Vec<Port> {
+    router.count_all();
+    let text = std::fs::read_to_string(netdev::FILE).unwrap_or_else(|error| {
+        debug!(%error, "no counters of devices");
+        String::new()
+    });
+    let counted = netdev::parse(&text);
+    let unknown = unknown(router);
+    let show = |plan: &PortPlan| {
+        let counted = counted.get(plan.name.as_str()).copied();
+        port(
+            router,
+            plan,
+            counted.filter(|_| !unknown.contains(&plan.link)),
+        )
+    };
+    router.core.ports().map(show).collect()
+}
+
+fn port(router: &Router, plan: &PortPlan, counted: Option<Traffic>) -> Port {
+    let ledger = &router.account.ledger;
+    let forwarded = ledger.forwarded(plan.link);
+    Port {
+        name: plan.name.clone(),
+        index: plan.link,
+        mac: (plan.mac != [0; 6]).then(|| plan.mac.map(|o| format!("{o:02x}")).join(":")),
+        hook: hook(plan.hook),
+        xdp_transmit: plan.xdp_transmit,
+        reason: Some(Reason {
+            code: word(&plan.reason),
+            text: plan.reason.explain(),
+            hint: Some(plan.reason.hint().to_owned()).filter(|m| !m.is_empty()),
+        }),
+        packets_in: forwarded.packets_in,
+        bytes_in: forwarded.bytes_in,
+        packets_out: forwarded.packets_out,
+        bytes_out: forwarded.bytes_out,
+        total: counted.map(|counted| ledger.total(plan.link, counted)),
+        unattributed: ledger.unattributed(plan.link),
+        stack: super::surroundings::stack(plan),
+    }
+}
+
+/// Devices that packets may have gone by unnoticed: those that share one, user ports of a switch on
+/// whose conduit weir works, and what stands on either.
+fn unknown(router: &Router) -> HashSet<u32> {
+    let above_ports: HashSet<u32> = router
+        .core
+        .ports()
+        .filter(|plan| !plan.forwards() && !plan.stands_on.is_empty())
+        .map(|plan| plan.link)
+        .collect();
+    let sharing: Vec<u32> = router
+        .core
+        .links()
+        .filter(|link| SHARING.contains(&link.kind.as_str()) || is_switch_port(link))
+        .map(|link| link.index)
+        .filter(|link| above_ports.contains(link))
+        .collect();
+    if sharing.is_empty() {
+        return HashSet::new();
+    }
+    let stack = Stack::of(router.core.links());
+    let uppers = sharing.iter().flat_map(|link| stack.uppers(*link));
+    let mut unknown: HashSet<u32> = uppers.map(|upper| upper.link).collect();
+    unknown.extend(sharing);
+    unknown
+}

@@ -1,0 +1,151 @@
+//! Reads what ends without a message, and tells the packet path until when proofs may hold.
+
+use std::hash::RandomState;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use kernel::io::{read_bucket_idle, read_idle_limit, read_lifetimes, read_members, read_next_hops};
+use kernel::{Event, Prefix, Source};
+use offload_core::ruleset::Silent;
+use offload_core::{Agenda, Gateways, Millis};
+use tracing::{debug, info};
+
+/// Most routes that are looked through, for life times, gateways and programs.
+pub const ROUTES: usize = 131_072;
+
+/// What is going to be over, and what it is known from.
+#[derive(Debug)]
+pub struct Keeper {
+    agenda: Agenda,
+    gateways: Gateways,
+    /// Routes with a program that sees each packet, until they are taken.
+    programs: Option<Vec<Prefix>>,
+    hasher: RandomState,
+    started: Instant,
+    /// Said in the log already.
+    told: Vec<String>,
+}
+
+impl Keeper {
+    /// Nothing is known yet. Milliseconds count from `started`.
+    pub fn new(started: Instant) -> Self {
+        let mut agenda = Agenda::default();
+        agenda.routed(0);
+        agenda.policed(0);
+        Self {
+            agenda,
+            gateways: Gateways::default(),
+            programs: None,
+            hasher: RandomState::new(),
+            started,
+            told: Vec::new(),
+        }
+    }
+
+    /// Something was told after which there may be other things that end.
+    pub fn heard(&mut self, event: &Event) {
+        let now = self.now();
+        match event {
+            Event::Firewall(_) | Event::Overrun(Source::Firewall) => self.agenda.commanded(now),
+            Event::Routing | Event::Overrun(Source::Route) => self.agenda.routed(now),
+            Event::Policies | Event::Overrun(Source::Policy) => self.agenda.policed(now),
+            Event::Neighbour(neighbour) if self.gateways.heard(neighbour) => self.agenda.answers(),
+            _ => {}
+        }
+    }
+
+    /// The ruleset was read, or could not be. `respected`: what rules concern that see each packet
+    /// is left to the kernel.
+    pub fn rules(&mut self, silent: Result<&Silent, &str>, respected: bool) {
+        let silent = match silent {
+            Ok(silent) if respected => silent.clone(),
+            Ok(silent) => silent.clone().ignoring(),
+            Err(error) => Silent::unknown(&format!("a ruleset that cannot be read: {error}")),
+        };
+        self.agenda.rules(silent, self.now());
+    }
+
+    /// Reads what is due. Whether all proofs are to end.
+    pub fn turn(&mut self) -> bool {
+        let unix = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = self.now();
+        self.agenda
+            .wall(unix.map_or(0, |unix| unix.as_millis() as u64), now);
+        let asked = self.agenda.asks(now);
+        for (name, most) in asked.sets {
+            let begun = self.now();
+            let members = read_members(&name, most, &self.hasher)
+                .inspect_err(|error| debug!(set = %name, %error, "cannot be read"));
+            let now = self.now();
+            self.agenda
+                .set_read(&name, members.ok().as_deref(), begun, now);
+        }
+        if asked.routes {
+            let begun = self.now();
+            let lives = read_lifetimes(ROUTES)
+                .inspect_err(|error| debug!(%error, "life times of routes cannot be read"));
+            self.agenda
+                .routes_read(lives.ok().as_deref(), begun, self.now());
+        }
+        if asked.policies {
+            let begun = self.now();
+            let idle =
+                read_idle_limit().map_err(|error| debug!(%error, "IPsec policies cannot be read"));
+            self.agenda.policies_read(idle, begun, self.now());
+        }
+        if asked.groups {
+            let begun = self.now();
+            let idle = read_bucket_idle()
+                .map_err(|error| debug!(%error, "groups of next hops cannot be read"));
+            let hops = read_next_hops(ROUTES)
+                .inspect_err(|error| debug!(%error, "next hops are not known"));
+            let (shared, programs) = hops.map_or_else(
+                |_| Default::default(),
+                |hops| (hops.shared, Some(hops.programs)),
+            );
+            self.gateways.shared(shared);
+            // Those that are known stay where routes cannot be read.
+            self.programs = programs.or(self.programs.take());
+            self.agenda.groups_read(idle, begun, self.now());
+        }
+        self.tell();
+        self.agenda.ends(self.now())
+    }
+
+    /// Routes with a program that sees each packet, where routes were read since the last call.
+    pub fn take_programs(&mut self) -> Option<Vec<Prefix>> {
+        self.programs.take()
+    }
+
+    /// From then on the packet path goes by no proof.
+    pub fn until(&self) -> Option<Instant> {
+        self.agenda.until().map(|at| self.instant(at))
+    }
+
+    /// When [`Keeper::turn`] is to come next.
+    pub fn wake(&self) -> Option<Instant> {
+        self.agenda.wake().map(|at| self.instant(at))
+    }
+
+    fn now(&self) -> Millis {
+        self.started.elapsed().as_millis() as Millis
+    }
+
+    fn instant(&self, at: Millis) -> Instant {
+        // Far beyond any wait, and not beyond what an instant holds.
+        self.started + Duration::from_millis(at.min(u64::from(u32::MAX) * 1000))
+    }
+
+    /// Says what costs more than it should, when it comes up.
+    fn tell(&mut self) {
+        let opaque = self.agenda.silent().opaque.iter();
+        let blind = self.agenda.blind();
+        let told: Vec<String> = opaque
+            .cloned()
+            .chain(blind.map(|name| format!("the set {name}, which is too large to be looked at")))
+            .collect();
+        for line in told.iter().filter(|line| !self.told.contains(line)) {
+            info!("all proofs end each second, as nothing tells of changes of {line}");
+        }
+        self.told = told;
+    }
+}

@@ -1,0 +1,356 @@
+//! The daemon's face: what the API shows, made from the core's and the packet path's knowledge when
+//! asked.
+
+use std::cell::{RefCell, RefMut};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::{Instant, SystemTime};
+
+use answers::{
+    Conditions, Config, Explanation, FlowCounts, FlowFilter, FlowId, FlowQuery, Heartbeat, Hop,
+    HopCounts, Mode, PacketCounts, Port, Reloaded, Selection, ShadowCounts, Status, Trouble,
+    Witness, WitnessName,
+};
+use api::Problem;
+use api::metrics::Text;
+use datapath::Encapsulation;
+
+use super::Settings;
+use super::conditions::{self, Registry};
+use super::flows::{behind, bridged, flow};
+use super::metrics;
+use super::module::Modules;
+use super::router::{NO_EVENTS, NO_EVENTS_HINT, Router};
+use crate::config::Log;
+
+/// A daemon that can be asked.
+pub struct Face {
+    /// What it shows.
+    pub router: Rc<RefCell<Router>>,
+    /// What it was told.
+    pub settings: Rc<RefCell<Settings>>,
+    /// What it does.
+    pub modules: Modules,
+    /// Conditions that need attention.
+    pub conditions: RefCell<Registry>,
+    /// When it began, by a clock that does not jump.
+    pub began: Instant,
+    /// When it began, seconds since 1970.
+    pub started: u64,
+    /// Inode of the network namespace.
+    pub netns: u64,
+}
+
+/// Seconds since 1970.
+pub fn unix_seconds() -> u64 {
+    seconds(SystemTime::now())
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs())
+}
+
+impl Face {
+    /// The middle of the daemon.
+    pub fn router(&self) -> RefMut<'_, Router> {
+        self.router.borrow_mut()
+    }
+
+    /// How the daemon is doing.
+    pub fn status(&self) -> Status {
+        let router = &mut *self.router.borrow_mut();
+        router.count_all();
+        let mut flows = FlowCounts::default();
+        let ids: Vec<_> = router
+            .core
+            .flows()
+            .map(|(id, f)| (id, f.installed(), f.original().is_ipv6()))
+            .collect();
+        for (id, installed, ipv6) in ids {
+            let family = if ipv6 {
+                &mut flows.ipv6
+            } else {
+                &mut flows.ipv4
+            };
+            if !installed {
+                family.declined += 1;
+                continue;
+            }
+            family.known += 1;
+            family.proven += u64::from(
+                router
+                    .path
+                    .read(id.0)
+                    .is_some_and(|r| r.iter().any(|d| d.proven)),
+            );
+        }
+        let sizes = router.path.sizes();
+        // Two records for each connection, and half of them free: tables keep their size until the
+        // next start.
+        let room = u64::from(sizes.flows4) / 4 + u64::from(sizes.flows6) / 4;
+        flows.capacity = room.min(router.core.settings().max_flows as u64);
+        let totals = router.path.totals().unwrap_or_default();
+        // One counter a reason, whether it was given at ingress or by the witness.
+        let (not_proof, passed) = totals
+            .passed
+            .iter()
+            .map(|(reason, n)| (reason.code().to_owned(), *n, of_the_witness(*reason)))
+            .partition::<Vec<_>, _>(|(_, _, witness)| *witness);
+        let by_code = |counts: Vec<(String, u64, bool)>| {
+            counts.into_iter().map(|(code, n, _)| (code, n)).collect()
+        };
+        let packets = PacketCounts {
+            forwarded_tc: router.account.tc_packets,
+            forwarded_xdp: router.account.xdp_packets,
+            bytes: router.account.octets,
+            passed: by_code(passed),
+            not_proof: by_code(not_proof),
+        };
+        let statistics = router.core.statistics();
+        let shadow = self.settings.borrow().shadow;
+        let mut status = Status {
+            version: env!("CARGO_PKG_VERSION").into(),
+            started: self.started,
+            uptime_seconds: unix_seconds().saturating_sub(self.started),
+            netns: self.netns,
+            modules: Vec::from_iter(router.forwards.then(|| "offload".to_owned())),
+            starting: router.is_starting(),
+            mode: if shadow { Mode::Shadow } else { Mode::Forward },
+            share_of_packets: packets.share_of_packets(),
+            packets,
+            bumps: statistics
+                .bumps
+                .iter()
+                .map(|(cause, n)| ((*cause).to_owned(), *n))
+                .collect(),
+            refused: statistics
+                .declines()
+                .map(|(reason, n)| (reason.word().to_owned(), n as u64))
+                .collect(),
+            armed: router.path.armed(),
+            epoch: router.path.epoch(),
+            hops: HopCounts {
+                used: router.path.hops_used(),
+                capacity: datapath::HOPS,
+            },
+            flows,
+            lost_events: router.lost,
+            each_packet: super::costs::each_packet(&router.core),
+            shadow: shadow.then_some(ShadowCounts {
+                same: totals.shadow_same,
+                different: totals.shadow_different,
+            }),
+            heartbeat: Heartbeat {
+                age_seconds: router.beaten.elapsed().as_secs_f64(),
+                limit_seconds: f64::from(router.path.options().silence) / 1000.0,
+            },
+            ..Status::default()
+        };
+        status.troubles.extend(own_trouble(router));
+        for module in self.modules.iter() {
+            module.status(router, &mut status);
+        }
+        status
+    }
+
+    /// Looks for conditions; due every second.
+    pub fn look_for_conditions(&self) {
+        let router = &mut *self.router.borrow_mut();
+        let (mut status, mut findings) = (Status::default(), Vec::new());
+        status.troubles.extend(own_trouble(router));
+        for module in self.modules.iter() {
+            module.status(router, &mut status);
+            module.conditions(router, &mut findings);
+        }
+        let shadow = self.settings.borrow().shadow;
+        conditions::own(router, shadow, status, &mut findings);
+        let now = self.began.elapsed();
+        let epoch = SystemTime::now().checked_sub(now);
+        let epoch = epoch.map_or(0, seconds);
+        let mut known = self.conditions.borrow_mut();
+        known.update(findings, now.as_secs(), epoch);
+    }
+
+    /// Conditions of the last second.
+    pub fn conditions(&self) -> Conditions {
+        conditions::shown(&self.conditions.borrow())
+    }
+
+    /// What is measured, for Prometheus.
+    pub fn metrics(&self) -> String {
+        let mut text = Text::default();
+        metrics::write(&mut text, &self.status());
+        conditions::write(&mut text, &self.conditions().conditions);
+        let router = &mut *self.router.borrow_mut();
+        for module in self.modules.iter() {
+            module.metrics(router, &mut text);
+        }
+        text.end()
+    }
+
+    /// Which flows are to be listed.
+    pub fn select(&self, filter: &FlowFilter) -> Selection {
+        let router = &mut *self.router.borrow_mut();
+        let ids: Vec<_> = router.core.flows().map(|(id, _)| id).collect();
+        filter.select(ids.into_iter().filter_map(|id| flow(router, id)))
+    }
+
+    /// One of them; `None` when it ended meanwhile.
+    pub fn flow(&self, id: FlowId) -> Option<answers::Flow> {
+        let router = &mut *self.router.borrow_mut();
+        let found = offload_core::FlowId(id.0 as u32);
+        flow(router, found).filter(|flow| flow.id == id)
+    }
+
+    /// Stations of bridges.
+    pub fn bridged(&self, filter: &FlowFilter) -> Vec<answers::Bridged> {
+        if filter.port.is_some() || filter.address.is_some() || filter.protocol.is_some() {
+            return Vec::new();
+        }
+        let router = &mut *self.router.borrow_mut();
+        let pairs: Vec<_> = router.core.pairs().map(|(id, p)| (id, p.clone())).collect();
+        let shown = pairs
+            .into_iter()
+            .map(|(id, pair)| bridged(router, id, &pair));
+        shown
+            .filter(|pair| {
+                let ways = [&pair.directions.original, &pair.directions.reply];
+                let at = |device: &String| {
+                    let ports = ways.iter().flat_map(|way| [&way.port_in, &way.port_out]);
+                    ports.flatten().any(|port| port == device)
+                };
+                filter.state.is_none_or(|state| state == pair.state)
+                    && filter.device.as_ref().is_none_or(at)
+            })
+            .collect()
+    }
+
+    /// All hops.
+    pub fn hops(&self) -> Vec<Hop> {
+        let router = &mut *self.router.borrow_mut();
+        let names = names(router);
+        let mut users: BTreeMap<u32, u64> = BTreeMap::new();
+        let ids: Vec<_> = router
+            .core
+            .flows()
+            .filter(|(_, f)| f.installed())
+            .map(|(id, _)| id)
+            .collect();
+        for direction in ids
+            .into_iter()
+            .filter_map(|id| router.path.inspect(id.0))
+            .flatten()
+        {
+            if direction.proven {
+                *users.entry(direction.hop).or_default() += 1;
+            }
+        }
+        let mac = |octets: &[u8]| {
+            octets
+                .iter()
+                .map(|o| format!("{o:02x}"))
+                .collect::<Vec<_>>()
+                .join(":")
+        };
+        router
+            .path
+            .hops()
+            .into_iter()
+            .map(|hop| Hop {
+                index: hop.index as u16,
+                device: names
+                    .get(&hop.link)
+                    .cloned()
+                    .unwrap_or_else(|| format!("#{}", hop.link)),
+                header: hop.header.iter().map(|o| format!("{o:02x}")).collect(),
+                destination: hop.header.get(..6).filter(|_| !hop.bridged).map(mac),
+                source: hop.header.get(6..12).filter(|_| !hop.bridged).map(mac),
+                encapsulation: behind(&Encapsulation::of_header(&hop.header).0),
+                ethertype: (!hop.bridged).then(|| Encapsulation::of_header(&hop.header).1),
+                epoch: hop.epoch,
+                flows: users.get(&hop.index).copied().unwrap_or_default(),
+                xdp: hop.xdp,
+            })
+            .collect()
+    }
+
+    /// All ports.
+    pub fn ports(&self) -> Vec<Port> {
+        super::counters::ports(&mut self.router.borrow_mut())
+    }
+
+    /// Why a flow is forwarded, or is not. A flow nobody knows has an explanation too.
+    pub fn explain(&self, asked: &FlowQuery) -> Result<Explanation, Problem> {
+        let router = &mut *self.router.borrow_mut();
+        Ok(super::explain::explain(router, asked))
+    }
+
+    /// The effective configuration.
+    pub fn config(&self) -> Config {
+        self.settings.borrow().effective.to_api()
+    }
+
+    /// Reads the configuration again and applies it, as a whole or not at all.
+    pub fn reload(&self) -> Result<Reloaded, Problem> {
+        let (reloaded, offload) = self.settings.borrow_mut().reload()?;
+        let router = &mut *self.router.borrow_mut();
+        let effective = &self.settings.borrow().effective;
+        router.reload(offload);
+        for module in self.modules.iter() {
+            module.configure(effective, router);
+        }
+        crate::log::set(*effective.of::<Log>().level);
+        Ok(reloaded)
+    }
+}
+
+/// The trouble of the packet path itself: conntrack reports no connections.
+fn own_trouble(router: &Router) -> Option<Trouble> {
+    let blind = router.forwards && router.core.settings().no_events;
+    blind.then(|| Trouble {
+        part: "offload".into(),
+        what: NO_EVENTS.into(),
+        hint: NO_EVENTS_HINT.into(),
+    })
+}
+
+/// Given at egress, of a packet that the kernel sent (bpf/include/reason.h, "the witness").
+fn of_the_witness(reason: datapath::Reason) -> bool {
+    reason >= datapath::Reason::NotSeen && reason != datapath::Reason::Shadow
+}
+
+/// Where packets of a port are taken over, if anywhere.
+pub fn hook(hook: offload_core::Hook) -> Option<answers::Hook> {
+    match hook {
+        offload_core::Hook::Xdp => Some(answers::Hook::Xdp),
+        offload_core::Hook::Tc => Some(answers::Hook::Tc),
+        offload_core::Hook::Off | offload_core::Hook::Watch | offload_core::Hook::Auto => None,
+    }
+}
+
+/// The tag of a reason, as its JSON has it.
+pub fn word(reason: &offload_core::PortReason) -> String {
+    serde_json::to_value(reason)
+        .ok()
+        .and_then(|v| Some(v.get("reason")?.as_str()?.to_owned()))
+        .unwrap_or_default()
+}
+
+/// Device names by index.
+pub fn names(router: &Router) -> BTreeMap<u32, String> {
+    router
+        .core
+        .links()
+        .map(|link| (link.index, link.name.clone()))
+        .collect()
+}
+
+/// A witness' word.
+pub fn witness(name: WitnessName, ok: bool, text: impl Into<String>) -> Witness {
+    Witness {
+        name,
+        ok,
+        text: text.into(),
+    }
+}

@@ -1,0 +1,78 @@
+//! The ruleset of nftables, as `nft` tells it, and what is found in it.
+
+use std::time::Duration;
+
+use offload_core::ruleset::{self, Concern, Finding};
+use tracing::debug;
+
+/// What was read of the ruleset.
+pub struct RulesetText {
+    /// Rules that need each packet, and chains at devices.
+    pub findings: Vec<Finding>,
+    /// Which flows these rules may concern.
+    pub concerns: Vec<Concern>,
+    /// The same text, as lists of what is dropped early are read from it.
+    pub rules: offload_core::drops::rules::Rules,
+    /// What changes without a message, for [`super::expiry`].
+    pub silent: ruleset::Silent,
+    /// Rules may give entries of conntrack time-outs of their own.
+    pub policies: bool,
+    /// As `nft --json list ruleset` prints it.
+    pub text: String,
+}
+
+/// Most elements of a set that are looked through for statements of their own.
+const MOST_KEPT: usize = 10_000;
+
+/// Reads the ruleset with `nft`. No `nft`: nothing is found, and `weir check` says so.
+pub async fn read_ruleset() -> Result<RulesetText, String> {
+    let output = tokio::process::Command::new("nft")
+        .args(["--json", "--terse", "list", "ruleset"])
+        .stdin(std::process::Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let output = match tokio::time::timeout(Duration::from_secs(10), output).await {
+        Ok(Ok(output)) => output,
+        Ok(Err(error)) => return Err(format!("nft cannot be run: {error}")),
+        Err(_) => return Err("nft did not answer within 10 seconds".into()),
+    };
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut root = ruleset::parse(&text).map_err(|e| e.to_string())?;
+    let tables = kernel::io::read_tables();
+    ruleset::flag(&mut root, &tables.map_err(|e| e.to_string())?);
+    let rules = offload_core::drops::rules::Rules::of(&root).map_err(|e| e.to_string())?;
+    if ruleset::has_extensions(&text) {
+        match kernel::io::read_extensions() {
+            Ok(rules) => ruleset::spell(&mut root, &rules),
+            Err(error) => debug!(%error, "what rules of iptables ask for is not known"),
+        }
+    }
+    match kernel::io::read_kept(MOST_KEPT, 5 * MOST_KEPT) {
+        Ok(kept) => ruleset::declare(&mut root, &kept),
+        Err(error) => debug!(%error, "what elements of sets keep is not known"),
+    }
+    let examined = ruleset::read(&root).map_err(|e| e.to_string())?;
+    let mut concerns = examined.concerns;
+    concerns.retain(|concern| !is_own(&concern.rule.table));
+    let mut findings = examined.findings;
+    findings.retain(|finding| finding.kind.noted() || !is_own(&finding.table));
+    Ok(RulesetText {
+        findings,
+        concerns,
+        rules,
+        silent: ruleset::silent_in(&root).map_err(|e| e.to_string())?,
+        policies: ruleset::has_policies(&text),
+        text: text.into_owned(),
+    })
+}
+
+/// Weir's own tables look at hardware addresses and sockets for what weir itself decided: a change of
+/// that ends all proofs, too. Those that limit rates concern the connections of addresses that the
+/// core is told ([`offload_core::Core::slow`]).
+fn is_own(table: &str) -> bool {
+    [history_core::nft::TABLE, portal_core::rules::TABLE].contains(&table)
+        || multipath_core::nft::TABLES.contains(&table)
+}

@@ -1,7 +1,0 @@
-//! The `weir` command; all of it is in the library.
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    weir::main()
-}

@@ -1,0 +1,49 @@
+//! What a router's port is for: what is heard at it, and what follows from that.
+//!
+//! Pure: what was noted and the time go in; a role, a reason and what would change it come out. It
+//! opens no socket and reads no clock.
+//!
+//! A wrong role takes a port from people who use it, so that where signs contradict each other the
+//! role is `unknown`, and on a port of the LAN `client`.
+//!
+//! ```
+//! use cables_core::{Cable, Port, Role};
+//!
+//! let mut cable = Cable::new(Port::default());
+//! cable.link(true, 0);
+//! assert!(cable.wants_look(2000));
+//! assert_eq!(cable.decision(10_000).role, Role::Unknown);
+//! ```
+
+mod cable;
+mod cdp;
+mod clues;
+mod decision;
+mod heard;
+pub mod hello;
+mod judge;
+mod lldp;
+mod makers;
+mod mndp;
+mod noted;
+mod octets;
+mod place;
+mod port;
+mod role;
+mod sort;
+mod way;
+
+#[cfg(test)]
+mod tests;
+
+pub use cable::Cable;
+pub use cdp::Cdp;
+pub use decision::{Clue, Decision, Notice};
+pub use lldp::{Capabilities, Lldp};
+pub use makers::Maker;
+pub use mndp::Mndp;
+pub use noted::{Heard, Noted};
+pub use place::{Around, Offer, Place};
+pub use port::{Hello, Port, Proof, Use};
+pub use role::{NoRole, Role};
+pub use sort::Sort;

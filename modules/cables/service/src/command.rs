@@ -1,0 +1,308 @@
+//! `weir cables`.
+
+use std::io;
+use std::thread::sleep;
+use std::time::Duration;
+
+use answers::{Cable, CableEvent, CableEvents, CableEventsQuery, CableRole, Cables};
+use api::query::with_query;
+use api::{Client, Method};
+use clap::{Args, Subcommand};
+
+use runtime::Error;
+use runtime::command::{Connection, Format, client};
+use runtime::daemon::unix_seconds;
+use runtime::output::units::duration;
+use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, harmless, wrap};
+
+/// Show the far end of each cable, and the purpose of its port
+///
+/// Where mode = "suggest" stands under [cables] in the configuration, weir listens at each port from
+/// when a cable is plugged in, and asks once where silence leaves a doubt. It changes nothing. With
+/// "auto" nothing passes a port until that is known, and weir moves it between LAN, uplink and mesh.
+#[derive(Args, Debug)]
+#[command(
+    mut_arg("socket", |socket| socket.global(true)),
+    mut_arg("json", |json| json.global(true)),
+    after_long_help = "\
+ROLE is what the port is for: uplink (the way to the Internet), mesh (another node that proved \
+to be of this mesh), radio (a radio used as a wire), client, border (another network's mesh), \
+switch, loop (the cable comes back to this router), or unknown. SURE is of 100. NOW is what the \
+port is used for at present: lan, uplink, mesh or none; shut: nothing passes, as it is not known \
+yet what the port is for, or it is a loop.
+
+Examples:
+  weir cables
+  weir cables --long
+  weir cables --json | jq '.cables[] | {device, role, why}'
+  weir cables set eth1 client
+  weir cables auto eth1
+  weir cables events --follow --json"
+)]
+pub struct CablesArgs {
+    #[command(subcommand)]
+    what: Option<What>,
+    /// Why, what was heard, and what would change it, too
+    #[arg(short, long, conflicts_with = "json")]
+    long: bool,
+    /// Again each second, until stopped
+    #[arg(short, long, conflicts_with = "json")]
+    watch: bool,
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    format: Format,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    Set(SetArgs),
+    Auto(AutoArgs),
+    Events(EventsArgs),
+}
+
+/// Say what a port is for: that holds, whatever is heard
+#[derive(Args, Debug)]
+struct SetArgs {
+    /// The port
+    #[arg(value_name = "DEVICE")]
+    device: String,
+    /// What it is for
+    #[arg(value_name = "ROLE", value_parser = ["uplink", "mesh", "radio", "client", "border", "switch"])]
+    role: String,
+}
+
+/// Let weir find out what a port is for
+#[derive(Args, Debug)]
+struct AutoArgs {
+    /// The port
+    #[arg(value_name = "DEVICE")]
+    device: String,
+}
+
+/// Show what happened at ports
+///
+/// The last 256 events are kept, and numbered from 1 on since weir was started. With --follow and
+/// --json each is a line of its own.
+#[derive(Args, Debug)]
+struct EventsArgs {
+    /// Those with greater numbers
+    #[arg(short, long, value_name = "NUMBER", default_value_t = 0)]
+    after: u64,
+    /// Those to come, too, until stopped
+    #[arg(short, long)]
+    follow: bool,
+}
+
+/// Between two looks.
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Does what was asked for.
+///
+/// # Errors
+/// The daemon does not answer, or refuses.
+pub fn run(args: &CablesArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let Some(what) = &args.what else {
+        return show(args, output);
+    };
+    if args.long || args.watch {
+        let what = "--long and --watch are for all ports, not for a change of one";
+        return Err(Error::new(what, "leave them out"));
+    }
+    let client = client(&args.connection)?;
+    let cable: Cable = match what {
+        What::Set(set) => {
+            let role = CableRole {
+                role: set.role.clone(),
+            };
+            client.send(Method::POST, &path(&set.device, "set")?, &role)?
+        }
+        What::Auto(auto) => client.post(&path(&auto.device, "auto")?)?,
+        What::Events(events) => return happened(events, &client, args.format.json, output),
+    };
+    match args.format.json {
+        true => Ok(output.json(&cable)?),
+        false => Ok(one(&cable, output)?),
+    }
+}
+
+fn path(device: &str, what: &str) -> Result<String, Error> {
+    let plain = |c: char| c.is_ascii_graphic() && !"/?#%".contains(c);
+    if device.is_empty() || !device.chars().all(plain) {
+        let what = format!("no port is called {}", harmless(device));
+        return Err(Error::new(what, "`weir cables` has all of them"));
+    }
+    Ok(format!("/v1/cables/{device}/{what}"))
+}
+
+fn happened(
+    args: &EventsArgs,
+    client: &Client,
+    json: bool,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    let mut after = args.after;
+    loop {
+        let path = with_query("/v1/cables/events", &CableEventsQuery { after });
+        let told: CableEvents = client.get(&path)?;
+        if json && !args.follow {
+            return Ok(output.json(&told)?);
+        }
+        for event in &told.events {
+            let line = match json {
+                true => cli::text::json(&serde_json::to_string(event).unwrap_or_default()),
+                false => said(event),
+            };
+            output.line(&line)?;
+        }
+        if !args.follow {
+            return Ok(());
+        }
+        // Numbers begin anew when weir does.
+        after = told.last;
+        output.flush()?;
+        sleep(SECOND);
+    }
+}
+
+/// An event in a line.
+fn said(event: &CableEvent) -> String {
+    let ago = duration(unix_seconds().saturating_sub(event.when));
+    let (device, kind) = (harmless(&event.device), harmless(&event.kind));
+    let text = harmless(&event.text);
+    format!(
+        "{:>4}  {ago} ago  {device}  {kind} {}: {text}",
+        event.number,
+        harmless(&event.value)
+    )
+}
+
+fn show(args: &CablesArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let client = client(&args.connection)?;
+    let ask = |client: &Client| client.get::<Cables>("/v1/cables");
+    if args.format.json {
+        return Ok(output.json(&ask(&client)?)?);
+    }
+    loop {
+        let told = ask(&client)?;
+        if args.watch && output.is_terminal() {
+            // To the upper left corner, and nothing below.
+            output.raw().write_all(b"\x1b[H\x1b[2J")?;
+        }
+        print(&told, args.long, output)?;
+        if !args.watch {
+            return Ok(());
+        }
+        output.flush()?;
+        sleep(SECOND);
+    }
+}
+
+fn print(told: &Cables, long: bool, output: &mut Output<'_>) -> io::Result<()> {
+    if told.mode == "off" {
+        return output.line(
+            "ports are not looked at: mode = \"suggest\" under [cables] of the configuration has it",
+        );
+    }
+    if told.cables.is_empty() {
+        return output
+            .line("there is no port: `ports` under [cables] of the configuration names some");
+    }
+    if long {
+        for (number, cable) in told.cables.iter().enumerate() {
+            if number > 0 {
+                output.line("")?;
+            }
+            one(cable, output)?;
+        }
+        return Ok(());
+    }
+    let mut table = Table::new([
+        ("PORT", Align::Left),
+        ("ROLE", Align::Left),
+        ("SURE", Align::Right),
+        ("NOW", Align::Left),
+        ("HELD BY", Align::Left),
+        ("WHY", Align::Left),
+    ]);
+    for cable in &told.cables {
+        let row = [
+            Cell::from(cable.device.as_str()),
+            role(cable),
+            Cell::from(cable.confidence.to_string()),
+            now(cable),
+            Cell::or_dash(cable.held_by.as_ref()),
+            Cell::from(cable.why.as_str()),
+        ];
+        table.row(row, output)?;
+    }
+    table.finish(output)?;
+    for cable in &told.cables {
+        for notice in &cable.notices {
+            let line = format!("{}: {}", harmless(&cable.device), harmless(notice));
+            output.line(&output.toned(Tone::Warn, &line))?;
+        }
+    }
+    Ok(())
+}
+
+/// What a port is used for, in one word.
+fn now(cable: &Cable) -> Cell {
+    match cable.shut {
+        true => Cell::toned("shut", Tone::Warn),
+        false => Cell::from(cable.now.as_str()),
+    }
+}
+
+/// What a port is for, in one word.
+fn role(cable: &Cable) -> Cell {
+    if cable.held_by.is_none() && !cable.link {
+        return Cell::toned("no link", Tone::Dim);
+    }
+    if cable.decided.is_none() && cable.held_by.is_none() {
+        return Cell::toned("listening", Tone::Dim);
+    }
+    let tone = match &*cable.role {
+        "loop" => Tone::Bad,
+        "border" => Tone::Warn,
+        "unknown" => Tone::Dim,
+        _ => Tone::Good,
+    };
+    Cell::toned(&cable.role, tone)
+}
+
+/// A port with all that is known of it.
+fn one(cable: &Cable, output: &mut Output<'_>) -> io::Result<()> {
+    let role = match (cable.link, cable.decided) {
+        (false, _) => "no link".to_owned(),
+        (true, None) if cable.held_by.is_none() => "listening".to_owned(),
+        _ => format!("{}, {} of 100", cable.role, cable.confidence),
+    };
+    output.line(&format!("{}: {}", harmless(&cable.device), harmless(&role)))?;
+    let (shut, none) = ("nothing passes, in or out".to_owned(), String::new());
+    for (name, text) in [
+        ("why", &cable.why),
+        ("changed by", &cable.would_change),
+        ("now", &cable.now),
+        ("shut", if cable.shut { &shut } else { &none }),
+        ("moving", cable.moving.as_ref().unwrap_or(&none)),
+        ("held by", cable.held_by.as_ref().unwrap_or(&none)),
+    ] {
+        if !text.is_empty() {
+            output.field(name, text)?;
+        }
+    }
+    for heard in &cable.evidence {
+        let seconds = heard.after as f64 / 1000.0;
+        let line = format!("{seconds:6.2} s  {}", harmless(&heard.text));
+        for line in wrap(&line, WIDTH - 2) {
+            output.line(&format!("  {line}"))?;
+        }
+    }
+    // What moves it is told above.
+    let notices = cable.notices.iter();
+    for notice in notices.filter(|notice| Some(*notice) != cable.moving.as_ref()) {
+        output.line(&output.toned(Tone::Warn, &harmless(notice)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! `[cables]`.
+
+use std::path::PathBuf;
+
+use runtime::config::{DeviceName, Said, Section, table, words};
+
+/// What this module has in the file.
+pub const SECTIONS: [Section; 1] = [Section::of::<Cables>("cables")];
+
+table! {
+    /// `[cables]`: what is at the other end of a cable, and what the port is for.
+    Cables {
+        /// Find out what is plugged in: "suggest" tells, and changes nothing; "auto" moves ports
+        /// between LAN, uplink and mesh, too.
+        Restart mode: Mode = Mode::Off;
+        /// Ports that are looked at; none: every Ethernet socket of this machine.
+        Restart ports: Vec<DeviceName> = Vec::new();
+        /// Servers of others (DHCP, PPPoE, routers of IPv6) at ports of the LAN: "tell" names them;
+        /// "shut" keeps them out, too.
+        Restart servers: Servers = Servers::Tell;
+        /// File with the mesh's secret in its first line, 16 bytes or more, the same at every node;
+        /// "": no hello is said, and no port is known as one of the mesh.
+        Restart mesh: Said = Said::default();
+        /// File in which `weir cables set` keeps what somebody chose.
+        Restart choices: PathBuf = "/var/lib/weir/cables".into();
+    }
+}
+
+/// Whether ports are looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// They are not.
+    #[default]
+    Off,
+    /// They are, and what was found is told.
+    Suggest,
+    /// It is also done.
+    Auto,
+}
+
+impl Mode {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Suggest => "suggest",
+            Self::Auto => "auto",
+        }
+    }
+}
+
+words!(Mode, "\"off\", \"suggest\" or \"auto\"",
+    "off" => Self::Off, "suggest" => Self::Suggest, "auto" => Self::Auto);
+
+/// What is done about servers of others at ports of the LAN.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Servers {
+    /// They are told.
+    #[default]
+    Tell,
+    /// What they say does not come in.
+    Shut,
+}
+
+impl Servers {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Tell => "tell",
+            Self::Shut => "shut",
+        }
+    }
+}
+
+words!(Servers, "\"tell\" or \"shut\"", "tell" => Self::Tell, "shut" => Self::Shut);

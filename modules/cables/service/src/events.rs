@@ -1,0 +1,105 @@
+//! What happened at ports, for programs: the last of it, in memory.
+
+use std::collections::VecDeque;
+
+use answers::{CableEvent, CableEvents};
+use cables_core::{Role, Use};
+
+use super::mover::Told;
+use super::ports::word;
+use runtime::daemon::unix_seconds;
+
+/// So many are kept.
+const KEPT: usize = 256;
+
+/// The last events, numbered from 1 on.
+#[derive(Debug, Default)]
+pub struct Events {
+    last: u64,
+    kept: VecDeque<CableEvent>,
+}
+
+impl Events {
+    fn add(&mut self, device: &str, kind: &str, value: &str, text: String) {
+        self.last += 1;
+        if self.kept.len() == KEPT {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(CableEvent {
+            number: self.last,
+            when: unix_seconds(),
+            device: device.to_owned(),
+            kind: kind.to_owned(),
+            value: value.to_owned(),
+            text,
+        });
+    }
+
+    /// The link came, or went.
+    pub fn link(&mut self, device: &str, up: bool) {
+        let (value, text) = match up {
+            true => ("up", "A cable is plugged in"),
+            false => ("down", "There is no link"),
+        };
+        self.add(device, "link", value, text.to_owned());
+    }
+
+    /// It was decided what a port is for.
+    pub fn role(&mut self, device: &str, role: Role, why: &str) {
+        self.add(device, "role", role.word(), why.to_owned());
+    }
+
+    /// Somebody chose what a port is for, or has it found out again.
+    pub fn chosen(&mut self, device: &str, role: Option<Role>) {
+        let (value, text) = match role {
+            Some(role) => (role.word(), format!("The administrator chose {role}")),
+            None => ("auto", "It is to be found out again".to_owned()),
+        };
+        self.add(device, "choice", value, text);
+    }
+
+    /// A port was moved, or not.
+    pub fn moved(&mut self, device: &str, to: Use, told: &Told, text: &str) {
+        let kind = match told {
+            Told::Made => "moved",
+            Told::Kept => "kept",
+            Told::Refused(_) => "refused",
+            Told::Later(_) => "later",
+            Told::TakenBack | Told::Undone => "taken-back",
+        };
+        self.add(device, kind, word(to), text.to_owned());
+    }
+
+    /// Those after a number.
+    pub fn after(&self, number: u64) -> CableEvents {
+        let events = self.kept.iter().filter(|event| event.number > number);
+        CableEvents {
+            last: self.last,
+            events: events.cloned().collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_ones_are_kept_and_told_once() {
+        let mut events = Events::default();
+        assert_eq!(events.after(0), CableEvents::default());
+        for _ in 0..KEPT + 3 {
+            events.link("eth1", true);
+        }
+        let all = events.after(0);
+        assert_eq!((all.last, all.events.len()), (KEPT as u64 + 3, KEPT));
+        assert_eq!(all.events[0].number, 4);
+        events.role("eth1", Role::Uplink, "PPPoE is offered.");
+        events.moved("eth1", Use::Uplink, &Told::Made, "It is made the uplink");
+        let two = events.after(all.last).events;
+        let kinds: Vec<_> = two.iter().map(|it| (&*it.kind, &*it.value)).collect();
+        assert_eq!(kinds, [("role", "uplink"), ("moved", "uplink")]);
+        // A number of another run of weir's is none of this one's.
+        assert!(events.after(9999).events.is_empty());
+    }
+}

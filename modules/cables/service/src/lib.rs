@@ -1,0 +1,330 @@
+//! Cables: what is at the other end of each, and what its port is for.
+
+mod administrator;
+mod choices;
+mod command;
+mod conditions;
+pub mod config;
+mod events;
+mod greeting;
+mod look;
+pub mod metrics;
+mod mover;
+mod moving;
+mod ports;
+mod prober;
+mod show;
+mod watch;
+mod watched;
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use answers::{Cable, CableEvents, CableEventsQuery, CableRole, Status, Trouble};
+use api::metrics::Text;
+use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
+use cables_core::Role;
+use caps::Capability;
+use datapath::cable::Cables;
+use kernel::Event;
+use serde_json::Value;
+use tracing::error;
+
+use administrator::Administrator;
+use choices::Choices;
+use config::{Mode, Servers};
+use greeting::Keys;
+use runtime::Error;
+use runtime::config::Effective;
+use runtime::daemon::{Face, Finding, Module, Needs, Router, Setup, Value as Named};
+use runtime::registry::{Command, Entry, Group};
+use watch::{Wanted, Watch};
+
+/// What ports are for.
+pub const ENTRY: Entry = Entry {
+    choice: Some("What is at the other end of each cable"),
+    sections: &config::SECTIONS,
+    commands: || vec![Command::printing(Group::See, "cables", command::run)],
+    begin: Some(begin),
+    ..Entry::named("cables")
+};
+
+/// It, as the daemon has it.
+struct Running {
+    mode: Mode,
+    /// `None`: ports are not looked at.
+    open: Option<RefCell<Open>>,
+    /// Why they are not, though they are to be.
+    failed: Option<String>,
+}
+
+struct Open {
+    watch: Watch,
+    choices: Choices,
+}
+
+/// Makes it: nothing is attached yet.
+///
+/// # Errors
+/// The mesh's secret cannot be read, or is none: other nodes would be taken for strangers.
+pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
+    let config = setup.effective.of::<config::Cables>();
+    let mode = match setup.wanted {
+        true => *config.mode,
+        false => Mode::Off,
+    };
+    let mut running = Running {
+        mode,
+        open: None,
+        failed: None,
+    };
+    if mode == Mode::Off {
+        return Ok(Rc::new(running));
+    }
+    let choices = Choices::open(&config.choices);
+    let keys = Keys::open(config)?;
+    match Cables::load() {
+        Ok(noting) => {
+            let administrator = Administrator::new(page(setup.effective).into_iter());
+            let socket = (mode == Mode::Auto).then(|| changes(setup.effective));
+            let socket = socket.flatten();
+            let wanted = Wanted {
+                ports: config.ports.iter().map(|port| port.0.clone()).collect(),
+                keys,
+                held: choices.chosen.clone(),
+                guards: *config.servers == Servers::Shut,
+                socket: socket.as_deref(),
+            };
+            let watch = Watch::new(noting, administrator, wanted);
+            running.open = Some(RefCell::new(Open { watch, choices }));
+        }
+        Err(error) => {
+            error!(%error, "what comes in at ports cannot be noted");
+            running.failed = Some(error.to_string());
+        }
+    }
+    Ok(Rc::new(running))
+}
+
+/// The ports of weir's own page.
+fn page(effective: &Effective) -> Vec<u16> {
+    let all = effective.entries();
+    let listen = all.iter().find(|entry| entry.key == "web.listen");
+    let listen = listen.and_then(|entry| entry.value.as_array());
+    let port = |value: &Value| Some(value.as_str()?.parse::<SocketAddr>().ok()?.port());
+    listen.into_iter().flatten().filter_map(port).collect()
+}
+
+/// Where the process listens that may write the configuration.
+fn changes(effective: &Effective) -> Option<PathBuf> {
+    let all = effective.entries();
+    let socket = all.iter().find(|entry| entry.key == "setup.socket");
+    socket.and_then(|entry| Some(entry.value.as_str()?.into()))
+}
+
+impl Running {
+    fn shown(&self) -> answers::Cables {
+        let open = self.open.as_ref().map(RefCell::borrow_mut);
+        answers::Cables {
+            mode: self.mode.word().to_owned(),
+            cables: open.map_or_else(Vec::new, |mut open| show::all(&mut open.watch)),
+        }
+    }
+
+    fn happened(&self, after: u64) -> CableEvents {
+        let open = self.open.as_ref().map(RefCell::borrow);
+        open.map_or_else(CableEvents::default, |open| open.watch.events.after(after))
+    }
+
+    /// Takes a choice, which holds once it is on the disk.
+    fn choose(&self, device: &str, role: Option<Role>) -> Later<Cable> {
+        let chosen = self.chosen(device, role);
+        let chosen = chosen.map(|(cable, choices)| (cable, choices.write()));
+        Box::pin(async move {
+            let (cable, written) = chosen?;
+            written.await.map_err(|why| {
+                Problem::new(
+                    500,
+                    "not_written",
+                    format!("the choice holds until weir stops: it cannot be written: {why}"),
+                    "see `choices` under [cables], and whether the disk is full",
+                )
+            })?;
+            Ok(cable)
+        })
+    }
+
+    fn chosen(&self, device: &str, role: Option<Role>) -> Result<(Cable, Choices), Problem> {
+        let Some(open) = &self.open else {
+            return Err(Problem::new(
+                409,
+                "cables_off",
+                "ports are not looked at",
+                "write mode = \"suggest\" under [cables] of the configuration, and start weir anew",
+            ));
+        };
+        let mut open = open.borrow_mut();
+        if !open.watch.hold(device, role) {
+            let all = open.watch.shown().into_iter();
+            let all: Vec<String> = all.map(|(port, _)| port.device.clone()).collect();
+            return Err(Problem::new(
+                404,
+                "no_port",
+                format!("no port is called {}", api::problem::clipped(device)),
+                match all.is_empty() {
+                    true => "there are none; `ports` under [cables] names them".to_owned(),
+                    false => format!("there are: {}", all.join(", ")),
+                },
+            ));
+        }
+        open.choices.chosen = open.watch.held().clone();
+        let cable = show::all(&mut open.watch)
+            .into_iter()
+            .find(|cable| cable.device == device);
+        let choices = open.choices.clone();
+        let gone = || Problem::new(404, "no_port", "the port is gone", "see `weir cables`");
+        Ok((cable.ok_or_else(gone)?, choices))
+    }
+}
+
+/// A gate was shut. It is at TC, and XDP comes before that: what was proven when it was open would
+/// pass it. Behind it nothing is proven anew.
+fn end_proofs(shut: bool, router: &mut Router) {
+    if shut {
+        router.end_all_proofs();
+    }
+}
+
+impl Module for Running {
+    fn needs(&self) -> Needs {
+        match &self.open {
+            // It asks at ports by packet sockets.
+            Some(open) => Needs {
+                write: vec![open.borrow().choices.folder()],
+                capabilities: vec![Capability::CAP_NET_RAW],
+                ..Needs::default()
+            },
+            None => Needs::default(),
+        }
+    }
+
+    fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
+        let (set, auto, told) = (Rc::clone(&self), Rc::clone(&self), Rc::clone(&self));
+        vec![
+            Route::get("/v1/cables", Who::User, move |()| Ok(self.shown())),
+            Route::get(
+                "/v1/cables/events",
+                Who::User,
+                move |asked: CableEventsQuery| Ok(told.happened(asked.after)),
+            ),
+            Route::later(
+                Method::POST,
+                "/v1/cables/{device}/set",
+                Who::User,
+                move |asked: Asked<(), CableRole>| match asked.body.role.parse() {
+                    Ok(role @ (Role::Loop | Role::Unknown)) => {
+                        let detail = format!("no port is for being {role}");
+                        let hint = "choose uplink, mesh, radio, client, border or switch";
+                        let problem = Problem::new(400, "no_role", detail, hint);
+                        Box::pin(async move { Err(problem) })
+                    }
+                    Ok(role) => set.choose(&asked.parts[0], Some(role)),
+                    Err(error) => {
+                        let detail =
+                            format!("{} is no role", api::problem::clipped(&asked.body.role));
+                        let problem = Problem::new(400, "no_role", detail, error.to_string());
+                        Box::pin(async move { Err(problem) })
+                    }
+                },
+            ),
+            Route::later(
+                Method::POST,
+                "/v1/cables/{device}/auto",
+                Who::User,
+                move |asked: Asked<(), Nothing>| auto.choose(&asked.parts[0], None),
+            ),
+        ]
+    }
+
+    fn tick(&self, router: &mut Router) {
+        if let Some(open) = &self.open {
+            let shut = open.borrow_mut().watch.tick(router.core.links());
+            end_proofs(shut, router);
+        }
+    }
+
+    fn heard(&self, event: &Event, router: &mut Router) {
+        let Some(open) = &self.open else { return };
+        let watch = &mut open.borrow_mut().watch;
+        match event {
+            // A cable that is pulled is known before another is plugged in.
+            Event::Link(link) => {
+                let shut = watch.changed(link, router.core.links());
+                end_proofs(shut, router);
+            }
+            Event::LinkGone(index) => watch.gone(*index),
+            Event::Fdb(told) => watch.administrator.station(told),
+            _ => {}
+        }
+    }
+
+    fn second(&self, router: &mut Router) {
+        if let Some(open) = &self.open {
+            let (links, neighbours) = (router.core.links(), router.core.neighbours());
+            open.borrow_mut().watch.second(links, neighbours);
+        }
+    }
+
+    fn metrics(&self, _: &mut Router, text: &mut Text) {
+        metrics::write(text, &self.shown().cables);
+    }
+
+    fn status(&self, _: &mut Router, status: &mut Status) {
+        if self.open.is_some() {
+            status.modules.push("cables".to_owned());
+        }
+        if let Some(error) = &self.failed {
+            status.troubles.push(Trouble {
+                part: "cables".to_owned(),
+                what: format!("cannot watch the ports: {error}"),
+                hint: "`weir check` shows what the kernel lacks".to_owned(),
+            });
+        }
+    }
+
+    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
+        if let Some(open) = &self.open {
+            let open = &mut *open.borrow_mut();
+            conditions::all(&mut open.watch, findings);
+            if let Some(file) = open.choices.unwritten() {
+                let finding = Finding::new("unwritten", "cables", "cables").of(&file);
+                findings.push(finding.with("file", Named::Text(file)));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pages_own_port_is_one_that_administrators_come_by() {
+        let ports = page(&Effective::defaults(&config::SECTIONS));
+        assert_eq!(ports, [web::DEFAULT_LISTEN.port()]);
+    }
+
+    /// It asks at ports by packet sockets.
+    #[test]
+    fn the_unit_of_systemd_lets_it_ask() {
+        let unit = include_str!("../../../../packaging/weir.service");
+        let has = |key: &str, word: &str| {
+            let mut lines = unit.lines().filter_map(|line| line.strip_prefix(key));
+            lines.any(|line| line.split_whitespace().any(|it| it == word))
+        };
+        assert!(has("CapabilityBoundingSet=", "CAP_NET_RAW"));
+        assert!(has("RestrictAddressFamilies=", "AF_PACKET"));
+    }
+}

@@ -1,0 +1,47 @@
+//! The one active look at a port of which silence leaves a doubt: in a thread of its own.
+
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+
+use ::detect::Suggestion;
+use tracing::warn;
+
+use runtime::uplink::{Look, run};
+
+/// For how long it listens for answers.
+const SECONDS: u64 = 4;
+
+/// A look that goes on.
+#[derive(Debug)]
+pub struct Looking(Receiver<Suggestion>);
+
+impl Looking {
+    /// Begins to ask at a port: twelve frames at most, by which nothing is leased.
+    pub fn begin(device: &str) -> Self {
+        let (tell, told) = channel();
+        let port = device.to_owned();
+        thread::spawn(move || {
+            let look = Look {
+                port: &port,
+                lans: &[],
+                seconds: SECONDS,
+                untagged: true,
+            };
+            match run(look, &mut |_| {}) {
+                // Nobody waits for it any more where the link went.
+                Ok(found) => drop(tell.send(found.suggestion)),
+                Err(error) => warn!(%error, port, "nothing can be asked at a port"),
+            }
+        });
+        Self(told)
+    }
+
+    /// What came of it: `None` while it goes on; `Some(None)`: nothing, as it could not be done.
+    pub fn over(&self) -> Option<Option<Suggestion>> {
+        match self.0.try_recv() {
+            Ok(suggestion) => Some(Some(suggestion)),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(None),
+        }
+    }
+}

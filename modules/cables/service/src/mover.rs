@@ -1,0 +1,327 @@
+//! Moves ports between LAN, uplink and mesh: the process that may write the configuration is asked
+//! (`weir setup serve`), and what it changed is kept once it works. What does not work in time goes
+//! back by itself, as every change does that nobody confirms.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread;
+
+use answers::{
+    SetupConfirm, SetupDone, SetupPortUplink, SetupPortWish, SetupPorts, SetupPortsWish,
+    SetupRevert, SetupUplinkKind, SetupUse,
+};
+use api::{Client, ClientError, Method};
+use cables_core::{Offer, Use};
+
+/// Seconds in which a change has to work: PPPoE and DHCP take a while.
+const WITHIN: u64 = 60;
+/// Who could not be asked is asked again after so long, in milliseconds.
+const LATER: u64 = 10_000;
+/// What ports are used for is read again after so long: people change it, too.
+const FRESH: u64 = 10_000;
+/// As long as a change has to work yet it is looked after so long whether it is still there.
+const CHECKS: u64 = 3_000;
+
+/// What a port is used for, by the configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    pub now: Use,
+    /// By an earlier decision, and no person's.
+    pub by_itself: bool,
+}
+
+/// How a port is to be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    pub device: String,
+    /// When the link came that it is for: another cable is another matter.
+    pub since: u64,
+    pub to: Use,
+    /// Of the mesh: the number of the VXLAN that it goes through.
+    pub vxlan: Option<u32>,
+    pub offer: Option<Offer>,
+}
+
+/// What became of a move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// The configuration is changed, and services know. It has to work yet.
+    Made,
+    /// It works, and stays.
+    Kept,
+    /// Nothing was changed, and it is not tried again.
+    Refused(String),
+    /// Nothing was changed, and it is tried again.
+    Later(String),
+    /// It did not work in time: the former use is back.
+    TakenBack,
+    /// Somebody else took it back.
+    Undone,
+}
+
+/// Whether a port is used as was wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Works {
+    Yes,
+    NotYet,
+    /// The cable that it was for is gone.
+    Moot,
+}
+
+/// What comes of asking, in a thread of its own.
+type Answer<T> = Receiver<Result<T, ClientError>>;
+
+enum State {
+    Rests,
+    Reads(Answer<SetupPorts>),
+    Asks(Answer<SetupDone>, Move),
+    Waits(Waiting),
+    Checks(Answer<SetupPorts>, Waiting),
+    Confirms(Answer<SetupDone>, Move),
+    TakesBack(Answer<SetupDone>, Move),
+}
+
+/// A change that has to work yet.
+struct Waiting {
+    confirm: SetupConfirm,
+    wanted: Move,
+    until: u64,
+    check_at: u64,
+}
+
+/// It, with what it knows.
+pub struct Mover {
+    socket: PathBuf,
+    state: State,
+    uses: BTreeMap<String, Used>,
+    /// When they are read anew, and when something may be asked.
+    read_at: u64,
+    ask_at: u64,
+}
+
+impl Mover {
+    /// One that asks at this socket.
+    pub fn new(socket: &Path) -> Self {
+        Self {
+            socket: socket.to_owned(),
+            state: State::Rests,
+            uses: BTreeMap::new(),
+            read_at: 0,
+            ask_at: 0,
+        }
+    }
+
+    /// What the configuration has a port as, as far as it is known.
+    pub fn used(&self, device: &str) -> Option<Used> {
+        self.uses.get(device).copied()
+    }
+
+    /// What ports are used for may have changed.
+    pub fn refresh(&mut self) {
+        self.read_at = 0;
+    }
+
+    /// Time goes by. One port is moved at a time, and `wanted` not looked at meanwhile; `works` says
+    /// whether a port is used so in truth.
+    pub fn step(
+        &mut self,
+        now: u64,
+        wanted: Option<&Move>,
+        works: impl Fn(&Move) -> Works,
+    ) -> Option<(Move, Told)> {
+        match (std::mem::replace(&mut self.state, State::Rests), wanted) {
+            (State::Rests, _) if now >= self.read_at => {
+                self.read_at = now + FRESH;
+                self.state = State::Reads(self.ask(|client| client.get("/v1/setup/ports")));
+            }
+            (State::Rests, Some(wanted)) if now >= self.ask_at => {
+                let wish = wish(wanted);
+                let path = "/v1/setup/ports";
+                let answer = self.ask(move |client| client.send(Method::POST, path, &wish));
+                self.state = State::Asks(answer, wanted.clone());
+            }
+            (State::Rests, _) => {}
+            (State::Reads(answer), _) => match answer.try_recv() {
+                Err(TryRecvError::Empty) => self.state = State::Reads(answer),
+                Ok(Ok(ports)) => self.uses = uses(ports),
+                // Whoever wants to move a port is told why that cannot be.
+                Ok(Err(_)) | Err(TryRecvError::Disconnected) => {}
+            },
+            (State::Asks(answer, wanted), _) => match answer.try_recv() {
+                Err(TryRecvError::Empty) => self.state = State::Asks(answer, wanted),
+                Ok(Ok(done)) => {
+                    let confirm = SetupConfirm {
+                        number: Some(done.change.number),
+                        when: Some(done.change.when),
+                    };
+                    self.read_at = now;
+                    self.state = State::Waits(Waiting {
+                        confirm,
+                        wanted: wanted.clone(),
+                        until: now + WITHIN * 1000,
+                        check_at: now,
+                    });
+                    return Some((wanted, Told::Made));
+                }
+                Ok(Err(error)) => return Some((wanted, self.refused(&error, now))),
+                Err(TryRecvError::Disconnected) => {
+                    let told = self.later("its thread ended".to_owned(), now);
+                    return Some((wanted, told));
+                }
+            },
+            (State::Waits(mut waiting), _) => match works(&waiting.wanted) {
+                Works::Yes => {
+                    let (path, confirm) = ("/v1/setup/confirm", waiting.confirm);
+                    let answer = self.ask(move |client| client.send(Method::POST, path, &confirm));
+                    self.state = State::Confirms(answer, waiting.wanted);
+                }
+                Works::NotYet if now < waiting.until && now >= waiting.check_at => {
+                    waiting.check_at = now + CHECKS;
+                    let answer = self.ask(|client| client.get("/v1/setup/ports"));
+                    self.state = State::Checks(answer, waiting);
+                }
+                Works::NotYet if now < waiting.until => self.state = State::Waits(waiting),
+                Works::NotYet | Works::Moot => {
+                    let path = "/v1/setup/revert";
+                    let revert = SetupRevert {
+                        number: None,
+                        waiting: waiting.confirm.number,
+                    };
+                    let answer = self.ask(move |client| client.send(Method::POST, path, &revert));
+                    self.state = State::TakesBack(answer, waiting.wanted);
+                }
+            },
+            (State::Checks(answer, waiting), _) => match answer.try_recv() {
+                Err(TryRecvError::Empty) => self.state = State::Checks(answer, waiting),
+                Ok(Ok(ports)) => {
+                    self.uses = uses(ports);
+                    let wanted = &waiting.wanted;
+                    if self.used(&wanted.device).map(|used| used.now) != Some(wanted.to) {
+                        return Some((waiting.wanted, Told::Undone));
+                    }
+                    self.state = State::Waits(waiting);
+                }
+                Ok(Err(_)) | Err(TryRecvError::Disconnected) => self.state = State::Waits(waiting),
+            },
+            (State::TakesBack(answer, wanted), _) => {
+                // Where it is not done, the journal does it by itself.
+                if matches!(answer.try_recv(), Err(TryRecvError::Empty)) {
+                    self.state = State::TakesBack(answer, wanted);
+                    return None;
+                }
+                self.refresh();
+                return Some((wanted, Told::TakenBack));
+            }
+            (State::Confirms(answer, wanted), _) => {
+                let told = match answer.try_recv() {
+                    Err(TryRecvError::Empty) => {
+                        self.state = State::Confirms(answer, wanted);
+                        return None;
+                    }
+                    Ok(Ok(_)) => Told::Kept,
+                    Ok(Err(_)) | Err(TryRecvError::Disconnected) => Told::Undone,
+                };
+                self.refresh();
+                return Some((wanted, told));
+            }
+        }
+        None
+    }
+
+    fn refused(&mut self, error: &ClientError, now: u64) -> Told {
+        let why = match error {
+            ClientError::Problem(problem) if problem.error == "nothing" => {
+                self.refresh();
+                return Told::Kept;
+            }
+            ClientError::Problem(problem) if problem.error == "waits" => problem.detail.clone(),
+            ClientError::Problem(problem) => {
+                let all = [&problem.detail].into_iter().chain(&problem.errors);
+                let all: Vec<&str> = all.map(String::as_str).collect();
+                return Told::Refused(all.join("; "));
+            }
+            ClientError::NotRunning(_) | ClientError::NotAllowed(_) => {
+                "the setup process does not run: `systemctl enable --now weir-setup`, or \
+                 `/etc/init.d/weir-setup start`"
+                    .to_owned()
+            }
+            other => format!("the setup process cannot be asked: {other}"),
+        };
+        self.later(why, now)
+    }
+
+    fn later(&mut self, why: String, now: u64) -> Told {
+        self.ask_at = now + LATER;
+        Told::Later(why)
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Client) -> Result<T, ClientError> + Send + 'static,
+    ) -> Answer<T> {
+        let (tell, told) = channel();
+        let socket = self.socket.clone();
+        thread::spawn(move || {
+            // Nobody waits for it any more where weir ends.
+            let _ = tell.send(Client::new(&socket).and_then(|client| ask(&client)));
+        });
+        told
+    }
+}
+
+fn wish(wanted: &Move) -> SetupPortsWish {
+    let Move {
+        device, to, vxlan, ..
+    } = wanted;
+    let offer = wanted.offer.filter(|_| *to == Use::Uplink);
+    let uplink = offer.map(|offer| SetupPortUplink {
+        kind: match offer.pppoe {
+            true => SetupUplinkKind::Pppoe,
+            false => SetupUplinkKind::Dhcp,
+        },
+        vlan: offer.vlan,
+    });
+    let what = match to {
+        Use::Lan => "is of the LAN",
+        Use::Uplink => "is the uplink",
+        Use::Mesh => "is of the mesh",
+        Use::None => "is used for nothing",
+    };
+    SetupPortsWish {
+        ports: vec![SetupPortWish {
+            device: device.clone(),
+            used: used(*to),
+            vxlan: *vxlan,
+            uplink,
+        }],
+        why: format!("{device} {what}"),
+        within: Some(WITHIN),
+    }
+}
+
+fn uses(ports: SetupPorts) -> BTreeMap<String, Used> {
+    let one = |port: answers::SetupPortUse| {
+        let now = match port.used {
+            SetupUse::Lan => Use::Lan,
+            SetupUse::Uplink => Use::Uplink,
+            SetupUse::Mesh => Use::Mesh,
+            SetupUse::None => Use::None,
+        };
+        let by_itself = port.by_weir;
+        (port.device, Used { now, by_itself })
+    };
+    ports.ports.into_iter().map(one).collect()
+}
+
+fn used(to: Use) -> SetupUse {
+    match to {
+        Use::Lan => SetupUse::Lan,
+        Use::Uplink => SetupUse::Uplink,
+        Use::Mesh => SetupUse::Mesh,
+        Use::None => SetupUse::None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

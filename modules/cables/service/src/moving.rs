@@ -1,0 +1,110 @@
+//! What became of where a port goes, with the link that it has.
+
+use cables_core::Use;
+
+use super::mover::Told;
+
+/// It.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Moved {
+    #[default]
+    Not,
+    /// It is under way.
+    Made(Use),
+    /// It works. Whoever takes it back then is not contradicted.
+    Kept(Use),
+    /// It is not tried again.
+    Refused(Use, String),
+    /// It is.
+    Later(String),
+}
+
+impl Moved {
+    /// By what was told of the last try.
+    pub fn by(to: Use, told: &Told) -> Self {
+        match told {
+            Told::Made => Self::Made(to),
+            Told::Kept => Self::Kept(to),
+            Told::Refused(why) => Self::Refused(to, why.clone()),
+            Told::Later(why) => Self::Later(why.clone()),
+            Told::Undone => Self::Refused(to, "somebody took that back".to_owned()),
+            Told::TakenBack => {
+                let why = "it did not work within a minute, so that its former use is back";
+                Self::Refused(to, why.to_owned())
+            }
+        }
+    }
+
+    /// Whether it worked.
+    pub fn is_kept(&self, to: Use) -> bool {
+        *self == Self::Kept(to)
+    }
+
+    /// A sentence of it, and whether somebody should see to it. `stays`: why it goes nowhere; `to`:
+    /// what it is to be, once others are done.
+    pub fn said(&self, stays: Option<&str>, to: Option<Use>) -> Option<(String, bool)> {
+        let as_what = |to: &Use| match to {
+            Use::Lan => "of the LAN",
+            Use::Uplink => "the uplink",
+            Use::Mesh => "of the mesh",
+            Use::None => "used for nothing",
+        };
+        match self {
+            Self::Made(to) => {
+                let text = format!("It is made {}, and kept so once that works", as_what(to));
+                Some((text, false))
+            }
+            Self::Refused(to, why) => {
+                Some((format!("It cannot be made {}: {why}", as_what(to)), true))
+            }
+            Self::Later(why) => Some((format!("It cannot be moved yet: {why}"), true)),
+            Self::Not if to.is_some() => {
+                let text = to.map(|to| format!("It is to be made {}", as_what(&to)));
+                text.map(|text| (text, false))
+            }
+            Self::Not | Self::Kept(_) => {
+                let why = stays?;
+                let rest = why.strip_prefix("it").unwrap_or(why);
+                Some((format!("It{rest}"), false))
+            }
+        }
+    }
+}
+
+/// What is said once of a move that works.
+pub fn kept(to: Use) -> String {
+    let so = match to {
+        Use::Lan => "in the LAN",
+        Use::Uplink => "as the uplink",
+        Use::Mesh => "in the mesh",
+        Use::None => "out of everything",
+    };
+    format!("It is kept {so}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_asks_is_told_where_a_port_goes_and_why_not() {
+        let said = |moved: Moved, stays, to| moved.said(stays, to);
+        let see = |text: &str| Some((text.to_owned(), true));
+        let know = |text: &str| Some((text.to_owned(), false));
+        assert_eq!(said(Moved::Not, None, None), None);
+        let waits = said(Moved::Not, None, Some(Use::Uplink));
+        assert_eq!(waits, know("It is to be made the uplink"));
+        let stays = said(Moved::Not, Some("it stays, as it is"), None);
+        assert_eq!(stays, know("It stays, as it is"));
+        let back = Moved::by(Use::Lan, &Told::TakenBack);
+        let text = "It cannot be made of the LAN: it did not work within a minute, so that its \
+            former use is back";
+        assert_eq!(said(back, None, Some(Use::None)), see(text));
+        let undone = Moved::by(Use::Mesh, &Told::Undone);
+        let text = "It cannot be made of the mesh: somebody took that back";
+        assert_eq!(said(undone, None, None), see(text));
+        let kept = Moved::by(Use::Lan, &Told::Kept);
+        assert!(kept.is_kept(Use::Lan) && !kept.is_kept(Use::None));
+        assert_eq!(said(kept, None, None), None);
+    }
+}

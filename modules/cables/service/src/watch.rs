@@ -1,0 +1,404 @@
+//! The ports that are looked at: which they are, what is known of them beforehand, and where they
+//! go.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use cables_core::{Decision, Port, Role, Use};
+use datapath::cable::Cables;
+use kernel::{Link, Neighbour};
+use tracing::{info, warn};
+
+use super::administrator::Administrator;
+use super::events::Events;
+use super::greeting::Keys;
+use super::mover::{Move, Mover, Told, Works};
+use super::moving::kept;
+use super::ports::{Doings, is_socket};
+use super::prober::{Prober, probe};
+use super::watched::{Means, Watched, now};
+
+/// So long after the start nothing is missed, in milliseconds.
+const BEGINS: u64 = 5000;
+
+/// All of them.
+pub struct Watch {
+    noting: Cables,
+    keys: Option<Keys>,
+    /// Names; none: every socket.
+    wanted: Vec<String>,
+    /// By index.
+    ports: BTreeMap<u32, Watched>,
+    /// Devices that are no ports, or cannot be looked at, by their names: asked once.
+    others: BTreeMap<u32, String>,
+    /// Of those names, the ones that no device has.
+    missing: BTreeSet<String>,
+    /// Who administers this router.
+    pub administrator: Administrator,
+    held: BTreeMap<String, Role>,
+    own: Vec<kernel::Mac>,
+    /// Who moves ports; `None`: nobody does.
+    mover: Option<Mover>,
+    doings: Doings,
+    /// When it began.
+    begun: u64,
+    prober: Prober,
+    /// Servers of others are kept out of the LAN.
+    guards: bool,
+    /// What happened.
+    pub events: Events,
+}
+
+/// What is asked for.
+pub struct Wanted<'a> {
+    /// Names of ports; none: every socket.
+    pub ports: Vec<String>,
+    pub keys: Option<Keys>,
+    /// What somebody chose.
+    pub held: BTreeMap<String, Role>,
+    /// Servers of others are kept out of the LAN.
+    pub guards: bool,
+    /// Who may write the configuration listens there; `None`: ports are not moved.
+    pub socket: Option<&'a Path>,
+}
+
+impl Watch {
+    /// Nothing is looked at yet.
+    pub fn new(noting: Cables, administrator: Administrator, wanted: Wanted<'_>) -> Self {
+        Self {
+            noting,
+            keys: wanted.keys,
+            wanted: wanted.ports,
+            ports: BTreeMap::new(),
+            others: BTreeMap::new(),
+            missing: BTreeSet::new(),
+            administrator,
+            held: wanted.held,
+            own: Vec::new(),
+            mover: wanted.socket.map(Mover::new),
+            doings: Doings::default(),
+            begun: now(),
+            prober: Prober::default(),
+            guards: wanted.guards,
+            events: Events::default(),
+        }
+    }
+
+    /// Time goes by, and devices may have come, gone or changed. Says whether a gate was shut that
+    /// was open: proofs of before must not pass it.
+    pub fn tick<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) -> bool {
+        let own: Vec<kernel::Mac> = links.clone().filter_map(|link| link.mac).collect();
+        if own != self.own {
+            if let Err(error) = self.noting.own(&own) {
+                warn!(%error, "a loop may not be seen");
+            }
+            self.own = own;
+        }
+        // One with another name is another port.
+        let is_gone = |(index, port): &(&u32, &Watched)| {
+            let mut links = links.clone();
+            !links.any(|link| link.index == **index && link.name == port.device)
+        };
+        let gone = self.ports.iter().filter(is_gone);
+        let gone: Vec<u32> = gone.map(|(index, _)| *index).collect();
+        for index in gone {
+            self.gone(index);
+        }
+        let mut shut = false;
+        for link in links.clone() {
+            shut |= self.changed(link, links.clone());
+        }
+        let now = now();
+        shut |= self.look(links.clone(), now);
+        self.noting.refresh();
+        shut
+    }
+
+    /// Listens at all ports, and does what follows. Says whether a gate was shut.
+    fn look<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone, now: u64) -> bool {
+        let (mut wanted, mut shut) = (None::<Move>, false);
+        let uplink = self.uplink(links.clone(), now);
+        let mut means = Means {
+            noting: &mut self.noting,
+            own: &self.own,
+            other_uplink: None,
+            cut_elsewhere: false,
+            guards: self.guards,
+            now,
+        };
+        for (index, port) in &mut self.ports {
+            port.listen(*index, &mut means);
+        }
+        let cut = cut(&mut self.ports, now);
+        for (index, port) in &mut self.ports {
+            let was = port.is_shut();
+            means.other_uplink = self.mover.as_ref().map(|_| {
+                let uplink = uplink.as_deref();
+                uplink.is_some_and(|uplink| uplink != port.device)
+            });
+            means.cut_elsewhere =
+                cut.is_some_and(|cut| cut != *index) && port.is_loop(now) == Some(true);
+            let wants = port.act(*index, &mut means);
+            shut |= !was && port.is_shut();
+            // What frees a port comes first.
+            if let Some(wants) = wants
+                && wanted.as_ref().is_none_or(|it| it.to == Use::Uplink)
+            {
+                wanted = Some(wants);
+            }
+            let decision = port.decision(now);
+            if port.news(&decision) {
+                let (role, why) = (decision.role.word(), &decision.why);
+                info!("{}: {role}: {why}", port.device);
+                self.events.role(&port.device, decision.role, why);
+            }
+        }
+        if self.mover.is_some() && self.prober.is_due(now, cut.is_some()) {
+            for port in self.ports.values().filter(|port| port.up) {
+                probe(&port.device, port.mac);
+            }
+        }
+        self.step(wanted.as_ref(), now, links);
+        shut
+    }
+
+    /// The port that is the uplink, by the configuration, and has a link. One that became it by
+    /// itself, and has another cable now that is none, does not count: cables may be swapped.
+    fn uplink<'a>(&mut self, links: impl Iterator<Item = &'a Link>, now: u64) -> Option<String> {
+        let mover = self.mover.as_ref()?;
+        for link in links.filter(|link| link.up) {
+            let used = mover.used(&link.name);
+            let port = self.ports.get_mut(&link.index);
+            if used.is_some_and(|used| used.now == Use::Uplink)
+                && !port.is_some_and(|port| port.was_uplink(now))
+            {
+                return Some(link.name.clone());
+            }
+        }
+        None
+    }
+
+    fn step<'a>(
+        &mut self,
+        wanted: Option<&Move>,
+        now: u64,
+        links: impl Iterator<Item = &'a Link> + Clone,
+    ) {
+        let Some(mover) = &mut self.mover else { return };
+        let doings = &self.doings;
+        let ports = &self.ports;
+        let is_it = |port: &&Watched, wanted: &Move| {
+            port.device == wanted.device && port.since == wanted.since
+        };
+        let works = |wanted: &Move| match ports.values().any(|port| is_it(&port, wanted)) {
+            false => Works::Moot,
+            true if doings.are(&wanted.device, wanted.to, links.clone()) => Works::Yes,
+            true => Works::NotYet,
+        };
+        let Some((wanted, told)) = mover.step(now, wanted, works) else {
+            return;
+        };
+        let mut ports = self.ports.values_mut();
+        let is_it =
+            |port: &&mut Watched| port.device == wanted.device && port.since == wanted.since;
+        let Some(port) = ports.find(is_it) else {
+            return;
+        };
+        let again = matches!(told, Told::Later(_)) && port.moving().is_some();
+        port.told(&wanted, &told);
+        let text = match (&told, port.moving()) {
+            (Told::Kept, _) => kept(wanted.to),
+            (_, Some((text, _))) => text,
+            (_, None) => return,
+        };
+        if !again {
+            info!("{}: {text}", wanted.device);
+            self.events.moved(&wanted.device, wanted.to, &told, &text);
+        }
+    }
+
+    /// A device is gone, or its number is another's now.
+    pub fn gone(&mut self, index: u32) {
+        self.others.remove(&index);
+        if self.ports.remove(&index).is_some() {
+            self.noting.leave(index);
+        }
+    }
+
+    /// Looks who administers this router, and what ports are used for: due every second.
+    pub fn second<'a>(
+        &mut self,
+        links: impl Iterator<Item = &'a Link> + Clone,
+        neighbours: impl Iterator<Item = Neighbour>,
+    ) {
+        self.miss(links.clone());
+        if !self.ports.values().any(|port| port.up) {
+            return;
+        }
+        self.administrator.look(neighbours, now());
+        self.doings = Doings::read();
+        for link in links.clone() {
+            self.learn(link, links.clone());
+        }
+    }
+
+    /// Tells once of each port that the configuration names and no device is called.
+    fn miss<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+        // Those that are there are not all told at once.
+        if now().saturating_sub(self.begun) < BEGINS {
+            return;
+        }
+        let is_missing = |name: &&String| !links.clone().any(|link| link.name == **name);
+        let missing = self.wanted.iter().filter(is_missing).cloned().collect();
+        for name in BTreeSet::difference(&missing, &self.missing) {
+            warn!("there is no device called {name}, which `ports` under [cables] names");
+        }
+        self.missing = missing;
+    }
+
+    /// Ports that the configuration names and no device is called.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        self.missing.iter().map(String::as_str)
+    }
+
+    /// What is known of a port beforehand.
+    fn learn<'a>(&mut self, link: &Link, links: impl Iterator<Item = &'a Link> + Clone) {
+        let Some(port) = self.ports.get_mut(&link.index) else {
+            return;
+        };
+        let (facts, used) = self.doings.known(self.mover.as_ref(), link, links);
+        let facts = Port {
+            administrator: self.administrator.comes_by(link.index),
+            secret: self.keys.is_some(),
+            probes: self.mover.is_some(),
+            held: port.held(),
+            ..facts
+        };
+        port.learn(facts, used);
+    }
+
+    /// A device is there, or changed. Says whether a gate was shut.
+    pub fn changed<'a>(
+        &mut self,
+        link: &Link,
+        links: impl Iterator<Item = &'a Link> + Clone,
+    ) -> bool {
+        let Some(port) = self.ports.get(&link.index) else {
+            self.begin(link, links);
+            return false;
+        };
+        let pulled = link.up && port.was_pulled();
+        if port.up == link.up && !pulled {
+            return false;
+        }
+        if pulled {
+            self.turn(
+                &Link {
+                    up: false,
+                    ..link.clone()
+                },
+                true,
+            );
+        }
+        self.doings = Doings::read();
+        self.learn(link, links);
+        let shut = self.mover.is_some();
+        if let Some(mover) = &mut self.mover {
+            mover.refresh();
+        }
+        self.turn(link, shut);
+        self.ports.get(&link.index).is_some_and(Watched::is_shut)
+    }
+
+    fn turn(&mut self, link: &Link, shut: bool) {
+        if let Some(port) = self.ports.get_mut(&link.index) {
+            port.turn(link.up, shut, &mut self.noting, link.index);
+            self.events.link(&port.device, link.up);
+            if link.up {
+                self.prober.link(now());
+            }
+        }
+    }
+
+    /// Looks at a device from now on, if it is a port.
+    fn begin<'a>(&mut self, link: &Link, links: impl Iterator<Item = &'a Link> + Clone) {
+        if self.others.get(&link.index) == Some(&link.name) {
+            return;
+        }
+        if !self.wants(link) {
+            self.others.insert(link.index, link.name.clone());
+            return;
+        }
+        if let Err(error) = self.noting.watch(link.index, &link.name) {
+            warn!(%error, port = link.name, "what comes in at a port cannot be noted");
+            self.others.insert(link.index, link.name.clone());
+            return;
+        }
+        self.doings = Doings::read();
+        let (facts, used) = self.doings.known(self.mover.as_ref(), link, links);
+        let facts = Port {
+            secret: self.keys.is_some(),
+            probes: self.mover.is_some(),
+            held: self.held.get(&link.name).copied(),
+            ..facts
+        };
+        let mut port = Watched::new(link, facts.clone(), self.keys.as_ref());
+        port.learn(facts, used);
+        self.ports.insert(link.index, port);
+        // Weir may have been started anew: what is used already is not cut off.
+        let known = self.mover.as_ref().and_then(|mover| mover.used(&link.name));
+        let shut = match link.up {
+            true => known.is_some_and(|known| known.now == Use::None),
+            false => self.mover.is_some(),
+        };
+        self.turn(link, shut);
+    }
+
+    fn wants(&self, link: &Link) -> bool {
+        match self.wanted.is_empty() {
+            true => is_socket(link),
+            false => self.wanted.contains(&link.name),
+        }
+    }
+
+    /// The ports and what was decided, by name.
+    pub fn shown(&mut self) -> Vec<(&Watched, Decision)> {
+        let now = now();
+        let all = self.ports.values_mut().map(|port| {
+            let decision = port.decision(now);
+            (&*port, decision)
+        });
+        let mut all: Vec<_> = all.collect();
+        all.sort_by(|(a, _), (b, _)| a.device.cmp(&b.device));
+        all
+    }
+
+    /// What somebody chose; `None`: it is found out. False: there is no such port.
+    pub fn hold(&mut self, device: &str, role: Option<Role>) -> bool {
+        let Some(port) = self.ports.values_mut().find(|port| port.device == device) else {
+            return false;
+        };
+        port.hold(role);
+        self.events.chosen(device, role);
+        match role {
+            Some(role) => self.held.insert(device.to_owned(), role),
+            None => self.held.remove(device),
+        };
+        true
+    }
+
+    /// What was chosen.
+    pub fn held(&self) -> &BTreeMap<String, Role> {
+        &self.held
+    }
+}
+
+/// Where a loop is to be cut: of the ports that are one, the one whose link came last. Those that
+/// only hear other ports of this router may stay open then.
+fn cut(ports: &mut BTreeMap<u32, Watched>, now: u64) -> Option<u32> {
+    let looped = ports.iter_mut().filter_map(|(index, port)| {
+        port.is_loop(now)?;
+        Some((port.since, *index))
+    });
+    looped.max().map(|(_, index)| index)
+}

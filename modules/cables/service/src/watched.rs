@@ -1,0 +1,389 @@
+//! A port that is looked at: what was noted goes into the core, and what that wants is done.
+
+use cables_core::{Around, Cable, Decision, Heard, Noted, Place, Port, Role, Sort, Use};
+use datapath::cable::{self, Cables, Gate, Record};
+use kernel::{Link, Mac, facts};
+
+use super::greeting::{Greeter, Keys};
+use super::look::Looking;
+use super::mover::{Move, Told, Used};
+use super::moving::Moved;
+
+/// So long all frames are noted after a decision, in milliseconds: what speaks against it comes late.
+/// From then on those to groups are.
+const AFTERWARDS: u64 = 10_000;
+
+/// Milliseconds of the clock by which the kernel side notes.
+pub fn now() -> u64 {
+    cable::now() / 1_000_000
+}
+
+/// What a port is looked at with.
+pub struct Means<'a> {
+    pub noting: &'a mut Cables,
+    pub own: &'a [Mac],
+    /// Another port is the uplink, and has a link; `None`: ports are not moved.
+    pub other_uplink: Option<bool>,
+    /// If it is a loop, that is cut at another port.
+    pub cut_elsewhere: bool,
+    /// Servers of others are kept out of the LAN.
+    pub guards: bool,
+    pub now: u64,
+}
+
+/// A port.
+pub struct Watched {
+    /// Its name.
+    pub device: String,
+    /// Whether it has a link, and since when it has or has not.
+    pub up: bool,
+    pub since: u64,
+    /// How often it had lost its link by then.
+    lost: Option<u32>,
+    pub mac: Mac,
+    facts: Port,
+    /// As the configuration has it.
+    used: Used,
+    /// What is known of it.
+    cable: Cable,
+    greeter: Option<Greeter>,
+    looking: Option<Looking>,
+    /// When it was decided, and what was told of it.
+    decided: Option<u64>,
+    told: Option<Role>,
+    /// Who of this router sent the last own frame that came back.
+    own: Option<Mac>,
+    /// Nothing is to pass: it is not decided what the port is for, or it is a loop.
+    waits: bool,
+    /// It was decided, with this link, that people of the LAN are there.
+    of_lan: bool,
+    moved: Moved,
+    /// Uses that were refused with this link.
+    refused: Vec<Use>,
+    /// The VXLAN that the mesh was put into.
+    vxlan: Option<u32>,
+    stays: Option<&'static str>,
+    /// Where it goes.
+    to: Option<Use>,
+    gate: Gate,
+}
+
+impl Watched {
+    /// A port without a link.
+    pub fn new(link: &Link, facts: Port, keys: Option<&Keys>) -> Self {
+        let mac = link.mac.unwrap_or_default();
+        Self {
+            device: link.name.clone(),
+            up: false,
+            since: 0,
+            lost: None,
+            mac,
+            greeter: Greeter::new(keys, &link.name, mac),
+            cable: Cable::new(facts.clone()),
+            used: Used {
+                now: facts.former,
+                by_itself: false,
+            },
+            facts,
+            looking: None,
+            decided: None,
+            told: None,
+            own: None,
+            waits: false,
+            of_lan: false,
+            moved: Moved::Not,
+            refused: Vec::new(),
+            vxlan: None,
+            stays: None,
+            to: None,
+            gate: Gate::Note,
+        }
+    }
+
+    /// What it is used for.
+    pub fn used(&self) -> Use {
+        self.used.now
+    }
+
+    /// Whether it lost its link since, and has it again: another cable may be in it, of which the
+    /// kernel says nothing.
+    pub fn was_pulled(&self) -> bool {
+        let lost = facts::links_lost(&self.device);
+        self.up && lost.is_some() && lost != self.lost
+    }
+
+    /// Whether nothing passes.
+    pub fn is_shut(&self) -> bool {
+        self.up && self.gate == Gate::Shut
+    }
+
+    /// What is known of it now.
+    pub fn decision(&mut self, now: u64) -> Decision {
+        self.cable.decision(now)
+    }
+
+    /// What became of where it goes, in a sentence, and whether somebody should see to it.
+    pub fn moving(&self) -> Option<(String, bool)> {
+        self.moved.said(self.stays, self.to)
+    }
+
+    /// What somebody chose.
+    pub fn hold(&mut self, role: Option<Role>) {
+        self.moved = Moved::Not;
+        self.refused.clear();
+        let facts = Port {
+            held: role,
+            ..self.facts.clone()
+        };
+        self.learn(facts, self.used);
+    }
+
+    /// What is known of it beforehand. What weir itself gave to the LAN is judged as a port of
+    /// nothing until it is known that people of the LAN are there again: any cable may have come.
+    pub fn learn(&mut self, mut facts: Port, used: Used) {
+        self.used = used;
+        if used.by_itself && used.now == Use::Lan && !self.of_lan {
+            facts.former = Use::None;
+        }
+        facts.own_dhcp &= facts.former == Use::Lan;
+        if facts != self.facts {
+            self.cable.facts(facts.clone());
+            self.facts = facts;
+        }
+    }
+
+    /// Returns true for a port of a LAN that gets its addresses from this router.
+    pub fn is_served(&self) -> bool {
+        self.facts.own_dhcp
+    }
+
+    /// Whether it is the uplink by an earlier decision, and what is there now is none.
+    pub fn was_uplink(&mut self, now: u64) -> bool {
+        let decision = self.cable.decision(now);
+        let other = decision.decided.is_some() && decision.role != Role::Uplink;
+        self.used.by_itself && self.used.now == Use::Uplink && self.up && other
+    }
+
+    /// What somebody chose, if somebody did.
+    pub fn held(&self) -> Option<Role> {
+        self.facts.held
+    }
+
+    /// The link came, or went; nothing is to pass until it is decided what for, if `shut`.
+    pub fn turn(&mut self, up: bool, shut: bool, noting: &mut Cables, index: u32) {
+        let now = now();
+        (self.up, self.since) = (up, now);
+        self.lost = facts::links_lost(&self.device);
+        self.cable.link(up, now);
+        if let Some(greeter) = &mut self.greeter {
+            greeter.link(up, now);
+        }
+        self.looking = None;
+        self.decided = None;
+        self.own = None;
+        self.of_lan = false;
+        self.moved = Moved::Not;
+        self.refused.clear();
+        self.told = None;
+        self.vxlan = None;
+        (self.stays, self.to) = (None, None);
+        // Without a link too: it comes before anybody here knows of it, and a bridge forwards at
+        // once.
+        self.waits = shut && self.facts.held.is_none() && !self.facts.administrator;
+        self.gate = match self.waits {
+            true => Gate::Shut,
+            false => Gate::Note,
+        };
+        noting.clear(index);
+        noting.gate(index, self.gate);
+    }
+
+    /// Time goes by: what was noted is taken in, and what is to be said or asked is.
+    pub fn listen(&mut self, index: u32, means: &mut Means<'_>) {
+        if !self.up {
+            return;
+        }
+        self.hear(index, means);
+        if let Some(over) = self.looking.as_ref().and_then(Looking::over) {
+            self.looking = None;
+            if let Some(suggestion) = over {
+                self.cable.looked(&suggestion, means.now);
+            }
+        }
+        if self.looking.is_none() && self.cable.wants_look(means.now) {
+            self.looking = Some(Looking::begin(&self.device));
+        }
+    }
+
+    /// Opens or shuts it by what is decided. Gives what it is to be used for, where that is not so
+    /// yet.
+    pub fn act(&mut self, index: u32, means: &mut Means<'_>) -> Option<Move> {
+        if !self.up {
+            return None;
+        }
+        let decision = self.cable.decision(means.now);
+        if decision.decided.is_some() {
+            self.decided.get_or_insert(means.now);
+            self.of_lan |= matches!(decision.role, Role::Client | Role::Switch);
+        }
+        let goes = match means.other_uplink {
+            Some(other) => self.goes(&decision, other, means.cut_elsewhere, means.now),
+            None => None,
+        };
+        self.to = goes.as_ref().map(|goes| goes.to);
+        self.open_or_shut(index, means);
+        goes
+    }
+
+    /// Whether own frames come back, and those of another port too.
+    pub fn is_loop(&mut self, now: u64) -> Option<bool> {
+        let looped = self.up && self.cable.decision(now).role == Role::Loop;
+        looped.then(|| self.own.is_some_and(|own| own != self.mac))
+    }
+
+    /// What is new of what it is for, once.
+    pub fn news(&mut self, decision: &Decision) -> bool {
+        let new = decision.decided.is_some() && self.told != Some(decision.role);
+        if new {
+            self.told = Some(decision.role);
+        }
+        new
+    }
+
+    fn hear(&mut self, index: u32, means: &mut Means<'_>) {
+        let now = means.now;
+        if let Some(record) = means.noting.read(index) {
+            // The hello first, as that one was noted makes a border where nothing is proven. One with
+            // a tag is none: the mesh's own frames have none.
+            let plain = record.sorts[Sort::Hello as usize].vlan.is_none();
+            let hello = match &mut self.greeter {
+                Some(greeter) if plain => greeter.hear(&record.hello, means.own, now),
+                _ => None,
+            };
+            if let Some(hello) = hello {
+                self.cable.hello(&hello, now);
+            }
+            let own = &record.sorts[Sort::Own as usize];
+            self.own = (own.frames > 0).then_some(own.from);
+            self.cable.noted(&noted(&record), now);
+            if let Some(greeter) = &mut self.greeter {
+                greeter.stations(&record.stations, now);
+            }
+        }
+        if let Some(greeter) = &mut self.greeter {
+            self.cable.vxlan(greeter.vxlan());
+            if self.facts.greets() {
+                greeter.speak(now);
+            }
+        }
+    }
+
+    /// Where it goes.
+    fn goes(
+        &mut self,
+        decision: &Decision,
+        other_uplink: bool,
+        cut_elsewhere: bool,
+        now: u64,
+    ) -> Option<Move> {
+        let around = Around {
+            now: self.used.now,
+            by_itself: self.used.by_itself,
+            of_lan: self.of_lan,
+            other_uplink,
+        };
+        self.stays = None;
+        // What is there now is none of the LAN, whatever comes of it.
+        let leaves_lan = self.used.by_itself && self.used.now == Use::Lan && !self.of_lan;
+        let place = match self.cable.place(decision, around, now) {
+            Place::Apart if cut_elsewhere => {
+                Place::Stays(Some("it stays open, as the loop is cut at another port"))
+            }
+            place => place,
+        };
+        self.waits = match place {
+            Place::Awaited => self.waits,
+            Place::Apart => true,
+            Place::Stays(why) => {
+                self.stays = why;
+                false
+            }
+            Place::Goes(_) => self.waits && (self.moved == Moved::Not || leaves_lan),
+        };
+        let to = match (place, &self.moved) {
+            (Place::Goes(to), moved) if moved.is_kept(to) || self.refused.contains(&to) => {
+                match leaves_lan && !self.refused.contains(&Use::None) && to != Use::None {
+                    true => Use::None,
+                    false => return None,
+                }
+            }
+            (Place::Goes(to), _) => to,
+            // Others came to the wire, so that the mesh has to be in a VXLAN.
+            (Place::Stays(_), _)
+                if !self.refused.contains(&Use::Mesh)
+                    && self.used.now == Use::Mesh
+                    && self.used.by_itself
+                    && decision.role == Role::Mesh
+                    && decision.vxlan.is_some()
+                    && decision.vxlan != self.vxlan =>
+            {
+                Use::Mesh
+            }
+            _ => return None,
+        };
+        Some(Move {
+            device: self.device.clone(),
+            since: self.since,
+            to,
+            vxlan: decision.vxlan,
+            offer: self.cable.offer(),
+        })
+    }
+
+    /// What became of a move.
+    pub fn told(&mut self, wanted: &Move, told: &Told) {
+        if matches!(told, Told::Made | Told::Kept) {
+            self.vxlan = wanted.vxlan;
+        }
+        self.moved = Moved::by(wanted.to, told);
+        if matches!(self.moved, Moved::Refused(..)) {
+            self.refused.push(wanted.to);
+        }
+    }
+
+    fn open_or_shut(&mut self, index: u32, means: &mut Means<'_>) {
+        let listens = self
+            .decided
+            .is_none_or(|decided| means.now.saturating_sub(decided) < AFTERWARDS);
+        let guarded = means.guards && self.used.now == Use::Lan;
+        let gate = match (self.waits, guarded, listens) {
+            (true, _, _) => Gate::Shut,
+            (false, true, _) => Gate::Guard,
+            (false, false, true) => Gate::Note,
+            (false, false, false) => Gate::Groups,
+        };
+        if gate != self.gate {
+            self.gate = gate;
+            means.noting.gate(index, gate);
+        }
+    }
+}
+
+/// As the core reads it: nanoseconds become milliseconds.
+fn noted(record: &Record) -> Noted {
+    Noted {
+        sorts: record.sorts.map(|sort| Heard {
+            frames: sort.frames,
+            last: sort.last / 1_000_000,
+            from: sort.from,
+            vlan: sort.vlan,
+        }),
+        stations: record.stations.clone(),
+        more_stations: record.more_stations,
+        vlans: record.vlans.clone(),
+        lldp: record.lldp.clone(),
+        cdp: record.cdp.clone(),
+        mndp: record.mndp.clone(),
+        hello: record.hello.clone(),
+    }
+}

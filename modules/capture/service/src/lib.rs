@@ -1,0 +1,110 @@
+//! Packets that weir forwards, as a file: pcapng, which Wireshark and tcpdump read.
+
+mod blocks;
+mod bucket;
+mod command;
+mod pcapng;
+mod running;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Instant;
+
+use answers::CaptureQuery;
+use answers::capture::SUMMARY_TRAILER;
+use api::server::streamed;
+use api::{Asked, Method, Problem, Route, Who};
+
+use running::Running;
+use runtime::Error;
+use runtime::daemon::{Face, Module, Router, Setup, Work};
+use runtime::registry::{Command, Entry, Group};
+
+/// Packets, as they go by.
+pub const ENTRY: Entry = Entry {
+    commands: || vec![Command::printing(Group::Diagnose, "capture", command::run)],
+    begin: Some(begin),
+    ..Entry::named("capture")
+};
+
+/// One at once, so that what a router can be asked for is bounded.
+#[derive(Default)]
+pub struct Captures(RefCell<Option<Running>>);
+
+/// Makes it.
+///
+/// # Errors
+/// None.
+pub fn begin(_: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
+    Ok(Rc::new(Captures::default()))
+}
+
+impl Captures {
+    /// Begins what was asked for: what is to be sent to the client, as it comes. Ends when the
+    /// [`api::Drain`] is dropped.
+    fn open(&self, router: &mut Router, asked: &CaptureQuery) -> Result<api::Drain, Problem> {
+        // Its client may have gone a moment ago.
+        self.turn(router);
+        let mut slot = self.0.borrow_mut();
+        if slot.is_some() {
+            let detail = "a capture runs already, and one at a time is all";
+            let hint = "wait for its end; `curl -X POST --unix-socket SOCKET \
+                http://weir/v1/capture/stop` ends it";
+            return Err(Problem::new(409, "capture_runs", detail, hint));
+        }
+        let (running, drain) = Running::begin(router, asked)?;
+        *slot = Some(running);
+        Ok(drain)
+    }
+
+    /// Ends the capture that runs: its client still gets what was captured before.
+    fn end(&self, router: &mut Router) -> Result<answers::CaptureSummary, Problem> {
+        let running = self.0.borrow_mut().take();
+        let none = || {
+            let hint = "nothing to do; `weir capture` starts one";
+            Problem::new(409, "no_capture", "no capture runs", hint)
+        };
+        Ok(running.ok_or_else(none)?.finish(router))
+    }
+}
+
+impl Module for Captures {
+    /// Packets are root's to see. A capture lasts as long as its client listens.
+    fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
+        let (begun, ended) = (Rc::clone(&self), self);
+        let (begin_at, end_at) = (Rc::clone(face), Rc::clone(face));
+        let begin = move |asked: Asked<CaptureQuery>| {
+            let drain = begun.open(&mut begin_at.router(), &asked.query)?;
+            let media = "application/x-pcapng";
+            Ok(streamed(media, drain, SUMMARY_TRAILER))
+        };
+        let end = move |_: Asked| ended.end(&mut end_at.router());
+        vec![
+            Route::raw(Method::POST, "/v1/capture", Who::Root, begin),
+            Route::new(Method::POST, "/v1/capture/stop", Who::Root, end),
+        ]
+    }
+
+    fn turn_at(&self) -> Option<Instant> {
+        let running = self.0.borrow();
+        running.as_ref().map(Running::turn_at)
+    }
+
+    /// Takes what was captured since the last time, and ends what is to end.
+    fn turn(&self, router: &mut Router) {
+        let mut slot = self.0.borrow_mut();
+        let Some(running) = slot.as_mut() else { return };
+        if running.turn(router)
+            && let Some(running) = slot.take()
+        {
+            running.finish(router);
+        }
+    }
+
+    fn stop(&self, router: &mut Router) -> Option<Work> {
+        if let Some(running) = self.0.borrow_mut().take() {
+            running.finish(router);
+        }
+        None
+    }
+}

@@ -1,0 +1,63 @@
+//! Which learned drops may be gone by: whoever can send packets that netfilter drops must not be
+//! able to have others' packets dropped that have the same tuple.
+
+use std::collections::HashSet;
+use std::net::IpAddr;
+
+use datapath::Datapath;
+use kernel::{Event, Protocol, Source, Tuple};
+use offload_core::Core;
+
+/// Servers and clients of DHCP (RFC 2131, RFC 8415): they read from packet sockets, which see more
+/// than netfilter lets through.
+const DHCP: [u16; 4] = [67, 68, 546, 547];
+
+/// The tuples that may be dropped early.
+#[derive(Debug, Default)]
+pub struct Permits {
+    given: HashSet<Tuple>,
+    stale: bool,
+}
+
+impl Permits {
+    /// Something happened that may end a permit.
+    pub fn heard(&mut self, event: &Event) {
+        if self.given.is_empty() {
+            return;
+        }
+        self.stale |= match event {
+            Event::Connection(connection) => [connection.id.original, connection.reply]
+                .iter()
+                .any(|tuple| self.given.contains(tuple)),
+            Event::Address(..) | Event::Overrun(Source::Conntrack) => true,
+            _ => false,
+        };
+    }
+
+    /// It did.
+    pub fn are_stale(&self) -> bool {
+        self.stale
+    }
+
+    /// Gives each learned drop its permit, or takes it.
+    pub fn renew(&mut self, core: &Core, path: &mut Datapath) {
+        self.stale = false;
+        self.given.clear();
+        let own: HashSet<IpAddr> = core.addresses().map(|own| own.address).collect();
+        path.permit_drops(|tuple| {
+            let may = may_be_dropped(tuple, core, &own);
+            if may {
+                self.given.insert(*tuple);
+            }
+            may
+        });
+    }
+}
+
+/// Not what conntrack knows, in either direction: some of its packets are accepted, whatever was
+/// dropped lately. Nor what is for the router itself, where accepted packets may be rare and leave
+/// no connection behind; nor what is read past netfilter.
+fn may_be_dropped(tuple: &Tuple, core: &Core, own: &HashSet<IpAddr>) -> bool {
+    let dhcp = tuple.protocol == Protocol::Udp && DHCP.contains(&tuple.destination_port);
+    core.knows_all() && !dhcp && !own.contains(&tuple.destination) && core.find(tuple).is_empty()
+}

@@ -1,0 +1,406 @@
+//! Questions about what was.
+
+use std::collections::{BTreeMap, HashMap};
+use std::str::FromStr;
+
+use monitor_core::count::{Both, Traffic};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::Mac;
+use crate::pending::{self, OTHER, Pending, Sums};
+use crate::periods::{Calendar, Unit};
+use crate::schema::{SUMS, State};
+use crate::words::{OTHER_WORD, Words};
+
+/// An answer has at most so many periods, the oldest first; ask again from the end of the last. Two
+/// weeks of hours are 336.
+pub const MOST_PERIODS: usize = 2000;
+
+/// What to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// How long the periods are.
+    pub unit: Unit,
+    /// From the period that this instant is in, seconds since 1970.
+    pub from: i64,
+    /// Up to periods that begin before this instant.
+    pub to: i64,
+    /// Of this device only.
+    pub device: Option<Mac>,
+    /// By what each period is divided.
+    pub by: By,
+    /// So many parts of each period are named at most; what is left is [`Key::Other`]. Bounds
+    /// memory: 64 is a good number.
+    pub parts: usize,
+}
+
+/// By what periods are divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// Hardware address.
+    Device,
+    /// Word.
+    Application,
+}
+
+impl FromStr for By {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "device" => Ok(Self::Device),
+            "application" => Ok(Self::Application),
+            _ => Err(format!(
+                "{text:?} divides nothing: take device or application"
+            )),
+        }
+    }
+}
+
+/// A period that had traffic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Period {
+    /// Its first second.
+    pub start: i64,
+    /// The first second of the next.
+    pub end: i64,
+    /// Traffic of all of it: the parts add up to this.
+    pub traffic: Traffic,
+    /// The largest Internet traffic first, what is not told apart last.
+    pub parts: Vec<Part>,
+}
+
+/// What one device or application had of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Whose.
+    pub key: Key,
+    /// What the device was called last. Without control characters, but chosen by the device:
+    /// escape it.
+    pub name: Option<String>,
+    /// How much.
+    pub traffic: Traffic,
+}
+
+/// Whose traffic.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// A device's.
+    Device(Mac),
+    /// An application's.
+    Application(String),
+    /// Of those that are not told apart.
+    Other,
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Device(mac) => {
+                let octets = mac.map(|octet| format!("{octet:02x}"));
+                f.write_str(&octets.join(":"))
+            }
+            Self::Application(word) => f.write_str(word),
+            Self::Other => f.write_str(OTHER_WORD),
+        }
+    }
+}
+
+/// What is in memory, and in whose words.
+pub(crate) struct Memory<'a> {
+    pub pending: &'a Pending,
+    pub words: &'a Words,
+    pub names: &'a HashMap<i64, String>,
+    pub calendar: &'a Calendar,
+}
+
+/// One period being added up: by device or application.
+type Group = HashMap<i64, Traffic>;
+
+/// Answers from the file, where there is one, and memory. Periods are read one after the other, so
+/// that memory holds the parts of one.
+pub(crate) fn answer(
+    connection: Option<&Connection>,
+    memory: &Memory,
+    query: &Query,
+) -> rusqlite::Result<Vec<Period>> {
+    let calendar = memory.calendar;
+    let from = calendar.span(query.unit, query.from).start;
+    let mut waiting = BTreeMap::new();
+    for (hour, sums) in memory.pending.hours() {
+        gather(
+            &mut waiting,
+            calendar.span(query.unit, hour).start,
+            sums,
+            query,
+        );
+    }
+    let mut periods = Periods {
+        connection,
+        memory,
+        query,
+        told: Vec::new(),
+        names: HashMap::new(),
+    };
+    if let Some(connection) = connection {
+        if query.unit != Unit::Hour
+            && let Some(state) = State::load(connection)?
+        {
+            let start = match query.unit {
+                Unit::Month => state.month,
+                Unit::Week => calendar.span(Unit::Week, state.day).start,
+                _ => state.day,
+            };
+            let mut sums = Sums::default();
+            rows(
+                connection,
+                "hour",
+                state.hour,
+                state.hour + 1,
+                |_, device, application, traffic| {
+                    sums.add(device, application, &traffic);
+                    true
+                },
+            )?;
+            gather(&mut waiting, start, &sums, query);
+        }
+        let table = match query.unit {
+            Unit::Hour => "hour",
+            Unit::Day | Unit::Week => "day",
+            Unit::Month => "month",
+        };
+        let mut current: Option<(i64, Group)> = None;
+        let mut failed = None;
+        rows(
+            connection,
+            table,
+            from,
+            query.to,
+            |start, device, application, traffic| {
+                let start = match query.unit {
+                    Unit::Week => calendar.span(Unit::Week, start).start,
+                    _ => start,
+                };
+                if current.as_ref().is_some_and(|(known, _)| *known != start)
+                    && let Some((known, group)) = current.take()
+                    && let Err(error) = periods.take(known, group, &mut waiting)
+                {
+                    failed = Some(error);
+                }
+                let (_, group) = current.get_or_insert_with(|| (start, Group::new()));
+                count(group, device, application, &traffic, query);
+                failed.is_none() && periods.told.len() < MOST_PERIODS
+            },
+        )?;
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        if let Some((start, group)) = current {
+            periods.take(start, group, &mut waiting)?;
+        }
+    }
+    periods.flush(&mut waiting, i64::MAX)?;
+    Ok(periods.told)
+}
+
+/// Bytes of Internet traffic of each device from an instant on, by day: in the file, where `day` has what is closed.
+pub(crate) fn usage(
+    connection: &Connection,
+    from: i64,
+    mut add: impl FnMut(i64, Mac, u64),
+) -> rusqlite::Result<()> {
+    let mut count = |start, device, _, traffic: Traffic| {
+        if let Some(mac) = pending::device(device) {
+            add(start, mac, pending::octets(&traffic));
+        }
+        true
+    };
+    rows(connection, "day", from, i64::MAX, &mut count)?;
+    if let Some(state) = State::load(connection)? {
+        rows(connection, "hour", state.hour, state.hour + 1, &mut count)?;
+    }
+    Ok(())
+}
+
+/// Goes over the rows of a table in order of time, until `each` says no. Numbers that somebody else
+/// wrote are taken as they can be.
+fn rows(
+    connection: &Connection,
+    table: &str,
+    from: i64,
+    to: i64,
+    mut each: impl FnMut(i64, i64, u16, Traffic) -> bool,
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(&format!(
+        "SELECT start, device, application, {SUMS}
+         FROM {table} WHERE start >= ?1 AND start < ?2 ORDER BY start"
+    ))?;
+    let mut rows = statement.query([from, to])?;
+    while let Some(row) = rows.next()? {
+        let sum = |index| -> rusqlite::Result<u64> {
+            Ok(u64::try_from(row.get::<_, i64>(index)?).unwrap_or(0))
+        };
+        let both = |first: usize| -> rusqlite::Result<Both> {
+            let mut both = Both::default();
+            both.received.octets = sum(first)?;
+            both.received.packets = sum(first + 1)?;
+            both.sent.octets = sum(first + 2)?;
+            both.sent.packets = sum(first + 3)?;
+            Ok(both)
+        };
+        let traffic = Traffic {
+            internet: both(3)?,
+            lan: both(7)?,
+        };
+        let application = u16::try_from(row.get::<_, i64>(2)?).unwrap_or(0);
+        if !each(row.get(0)?, row.get(1)?, application, traffic) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn gather(waiting: &mut BTreeMap<i64, Group>, start: i64, sums: &Sums, query: &Query) {
+    for (device, application, traffic) in sums.iter() {
+        let group = waiting.entry(start).or_default();
+        count(group, device, application, &traffic, query);
+    }
+}
+
+fn count(group: &mut Group, device: i64, application: u16, traffic: &Traffic, query: &Query) {
+    if query
+        .device
+        .is_some_and(|mac| pending::code(Some(mac)) != device)
+    {
+        return;
+    }
+    let key = match query.by {
+        By::Device => device,
+        By::Application => i64::from(application),
+    };
+    pending::add(group.entry(key).or_default(), traffic);
+}
+
+struct Periods<'a> {
+    connection: Option<&'a Connection>,
+    memory: &'a Memory<'a>,
+    query: &'a Query,
+    told: Vec<Period>,
+    /// Those of the file that were asked for already.
+    names: HashMap<i64, Option<String>>,
+}
+
+impl Periods<'_> {
+    /// Tells a period of the file, with what waits for it, and before it those that are in memory
+    /// only.
+    fn take(
+        &mut self,
+        start: i64,
+        mut group: Group,
+        waiting: &mut BTreeMap<i64, Group>,
+    ) -> rusqlite::Result<()> {
+        self.flush(waiting, start)?;
+        for (key, traffic) in waiting.remove(&start).into_iter().flatten() {
+            pending::add(group.entry(key).or_default(), &traffic);
+        }
+        self.tell(start, group)
+    }
+
+    /// Tells those in memory that begin before an instant.
+    fn flush(&mut self, waiting: &mut BTreeMap<i64, Group>, before: i64) -> rusqlite::Result<()> {
+        while let Some(entry) = waiting.first_entry() {
+            if *entry.key() >= before {
+                break;
+            }
+            let (start, group) = entry.remove_entry();
+            self.tell(start, group)?;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, start: i64, group: Group) -> rusqlite::Result<()> {
+        let from = self
+            .memory
+            .calendar
+            .span(self.query.unit, self.query.from)
+            .start;
+        let outside = start < from || start >= self.query.to;
+        if group.is_empty() || outside || self.told.len() >= MOST_PERIODS {
+            return Ok(());
+        }
+        let other = match self.query.by {
+            By::Device => OTHER,
+            By::Application => 0,
+        };
+        let mut period = Period {
+            start,
+            end: self.memory.calendar.span(self.query.unit, start).end,
+            traffic: Traffic::default(),
+            parts: Vec::new(),
+        };
+        let mut rest = Traffic::default();
+        let mut parts: Vec<(i64, Traffic)> = Vec::new();
+        for (key, traffic) in group {
+            pending::add(&mut period.traffic, &traffic);
+            if key == other {
+                pending::add(&mut rest, &traffic);
+            } else {
+                parts.push((key, traffic));
+            }
+        }
+        parts.sort_unstable_by_key(|(key, traffic)| {
+            (std::cmp::Reverse(pending::size(traffic)), *key)
+        });
+        for (index, (key, traffic)) in parts.into_iter().enumerate() {
+            if index >= self.query.parts {
+                pending::add(&mut rest, &traffic);
+                continue;
+            }
+            let part = self.part(key, traffic)?;
+            period.parts.push(part);
+        }
+        if rest != Traffic::default() {
+            period.parts.push(Part {
+                key: Key::Other,
+                name: None,
+                traffic: rest,
+            });
+        }
+        self.told.push(period);
+        Ok(())
+    }
+
+    fn part(&mut self, key: i64, traffic: Traffic) -> rusqlite::Result<Part> {
+        let (key, name) = match self.query.by {
+            By::Application => {
+                let word = self.memory.words.word(u16::try_from(key).unwrap_or(0));
+                (Key::Application(word.to_owned()), None)
+            }
+            By::Device => (
+                pending::device(key).map_or(Key::Other, Key::Device),
+                self.name(key)?,
+            ),
+        };
+        Ok(Part { key, name, traffic })
+    }
+
+    fn name(&mut self, device: i64) -> rusqlite::Result<Option<String>> {
+        let known = self.memory.names.get(&device);
+        if let Some(name) = known {
+            return Ok(Some(name.clone()));
+        }
+        if let Some(name) = self.names.get(&device) {
+            return Ok(name.clone());
+        }
+        let name: Option<String> = match self.connection {
+            Some(connection) => connection
+                .query_row("SELECT name FROM device WHERE mac = ?1", [device], |row| {
+                    row.get(0)
+                })
+                .optional()?,
+            None => None,
+        };
+        self.names.insert(device, name.clone());
+        Ok(name)
+    }
+}

@@ -1,0 +1,86 @@
+//! `[history]` and `[quotas.NAME]`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use runtime::config::{Naming, Octets, Section, table, words};
+
+/// What this module has in the file.
+pub const SECTIONS: [Section; 2] = [
+    Section::of::<History>("history"),
+    Section::named::<QuotaSettings>("quotas", NAMING),
+];
+
+/// A hardware address, the name that a device has in the configuration, or [`QuotaSettings::ALL`].
+const NAMING: Naming = Naming {
+    fits: |name| (1..=63).contains(&name.len()) && !name.chars().any(char::is_control),
+    what: "the name of a device",
+    hint: "write a hardware address, the name of a device, or \"default\"",
+    any_case: true,
+};
+
+table! {
+    /// `[history]`: traffic by the hour, day and month.
+    History {
+        /// Keep what devices used, by the hour, day and month.
+        Restart enabled: bool = true;
+        /// Where it is kept. "auto" is /var/lib/weir/history.db in the first network namespace, and
+        /// nothing in any other.
+        Restart file: Option<PathBuf> = None;
+        /// How often is written at most: flash wears out. What came since is lost if the power
+        /// fails.
+        Live flush: Duration = Duration::from_secs(600),
+            Duration::from_secs(1) => Duration::from_secs(86_400);
+        /// How large the file may grow; the oldest hours go first.
+        Live limit: Octets = Octets(16 << 20);
+        /// Day on which a month begins, as the provider counts.
+        Live month_begins: u8 = 1, 1 => 28;
+    }
+}
+
+table! {
+    /// `[quotas.NAME]`: how much a device may use.
+    QuotaSettings {
+        /// How much the device may use, both ways together; 0 is as much as it likes. NAME is a
+        /// hardware address, the name of a device in `[devices]`, or "default" for all others.
+        Live limit: Octets = Octets(0);
+        /// In which time.
+        Live per: QuotaPeriod = QuotaPeriod::Month;
+        /// From how many hundredths of it on is warned.
+        Live warn: u8 = 80, 1 => 100;
+        /// What happens when all is used: it is told, or the device is kept from the network until
+        /// the next period.
+        Live action: QuotaAction = QuotaAction::Warn;
+    }
+}
+
+impl QuotaSettings {
+    /// The name that stands for all devices without a quota of their own.
+    pub const ALL: &str = "default";
+}
+
+/// The time in which a quota may be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QuotaPeriod {
+    /// From midnight to midnight.
+    Day,
+    /// From Monday to Sunday.
+    Week,
+    /// From `history.month_begins` on.
+    #[default]
+    Month,
+}
+
+/// What happens when a quota is used up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QuotaAction {
+    /// It is told.
+    #[default]
+    Warn,
+    /// The device is kept from the network until the next period begins.
+    Cut,
+}
+
+words!(QuotaPeriod, "\"day\", \"week\" or \"month\"",
+    "day" => Self::Day, "week" => Self::Week, "month" => Self::Month);
+words!(QuotaAction, "\"warn\" or \"cut\"", "warn" => Self::Warn, "cut" => Self::Cut);

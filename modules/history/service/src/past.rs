@@ -1,0 +1,420 @@
+//! What was, and who may use how much: the history in its thread, and quotas.
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use answers::QuotaState;
+use api::{Later, Problem};
+use history_core::quota::{Action, Quota, Quotas, Rules};
+use history_core::{By, Calendar, Delta, Home, Keeper, Key, Query, Unit, nft};
+use kernel::Mac;
+use monitor_core::apps::Application;
+use monitor_core::names::mac;
+use monitor_core::{Both, Traffic};
+use tracing::{info, warn};
+
+use super::config::{History, QuotaAction, QuotaPeriod, QuotaSettings};
+use runtime::config::devices::called;
+use runtime::config::{Effective, Octets};
+use runtime::daemon::{Nest, confine};
+use runtime::output;
+use runtime::registry::Doubt;
+
+/// In the first network namespace.
+const FILE: &str = "/var/lib/weir/history.db";
+/// How long the end may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Parts of a period that are told.
+const PARTS: usize = 64;
+
+/// Where the history is kept: as configured, else in its place, if this is the first namespace.
+pub fn file(effective: &Effective) -> Option<PathBuf> {
+    let history = effective.of::<History>();
+    if !*history.enabled {
+        return None;
+    }
+    let first = api::path::is_first() != Some(false);
+    history
+        .file
+        .value
+        .clone()
+        .or_else(|| first.then(|| PathBuf::from(FILE)))
+}
+
+/// The history, and what follows from it.
+pub struct Past {
+    keeper: Keeper,
+    quotas: Quotas,
+    /// Names as they were last told.
+    names: HashMap<Mac, String>,
+    /// Who is cut off, as the firewall was told; `None`: it is not known what it has.
+    cut: Option<nft::Cut>,
+    calendar: Calendar,
+    /// There are quotas, or were.
+    judged: bool,
+}
+
+impl Past {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// It cannot be kept: why.
+    pub fn start(file: &Path, effective: &Effective, now: i64, nest: Nest) -> Result<Self, String> {
+        let rules = rules(effective);
+        let judged = !rules.is_empty();
+        let (settings, calendar) = choices(effective, judged)
+            .ok_or_else(|| "`history.month_begins` makes no sense".to_owned())?;
+        let kept = calendar.clone();
+        let keeper = settings
+            .check()
+            .and_then(|()| Keeper::start(file, settings, calendar, now, home(nest)))
+            .inspect_err(|error| warn!(%error, "no history is kept"))
+            .map_err(|error| error.to_string())?;
+        info!(file = %file.display(), "keeps a history");
+        Ok(Self {
+            keeper,
+            quotas: Quotas::new(rules),
+            names: HashMap::new(),
+            cut: Some(nft::Cut::default()),
+            calendar: kept,
+            judged,
+        })
+    }
+
+    /// Why nothing is written just now, if that is so.
+    pub fn trouble(&self) -> Option<String> {
+        self.keeper.trouble()
+    }
+
+    /// What devices used since the last time; due every second.
+    pub fn add(&mut self, now: i64, usage: HashMap<(Mac, Application), Traffic>) {
+        let delta = |((mac, application), traffic): ((Mac, Application), Traffic)| Delta {
+            device: Some(mac),
+            application: Cow::Borrowed(application.word()),
+            traffic,
+        };
+        self.keeper.add(now, usage.into_iter().map(delta).collect());
+    }
+
+    /// What a device is called.
+    pub fn name(&mut self, mac: Mac, name: &str) {
+        if self.names.get(&mac).is_none_or(|known| known != name) {
+            self.keeper.name(mac, name);
+            self.names.insert(mac, name.to_owned());
+        }
+    }
+
+    /// Judges usage by quotas. `addresses` tells those of a device. What the firewall is to be
+    /// told, if anything changed.
+    pub fn judge(&mut self, addresses: impl Fn(&Mac) -> Vec<IpAddr>) -> Option<String> {
+        match self.keeper.usage() {
+            Some(usage) => self.judge_by(&usage),
+            // Nobody has a quota, and nobody ever had one.
+            None if !self.judged => {}
+            None => return None,
+        }
+        let macs: BTreeSet<Mac> = self.quotas.cut();
+        let addresses: Vec<IpAddr> = macs.iter().flat_map(addresses).collect();
+        let cut = nft::Cut::new(macs, addresses);
+        if self.cut.as_ref() == Some(&cut) {
+            return None;
+        }
+        // Made anew each time: whoever flushes the ruleset takes it away.
+        let text = match cut.is_empty() {
+            true => nft::remove(),
+            false => nft::create(&cut),
+        };
+        self.cut = Some(cut);
+        Some(text)
+    }
+
+    fn judge_by(&mut self, usage: &history_core::Usage) {
+        for change in self.quotas.judge(usage) {
+            let device = output::mac(&change.mac);
+            match change.to {
+                Some(state) => info!(device, state = state.word(), used = state.used, "quota"),
+                None => info!(device, "has no quota any more"),
+            }
+        }
+    }
+
+    /// It is not known what the firewall has: it is told with the next judgement.
+    pub fn unsure(&mut self) {
+        self.cut = None;
+    }
+
+    /// Whether the firewall has the table, as somebody looked.
+    pub fn rules_seen(&mut self, there: bool) {
+        if there != self.is_cutting() {
+            self.unsure();
+        }
+    }
+
+    /// Minutes that clocks are ahead of UTC now.
+    pub fn offset_minutes(&self, now: i64) -> i32 {
+        self.calendar.offset_minutes(now)
+    }
+
+    /// Where a device stands.
+    pub fn quota(&self, mac: &Mac) -> Option<QuotaState> {
+        let state = self.quotas.state(*mac)?;
+        Some(QuotaState {
+            period: match state.quota.unit {
+                Unit::Day => "day",
+                Unit::Week => "week",
+                _ => "month",
+            }
+            .to_owned(),
+            limit: state.quota.limit,
+            used: state.used,
+            state: state.word().to_owned(),
+            resets: u64::try_from(state.resets).unwrap_or_default(),
+        })
+    }
+
+    /// Other quotas, and other settings but for the file.
+    pub fn reload(&mut self, effective: &Effective, now: i64) {
+        let rules = rules(effective);
+        // Once judged, always: that nobody has a quota any more is a judgement, too.
+        self.judged |= !rules.is_empty();
+        if let Some((settings, calendar)) = choices(effective, self.judged) {
+            self.calendar = calendar.clone();
+            self.keeper.change(settings, calendar, now, |changed| {
+                if let Err(error) = changed {
+                    warn!(%error, "the history does not take its new settings: reload again");
+                }
+            });
+        }
+        self.quotas.set_rules(rules);
+    }
+
+    /// Answers a question; the answer comes from the other thread.
+    pub fn ask(&self, asked: &answers::HistoryQuery, now: i64) -> Later<answers::History> {
+        let unit = match asked.unit {
+            answers::HistoryUnit::Hour => Unit::Hour,
+            answers::HistoryUnit::Day => Unit::Day,
+            answers::HistoryUnit::Month => Unit::Month,
+        };
+        let by = match asked.by {
+            answers::HistoryBy::Device => By::Device,
+            answers::HistoryBy::Application => By::Application,
+        };
+        let (unit_word, by_word) = (asked.unit.to_string(), asked.by.to_string());
+        let seconds = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
+        let to = asked.to.map_or(now + 1, seconds);
+        let query = Query {
+            unit,
+            from: asked.from.map_or(0, seconds),
+            to,
+            device: asked.device.as_deref().and_then(mac),
+            by,
+            parts: PARTS,
+        };
+        let (reply, answer) = tokio::sync::oneshot::channel();
+        self.keeper.query(query, move |periods| {
+            // Whoever asked may have gone.
+            let _ = reply.send(periods);
+        });
+        let offset_minutes = self.calendar.offset_minutes(now);
+        Box::pin(async move {
+            let failed =
+                |error: String| Problem::new(503, "no_history", error, "see what the daemon logs");
+            let periods = answer
+                .await
+                .map_err(|_| failed("the history has ended".to_owned()))?
+                .map_err(|error| failed(error.to_string()))?;
+            Ok(answers::History {
+                unit: unit_word,
+                by: by_word,
+                offset_minutes,
+                periods: periods.into_iter().map(period).collect(),
+            })
+        })
+    }
+
+    /// Writes what there is.
+    pub fn stop(self, now: i64) {
+        if let Err(error) = self.keeper.stop(now, PATIENCE) {
+            warn!(%error, "the last of the history is lost");
+        }
+    }
+
+    /// Tells whether any device has a quota.
+    pub fn has_quotas(&self) -> bool {
+        !self.quotas.rules().is_empty()
+    }
+
+    /// Whether the firewall has rules of quotas, or may have.
+    pub fn is_cutting(&self) -> bool {
+        self.cut.as_ref().is_none_or(|cut| !cut.is_empty())
+    }
+}
+
+fn period(period: history_core::Period) -> answers::Period {
+    let count = |count: monitor_core::Count| answers::Count {
+        bytes: count.octets,
+        packets: count.packets,
+    };
+    let lan = |lan: &Both| answers::LanCount {
+        received: count(lan.received),
+        sent: count(lan.sent),
+    };
+    let seconds = |at: i64| u64::try_from(at).unwrap_or_default();
+    answers::Period {
+        start: seconds(period.start),
+        end: seconds(period.end),
+        received: count(period.traffic.internet.received),
+        sent: count(period.traffic.internet.sent),
+        lan: lan(&period.traffic.lan),
+        parts: period
+            .parts
+            .into_iter()
+            .map(|part| answers::Part {
+                key: match part.key {
+                    Key::Other => "other".to_owned(),
+                    ref key => key.to_string(),
+                },
+                name: part.name,
+                received: count(part.traffic.internet.received),
+                sent: count(part.traffic.internet.sent),
+                lan: lan(&part.traffic.lan),
+            })
+            .collect(),
+    }
+}
+
+/// Threads for the history, each confined to its folder as it is then.
+fn home(nest: Nest) -> Home {
+    Home {
+        run: Box::new(move |task| nest.run(task)),
+        confine: Arc::new(confine::confine_to_folder),
+    }
+}
+
+/// What is configured of the history; `usage`: whether anybody has a quota. `None` where that
+/// cannot be, which is told.
+fn choices(effective: &Effective, usage: bool) -> Option<(history_core::Settings, Calendar)> {
+    let settings = history_core::Settings {
+        flush: *effective.of::<History>().flush,
+        limit: effective.of::<History>().limit.value.0,
+        usage,
+        ..Default::default()
+    };
+    let calendar = Calendar::new(history_core::zone::system().zone)
+        .month_begins(*effective.of::<History>().month_begins)
+        .inspect_err(|error| warn!(error, "history.month_begins"))
+        .ok()?;
+    Some((settings, calendar))
+}
+
+/// Quotas as configured. A name is one of the configuration: what devices call themselves is of no
+/// account. A hardware address is more particular than a name.
+fn rules(effective: &Effective) -> Rules {
+    let mut rules = Rules::default();
+    let quotas = effective.named::<QuotaSettings>();
+    let (by_address, by_name): (Vec<_>, Vec<_>) =
+        quotas.iter().partition(|(name, _)| mac(name).is_some());
+    for (name, settings) in by_name {
+        let quota = quota(settings);
+        if name == QuotaSettings::ALL {
+            rules.default = quota;
+        }
+        rules
+            .devices
+            .extend(called(effective, name).map(|mac| (mac, quota)));
+    }
+    for (name, settings) in by_address {
+        rules
+            .devices
+            .extend(mac(name).map(|mac| (mac, quota(settings))));
+    }
+    rules
+}
+
+/// Quotas that nobody has: no device is called so in the configuration.
+pub fn doubt(effective: &Effective) -> Option<Doubt> {
+    idle(effective).next().map(|name| doubt_of(name))
+}
+
+/// Names of quotas that no device has in the configuration.
+pub fn idle(effective: &Effective) -> impl Iterator<Item = &String> {
+    effective.named::<QuotaSettings>().keys().filter(|name| {
+        let one = mac(name).is_some() || *name == QuotaSettings::ALL;
+        !one && called(effective, name).next().is_none()
+    })
+}
+
+/// The doubt about one of these names.
+pub fn doubt_of(idle: &str) -> Doubt {
+    Doubt {
+        what: format!(
+            "nobody has `quotas.{idle}`: no device is called so in the configuration, and what \
+             devices call themselves does not count"
+        ),
+        hint: format!(
+            "write the hardware address in place of the name, or add `[devices.\"02:…\"]` with \
+             `name = \"{idle}\"`; `weir devices` lists addresses"
+        ),
+    }
+}
+
+fn quota(settings: &QuotaSettings) -> Option<Quota> {
+    let Octets(limit) = *settings.limit;
+    (limit > 0).then(|| Quota {
+        limit,
+        unit: match *settings.per {
+            QuotaPeriod::Day => Unit::Day,
+            QuotaPeriod::Week => Unit::Week,
+            QuotaPeriod::Month => Unit::Month,
+        },
+        warn: *settings.warn,
+        action: match *settings.action {
+            QuotaAction::Warn => Action::Warn,
+            QuotaAction::Cut => Action::Cut,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::SECTIONS;
+    use super::*;
+    use runtime::config::devices::DeviceSettings;
+    use runtime::config::{self, Section};
+
+    fn parsed(text: &str) -> Effective {
+        let devices = Section::named::<DeviceSettings>("devices", DeviceSettings::NAMING);
+        let sections = [&SECTIONS[..], &[devices]].concat();
+        config::parse(&sections, text, "weir.toml").expect("good")
+    }
+
+    #[test]
+    fn a_name_of_the_configuration_stands_for_its_devices() {
+        let effective = parsed(
+            "[devices.\"02:00:00:00:00:01\"]\nname = \"TV\"\n\
+             [devices.\"02-00-00-00-00-02\"]\nname = \"tv\"\n\
+             [devices.\"02:00:00:00:00:03\"]\nname = \"\"\n\
+             [quotas.Tv]\nlimit = \"1GB\"\n\
+             [quotas.\"02:00:00:00:00:02\"]\nlimit = \"2GB\"\n\
+             [quotas.default]\nlimit = \"3GB\"\n",
+        );
+        let rules = rules(&effective);
+        let limit = |last| rules.quota([2, 0, 0, 0, 0, last]).map(|quota| quota.limit);
+        let gigabytes = [1, 2, 3].map(|last| limit(last).map(|limit| limit / 1_000_000_000));
+        assert_eq!(gigabytes, [1, 2, 3].map(Some));
+        assert_eq!(doubt(&effective), None);
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_there_is_doubted() {
+        let effective = parsed("[quotas.laptop]\nlimit = \"1GB\"\n");
+        assert!(rules(&effective).is_empty());
+        let doubt = doubt(&effective).expect("a doubt");
+        assert!(doubt.what.contains("`quotas.laptop`"), "{}", doubt.what);
+        assert!(doubt.hint.contains("name = \"laptop\""), "{}", doubt.hint);
+    }
+}

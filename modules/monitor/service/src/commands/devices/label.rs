@@ -1,0 +1,129 @@
+//! `weir device rename` and the like: what people say of a device.
+
+use answers::{DeviceLabel, DeviceLabelled};
+use api::{Client, Method};
+use clap::{Args, Subcommand};
+
+use runtime::Error;
+use runtime::command::called::mac_of;
+use runtime::config::devices::Icon;
+use runtime::output::{Output, harmless};
+
+#[derive(Debug, Subcommand)]
+pub enum What {
+    Rename(RenameArgs),
+    Owner(OwnerArgs),
+    Icon(IconArgs),
+    Forget(ForgetArgs),
+}
+
+/// Say what a device is called, whatever it calls itself
+#[derive(Args, Debug)]
+pub struct RenameArgs {
+    /// The device: hardware address, name or IP address
+    #[arg(value_name = "DEVICE")]
+    called: String,
+    /// Its name from now on; "" takes the given one away
+    #[arg(value_name = "NAME")]
+    name: String,
+}
+
+/// Say whose a device is, or where it stands
+#[derive(Args, Debug)]
+pub struct OwnerArgs {
+    /// The device: hardware address, name or IP address
+    #[arg(value_name = "DEVICE")]
+    called: String,
+    /// Whose it is; "" takes that away
+    #[arg(value_name = "OWNER")]
+    owner: String,
+}
+
+/// Say what a device is, for its picture on the page
+#[derive(Args, Debug)]
+pub struct IconArgs {
+    /// The device: hardware address, name or IP address
+    #[arg(value_name = "DEVICE")]
+    called: String,
+    /// What it is
+    #[arg(value_name = "ICON", value_parser = Icon::WORDS.into_iter().chain(["none"]).collect::<Vec<_>>())]
+    icon: String,
+}
+
+/// Take away all that was given: name, owner and icon
+#[derive(Args, Debug)]
+pub struct ForgetArgs {
+    /// The device: hardware address, name or IP address
+    #[arg(value_name = "DEVICE")]
+    called: String,
+}
+
+impl What {
+    /// Whom it is about, and what is said.
+    fn said(&self) -> (&str, DeviceLabel) {
+        let none = DeviceLabel::default();
+        match self {
+            Self::Rename(args) => {
+                let name = Some(args.name.clone());
+                (&args.called, DeviceLabel { name, ..none })
+            }
+            Self::Owner(args) => {
+                let owner = Some(args.owner.clone());
+                (&args.called, DeviceLabel { owner, ..none })
+            }
+            Self::Icon(args) => {
+                let word = if args.icon == "none" { "" } else { &args.icon };
+                let icon = Some(word.to_owned());
+                (&args.called, DeviceLabel { icon, ..none })
+            }
+            Self::Forget(args) => {
+                let [name, owner, icon] = [(); 3].map(|()| Some(String::new()));
+                (&args.called, DeviceLabel { name, owner, icon })
+            }
+        }
+    }
+}
+
+/// Says it.
+///
+/// # Errors
+/// No device is called so, or the daemon refuses.
+pub fn run(what: &What, client: &Client, json: bool, output: &mut Output<'_>) -> Result<(), Error> {
+    let (called, mut label) = what.said();
+    let mac = match answers::monitor::normal_mac(called) {
+        // It need not have been seen.
+        Some(mac) => mac,
+        None => mac_of(&client.get("/v1/devices")?, called)?,
+    };
+    let path = format!("/v1/devices/{mac}/label");
+    if matches!(what, What::Forget(_)) {
+        // What the configuration says stays.
+        let holds: DeviceLabelled = client.send(Method::POST, &path, &DeviceLabel::default())?;
+        for word in &holds.configured {
+            match &**word {
+                "name" => label.name = None,
+                "owner" => label.owner = None,
+                _ => label.icon = None,
+            }
+        }
+    }
+    let labelled: DeviceLabelled = client.send(Method::POST, &path, &label)?;
+    if json {
+        return Ok(output.json(&labelled)?);
+    }
+    let mut parts = vec![match &labelled.name {
+        Some(name) => format!("is called {}", harmless(name)),
+        None => "has no name given".to_owned(),
+    }];
+    parts.extend(
+        labelled
+            .owner
+            .map(|owner| format!("belongs to {}", harmless(&owner))),
+    );
+    parts.extend(
+        labelled
+            .icon
+            .map(|icon| format!("is shown as {}", harmless(&icon))),
+    );
+    Ok(output.line(&format!("{} {}", labelled.mac, parts.join(", ")))?)
+}

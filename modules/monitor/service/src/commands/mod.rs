@@ -1,0 +1,47 @@
+//! One file per command: its arguments, and what it does.
+
+pub mod devices;
+pub mod probes;
+pub mod talks;
+#[cfg(feature = "top")]
+pub mod top;
+
+use std::io;
+
+use answers::Status;
+
+use runtime::output::{Output, units};
+use runtime::registry::{Command, Group};
+
+/// Its line in `weir status`.
+///
+/// # Errors
+/// It cannot be printed.
+pub fn status(status: &Status, output: &mut Output<'_>) -> io::Result<()> {
+    let Some(monitor) = &status.monitor else {
+        return Ok(());
+    };
+    let mut text = format!(
+        "{} conversations, {}; room for {}, {}",
+        monitor.conversations,
+        units::bytes(monitor.memory),
+        monitor.capacity,
+        units::bytes(monitor.memory_limit)
+    );
+    if monitor.no_room.packets > 0 {
+        let more = units::count(monitor.no_room.packets);
+        text += &format!("; {more} packets of others, at each port, are in sums only");
+    }
+    output.field("remembered", &text)
+}
+
+/// All of them.
+pub fn all() -> Vec<Command> {
+    vec![
+        Command::printing(Group::See, "devices", devices::run),
+        Command::printing(Group::See, "talks", talks::run),
+        #[cfg(feature = "top")]
+        Command::new(Group::See, "top", |args, _| top::run(args)),
+        Command::printing(Group::Diagnose, "probes", probes::run),
+    ]
+}

@@ -1,0 +1,197 @@
+//! `[monitor]`, `[monitor.ipfix]` and `[devices.MAC]`.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use monitor_core::digits::decimal;
+use monitor_core::probes::{PROBES, Probe, find};
+use serde_json::Value;
+use toml::de::DeValue;
+
+use runtime::config::devices::DeviceSettings;
+use runtime::config::{FileValue, Form, Octets, Section, Wrong, integer, list, table};
+
+/// What this module has in the file.
+pub const SECTIONS: [Section; 3] = [
+    Section::of::<Monitor>("monitor"),
+    Section::of::<Ipfix>("monitor.ipfix"),
+    Section::named::<DeviceSettings>("devices", DeviceSettings::NAMING),
+];
+
+/// Where dnsmasq and odhcpd keep leases: on Debian, on OpenWrt.
+const LEASES: [&str; 3] = [
+    "/var/lib/misc/dnsmasq.leases",
+    "/tmp/dhcp.leases",
+    "/tmp/hosts/odhcpd",
+];
+
+table! {
+    /// `[monitor]`: who uses the network.
+    Monitor {
+        /// Count what passes, by conversation and by device.
+        Restart enabled: bool = true;
+        /// How many conversations there are records for. "auto" goes by memory, "cache" by the
+        /// processor's second-level cache. What finds no record is counted for its device.
+        Restart size: MeterRoom = MeterRoom::Auto;
+        /// Memory of the daemon for conversations that it remembers. "auto" is a thirty-second part
+        /// of the machine's, from 4 MiB to 64 MiB. Where it is full, short ones are forgotten first.
+        Restart memory: MonitorMemory = MonitorMemory::Auto;
+        /// Learn names of devices and of what they talk to from the first packets of conversations
+        /// (DNS, DHCP, TLS, QUIC). Kept in memory only.
+        Restart names: bool = true;
+        /// Files in which a DHCP server keeps leases: devices have names by them, too. Those that
+        /// are not there are passed over.
+        Restart leases: Vec<PathBuf> = LEASES.map(PathBuf::from).to_vec();
+        /// Where is kept what devices are called on the page and by `weir device`. "auto" is
+        /// /var/lib/weir/devices in the first network namespace, and nothing in any other.
+        Restart choices: Option<PathBuf> = None;
+        /// What else is recorded of the network stack: `weir probes` lists what there is. Each
+        /// costs time for every packet that it looks at.
+        Live probes: Vec<&'static Probe> as PROBES_ON = Vec::new();
+    }
+}
+
+table! {
+    /// `[monitor.ipfix]`: conversations for collectors elsewhere.
+    Ipfix {
+        /// Where conversations are told to, by IPFIX over UDP.
+        Live collector: Option<Collector> as COLLECTOR = None;
+        /// Both ways in one record (RFC 5103). Few collectors understand it.
+        Live biflow: bool = false;
+        /// How often a conversation that goes on is told of.
+        Live active: Duration = Duration::from_secs(60),
+            Duration::from_secs(1) => Duration::from_secs(600);
+        /// Tell when translations of IPv4 begin and end: who had which port.
+        Live nat_events: bool = false;
+    }
+}
+
+/// Memory for conversations that are remembered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MonitorMemory {
+    /// A part of the machine's.
+    #[default]
+    Auto,
+    /// So many bytes.
+    Octets(u64),
+}
+
+impl MonitorMemory {
+    /// What can be asked for, bytes.
+    const RANGE: RangeInclusive<u64> = 1 << 20..=1 << 30;
+}
+
+impl FileValue for MonitorMemory {
+    const ALLOWED: &'static str =
+        "\"auto\", or from \"1MiB\" to \"1GiB\", in quotes with its unit, or in bytes without";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        if value.as_str() == Some("auto") {
+            return Ok(Self::Auto);
+        }
+        let Octets(octets) = <Octets as FileValue>::read(value)?;
+        let fits = Self::RANGE.contains(&octets);
+        fits.then_some(Self::Octets(octets)).ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        match self {
+            Self::Auto => "auto".into(),
+            Self::Octets(octets) => Octets(*octets).show(),
+        }
+    }
+}
+
+/// Host and port of a collector: an address, or a name to be looked up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collector(pub String);
+
+/// Room for conversations that are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MeterRoom {
+    /// A part of the machine's memory.
+    #[default]
+    Auto,
+    /// As many as fit a quarter of the processor's second-level cache.
+    Cache,
+    /// So many IPv4 conversations, and half as many of IPv6.
+    Records(u32),
+}
+
+impl MeterRoom {
+    /// Fewest that can be asked for.
+    pub const FEWEST: u32 = 256;
+    /// Most that can be asked for.
+    pub const MOST: u32 = 4 * 1024 * 1024;
+}
+
+impl FileValue for MeterRoom {
+    const ALLOWED: &'static str =
+        "\"auto\", \"cache\", or a number of conversations from 256 to 4194304, without quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        match value.as_str() {
+            Some("auto") => return Ok(Self::Auto),
+            Some("cache") => return Ok(Self::Cache),
+            _ => {}
+        }
+        let number = integer(value)
+            .and_then(|number| u32::try_from(number).ok())
+            .filter(|number| (Self::FEWEST..=Self::MOST).contains(number));
+        number.map(Self::Records).ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        match self {
+            Self::Auto => "auto".into(),
+            Self::Cache => "cache".into(),
+            Self::Records(number) => (*number).into(),
+        }
+    }
+}
+
+const COLLECTOR: Form<Option<Collector>> = Form {
+    allowed: "\"none\", or HOST:PORT in quotes, such as \"192.0.2.1:4739\" or \"[2001:db8::1]:4739\"",
+    read: |value, _| {
+        let text = value.as_str().ok_or(None)?;
+        if text == "none" {
+            return Ok(None);
+        }
+        let (host, port) = text.rsplit_once(':').ok_or(None)?;
+        let port: u16 = decimal(port).ok_or(None)?;
+        let literal = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
+        let fits = match literal {
+            Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+            None => {
+                (1..=253).contains(&host.len())
+                    && host
+                        .bytes()
+                        .all(|octet| octet.is_ascii_alphanumeric() || b"-._".contains(&octet))
+            }
+        };
+        if port == 0 || !fits {
+            return Err(None);
+        }
+        Ok(Some(Collector(text.to_owned())))
+    },
+    show: |collector| match collector {
+        Some(collector) => collector.0.as_str().into(),
+        None => "none".into(),
+    },
+};
+
+const PROBES_ON: Form<Vec<&'static Probe>> = Form {
+    allowed: "a list of probes, each in quotes, such as [\"drops\"]",
+    read: |value, allowed| {
+        let named = |wrong: Wrong| {
+            let names: Vec<_> = PROBES.iter().map(|probe| probe.name).collect();
+            Wrong {
+                hint: format!("{}; there are {}", wrong.hint, names.join(", ")),
+                ..wrong
+            }
+        };
+        list(value, allowed, |text| find(text).ok()).map_err(|wrong| wrong.map(named))
+    },
+    show: |all| all.iter().map(|probe| probe.name).collect(),
+};

@@ -1,0 +1,105 @@
+//! What connections are on the other side of the router: as conntrack has it, or told of those that
+//! were over before their packets were counted.
+
+use std::collections::{HashMap, VecDeque};
+
+use kernel::{Ends, Event, Protocol, Tuple};
+use monitor_core::Millis;
+
+/// Ways of connections that are remembered, at most: two of each.
+const ROOM: usize = 16_384;
+/// For so long: packets are counted within a second.
+const REMEMBERED: Millis = 5_000;
+
+/// Connections that conntrack told of lately.
+#[derive(Debug, Default)]
+pub struct Crossings {
+    lately: HashMap<Ends, Ends>,
+    order: VecDeque<(Millis, Ends)>,
+}
+
+impl Crossings {
+    /// Something happened in the kernel.
+    pub fn heard(&mut self, event: &Event, now: Millis) {
+        let Event::Connection(connection) = event else {
+            return;
+        };
+        let (original, reply) = (&connection.id.original, &connection.reply);
+        self.put(original.into(), Ends::from(reply).reversed(), now);
+        self.put(reply.into(), Ends::from(original).reversed(), now);
+    }
+
+    fn put(&mut self, comes: Ends, leaves: Ends, now: Millis) {
+        if self.lately.insert(comes, leaves).is_some() {
+            return;
+        }
+        self.order.push_back((now, comes));
+        let over = |(since, _): &mut (Millis, Ends)| now.saturating_sub(*since) > REMEMBERED;
+        while let Some((_, oldest)) = match self.order.len() > ROOM {
+            true => self.order.pop_front(),
+            false => self.order.pop_front_if(over),
+        } {
+            self.lately.remove(&oldest);
+        }
+    }
+
+    /// What packets with these ends are where they leave.
+    pub fn leaves(&self, comes: &Ends, connections: &offload_core::Core) -> Option<Ends> {
+        known(comes, connections).or_else(|| self.lately.get(comes).copied())
+    }
+}
+
+/// As conntrack has it.
+fn known(comes: &Ends, connections: &offload_core::Core) -> Option<Ends> {
+    let comes = Tuple {
+        protocol: Protocol::from_number(comes.protocol)?,
+        source: comes.station,
+        source_port: comes.station_port,
+        destination: comes.far,
+        destination_port: comes.far_port,
+    };
+    let id = *connections.find(&comes).first()?;
+    let flow = connections.flow(id)?;
+    let other = match flow.original() == comes {
+        true => flow.reply,
+        false => flow.original(),
+    };
+    Some((&other.reversed()).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use super::*;
+
+    fn ends(port: u16) -> Ends {
+        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        Ends {
+            protocol: 6,
+            station: address,
+            station_port: port,
+            far: address,
+            far_port: 80,
+        }
+    }
+
+    #[test]
+    fn the_oldest_goes_first() {
+        let mut crossings = Crossings::default();
+        for number in 0..ROOM as u16 + 1 {
+            for _ in 0..2 {
+                crossings.put(ends(number), ends(number).reversed(), 1);
+            }
+        }
+        let known = |crossings: &Crossings, number| crossings.lately.contains_key(&ends(number));
+        assert!(!known(&crossings, 0) && known(&crossings, 1));
+        assert_eq!(
+            (crossings.lately.len(), crossings.order.len()),
+            (ROOM, ROOM)
+        );
+        crossings.put(ends(0), ends(1), REMEMBERED + 2);
+        assert!(known(&crossings, 0) && !known(&crossings, 1));
+        assert_eq!((crossings.lately.len(), crossings.order.len()), (1, 1));
+    }
+}

@@ -1,0 +1,220 @@
+//! IPFIX: what conversations had, to a collector.
+
+use std::net::Ipv4Addr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use kernel::Event;
+use monitor_core::ipfix::{
+    Collector, EndReason, Exporter, FlowRecord, Icmp, Initiator, Message, NatEvent, Settings,
+    Target, Tcp, Translation, Way,
+};
+use monitor_core::{Count, Millis, Told};
+use tracing::{info, warn};
+
+use super::config::Ipfix;
+use super::translations::Translations;
+
+/// ICMP and ICMPv6.
+const ICMP: u8 = 1;
+const ICMP6: u8 = 58;
+const TCP: u8 = 6;
+const SYN: u8 = 0x02;
+
+/// Tells one collector.
+pub struct Export {
+    exporter: Exporter,
+    collector: Collector,
+    /// What it was made of.
+    settings: Ipfix,
+    /// Translations, where their events are told.
+    translations: Option<Translations>,
+    /// Those that were there before are told.
+    begun: bool,
+}
+
+impl Export {
+    /// As it is configured; `None`: nowhere, or not to be understood.
+    pub fn new(settings: &Ipfix) -> Option<Self> {
+        let text = &settings.collector.value.as_ref()?.0;
+        let target: Target = text
+            .parse()
+            .inspect_err(|error| warn!(%error, "no IPFIX is sent"))
+            .ok()?;
+        info!(collector = %target, "tells a collector of conversations");
+        Some(Self {
+            exporter: Exporter::new(Settings {
+                biflow: *settings.biflow,
+                ..Settings::default()
+            }),
+            collector: Collector::new(target),
+            settings: settings.clone(),
+            translations: settings.nat_events.then(Translations::default),
+            begun: false,
+        })
+    }
+
+    /// Whether these settings would make the same: then what it remembers is kept.
+    pub fn suits(&self, settings: &Ipfix) -> bool {
+        let values = |of: &Ipfix| (of.collector.value.clone(), *of.biflow, *of.nat_events);
+        values(&self.settings) == values(settings)
+    }
+
+    /// Something happened in the kernel. `outside`: as for [`Translations::heard`].
+    pub fn heard(&mut self, event: &Event, outside: impl Fn(Ipv4Addr, Ipv4Addr) -> bool) {
+        let Some(translations) = &mut self.translations else {
+            return;
+        };
+        let (now, mut told) = (wall_now(), Vec::new());
+        translations.heard(event, outside, now, &mut told);
+        self.translated(&told, now);
+    }
+
+    /// All connections are asked for.
+    pub fn dump_asked(&mut self) {
+        if let Some(translations) = &mut self.translations {
+            translations.dump_asked();
+        }
+    }
+
+    /// Takes in the connections that are known, once: who begins to export under way did not hear
+    /// of them.
+    pub fn begin(
+        &mut self,
+        connections: &offload_core::Core,
+        outside: impl Fn(Ipv4Addr, Ipv4Addr) -> bool,
+    ) {
+        let Some(translations) = &mut self.translations else {
+            return;
+        };
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        let (now, mut told) = (wall_now(), Vec::new());
+        for (_, flow) in connections.flows() {
+            translations.there_is(&flow.id, &flow.reply, &outside, now, &mut told);
+        }
+        self.translated(&told, now);
+    }
+
+    fn translated(&mut self, told: &[NatEvent], now: u64) {
+        for event in told {
+            self.exporter.nat_event(event, now);
+        }
+    }
+
+    /// Sends messages that are full; due at each tick, as many connections may begin in a second.
+    pub fn tick(&mut self, now: Millis) {
+        if self.translations.is_some() {
+            let messages = self.exporter.take();
+            self.send(messages, now, wall_now());
+        }
+    }
+
+    /// The name of a port, for the collector.
+    pub fn port(&mut self, link: u32, name: &str) {
+        self.exporter.interface(link, name);
+    }
+
+    /// A port is none any more.
+    pub fn port_gone(&mut self, link: u32) {
+        self.exporter.interface_gone(link);
+    }
+
+    /// Tells of a conversation. `began`: seconds since 1970 when the monitor's clock began;
+    /// `stops`: weir does, so that this is the last of it.
+    pub fn flow(&mut self, told: &Told, began: u64, stops: bool) {
+        let talk = &told.talk;
+        let leaves = talk.leaves.filter(|leaves| *leaves != talk.key.ends());
+        let wall = |at: Millis| began * 1000 + at;
+        let tcp_flags = u16::from(talk.tcp_flags);
+        let way = |count: Count, tos: u8| Way {
+            octets: count.octets,
+            packets: count.packets,
+            tcp_flags,
+            tos,
+        };
+        let icmp = matches!(talk.key.protocol, ICMP | ICMP6).then_some(Icmp {
+            kind: talk.icmp.0,
+            code: talk.icmp.1,
+        });
+        let record = FlowRecord {
+            source: talk.key.station,
+            destination: talk.key.far,
+            source_port: talk.key.station_port,
+            destination_port: talk.key.far_port,
+            protocol: talk.key.protocol,
+            icmp,
+            port: talk.key.port,
+            out: told.out.unwrap_or(0),
+            vlan: talk.key.vlan,
+            mac: talk.mac,
+            sent: way(told.grown.sent, talk.tos),
+            received: way(told.grown.received, talk.tos),
+            start: wall(told.since),
+            end: wall(talk.last).max(wall(told.since)),
+            internet: talk.is_internet() == Some(true),
+            reason: match (told.over, talk.ended()) {
+                (false, false) if stops => EndReason::Forced,
+                (false, true) if stops => EndReason::EndDetected,
+                (false, _) => EndReason::Active,
+                (true, true) => EndReason::EndDetected,
+                (true, false) => EndReason::Idle,
+            },
+            // Whoever began is not noted yet: a SYN says at least that weir was there then.
+            initiator: match talk.tcp_flags & SYN != 0 && talk.key.station_port > talk.key.far_port
+            {
+                true => Initiator::Station,
+                false => Initiator::Unknown,
+            },
+            translation: leaves.map(|leaves| Translation {
+                source: leaves.station,
+                source_port: leaves.station_port,
+                destination: leaves.far,
+                destination_port: leaves.far_port,
+            }),
+            application: Some(talk.application.word()),
+            far_name: talk.far_name.as_deref(),
+            tcp: (talk.key.protocol == TCP).then(|| tcp(told)),
+        };
+        self.exporter.flow(&record, wall_now());
+    }
+
+    /// Sends what there is; due every second. `ignored`: what is in no conversation, in all.
+    pub fn second(&mut self, ignored: Count, now: Millis) {
+        let wall = wall_now();
+        self.exporter.ignored(
+            monitor_core::Count {
+                packets: ignored.packets,
+                octets: ignored.octets,
+            },
+            wall,
+        );
+        let mut messages = self.exporter.take();
+        messages.extend(self.exporter.tick(wall));
+        self.send(messages, now, wall);
+    }
+
+    fn send(&mut self, messages: Vec<Message>, now: Millis, wall: u64) {
+        let change = self.collector.send(&mut self.exporter, messages, now, wall);
+        if let Some(change) = change {
+            info!("{change}");
+        }
+    }
+}
+
+/// What is known of how it waits: of its last measurements.
+fn tcp(told: &Told) -> Tcp {
+    let times = &told.talk.times;
+    let measured = |way: usize| (times.count[way] > 0).then(|| times.last[way]);
+    Tcp {
+        again: told.again.map(|again| again.min(u32::MAX.into()) as u32),
+        near: measured(1),
+        far: measured(0),
+    }
+}
+
+/// Milliseconds since 1970.
+fn wall_now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| since.as_millis() as u64)
+}

@@ -1,0 +1,348 @@
+//! What people say of devices: in the configuration; else on the page, or by `weir device`, which is
+//! kept over a restart ([`choices`]).
+
+mod choices;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::path::Path;
+
+use answers::{DeviceLabel, DeviceLabelled};
+use api::Problem;
+use kernel::Mac;
+use monitor_core::device::is_station;
+use monitor_core::names::text::LONGEST_DEVICE;
+use monitor_core::names::{Names, Source};
+
+use runtime::config::devices::{self, Icon, Label, Line};
+use runtime::config::{Effective, FileValue};
+use runtime::output;
+
+pub use choices::{Choices, UNWRITTEN, Writing};
+
+/// It.
+#[derive(Debug, Default)]
+pub struct Labels {
+    /// The configuration's.
+    configured: BTreeMap<Mac, Label>,
+    /// What was given.
+    given: BTreeMap<Mac, Label>,
+    /// Where that is kept.
+    choices: Choices,
+}
+
+impl Labels {
+    /// With what was given: see [`Choices::open`].
+    pub fn open(file: Option<&Path>) -> Self {
+        let (choices, given) = Choices::open(file);
+        Self {
+            given,
+            choices,
+            ..Self::default()
+        }
+    }
+
+    /// The configuration says this.
+    pub fn configure(&mut self, effective: &Effective) {
+        self.configured = devices::labels(effective);
+    }
+
+    /// Tells names.
+    pub fn tell(&self, names: &mut Names) {
+        names.replace(Source::Configuration, devices::known(&self.configured));
+        names.replace(Source::Given, devices::known(&self.given));
+    }
+
+    /// Takes what somebody gives; it is kept once it is written.
+    ///
+    /// # Errors
+    /// It is none that a device can have, the configuration says something else, or nothing is kept.
+    pub fn give(
+        &mut self,
+        mac: &str,
+        asked: &DeviceLabel,
+    ) -> Result<(DeviceLabelled, Writing), Problem> {
+        let mac = monitor_core::names::mac(mac).filter(is_station).ok_or_else(|| {
+            Problem::new(
+                400,
+                "no_device",
+                format!(
+                    "{} is no device's hardware address",
+                    api::problem::clipped(mac)
+                ),
+                "`weir devices` has those that are known; one is written like 02:00:5e:10:00:01",
+            )
+        })?;
+        let none = Label::default();
+        let fixed = self.configured.get(&mac).unwrap_or(&none);
+        let mut label = self.given.get(&mac).unwrap_or(&none).clone();
+        if let Some(name) = &asked.name {
+            free("name", fixed.name.is_some(), &mac)?;
+            label.name = line("name", name)?;
+            let is_address = |name: &String| {
+                monitor_core::names::mac(name).is_some() || name.parse::<IpAddr>().is_ok()
+            };
+            if label.name.as_ref().is_some_and(is_address) {
+                return Err(wrong("name", name, "a name that is no address"));
+            }
+        }
+        if let Some(owner) = &asked.owner {
+            free("owner", fixed.owner.is_some(), &mac)?;
+            label.owner = line("owner", owner)?;
+        }
+        if let Some(icon) = &asked.icon {
+            free("icon", fixed.icon.is_some(), &mac)?;
+            let Icon(found) = Icon::of(icon).ok_or_else(|| wrong("icon", icon, Icon::ALLOWED))?;
+            label.icon = found;
+        }
+        let mut all = self.given.clone();
+        match label == none {
+            true => drop(all.remove(&mac)),
+            false => drop(all.insert(mac, label)),
+        }
+        let writing = self.choices.write(&all, all.len() > self.given.len())?;
+        self.given = all;
+        Ok((self.of(&mac), writing))
+    }
+
+    /// Where what was given is kept.
+    pub fn choices(&self) -> &Choices {
+        &self.choices
+    }
+
+    /// Whether what was given could be written.
+    pub fn written(&mut self, outcome: Result<(), String>) {
+        self.choices.written(outcome);
+    }
+
+    /// Writes what was given where that could not be written before; due every some seconds.
+    pub fn write_again(&self) {
+        self.choices.write_again(&self.given);
+    }
+
+    /// The same, and waits for it: weir stops.
+    pub fn write_last(&self) {
+        self.choices.write_last(&self.given);
+    }
+
+    /// Those of whom anything is said.
+    pub fn known(&self) -> BTreeSet<Mac> {
+        self.configured
+            .keys()
+            .chain(self.given.keys())
+            .copied()
+            .collect()
+    }
+
+    /// What holds of a device: the configuration's word, else what was given.
+    pub fn of(&self, mac: &Mac) -> DeviceLabelled {
+        let none = Label::default();
+        let fixed = self.configured.get(mac).unwrap_or(&none);
+        let given = self.given.get(mac).unwrap_or(&none);
+        let told = [
+            ("name", fixed.name.is_some()),
+            ("owner", fixed.owner.is_some()),
+            ("icon", fixed.icon.is_some()),
+        ];
+        let configured = told.into_iter().filter(|(_, told)| *told);
+        DeviceLabelled {
+            mac: output::mac(mac),
+            name: fixed.name.clone().or_else(|| given.name.clone()),
+            owner: fixed.owner.clone().or_else(|| given.owner.clone()),
+            icon: fixed.icon.or(given.icon).map(str::to_owned),
+            configured: configured.map(|(word, _)| word.to_owned()).collect(),
+        }
+    }
+}
+
+/// What the configuration says is not to be given.
+fn free(what: &str, taken: bool, mac: &Mac) -> Result<(), Problem> {
+    match taken {
+        false => Ok(()),
+        true => Err(Problem::new(
+            409,
+            "configured",
+            format!("the configuration has the {what} of this device"),
+            format!(
+                "change `{what}` under [devices.\"{}\"] there, and run `weir reload`",
+                output::mac(mac)
+            ),
+        )),
+    }
+}
+
+fn line(what: &str, text: &str) -> Result<Option<String>, Problem> {
+    let allowed = match text.trim() {
+        text if text.len() > LONGEST_DEVICE => "63 bytes at most: letters beyond ASCII take 2 to 4",
+        text if text.chars().any(char::is_control) => "one line",
+        _ => {
+            "a text without two spaces in a row, and without characters that are not seen, such as \
+                those that join letters"
+        }
+    };
+    let Line(line) = Line::of(text).ok_or_else(|| wrong(what, text, allowed))?;
+    Ok(line)
+}
+
+fn wrong(what: &str, text: &str, allowed: &str) -> Problem {
+    Problem::new(
+        400,
+        "wrong_label",
+        format!("{what} cannot be {}", api::problem::clipped(text)),
+        format!("give {allowed}"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::choices::HEADER;
+    use super::*;
+
+    const MAC: &str = "02:00:5E:10:00:01";
+    const OCTETS: Mac = [2, 0, 0x5e, 0x10, 0, 1];
+
+    fn asked(name: Option<&str>, owner: Option<&str>, icon: Option<&str>) -> DeviceLabel {
+        let [name, owner, icon] = [name, owner, icon].map(|text| text.map(str::to_owned));
+        DeviceLabel { name, owner, icon }
+    }
+
+    fn folder(of: &str) -> PathBuf {
+        let name = format!("weir-given-{of}-{}", std::process::id());
+        std::env::temp_dir().join(name)
+    }
+
+    #[tokio::test]
+    async fn what_was_given_is_read_again() {
+        let folder = folder("again");
+        let path = folder.join("of/devices");
+        let mut labels = Labels::open(Some(&path));
+        let hard = r#"Anna's "old" \ tv 📺"#;
+        let all = asked(Some(hard), Some("Anna"), Some("tv"));
+        let (label, written) = labels.give(MAC, &all).expect("a label");
+        written.await.expect("to be written");
+        assert_eq!(label.name.as_deref(), Some(hard));
+        let again = Labels::open(Some(&path));
+        assert_eq!(again.of(&OCTETS), label);
+        assert_eq!(
+            (label.owner.as_deref(), label.icon.as_deref()),
+            (Some("Anna"), Some("tv"))
+        );
+        // One at a time; none is no line of the file.
+        let text = || fs::read_to_string(&path).expect("a file");
+        let (_, written) = labels
+            .give(MAC, &asked(Some(" "), None, None))
+            .expect("a label");
+        written.await.expect("to be written");
+        assert_eq!(
+            text().strip_prefix(HEADER).expect("a head"),
+            "[devices.\"02:00:5e:10:00:01\"]\nowner = \"Anna\"\nicon = \"tv\"\n"
+        );
+        let away = asked(None, Some(""), Some(""));
+        labels
+            .give(MAC, &away)
+            .expect("a label")
+            .1
+            .await
+            .expect("to be written");
+        assert_eq!(text(), HEADER);
+        fs::remove_dir_all(&folder).expect("to go");
+    }
+
+    #[test]
+    fn what_cannot_be_given_says_why() {
+        let mut labels = Labels::open(Some(&folder("never").join("devices")));
+        let _ = fs::remove_dir(folder("never"));
+        let label = Label {
+            name: Some("tv".into()),
+            ..Label::default()
+        };
+        labels.configured.insert(OCTETS, label);
+        let long = "x".repeat(64);
+        let other = "02:00:5e:10:00:02";
+        for (mac, asked, error, says) in [
+            (
+                MAC,
+                asked(Some("radio"), None, None),
+                "configured",
+                "02:00:5e:10:00:01",
+            ),
+            (
+                MAC,
+                asked(None, Some(&long), None),
+                "wrong_label",
+                "63 bytes",
+            ),
+            (
+                MAC,
+                asked(None, None, Some("fridge")),
+                "wrong_label",
+                "appliance",
+            ),
+            (
+                other,
+                asked(Some("a\nb"), None, None),
+                "wrong_label",
+                "one line",
+            ),
+            (
+                other,
+                asked(Some("\u{645}\u{6cc}\u{200c}\u{62e}"), None, None),
+                "wrong_label",
+                "join letters",
+            ),
+            (
+                other,
+                asked(Some("192.168.1.7"), None, None),
+                "wrong_label",
+                "no address",
+            ),
+            (
+                "ff:ff:ff:ff:ff:ff",
+                asked(Some("x"), None, None),
+                "no_device",
+                "weir devices",
+            ),
+            (
+                "tv",
+                asked(Some("x"), None, None),
+                "no_device",
+                "weir devices",
+            ),
+        ] {
+            let problem = labels.give(mac, &asked).map(drop).expect_err("a problem");
+            assert_eq!(problem.error, error);
+            assert!(problem.hint.contains(says), "{}", problem.hint);
+        }
+        assert!(labels.given.is_empty());
+        assert_eq!(labels.of(&OCTETS).configured, ["name"]);
+        let problem = Labels::default().give(MAC, &asked(Some("x"), None, None));
+        assert_eq!(problem.map(drop).expect_err("a problem").error, "not_kept");
+    }
+
+    #[test]
+    fn there_is_room_for_hundreds() {
+        let mut labels = Labels::open(Some(&folder("full").join("devices")));
+        let _ = fs::remove_dir(folder("full"));
+        let asked = asked(Some(&"x".repeat(63)), Some(&"y".repeat(63)), None);
+        let many = (0..=u16::MAX).find_map(|number| {
+            let [a, b] = number.to_be_bytes();
+            let mac = output::mac(&[2, 0, 0, 0, a, b]);
+            let problem = labels.give(&mac, &asked).err();
+            problem.map(|problem| (number, problem.error))
+        });
+        let (many, error) = many.expect("an end");
+        assert!(many > 300 && error == "full", "{many}: {error}");
+        // What is there can still be changed.
+        let changed = DeviceLabel {
+            name: Some(String::new()),
+            ..DeviceLabel::default()
+        };
+        labels
+            .give("02:00:00:00:00:00", &changed)
+            .map(drop)
+            .expect("room");
+    }
+}

@@ -1,0 +1,267 @@
+//! The file of what devices are called: written as the configuration is, so that it can be copied
+//! there.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+
+use api::Problem;
+use kernel::Mac;
+use tracing::error;
+
+use runtime::config::devices::{self, DeviceSettings, Label};
+use runtime::config::{self, Section};
+use runtime::{kept, output};
+
+/// In the first network namespace.
+const FILE: &str = "/var/lib/weir/devices";
+/// The first line of the file.
+pub(super) const HEADER: &str = "# What devices are called, by weir's page and `weir device`.\n";
+/// What is being written.
+pub type Writing = Pin<Box<dyn Future<Output = io::Result<()>>>>;
+/// What helps where it cannot be written.
+pub const UNWRITTEN: &str = "`choices` under [monitor] is to be a file of its own, in a folder that weir \
+    may write, on a disk with room";
+/// What helps where it was damaged.
+const DAMAGED: &str =
+    "what was good of it holds; look into what was put aside, and name the others again";
+/// What is lost where the file cannot be read.
+const LOST: &str = "what devices were called on the page is not known";
+
+/// It.
+#[derive(Debug, Default)]
+pub struct Choices {
+    /// `None`: nothing is kept, and so nothing can be given.
+    file: Option<kept::Writer>,
+    /// What was wrong with it when it was read, and what helps.
+    found: Option<(String, &'static str)>,
+    /// Why it could not be written the last time that somebody gave something.
+    failed: Option<String>,
+}
+
+impl Choices {
+    /// Reads what was given: from this file, else from its place, if this is the first network
+    /// namespace. Where it is damaged, what is good of it is taken, and it is put aside; what was
+    /// never one is left alone.
+    pub fn open(file: Option<&Path>) -> (Self, BTreeMap<Mac, Label>) {
+        let first = || (api::path::is_first() != Some(false)).then(|| PathBuf::from(FILE));
+        let Some(path) = file.map(Path::to_owned).or_else(first) else {
+            return Default::default();
+        };
+        let named = path.display();
+        // What is too long is put aside unread, which is for a file of weir's own alone.
+        let foreign = path.exists() && !(path.is_file() && (is_short(&path) || begins(&path)));
+        let octets = match foreign {
+            true => Vec::new(),
+            false => kept::read(&path, LOST),
+        };
+        let text = String::from_utf8_lossy(&octets);
+        let section = Section::named::<DeviceSettings>("devices", DeviceSettings::NAMING);
+        let (effective, errors) = config::parse_recoverable(&[section], &text, &named.to_string());
+        let mut choices = Self::default();
+        let is_ours = errors.is_empty() || text.starts_with(HEADER);
+        if foreign || !is_ours {
+            let what =
+                format!("{named} is something else than what devices are called: it is left alone");
+            error!("{what}");
+            choices.found = Some((what, UNWRITTEN));
+            return (choices, BTreeMap::new());
+        }
+        let writer = kept::Writer::new(path.clone());
+        if let Some(first) = errors.first() {
+            kept::put_aside(&path, first, "what is good of it is kept");
+            let what = format!("{named} was damaged, and is put aside: {first}");
+            choices.found = Some((what, DAMAGED));
+            writer.owe();
+        }
+        choices.file = Some(writer);
+        (choices, devices::labels(&effective))
+    }
+
+    /// The folder in which it is written.
+    pub fn folder(&self) -> Option<PathBuf> {
+        self.file.as_ref().map(kept::Writer::folder)
+    }
+
+    /// What is wrong with it, and what helps.
+    pub fn trouble(&self) -> Option<(&str, &'static str)> {
+        let owes = self.owing().is_some();
+        let failed = self.failed.as_deref().filter(|_| owes);
+        let found = self.found.as_ref();
+        failed
+            .map(|what| (what, UNWRITTEN))
+            .or(found.map(|(what, hint)| (&**what, *hint)))
+    }
+
+    /// Writes what was given; `more`: more devices have names than before.
+    ///
+    /// # Errors
+    /// Nothing is kept, or there is no room for more.
+    pub fn write(&self, given: &BTreeMap<Mac, Label>, more: bool) -> Result<Writing, Problem> {
+        let file = self.file.as_ref().ok_or_else(|| {
+            let found = self.found.as_ref().map(|(what, _)| what.clone());
+            Problem::new(
+                409,
+                "not_kept",
+                found.unwrap_or_else(|| {
+                    "what devices are called is not kept in this network namespace".to_owned()
+                }),
+                "set `choices` under [monitor] in the configuration to a file of its own, and \
+                 restart weir",
+            )
+        })?;
+        let text = text(given);
+        if text.len() as u64 > kept::LONGEST && more {
+            return Err(Problem::new(
+                409,
+                "full",
+                format!("{} devices have names, and no more fit", given.len() - 1),
+                "move some to [devices] of the configuration, or take those away that are gone: \
+                 `weir device forget`",
+            ));
+        }
+        Ok(Box::pin(file.write(text.into_bytes())))
+    }
+
+    /// Whether what somebody gave could be written.
+    pub fn written(&mut self, outcome: Result<(), String>) {
+        match outcome {
+            // What was lost before is lost.
+            Ok(()) => self.found = None,
+            Err(why) => {
+                error!("what devices are called cannot be written: {why}; it is tried again");
+                self.failed = Some(why);
+            }
+        }
+    }
+
+    /// What is to be written, and could not be.
+    fn owing(&self) -> Option<&kept::Writer> {
+        self.file.as_ref().filter(|file| file.owes())
+    }
+
+    /// Writes what was given where that could not be written before, from a thread of its own.
+    pub fn write_again(&self, given: &BTreeMap<Mac, Label>) {
+        if let Some(file) = self.owing().filter(|file| !file.is_busy()) {
+            let write = file.write(text(given).into_bytes());
+            tokio::spawn(async move {
+                // Why it cannot be written was told before.
+                let _ = write.await;
+            });
+        }
+    }
+
+    /// The same, and waits for it.
+    pub fn write_last(&self, given: &BTreeMap<Mac, Label>) {
+        if let Some(file) = self.owing()
+            && let Err(why) = file.write_now(text(given).into_bytes())
+        {
+            error!("what devices are called is lost: it cannot be written: {why}");
+        }
+    }
+}
+
+fn is_short(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.len() <= kept::LONGEST)
+}
+
+/// Whether a file begins as weir's own.
+fn begins(path: &Path) -> bool {
+    let mut octets = [0; HEADER.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut octets));
+    read.is_ok() && octets == *HEADER.as_bytes()
+}
+
+/// The file's text.
+fn text(labels: &BTreeMap<Mac, Label>) -> String {
+    let mut text = HEADER.to_owned();
+    for (mac, label) in labels {
+        // Writing into a text does not fail.
+        let _ = writeln!(text, "[devices.\"{}\"]", output::mac(mac));
+        let Label { name, owner, icon } = label;
+        let owner = owner.as_deref();
+        for (key, value) in [("name", name.as_deref()), ("owner", owner), ("icon", *icon)] {
+            if let Some(value) = value {
+                // No control characters are in it.
+                let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+                let _ = writeln!(text, "{key} = \"{value}\"");
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_damaged_or_foreign_is_not_lost() {
+        let name = format!("weir-choices-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let path = folder.join("devices");
+        fs::create_dir_all(&folder).expect("a folder");
+        let text = || fs::read_to_string(&path).expect("a file");
+        // Of a damaged one what is good is kept.
+        let good = "[devices.\"02:00:5e:10:00:01\"]\nname = \"tv\"\n";
+        let bad = "[devices.\"02:00:5e:10:00:02\"]\nname = \"a\u{202e}b\"\n";
+        fs::write(&path, format!("{HEADER}{good}{bad}")).expect("a file");
+        let (choices, given) = Choices::open(Some(&path));
+        assert_eq!(given.len(), 1);
+        let told = |choices: &Choices| {
+            choices
+                .trouble()
+                .map(|(what, hint)| format!("{what} {hint}"))
+        };
+        let why = told(&choices).expect("a trouble");
+        assert!(
+            why.contains("was damaged") && why.contains("name the others"),
+            "{why}"
+        );
+        assert!(
+            path.with_extension("damaged").exists() && !path.exists(),
+            "put aside"
+        );
+        // And written again: when weir stops, or soon.
+        choices.write_last(&given);
+        assert_eq!(text(), format!("{HEADER}{good}"));
+        fs::write(&path, format!("{HEADER}{good}{bad}")).expect("a file");
+        let (mut choices, given) = Choices::open(Some(&path));
+        for _ in 0..1_000 {
+            choices.write_again(&given);
+            if path.exists() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(text(), format!("{HEADER}{good}"));
+        assert!(told(&choices).is_some(), "what was lost is still told");
+        // Until somebody gives something, which is what it is called then.
+        choices.written(Ok(()));
+        assert_eq!(told(&choices), None);
+        // What is none is left alone, whatever is asked for.
+        fs::write(&path, "127.0.0.1 localhost\n").expect("a file");
+        for (other, there) in [(&path, &path), (&folder, &path)] {
+            let (choices, _) = Choices::open(Some(other));
+            let problem = choices
+                .write(&given, false)
+                .map(drop)
+                .expect_err("a problem");
+            assert!(problem.detail.contains("left alone"), "{}", problem.detail);
+            assert!(there.is_file());
+        }
+        assert_eq!(text(), "127.0.0.1 localhost\n");
+        // Nor is one that is too long to be read.
+        let long = "x".repeat(70_000);
+        fs::write(&path, &long).expect("a file");
+        let (choices, _) = Choices::open(Some(&path));
+        assert!(told(&choices).is_some_and(|why| why.contains("left alone")));
+        assert_eq!(text(), long);
+        fs::remove_dir_all(&folder).expect("to go");
+    }
+}

@@ -1,0 +1,406 @@
+//! Who uses the network; and what it used, in the history.
+
+pub(crate) mod commands;
+mod conditions;
+pub mod config;
+mod crossings;
+mod export;
+mod forwarded;
+mod keeper;
+mod labels;
+pub mod metrics;
+mod naming;
+mod outages;
+mod plan;
+mod ports;
+mod probes;
+mod reading;
+mod records;
+mod room;
+mod show;
+mod timing;
+#[cfg(feature = "top")]
+pub mod top;
+mod translations;
+mod unplaced;
+mod uplinks;
+mod vendors;
+mod wifi;
+
+use std::cell::{Cell, RefCell, RefMut};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use answers::{DeviceLabel, DeviceLabelled, HistoryQuery, Status, TalksQuery, Trouble};
+use api::metrics::Text;
+use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
+use kernel::{Event, Source};
+use tracing::warn;
+
+use history::firewall;
+use history::past;
+use keeper::Keeper;
+use metrics::Metrics;
+use runtime::Error;
+use runtime::config::Effective;
+use runtime::daemon::Firewall;
+use runtime::daemon::{
+    Face, Finding, Forwarded, Module, Needs, Nest, Router, RulesetText, Setup, Work, names,
+};
+use runtime::registry::{Doubt, Entry};
+
+/// Who uses the network.
+pub const ENTRY: Entry = Entry {
+    choice: Some("Counting, per conversation and device"),
+    sections: &config::SECTIONS,
+    commands: commands::all,
+    early: Some(begin),
+    status: commands::status,
+    ..Entry::named("monitor")
+};
+
+/// What counts, and what the firewall is told of quotas. Without a [`Keeper`] it only takes away
+/// rules that another weir left.
+struct Monitor {
+    keeper: RefCell<Option<Keeper>>,
+    firewall: RefCell<Firewall>,
+    /// What the firewall was told when the ruleset began to be read.
+    loads: Cell<u64>,
+    /// Where the history is kept, and what keeps it.
+    history: Option<PathBuf>,
+    nest: RefCell<Option<Nest>>,
+    leases: Vec<PathBuf>,
+    metrics: RefCell<Metrics>,
+    /// The meter is to count, and does not load.
+    failed: bool,
+}
+
+/// Loads the meter, and counts at once: to load the packet path takes much longer.
+///
+/// # Errors
+/// None: without it nothing is counted.
+pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
+    let mut keeper = setup
+        .wanted
+        .then(|| Keeper::load(setup.effective, setup.links))
+        .flatten();
+    if let Some(keeper) = &mut keeper {
+        keeper.attach(setup.devices.iter());
+    }
+    let wanted = setup.wanted && *setup.effective.of::<config::Monitor>().enabled;
+    let failed = wanted && keeper.is_none();
+    let history = past::file(setup.effective);
+    let nest = history.as_ref().filter(|_| keeper.is_some()).and_then(|_| {
+        let begun = Nest::begin("weir-nest");
+        begun
+            .inspect_err(|error| warn!(%error, "no history is kept: no thread"))
+            .ok()
+    });
+    Ok(Rc::new(Monitor {
+        nest: RefCell::new(nest),
+        keeper: RefCell::new(keeper),
+        firewall: RefCell::default(),
+        loads: Cell::new(0),
+        history,
+        leases: setup.effective.of::<config::Monitor>().leases.value.clone(),
+        metrics: RefCell::default(),
+        failed,
+    }))
+}
+
+impl Monitor {
+    /// Where it counts.
+    fn keeper(&self) -> Option<RefMut<'_, Keeper>> {
+        RefMut::filter_map(self.keeper.borrow_mut(), Option::as_mut).ok()
+    }
+
+    /// The same, for a question.
+    fn asked(&self) -> Result<RefMut<'_, Keeper>, Problem> {
+        self.keeper().ok_or_else(answers::monitor::is_off)
+    }
+
+    fn devices(&self, router: &mut Router) -> Result<answers::Devices, Problem> {
+        router.count_all();
+        let mut keeper = self.asked()?;
+        // Traffic that was just read is among the sums by where it went, too.
+        keeper.pair(&router.core);
+        keeper.core.judge();
+        Ok(keeper.devices())
+    }
+
+    fn probes(&self, router: &Router) -> Result<answers::Probes, Problem> {
+        let names = names(router);
+        let own = router.core.links().filter_map(|link| link.mac).collect();
+        let keeper = self.asked()?;
+        Ok((keeper.probes).shown(|link| names.get(&link).cloned(), &own))
+    }
+
+    /// Takes what somebody says of a device, which is kept once it is on the disk.
+    fn label(self: Rc<Self>, mac: &str, asked: &DeviceLabel) -> Later<DeviceLabelled> {
+        let given = self.asked().and_then(|mut keeper| keeper.label(mac, asked));
+        Box::pin(async move {
+            let (label, written) = given?;
+            let outcome = written.await.map_err(|why| why.to_string());
+            if let Some(mut keeper) = self.keeper() {
+                keeper.labels_written(outcome.clone());
+            }
+            outcome.map_err(|why| {
+                let what = format!("that holds, but it cannot be written yet: {why}");
+                Problem::new(500, "not_written", what, labels::UNWRITTEN)
+            })?;
+            Ok(label)
+        })
+    }
+
+    /// From the history's own thread.
+    fn history(&self, asked: &HistoryQuery) -> Later<answers::History> {
+        let none = || {
+            let hint = "set `history.file`, and `history.enabled = true`; what weir logs at its \
+                start says more";
+            Problem::new(409, "no_history", "no history is kept", hint)
+        };
+        let answer = self.asked().map(|keeper| keeper.history(asked));
+        match answer.and_then(|answer| answer.ok_or_else(none)) {
+            Ok(answer) => answer,
+            Err(problem) => Box::pin(std::future::ready(Err(problem))),
+        }
+    }
+
+    /// Tells the firewall what came of usage.
+    fn cut(&self, keeper: &mut Keeper) {
+        if let Some(rules) = keeper.take_rules() {
+            self.firewall.borrow_mut().tell(rules);
+        }
+    }
+}
+
+impl Module for Monitor {
+    fn needs(&self) -> Needs {
+        let directory = self.history.as_deref().and_then(|file| file.parent());
+        if let Some(directory) = directory
+            && let Err(error) = std::fs::create_dir_all(directory)
+        {
+            warn!(%error, directory = %directory.display(), "cannot be made: no history is kept");
+        }
+        let labels = self
+            .keeper()
+            .and_then(|keeper| keeper.labels().choices().folder());
+        Needs {
+            read: self.leases.clone(),
+            write: directory
+                .map(PathBuf::from)
+                .into_iter()
+                .chain(labels)
+                .collect(),
+            ..Needs::default()
+        }
+    }
+
+    fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
+        let all = || (Rc::clone(&self), Rc::clone(face));
+        let (monitor, face) = all();
+        let devices = move |()| monitor.devices(&mut face.router());
+        let (monitor, face) = all();
+        let talks = move |asked: TalksQuery| {
+            let (mut keeper, router) = (monitor.asked()?, face.router());
+            keeper.pair(&router.core);
+            keeper.core.judge();
+            Ok(keeper.talks(&asked, &router.core))
+        };
+        let (monitor, face) = all();
+        let probes = move |()| monitor.probes(&face.router());
+        let monitor = Rc::clone(&self);
+        let history = move |asked: Asked<HistoryQuery, Nothing>| monitor.history(&asked.query);
+        let monitor = Rc::clone(&self);
+        let label = move |asked: Asked<(), DeviceLabel>| {
+            Rc::clone(&monitor).label(&asked.parts[0], &asked.body)
+        };
+        vec![
+            Route::later(Method::POST, "/v1/devices/{mac}/label", Who::User, label),
+            Route::get("/v1/devices", Who::User, devices),
+            Route::get("/v1/talks", Who::User, talks),
+            Route::later(Method::GET, "/v1/history", Who::User, history),
+            Route::get("/v1/probes", Who::User, probes),
+        ]
+    }
+
+    fn start(&self, effective: &Effective, router: &mut Router) {
+        if self.keeper.borrow().is_some() {
+            router.account.share();
+        }
+        let parts = (&self.history, self.keeper(), self.nest.take());
+        if let (Some(file), Some(mut keeper), Some(nest)) = parts {
+            keeper.keep_history(file, effective, nest);
+        }
+    }
+
+    fn work(self: Rc<Self>) -> Option<Work> {
+        Some(Box::pin(async move {
+            loop {
+                let told = std::future::poll_fn(|context| {
+                    let mut firewall = self.firewall.borrow_mut();
+                    firewall.poll_told(context)
+                });
+                if let Err(error) = told.await {
+                    warn!(error, "the firewall does not take weir's rules for quotas");
+                    if let Some(mut keeper) = self.keeper() {
+                        keeper.rules_refused();
+                    }
+                }
+            }
+        }))
+    }
+
+    fn configure(&self, effective: &Effective, _: &mut Router) {
+        if let Some(mut keeper) = self.keeper() {
+            keeper.reload(effective);
+        }
+    }
+
+    fn heard(&self, event: &Event, router: &mut Router) {
+        if let Some(mut keeper) = self.keeper() {
+            keeper.heard(event, &router.core);
+        }
+    }
+
+    fn settled(&self, router: &mut Router) {
+        if let Some(mut keeper) = self.keeper() {
+            keeper.settled(router.core.links());
+        }
+    }
+
+    fn asked(&self, source: Source) {
+        if source == Source::Conntrack
+            && let Some(mut keeper) = self.keeper()
+        {
+            keeper.dump_asked();
+        }
+    }
+
+    fn ruleset_reading(&self) {
+        self.loads.set(self.firewall.borrow().loads());
+    }
+
+    fn ruleset_read(&self, read: Result<&RulesetText, &str>, _: &mut Router) {
+        let Ok(text) = read else { return };
+        if self.loads.get() != self.firewall.borrow().loads() {
+            return;
+        }
+        let there = firewall::has_quotas(&text.text);
+        match self.keeper() {
+            Some(mut keeper) => {
+                keeper.rules_seen(there);
+                self.cut(&mut keeper);
+            }
+            None if there => self.firewall.borrow_mut().tell(history_core::nft::remove()),
+            None => {}
+        }
+    }
+
+    fn forwarded(&self, all: &[Forwarded<'_>], core: &offload_core::Core) {
+        let Some(mut keeper) = self.keeper() else {
+            return;
+        };
+        // A port has its sums from the first packet on, also before the first second is over.
+        keeper.look(core.links());
+        for forwarded in all {
+            keeper.forwarded(forwarded);
+        }
+    }
+
+    fn counted(&self, router: &mut Router) {
+        if let Some(mut keeper) = self.keeper() {
+            keeper.time(router);
+        }
+    }
+
+    fn count(&self) {
+        if let Some(mut keeper) = self.keeper() {
+            keeper.read();
+        }
+    }
+
+    fn tick(&self, _: &mut Router) {
+        if let Some(mut keeper) = self.keeper() {
+            keeper.tick();
+        }
+    }
+
+    fn second(&self, router: &mut Router) {
+        if let Some(mut keeper) = self.keeper() {
+            keeper.look(router.core.links());
+            keeper.read_due();
+            keeper.turn(&router.core);
+            keeper.look_at_lines(router.core.links());
+            self.cut(&mut keeper);
+        }
+    }
+
+    fn status(&self, _: &mut Router, status: &mut Status) {
+        if self.failed {
+            status.troubles.push(Trouble {
+                part: "monitor".to_owned(),
+                what: "nothing is counted: the meter does not load".to_owned(),
+                hint: "`weir check` shows what the kernel lacks; the log says more".to_owned(),
+            });
+        }
+        let Some(keeper) = self.keeper() else { return };
+        status.modules.push("monitor".to_owned());
+        status.monitor = Some(keeper.remembered());
+        let history = keeper.history_fails().map(|what| {
+            let hint = "docs/history.md says what each trouble means; quotas go by what is in \
+                memory meanwhile";
+            ("history", what, hint.to_owned())
+        });
+        let labels = keeper.labels().choices().trouble();
+        let labels = labels.map(|(what, hint)| ("devices", what.to_owned(), hint.to_owned()));
+        let doubt = keeper.doubt().cloned();
+        let quotas = doubt.map(|Doubt { what, hint }| ("quotas", what, hint));
+        let idle = keeper.quotas_are_idle().then(|| {
+            let what = "no default route is known: nothing counts as Internet traffic, and no \
+                quota is used up";
+            let hint = "see `ip route`; quotas need a default route in the main table";
+            ("quotas", what.to_owned(), hint.to_owned())
+        });
+        let all = [history, labels, quotas, idle].into_iter().flatten();
+        status
+            .troubles
+            .extend(all.map(|(part, what, hint)| Trouble {
+                part: part.to_owned(),
+                what,
+                hint,
+            }));
+    }
+
+    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
+        if let Some(keeper) = self.keeper() {
+            keeper.conditions(findings);
+        }
+    }
+
+    fn metrics(&self, router: &mut Router, text: &mut Text) {
+        let devices = self.devices(router).unwrap_or_default();
+        self.metrics.borrow_mut().devices(text, &devices);
+        if let Some(keeper) = self.keeper() {
+            metrics::remembered(text, &keeper.remembered());
+        }
+        if let Ok(probes) = self.probes(router) {
+            metrics::probes(text, &probes);
+        }
+    }
+
+    fn stop(&self, router: &mut Router) -> Option<Work> {
+        if !self.keeper()?.stop(&router.core) {
+            return None;
+        }
+        let firewall = self.firewall.take();
+        Some(Box::pin(async move {
+            if let Err(error) = firewall.finish(history_core::nft::remove()).await {
+                warn!(
+                    error,
+                    "rules for quotas are left: `nft delete table inet weir_quota`"
+                );
+            }
+        }))
+    }
+}

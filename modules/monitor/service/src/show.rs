@@ -1,0 +1,241 @@
+//! The monitor as the API shows it.
+
+use std::collections::HashSet;
+use std::net::{IpAddr, SocketAddr};
+
+use monitor_core::{Both, Side, Talk, Verdict, vendor};
+
+use super::keeper::{Keeper, unix};
+use runtime::daemon::unix_seconds;
+use runtime::output::mac;
+
+fn count(count: monitor_core::Count) -> answers::Count {
+    answers::Count {
+        bytes: count.octets,
+        packets: count.packets,
+    }
+}
+
+fn rate(rate: &monitor_core::Rate) -> answers::Rate {
+    answers::Rate {
+        received: rate.received,
+        sent: rate.sent,
+    }
+}
+
+fn lan(device: &monitor_core::Device) -> answers::LanTraffic {
+    let traffic = device.lan();
+    answers::LanTraffic {
+        received: count(traffic.received),
+        sent: count(traffic.sent),
+        rate: rate(&device.lan_rate()),
+    }
+}
+
+fn sum(both: Both) -> answers::Count {
+    let mut all = both.sent;
+    all += both.received;
+    count(all)
+}
+
+impl Keeper {
+    fn port_name(&self, link: u32) -> String {
+        self.metered
+            .get(&link)
+            .map_or_else(|| format!("#{link}"), |port| port.name.clone())
+    }
+
+    /// Every station, the busiest first, and every port's equation.
+    pub fn devices(&self) -> answers::Devices {
+        let mut devices: Vec<answers::Device> = self
+            .core
+            .devices()
+            .map(|device| (device, self.core.name_of(device)))
+            .map(|(device, name)| (device, name, self.labels().of(&device.mac)))
+            .map(|(device, name, label)| answers::Device {
+                name: name.map(|(name, _)| name.to_owned()),
+                name_from: name.map(|(_, source)| source.word().to_owned()),
+                owner: label.owner,
+                icon: label.icon,
+                configured: label.configured,
+                vendor: self.vendors.of(&device.mac),
+                made_up: vendor::is_made_up(&device.mac),
+                mac: mac(&device.mac),
+                addresses: self
+                    .core
+                    .shown_addresses(device)
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect(),
+                port: self.port_name(device.port),
+                vlan: Some(device.vlan).filter(|vlan| *vlan != 0),
+                uplink: self.core.is_uplink(device),
+                received: count(device.internet.received),
+                sent: count(device.internet.sent),
+                rate: rate(&device.internet_rate),
+                lan: lan(device),
+                forwarded: sum(device.forwarded),
+                talks: device.talks,
+                latency: latency(&device.latency),
+                wifi: self.wifi.of(&device.mac),
+                quota: self.past.as_ref().and_then(|past| past.quota(&device.mac)),
+                first_seen: unix(self.began_unix, device.first),
+                last_seen: unix(self.began_unix, device.last),
+            })
+            .collect();
+        devices.sort_by_cached_key(|device| {
+            let internet = device.received.bytes + device.sent.bytes;
+            let lan = device.lan.received.bytes + device.lan.sent.bytes;
+            (std::cmp::Reverse((internet, lan)), device.mac.clone())
+        });
+        let labels = self.labels();
+        let unseen = labels.known().into_iter();
+        let unseen = unseen.filter(|mac| self.core.device(mac).is_none());
+        answers::Devices {
+            since: self.began_unix,
+            now: unix_seconds(),
+            devices,
+            unseen: unseen.map(|mac| labels.of(&mac)).collect(),
+            ports: self
+                .core
+                .ports()
+                .map(|(_, port)| {
+                    let [incoming, outgoing] = port.metered().map(metered);
+                    answers::MeteredPort {
+                        name: port.name.clone(),
+                        uplink: port.is_uplink(),
+                        incoming,
+                        outgoing,
+                        rate: rate(port.own_rate()),
+                    }
+                })
+                .collect(),
+        }
+    }
+
+    /// Conversations, with what is known of their other side. Those seen at an uplink that are seen
+    /// inside, too, only where somebody asks for just these.
+    pub fn talks(&self, asked: &answers::TalksQuery, core: &offload_core::Core) -> answers::Talks {
+        let own: HashSet<IpAddr> = core.addresses().map(|own| own.address).collect();
+        let everywhere = asked.device.is_some() || asked.port.is_some();
+        let shown = self.core.talks().filter_map(|talk| {
+            let mut shown = self.show(talk);
+            self.other_side(talk, &own, &mut shown);
+            (everywhere || shown.behind.is_none()).then_some(shown)
+        });
+        asked.select(shown)
+    }
+
+    /// What a conversation is on the other side of the router.
+    fn other_side(&self, talk: &Talk, own: &HashSet<IpAddr>, shown: &mut answers::Talk) {
+        let ends = talk.key.ends();
+        let leaves = talk.leaves.unwrap_or(ends);
+        let text = |address, port| SocketAddr::new(address, port).to_string();
+        if (ends.station, ends.station_port) != (leaves.station, leaves.station_port) {
+            shown.translated = Some(text(leaves.station, leaves.station_port));
+        }
+        if !shown.outside {
+            let twin = talk.twin;
+            shown.uplink = twin
+                .filter(|twin| self.core.is_outside(twin.port, twin.vlan))
+                .and_then(|twin| self.metered.get(&twin.port))
+                .map(|port| port.name.clone());
+        } else if talk.leaves.is_some() && !own.contains(&leaves.far) {
+            // What is the router's own is seen nowhere else.
+            shown.behind = Some(text(leaves.far, leaves.far_port));
+        }
+    }
+
+    /// A conversation.
+    pub fn show(&self, talk: &Talk) -> answers::Talk {
+        let station = self.core.device(&talk.mac);
+        answers::Talk {
+            id: talk.id,
+            port: self.port_name(talk.key.port),
+            vlan: Some(talk.key.vlan).filter(|vlan| *vlan != 0),
+            mac: mac(&talk.mac),
+            device: station
+                .and_then(|device| self.core.name_of(device))
+                .map(|(name, _)| name.to_owned()),
+            protocol_number: talk.key.protocol,
+            protocol: match talk.key.protocol {
+                6 => Some(answers::Protocol::Tcp),
+                17 => Some(answers::Protocol::Udp),
+                _ => None,
+            },
+            station: talk.key.station.to_string(),
+            station_port: talk.key.station_port,
+            far: talk.key.far.to_string(),
+            far_port: talk.key.far_port,
+            far_name: talk.far_name.as_deref().map(str::to_owned),
+            application: Some(talk.application.word().to_owned()),
+            translated: None,
+            behind: None,
+            outside: self.core.is_outside(talk.key.port, talk.key.vlan),
+            lan: talk.is_internet() == Some(false),
+            uplink: None,
+            received: count(talk.total.received),
+            sent: count(talk.total.sent),
+            rate: rate(&talk.rate),
+            hook: talk.xdp.map(|xdp| match xdp {
+                true => answers::Hook::Xdp,
+                false => answers::Hook::Tc,
+            }),
+            first_seen: unix(self.began_unix, talk.first),
+            last_seen: unix(self.began_unix, talk.last),
+            latency: of_talk(talk),
+        }
+    }
+}
+
+/// Microseconds as milliseconds, to the microsecond.
+fn milliseconds(micros: u32) -> f64 {
+    f64::from(micros) / 1000.0
+}
+
+fn latency(latency: &monitor_core::Latency) -> Option<answers::Latency> {
+    let median = |side| latency.median(side).map(milliseconds);
+    let least = |side| latency.least(side).map(milliseconds);
+    (!latency.is_empty()).then(|| answers::Latency {
+        lan: median(Side::Near),
+        wan: median(Side::Far),
+        lan_least: least(Side::Near),
+        wan_least: least(Side::Far),
+        retransmissions: latency.again,
+        growth: latency.growth().map(milliseconds),
+        bufferbloat: latency.verdict().map(|verdict| {
+            match verdict {
+                Verdict::Good => "good",
+                Verdict::Fair => "fair",
+                Verdict::Bad => "bad",
+            }
+            .to_owned()
+        }),
+    })
+}
+
+/// Of one conversation: the last measurement and the least.
+fn of_talk(talk: &Talk) -> Option<answers::Latency> {
+    let times = &talk.times;
+    let measured =
+        |way: usize, values: &[u32; 2]| (times.count[way] > 0).then(|| milliseconds(values[way]));
+    let again = talk.again.iter().sum();
+    (times.count != [0; 2] || again > 0).then(|| answers::Latency {
+        lan: measured(1, &times.last),
+        wan: measured(0, &times.last),
+        lan_least: measured(1, &times.least),
+        wan_least: measured(0, &times.least),
+        retransmissions: again,
+        bufferbloat: None,
+        growth: None,
+    })
+}
+
+fn metered(metered: monitor_core::Metered) -> answers::Metered {
+    answers::Metered {
+        talks: count(metered.talks),
+        unplaced: count(metered.unplaced),
+        other: count(metered.other),
+        link: u64::try_from(metered.link).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,155 @@
+//! Which of the connections that weir forwards are timed, and what that tells the monitor.
+
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use datapath::{Encapsulation, Growth, Hop, TIMERS, Wait, Who};
+use kernel::Protocol;
+use monitor_core::{Waited, Way};
+use tracing::warn;
+
+use super::keeper::Keeper;
+use super::reading::key;
+use runtime::daemon::Router;
+
+/// How often they are chosen, but for what the clock is inexact by.
+const EVERY: Duration = Duration::from_millis(900);
+/// Packets of one direction in a second from which on it is worth while: what is rarer than that is
+/// timed when it goes through the kernel.
+const FEWEST: u64 = 2;
+
+/// What was forwarded since connections were last chosen.
+#[derive(Debug, Default)]
+pub struct Busy {
+    /// By flow: whose it is, and how many bytes of it.
+    flows: HashMap<u32, (IpAddr, u64)>,
+    chosen: Option<Instant>,
+}
+
+impl Busy {
+    /// A connection of this host went on.
+    fn add(&mut self, flow: u32, host: IpAddr, octets: u64) {
+        self.flows.entry(flow).or_insert((host, 0)).1 += octets;
+    }
+
+    /// The busiest connections, the busiest of each host before all others; begins anew. `None`: it
+    /// is too early.
+    fn choose(&mut self, now: Instant) -> Option<Vec<u32>> {
+        if self
+            .chosen
+            .is_some_and(|last| now.duration_since(last) < EVERY)
+        {
+            return None;
+        }
+        self.chosen = Some(now);
+        let mut all: Vec<_> = self.flows.drain().collect();
+        all.sort_unstable_by_key(|(flow, (_, octets))| (std::cmp::Reverse(*octets), *flow));
+        let mut hosts = HashSet::new();
+        let (first, rest): (Vec<_>, Vec<_>) = all
+            .into_iter()
+            .partition(|(_, (host, _))| hosts.insert(*host));
+        Some(
+            first
+                .into_iter()
+                .chain(rest)
+                .map(|(flow, _)| flow)
+                .collect(),
+        )
+    }
+}
+
+impl Keeper {
+    /// Takes in that weir forwarded more of a connection: it may be worth timing.
+    pub(crate) fn busy(&mut self, growth: &Growth, into: Option<u32>) {
+        let (Some(flow), Some((Who::Hosts(comes), Who::Hosts(leaves)))) =
+            (growth.flow, &growth.whose)
+        else {
+            return;
+        };
+        if comes.protocol != Protocol::Tcp || growth.packets < FEWEST {
+            return;
+        }
+        let leads_out = into.and_then(|link| self.metered.get(&link));
+        let host = if leads_out.is_some_and(|port| port.uplink) {
+            leaves.destination
+        } else {
+            comes.source
+        };
+        self.busy.add(flow, host, growth.octets);
+    }
+
+    /// Takes in how long TCP waited that weir forwards, and times the connections that are the
+    /// busiest now. What is only compared with what the kernel does, the meter times.
+    pub fn time(&mut self, router: &mut Router) {
+        if router.path.options().shadow {
+            return;
+        }
+        let Some(chosen) = self.busy.choose(Instant::now()) else {
+            return;
+        };
+        let mut waits = Vec::new();
+        router.path.waits(Instant::now(), |wait| waits.push(wait));
+        for wait in waits {
+            let into = router.account.port_of(wait.came_in.port);
+            self.waited(&wait, into, router.hop(wait.hop));
+        }
+        for flow in chosen {
+            match router.path.time(flow) {
+                Ok(_) if router.path.timed() < TIMERS as usize => {}
+                Ok(_) => break,
+                Err(error) => {
+                    warn!(%error, "what is forwarded is not timed");
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Takes in how long a connection that weir forwards waited: by which port it came in, and how
+    /// it left.
+    fn waited(&mut self, wait: &Wait, into: Option<u32>, out: Option<&Hop>) {
+        let Some((Who::Hosts(comes), Who::Hosts(leaves))) = wait.whose else {
+            return;
+        };
+        let into = into
+            .map(|link| key(link, &wait.came_in.behind, &comes, Way::Sent))
+            .map(|key| (key, Way::Sent));
+        let out = out.map(|hop| {
+            let behind = Encapsulation::of_header(&hop.header).0;
+            let key = key(hop.link, &behind, &leaves, Way::Received);
+            (key, Way::Received)
+        });
+        let now = self.now();
+        for (key, way) in into.into_iter().chain(out) {
+            let micros = wait.micros;
+            self.core.waited(&Waited { key, way, micros }, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_of_each_host_comes_first() {
+        let [one, other]: [IpAddr; 2] = [[192, 168, 1, 2], [192, 168, 1, 3]].map(Into::into);
+        let mut busy = Busy::default();
+        for (flow, host, octets) in [
+            (1, one, 500),
+            (2, one, 900),
+            (3, other, 10),
+            (4, other, 20),
+            (1, one, 500),
+        ] {
+            busy.add(flow, host, octets);
+        }
+        let now = Instant::now();
+        assert_eq!(busy.choose(now), Some(vec![1, 4, 2, 3]));
+        busy.add(5, one, 1);
+        assert_eq!(busy.choose(now), None);
+        assert_eq!(busy.choose(now + EVERY), Some(vec![5]));
+        assert_eq!(busy.choose(now + 2 * EVERY), Some(vec![]));
+    }
+}

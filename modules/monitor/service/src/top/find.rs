@@ -1,0 +1,37 @@
+//! What a filter finds.
+
+use answers::{Device, Talk};
+
+use crate::commands::devices::shown_name;
+use crate::commands::talks::{far, protocol, socket, station};
+use runtime::output::harmless;
+
+/// Whether a device has this text, in any case, in its name, addresses or port.
+pub(super) fn device(device: &Device, wanted: &str) -> bool {
+    let own = [shown_name(device), &device.mac, &device.port];
+    let addresses = device.addresses.iter().map(String::as_str);
+    wanted.is_empty() || contains(own.into_iter().chain(addresses), wanted)
+}
+
+/// Whether a conversation has it in one of its ends, its device, protocol, application or uplink.
+pub(super) fn talk(talk: &Talk, wanted: &str) -> bool {
+    if wanted.is_empty() {
+        return true;
+    }
+    let ends = [
+        far(talk, usize::MAX),
+        socket(&talk.far, talk.far_port),
+        socket(&talk.station, talk.station_port),
+        protocol(talk),
+    ];
+    let words = [&talk.application, &talk.uplink].into_iter().flatten();
+    let own = [station(talk), &talk.mac];
+    let texts = ends.iter().chain(words).map(String::as_str);
+    contains(own.into_iter().chain(texts), wanted)
+}
+
+/// Texts are compared as they are shown: what is found is to be seen.
+fn contains<'a>(mut texts: impl Iterator<Item = &'a str>, wanted: &str) -> bool {
+    let wanted = wanted.to_lowercase();
+    texts.any(|text| harmless(text).to_lowercase().contains(&wanted))
+}

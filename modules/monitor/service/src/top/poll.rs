@@ -1,0 +1,45 @@
+//! Asks the daemon, in a thread of its own: an answer may take long, and keys do not wait for it.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender};
+use std::thread;
+
+use api::{Client, ClientError, with_query};
+
+use super::run::{Event, Told};
+use super::state::{Answer, Request, Trouble};
+use runtime::output::harmless;
+
+/// Answers requests, until their sender is dropped.
+pub(super) fn start(socket: PathBuf, requests: Receiver<Request>, events: Sender<Event>) {
+    thread::spawn(move || {
+        let told = Told(events);
+        for request in requests {
+            let got = ask(&socket, &request).map_err(|error| Trouble {
+                what: harmless(&error.to_string()),
+                hint: harmless(&error.hint()),
+            });
+            let answer = Answer {
+                asked: request,
+                got,
+            };
+            if told.0.send(Event::Answer(Box::new(answer))).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+fn ask(
+    socket: &Path,
+    request: &Request,
+) -> Result<(answers::Devices, Option<answers::Talks>), ClientError> {
+    let client = Client::new(socket)?;
+    let devices = client.get("/v1/devices")?;
+    let talks = request
+        .talks
+        .as_ref()
+        .map(|talks| client.get(&with_query("/v1/talks", talks)))
+        .transpose()?;
+    Ok((devices, talks))
+}

@@ -1,0 +1,407 @@
+//! What is shown, and what to do next: pure.
+
+use std::time::Duration;
+
+use answers::{Device, Devices, Talk, TalkSort, Talks, TalksQuery};
+
+use super::columns::{Column, OfDevice, OfTalk};
+use super::find;
+use super::keys::Key;
+use super::rows::Place;
+use super::samples::Samples;
+use crate::commands::talks::seen_inside;
+use runtime::output::Charset;
+
+/// How often the daemon is asked.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// An answer that takes longer than this is told of.
+const SLOW: Duration = Duration::from_secs(3);
+
+/// Conversations that are asked for: more than anyone scrolls through, and some 300 KB of JSON.
+const TALKS: u32 = 500;
+
+/// Letters of a filter.
+const LONGEST_FILTER: usize = 64;
+
+/// What the daemon is asked: devices always, and conversations where they are shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Request {
+    pub(super) talks: Option<TalksQuery>,
+}
+
+/// What came of a [`Request`].
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) asked: Request,
+    pub(super) got: Result<(Devices, Option<Talks>), Trouble>,
+}
+
+/// Why there was no answer, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Trouble {
+    pub(super) what: String,
+    pub(super) hint: String,
+}
+
+/// What a key leads to, besides another picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    Quit,
+    /// Draw everything anew: something else has written on the terminal.
+    Redraw,
+}
+
+/// Which list is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum View {
+    Devices,
+    /// Conversations: of the device with this hardware address, or of all.
+    Talks(Option<String>),
+}
+
+/// All that is known and chosen.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) charset: Charset,
+    /// Whether there is colour.
+    pub(super) colour: bool,
+    pub(super) view: View,
+    /// The last answer.
+    pub(super) devices: Option<Devices>,
+    /// Its conversations, if they are those that are shown.
+    pub(super) talks: Option<Talks>,
+    pub(super) samples: Samples,
+    pub(super) of_devices: Place<OfDevice, String>,
+    pub(super) of_talks: Place<OfTalk, u64>,
+    /// Only what contains this.
+    pub(super) filter: String,
+    /// Keys are letters of the filter.
+    pub(super) typing: bool,
+    pub(super) paused: bool,
+    /// Uplinks are listed too.
+    pub(super) uplinks: bool,
+    pub(super) help: bool,
+    /// All of one conversation is shown.
+    pub(super) detail: bool,
+    /// Why the last answer was none.
+    trouble: Option<Trouble>,
+    /// When the daemon was asked for what has not come yet.
+    waiting: Option<Duration>,
+    /// When it is asked next.
+    next: Duration,
+}
+
+impl State {
+    /// Nothing known yet.
+    pub(super) fn new(charset: Charset, colour: bool) -> Self {
+        Self {
+            charset,
+            colour,
+            view: View::Devices,
+            devices: None,
+            talks: None,
+            samples: Samples::default(),
+            of_devices: Place::new(OfDevice::Down),
+            of_talks: Place::new(OfTalk::Down),
+            filter: String::new(),
+            typing: false,
+            paused: false,
+            uplinks: false,
+            help: false,
+            detail: false,
+            trouble: None,
+            waiting: None,
+            next: Duration::ZERO,
+        }
+    }
+
+    /// What to ask now, if anything. Never a second time before the answer to the first.
+    pub(super) fn tick(&mut self, now: Duration) -> Option<Request> {
+        if self.paused || self.waiting.is_some() || now < self.next {
+            return None;
+        }
+        self.waiting = Some(now);
+        self.next = now + EVERY;
+        Some(self.wanted())
+    }
+
+    /// How long to wait for an event, before [`State::tick`] or the picture has something new.
+    pub(super) fn patience(&self, now: Duration) -> Duration {
+        if self.paused || self.waiting.is_some() {
+            EVERY
+        } else {
+            self.next.saturating_sub(now)
+        }
+    }
+
+    fn wanted(&self) -> Request {
+        let View::Talks(device) = &self.view else {
+            return Request::default();
+        };
+        let sort = match self.of_talks.sort {
+            OfTalk::Received | OfTalk::Sent => TalkSort::Bytes,
+            _ => TalkSort::Rate,
+        };
+        Request {
+            talks: Some(TalksQuery {
+                device: device.clone(),
+                port: None,
+                sort,
+                limit: TALKS,
+            }),
+        }
+    }
+
+    /// Takes what the daemon said, or that it said nothing.
+    pub(super) fn answer(&mut self, answer: Answer, now: Duration) {
+        self.waiting = None;
+        if self.paused {
+            return;
+        }
+        match answer.got {
+            Err(trouble) => self.trouble = Some(trouble),
+            Ok((devices, talks)) => {
+                self.trouble = None;
+                self.samples.add(&devices, now);
+                self.devices = Some(devices);
+                // Somebody may have gone elsewhere meanwhile.
+                if answer.asked == self.wanted() {
+                    self.talks = talks;
+                    if let (View::Talks(None), Some(answer)) = (&self.view, &mut self.talks) {
+                        answer.talks.iter_mut().for_each(seen_inside);
+                    }
+                } else {
+                    self.next = now;
+                }
+            }
+        }
+    }
+
+    /// What keeps the picture from being up to date; `None` where nothing does.
+    pub(super) fn trouble(&self, now: Duration) -> Option<(String, &str)> {
+        if let Some(trouble) = &self.trouble {
+            return Some((trouble.what.clone(), &trouble.hint));
+        }
+        let since = now.saturating_sub(self.waiting?);
+        (since >= SLOW).then(|| {
+            let what = format!("weir has not answered for {} s", since.as_secs());
+            (
+                what,
+                "a router that is very busy answers late; else see what the daemon logs",
+            )
+        })
+    }
+
+    /// Takes a key.
+    pub(super) fn key(&mut self, key: Key, now: Duration) -> Option<Action> {
+        if key == Key::Interrupt {
+            return Some(Action::Quit);
+        }
+        if key == Key::Redraw {
+            return Some(Action::Redraw);
+        }
+        if self.typing {
+            self.type_filter(key);
+            return None;
+        }
+        if self.help {
+            // Whatever is pressed, the help has been read.
+            self.help = false;
+            return (key == Key::Char('q')).then_some(Action::Quit);
+        }
+        match key {
+            Key::Char('q') => return Some(Action::Quit),
+            Key::Char('?' | 'h') => self.help = true,
+            Key::Char('/') => {
+                self.typing = true;
+                self.detail = false;
+            }
+            Key::Char('p' | ' ') => {
+                self.paused = !self.paused;
+                self.next = now;
+            }
+            Key::Char('u') => self.uplinks = !self.uplinks,
+            Key::Char('r') => match self.view {
+                View::Devices => self.of_devices.reversed = !self.of_devices.reversed,
+                View::Talks(_) => self.of_talks.reversed = !self.of_talks.reversed,
+            },
+            Key::Char(letter @ ('s' | 'S' | '<' | '>')) => {
+                let forward = matches!(letter, 's' | '>');
+                match self.view {
+                    View::Devices => self.of_devices.sort_by_next(OfDevice::SORTS, forward),
+                    View::Talks(_) => self.of_talks.sort_by_next(OfTalk::SORTS, forward),
+                }
+            }
+            Key::Char(digit @ '1'..='9') => self.sort_by(digit),
+            Key::Tab | Key::Char('c') => self.show(
+                if self.view == View::Devices {
+                    View::Talks(None)
+                } else {
+                    View::Devices
+                },
+                now,
+            ),
+            Key::Enter => self.enter(now),
+            Key::Esc => self.back(now),
+            _ => self.step(key),
+        }
+        None
+    }
+
+    fn type_filter(&mut self, key: Key) {
+        match key {
+            Key::Enter => self.typing = false,
+            Key::Esc => {
+                self.typing = false;
+                self.filter.clear();
+            }
+            Key::Backspace => drop(self.filter.pop()),
+            Key::Char(letter) if self.filter.chars().count() < LONGEST_FILTER => {
+                self.filter.push(letter)
+            }
+            Key::Up | Key::Down | Key::PageUp | Key::PageDown => self.step(key),
+            _ => {}
+        }
+    }
+
+    fn sort_by(&mut self, digit: char) {
+        let Some(index) = digit
+            .to_digit(10)
+            .and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1))
+        else {
+            return;
+        };
+        match self.view {
+            View::Devices => OfDevice::SORTS
+                .get(index)
+                .into_iter()
+                .for_each(|column| self.of_devices.sort_by(*column)),
+            View::Talks(_) => OfTalk::SORTS
+                .get(index)
+                .into_iter()
+                .for_each(|column| self.of_talks.sort_by(*column)),
+        }
+    }
+
+    fn step(&mut self, key: Key) {
+        match self.view {
+            View::Devices => {
+                let rows = self.macs();
+                walk(&mut self.of_devices, key, &rows);
+            }
+            View::Talks(_) => {
+                let rows = self.ids();
+                walk(&mut self.of_talks, key, &rows);
+            }
+        }
+    }
+
+    fn enter(&mut self, now: Duration) {
+        match self.view {
+            View::Devices => {
+                if let Some(mac) = self.of_devices.chosen(&self.macs()) {
+                    self.show(View::Talks(Some(mac)), now);
+                }
+            }
+            View::Talks(_) => self.detail = !self.detail && self.chosen_talk().is_some(),
+        }
+    }
+
+    /// One step back: from a conversation to the list, from a filter to none, from a device's to
+    /// all devices.
+    fn back(&mut self, now: Duration) {
+        if self.detail {
+            self.detail = false;
+        } else if !self.filter.is_empty() {
+            self.filter.clear();
+        } else if self.view != View::Devices {
+            self.show(View::Devices, now);
+        }
+    }
+
+    fn show(&mut self, view: View, now: Duration) {
+        self.view = view;
+        self.talks = None;
+        self.detail = false;
+        self.filter.clear();
+        self.of_talks.go(0, &[]);
+        // Not a second from now: somebody waits. A pause ends, as there is nothing to be seen in
+        // it.
+        self.paused = false;
+        self.next = now;
+    }
+
+    /// Devices to list, in order.
+    pub(super) fn listed(&self) -> Vec<&Device> {
+        let all = self.devices.iter().flat_map(|answer| &answer.devices);
+        let fits = |device: &&Device| {
+            (self.uplinks || !device.uplink) && find::device(device, &self.filter)
+        };
+        let mut listed: Vec<&Device> = all.filter(fits).collect();
+        listed.sort_by(|a, b| turned(self.of_devices.sort.order(a, b), self.of_devices.reversed));
+        listed
+    }
+
+    /// Conversations to list, in order.
+    pub(super) fn listed_talks(&self) -> Vec<&Talk> {
+        let all = self.talks.iter().flat_map(|answer| &answer.talks);
+        let mut listed: Vec<&Talk> = all.filter(|talk| find::talk(talk, &self.filter)).collect();
+        listed.sort_by(|a, b| turned(self.of_talks.sort.order(a, b), self.of_talks.reversed));
+        listed
+    }
+
+    fn macs(&self) -> Vec<String> {
+        self.listed()
+            .into_iter()
+            .map(|device| device.mac.clone())
+            .collect()
+    }
+
+    fn ids(&self) -> Vec<u64> {
+        self.listed_talks()
+            .into_iter()
+            .map(|talk| talk.id)
+            .collect()
+    }
+
+    /// The conversation that is chosen.
+    pub(super) fn chosen_talk(&self) -> Option<&Talk> {
+        let listed = self.listed_talks();
+        let id = self
+            .of_talks
+            .chosen(&listed.iter().map(|talk| talk.id).collect::<Vec<_>>())?;
+        listed.into_iter().find(|talk| talk.id == id)
+    }
+
+    /// The device whose conversations are shown.
+    pub(super) fn shown_device(&self) -> Option<&Device> {
+        let View::Talks(Some(mac)) = &self.view else {
+            return None;
+        };
+        self.devices
+            .iter()
+            .flat_map(|answer| &answer.devices)
+            .find(|device| device.mac == *mac)
+    }
+}
+
+fn turned(order: std::cmp::Ordering, reversed: bool) -> std::cmp::Ordering {
+    if reversed { order.reverse() } else { order }
+}
+
+fn walk<C: Copy + PartialEq, I: Clone + PartialEq>(place: &mut Place<C, I>, key: Key, rows: &[I]) {
+    match key {
+        Key::Up | Key::Char('k') => place.step(-1, rows),
+        Key::Down | Key::Char('j') => place.step(1, rows),
+        Key::PageUp => place.turn(-1, rows),
+        Key::PageDown => place.turn(1, rows),
+        Key::Home | Key::Char('g') => place.go(0, rows),
+        Key::End | Key::Char('G') => place.go(usize::MAX, rows),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+pub(in crate::top) mod tests;

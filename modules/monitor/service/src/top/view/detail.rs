@@ -1,0 +1,219 @@
+//! What is told of one device, of one conversation, and of the keys.
+
+use answers::{Latency, Talk, Wifi};
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::pen::Pen;
+use crate::commands::devices::{in_the_lan, note, shown_name};
+use crate::commands::talks::{protocol, socket, station};
+use crate::top::state::{State, View};
+use runtime::output::{Tone, units, width};
+
+/// Whose conversations are listed, and what is known of it. Gives the rows taken.
+pub(super) fn device(state: &State, area: Rect, top: u16, pen: &mut Pen<'_>) -> u16 {
+    let View::Talks(Some(mac)) = &state.view else {
+        let place = Rect::new(area.x, top, area.width, 1);
+        let bold = pen.tone(Tone::Bold);
+        let total = state.talks.as_ref().map(|talks| units::count(talks.total));
+        let total = total
+            .map(|total| format!(", {total} of them"))
+            .unwrap_or_default();
+        pen.line(
+            place,
+            0,
+            &format!("Conversations of all devices{total}"),
+            bold,
+        );
+        return 1;
+    };
+    let place = Rect::new(area.x, top, area.width, 2);
+    let bold = pen.tone(Tone::Bold);
+    let Some(device) = state.shown_device() else {
+        pen.line(
+            place,
+            0,
+            &format!("Conversations of {mac}, which is not known any more"),
+            bold,
+        );
+        return 1;
+    };
+    let mut first = shown_name(device).to_owned();
+    let mut words = device.addresses.iter().take(2).cloned().collect::<Vec<_>>();
+    words.extend([device.mac.clone(), format!("at {}", device.port)]);
+    words.retain(|word| *word != first);
+    first.push_str(&format!("  {}", words.join("  ")));
+    pen.line(place, 0, &first, bold);
+
+    let now = state.devices.as_ref().map_or(0, |answer| answer.now);
+    let (note, tone) = note(device, now);
+    let mut facts = vec![
+        format!("received {}", units::bytes(device.received.bytes)),
+        format!("sent {}", units::bytes(device.sent.bytes)),
+    ];
+    let inside = in_the_lan(device);
+    if inside > 0 {
+        facts.push(format!("in the LAN {}", units::bytes(inside)));
+    }
+    facts.extend(device.latency.as_ref().and_then(waits));
+    let radio = device.wifi.as_ref().and_then(radio);
+    let facts = facts.into_iter().map(|fact| (fact, Tone::Plain));
+    let note = (!note.is_empty()).then_some((note, tone));
+    let mut rest = Rect::new(area.x, top + 1, area.width, 1);
+    for (text, tone) in facts
+        .chain(note)
+        .chain(radio.map(|radio| (radio, Tone::Plain)))
+    {
+        // The first, however narrow; of what follows only what is there in whole.
+        if rest.x > area.x && width(&text) > usize::from(rest.width) {
+            break;
+        }
+        let style = pen.tone(tone);
+        pen.line(rest, 0, &text, style);
+        let taken = u16::try_from(width(&text) + 2)
+            .unwrap_or(u16::MAX)
+            .min(rest.width);
+        rest = Rect::new(rest.x + taken, rest.y, rest.width - taken, 1);
+    }
+    2
+}
+
+/// `waits 2.1 ms for it, 24 ms beyond`
+fn waits(latency: &Latency) -> Option<String> {
+    let lan = latency
+        .lan
+        .map(|time| format!("{} ms to it", units::milliseconds(time)));
+    let wan = latency
+        .wan
+        .map(|time| format!("{} ms beyond", units::milliseconds(time)));
+    let both: Vec<String> = lan.into_iter().chain(wan).collect();
+    (!both.is_empty()).then(|| format!("round trip {}", both.join(", ")))
+}
+
+fn radio(wifi: &Wifi) -> Option<String> {
+    wifi.rate_to
+        .map(|rate| format!("Wi-Fi {}", units::rate(rate)))
+}
+
+/// All that is known of a conversation.
+pub(super) fn talk(state: &State, talk: &Talk, area: Rect, pen: &mut Pen<'_>) {
+    let now = state
+        .devices
+        .as_ref()
+        .map_or(talk.last_seen, |answer| answer.now);
+    let ago = |when: u64| format!("{} ago", units::duration(now.saturating_sub(when)));
+    let place = match talk.vlan {
+        Some(vlan) => format!("{}, VLAN {vlan}", talk.port),
+        None => talk.port.clone(),
+    };
+    let by = match talk.hook {
+        Some(hook) => format!("weir, by {}", hook.to_string().to_uppercase()),
+        None => "the kernel".to_owned(),
+    };
+    let way = |rate: u64, count: answers::Count| {
+        format!(
+            "{}  {}  {} packets",
+            units::rate(rate),
+            units::bytes(count.bytes),
+            units::count(count.packets)
+        )
+    };
+    let latency = talk.latency.clone().unwrap_or_default();
+    let again = talk
+        .latency
+        .as_ref()
+        .map(|latency| units::count(latency.retransmissions));
+    let fields = [
+        (
+            "device",
+            Some(format!("{}  {}  at {place}", station(talk), talk.mac)),
+        ),
+        ("protocol", Some(protocol(talk))),
+        ("used for", talk.application.clone()),
+        ("near end", Some(socket(&talk.station, talk.station_port))),
+        ("leaves as", talk.translated.clone()),
+        ("uplink", talk.uplink.clone()),
+        ("far end", Some(socket(&talk.far, talk.far_port))),
+        ("its name", talk.far_name.clone()),
+        ("down", Some(way(talk.rate.received, talk.received))),
+        ("up", Some(way(talk.rate.sent, talk.sent))),
+        ("forwarded by", Some(by)),
+        ("began", Some(ago(talk.first_seen))),
+        ("last seen", Some(ago(talk.last_seen))),
+        ("waits", waits(&latency)),
+        (
+            "sent again",
+            again.map(|number| format!("{number} segments")),
+        ),
+    ];
+    let told = fields
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)));
+    for (row, (name, value)) in (0..).zip(told) {
+        let dim = pen.tone(Tone::Dim);
+        pen.line(area, row, &format!("  {name}"), dim);
+        let values = Rect::new(
+            area.x + 16,
+            area.y,
+            area.width.saturating_sub(16),
+            area.height,
+        );
+        pen.line(values, row, &value, Style::new());
+    }
+}
+
+const KEYS: &[(&str, &str)] = &[
+    ("Up Down PgUp PgDn Home End", "choose a row (also j k g G)"),
+    (
+        "Enter, Right",
+        "what is behind it: conversations, all of one",
+    ),
+    ("Esc, Left", "back"),
+    ("c, Tab", "conversations of all devices, and back"),
+    ("/", "only rows that contain a text"),
+    ("s S", "sort by the next column, by the one before"),
+    (
+        "1 2 3",
+        "sort by name, down, up; again: the other way around",
+    ),
+    ("4 5 6 7 8", "by received, sent, flows or device, LAN, WAN"),
+    ("r", "the other way around"),
+    ("u", "uplinks among the devices"),
+    ("p, space", "pause"),
+    ("q, Ctrl-C", "quit"),
+];
+
+const MEANINGS: &[&str] = &[
+    "",
+    "DOWN, RECEIVED: to the device. UP, SENT: from it. Rates are bits a second.",
+    "LAN and WAN: how long TCP waits for the device, and for the far end.",
+    "HOOK: where weir forwards it; -: the kernel does.",
+];
+
+/// The keys, and what the columns mean.
+pub(super) fn help(area: Rect, pen: &mut Pen<'_>) {
+    let bold = pen.tone(Tone::Bold);
+    let column = if area.width < 70 { 20 } else { 28 };
+    for (row, (key, meaning)) in (0..).zip(KEYS) {
+        pen.line(
+            Rect {
+                width: column,
+                ..area
+            },
+            row,
+            key,
+            bold,
+        );
+        let rest = Rect::new(
+            area.x + column + 1,
+            area.y,
+            area.width.saturating_sub(column + 1),
+            area.height,
+        );
+        pen.line(rest, row, meaning, Style::new());
+    }
+    let below = (u16::try_from(KEYS.len()).unwrap_or(0)..).zip(MEANINGS);
+    for (row, text) in below {
+        pen.line(area, row, text, Style::new());
+    }
+}

@@ -1,0 +1,90 @@
+//! Puts text into a buffer: made harmless, cut to its place, with colour only where there is
+//! colour.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+
+use runtime::output::{Tone, clipped, harmless, width};
+
+/// Bytes of a text that are looked at: more do not fit any terminal.
+const LONGEST: usize = 2048;
+
+/// Everything that is drawn goes through here, so no text reaches the terminal as it came from the
+/// network.
+pub(super) struct Pen<'a> {
+    buffer: &'a mut Buffer,
+    colour: bool,
+}
+
+impl<'a> Pen<'a> {
+    pub(super) fn new(buffer: &'a mut Buffer, colour: bool) -> Self {
+        Self { buffer, colour }
+    }
+
+    /// For what draws other things than text.
+    pub(super) fn buffer(&mut self) -> &mut Buffer {
+        self.buffer
+    }
+
+    /// Text in the first row of a place, at its left or right side.
+    pub(super) fn text(&mut self, place: Rect, text: &str, style: Style, right: bool) {
+        let place = place.intersection(self.buffer.area);
+        if place.is_empty() {
+            return;
+        }
+        let head: String = text.chars().take(LONGEST).collect();
+        let text = clipped(&harmless(&head), usize::from(place.width));
+        let taken = u16::try_from(width(&text)).unwrap_or(place.width);
+        let x = if right {
+            place.right().saturating_sub(taken)
+        } else {
+            place.x
+        };
+        self.buffer
+            .set_stringn(x, place.y, &text, usize::from(place.width), style);
+    }
+
+    /// Text in a row of an area, over its whole width.
+    pub(super) fn line(&mut self, area: Rect, row: u16, text: &str, style: Style) {
+        if row < area.height {
+            let place = Rect::new(area.x, area.y.saturating_add(row), area.width, 1);
+            self.text(place, text, style, false);
+        }
+    }
+
+    /// Changes the look of what was drawn.
+    pub(super) fn style(&mut self, place: Rect, style: Style) {
+        self.buffer.set_style(place, style);
+    }
+
+    /// The look of a meaning. Whatever it means is also said by a word: not everybody sees colours.
+    pub(super) fn tone(&self, tone: Tone) -> Style {
+        let look = |colour, modifier| {
+            let style = Style::new().add_modifier(modifier);
+            if self.colour { style.fg(colour) } else { style }
+        };
+        match tone {
+            Tone::Plain => Style::new(),
+            Tone::Good => look(Color::Green, Modifier::empty()),
+            Tone::Warn => look(Color::Yellow, Modifier::BOLD),
+            Tone::Bad => look(Color::Red, Modifier::BOLD),
+            Tone::Dim => Style::new().add_modifier(Modifier::DIM),
+            Tone::Bold => Style::new().add_modifier(Modifier::BOLD),
+        }
+    }
+
+    /// A colour without a meaning.
+    pub(super) fn coloured(&self, colour: Color) -> Style {
+        if self.colour {
+            Style::new().fg(colour)
+        } else {
+            Style::new()
+        }
+    }
+
+    /// Background and text exchanged.
+    pub(super) fn reversed(&self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+}

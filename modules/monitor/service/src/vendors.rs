@@ -1,0 +1,26 @@
+//! Who made devices: looked up once for each, when somebody asks.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use kernel::Mac;
+use monitor_core::vendor;
+
+/// Makers that are remembered. Then all are forgotten, and looked up anew.
+const MOST: usize = 4_096;
+
+/// What was looked up.
+#[derive(Debug, Default)]
+pub struct Vendors(RefCell<HashMap<Mac, Option<String>>>);
+
+impl Vendors {
+    /// Who made the device with this hardware address.
+    pub fn of(&self, mac: &Mac) -> Option<String> {
+        let mut known = self.0.borrow_mut();
+        if known.len() >= MOST {
+            known.clear();
+        }
+        let found = known.entry(*mac).or_insert_with(|| vendor::of(mac));
+        found.clone()
+    }
+}

@@ -1,0 +1,376 @@
+//! `weir paths`: uplinks that are used as one.
+
+use std::io;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use answers::{Candidate, Exposure, PartnerState, Path, PathUse, Paths, PathsStatus};
+use clap::Args;
+
+use runtime::Error;
+use runtime::command::{Connection, Format, client};
+use runtime::output::{Align, Cell, Output, Table, Tone, harmless, units};
+
+/// Show the uplinks that are used as one, and what each carries
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+SENT and RECEIVED are what clients' TCP connections carried to the partner and back since weir \
+started; /S is the rate of the last second. RTT is the shortest round trip to the partner of \
+what moves. AGAIN is the share that was sent again. NOTE tells of a path by which the partner \
+does not answer in the tunnel, and of what that carried since weir started; of one that waits \
+until others fail (metered, backup), or is never used, as [multipath.paths.NAME] of the \
+configuration says; of one that rests from TCP for a while, as it slowed the others down; and of \
+connections for which something on the way took MPTCP out.
+
+Examples:
+  weir paths
+  weir paths --watch
+  weir paths --json | jq '.paths[] | {device, sent, received}'")]
+pub struct PathsArgs {
+    /// Again each second, until stopped
+    #[arg(short, long, conflicts_with = "json")]
+    watch: bool,
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// Between two looks.
+const SECOND: Duration = Duration::from_secs(1);
+
+pub fn run(args: &PathsArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let client = client(&args.connection)?;
+    let mut told: Paths = client.get("/v1/paths")?;
+    if args.format.json {
+        return Ok(output.json(&told)?);
+    }
+    if !args.watch {
+        return Ok(print(&told, None, output)?);
+    }
+    let mut at = Instant::now();
+    loop {
+        sleep(SECOND);
+        let now: Paths = client.get("/v1/paths")?;
+        let took = at.elapsed().as_secs_f64();
+        at = Instant::now();
+        if output.is_terminal() {
+            // To the upper left corner, and nothing below.
+            output.raw().write_all(b"\x1b[H\x1b[2J")?;
+        }
+        print(&now, Some((&told, took)), output)?;
+        output.flush()?;
+        told = now;
+    }
+}
+
+/// `before`: what was told so many seconds ago.
+fn print(
+    told: &Paths,
+    before: Option<(&Paths, f64)>,
+    output: &mut Output<'_>,
+) -> std::io::Result<()> {
+    let Some(partner) = &told.partner else {
+        return output
+            .line("no partner: `partner` under [multipath] of the configuration names one");
+    };
+    let (word, tone) = match told.state {
+        PartnerState::Connected => ("connected", Tone::Good),
+        PartnerState::Connecting => ("is being connected to", Tone::Warn),
+        PartnerState::Off => ("multipath does not run: the log says why", Tone::Bad),
+        PartnerState::Failed => ("not reached", Tone::Bad),
+    };
+    let word = output.toned(tone, word);
+    let version = told.version.as_ref();
+    let version = version.map_or_else(String::new, |v| format!(" (weir {})", harmless(v)));
+    let instead = if told.by_standby() {
+        ", in place of the first"
+    } else {
+        ""
+    };
+    output.line(&format!(
+        "partner {}: {word}{version}{instead}",
+        harmless(partner)
+    ))?;
+    if let Some(problem) = &told.problem {
+        output.line(&format!("  {}", harmless(problem)))?;
+    }
+    for other in told.partners.iter().filter(|it| it.partner != *partner) {
+        candidate(other, output)?;
+    }
+    if let Some(why) = &told.keyless {
+        let word = output.toned(Tone::Warn, "no key of its own");
+        output.line(&format!(
+            "{word}: whoever has a pairing line of this router can come as it"
+        ))?;
+        output.line(&format!("  {}", harmless(why)))?;
+    }
+    let all = &told.connections;
+    let mut line = format!(
+        "connections: {} open, {} since the start",
+        units::count(all.open),
+        units::count(all.all)
+    );
+    for (number, what) in [
+        (all.direct, "went directly"),
+        (all.clear, "not encrypted by weir"),
+        (all.refused, "turned away"),
+    ] {
+        if number > 0 {
+            line.push_str(&format!(", {} {what}", units::count(number)));
+        }
+    }
+    output.line(&line)?;
+    exposed(told, output)?;
+    for forward in &told.forwards {
+        let (tone, word) = match forward.granted {
+            Some(true) => (Tone::Good, ""),
+            Some(false) => (
+                Tone::Bad,
+                ": the partner does not give it; `weir multipath forward` there does",
+            ),
+            None => (Tone::Dim, ": the partner is not there"),
+        };
+        let ports = output.toned(tone, &harmless(&forward.ports));
+        output.line(&format!("in by {ports} to {}{word}", harmless(&forward.to)))?;
+    }
+    table(told, before, output)?;
+    for name in &told.unmatched {
+        let name = harmless(name);
+        output.line(&format!(
+            "[multipath.paths.{name}] is of no uplink that is there"
+        ))?;
+    }
+    for twin in &told.twins {
+        output.line(&format!(
+            "{} has the address {} of {}, and waits until that fails: give one modem another \
+                network",
+            harmless(&twin.device),
+            twin.address,
+            harmless(&twin.of)
+        ))?;
+    }
+    Ok(())
+}
+
+/// A partner that is not used now.
+fn candidate(told: &Candidate, output: &mut Output<'_>) -> std::io::Result<()> {
+    let (tone, word) = match told.reached {
+        Some(true) => (Tone::Good, "ready"),
+        Some(false) => (Tone::Bad, "not reached"),
+        None => (Tone::Dim, "not tried yet"),
+    };
+    let word = output.toned(tone, word);
+    output.line(&format!("partner {}: {word}", harmless(&told.partner)))?;
+    match &told.problem {
+        Some(problem) => output.line(&format!("  {}", harmless(problem))),
+        None => Ok(()),
+    }
+}
+
+/// What others than the partner may see, and what waits for it.
+fn exposed(told: &Paths, output: &mut Output<'_>) -> std::io::Result<()> {
+    if told.locked {
+        let word = output.toned(Tone::Good, "locked");
+        output.line(&format!(
+            "{word}: what clients send leaves by the partner alone"
+        ))?;
+    }
+    if told.stops && told.state != PartnerState::Connected {
+        output.line("new connections of clients are refused until the partner is there")?;
+    }
+    if told.stops && !told.tunnel {
+        output.line("all but TCP is refused until there is a tunnel")?;
+    }
+    for exposure in &told.exposed {
+        let (tone, how, what) = match exposure {
+            Exposure::Tcp => (Tone::Warn, DIRECTLY, "new TCP, as the partner is not there"),
+            Exposure::TcpIpv6 => (Tone::Warn, DIRECTLY, "TCP of IPv6: the partner has none"),
+            Exposure::Others => (Tone::Warn, DIRECTLY, "all but TCP: there is no tunnel"),
+            Exposure::OthersIpv6 => {
+                let what = "all of IPv6 but TCP: the tunnel has none";
+                (Tone::Warn, DIRECTLY, what)
+            }
+            Exposure::Chosen => {
+                let what = "what direct, direct_ports and direct_devices name";
+                (Tone::Dim, DIRECTLY, what)
+            }
+            Exposure::TlsNames => {
+                let what = "the names of servers that TLS shows (encrypt = \"all\" hides them)";
+                (Tone::Dim, READ, what)
+            }
+            Exposure::Clear => {
+                let what = "TCP that clients do not encrypt (encrypt = \"none\")";
+                (Tone::Warn, READ, what)
+            }
+        };
+        output.line(&format!("{}: {what}", output.toned(tone, how)))?;
+    }
+    Ok(())
+}
+
+const DIRECTLY: &str = "goes directly";
+const READ: &str = "can be read on the way";
+
+/// What is special about a path: what is wrong first.
+fn note(path: &Path) -> Cell {
+    if path.answers == Some(false) {
+        let [sent, heard] = [path.tunnel_sent, path.tunnel_received].map(units::bytes);
+        let text = format!("no answer in the tunnel: sent {sent}, heard {heard}");
+        return Cell::toned(text, Tone::Bad);
+    }
+    if path.fell_back > 0 {
+        return Cell::toned(format!("{} without MPTCP", path.fell_back), Tone::Warn);
+    }
+    if path.strips {
+        return Cell::toned("takes MPTCP out", Tone::Warn);
+    }
+    if path.rests {
+        return Cell::toned("resting: it slowed the others down", Tone::Warn);
+    }
+    let word = match path.used {
+        PathUse::Always if path.backup => return Cell::toned("in reserve", Tone::Dim),
+        PathUse::Always => return Cell::or_dash(None::<String>),
+        PathUse::Never => return Cell::toned("never used", Tone::Dim),
+        PathUse::Metered => "metered",
+        PathUse::Backup => "backup",
+    };
+    match path.in_use {
+        true => Cell::toned(format!("{word}, in use"), Tone::Warn),
+        false => Cell::toned(word, Tone::Dim),
+    }
+}
+
+fn table(
+    told: &Paths,
+    before: Option<(&Paths, f64)>,
+    output: &mut Output<'_>,
+) -> std::io::Result<()> {
+    let right = |name| (name, Align::Right);
+    let mut table = Table::new([
+        ("PATH", Align::Left),
+        ("ADDRESS", Align::Left),
+        right("SUBFLOWS"),
+        right("RTT"),
+        right("SENT"),
+        right("RECEIVED"),
+        right("SENT/S"),
+        right("RECEIVED/S"),
+        right("AGAIN"),
+        ("NOTE", Align::Left),
+    ]);
+    for path in &told.paths {
+        let former = before.and_then(|(before, took)| {
+            let same = |p: &&Path| p.device == path.device && p.address == path.address;
+            before.paths.iter().find(same).map(|path| (path, took))
+        });
+        let rate = |of: fn(&Path) -> u64| {
+            former.map(|(former, took)| {
+                let octets = of(path).saturating_sub(of(former));
+                units::rate((octets as f64 * 8.0 / took) as u64)
+            })
+        };
+        let again = (path.sent > 0).then(|| {
+            units::percent(path.retransmitted as f64 / (path.sent + path.retransmitted) as f64)
+        });
+        table.row(
+            [
+                Cell::from(path.device.as_str()),
+                Cell::from(path.address.to_string()),
+                Cell::from(path.subflows.to_string()),
+                Cell::or_dash(
+                    path.rtt
+                        .map(|us| units::milliseconds(f64::from(us) / 1000.0)),
+                ),
+                Cell::from(units::bytes(path.sent)),
+                Cell::from(units::bytes(path.received)),
+                Cell::or_dash(rate(|path| path.sent)),
+                Cell::or_dash(rate(|path| path.received)),
+                Cell::or_dash(again),
+                note(path),
+            ],
+            output,
+        )?;
+    }
+    table.finish(output)
+}
+
+/// Its line in `weir status`.
+pub fn status(paths: &PathsStatus, output: &mut Output<'_>) -> io::Result<()> {
+    let partner = harmless(&paths.partner);
+    let (tone, words) = match (paths.state, paths.redirects) {
+        (PartnerState::Connected, true) => (Tone::Good, format!("by way of {partner}")),
+        (PartnerState::Connected, false) => {
+            let words = format!("{partner} is there, but connections go as routes say");
+            (Tone::Warn, words)
+        }
+        (PartnerState::Connecting, _) => (Tone::Warn, format!("connects to {partner}")),
+        (PartnerState::Failed, _) => (Tone::Bad, format!("{partner} is not reached")),
+        (PartnerState::Off, _) => (Tone::Bad, "does not run: the log says why".to_owned()),
+    };
+    let uplinks = match paths.uplinks {
+        1 => "1 uplink".to_owned(),
+        more => format!("{more} uplinks"),
+    };
+    let standby = if paths.standby { ", a standby" } else { "" };
+    let locked = if paths.locked { "; locked" } else { "" };
+    let line = format!(
+        "{}{standby}; {uplinks}, {} connections open{locked}",
+        output.toned(tone, &words),
+        units::count(paths.open)
+    );
+    output.field("multipath", &line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn its_status_is_one_line() {
+        let said = |state, redirects, uplinks| {
+            let paths = PathsStatus {
+                partner: "p\u{1b}.example:9349".into(),
+                state,
+                redirects,
+                uplinks,
+                open: 12,
+                standby: state == PartnerState::Connected && !redirects,
+                locked: state == PartnerState::Failed,
+            };
+            let mut memory = Vec::new();
+            status(&paths, &mut Output::to(&mut memory, false)).expect("memory");
+            String::from_utf8(memory).expect("text")
+        };
+        for (state, redirects, uplinks, line) in [
+            (
+                PartnerState::Connected,
+                true,
+                2,
+                "by way of p?.example:9349; 2 uplinks, 12 connections open",
+            ),
+            (
+                PartnerState::Connected,
+                false,
+                1,
+                "p?.example:9349 is there, but connections go as routes say, a standby; 1 uplink, \
+                    12 connections open",
+            ),
+            (
+                PartnerState::Failed,
+                false,
+                2,
+                "p?.example:9349 is not reached; 2 uplinks, 12 connections open; locked",
+            ),
+            (
+                PartnerState::Off,
+                false,
+                0,
+                "does not run: the log says why; 0 uplinks, 12 connections open",
+            ),
+        ] {
+            let line = format!("{:<12}  {line}\n", "multipath");
+            assert_eq!(said(state, redirects, uplinks), line);
+        }
+    }
+}

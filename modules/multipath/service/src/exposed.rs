@@ -1,0 +1,89 @@
+//! What of clients others than the partner may see, and why. Pure.
+
+use answers::Exposure;
+use multipath_core::io::{Conduct, Connection, State};
+use multipath_core::{Choice, Encrypt};
+
+/// As it is now, for what begins. `stops`: what the partner does not take is refused.
+pub fn exposed(state: &State, conduct: &Conduct, stops: bool) -> Vec<Exposure> {
+    let mut all = Vec::new();
+    if !stops {
+        let [_, tunnel6] = state.carries;
+        match (&state.connection, state.redirects) {
+            (Connection::Connected { ipv6, .. }, true) if !ipv6 => all.push(Exposure::TcpIpv6),
+            (_, true) => {}
+            (_, false) => all.push(Exposure::Tcp),
+        }
+        match state.tunnel {
+            false => all.push(Exposure::Others),
+            true if !tunnel6 => all.push(Exposure::OthersIpv6),
+            true => {}
+        }
+    }
+    let Choice {
+        networks,
+        ports,
+        clients,
+        forwards: _,
+    } = &conduct.choice;
+    if !(networks.is_empty() && ports.is_empty() && clients.is_empty()) {
+        all.push(Exposure::Chosen);
+    }
+    match conduct.encrypt {
+        Encrypt::Auto => all.push(Exposure::TlsNames),
+        Encrypt::None => all.push(Exposure::Clear),
+        Encrypt::All => {}
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_is_seen_on_the_way_is_told() {
+        let conduct = Conduct {
+            fall_back: true,
+            returns: true,
+            encrypt: Encrypt::All,
+            renew: Duration::ZERO,
+            choice: Choice::default(),
+        };
+        let there = |ipv6| State {
+            connection: Connection::Connected {
+                version: "1".into(),
+                ipv4: true,
+                ipv6,
+            },
+            redirects: true,
+            tunnel: true,
+            carries: [true, ipv6],
+            ..State::default()
+        };
+        let gone = State::default();
+        assert_eq!(exposed(&there(true), &conduct, false), []);
+        let without = [Exposure::TcpIpv6, Exposure::OthersIpv6];
+        assert_eq!(exposed(&there(false), &conduct, false), without);
+        let directly = [Exposure::Tcp, Exposure::Others];
+        assert_eq!(exposed(&gone, &conduct, false), directly);
+        let auto = Conduct {
+            encrypt: Encrypt::Auto,
+            ..conduct.clone()
+        };
+        assert_eq!(exposed(&gone, &auto, true), [Exposure::TlsNames]);
+        let ports = Choice {
+            ports: vec!["tcp/25".parse().expect("ports")],
+            ..Choice::default()
+        };
+        let chosen = Conduct {
+            encrypt: Encrypt::None,
+            choice: ports,
+            ..conduct
+        };
+        let both = [Exposure::Chosen, Exposure::Clear];
+        assert_eq!(exposed(&there(false), &chosen, true), both);
+    }
+}

@@ -1,0 +1,127 @@
+//! Several uplinks as one.
+
+mod check;
+mod commands;
+mod conditions;
+pub mod config;
+mod exposed;
+pub mod metrics;
+mod running;
+mod tun;
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use answers::{Status, Trouble};
+use api::metrics::Text;
+use api::{Route, Who};
+
+use running::Running;
+use runtime::Error;
+use runtime::config::Effective;
+use runtime::daemon::{Face, Finding, Module, Needs, Router, Setup, Work};
+use runtime::registry::{Command, Entry, Group};
+
+/// Several uplinks as one.
+pub const ENTRY: Entry = Entry {
+    choice: Some("Several uplinks as one, by way of a partner"),
+    sections: &config::SECTIONS,
+    commands: || {
+        vec![
+            Command::printing(Group::See, "paths", commands::paths::run),
+            Command::new(Group::SetUp, "multipath", commands::serve::run),
+        ]
+    },
+    status: |status, output| match &status.multipath {
+        Some(paths) => commands::paths::status(paths, output),
+        None => Ok(()),
+    },
+    check: check::check,
+    begin: Some(begin),
+    ..Entry::named("multipath")
+};
+
+/// The router's side, if it is to run at all.
+pub struct Multipath {
+    running: Option<RefCell<Running>>,
+    folder: PathBuf,
+}
+
+/// Makes it: nothing is changed yet.
+///
+/// # Errors
+/// None.
+pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
+    let folder = running::folder(setup.socket);
+    let lock = commands::lock::file(setup.config);
+    // While it still may write there.
+    let key = setup.config.with_file_name("multipath.key");
+    Ok(Rc::new(Multipath {
+        running: setup
+            .wanted
+            .then(|| RefCell::new(Running::new(folder.clone(), lock, &key))),
+        folder,
+    }))
+}
+
+impl Multipath {
+    fn shown(&self) -> answers::Paths {
+        let running = self.running.as_ref();
+        running.map_or_else(answers::Paths::default, |running| running.borrow().shown())
+    }
+}
+
+impl Module for Multipath {
+    fn needs(&self) -> Needs {
+        match self.running {
+            Some(_) => running::needs(&self.folder),
+            None => Needs::default(),
+        }
+    }
+
+    fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
+        vec![Route::get("/v1/paths", Who::User, move |()| {
+            Ok(self.shown())
+        })]
+    }
+
+    fn start(&self, effective: &Effective, router: &mut Router) {
+        self.configure(effective, router);
+    }
+
+    fn configure(&self, effective: &Effective, _: &mut Router) {
+        if let Some(running) = &self.running {
+            running.borrow_mut().configure(effective);
+        }
+    }
+
+    fn status(&self, _: &mut Router, status: &mut Status) {
+        status.multipath = self.shown().status();
+        if status.multipath.is_some() {
+            status.modules.push("multipath".to_owned());
+        }
+        let failed = self.running.as_ref();
+        let failed = failed.and_then(|running| running.borrow().failed());
+        status.troubles.extend(failed.map(|what| Trouble {
+            part: "multipath".to_owned(),
+            what,
+            hint: "`weir check` shows what is missing; uplinks are used as routes say".to_owned(),
+        }));
+    }
+
+    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
+        findings.extend(conditions::of(&self.shown()));
+    }
+
+    fn metrics(&self, _: &mut Router, text: &mut Text) {
+        metrics::write(text, &self.shown());
+    }
+
+    fn stop(&self, _: &mut Router) -> Option<Work> {
+        if let Some(running) = &self.running {
+            running.borrow_mut().stop();
+        }
+        None
+    }
+}

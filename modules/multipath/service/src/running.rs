@@ -1,0 +1,333 @@
+//! Multipath in the daemon: its threads live beside the loop, begin and end with the configuration,
+//! and never hold the loop up.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use answers::{PartnerState, PathUse};
+use multipath_core::Identity;
+use multipath_core::hints::Use;
+use multipath_core::io::{
+    Candidate, Conduct, Connection, ForwardState, PathState, Router, RouterSettings, SecretError,
+    State, TunDevice, TwinState, identity,
+};
+use tracing::{error, warn};
+
+use super::commands;
+use super::config::{self, Fallback, Multipath as Config};
+use super::exposed::exposed;
+use super::tun;
+use runtime::config::Effective;
+use runtime::daemon::Needs;
+
+/// Of the router's end of the tunnel.
+pub const DEVICE: &str = "weir-tunnel";
+
+/// The router's side of multipath, if it has a partner.
+pub struct Running {
+    folder: PathBuf,
+    /// File of the lock.
+    lock: PathBuf,
+    /// Who this router is; `Err`: why it has no key of its own.
+    own: Result<Identity, SecretError>,
+    /// What is to run: the last word.
+    wanted: Arc<Mutex<Option<RouterSettings>>>,
+    /// Held for as long as a change takes.
+    running: Arc<Mutex<Begun>>,
+}
+
+/// What was begun, and with which settings.
+#[derive(Default)]
+struct Begun {
+    settings: Option<RouterSettings>,
+    router: Option<Router>,
+    /// Why it did not start.
+    failed: Option<String>,
+}
+
+impl Begun {
+    /// Begins, ends or begins anew; or goes on, where that is enough.
+    fn become_as(&mut self, wanted: Option<RouterSettings>) {
+        if self.settings == wanted {
+            return;
+        }
+        let before = std::mem::replace(&mut self.settings, wanted.clone());
+        if let (Some(router), Some(before), Some(wanted)) = (&self.router, before, &wanted)
+            && only_heeded(before, wanted)
+        {
+            router.conduct(wanted.conduct.clone());
+            return router.hint(wanted.hints.clone());
+        }
+        // First what it wrote is taken away.
+        (self.router, self.failed) = (None, None);
+        let Some(settings) = wanted else { return };
+        let device = device(settings.conduct.fall_back);
+        match Router::start(settings, device) {
+            Ok(router) => self.router = Some(router),
+            Err(error) => {
+                error!(%error, "multipath does not start: uplinks are used as routes say");
+                self.failed = Some(format!("it does not start: {error}"));
+            }
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Running {
+    /// Not yet at work. `folder`: where it notes what it changed of the kernel's settings; `lock`:
+    /// file of the lock; `key`: file of the router's own key, which is made where there is none.
+    pub fn new(folder: PathBuf, lock: PathBuf, key: &Path) -> Self {
+        Self {
+            folder,
+            lock,
+            own: identity(key),
+            wanted: Arc::default(),
+            running: Arc::default(),
+        }
+    }
+
+    /// Begins, ends or begins anew, as the configuration says. Connections that are under way end
+    /// when the partner changes, and go on where only other things are said of paths, or of what
+    /// goes where.
+    pub fn configure(&mut self, effective: &Effective) {
+        if let Some((file, mode)) = effective.of::<Config>().exposed() {
+            warn!(
+                file,
+                mode = %format_args!("{mode:o}"),
+                "holds the partner's secret, and others can read it: `chmod 600 {file}`"
+            );
+        }
+        if let Some((what, hint)) = effective.of::<Config>().doubts() {
+            warn!(hint, "{what}");
+        }
+        let doubts = commands::lock::doubts(&self.lock, effective.of::<Config>());
+        for (what, hint) in doubts.unwrap_or_default() {
+            warn!(hint, "the lock: {what}");
+        }
+        let wanted = self.settings(effective);
+        if std::mem::replace(&mut *lock(&self.wanted), wanted.clone()) == wanted {
+            return;
+        }
+        let (running, wanted) = (Arc::clone(&self.running), Arc::clone(&self.wanted));
+        // What ends takes its rules away first, which takes as long as `nft` does. Of several
+        // changes at once any may be here first: each brings about what is wanted by now.
+        let change = move || {
+            let mut running = lock(&running);
+            let wanted = lock(&wanted).clone();
+            running.become_as(wanted);
+        };
+        if let Err(error) = thread::Builder::new().spawn(change) {
+            error!(%error, "multipath does not start: there is no thread for it");
+        }
+    }
+
+    fn settings(&self, effective: &Effective) -> Option<RouterSettings> {
+        let multipath = effective.of::<Config>();
+        let pairings = multipath.pairings();
+        if pairings.is_empty() {
+            return None;
+        }
+        let own = match &self.own {
+            Ok(own) => Some(own.clone()),
+            Err(error) => {
+                warn!(%error, "no key of its own: whoever has the pairing line can come as this router");
+                None
+            }
+        };
+        Some(RouterSettings {
+            pairings,
+            own,
+            conduct: Conduct {
+                fall_back: *multipath.fallback == Fallback::Direct,
+                returns: *multipath.returns,
+                encrypt: *multipath.encrypt,
+                renew: *multipath.renew,
+                choice: multipath.choice(),
+            },
+            hints: config::hints(effective.named()),
+            folder: self.folder.clone(),
+            lock: self.lock.clone(),
+        })
+    }
+
+    /// Why it did not start; nothing while a change is under way.
+    pub fn failed(&self) -> Option<String> {
+        self.running.try_lock().ok()?.failed.clone()
+    }
+
+    /// How it is doing.
+    pub fn shown(&self) -> answers::Paths {
+        // Held for as long as a change takes: there is nothing to tell meanwhile.
+        let running = self.running.try_lock().ok();
+        let state = running.as_ref().and_then(|running| running.router.as_ref());
+        let wanted = lock(&self.wanted);
+        let locked = self.lock.exists();
+        let nothing = || answers::Paths {
+            partner: wanted
+                .as_ref()
+                .and_then(|it| Some(it.pairings.first()?.address())),
+            locked,
+            ..answers::Paths::default()
+        };
+        let mut paths = match (state, &*wanted) {
+            (Some(router), Some(wanted)) => told(router.state(), &wanted.conduct, locked),
+            _ => nothing(),
+        };
+        let hints = wanted.iter().flat_map(|wanted| wanted.hints.keys());
+        let leads = |name: &&String| paths.paths.iter().any(|path| path.device == **name);
+        if wanted.is_some() {
+            paths.keyless = self.own.as_ref().err().map(ToString::to_string);
+        }
+        paths.unmatched = hints.filter(|name| !leads(name)).cloned().collect();
+        paths
+    }
+
+    /// Ends, with all that it wrote.
+    pub fn stop(&mut self) {
+        *lock(&self.wanted) = None;
+        lock(&self.running).become_as(None);
+    }
+}
+
+/// As the API has it.
+fn told(state: State, conduct: &Conduct, locked: bool) -> answers::Paths {
+    let stops = locked || !conduct.fall_back;
+    let exposed = exposed(&state, conduct, stops);
+    let (partner, version, problem) = match state.connection {
+        Connection::Connecting => (PartnerState::Connecting, None, None),
+        Connection::Connected { version, .. } => (PartnerState::Connected, Some(version), None),
+        Connection::Failed { problem } => (PartnerState::Failed, None, Some(problem)),
+    };
+    let counted = state.counted;
+    answers::Paths {
+        partner: Some(state.partner),
+        partners: match state.partners.len() {
+            0 | 1 => Vec::new(),
+            _ => state.partners.into_iter().map(candidate).collect(),
+        },
+        state: partner,
+        version,
+        problem,
+        keyless: None,
+        redirects: state.redirects,
+        tunnel: state.tunnel,
+        connections: answers::Carriage {
+            open: counted.open,
+            all: counted.carried,
+            direct: counted.direct,
+            clear: counted.clear,
+            refused: counted.refused,
+            sent: counted.sent,
+            received: counted.received,
+        },
+        paths: state.paths.into_iter().map(path).collect(),
+        unmatched: Vec::new(),
+        twins: state.twins.into_iter().map(twin).collect(),
+        forwards: state.forwards.into_iter().map(forward).collect(),
+        locked,
+        stops,
+        exposed,
+    }
+}
+
+fn candidate(candidate: Candidate) -> answers::Candidate {
+    answers::Candidate {
+        partner: candidate.partner,
+        in_use: candidate.in_use,
+        reached: candidate.reached,
+        problem: candidate.problem,
+    }
+}
+
+fn twin(twin: TwinState) -> answers::Twin {
+    answers::Twin {
+        device: twin.device,
+        address: twin.address,
+        of: twin.of,
+    }
+}
+
+fn forward(forward: ForwardState) -> answers::Forward {
+    answers::Forward {
+        ports: forward.ports,
+        to: forward.to,
+        granted: forward.granted,
+    }
+}
+
+fn path(path: PathState) -> answers::Path {
+    let carried = path.carried;
+    let [tunnel_sent, tunnel_received] = path.tunnelled;
+    answers::Path {
+        device: path.device,
+        address: path.address,
+        gateway: path.gateway,
+        subflows: carried.subflows,
+        fell_back: carried.fell_back,
+        strips: path.strips,
+        used: match path.used {
+            Use::Always => PathUse::Always,
+            Use::Metered => PathUse::Metered,
+            Use::Backup => PathUse::Backup,
+            Use::Never => PathUse::Never,
+        },
+        in_use: path.in_use,
+        answers: path.answers,
+        rests: path.rests,
+        backup: carried.backup,
+        rtt: carried.rtt,
+        sent: carried.sent,
+        received: carried.received,
+        retransmitted: carried.retransmitted,
+        tunnel_sent,
+        tunnel_received,
+    }
+}
+
+/// The tunnel's device; without one there is no tunnel. `fall_back`: what does not go by the partner
+/// goes directly.
+fn device(fall_back: bool) -> Option<TunDevice> {
+    tun::open(DEVICE)
+        .inspect_err(|error| {
+            let hint = tun::hint(error);
+            match fall_back {
+                true => warn!(%error, hint, "no tunnel: all but TCP goes directly"),
+                false => warn!(%error, hint, "no tunnel: all but TCP is refused"),
+            }
+        })
+        .ok()
+}
+
+/// Where it writes: a folder beside the API's socket, and the kernel's settings; and the device
+/// that it opens.
+pub fn needs(folder: &Path) -> Needs {
+    if let Err(error) = std::fs::create_dir_all(folder) {
+        error!(%error, folder = %folder.display(), "cannot be made: what multipath changes is not \
+            put back if weir is killed");
+    }
+    Needs {
+        write: vec![folder.to_owned(), "/proc/sys/net/mptcp".into()],
+        devices: vec!["/dev/net/tun".into()],
+        ..Needs::default()
+    }
+}
+
+/// Beside the API's socket.
+pub fn folder(socket: &Path) -> PathBuf {
+    socket.with_extension("multipath")
+}
+
+/// Whether nothing changed but what is heeded while it runs: what goes where, and what is said of
+/// paths.
+fn only_heeded(before: RouterSettings, now: &RouterSettings) -> bool {
+    let same = RouterSettings {
+        conduct: now.conduct.clone(),
+        hints: now.hints.clone(),
+        ..before
+    };
+    *now == same
+}

@@ -1,0 +1,28 @@
+//! The device of a tunnel.
+
+use std::io;
+
+use multipath_core::io::TunDevice;
+
+/// Makes it.
+///
+/// # Errors
+/// The kernel lacks `tun`, or forbids it.
+pub fn open(name: &str) -> io::Result<TunDevice> {
+    let (descriptor, name) = datapath::tun::open(name)?;
+    let link = nix::net::if_::if_nametoindex(&*name)?;
+    Ok(TunDevice {
+        descriptor,
+        name,
+        link,
+    })
+}
+
+/// What would bring the device.
+pub fn hint(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "`modprobe tun`; on OpenWrt, install kmod-tun",
+        io::ErrorKind::PermissionDenied => "run it as root, or with CAP_NET_ADMIN and /dev/net/tun",
+        _ => "a device of that name may be there already: see `ip link`",
+    }
+}

@@ -1,0 +1,78 @@
+//! `weir explain`: why a connection is where it is.
+
+use std::io;
+
+use answers::offload::expression::EXPRESSION_HINT;
+use answers::{Explanation, FlowQuery};
+use api::with_query;
+use clap::Args;
+
+use runtime::Error;
+use runtime::command::{Connection, Format, client};
+use runtime::output::{Output, Tone, harmless};
+
+/// Say why a connection is forwarded by weir, or why it is not
+///
+/// Three witnesses have to agree before weir forwards a packet: it was seen coming in, conntrack
+/// knows the connection, and the kernel itself was seen to send such a packet out.
+#[derive(Args, Debug)]
+#[command(after_long_help = "Examples:
+  weir explain 192.168.1.2:40000 1.1.1.1:443
+  weir explain 'tcp 192.168.1.2:40000 > 1.1.1.1:443'
+  weir explain udp '[2001:db8::2]:5000' '[2001:db8::1]:53'
+  weir explain 1f00c2aa                       an id, from `weir flows`")]
+pub struct ExplainArgs {
+    /// [tcp|udp] SOURCE:PORT [>] DESTINATION:PORT, or an id from `weir flows`; of either direction,
+    /// translated or not
+    #[arg(required = true, value_name = "FLOW")]
+    flow: Vec<String>,
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    format: Format,
+}
+
+pub fn run(args: &ExplainArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let query: FlowQuery =
+        args.flow
+            .join(" ")
+            .parse()
+            .map_err(|error: answers::ExpressionError| {
+                Error::usage(error.to_string(), EXPRESSION_HINT)
+            })?;
+    let path = with_query("/v1/explain", &query);
+    let explanation: Explanation = client(&args.connection)?.get(&path)?;
+    if args.format.json {
+        output.json(&explanation)?
+    } else {
+        print(&explanation, output)?
+    }
+    Ok(())
+}
+
+fn print(explanation: &Explanation, output: &mut Output<'_>) -> io::Result<()> {
+    output.line(&output.toned(Tone::Bold, &harmless(&explanation.asked)))?;
+    output.line(&harmless(&explanation.verdict))?;
+    if !explanation.witnesses.is_empty() {
+        output.line("")?;
+    }
+    for witness in &explanation.witnesses {
+        let mark = if witness.ok {
+            output.toned(Tone::Good, "yes")
+        } else {
+            output.toned(Tone::Bad, "no ")
+        };
+        output.line(&format!(
+            "  {mark}  {:<6}  {}",
+            witness.name,
+            harmless(&witness.text)
+        ))?;
+    }
+    if !explanation.change.is_empty() {
+        output.line("\nWhat would change it:")?;
+    }
+    for change in &explanation.change {
+        output.line(&format!("  - {}", harmless(change)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! The fast path: what the daemon itself has in the middle, as others see it.
+
+mod commands;
+
+use runtime::daemon;
+use runtime::registry::{Command, Entry, Group};
+
+/// The fast path.
+pub const ENTRY: Entry = Entry {
+    choice: Some("The fast path"),
+    sections: &daemon::config::SECTIONS,
+    commands: || {
+        vec![
+            Command::printing(Group::Diagnose, "flows", commands::flows::run),
+            Command::printing(Group::Diagnose, "explain", commands::explain::run),
+            Command::printing(Group::Diagnose, "ports", commands::ports::run),
+            Command::printing(Group::Diagnose, "hops", commands::hops::run),
+        ]
+    },
+    ..Entry::named("offload")
+};

@@ -1,0 +1,108 @@
+//! Listeners of the page, in `weir check`: who on the network can read along.
+
+use std::net::SocketAddr;
+
+use super::config::{MetricsFor, Web, WebTls};
+use super::running::refused;
+use runtime::Error;
+use runtime::check::Feature;
+use runtime::config::Effective;
+
+/// A line for each address at which others can read along; one where no page can be served.
+pub fn check(effective: &Effective, _: Option<&api::Client>) -> Result<Vec<Feature>, Error> {
+    Ok(features(effective.of()))
+}
+
+fn features(web: &Web) -> Vec<Feature> {
+    if !*web.enabled {
+        return Vec::new();
+    }
+    if let Some(error) = refused(web) {
+        return vec![Feature {
+            name: "web page".into(),
+            why_needed: "Shows and changes all of it in a browser.".into(),
+            detail: Some(format!("no page will be served: {error}")),
+            hint: Some(error.hint().to_owned()),
+            ..Feature::default()
+        }];
+    }
+    let open = (web.listen.iter()).filter(|listener| !listener.ip().to_canonical().is_loopback());
+    let is_encrypted = *web.tls != WebTls::Off;
+    open.map(|listener| tls(listener, is_encrypted, &web.metrics))
+        .collect()
+}
+
+fn tls(listener: &SocketAddr, is_encrypted: bool, metrics: &MetricsFor) -> Feature {
+    let readable = match metrics {
+        MetricsFor::Token(_) => "the password, the token of /metrics and all that the page shows",
+        MetricsFor::Off | MetricsFor::Loopback => "the password and all that the page shows",
+    };
+    Feature {
+        name: format!("TLS of the page at {listener}"),
+        present: is_encrypted,
+        why_needed: "Without TLS, others on the network read along.".into(),
+        detail: (!is_encrypted).then(|| format!("others can read {readable}: [web] has no TLS")),
+        hint: (!is_encrypted).then(|| {
+            "set tls = \"own\" under [web] and take `insecure` out, or listen on 127.0.0.1 alone"
+                .to_owned()
+        }),
+        ..Feature::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::SECTIONS;
+    use super::*;
+    use runtime::config;
+
+    fn check(text: &str) -> Vec<Feature> {
+        let text = format!("[web]\n{text}");
+        let effective = config::parse(&SECTIONS, &text, "weir.toml").expect("good");
+        features(effective.of())
+    }
+
+    #[test]
+    fn a_listener_beyond_this_machine_without_tls_is_told() {
+        assert_eq!(check(""), []);
+        assert_eq!(check("enabled = false\nlisten = [\"0.0.0.0:80\"]\n"), []);
+        assert_eq!(
+            check("listen = [\"[::1]:9347\", \"[::ffff:127.0.0.1]:9347\"]\n"),
+            []
+        );
+        let refused = check("listen = [\"192.168.1.1:80\"]\n");
+        assert!(!refused[0].present && refused.len() == 1, "{refused:?}");
+        assert!(
+            refused[0]
+                .detail
+                .as_ref()
+                .is_some_and(|why| why.contains("no page"))
+        );
+
+        let open = "listen = [\"127.0.0.1:9347\", \"192.168.1.1:80\", \"[::]:80\"]\n";
+        let found = check(&format!(
+            "{open}insecure = true\nmetrics = \"/etc/weir/token\"\n"
+        ));
+        let names: Vec<_> = found.iter().map(|feature| &*feature.name).collect();
+        assert_eq!(
+            names,
+            [
+                "TLS of the page at 192.168.1.1:80",
+                "TLS of the page at [::]:80"
+            ]
+        );
+        for feature in &found {
+            assert!(!feature.present && !feature.required);
+            let detail = feature.detail.as_deref().unwrap_or_default();
+            assert!(detail.contains("the token of /metrics"), "{detail}");
+            assert!(
+                feature
+                    .hint
+                    .as_ref()
+                    .is_some_and(|hint| hint.contains("tls = \"own\""))
+            );
+        }
+        let encrypted = check(&format!("{open}tls = \"own\"\n"));
+        assert!(encrypted.len() == 2 && encrypted.iter().all(|feature| feature.present));
+    }
+}

@@ -1,0 +1,166 @@
+//! `weir passwd`: the password of the web page.
+
+mod ask;
+
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+
+use answers::PageClaim;
+use clap::Args;
+use web::password::{self, Cost, Weakness};
+
+use runtime::Error;
+use runtime::command::{Connection, client};
+use runtime::output::{Output, harmless};
+
+/// Set the password of the web page
+///
+/// Asks for it twice, without showing it. Only a hash is kept (argon2id), in a file of mode 0600.
+/// Takes effect at once: who is logged in must log in again.
+#[derive(Args, Debug)]
+#[command(after_long_help = "Examples:
+  weir passwd
+  weir passwd --claim     for the first visit, from a browser in the LAN
+  pwgen -s 16 1 | tee /dev/tty | weir passwd --stdin")]
+pub struct PasswdArgs {
+    /// Read the password from the first line of standard input
+    #[arg(long)]
+    stdin: bool,
+    /// Tell the code by which the first password may be set in the page, from any device that
+    /// reaches it
+    #[arg(long, conflicts_with_all = ["stdin", "file"])]
+    claim: bool,
+    /// File of the hash
+    #[arg(long, value_name = "FILE", default_value = web::DEFAULT_PASSWORD_FILE)]
+    file: PathBuf,
+    #[command(flatten)]
+    connection: Connection,
+}
+
+pub fn run(args: &PasswdArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    if args.claim {
+        let claim: PageClaim = client(&args.connection)?.get(super::CLAIM)?;
+        return Ok(output.line(&claim.code)?);
+    }
+    let password = if args.stdin {
+        first_line(io::stdin().lock())?
+    } else {
+        twice()?
+    };
+    password::check(&password).map_err(weak)?;
+    let file = web::password_file(&args.file);
+    password::move_former(file).map_err(|error| {
+        let hint = "run it as root";
+        Error::because("the former password cannot be moved", &error, hint)
+    })?;
+    password::hash(&password, Cost::default())
+        .map_err(|error| Error::new(error.to_string(), error.hint()))
+        .and_then(|hash| {
+            password::write(file, &hash).map_err(|error| {
+                let hint = error.hint();
+                Error::because("the password cannot be set", &error, hint)
+            })
+        })?;
+    let text = format!("the password is set, in {}", file.display());
+    Ok(output.line(&harmless(&text))?)
+}
+
+fn weak(weakness: Weakness) -> Error {
+    let hint = "nothing was changed; take a longer one: some words that nobody would put together";
+    Error::new(weakness.to_string(), hint)
+}
+
+/// The first line, without its end. Reads no more than a password may have, and two for the end of
+/// the line.
+fn first_line(input: impl BufRead) -> Result<String, Error> {
+    let mut line = Vec::new();
+    let most = u64::try_from(password::LONGEST).unwrap_or(u64::MAX) + 2;
+    input
+        .take(most)
+        .read_until(b'\n', &mut line)
+        .map_err(|error| {
+            Error::because(
+                "standard input cannot be read",
+                &error,
+                "give the password as one line of text",
+            )
+        })?;
+    if line.last() == Some(&b'\n') {
+        line.pop();
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+    }
+    text(line)
+}
+
+fn text(octets: Vec<u8>) -> Result<String, Error> {
+    String::from_utf8(octets).map_err(|_| {
+        Error::new(
+            "the password is not UTF-8 text",
+            "nothing was changed; see how the terminal is set (`locale`)",
+        )
+    })
+}
+
+/// Asks on the terminal until it ends, or two agree.
+fn twice() -> Result<String, Error> {
+    if !io::stdin().is_terminal() {
+        return Err(Error::usage(
+            "standard input is not a terminal",
+            "give the password with --stdin, or run this on a terminal",
+        ));
+    }
+    let first = ask("New password: ")?;
+    // Not to be asked again for what will not do.
+    password::check(&first).map_err(weak)?;
+    if ask("The same again: ")? != first {
+        return Err(Error::new(
+            "the two are not the same",
+            "nothing was changed; try again",
+        ));
+    }
+    Ok(first)
+}
+
+fn ask(prompt: &str) -> Result<String, Error> {
+    let mut terminal = io::stderr();
+    let asked = write!(terminal, "{prompt}").and_then(|()| terminal.flush());
+    let answer =
+        asked.and_then(|()| ask::hidden(&io::stdin(), io::stdin().lock(), password::LONGEST));
+    // The Enter that was typed was not shown either.
+    let _ = writeln!(terminal);
+    let answer = answer.map_err(|error| {
+        Error::because(
+            "the password cannot be asked for",
+            &error,
+            "use --stdin instead",
+        )
+    })?;
+    match answer {
+        Some(octets) => text(octets),
+        None => Err(Error::new("no password was given", "nothing was changed")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_is_read() {
+        for (input, password) in [
+            (&b"secret words\n"[..], "secret words"),
+            (b"secret words", "secret words"),
+            (b"secret words\r\nmore\n", "secret words"),
+            (b" secret \n", " secret "),
+            (b"", ""),
+        ] {
+            assert_eq!(first_line(input).expect("text"), password);
+        }
+        assert!(first_line(&b"\xff\xfe\n"[..]).is_err());
+        let endless = io::BufReader::new(io::repeat(b'x'));
+        let read = first_line(endless).expect("text");
+        assert_eq!(password::check(&read), Err(Weakness::Long));
+    }
+}

@@ -1,0 +1,85 @@
+//! `[web]`.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use toml::de::DeValue;
+
+use runtime::config::{FileValue, Section, Wrong, absolute, table, words};
+
+/// What this module has in the file.
+pub const SECTIONS: [Section; 1] = [Section::of::<Web>("web")];
+
+table! {
+    /// `[web]`: the page, and figures for Prometheus.
+    Web {
+        /// Serve the web page.
+        Restart enabled: bool = true;
+        /// Addresses and ports that it listens on. Beyond this machine only with TLS.
+        Restart listen: Vec<SocketAddr> = vec![web::DEFAULT_LISTEN];
+        /// Names by which browsers reach it, besides localhost and the address itself.
+        Restart hosts: Vec<String> = Vec::new();
+        /// HTTPS: "own" with a certificate that weir makes, "files" with one of yours.
+        Restart tls: WebTls = WebTls::Off;
+        /// With tls = "files": the certificate, and those between it and a root.
+        Restart certificate: PathBuf = "/etc/weir/tls/fullchain.pem".into();
+        /// With tls = "files": its private key.
+        Restart key: PathBuf = "/etc/weir/tls/privkey.pem".into();
+        /// Listen without TLS even where others on the network can read the password.
+        Restart insecure: bool = false;
+        /// File in which `weir passwd` keeps the password's hash.
+        Restart password: PathBuf = web::DEFAULT_PASSWORD_FILE.into();
+        /// Who gets /metrics, for Prometheus: nobody, programs on this machine, or whoever has the
+        /// token in a file.
+        Restart metrics: MetricsFor = MetricsFor::Off;
+    }
+}
+
+/// Whence the certificate comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WebTls {
+    /// Plain HTTP.
+    #[default]
+    Off,
+    /// One of weir's own, made once and kept in `/var/lib/weir/tls`.
+    Own,
+    /// [`Web::certificate`] and [`Web::key`].
+    Files,
+}
+
+/// Who gets `/metrics`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum MetricsFor {
+    /// Nobody.
+    #[default]
+    Off,
+    /// Programs on this machine.
+    Loopback,
+    /// Whoever has the token that is in this file.
+    Token(PathBuf),
+}
+
+impl FileValue for MetricsFor {
+    const ALLOWED: &'static str =
+        "\"off\", \"loopback\", or the file of a token, an absolute path in quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        match value.as_str().ok_or(None)? {
+            "off" => Ok(Self::Off),
+            "loopback" => Ok(Self::Loopback),
+            text => absolute(text).map(Self::Token).ok_or(None),
+        }
+    }
+
+    fn show(&self) -> Value {
+        match self {
+            Self::Off => "off".into(),
+            Self::Loopback => "loopback".into(),
+            Self::Token(path) => path.to_string_lossy().into(),
+        }
+    }
+}
+
+words!(WebTls, "\"off\", \"own\" or \"files\"",
+    "off" => Self::Off, "own" => Self::Own, "files" => Self::Files);

@@ -1,0 +1,205 @@
+//! The web page, and figures for Prometheus: the same answers as the API's, over TCP, behind a
+//! log-in.
+
+mod check;
+mod command;
+pub mod config;
+mod peers;
+mod running;
+mod server;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use answers::{PageClaim, Status, Trouble};
+use api::{Problem, Route, Routes, Who};
+use tokio::sync::Notify;
+use tracing::warn;
+use web::{Warden, WebError};
+
+use config::Web;
+use running::{Running, make_folders, read, refused, write};
+use runtime::Error;
+use runtime::config::Effective;
+use runtime::daemon::{Face, Module, Needs, Router, Setup, Work, apart};
+use runtime::registry::{Command, Doubt, Entry, Group};
+
+/// The web page.
+pub const ENTRY: Entry = Entry {
+    sections: &config::SECTIONS,
+    commands: || {
+        vec![
+            Command::printing(Group::Change, "passwd", command::run),
+            Command::printing(Group::Internal, server::NAME, server::run),
+        ]
+    },
+    doubt: |effective| {
+        let error = refused(effective.of())?;
+        Some(Doubt {
+            what: format!("no page will be served: {error}"),
+            hint: error.hint().to_owned(),
+        })
+    },
+    check: check::check,
+    begin: Some(begin),
+    ..Entry::named("page")
+};
+
+/// Where the code for the first password is told.
+const CLAIM: &str = "/v1/page/claim";
+
+/// How long after it could not be served that is tried again.
+const AGAIN: Duration = Duration::from_secs(10);
+
+/// What listens, if it is switched on and can.
+struct Page {
+    config: Web,
+    /// Of what it is made; `None`: it is switched off.
+    parts: RefCell<Option<(Rc<Face>, Routes)>>,
+    running: RefCell<Option<Running>>,
+    warden: RefCell<Option<Rc<Warden>>>,
+    /// Why it is not served.
+    failed: RefCell<Option<WebError>>,
+    opened: Notify,
+}
+
+/// Makes it: what can be asked is not known yet.
+///
+/// # Errors
+/// None.
+pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
+    Ok(Rc::new(Page {
+        config: setup.effective.of::<Web>().clone(),
+        parts: RefCell::default(),
+        running: RefCell::default(),
+        warden: RefCell::default(),
+        failed: RefCell::default(),
+        opened: Notify::new(),
+    }))
+}
+
+impl Page {
+    /// Opens it, or notes why it cannot be. The same reason is told once.
+    fn open(&self) {
+        let parts = self.parts.borrow();
+        let Some((face, routes)) = parts.as_ref() else {
+            return;
+        };
+        let failed = match Running::open(&self.config, face, routes) {
+            Ok(running) => {
+                *self.warden.borrow_mut() = Some(running.warden());
+                *self.running.borrow_mut() = Some(running);
+                None
+            }
+            Err(error) => Some(error),
+        };
+        let told = self.failed.replace(None).map(|error| said(&error));
+        if let Some(error) = &failed
+            && told.as_ref() != Some(&said(error))
+        {
+            warn!(
+                error = said(error),
+                hint = error.hint(),
+                "no web page; it is tried again"
+            );
+        }
+        *self.failed.borrow_mut() = failed;
+    }
+}
+
+/// An error with its cause.
+fn said(error: &WebError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
+impl Module for Page {
+    fn needs(&self) -> Needs {
+        let mut needs = Needs {
+            read: read(&self.config),
+            write: write(&self.config),
+            ..Needs::default()
+        };
+        if self.parts.borrow().is_some() {
+            needs.programs.extend(std::env::current_exe());
+            needs.capabilities.extend(apart::CAPABILITIES);
+        }
+        needs
+    }
+
+    fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
+        vec![Route::get(CLAIM, Who::Root, move |()| {
+            let warden = self.warden.borrow();
+            let warden = warden.as_ref().ok_or_else(|| {
+                let hint = "`weir status` says why; `weir config` shows [web]";
+                Problem::new(404, "no_page", "no page is served", hint)
+            })?;
+            let code = warden.claim().ok_or_else(|| {
+                let hint = "log in; if it is forgotten, `weir passwd` sets another";
+                Problem::new(409, "password_set", "the page has a password", hint)
+            })?;
+            Ok(PageClaim { code })
+        })]
+    }
+
+    /// Binds, reads or makes the certificate.
+    fn serve(&self, face: &Rc<Face>, routes: &Routes) {
+        if !*self.config.enabled {
+            return;
+        }
+        make_folders(&self.config);
+        *self.parts.borrow_mut() = Some((Rc::clone(face), routes.clone()));
+        self.open();
+    }
+
+    fn work(self: Rc<Self>) -> Option<Work> {
+        if self.parts.borrow().is_none() {
+            return None;
+        }
+        Some(Box::pin(async move {
+            loop {
+                let running = self.running.take();
+                if let Some(running) = running {
+                    running.serve().await;
+                }
+                tokio::select! {
+                    () = tokio::time::sleep(AGAIN) => self.open(),
+                    () = self.opened.notified() => {}
+                }
+            }
+        }))
+    }
+
+    fn configure(&self, _: &Effective, _: &mut Router) {
+        // Its own settings take a restart; what stood in their way may be mended.
+        if self.failed.borrow().is_some() {
+            self.open();
+            self.opened.notify_one();
+        }
+    }
+
+    fn status(&self, _: &mut Router, status: &mut Status) {
+        if let Some(error) = &*self.failed.borrow() {
+            status.troubles.push(Trouble {
+                part: "page".to_owned(),
+                what: said(error),
+                hint: error.hint(),
+            });
+        }
+        let figures = self
+            .warden
+            .borrow()
+            .as_ref()
+            .and_then(|warden| warden.figures_fail());
+        if let Some(error) = figures {
+            status.troubles.push(Trouble {
+                part: "metrics".to_owned(),
+                what: error.to_string(),
+                hint: error.hint(),
+            });
+        }
+    }
+}

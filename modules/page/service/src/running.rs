@@ -1,0 +1,191 @@
+//! What listens for browsers and for Prometheus: a process of its own, which is started again when
+//! it ends. The daemon answers what it asks, by the rights of whoever is logged in.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use api::Routes;
+use tracing::{info, warn};
+use web::channel::Ours;
+use web::password;
+use web::{Front, Listeners, Metrics, Settings, Tls, Warden, WebError};
+
+use super::config::{MetricsFor, Web, WebTls};
+use super::{peers, server};
+use runtime::daemon::Face;
+
+/// Where a certificate of weir's own making is kept.
+const OWN_TLS: &str = "/var/lib/weir/tls";
+
+/// Questions of the page's process that wait.
+const WAITING: usize = 8;
+
+/// How long the process of a former weir may take to go.
+const FORMER: Duration = Duration::from_secs(1);
+
+/// Requests answered at once: as many as browsers may make. Few wait beside these, so that a page's
+/// process that was taken over takes few of the daemon's descriptors.
+const LIMITS: fn(&Front) -> api::Limits = |front| api::Limits {
+    answers: front.limits.connections,
+    waiting: WAITING,
+    stall_time: front.limits.stall_time,
+    ..api::Limits::default()
+};
+
+/// Bound sockets, and who decides what comes of what is asked there.
+pub struct Running {
+    listeners: Listeners,
+    front: Front,
+    warden: Rc<Warden>,
+    routes: Routes,
+}
+
+impl Running {
+    /// Binds, reads or makes the certificate.
+    ///
+    /// # Errors
+    /// It cannot be served so; packets are forwarded without it.
+    pub fn open(config: &Web, face: &Rc<Face>, routes: &Routes) -> Result<Self, WebError> {
+        let settings = settings(config);
+        let figures = {
+            let face = Rc::clone(face);
+            Box::new(move || (api::metrics::CONTENT_TYPE, face.metrics()))
+        };
+        let neighbours = {
+            let face = Rc::clone(face);
+            let of = move |address| {
+                let router = face.router();
+                let mut all = router.core.neighbours();
+                all.find(|one| one.address == address)
+                    .and_then(|one| one.mac)
+            };
+            Box::new(of)
+        };
+        let listeners = bind(&settings)?;
+        let front = settings.front();
+        let addresses = listeners.addresses();
+        let ports: Vec<u16> = addresses.iter().map(SocketAddr::port).collect();
+        let warden = Rc::new(
+            Warden::new(settings)?
+                .with_metrics(figures)
+                .with_neighbours(neighbours)
+                .with_peers(Box::new(move |client| peers::is_connected(client, &ports))),
+        );
+        let routes = warden.routes(routes);
+        let tls = *config.tls != WebTls::Off;
+        info!(?addresses, tls, "the web page is served");
+        Ok(Self {
+            listeners,
+            front,
+            warden,
+            routes,
+        })
+    }
+
+    /// Who knows the password.
+    pub fn warden(&self) -> Rc<Warden> {
+        Rc::clone(&self.warden)
+    }
+
+    /// Serves until dropped.
+    pub async fn serve(&self) {
+        let begin = |ours: Ours| {
+            ours.begin(&self.front, &self.listeners.descriptors())?;
+            let warden = Rc::clone(&self.warden);
+            ours.questions(move |headers| warden.who(headers))
+        };
+        server::APART
+            .keep(begin, &self.routes, || LIMITS(&self.front))
+            .await;
+    }
+}
+
+/// Binds, also where the process of a weir that was killed just now has yet to hear of it.
+fn bind(settings: &Settings) -> Result<Listeners, WebError> {
+    let began = Instant::now();
+    loop {
+        match Listeners::bind(settings) {
+            Err(WebError::Listen { source, .. })
+                if source.kind() == io::ErrorKind::AddrInUse && began.elapsed() < FORMER =>
+            {
+                std::thread::sleep(FORMER / 20);
+            }
+            bound => return bound,
+        }
+    }
+}
+
+/// Makes the folders of what may come later: once confined, weir can write in a folder, but not
+/// make one. A password at its former place is moved to where it is now.
+pub fn make_folders(config: &Web) {
+    let password = web::password_file(&config.password);
+    if let Err(error) = password::move_former(password) {
+        let hint = "move it by hand: `mv /etc/weir/password* /etc/weir/page/`";
+        warn!(%error, hint, "the web page's password cannot be moved to its new folder");
+    }
+    let token = match &*config.metrics {
+        MetricsFor::Token(file) => file.parent(),
+        MetricsFor::Off | MetricsFor::Loopback => None,
+    };
+    for folder in password.parent().into_iter().chain(token) {
+        if let Err(error) = std::fs::create_dir_all(folder) {
+            let folder = folder.display();
+            warn!(%error, %folder, "cannot be made: no password or token can be kept there");
+        }
+    }
+}
+
+/// Why there would be no page, as far as the configuration alone tells.
+pub fn refused(config: &Web) -> Option<WebError> {
+    if !*config.enabled {
+        return None;
+    }
+    settings(config).check().err()
+}
+
+/// The directory in which the page writes: the password's.
+pub fn write(config: &Web) -> Vec<PathBuf> {
+    let parent = web::password_file(&config.password).parent();
+    parent.map(PathBuf::from).into_iter().collect()
+}
+
+/// Files that the page reads.
+pub fn read(config: &Web) -> Vec<PathBuf> {
+    let mut files = match &*config.tls {
+        WebTls::Off => Vec::new(),
+        WebTls::Own => vec![Path::new(OWN_TLS).join("key.pem")],
+        WebTls::Files => vec![config.certificate.value.clone(), config.key.value.clone()],
+    };
+    if let MetricsFor::Token(file) = &*config.metrics {
+        files.push(file.clone());
+    }
+    files
+}
+
+fn settings(config: &Web) -> Settings {
+    Settings {
+        listen: config.listen.value.clone(),
+        tls: match &*config.tls {
+            WebTls::Off => Tls::Off,
+            WebTls::Own => Tls::Own {
+                directory: OWN_TLS.into(),
+            },
+            WebTls::Files => Tls::Files {
+                certificate: config.certificate.value.clone(),
+                key: config.key.value.clone(),
+            },
+        },
+        hosts: config.hosts.value.clone(),
+        password_file: web::password_file(&config.password).to_owned(),
+        metrics: match &*config.metrics {
+            MetricsFor::Off => Metrics::Off,
+            MetricsFor::Loopback => Metrics::Loopback,
+            MetricsFor::Token(file) => Metrics::Token(file.clone()),
+        },
+        insecure: *config.insecure,
+        ..Settings::default()
+    }
+}

@@ -1,0 +1,63 @@
+//! The process that strangers speak to. It has the sockets that it was given, no capability, and,
+//! as far as the kernel's Landlock goes, no file and no TCP connection of its own. It asks weir by
+//! the API.
+
+use std::rc::Rc;
+
+use clap::Args;
+use tracing_subscriber::filter::LevelFilter;
+use web::channel::Theirs;
+use web::{Behind, Door, Listeners};
+
+use runtime::Error;
+use runtime::daemon::apart::{self, Apart};
+use runtime::output::Output;
+
+/// Its command.
+pub const NAME: &str = "page-server";
+
+/// The process.
+pub const APART: Apart = Apart {
+    command: NAME,
+    what: "the web page's process",
+    user: apart::PAGE,
+};
+
+/// Serve the web page, for weir, which starts this
+///
+/// Standard input is what weir handed over.
+#[derive(Args, Debug)]
+pub struct ServerArgs {
+    /// How much is told
+    #[arg(long, default_value = "info")]
+    log: LevelFilter,
+}
+
+/// Serves until weir is gone.
+///
+/// # Errors
+/// It was not weir that started it.
+pub fn run(args: &ServerArgs, _: &mut Output<'_>) -> Result<(), Error> {
+    runtime::log::start(args.log);
+    let stranger = |error| {
+        let hint = "start `weir run`, with `enabled = true` under [web]";
+        Error::because(
+            "the web page's process is started by weir alone",
+            &error,
+            hint,
+        )
+    };
+    let control = APART.enter(c"weir-page").map_err(stranger)?;
+    runtime::event_loop()?.block_on(async {
+        let (theirs, front, sockets) = Theirs::open(control).map_err(stranger)?;
+        let theirs = Rc::new(theirs);
+        let door = Door::new(front, Behind::There(Rc::clone(&theirs)));
+        tokio::select! {
+            ended = web::serve(Listeners::of(sockets), Rc::new(door)) => match ended {
+                Err(error) => Err(stranger(error)),
+                Ok(never) => match never {},
+            },
+            () = theirs.closed() => Ok(()),
+        }
+    })
+}

@@ -1,0 +1,51 @@
+//! `weir portal figures`: how many guests came by day.
+
+use answers::PortalFigures;
+use clap::Args;
+
+use runtime::Error;
+use runtime::command::{Connection, Format, client};
+use runtime::output::{Align, Output, Table, units};
+
+/// Tell how many guests came by day, for how long, and how much they moved
+///
+/// Days are those of the router's zone. Which devices these were is forgotten with the day.
+#[derive(Args, Debug)]
+pub struct FiguresArgs {
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    format: Format,
+}
+
+pub fn run(args: &FiguresArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let figures: PortalFigures = client(&args.connection)?.get("/v1/portal/figures")?;
+    if args.format.json {
+        return Ok(output.json(&figures)?);
+    }
+    if figures.days.is_empty() {
+        return Ok(output.line("No day yet: the router's clock is to be set first.")?);
+    }
+    let mut table = Table::new([
+        ("DAY", Align::Left),
+        ("GUESTS", Align::Right),
+        ("LOG-INS", Align::Right),
+        ("ON-LINE", Align::Right),
+        ("BYTES", Align::Right),
+        ("SOLD", Align::Right),
+    ]);
+    for day in &figures.days {
+        table.row(
+            [
+                day.day.as_str().into(),
+                day.guests.to_string().as_str().into(),
+                day.log_ins.to_string().as_str().into(),
+                units::duration(day.seconds).as_str().into(),
+                units::bytes(day.bytes).as_str().into(),
+                day.sold.to_string().as_str().into(),
+            ],
+            output,
+        )?;
+    }
+    Ok(table.finish(output)?)
+}

@@ -1,0 +1,159 @@
+//! `weir portal text`, `picture`: what the guests' page says.
+
+use std::path::{Path, PathBuf};
+
+use answers::{NewPicture, NewText, PortalPage};
+use api::Method;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use clap::{Args, Subcommand};
+use portal_core::{picture, text};
+
+use runtime::Error;
+use runtime::command::{Connection, Format, client};
+use runtime::output::{Output, harmless, units};
+
+/// Edit what the guests' page says
+///
+/// It shows at once, and wins over `title` and `text` of the configuration.
+#[derive(Args, Debug)]
+#[command(after_long_help = "Example:
+  weir portal text set rules.md --title \"Café am Markt\"")]
+pub struct TextArgs {
+    #[command(subcommand)]
+    what: Text,
+}
+
+#[derive(Debug, Subcommand)]
+enum Text {
+    Show(PageArgs),
+    Set(SetArgs),
+    Reset(PageArgs),
+}
+
+/// The guests' page
+#[derive(Args, Debug)]
+struct PageArgs {
+    #[command(flatten)]
+    connection: Connection,
+    #[command(flatten)]
+    format: Format,
+}
+
+/// Take another text
+#[derive(Args, Debug)]
+struct SetArgs {
+    /// File with it, in Markdown, of 16 KiB at most
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// What the page is headed with; else it stays as it is
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    #[command(flatten)]
+    page: PageArgs,
+}
+
+/// Show the community's picture on the guests' page
+#[derive(Args, Debug)]
+pub struct PictureArgs {
+    #[command(subcommand)]
+    what: Picture,
+}
+
+#[derive(Debug, Subcommand)]
+enum Picture {
+    Set(FrameArgs),
+    Remove(PageArgs),
+}
+
+/// Take another picture
+#[derive(Args, Debug)]
+struct FrameArgs {
+    /// PNG, JPEG or WebP, of 100 KiB at most
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    page: PageArgs,
+}
+
+pub fn text(args: &TextArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    match &args.what {
+        Text::Show(args) => {
+            let page = client(&args.connection)?.get("/v1/portal/page")?;
+            show(&page, args.format, output)
+        }
+        Text::Set(args) => {
+            let octets = read(&args.file, text::LONGEST)?;
+            let text = String::from_utf8(octets).map_err(|error| {
+                let what = format!("{} is no text in UTF-8", args.file.display());
+                Error::because(&what, &error, "save it as UTF-8")
+            })?;
+            let title = args.title.clone();
+            let path = "/v1/portal/page/text";
+            let new = NewText { title, text };
+            let client = client(&args.page.connection)?;
+            let page = client.send(Method::POST, path, &new)?;
+            show(&page, args.page.format, output)
+        }
+        Text::Reset(args) => {
+            let page = client(&args.connection)?.post("/v1/portal/page/text/reset")?;
+            show(&page, args.format, output)
+        }
+    }
+}
+
+pub fn picture(args: &PictureArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    match &args.what {
+        Picture::Set(args) => {
+            let octets = read(&args.file, picture::LONGEST)?;
+            let picture = STANDARD.encode(octets);
+            let path = "/v1/portal/page/picture";
+            let client = client(&args.page.connection)?;
+            let page = client.send(Method::POST, path, &NewPicture { picture })?;
+            show(&page, args.page.format, output)
+        }
+        Picture::Remove(args) => {
+            let page = client(&args.connection)?.post("/v1/portal/page/picture/remove")?;
+            show(&page, args.format, output)
+        }
+    }
+}
+
+/// A file of so many bytes at most.
+fn read(file: &Path, most: usize) -> Result<Vec<u8>, Error> {
+    let octets = std::fs::read(file).map_err(|error| {
+        let what = format!("{} cannot be read", file.display());
+        Error::because(&what, &error, "name a file that you may read")
+    })?;
+    match octets.len() > most {
+        false => Ok(octets),
+        true => Err(Error::new(
+            format!("{} has {} bytes", file.display(), octets.len()),
+            format!("{most} are possible: make it smaller"),
+        )),
+    }
+}
+
+fn show(page: &PortalPage, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
+    if format.json {
+        return Ok(output.json(page)?);
+    }
+    output.field("title", &harmless(&page.title))?;
+    let from = match page.edited {
+        true => "edited: `weir portal text reset` takes the configuration's",
+        false => "the configuration's",
+    };
+    output.field("text", from)?;
+    let picture = page.picture.as_ref().map(|picture| {
+        let (media, size) = (&picture.media, units::bytes(picture.bytes as u64));
+        format!(
+            "{media}, {} by {} pixels, {size}",
+            picture.width, picture.height
+        )
+    });
+    output.field("picture", &picture.unwrap_or_else(|| "none".to_owned()))?;
+    for line in page.text.lines() {
+        output.line(&format!("  {}", harmless(line)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,327 @@
+//! `[portal]` and `[portal.radius]`.
+
+mod radius;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kernel::Prefix;
+use portal_core::form::Password;
+use portal_core::garden::{Name, Place};
+use portal_core::keys::Trusted;
+use portal_core::schedule::{Schedule, Span};
+use serde_json::Value;
+use toml::de::DeValue;
+
+use super::keeper::Gift;
+pub use radius::Radius;
+
+use runtime::config::{
+    DeviceName, FileValue, Macs, Rate, Said, Section, Wrong, list, table, words,
+};
+
+/// What this module has in the file.
+pub const SECTIONS: [Section; 2] = [
+    Section::of::<Portal>("portal"),
+    Section::of::<Radius>("portal.radius"),
+];
+
+/// Bytes of the longest title.
+pub const LONGEST_TITLE: usize = 200;
+
+table! {
+    /// `[portal]`: who may use the network.
+    Portal {
+        /// Devices behind which guests are: they get no further before they log in. None: no
+        /// portal.
+        Restart devices: Vec<DeviceName> = Vec::new();
+        /// What the page is headed with: whose network it is.
+        Restart title: Title = Title::default();
+        /// Name of the guests' Wi-Fi, which is open: sheets of vouchers show it, and a QR code to join
+        /// it.
+        Restart wifi: Title = Title::default();
+        /// File with what the page says for the community, such as terms of use, in Markdown.
+        Restart text: Said = Said::default();
+        /// Where more is said of this place, on the web: the page leads there, and devices that ask for
+        /// it (RFC 8908) are told.
+        Restart venue: Venue = Venue::default();
+        /// Networks and names that everybody may reach. A name means itself and all below it,
+        /// "*.example.net" only what is below it.
+        Live garden: Garden = Garden::default();
+        /// For how long an address is open that a name of the garden has.
+        Live garden_time: Duration = Duration::from_secs(1200),
+            Duration::from_secs(10) => Duration::from_secs(86_400);
+        /// Name server that is asked for names of the garden. "": the first one in /etc/resolv.conf.
+        Live resolver: Resolver = Resolver::default();
+        /// Hardware addresses of devices that need no voucher.
+        Live exempt: Macs = Macs::default();
+        /// How guests get in without a voucher: "off", not at all; "click"; "read", when they had the
+        /// page before them for 15 seconds; "password", by one that all have.
+        Restart free: Free = Free::Off;
+        /// File with that password, in its first line.
+        Restart free_password: Said = Said::default();
+        /// For how long that lets them in.
+        Restart free_time: Duration = Duration::from_secs(900),
+            Duration::from_secs(10) => Duration::from_secs(86_400);
+        /// How long a device waits for it again, after its end.
+        Restart free_pause: Duration = Duration::ZERO,
+            Duration::ZERO => Duration::from_secs(604_800);
+        /// How fast who is let in by it may send, and get; such a device's packets are the kernel's.
+        Restart free_rate: Option<Rate> = None;
+        /// Name by which the page is reached over HTTPS, too, on port 2443. Guests' devices ask there
+        /// what they may (RFC 8908), where DHCP tells them so (RFC 8910).
+        Restart host: Host = Host::default();
+        /// With `host`: a certificate of that name which devices trust, and those between it and a
+        /// root.
+        Restart certificate: PathBuf = "/etc/weir/portal/fullchain.pem".into();
+        /// With `host`: the certificate's private key.
+        Restart certificate_key: PathBuf = "/etc/weir/portal/privkey.pem".into();
+        /// Hours in which nobody gets in but devices that need no voucher, by the router's clock and
+        /// zone. The time of vouchers stands still meanwhile.
+        Live closed: Spans = Spans::default();
+        /// Hours in which everybody gets in.
+        Live open: Spans = Spans::default();
+        /// Nodes whose vouchers hold here, and whose notes of them count: each a key, and behind a
+        /// space what the node is called.
+        Live trust: Nodes = Nodes::default();
+        /// File in which vouchers are kept; beside it is the node's key.
+        Restart vouchers: PathBuf = "/var/lib/weir/vouchers".into();
+    }
+}
+
+impl Portal {
+    /// When who gets in.
+    pub fn schedule(&self) -> Schedule {
+        Schedule {
+            closed: self.closed.0.clone(),
+            open: self.open.0.clone(),
+        }
+    }
+
+    /// What is free, and by which password.
+    pub fn gift(&self, password: Option<&str>) -> Option<Gift> {
+        (*self.free != Free::Off).then(|| Gift {
+            password: password.map(Password::new),
+            time: *self.free_time,
+            pause: *self.free_pause,
+            rate: self.free_rate.map(|rate| rate.0),
+            read: *self.free == Free::Read,
+        })
+    }
+}
+
+/// What everybody may reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Garden(pub Vec<Place>);
+
+impl Garden {
+    /// The networks in it.
+    pub fn networks(&self) -> Vec<Prefix> {
+        let all = self.0.iter().filter_map(|place| match place {
+            Place::Network(network) => Some(*network),
+            Place::Name(_) => None,
+        });
+        all.collect()
+    }
+
+    /// The names in it.
+    pub fn names(&self) -> Vec<Name> {
+        let all = self.0.iter().filter_map(|place| match place {
+            Place::Network(_) => None,
+            Place::Name(name) => Some(name.clone()),
+        });
+        all.collect()
+    }
+}
+
+impl FileValue for Garden {
+    const ALLOWED: &'static str = "a list of networks and of names of two labels or more, each in \
+        quotes, such as [\"198.51.100.0/24\", \"2001:db8::/32\", \"example.org\", \
+        \"*.example.net\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| text.parse().ok()).map(Self)
+    }
+
+    fn show(&self) -> Value {
+        self.0.iter().map(ToString::to_string).collect()
+    }
+}
+
+/// A name server, or the system's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Resolver(pub Option<IpAddr>);
+
+impl FileValue for Resolver {
+    const ALLOWED: &'static str = "an address in quotes, or \"\" for the system's";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        match value.as_str().ok_or(None)? {
+            "" => Ok(Self(None)),
+            text => text
+                .parse()
+                .map(|address| Self(Some(address)))
+                .map_err(|_| None),
+        }
+    }
+
+    fn show(&self) -> Value {
+        self.0
+            .map_or_else(String::new, |address| address.to_string())
+            .into()
+    }
+}
+
+/// Times of the week.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Spans(pub Vec<Span>);
+
+impl FileValue for Spans {
+    const ALLOWED: &'static str = "a list of times, each in quotes, such as \
+        [\"Mon-Fri 22:00-06:00\", \"Sat,Sun\", \"12:00-13:00\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| text.parse().ok()).map(Self)
+    }
+
+    fn show(&self) -> Value {
+        self.0.iter().map(ToString::to_string).collect()
+    }
+}
+
+/// How guests get in without a voucher.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Free {
+    /// Not at all.
+    #[default]
+    Off,
+    /// By a click.
+    Click,
+    /// By a click, when they could have read the page.
+    Read,
+    /// By a password.
+    Password,
+}
+
+words!(Free, "\"off\", \"click\", \"read\" or \"password\"",
+    "off" => Self::Off, "click" => Self::Click, "read" => Self::Read, "password" => Self::Password);
+
+/// Whether it can head the page.
+pub fn is_title(text: &str) -> bool {
+    text.len() <= LONGEST_TITLE && !text.chars().any(char::is_control)
+}
+
+/// One line of text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Title(pub String);
+
+impl FileValue for Title {
+    const ALLOWED: &'static str = "one line of text in quotes, of 200 bytes at most";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let text = value.as_str().ok_or(None)?;
+        is_title(text).then(|| Self(text.to_owned())).ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        self.0.as_str().into()
+    }
+}
+
+/// Name of a host, or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Host(pub Option<String>);
+
+impl FileValue for Host {
+    const ALLOWED: &'static str = "the name of a host, in quotes, such as \"portal.example.net\", or \
+        \"\" for none";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let text = value.as_str().ok_or(None)?.to_ascii_lowercase();
+        if text.is_empty() {
+            return Ok(Self(None));
+        }
+        // An address is no name: no authority that devices trust vouches for one of a LAN.
+        let name = text.parse::<Name>().ok();
+        let itself = name.is_some_and(|name| name.host() == text && name.holds(&text));
+        itself.then_some(Self(Some(text))).ok_or(None)
+    }
+
+    fn show(&self) -> Value {
+        self.0.as_deref().unwrap_or_default().into()
+    }
+}
+
+/// An address on the web, or none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Venue(pub Option<String>);
+
+impl FileValue for Venue {
+    const ALLOWED: &'static str =
+        "an address on the web, in quotes, such as \"https://example.org/\", or \"\" for none";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        match value.as_str().ok_or(None)? {
+            "" => Ok(Self(None)),
+            url if is_web(url) => Ok(Self(Some(url.to_owned()))),
+            _ => Err(None),
+        }
+    }
+
+    fn show(&self) -> Value {
+        self.0.as_deref().unwrap_or_default().into()
+    }
+}
+
+/// Whether it is an absolute address with a host (RFC 3986): it is told as it is.
+fn is_web(url: &str) -> bool {
+    let plain = url.bytes().all(|octet| octet.is_ascii_graphic()) && url.len() <= 2048;
+    let rest = ["https://", "http://"];
+    let rest = rest.iter().find_map(|scheme| url.strip_prefix(scheme));
+    let host = rest.and_then(|rest| rest.split(['/', '?', '#']).next());
+    // No name before the host: who looks at it is to see where it leads.
+    let is_host = |host: &str| !host.is_empty() && !host.contains('@');
+    plain && host.is_some_and(is_host) && !url.contains(['"', '<', '>', '\\', '`'])
+}
+
+/// Nodes with their keys.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Nodes(pub Vec<Trusted>);
+
+impl FileValue for Nodes {
+    const ALLOWED: &'static str = "a list of keys, each in quotes with the name of its node behind \
+        it, such as [\"11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo= roof\"]";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        list(value, Self::ALLOWED, |text| text.parse().ok()).map(Self)
+    }
+
+    fn show(&self) -> Value {
+        self.0.iter().map(ToString::to_string).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_has_an_address_on_the_web() {
+        for (url, is) in [
+            ("https://example.org/", true),
+            ("http://192.0.2.1:8080/a?b=c#d", true),
+            ("https://[2001:db8::1]", true),
+            ("https://", false),
+            ("https:///path", false),
+            ("javascript:alert(1)", false),
+            ("//example.org/", false),
+            ("https://example.org/ x", false),
+            ("https://good.example@evil.example/", false),
+            ("https://example.org/\"", false),
+            ("https://example.org/\u{e4}", false),
+        ] {
+            assert_eq!(is_web(url), is, "{url}");
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! Each request of a guest, from its head to its answer.
+
+mod forms;
+mod heads;
+
+use std::cell::RefCell;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use answers::{PortalMode, PortalState};
+use api::server::Answer;
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use portal_core::form::{Tokens, field};
+use portal_core::page::{Shown, Trouble, html};
+use portal_core::pass::Pass;
+use portal_core::signed::Ticket;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+#[cfg(feature = "tls")]
+use web::Pair;
+use web::channel::Theirs;
+use web::rate::CONNECT_EACH;
+use web::throttle::{Allowance, Client};
+use web::{Limits, Peer, RequestBody, Served};
+
+use heads::{header, moved, pass, text};
+
+#[cfg(feature = "tls")]
+use super::asking::told;
+use super::asking::{Silent, answer_to, ask, device};
+use super::server::{Opening, Visited, Visitor};
+use super::sockets::{PAGE, SECURE};
+use super::welcome::Told;
+use runtime::daemon::unix_seconds;
+
+/// Bytes of a form: a code and a token.
+const FORM: usize = 4096;
+
+/// What every answer says: nothing of it is kept, and nothing else is loaded by it.
+const SAID: [(&str, &str); 4] = [
+    ("cache-control", "no-store"),
+    (
+        "content-security-policy",
+        "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; form-action 'self'; \
+            base-uri 'none'; frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "same-origin"),
+];
+
+/// Answers guests.
+pub struct Door {
+    /// The page's name, where it goes by HTTPS, too.
+    host: Option<String>,
+    /// Somebody may come with an account.
+    accounts: bool,
+    tokens: Tokens,
+    theirs: Rc<Theirs>,
+    /// What the page says, as weir told it last.
+    welcome: RefCell<Rc<Welcome>>,
+    began: Instant,
+}
+
+/// What the page says, with the picture.
+#[derive(Default)]
+struct Welcome {
+    told: Told,
+    picture: Bytes,
+}
+
+impl Door {
+    pub fn new(opening: Opening, theirs: Rc<Theirs>) -> Self {
+        Self {
+            host: opening.host,
+            accounts: opening.accounts,
+            tokens: Tokens::new(&opening.secret),
+            theirs,
+            welcome: RefCell::default(),
+            began: Instant::now(),
+        }
+    }
+
+    async fn decide(&self, request: Request<RequestBody>, peer: Peer) -> Response<Answer> {
+        let (parts, body) = request.into_parts();
+        let own = self.own(peer);
+        let host = header(&parts.headers, "host");
+        let query = parts.uri.query().unwrap_or_default();
+        let code = field(query.as_bytes(), "code").and_then(|code| code.parse().ok());
+        // A device that asked for another page is told where this one is. At an address of its link
+        // alone no browser can be sent to it: it is shown right there.
+        if let Some(own) = &own
+            && host != own
+        {
+            let to = format!("{}{}", self.origin(own), prefilled(code));
+            let mut response = moved(StatusCode::FOUND, &to);
+            // The connection leads here, whatever becomes of its device.
+            let close = HeaderValue::from_static("close");
+            response
+                .headers_mut()
+                .insert(hyper::header::CONNECTION, close);
+            return response;
+        }
+        match (parts.method.clone(), parts.uri.path()) {
+            (Method::GET | Method::HEAD, "/captive-portal/api") => self.api(&own, peer).await,
+            (Method::GET | Method::HEAD, "/login" | "/logout" | "/free" | "/account") => {
+                moved(StatusCode::SEE_OTHER, "/")
+            }
+            (Method::GET | Method::HEAD, "/picture") => self.picture(peer).await,
+            (Method::GET | Method::HEAD, "/favicon.ico") => {
+                // None, but that is no fault.
+                text(StatusCode::NO_CONTENT, "text/plain", String::new())
+            }
+            (Method::GET | Method::HEAD, path) => match own.is_some() && path != "/" {
+                true => moved(StatusCode::FOUND, &format!("/{}", prefilled(code))),
+                false => {
+                    let shown = (None, Typed::code(code.map(|code| code.to_string())));
+                    self.page(&parts.headers, peer, shown, StatusCode::OK).await
+                }
+            },
+            (Method::POST, path @ ("/login" | "/logout" | "/free" | "/account")) => {
+                self.form(path, &parts.headers, body, peer).await
+            }
+            (Method::POST, _) => text(StatusCode::NOT_FOUND, "text/plain", String::new()),
+            _ => text(StatusCode::METHOD_NOT_ALLOWED, "text/plain", String::new()),
+        }
+    }
+
+    /// What a browser calls the page where it came; `None`: it cannot.
+    fn own(&self, peer: Peer) -> Option<String> {
+        match (&self.host, peer.tls) {
+            (Some(host), true) => Some(format!("{host}:{SECURE}")),
+            _ => own_host(peer.local),
+        }
+    }
+
+    /// Where a browser is sent that wants to be somewhere else, or the like.
+    fn origin(&self, own: &str) -> String {
+        match &self.host {
+            Some(host) => format!("https://{host}:{SECURE}/"),
+            None => format!("http://{own}/"),
+        }
+    }
+
+    /// The certificate of the page's name, as it is now.
+    #[cfg(feature = "tls")]
+    pub async fn certificate(&self) -> Option<Pair> {
+        let request = Request::get("/portal/certificate").body(Full::default());
+        told(&self.theirs, request.ok()?).await.ok()
+    }
+
+    /// Who it is, and what the page says now.
+    async fn visitor(&self, peer: Peer, pass: Option<Pass>) -> (Option<Visited>, Rc<Welcome>) {
+        let visitor = Visitor {
+            pass: pass.map(|pass| pass.to_string()),
+            ..visitor(peer.address)
+        };
+        let visited: Option<Visited> = self.ask("/portal/visit", &visitor).await.ok();
+        let known = Rc::clone(&self.welcome.borrow());
+        let now = visited.as_ref().map(|visited| visited.welcome);
+        if now.is_none_or(|now| now == known.told.version) {
+            return (visited, known);
+        }
+        // Where weir does not tell, what it told before is better than nothing.
+        let welcome = self.told().await.map_or(known, Rc::new);
+        self.welcome.replace(Rc::clone(&welcome));
+        (visited, welcome)
+    }
+
+    async fn told(&self) -> Result<Welcome, Silent> {
+        let get = |path: &str| Request::get(path).body(Full::default()).map_err(|_| Silent);
+        let told = answer_to(&self.theirs, get("/portal/welcome")?).await?;
+        let told: Told = serde_json::from_slice(&told).map_err(|_| Silent)?;
+        let picture = match told.picture {
+            Some(_) => answer_to(&self.theirs, get("/portal/picture")?).await?,
+            None => Bytes::new(),
+        };
+        Ok(Welcome { told, picture })
+    }
+
+    /// The community's picture.
+    async fn picture(&self, peer: Peer) -> Response<Answer> {
+        let (_, welcome) = self.visitor(peer, None).await;
+        let media = welcome.told.picture.as_deref().map(HeaderValue::from_str);
+        let Some(Ok(media)) = media else {
+            return text(StatusCode::NOT_FOUND, "text/plain", String::new());
+        };
+        let mut response = Response::new(Answer::whole(welcome.picture.clone()));
+        response
+            .headers_mut()
+            .insert(hyper::header::CONTENT_TYPE, media);
+        response
+    }
+
+    async fn page(
+        &self,
+        headers: &HeaderMap,
+        peer: Peer,
+        (trouble, typed): (Option<Trouble>, Typed),
+        status: StatusCode,
+    ) -> Response<Answer> {
+        let had = pass(headers);
+        let (visitor, welcome) = self.visitor(peer, had).await;
+        let holds = visitor.as_ref().is_some_and(|visitor| visitor.again);
+        let free = visitor.as_ref().and_then(|visitor| visitor.free);
+        let hours = visitor.as_ref().map(|visitor| visitor.hours.clone());
+        let hours = hours.unwrap_or_default();
+        let free_now = visitor
+            .as_ref()
+            .is_some_and(|visited| visited.client.state == PortalState::Free);
+        let inside = inside(visitor);
+        let closed = hours.mode == PortalMode::Closed && inside.is_none();
+        let trouble = trouble.or(closed.then_some(Trouble::Closed(hours.seconds)));
+        let token = self.tokens.token(&peer.address.to_string(), unix_seconds());
+        // Whoever typed something, or was refused by it, has other things to do.
+        let again = had.filter(|_| trouble.is_none() && typed.code.is_none() && holds);
+        let account = self.accounts && (inside.is_none() || free_now);
+        let again = again.map(|pass| pass.voucher.to_string());
+        let shown = Shown {
+            network: &welcome.told.title,
+            text: &welcome.told.html,
+            picture: welcome.told.picture.as_deref().map(|_| "/picture"),
+            venue: welcome.told.venue.as_deref(),
+            token: &token,
+            inside: inside.map(|inside| inside.seconds),
+            free: free.map(|(seconds, _)| seconds),
+            password: free.is_some_and(|(_, password)| password),
+            again: again.as_deref(),
+            closed,
+            code: typed.code.as_deref(),
+            account: account.then(|| typed.name.as_deref().unwrap_or_default()),
+            trouble,
+            languages: header(headers, "accept-language"),
+        };
+        let mut response = text(status, "text/html; charset=utf-8", html(&shown));
+        if let Some(Trouble::Wait(seconds)) = trouble {
+            response
+                .headers_mut()
+                .insert(hyper::header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+
+    /// RFC 8908, section 5.
+    async fn api(&self, own: &Option<String>, peer: Peer) -> Response<Answer> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "kebab-case")]
+        struct Captive {
+            captive: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            user_portal_url: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            venue_info_url: Option<String>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            seconds_remaining: Option<u64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            bytes_remaining: Option<u64>,
+            can_extend_session: bool,
+        }
+        let (visitor, welcome) = self.visitor(peer, None).await;
+        let extends = visitor.as_ref().is_some_and(extends);
+        let inside = inside(visitor);
+        let captive = Captive {
+            captive: inside.is_none(),
+            user_portal_url: own.as_ref().map(|own| self.origin(own)),
+            venue_info_url: welcome.told.venue.clone(),
+            seconds_remaining: inside.as_ref().and_then(|inside| inside.seconds),
+            bytes_remaining: inside.as_ref().and_then(|inside| inside.bytes),
+            can_extend_session: extends,
+        };
+        let body = serde_json::to_string(&captive).unwrap_or_default();
+        text(StatusCode::OK, "application/captive+json", body)
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        said: &impl Serialize,
+    ) -> Result<T, Silent> {
+        ask(&self.theirs, path, said).await
+    }
+}
+
+impl Served for Door {
+    fn limits(&self) -> Limits {
+        Limits {
+            connections: 256,
+            per_address: 8,
+            body: FORM,
+            stall_time: Duration::from_secs(10),
+            ..Limits::default()
+        }
+    }
+
+    /// When a school's break begins, all its telephones come at once.
+    fn connects(&self) -> [Allowance; 2] {
+        let all = Allowance {
+            burst: 2000,
+            every: Duration::from_millis(2),
+        };
+        [CONNECT_EACH, all]
+    }
+
+    fn now(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    async fn client(&self, address: IpAddr) -> Option<Client> {
+        device(&self.theirs, address).await
+    }
+
+    async fn answer(&self, request: Request<RequestBody>, peer: Peer) -> Response<Answer> {
+        let mut response = self.decide(request, peer).await;
+        for (name, value) in SAID {
+            response.headers_mut().insert(
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            );
+        }
+        response
+    }
+}
+
+/// What stands in the forms already.
+#[derive(Default)]
+struct Typed {
+    code: Option<String>,
+    name: Option<String>,
+}
+
+impl Typed {
+    fn code(code: Option<String>) -> Self {
+        Self { code, name: None }
+    }
+}
+
+/// What is left to who is let in; `None`: no end.
+struct Inside {
+    seconds: Option<u64>,
+    bytes: Option<u64>,
+}
+
+/// Whether somebody is let in.
+fn inside(visitor: Option<Visited>) -> Option<Inside> {
+    let Visited { client, hours, .. } = visitor?;
+    let waits = client.state == PortalState::Waiting;
+    let own = Inside {
+        seconds: client.seconds_remaining,
+        bytes: client.bytes_remaining,
+    };
+    match hours.mode {
+        PortalMode::Closed if client.state != PortalState::Exempt => None,
+        PortalMode::Open => Some(Inside {
+            seconds: hours.seconds,
+            bytes: None,
+        }),
+        PortalMode::Closed | PortalMode::Vouchers => (!waits).then_some(own),
+    }
+}
+
+/// Whether a voucher more would add anything: not where nobody gets in, and not to who has no end.
+fn extends(visited: &Visited) -> bool {
+    let client = &visited.client;
+    let endless = client.seconds_remaining.is_none() && client.bytes_remaining.is_none();
+    match client.state {
+        _ if visited.hours.mode == PortalMode::Closed => false,
+        PortalState::Waiting => true,
+        PortalState::Admitted | PortalState::Free => !endless,
+        PortalState::Exempt => false,
+    }
+}
+
+/// What a browser calls the page at an address of the router; `None`: it cannot.
+fn own_host(local: IpAddr) -> Option<String> {
+    match local {
+        IpAddr::V6(address) if address.is_unicast_link_local() => None,
+        _ => Some(SocketAddr::new(local, PAGE).to_string()),
+    }
+}
+
+/// What a code on a sheet says beside the page's address: a QR code leads there.
+fn prefilled(code: Option<Ticket>) -> String {
+    code.map_or_else(String::new, |code| format!("?code={code}"))
+}
+
+/// Who asks for nothing more.
+fn visitor(address: IpAddr) -> Visitor {
+    Visitor {
+        address,
+        pass: None,
+        password: String::new(),
+    }
+}

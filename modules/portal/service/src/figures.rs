@@ -1,0 +1,124 @@
+//! The file of figures. A thread writes it, as disks take their time; whatever is lost of it comes
+//! again with the next minute.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+
+use portal_core::figures::Figures;
+use tokio::sync::oneshot;
+use tracing::warn;
+
+use super::store;
+
+/// What is to be written.
+enum Job {
+    /// Behind the rest.
+    Append(String),
+    /// In its place.
+    Replace(String),
+    /// Nothing: whoever waits is told.
+    Tell(oneshot::Sender<()>),
+}
+
+/// The file, as whoever fills it has it.
+pub struct File {
+    jobs: mpsc::Sender<Job>,
+    waiting: Option<(PathBuf, mpsc::Receiver<Job>)>,
+    path: PathBuf,
+    /// The last figures could not be written.
+    fails: Arc<AtomicBool>,
+}
+
+impl File {
+    /// What it says. It is there once something is written.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn open(path: &Path) -> io::Result<(Self, Figures)> {
+        let octets = match fs::read(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            read => read?,
+        };
+        let (figures, damaged) = Figures::read(&octets);
+        if damaged > 0 {
+            warn!(file = %path.display(), damaged, "damaged lines of figures are left out");
+        }
+        let (jobs, receiver) = mpsc::channel();
+        let waiting = Some((path.to_owned(), receiver));
+        let file = Self {
+            jobs,
+            waiting,
+            path: path.to_owned(),
+            fails: Arc::default(),
+        };
+        Ok((file, figures))
+    }
+
+    /// Begins to write.
+    pub fn start(&mut self) {
+        let Some((path, jobs)) = self.waiting.take() else {
+            return;
+        };
+        let fails = Arc::clone(&self.fails);
+        let work = move || {
+            for job in jobs {
+                let written = match job {
+                    Job::Append(lines) => append(&path, &lines),
+                    Job::Replace(text) => store::replace(&path, text.as_bytes()).map(drop),
+                    Job::Tell(whom) => {
+                        let _ = whom.send(());
+                        continue;
+                    }
+                };
+                fails.store(written.is_err(), Ordering::Relaxed);
+                if let Err(error) = written {
+                    warn!(%error, file = %path.display(), "figures cannot be written");
+                }
+            }
+        };
+        let begun = thread::Builder::new().name("figures".to_owned());
+        if let Err(error) = begun.spawn(work) {
+            warn!(%error, "figures cannot be kept: there is no thread for it");
+            self.fails.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The file, where the last figures could not be written.
+    pub fn unwritten(&self) -> Option<String> {
+        let fails = self.fails.load(Ordering::Relaxed);
+        fails.then(|| self.path.display().to_string())
+    }
+
+    /// Writes lines behind the others.
+    pub fn append(&self, lines: String) {
+        let _ = self.jobs.send(Job::Append(lines));
+    }
+
+    /// Writes the whole file anew.
+    pub fn replace(&self, text: String) {
+        let _ = self.jobs.send(Job::Replace(text));
+    }
+
+    /// Ready when all was tried that was told before.
+    pub fn settled(&self) -> oneshot::Receiver<()> {
+        let (told, heard) = oneshot::channel();
+        let _ = self.jobs.send(Job::Tell(told));
+        heard
+    }
+}
+
+fn append(path: &Path, lines: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options.append(true).create(true).mode(0o600).open(path)?;
+    let length = file.metadata()?.len();
+    let written = file.write_all(lines.as_bytes());
+    written.and_then(|()| file.sync_data()).inspect_err(|_| {
+        // Half a line would spoil the next one.
+        let _ = file.set_len(length);
+    })
+}

@@ -1,0 +1,216 @@
+//! Names of the garden, between the process that guests ask and weir, which alone asks a name
+//! server and opens the firewall. The process reads what guests and servers send; weir takes from
+//! it only names that are in the garden, and addresses that stand in what the server sent.
+
+use std::cell::RefCell;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use api::{Asked, Body, Later, Method, Nothing, Problem, Route, Who};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use portal_core::garden::{FAILED, Name, Question, WELL, told};
+use portal_core::upstream;
+use serde::{Deserialize, Serialize};
+use tracing::debug;
+use web::channel::Theirs;
+use web::throttle::Client;
+
+use super::asking::{ask, device};
+use super::keeper::Keeper;
+use super::resolver;
+use runtime::daemon::Face;
+
+/// How old the list of names may be: a reload changes it.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// A question for a name of the garden.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wish {
+    /// Who asks.
+    pub guest: IpAddr,
+    pub name: String,
+    pub ipv6: bool,
+}
+
+impl Body for Wish {
+    const EXPECTED: &'static str = "a JSON object with `guest`, `name` and `ipv6`";
+}
+
+/// What the name server said.
+#[derive(Serialize, Deserialize)]
+pub struct Reply {
+    /// By which it is spoken of.
+    number: u64,
+    /// As it came, in base64.
+    octets: String,
+}
+
+/// What the name server said, as it was understood.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Understood {
+    number: u64,
+    addresses: Vec<IpAddr>,
+}
+
+impl Body for Understood {
+    const EXPECTED: &'static str = "a JSON object with `number` and `addresses`";
+}
+
+/// What guests reach now.
+#[derive(Serialize, Deserialize)]
+pub struct Opened {
+    addresses: Vec<IpAddr>,
+    /// They are to ask again after so many seconds at most.
+    seconds: u32,
+}
+
+/// What the process may ask of weir.
+pub fn routes(keeper: &Rc<RefCell<Keeper>>, face: &Rc<Face>) -> [Route; 3] {
+    let (lists, asks, opens) = (Rc::clone(keeper), Rc::clone(keeper), Rc::clone(keeper));
+    let (asked_at, opened_at) = (Rc::clone(face), Rc::clone(face));
+    let list =
+        move |_: Asked<(), Nothing>| -> Result<Vec<String>, Problem> { Ok(lists.borrow().names()) };
+    let forward = move |asked: Asked<(), Wish>| -> Later<Option<Reply>> {
+        let Wish { guest, name, ipv6 } = asked.body;
+        let question = Question { name, ipv6 };
+        let keeper = Rc::clone(&asks);
+        let way = keeper
+            .borrow_mut()
+            .may_ask(guest, &question.name, &asked_at.router());
+        Box::pin(async move {
+            let Some(way) = way else {
+                return Ok(None);
+            };
+            let said = resolver::ask(way.server, &question).await;
+            let octets = match said {
+                Ok(octets) => octets,
+                Err(error) => {
+                    keeper.borrow_mut().is_silent(way.server, &error);
+                    return Ok(None);
+                }
+            };
+            let encoded = BASE64.encode(&octets);
+            let number = keeper.borrow_mut().was_said(&way, question.name, octets);
+            Ok(Some(Reply {
+                number,
+                octets: encoded,
+            }))
+        })
+    };
+    let open = move |asked: Asked<(), Understood>| -> Later<Opened> {
+        let keeper = Rc::clone(&opens);
+        let Understood { number, addresses } = asked.body;
+        let wait = keeper
+            .borrow_mut()
+            .open(number, &addresses, &opened_at.router());
+        Box::pin(async move {
+            if let Some(wait) = wait {
+                let _ = wait.await;
+            }
+            let keeper = keeper.borrow();
+            let is_open = |address: &IpAddr| keeper.is_open(address);
+            Ok(Opened {
+                addresses: addresses.into_iter().filter(is_open).collect(),
+                seconds: keeper.asked_again(),
+            })
+        })
+    };
+    [
+        Route::new(Method::POST, "/portal/garden", Who::Guest, list),
+        Route::later(Method::POST, "/portal/garden/ask", Who::Guest, forward),
+        Route::later(Method::POST, "/portal/garden/open", Who::Guest, open),
+    ]
+}
+
+/// In the process: what it knows of the garden.
+pub struct Guide {
+    theirs: Rc<Theirs>,
+    names: RefCell<(Option<Instant>, Vec<Name>)>,
+}
+
+impl Guide {
+    pub fn new(theirs: Rc<Theirs>) -> Self {
+        Self {
+            theirs,
+            names: RefCell::default(),
+        }
+    }
+
+    /// The guest that has an address.
+    pub async fn client(&self, address: IpAddr) -> Option<Client> {
+        device(&self.theirs, address).await
+    }
+
+    /// The question, if it is one for a name of the garden.
+    pub async fn concerns(&self, octets: &[u8]) -> Option<Question> {
+        let question = Question::read(octets)?;
+        let read = self.names.borrow().0;
+        if read.is_none_or(|read| read.elapsed() > FRESH) {
+            // Others that come meanwhile go by what was known.
+            self.names.borrow_mut().0 = Some(Instant::now());
+            if let Ok(names) = ask::<Vec<String>>(&self.theirs, "/portal/garden", &Nothing {}).await
+            {
+                let names = names.iter().filter_map(|name| name.parse().ok());
+                self.names.borrow_mut().1 = names.collect();
+            }
+        }
+        let names = &self.names.borrow().1;
+        let within = names.iter().any(|name| name.holds(&question.name));
+        within.then_some(question)
+    }
+
+    /// The answer, which goes out when what it says is open.
+    pub async fn answer(
+        &self,
+        octets: &[u8],
+        question: &Question,
+        guest: IpAddr,
+    ) -> Option<Vec<u8>> {
+        let (code, addresses, seconds) = self.find(question, guest).await.unwrap_or_else(|why| {
+            debug!(
+                why,
+                name = question.name,
+                "a name of the garden is not found"
+            );
+            (FAILED, Vec::new(), 0)
+        });
+        told(octets, code, &addresses, seconds)
+    }
+
+    async fn find(
+        &self,
+        question: &Question,
+        guest: IpAddr,
+    ) -> Result<(u8, Vec<IpAddr>, u32), &'static str> {
+        let wish = Wish {
+            guest,
+            name: question.name.clone(),
+            ipv6: question.ipv6,
+        };
+        let silent = |_| "weir does not answer";
+        let reply: Option<Reply> = ask(&self.theirs, "/portal/garden/ask", &wish)
+            .await
+            .map_err(silent)?;
+        let reply = reply.ok_or("it may not be asked for now, or the name server is silent")?;
+        let octets = BASE64.decode(reply.octets).map_err(|_| "no base64")?;
+        let said = upstream::read(&octets, question).map_err(|_| "the answer is malformed")?;
+        if said.addresses.is_empty() {
+            return Ok((said.code, Vec::new(), 0));
+        }
+        let understood = Understood {
+            number: reply.number,
+            addresses: said.addresses,
+        };
+        let opened: Opened = ask(&self.theirs, "/portal/garden/open", &understood)
+            .await
+            .map_err(silent)?;
+        match opened.addresses.is_empty() {
+            true => Err("none of its addresses may be open, or there is no room"),
+            false => Ok((WELL, opened.addresses, said.seconds.min(opened.seconds))),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What happens by day, as it is counted.
+
+use std::collections::HashSet;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use answers::{PortalDay, PortalFigures};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use kernel::Mac;
+use portal_core::figures::{Date, Day, Figures};
+use portal_core::rules::{self, Step};
+use tokio::sync::oneshot;
+use tracing::warn;
+
+use super::hours::BUILT;
+use super::{Keeper, NOTED, bytes};
+use crate::figures::File;
+use runtime::daemon::unix_seconds;
+
+/// Counters that go are read before, no more often than this: many may go at once.
+const BEFORE: Duration = Duration::from_secs(1);
+
+/// Figures by day, and what is not among them yet.
+pub struct Days {
+    figures: Figures,
+    file: File,
+    zone: TimeZone,
+    /// Devices that moved something since the last look, which was then.
+    active: HashSet<Mac>,
+    looked: Instant,
+    /// When counters were read.
+    read: Instant,
+}
+
+impl Days {
+    /// With those that were kept. Reads the zone: to be called with all rights.
+    pub fn new((file, figures): (File, Figures)) -> Self {
+        let now = Instant::now();
+        Self {
+            figures,
+            file,
+            zone: history_core::zone::system().zone,
+            active: HashSet::new(),
+            looked: now,
+            read: now,
+        }
+    }
+
+    /// Begins to write.
+    pub fn start(&mut self) {
+        self.file.start();
+        self.turn();
+        // Nothing of a former day's devices is left, and nothing that was damaged.
+        self.file.replace(self.figures.file());
+    }
+
+    /// The file of figures, where the last ones could not be written.
+    pub fn unwritten(&self) -> Option<String> {
+        self.file.unwritten()
+    }
+
+    /// Ready when all was tried that is to be written.
+    pub fn settled(&self) -> oneshot::Receiver<()> {
+        self.file.settled()
+    }
+
+    /// It may be another day.
+    fn turn(&mut self) {
+        let date = date(&self.zone, unix_seconds());
+        let key = || {
+            let mut key = [0; 16];
+            if let Err(error) = getrandom::fill(&mut key) {
+                warn!(%error, "devices of this day are known by a key that can be guessed");
+            }
+            key
+        };
+        if self.figures.turn(date, key) {
+            self.file.replace(self.figures.file());
+        }
+    }
+
+    /// Somebody was let in.
+    pub fn logged_in(&mut self, mac: &Mac) {
+        self.turn();
+        self.figures.logged_in(mac);
+    }
+
+    /// So many vouchers were sold.
+    pub fn sold(&mut self, vouchers: usize) {
+        self.turn();
+        self.figures.sold(vouchers as u64);
+    }
+
+    /// A guest moved something.
+    pub(super) fn moved(&mut self, mac: &Mac, bytes: u64) {
+        self.active.insert(*mac);
+        self.figures.moved(bytes);
+    }
+
+    /// Notes who was on-line since the last look.
+    fn look(&mut self) {
+        self.turn();
+        let seconds = self.looked.elapsed().min(2 * NOTED).as_secs();
+        self.looked = Instant::now();
+        for mac in self.active.drain() {
+            self.figures.was_online(&mac, seconds);
+        }
+        if let Some(news) = self.figures.news() {
+            self.file.append(news);
+        }
+    }
+}
+
+impl Keeper {
+    /// Counts who was on-line, and what they moved: once a minute.
+    pub(super) fn look_at_day(&mut self) {
+        self.read_counters();
+        self.days.look();
+    }
+
+    /// Counters are read.
+    pub(super) fn counters_read(&mut self) {
+        self.days.read = Instant::now();
+    }
+
+    /// Whether by these steps counts would be lost that nobody has read.
+    pub(super) fn loses_counts(&self, steps: &[Step]) -> bool {
+        let known = |address: IpAddr| self.counters.contains_key(&address);
+        self.days.read.elapsed() >= BEFORE
+            && steps.iter().any(|step| match step {
+                Step::Remove(element) => rules::ADDRESSES.contains(&element.set),
+                Step::Put(element, _) => {
+                    rules::ADDRESSES.contains(&element.set)
+                        && bytes::address(&element.key).is_some_and(known)
+                }
+            })
+    }
+
+    /// All days, as the API has them.
+    pub fn figures(&self) -> PortalFigures {
+        let days = self.days.figures.days();
+        let shown = |(date, day): (&Date, &Day)| PortalDay {
+            day: date.to_string(),
+            guests: day.guests,
+            log_ins: day.log_ins,
+            seconds: day.seconds,
+            bytes: day.bytes,
+            sold: day.sold,
+        };
+        PortalFigures {
+            days: days.map(shown).collect(),
+        }
+    }
+}
+
+/// Which day it is; `None`: the clock is wrong.
+fn date(zone: &TimeZone, wall: u64) -> Option<Date> {
+    let at = i64::try_from(wall).ok().filter(|_| wall >= BUILT)?;
+    let at = Timestamp::from_second(at).ok()?.to_zoned(zone.clone());
+    Some(Date {
+        year: u16::try_from(at.year()).ok()?,
+        month: u8::try_from(at.month()).ok()?,
+        day: u8::try_from(at.day()).ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Tuesday, 23:30 UTC.
+    const LATE: u64 = 1_795_563_000;
+
+    #[test]
+    fn a_day_is_that_of_the_zone() {
+        let shown = |zone: &TimeZone, wall| date(zone, wall).map(|date| date.to_string());
+        let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").expect("a zone");
+        for (zone, day) in [(&TimeZone::UTC, "2026-11-24"), (&berlin, "2026-11-25")] {
+            assert_eq!(shown(zone, LATE).as_deref(), Some(day));
+        }
+        for wrong in [0, BUILT - 1, u64::MAX] {
+            assert_eq!(shown(&berlin, wrong), None, "{wrong}");
+        }
+    }
+}

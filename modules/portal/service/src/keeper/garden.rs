@@ -1,0 +1,406 @@
+//! Names of the garden: who may have one asked for, and what is open by it, for how long.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::io;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use kernel::sets::Family;
+use kernel::{Batch, ElementStep, Mac};
+use portal_core::garden::{MOST, Name, is_host, is_public};
+use portal_core::rules;
+use tokio::sync::oneshot;
+use tracing::{debug, warn};
+use web::throttle::{Allowance, Throttle};
+
+use super::Keeper;
+use super::come::whose;
+use super::outside::Outside;
+use crate::config::Portal;
+use crate::resolver;
+use runtime::daemon::Router;
+
+/// Questions of one device, and of all: a page has some dozens of names.
+const ASKED_EACH: Allowance = Allowance {
+    burst: 100,
+    every: Duration::from_millis(500),
+};
+const ASKED_ALL: Allowance = Allowance {
+    burst: 1000,
+    every: Duration::from_millis(20),
+};
+
+/// Addresses that are opened for one device, and for all: each time, and when it is closed, all
+/// proofs of the packet path end.
+const OPENED_EACH: Allowance = Allowance {
+    burst: 100,
+    every: Duration::from_secs(5),
+};
+const OPENED_ALL: Allowance = Allowance {
+    burst: 500,
+    every: Duration::from_millis(500),
+};
+
+/// How often addresses are opened, at most: those that come together, together.
+const TOGETHER: Duration = Duration::from_millis(250);
+/// Addresses that are open at once.
+const MOST_OPEN: usize = 1024;
+/// Answers that are remembered until they are understood.
+const MOST_SAID: usize = 64;
+/// Names of which was said that nothing is opened for them.
+const MOST_TOLD: usize = 64;
+/// An address to which a connection runs stays open for so many times the usual time.
+const HELD: u32 = 12;
+/// `TCP_CONNTRACK_ESTABLISHED` (include/uapi/linux/netfilter/nf_conntrack_tcp.h).
+const ESTABLISHED: u8 = 3;
+
+/// An address of a name.
+struct Opened {
+    name: String,
+    /// When the kernel closes it.
+    until: Instant,
+    /// When a guest asked for it last.
+    asked: Instant,
+}
+
+/// What a name server said.
+struct Said {
+    number: u64,
+    name: String,
+    octets: Vec<u8>,
+    /// Who asked, as devices are told apart.
+    who: IpAddr,
+}
+
+/// Whom to ask, and for whom.
+pub struct Way {
+    pub server: IpAddr,
+    who: IpAddr,
+}
+
+/// What is known of the names of the garden.
+pub struct Garden {
+    names: Vec<Name>,
+    server: Option<IpAddr>,
+    time: Duration,
+    began: Instant,
+    questions: Throttle,
+    opens: Throttle,
+    said: VecDeque<Said>,
+    numbers: u64,
+    open: HashMap<IpAddr, Opened>,
+    /// Addresses that are to be opened, and closed; and when the last ones were.
+    opening: HashMap<IpAddr, (String, Instant)>,
+    closing: Vec<IpAddr>,
+    put: Option<Instant>,
+    waiting: Vec<oneshot::Sender<()>>,
+    outside: Outside,
+    looked: Instant,
+    told: HashSet<String>,
+    /// What was warned of: each once, until it is well.
+    full: bool,
+    refused: bool,
+    silent: Option<IpAddr>,
+}
+
+impl Default for Garden {
+    fn default() -> Self {
+        let began = Instant::now();
+        Self {
+            names: Vec::new(),
+            server: None,
+            time: Duration::from_secs(1200),
+            began,
+            questions: Throttle::new(ASKED_EACH, ASKED_ALL),
+            opens: Throttle::new(OPENED_EACH, OPENED_ALL),
+            said: VecDeque::new(),
+            numbers: 0,
+            open: HashMap::new(),
+            opening: HashMap::new(),
+            closing: Vec::new(),
+            put: None,
+            waiting: Vec::new(),
+            outside: Outside::default(),
+            looked: began,
+            told: HashSet::new(),
+            full: false,
+            refused: false,
+            silent: None,
+        }
+    }
+}
+
+impl Garden {
+    fn holds(&self, name: &str) -> bool {
+        self.names.iter().any(|own| own.holds(name))
+    }
+
+    /// These names are in the garden, that server is asked, and for so long is open what it says.
+    pub fn configure(&mut self, names: Vec<Name>, server: Option<IpAddr>, time: Duration) {
+        (self.names, self.server, self.time) = (names, server, time);
+        self.told.clear();
+        let names = &self.names;
+        let gone = self
+            .open
+            .extract_if(|_, open| !names.iter().any(|own| own.holds(&open.name)));
+        self.closing.extend(gone.map(|(address, _)| address));
+        self.opening
+            .retain(|_, (name, _)| names.iter().any(|own| own.holds(name)));
+    }
+
+    /// The kernel may have none of them: each is put there once more, when it is asked for.
+    pub fn doubt(&mut self) {
+        let now = Instant::now();
+        for open in self.open.values_mut() {
+            open.until = now;
+        }
+    }
+
+    /// When there is something to open or to close.
+    pub fn due(&self) -> Option<Instant> {
+        match (self.closing.is_empty(), self.opening.is_empty()) {
+            (true, true) => None,
+            (false, _) => Some(self.began),
+            (true, false) => Some(self.put.map_or(self.began, |at| at + TOGETHER)),
+        }
+    }
+
+    /// Opens and closes what is due.
+    fn settle(&mut self) {
+        let now = Instant::now();
+        if self.due().is_none_or(|due| due > now) {
+            return;
+        }
+        self.put = Some(now);
+        let (opening, closing) = (
+            std::mem::take(&mut self.opening),
+            std::mem::take(&mut self.closing),
+        );
+        let keys: Vec<_> = opening
+            .keys()
+            .map(|address| (key(address), Some(Some(self.time))))
+            .chain(closing.iter().map(|address| (key(address), None)))
+            .collect();
+        let mut steps: Vec<_> = keys
+            .iter()
+            .map(|((set, key), put)| ElementStep {
+                set,
+                key,
+                put: *put,
+                limit: None,
+            })
+            .collect();
+        steps.sort_by_key(|step| step.set);
+        let batch = Batch {
+            steps,
+            ..Batch::default()
+        };
+        match kernel::io::change_elements(Family::Inet, rules::TABLE, &batch) {
+            Ok(()) => {
+                self.refused = false;
+                let until = now + self.time;
+                self.open
+                    .extend(opening.into_iter().map(|(address, (name, asked))| {
+                        let opened = Opened { name, until, asked };
+                        (address, opened)
+                    }));
+            }
+            Err(_) if self.refused => {}
+            Err(error) => {
+                self.refused = true;
+                warn!(%error, "addresses of the garden's names cannot be opened");
+            }
+        }
+        for waiting in self.waiting.drain(..) {
+            // Those who no longer listen have gone.
+            let _ = waiting.send(());
+        }
+    }
+
+    /// Whether one more is opened for somebody.
+    fn takes(&mut self, who: IpAddr) -> bool {
+        let now = self.began.elapsed();
+        self.has_room() && self.opens.take(who, now).is_ok()
+    }
+
+    /// Whether there is room for one more.
+    fn has_room(&mut self) -> bool {
+        if self.open.len() + self.opening.len() < MOST_OPEN {
+            return true;
+        }
+        let now = Instant::now();
+        self.open.retain(|_, open| open.until > now);
+        let room = self.open.len() + self.opening.len() < MOST_OPEN;
+        if !room && !self.full {
+            warn!(
+                "names of the garden have more than {MOST_OPEN} addresses: further ones are not \
+                 opened until some are closed"
+            );
+        }
+        self.full = !room;
+        room
+    }
+}
+
+/// An address's set, and its key there.
+fn key(address: &IpAddr) -> (&'static str, Vec<u8>) {
+    match address {
+        IpAddr::V4(address) => (rules::NAMES[0], address.octets().to_vec()),
+        IpAddr::V6(address) => (rules::NAMES[1], address.octets().to_vec()),
+    }
+}
+
+impl Keeper {
+    /// What is in the garden by name.
+    pub fn plant(&mut self, config: &Portal) {
+        let (names, server) = (config.garden.names(), config.resolver.0);
+        self.garden.configure(names, server, *config.garden_time);
+        self.garden.settle();
+    }
+
+    /// Names in the garden.
+    pub fn names(&self) -> Vec<String> {
+        self.garden.names.iter().map(ToString::to_string).collect()
+    }
+
+    /// Whom to ask for a name. `None`: it is not in the garden, or this guest asks too often.
+    pub fn may_ask(&mut self, guest: IpAddr, name: &str, router: &Router) -> Option<Way> {
+        if !is_host(name) || !self.garden.holds(name) {
+            return None;
+        }
+        let device: Option<Mac> = self.device(guest, router);
+        let who = device.map_or(guest, |mac| whose(&mac));
+        let now = self.garden.began.elapsed();
+        self.garden.questions.take(who, now).ok()?;
+        let server = self.garden.server.unwrap_or_else(resolver::of_the_system);
+        Some(Way { server, who })
+    }
+
+    /// The name server does not answer.
+    pub fn is_silent(&mut self, server: IpAddr, error: &io::Error) {
+        if self.garden.silent.replace(server) != Some(server) {
+            let hint = "see `resolver` under [portal]";
+            warn!(%server, %error, hint, "names of the garden are not found: the name server is silent");
+        }
+    }
+
+    /// The name server said something of a name. By the number that comes back it is spoken of.
+    pub fn was_said(&mut self, way: &Way, name: String, octets: Vec<u8>) -> u64 {
+        let garden = &mut self.garden;
+        garden.silent = None;
+        garden.numbers += 1;
+        if garden.said.len() >= MOST_SAID {
+            garden.said.pop_front();
+        }
+        let number = garden.numbers;
+        garden.said.push_back(Said {
+            number,
+            name,
+            octets,
+            who: way.who,
+        });
+        number
+    }
+
+    /// These are addresses of what was said. Ready when those are open that may be; `None`: they
+    /// are.
+    pub fn open(
+        &mut self,
+        number: u64,
+        addresses: &[IpAddr],
+        router: &Router,
+    ) -> Option<oneshot::Receiver<()>> {
+        let garden = &mut self.garden;
+        let place = garden.said.iter().position(|said| said.number == number)?;
+        let Said {
+            name, octets, who, ..
+        } = garden.said.remove(place)?;
+        if !garden.holds(&name) {
+            return None;
+        }
+        let now = Instant::now();
+        let stands = |address: &IpAddr| {
+            let (_, key) = key(address);
+            octets.windows(key.len()).any(|some| some == key)
+        };
+        let mut opens = false;
+        for address in addresses.iter().filter(|a| stands(a)).take(MOST) {
+            if self.portal.garden.iter().any(|of| of.holds(address)) {
+                continue;
+            }
+            if !is_public(*address) || !garden.outside.holds(*address, router) {
+                if garden.told.len() < MOST_TOLD && garden.told.insert(name.clone()) {
+                    let hint = "where it is to be reached, write the address under `garden`, too";
+                    warn!(name, %address, hint, "a name of the garden has an address of this network");
+                }
+                continue;
+            }
+            if let Some(open) = garden.open.get_mut(address) {
+                open.asked = now;
+                if open.until > now + garden.time / 2 {
+                    continue;
+                }
+            } else if !garden.opening.contains_key(address) && !garden.takes(who) {
+                continue;
+            }
+            garden.opening.insert(*address, (name.clone(), now));
+            opens = true;
+        }
+        garden.settle();
+        let waits = opens && garden.due().is_some();
+        waits.then(|| {
+            let (told, heard) = oneshot::channel();
+            garden.waiting.push(told);
+            heard
+        })
+    }
+
+    /// Whether guests reach an address of the garden.
+    pub fn is_open(&self, address: &IpAddr) -> bool {
+        let open = self.garden.open.get(address);
+        open.is_some_and(|open| open.until > Instant::now())
+            || self.portal.garden.iter().any(|of| of.holds(address))
+    }
+
+    /// After how many seconds guests are to ask again: before what is open is closed.
+    pub fn asked_again(&self) -> u32 {
+        (self.garden.time.as_secs() / 2).clamp(1, 86_400) as u32
+    }
+
+    /// Opens and closes what is due.
+    pub(super) fn look_at_garden(&mut self) {
+        self.garden.settle();
+    }
+
+    /// What a connection runs to is not closed while it runs, for some hours.
+    pub fn hold_open(&mut self, router: &Router) {
+        let garden = &mut self.garden;
+        let (now, time) = (Instant::now(), garden.time);
+        if garden.open.is_empty() || now.duration_since(garden.looked) < time / 8 {
+            return;
+        }
+        garden.looked = now;
+        let mut soon: HashMap<IpAddr, _> = garden
+            .open
+            .iter()
+            .filter(|(_, open)| open.until > now && open.until < now + time / 2)
+            .filter(|(_, open)| now < open.asked + time * HELD)
+            .map(|(address, open)| (*address, (open.name.clone(), open.asked)))
+            .collect();
+        for (_, flow) in router.core.flows() {
+            if soon.is_empty() {
+                break;
+            }
+            // Conntrack remembers those that are over for a while.
+            if flow.tcp_state.is_some_and(|state| state != ESTABLISHED) {
+                continue;
+            }
+            let to = flow.original().destination;
+            if let Some(open) = soon.remove(&to) {
+                debug!(address = %to, "a connection keeps an address of the garden open");
+                garden.opening.insert(to, open);
+            }
+        }
+        garden.settle();
+    }
+}

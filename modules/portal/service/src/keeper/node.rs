@@ -1,0 +1,171 @@
+//! This node among others: its key, those that it trusts, and what they tell each other.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use answers::NotesHeard;
+use portal_core::keys::{PublicKey, SecretKey, Trusted};
+use portal_core::notes::Note;
+use portal_core::signed::Signed;
+use tracing::{info, warn};
+
+use super::Keeper;
+use runtime::daemon::Router;
+use runtime::secret::seed;
+
+/// A node, and whom it trusts.
+pub struct Node {
+    pub key: Arc<SecretKey>,
+    /// Itself first.
+    pub trusted: Vec<Trusted>,
+}
+
+impl Node {
+    pub fn new(key: SecretKey, trust: &[Trusted]) -> Self {
+        let mut node = Self {
+            key: Arc::new(key),
+            trusted: Vec::new(),
+        };
+        node.trust(trust);
+        node
+    }
+
+    /// Trusts these from now on, and itself.
+    pub fn trust(&mut self, trust: &[Trusted]) {
+        let own = Trusted {
+            key: self.key.public(),
+            name: "this node".to_owned(),
+        };
+        self.trusted = std::iter::once(own).chain(trust.iter().cloned()).collect();
+    }
+
+    /// What a node is called.
+    pub fn name(&self, key: &PublicKey) -> String {
+        let known = self.trusted.iter().find(|node| node.key == *key);
+        let name = known.map(|node| node.name.clone());
+        name.filter(|name| !name.is_empty())
+            .unwrap_or_else(|| key.to_string())
+    }
+
+    /// What the node is called that sold a voucher, as far as it is still trusted.
+    pub fn seller(&self, signed: &Signed) -> String {
+        let known = self.trusted.iter().find(|n| n.key.hint() == signed.hint());
+        known.map_or_else(|| "a former node".to_owned(), |node| self.name(&node.key))
+    }
+}
+
+/// The key in a file, which is made if there is none. To be called with all rights.
+///
+/// # Errors
+/// It cannot be read or written, or is none.
+pub fn key(path: &Path) -> io::Result<SecretKey> {
+    let none = |_| io::Error::new(io::ErrorKind::InvalidData, "it holds no key");
+    SecretKey::new(&seed(path)?).map_err(none)
+}
+
+/// Lines of other nodes, looked at.
+pub struct Looked {
+    notes: Vec<(Note, String)>,
+    known: u64,
+    refused: Vec<String>,
+}
+
+impl Keeper {
+    /// What there is to tell other nodes, as work that may take a while: signed lines.
+    pub fn told(&self) -> impl FnOnce() -> Vec<String> + Send + use<> {
+        let (now, wall) = self.when();
+        let key = Arc::clone(&self.node.key);
+        let all: Vec<_> = self
+            .guests
+            .vouchers(now)
+            .map(|(voucher, used)| (voucher.clone(), used))
+            .collect();
+        move || {
+            let mut lines = Vec::new();
+            for (voucher, used) in all {
+                let signed = voucher.signed;
+                // What it knows of others alone those have told.
+                let own = voucher.here.is_some() || voucher.invalidated.is_some();
+                if (own || signed.is_none())
+                    && let Some(signed) = signed.or_else(|| Signed::of(&voucher, &key))
+                {
+                    let note = Note::of(&voucher, (signed, used), (key.public(), wall));
+                    lines.push(note.line(&key));
+                }
+                lines.extend(voucher.elsewhere.into_values().map(|heard| heard.line));
+            }
+            lines
+        }
+    }
+
+    /// Looks at lines of other nodes, as work that may take a while.
+    pub fn look(&self, lines: Vec<String>) -> impl FnOnce() -> Looked + Send + use<> {
+        let trusted = self.node.trusted.clone();
+        let now = self.now();
+        let before = lines.len();
+        let is_known = |line: &String| {
+            let note = Note::read(line);
+            let known = note.and_then(|note| {
+                let (voucher, _) = self.guests.voucher(&note.voucher.id(), now)?;
+                let heard = voucher.elsewhere.get(&note.node)?;
+                Some(heard.line == *line)
+            });
+            known == Some(true)
+        };
+        let lines: Vec<_> = lines.into_iter().filter(|line| !is_known(line)).collect();
+        let known = (before - lines.len()) as u64;
+        move || {
+            let mut looked = Looked {
+                notes: Vec::new(),
+                known,
+                refused: Vec::new(),
+            };
+            for line in lines {
+                match Note::checked(&line, &trusted) {
+                    Ok(note) => looked.notes.push((note, line)),
+                    Err(bad) => looked.refused.push(bad.to_string()),
+                }
+            }
+            looked.refused.sort();
+            looked.refused.dedup();
+            looked
+        }
+    }
+
+    /// Takes what other nodes told.
+    pub fn hear(&mut self, looked: Looked, router: &mut Router) -> NotesHeard {
+        let (now, wall) = self.when();
+        let own = self.node.key.public();
+        let mut heard = NotesHeard {
+            known: looked.known,
+            refused: looked.refused,
+            ..NotesHeard::default()
+        };
+        for (note, line) in &looked.notes {
+            let id = note.voucher.id();
+            let was = self.is_double(&id);
+            let (told, when) = ((note, line.as_str()), (own, now, wall));
+            match self.guests.hear(told, when, &mut self.changes) {
+                true => heard.new += 1,
+                false => heard.known += 1,
+            }
+            if !was && self.is_double(&id) {
+                warn!(
+                    voucher = id,
+                    "a voucher was used at two nodes by more than it was sold for"
+                );
+                heard.double_use.push(id);
+            }
+        }
+        self.guests.expire((now, wall), &mut self.changes);
+        self.settle(router);
+        info!(new = heard.new, known = heard.known, "notes of other nodes");
+        heard
+    }
+
+    fn is_double(&self, id: &str) -> bool {
+        let voucher = self.guests.voucher(id, 0);
+        voucher.is_some_and(|(voucher, _)| voucher.double.is_some())
+    }
+}

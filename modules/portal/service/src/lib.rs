@@ -1,0 +1,404 @@
+//! The portal: guests get no further before they log in, and no longer than they may.
+
+mod asking;
+mod beside;
+mod check;
+mod command;
+pub mod config;
+mod door;
+mod figures;
+mod garden;
+mod keeper;
+mod names;
+mod passage;
+#[cfg(feature = "radius")]
+mod radius;
+#[cfg(not(feature = "radius"))]
+#[path = "no_radius.rs"]
+mod radius;
+mod resolver;
+mod routes;
+mod secrets;
+#[cfg(feature = "tls")]
+mod secure;
+#[cfg(not(feature = "tls"))]
+#[path = "plain.rs"]
+mod secure;
+mod server;
+mod sheet;
+mod sockets;
+mod store;
+mod welcome;
+
+use std::cell::{Cell, RefCell};
+use std::path::Path;
+use std::rc::Rc;
+use std::task::Context;
+use std::time::{Duration, Instant};
+
+use answers::Status;
+use api::{Problem, Route, Routes};
+use kernel::Event;
+use portal_core::rules;
+use portal_core::text;
+use tokio::time::timeout;
+use tracing::{error, info, warn};
+
+use keeper::{Days, Keeper, Node};
+use runtime::Error;
+use runtime::config::Effective;
+use runtime::daemon::{
+    Face, Finding, Firewall, Forwarded, Module, Needs, Router, RulesetText, Setup, Value, Work,
+    apart,
+};
+use runtime::registry::{Command, Entry as ModuleEntry, Group};
+use sockets::Sockets;
+use store::Store;
+use welcome::{Welcome, Words};
+
+/// For so long weir, told to stop, waits for the disk.
+const WRITTEN: Duration = Duration::from_secs(3);
+
+/// The portal.
+pub const ENTRY: ModuleEntry = ModuleEntry {
+    choice: Some("Guests log in before they get any further"),
+    sections: &config::SECTIONS,
+    commands: || {
+        vec![
+            Command::printing(Group::Change, "portal", command::run),
+            Command::printing(Group::Internal, server::NAME, server::run),
+        ]
+    },
+    check: check::check,
+    begin: Some(begin),
+    ..ModuleEntry::named("portal")
+};
+
+/// A portal, if there is one.
+struct Portal {
+    /// By it what a former weir left is taken away, where there is no portal now.
+    former: RefCell<Firewall>,
+    /// What the firewall was told when the ruleset began to be read.
+    loads: Cell<u64>,
+    open: Option<Open>,
+}
+
+/// A portal that there is.
+struct Open {
+    keeper: Rc<RefCell<Keeper>>,
+    welcome: Rc<Welcome>,
+    /// Name of the guests' Wi-Fi.
+    wifi: String,
+    sockets: Sockets,
+    routes: RefCell<Routes>,
+    folder: Vec<std::path::PathBuf>,
+    /// Where its certificate is, which may be another later.
+    read: Vec<std::path::PathBuf>,
+    /// The page's name, where it goes by HTTPS, too, and the certificate of that.
+    host: Option<String>,
+    certificate: Rc<Option<secure::Certificate>>,
+    /// Who knows accounts.
+    radius: Option<Rc<radius::Client>>,
+}
+
+/// Opens the vouchers, and binds.
+///
+/// # Errors
+/// A portal is configured, and cannot be: nobody would be kept out, or nobody be let in.
+pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
+    let config = setup.effective.of::<config::Portal>();
+    let mut portal = Portal {
+        former: RefCell::default(),
+        loads: Cell::default(),
+        open: None,
+    };
+    if setup.wanted && !config.devices.is_empty() {
+        let file = &*config.vouchers;
+        let (store, read) = Store::open(file).map_err(|error| {
+            let what = format!(
+                "the vouchers in {} cannot be read and written",
+                file.display()
+            );
+            Error::because(&what, &error, "see `vouchers` under [portal]")
+        })?;
+        let words = Words {
+            title: config.title.0.clone(),
+            text: said(config.text.0.as_deref())?,
+        };
+        let welcome = Welcome::open(file, words, config.venue.0.clone());
+        let figures_file = file.with_extension("figures");
+        let figures = figures::File::open(&figures_file).map_err(|error| {
+            let what = format!("the figures in {} cannot be read", figures_file.display());
+            let hint = "see `vouchers` under [portal]; without the file, they begin anew";
+            Error::because(&what, &error, hint)
+        })?;
+        let password = secrets::password(config)?;
+        let key_file = file.with_extension("key");
+        let key = keeper::key(&key_file).map_err(|error| {
+            let what = format!("the key in {} cannot be read or made", key_file.display());
+            let hint = "see `vouchers` under [portal]; without the file, a new key is made, and what \
+                was signed by the old one holds no more";
+            Error::because(&what, &error, hint)
+        })?;
+        let certificate = secure::certificate(config)?;
+        let radius = radius::Client::open(setup.effective.of::<config::Radius>());
+        // Nobody comes by an account then; without a portal everybody would be in.
+        let radius = radius.unwrap_or_else(|error| {
+            error!(%error, "nobody can come with an account");
+            None
+        });
+        let sockets = Sockets::bind(certificate.is_some()).map_err(|error| {
+            let hint = format!(
+                "ports {} and {} are the portal's: see `ss -tulpn` for who has them",
+                sockets::PAGE,
+                sockets::NAMES
+            );
+            Error::because("the portal cannot listen", &error, &hint)
+        })?;
+        portal.open = Some(Open {
+            keeper: Rc::new(RefCell::new(Keeper::new(
+                check::rules(config),
+                (config.gift(password.as_deref()), config.schedule()),
+                (store, read),
+                (Node::new(key, &config.trust.0), Days::new(figures)),
+                &config.exempt.0,
+            ))),
+            welcome,
+            wifi: config.wifi.0.clone(),
+            sockets,
+            routes: RefCell::default(),
+            host: config.host.0.clone(),
+            read: secure::folders(config),
+            certificate: Rc::new(certificate),
+            radius: radius.map(Rc::new),
+            folder: file.parent().map(Into::into).into_iter().collect(),
+        });
+    }
+    Ok(Rc::new(portal))
+}
+
+/// What the page says for the community, in Markdown.
+fn said(file: Option<&Path>) -> Result<String, Error> {
+    let Some(file) = file else {
+        return Ok(String::new());
+    };
+    let failed = |error: &dyn std::error::Error| {
+        let what = format!("what {} says cannot be shown", file.display());
+        Error::because(&what, error, "see `text` under [portal]")
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| failed(&error))?;
+    // The page would not show it.
+    text::shown(&text).map_err(|error| failed(&error))?;
+    Ok(text)
+}
+
+impl Portal {
+    fn open(&self) -> Result<&Open, Problem> {
+        self.open.as_ref().ok_or_else(|| {
+            let hint = "write `devices = [\"br-lan\"]` under [portal], and start weir anew";
+            Problem::new(409, "no_portal", "there is no portal here", hint)
+        })
+    }
+
+    fn loads(&self) -> u64 {
+        match &self.open {
+            Some(open) => open.keeper.borrow().firewall.loads(),
+            None => self.former.borrow().loads(),
+        }
+    }
+
+    fn keeper(&self) -> Result<Rc<RefCell<Keeper>>, Problem> {
+        Ok(Rc::clone(&self.open()?.keeper))
+    }
+
+    fn welcome(&self) -> Result<Rc<Welcome>, Problem> {
+        Ok(Rc::clone(&self.open()?.welcome))
+    }
+}
+
+impl Module for Portal {
+    fn needs(&self) -> Needs {
+        match &self.open {
+            None => Needs::default(),
+            Some(open) => Needs {
+                read: open
+                    .read
+                    .iter()
+                    .cloned()
+                    .chain(resolver::system_file())
+                    .collect(),
+                write: open.folder.clone(),
+                programs: std::env::current_exe().into_iter().collect(),
+                capabilities: apart::CAPABILITIES.to_vec(),
+                ..Needs::default()
+            },
+        }
+    }
+
+    fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
+        if let Some(open) = &self.open {
+            let known = (&open.welcome, &open.certificate);
+            *open.routes.borrow_mut() = server::routes(&open.keeper, known, &open.radius, face);
+        }
+        routes::all(&self, face)
+    }
+
+    fn start(&self, effective: &Effective, _: &mut Router) {
+        if let Some(open) = &self.open {
+            let mut keeper = open.keeper.borrow_mut();
+            keeper.store.start();
+            keeper.days.start();
+            keeper.table();
+            keeper.plant(effective.of::<config::Portal>());
+            info!(devices = ?keeper.portal.devices, "the portal is open");
+        }
+    }
+
+    fn configure(&self, effective: &Effective, router: &mut Router) {
+        if let Some(open) = &self.open {
+            let config = effective.of::<config::Portal>();
+            let mut keeper = open.keeper.borrow_mut();
+            let known = (&*config.exempt.0, &*config.trust.0);
+            let held = (check::rules(config), config.schedule());
+            keeper.plant(config);
+            keeper.configure(held, known, router);
+        }
+    }
+
+    fn work(self: Rc<Self>) -> Option<Work> {
+        Some(Box::pin(async move {
+            let told = async {
+                loop {
+                    let poll = |context: &mut Context<'_>| match &self.open {
+                        Some(open) => open.keeper.borrow_mut().firewall.poll_told(context),
+                        None => self.former.borrow_mut().poll_told(context),
+                    };
+                    if let Err(error) = std::future::poll_fn(poll).await {
+                        let open = self.open.as_ref();
+                        if open.is_some_and(|open| open.keeper.borrow_mut().refused()) {
+                            continue;
+                        }
+                        let hint = "see `weir check`";
+                        warn!(error, hint, "the firewall does not take the portal's rules");
+                    }
+                }
+            };
+            let served = async {
+                if let Some(open) = &self.open {
+                    let routes = open.routes.borrow().clone();
+                    let known = (open.host.as_deref(), open.radius.is_some());
+                    server::keep(known, &open.sockets, &routes).await;
+                }
+            };
+            tokio::join!(told, served);
+        }))
+    }
+
+    fn heard(&self, event: &Event, router: &mut Router) {
+        let Some(open) = &self.open else { return };
+        match event {
+            Event::Neighbour(neighbour) => open.keeper.borrow_mut().heard(neighbour, router),
+            Event::Connection(connection) => {
+                let mut keeper = open.keeper.borrow_mut();
+                keeper.connected(connection);
+                keeper.began(connection.id.original.source, router);
+            }
+            Event::ConnectionGone(id) => open.keeper.borrow_mut().gone(id),
+            Event::Link(_) | Event::LinkGone(_) => {
+                open.keeper.borrow_mut().devices_changed = true;
+            }
+            _ => {}
+        }
+    }
+
+    fn ruleset_reading(&self) {
+        self.loads.set(self.loads());
+    }
+
+    /// Whoever took the table away, it comes again.
+    fn ruleset_read(&self, read: Result<&RulesetText, &str>, _: &mut Router) {
+        let Ok(text) = read else { return };
+        // Read while it was on its way.
+        let loads = self.loads();
+        if loads % 2 == 1 || self.loads.get() != loads {
+            return;
+        }
+        match (&self.open, check::is_whole(&text.text)) {
+            (Some(open), None) => {
+                warn!("the portal's table is gone; it comes anew");
+                open.keeper.borrow_mut().table();
+            }
+            (Some(open), Some(false)) => {
+                warn!("somebody changed rules in the portal's table; it comes anew");
+                open.keeper.borrow_mut().table();
+            }
+            (None, Some(_)) => self.former.borrow_mut().tell(rules::remove()),
+            _ => {}
+        }
+    }
+
+    fn forwarded(&self, all: &[Forwarded<'_>], _: &offload_core::Core) {
+        if let Some(open) = &self.open {
+            open.keeper.borrow_mut().forwarded(all);
+        }
+    }
+
+    fn second(&self, router: &mut Router) {
+        if let Some(open) = &self.open {
+            let mut keeper = open.keeper.borrow_mut();
+            keeper.look_for_devices(router);
+            keeper.second(router);
+            keeper.hold_open(router);
+        }
+    }
+
+    fn turn_at(&self) -> Option<Instant> {
+        Some(self.open.as_ref()?.keeper.borrow().turn_at())
+    }
+
+    fn turn(&self, router: &mut Router) {
+        if let Some(open) = &self.open {
+            open.keeper.borrow_mut().turn(router);
+        }
+    }
+
+    fn status(&self, _: &mut Router, status: &mut Status) {
+        if self.open.is_some() {
+            status.modules.push("portal".to_owned());
+        }
+    }
+
+    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
+        let Some(open) = &self.open else { return };
+        let keeper = open.keeper.borrow();
+        for file in [keeper.store.unwritten(), keeper.days_unwritten()] {
+            findings.extend(file.map(|file| {
+                let finding = Finding::new("unwritten", "portal", "vouchers").of(&file);
+                finding.with("file", Value::Text(file))
+            }));
+        }
+    }
+
+    /// Told to stop, weir stands in nobody's way.
+    fn stop(&self, _: &mut Router) -> Option<Work> {
+        let open = self.open.as_ref()?;
+        let mut keeper = open.keeper.borrow_mut();
+        keeper.note();
+        let settled = keeper.settled();
+        let firewall = std::mem::take(&mut keeper.firewall);
+        Some(Box::pin(async move {
+            if timeout(WRITTEN, settled).await.is_err() {
+                warn!(
+                    "the disk takes too long: what was used of vouchers in the last minute is lost"
+                );
+            }
+            if let Err(error) = firewall.finish(rules::remove()).await {
+                let table = rules::TABLE;
+                warn!(
+                    error,
+                    "the portal's rules are left: `nft delete table inet {table}`"
+                );
+            }
+        }))
+    }
+}

@@ -1,0 +1,42 @@
+//! In place of [`super::radius`] where weir is built without RADIUS.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+
+use portal_core::account::{Account, Verdict};
+
+use super::config::Radius;
+use super::keeper::Accounts;
+use runtime::Error;
+
+/// There is none.
+pub struct Client(Infallible);
+
+impl Client {
+    /// Nobody to ask.
+    ///
+    /// # Errors
+    /// There is to be somebody.
+    pub fn open(config: &Radius) -> Result<Option<Self>, Error> {
+        if config.servers.0.is_empty() {
+            return Ok(None);
+        }
+        let hint = "build weir with the feature `radius`, or take `servers` out of [portal.radius]";
+        Err(Error::new("this weir is built without RADIUS", hint))
+    }
+
+    /// Never asked for.
+    pub fn accounts(&self) -> Accounts {
+        match self.0 {}
+    }
+
+    /// Never tried.
+    pub async fn try_out(&self) -> Vec<(SocketAddr, Result<(), String>)> {
+        match self.0 {}
+    }
+
+    /// Never asked.
+    pub async fn ask(&self, _: &Account<'_>) -> Option<Verdict> {
+        match self.0 {}
+    }
+}

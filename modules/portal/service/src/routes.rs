@@ -1,0 +1,362 @@
+//! What can be asked of the portal, and what is answered.
+
+mod page;
+
+use std::rc::Rc;
+
+use answers::{
+    FormerVouchers, NewVouchers, NotesHeard, PortalClients, PortalKey, PortalNotes, PortalVoucher,
+    PortalVouchers, VoucherDevice, VoucherName,
+};
+use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
+use portal_core::account::is_name;
+use portal_core::journal::Entry;
+use portal_core::rates::RATES;
+use portal_core::voucher::{mac_of, station_of};
+use tokio::sync::oneshot;
+
+pub use page::picture;
+
+use super::Portal;
+use super::keeper::{Keeper, MOST};
+use runtime::daemon::{Face, unix_seconds};
+
+/// Bytes of the longest name of a voucher.
+const LONGEST_NAME: usize = 200;
+
+/// All of it.
+pub fn all(portal: &Rc<Portal>, face: &Rc<Face>) -> Vec<Route> {
+    let me = || Rc::clone(portal);
+    let (clients, vouchers, add, rename) = (me(), me(), me(), me());
+    let (activate, invalidate, end) = (me(), me(), me());
+    let (one, key, told, heard) = (me(), me(), me(), me());
+    let at = || Rc::clone(face);
+    let (listed_at, named_at, admitted_at, called_at, ended_at) = (at(), at(), at(), at(), at());
+    let (heard_at, imported_at, import) = (at(), at(), me());
+    let mut all = vec![
+        Route::get("/v1/portal/clients", Who::User, move |()| {
+            let keeper = clients.keeper()?;
+            let keeper = keeper.borrow();
+            let clients = keeper.clients(&listed_at.router());
+            let hours = keeper.hours();
+            Ok(PortalClients { clients, hours })
+        }),
+        Route::get("/v1/portal/vouchers", Who::User, move |()| {
+            let vouchers = vouchers.keeper()?.borrow().vouchers();
+            Ok(PortalVouchers { vouchers })
+        }),
+        Route::new(
+            Method::GET,
+            "/v1/portal/vouchers/{id}",
+            Who::User,
+            move |asked: Asked<(), Nothing>| -> Result<PortalVoucher, Problem> {
+                let id = &asked.parts[0];
+                let keeper = one.keeper()?;
+                let keeper = keeper.borrow();
+                keeper.whole(id).ok_or_else(|| no_voucher(id))
+            },
+        ),
+        Route::later(
+            Method::POST,
+            "/v1/portal/import",
+            Who::User,
+            move |asked: Asked<(), FormerVouchers>| {
+                let router = &mut imported_at.router();
+                let made = import.keeper().and_then(|keeper| {
+                    let mut keeper = keeper.borrow_mut();
+                    let imported = keeper.import(&asked.body.pirania, router)?;
+                    Ok((imported, keeper.store.settled()))
+                });
+                Box::pin(async move {
+                    let (imported, settled) = made?;
+                    kept(settled).await?;
+                    Ok(imported)
+                })
+            },
+        ),
+        Route::get("/v1/portal/key", Who::User, move |()| {
+            let key = key.keeper()?.borrow().node.key.public().to_string();
+            Ok(PortalKey { key })
+        }),
+        Route::later(
+            Method::GET,
+            "/v1/portal/notes",
+            Who::Root,
+            move |_: Asked<(), Nothing>| told.told(),
+        ),
+        Route::later(
+            Method::POST,
+            "/v1/portal/notes",
+            Who::Root,
+            move |asked: Asked<(), PortalNotes>| heard.hear(asked.body.lines, Rc::clone(&heard_at)),
+        ),
+        Route::later(
+            Method::POST,
+            "/v1/portal/vouchers",
+            Who::User,
+            move |asked: Asked<(), NewVouchers>| add.add(asked.body),
+        ),
+        Route::later(
+            Method::POST,
+            "/v1/portal/vouchers/{id}/rename",
+            Who::User,
+            move |asked: Asked<(), VoucherName>| {
+                let router = &mut named_at.router();
+                rename.changed(&asked.parts[0], |keeper, id| {
+                    name(&asked.body.name)?;
+                    keeper.rename(id, asked.body.name.clone(), router);
+                    Ok(())
+                })
+            },
+        ),
+        Route::later(
+            Method::POST,
+            "/v1/portal/vouchers/{id}/activate",
+            Who::User,
+            move |asked: Asked<(), VoucherDevice>| {
+                let router = &mut admitted_at.router();
+                activate.changed(&asked.parts[0], |keeper, id| {
+                    let mac = station_of(&asked.body.mac).ok_or_else(no_mac)?;
+                    match keeper.activate(id, mac, router) {
+                        Some(Err(_)) => Err(is_over(id)),
+                        Some(Ok(())) | None => Ok(()),
+                    }
+                })
+            },
+        ),
+        Route::later(
+            Method::POST,
+            "/v1/portal/vouchers/{id}/invalidate",
+            Who::User,
+            move |asked: Asked<(), Nothing>| {
+                let router = &mut called_at.router();
+                invalidate.changed(&asked.parts[0], |keeper, id| {
+                    keeper.invalidate(id, router);
+                    Ok(())
+                })
+            },
+        ),
+        Route::new(
+            Method::POST,
+            "/v1/portal/clients/{mac}/end",
+            Who::User,
+            move |asked: Asked<(), Nothing>| -> Result<PortalClients, Problem> {
+                let keeper = end.keeper()?;
+                let mut keeper = keeper.borrow_mut();
+                let router = &mut ended_at.router();
+                let mac = mac_of(&asked.parts[0]).ok_or_else(no_mac)?;
+                if !keeper.end(mac, router) {
+                    let detail = format!(
+                        "no device {} is let in",
+                        api::problem::clipped(&asked.parts[0])
+                    );
+                    let hint = "`weir portal clients` has all of them";
+                    return Err(Problem::new(404, "no_client", detail, hint));
+                }
+                let clients = keeper.clients(router);
+                let hours = keeper.hours();
+                Ok(PortalClients { clients, hours })
+            },
+        ),
+    ];
+    all.extend(page::all(portal));
+    all
+}
+
+impl Portal {
+    /// What other nodes are to know.
+    fn told(&self) -> Later<PortalNotes> {
+        let work = self.keeper().map(|keeper| keeper.borrow().told());
+        Box::pin(async move {
+            let lines = aside(work?).await?;
+            Ok(PortalNotes { lines })
+        })
+    }
+
+    /// What other nodes tell.
+    fn hear(&self, lines: Vec<String>, face: Rc<Face>) -> Later<NotesHeard> {
+        let keeper = self.keeper();
+        Box::pin(async move {
+            let keeper = keeper?;
+            let work = keeper.borrow().look(lines);
+            let looked = aside(work).await?;
+            let heard = keeper.borrow_mut().hear(looked, &mut face.router());
+            Ok(heard)
+        })
+    }
+
+    /// Changes a voucher. What is answered is on the disk.
+    fn changed(
+        &self,
+        id: &str,
+        change: impl FnOnce(&mut Keeper, &str) -> Result<(), Problem>,
+    ) -> Later<PortalVoucher> {
+        let changed = self.keeper().and_then(|keeper| {
+            let mut keeper = keeper.borrow_mut();
+            change(&mut keeper, id)?;
+            let shown = keeper.voucher(id).ok_or_else(|| no_voucher(id))?;
+            Ok((shown, keeper.store.settled()))
+        });
+        Box::pin(async move {
+            let (shown, settled) = changed?;
+            kept(settled).await?;
+            Ok(shown)
+        })
+    }
+
+    /// Makes vouchers. They are there once they are on the disk.
+    fn add(&self, asked: NewVouchers) -> Later<PortalVouchers> {
+        let made = || {
+            allowed(&asked)?;
+            let keeper = self.keeper()?;
+            let mut made = Vec::new();
+            for _ in 0..asked.count {
+                made.push(keeper.borrow().make(&asked)?);
+            }
+            let lines = made
+                .iter()
+                .map(|v| Entry::Voucher(Box::new(v.clone())).line())
+                .collect();
+            let written = keeper.borrow().store.write(lines);
+            Ok((keeper, made, written))
+        };
+        let made = made();
+        Box::pin(async move {
+            let (keeper, made, written) = made?;
+            let failed = |why: String| {
+                let hint = "make room on the disk; nothing was sold";
+                Problem::new(
+                    500,
+                    "not_written",
+                    format!("no voucher was made: {why}"),
+                    hint,
+                )
+            };
+            written
+                .await
+                .map_err(|e| failed(e.to_string()))?
+                .map_err(failed)?;
+            let mut keeper = keeper.borrow_mut();
+            // Of 2^40 codes none is had twice; if one is, there is a voucher less.
+            let ids: Vec<String> = made
+                .into_iter()
+                .filter_map(|voucher| {
+                    let id = voucher.id.clone();
+                    keeper.guests.add(voucher).then_some(id)
+                })
+                .collect();
+            keeper.days.sold(ids.len());
+            let vouchers = ids.iter().filter_map(|id| keeper.voucher(id)).collect();
+            Ok(PortalVouchers { vouchers })
+        })
+    }
+}
+
+/// Ready when what was done is on the disk.
+async fn kept(settled: oneshot::Receiver<Result<(), String>>) -> Result<(), Problem> {
+    let failed = |why: String| {
+        let detail = format!("it is done, and lost when weir starts anew: {why}");
+        let hint = "make room on the disk: until then it is tried again and again";
+        Problem::new(500, "not_written", detail, hint)
+    };
+    let written = settled.await.map_err(|error| failed(error.to_string()))?;
+    written.map_err(failed)
+}
+
+/// Signatures take their time on a router: the daemon goes on meanwhile.
+pub async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| Problem::new(500, "no_thread", error.to_string(), "try again"))
+}
+
+fn allowed(asked: &NewVouchers) -> Result<(), Problem> {
+    let wrong = |what: String, hint: &str| Err(Problem::new(400, "wrong_voucher", what, hint));
+    if asked.count == 0 || asked.count > MOST {
+        let hint = "make more by several calls";
+        return wrong(
+            format!("{} vouchers at once; 1 to {MOST} are possible", asked.count),
+            hint,
+        );
+    }
+    if asked.devices == 0 || asked.devices > 1000 {
+        return wrong(
+            format!("{} devices; 1 to 1000 are possible", asked.devices),
+            "say how many",
+        );
+    }
+    if asked.duration == Some(0) {
+        return wrong(
+            "a voucher of no time".to_owned(),
+            "say how long it is good for",
+        );
+    }
+    let far = u64::from(u32::MAX);
+    if asked.duration.is_some_and(|time| time > far) || asked.until.is_some_and(|day| day > far) {
+        return wrong(
+            "a time beyond the year 2106".to_owned(),
+            "make it good for ever, or name no day",
+        );
+    }
+    if asked.until.is_some_and(|day| day <= unix_seconds()) {
+        return wrong(
+            "a voucher that is to be used first before today".to_owned(),
+            "name a day to come",
+        );
+    }
+    if asked.bytes == Some(0) {
+        return wrong(
+            "a voucher of no bytes".to_owned(),
+            "say how many, or none for no end",
+        );
+    }
+    if asked.rate.is_some_and(|rate| !RATES.contains(&rate)) {
+        return wrong(
+            "a rate below 64 kbit/s, or above 1 Tbit/s".to_owned(),
+            "say how many bits a second, or none for no limit",
+        );
+    }
+    if asked.online && asked.duration.is_none() {
+        return wrong(
+            "time that goes by only on-line, of a voucher that is good for ever".to_owned(),
+            "say how long it is good for",
+        );
+    }
+    name(&asked.name)
+}
+
+fn name(name: &str) -> Result<(), Problem> {
+    // Nor what turns the direction of what stands behind it, on a sheet.
+    if name.len() > LONGEST_NAME || !is_name(name) {
+        let what = format!("a name is one line of at most {LONGEST_NAME} bytes");
+        return Err(Problem::new(400, "wrong_name", what, "take a shorter one"));
+    }
+    Ok(())
+}
+
+fn no_mac() -> Problem {
+    let hint = "a hardware address is written as 02:00:5e:10:00:01";
+    Problem::new(400, "wrong_mac", "this is no hardware address", hint)
+}
+
+fn is_over(id: &str) -> Problem {
+    let detail = format!("voucher {id} is over: expired, or called back");
+    Problem::new(
+        409,
+        "voucher_over",
+        detail,
+        "make another one by `weir portal voucher add`",
+    )
+}
+
+fn no_voucher(id: &str) -> Problem {
+    let detail = format!("there is no voucher {}", api::problem::clipped(id));
+    Problem::new(
+        404,
+        "no_voucher",
+        detail,
+        "`weir portal voucher list` has all of them",
+    )
+}

@@ -1,0 +1,105 @@
+//! The page by HTTPS, where it has a name and a certificate that devices trust.
+
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use api::server::Answer;
+use hyper::{Request, Response};
+use tokio::net::TcpStream;
+use web::throttle::{Allowance, Client};
+use web::tls::{Files, Speaker};
+use web::{Limits, Pair, Peer, RequestBody, Served};
+
+use super::config::Portal;
+use super::door::Door;
+use runtime::Error;
+
+/// The certificate of the page's name, as it is on the disk; `None`: the page has no name.
+///
+/// # Errors
+/// It cannot be read, or is of no use.
+pub fn certificate(config: &Portal) -> Result<Option<Certificate>, Error> {
+    if config.host.0.is_none() {
+        return Ok(None);
+    }
+    let (certificate, key) = (&*config.certificate, &*config.certificate_key);
+    let files = Files::open(certificate.clone(), key.clone(), Duration::ZERO);
+    let files = files.map_err(|error| {
+        let hint = format!(
+            "{}; or take `host` out of [portal]: without it the page goes by HTTP alone",
+            error.hint()
+        );
+        Error::because("the portal's certificate cannot be used", &error, &hint)
+    })?;
+    Ok(Some(Certificate {
+        files,
+        began: Instant::now(),
+    }))
+}
+
+/// Where these files are: those that replace them are other files.
+pub fn folders(config: &Portal) -> Vec<PathBuf> {
+    let files = [&config.certificate, &config.certificate_key];
+    let files = files.into_iter().filter(|_| config.host.0.is_some());
+    files
+        .filter_map(|file| Some(file.parent()?.to_owned()))
+        .collect()
+}
+
+/// The files of a certificate, read again when they change.
+pub struct Certificate {
+    files: Files,
+    began: Instant,
+}
+
+impl Certificate {
+    /// As it is now.
+    pub fn pair(&self) -> Pair {
+        self.files.pair(self.began.elapsed())
+    }
+}
+
+/// Answers guests who come by HTTPS.
+pub struct SecureDoor {
+    door: Rc<Door>,
+    speaker: Speaker,
+}
+
+impl SecureDoor {
+    pub fn new(door: Rc<Door>) -> Self {
+        Self {
+            door,
+            speaker: Speaker::default(),
+        }
+    }
+}
+
+impl Served for SecureDoor {
+    fn limits(&self) -> Limits {
+        self.door.limits()
+    }
+
+    fn connects(&self) -> [Allowance; 2] {
+        self.door.connects()
+    }
+
+    fn now(&self) -> Duration {
+        self.door.now()
+    }
+
+    async fn client(&self, address: IpAddr) -> Option<Client> {
+        self.door.client(address).await
+    }
+
+    async fn answer(&self, request: Request<RequestBody>, peer: Peer) -> Response<Answer> {
+        self.door.answer(request, peer).await
+    }
+
+    async fn converse(&self, stream: TcpStream, peer: Peer) -> io::Result<()> {
+        let pair = async || self.door.certificate().await;
+        self.speaker.converse(stream, peer, self, pair).await
+    }
+}

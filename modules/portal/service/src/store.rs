@@ -1,0 +1,381 @@
+//! The file of vouchers. A thread writes it, as disks take their time; what it could not write whole
+//! is cut off again.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use portal_core::journal;
+use tokio::sync::oneshot;
+use tracing::{error, warn};
+
+use runtime::kept;
+
+/// The file is written anew when it is so many times as long as it was then.
+const WORN: u64 = 8;
+/// Bytes that are always too few for that.
+const FEW: u64 = 256 << 10;
+
+/// When what could not be written is tried again.
+const AGAIN: Duration = Duration::from_secs(10);
+/// Bytes of it that are kept: beyond that, what comes is lost.
+const MOST_LATE: usize = 4 << 20;
+
+/// So long what nobody has to know of any more may be on the disk, where the file is not written anew
+/// for other reasons: flash wears out.
+const FORGOTTEN: Duration = Duration::from_secs(3600);
+
+type Told = oneshot::Sender<Result<(), String>>;
+
+/// Something to do.
+enum Job {
+    /// To write this, for whoever waits for it.
+    Write(String, Option<Told>),
+    /// To forget what is past: within the hour.
+    Forget,
+}
+
+/// A file of vouchers, open.
+pub struct Store {
+    jobs: mpsc::Sender<Job>,
+    waiting: Option<(Keeping, mpsc::Receiver<Job>)>,
+    path: PathBuf,
+    /// The last lines could not be written.
+    fails: Arc<AtomicBool>,
+}
+
+/// The file, as the thread has it.
+struct Keeping {
+    path: PathBuf,
+    file: File,
+    /// Bytes of it, all of them whole lines.
+    length: u64,
+    /// The same when it was written anew.
+    fresh: u64,
+    /// Lines that could not be written yet.
+    late: String,
+    /// When it is written anew, so that what is past is forgotten.
+    forgets: Option<Instant>,
+}
+
+impl Store {
+    /// Opens the file, or makes one, and reads it. To be called with all rights.
+    ///
+    /// # Errors
+    /// It cannot be read or written.
+    pub fn open(path: &Path) -> io::Result<(Self, journal::Read)> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut file = open(path)?;
+        let mut octets = Vec::new();
+        file.read_to_end(&mut octets)?;
+        let read = journal::read(&octets);
+        if !read.damaged.is_empty() {
+            let lines = &read.damaged;
+            warn!(file = %path.display(), ?lines, "damaged lines are left out");
+        }
+        // What was not written whole.
+        file.set_len(read.whole as u64)?;
+        file.seek(SeekFrom::End(0))?;
+        let keeping = Keeping {
+            path: path.to_owned(),
+            file,
+            length: read.whole as u64,
+            fresh: journal::write(read.vouchers.values()).len() as u64,
+            late: String::new(),
+            // Whoever was here before is forgotten at once.
+            forgets: read.forgets.then(Instant::now),
+        };
+        let (jobs, receiver) = mpsc::channel();
+        let waiting = Some((keeping, receiver));
+        let store = Self {
+            jobs,
+            waiting,
+            path: path.to_owned(),
+            fails: Arc::default(),
+        };
+        Ok((store, read))
+    }
+
+    /// Begins to write what there is to write.
+    pub fn start(&mut self) {
+        let Some((keeping, jobs)) = self.waiting.take() else {
+            return;
+        };
+        let fails = Arc::clone(&self.fails);
+        let begun = thread::Builder::new()
+            .name("vouchers".to_owned())
+            .spawn(move || work(keeping, &jobs, &fails));
+        if let Err(error) = begun {
+            error!(%error, "vouchers cannot be kept: there is no thread for it");
+            self.fails.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The file, where the last lines could not be written.
+    pub fn unwritten(&self) -> Option<String> {
+        let fails = self.fails.load(Ordering::Relaxed);
+        fails.then(|| self.path.display().to_string())
+    }
+
+    /// Writes lines. They are on the disk when that was told.
+    pub fn write(&self, lines: String) -> oneshot::Receiver<Result<(), String>> {
+        let (told, heard) = oneshot::channel();
+        // Who listens no more says so by the other channel.
+        let _ = self.jobs.send(Job::Write(lines, Some(told)));
+        heard
+    }
+
+    /// Writes lines for which nobody waits. What cannot be written is tried again.
+    pub fn note(&self, lines: String) {
+        let _ = self.jobs.send(Job::Write(lines, None));
+    }
+
+    /// Lines of accounts are past: nobody has to know who was here.
+    pub fn forget(&self) {
+        let _ = self.jobs.send(Job::Forget);
+    }
+
+    /// Whether all is on the disk that was noted before.
+    pub fn settled(&self) -> oneshot::Receiver<Result<(), String>> {
+        self.write(String::new())
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).mode(0o600);
+    options.open(path)
+}
+
+fn work(mut keeping: Keeping, jobs: &mpsc::Receiver<Job>, fails: &AtomicBool) {
+    loop {
+        keeping.tidy();
+        let (lines, told) = match jobs.recv_timeout(AGAIN) {
+            Ok(Job::Write(lines, told)) => (lines, told),
+            Ok(Job::Forget) => {
+                keeping.forgets.get_or_insert(Instant::now() + FORGOTTEN);
+                continue;
+            }
+            Err(mpsc::RecvTimeoutError::Timeout) => (String::new(), None),
+            Err(mpsc::RecvTimeoutError::Disconnected) => return,
+        };
+        let done = keeping.take(&lines, told.is_none());
+        fails.store(done.is_err(), Ordering::Relaxed);
+        let done = done.map_err(|error| error.to_string());
+        if let Err(error) = &done {
+            error!(error, "vouchers cannot be written");
+        }
+        if let Some(told) = told {
+            let _ = told.send(done);
+        }
+    }
+}
+
+impl Keeping {
+    /// Writes lines, and before them those that are late. `keep`: what cannot be written is late from
+    /// now on; else nobody is to know of it.
+    fn take(&mut self, lines: &str, keep: bool) -> io::Result<()> {
+        let late = self.late.len();
+        self.late.push_str(lines);
+        let all = std::mem::take(&mut self.late);
+        let written = match all.is_empty() {
+            true => Ok(()),
+            false => self.append(&all),
+        };
+        if written.is_err() {
+            self.late = all;
+            if !keep || self.late.len() > MOST_LATE {
+                self.late.truncate(late);
+            }
+        }
+        written
+    }
+
+    /// All of it, or nothing.
+    fn append(&mut self, lines: &str) -> io::Result<()> {
+        let written = self
+            .file
+            .write_all(lines.as_bytes())
+            .and_then(|()| self.file.sync_data());
+        match written {
+            Ok(()) => self.length += lines.len() as u64,
+            Err(_) => {
+                // Where that fails, too, the next line is written behind half of one: that one is
+                // found damaged.
+                let cut = self.file.set_len(self.length);
+                cut.and_then(|()| self.file.seek(SeekFrom::Start(self.length)))?;
+            }
+        }
+        written
+    }
+
+    /// Written anew where it is time for that.
+    fn tidy(&mut self) {
+        let worn = self.length > FEW.max(WORN * self.fresh);
+        if !worn && self.forgets.is_none_or(|at| at > Instant::now()) {
+            return;
+        }
+        self.forgets = None;
+        if let Err(error) = self.renew() {
+            // It goes on as it is, and is tried again when it has grown as much again.
+            warn!(%error, "the file of vouchers cannot be written anew");
+            self.fresh = self.length;
+        }
+    }
+
+    /// The same vouchers, and nothing else: in the place of the former file once it is whole.
+    fn renew(&mut self) -> io::Result<()> {
+        let read = journal::read(&std::fs::read(&self.path)?);
+        // Whoever looks into what was damaged needs all of it.
+        if !read.damaged.is_empty() {
+            return Err(io::Error::other("it has damaged lines"));
+        }
+        let text = journal::write(read.vouchers.values());
+        let length = text.len() as u64;
+        self.file = replace(&self.path, text.as_bytes())?;
+        (self.length, self.fresh) = (length, length);
+        Ok(())
+    }
+}
+
+/// Puts a file in the place of another once it is whole.
+pub fn replace(path: &Path, octets: &[u8]) -> io::Result<File> {
+    let beside = kept::beside(path, ".new");
+    let mut file = open(&beside)?;
+    file.set_len(0)?;
+    file.write_all(octets)?;
+    file.sync_all()?;
+    fs::rename(&beside, path)?;
+    settle(path)?;
+    Ok(file)
+}
+
+/// Takes a file away, if it is there.
+pub fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => settle(path),
+    }
+}
+
+/// What is in a folder stays so.
+fn settle(path: &Path) -> io::Result<()> {
+    match path.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use portal_core::code::Code;
+    use portal_core::journal::Entry;
+    use portal_core::voucher::Voucher;
+
+    use super::*;
+
+    fn voucher(number: u8) -> Voucher {
+        Voucher {
+            duration: Some(3600),
+            activated: Some(1),
+            ..Voucher::new(format!("{number:016x}"), Code::new([number; 5]), 0)
+        }
+    }
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("weir-store-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        folder
+    }
+
+    fn keeping(path: &Path) -> (Keeping, journal::Read) {
+        let (mut store, read) = Store::open(path).expect("opened");
+        (store.waiting.take().expect("not begun").0, read)
+    }
+
+    #[test]
+    fn what_was_cut_off_is_cut_away() {
+        let folder = folder("cut");
+        let path = folder.join("vouchers");
+        let line = Entry::Voucher(Box::new(voucher(1))).line();
+        fs::write(&path, format!("{line}{}", &line[..line.len() / 2])).expect("written");
+        let (mut keeping, read) = keeping(&path);
+        assert_eq!(read.vouchers.len(), 1);
+        keeping
+            .append(&Entry::Voucher(Box::new(voucher(2))).line())
+            .expect("appended");
+        let (_, read) = self::keeping(&path);
+        assert_eq!((read.vouchers.len(), read.damaged.len()), (2, 0));
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    /// A disk that is full for a while: what was called back meanwhile stays so, and what could not be
+    /// sold is not sold later.
+    #[test]
+    fn what_is_late_is_written_once_there_is_room() {
+        let folder = folder("late");
+        let path = folder.join("vouchers");
+        let (mut keeping, _) = keeping(&path);
+        keeping
+            .take(&Entry::Voucher(Box::new(voucher(1))).line(), false)
+            .expect("written");
+        let full = File::options()
+            .write(true)
+            .open("/dev/full")
+            .expect("a full disk");
+        let disk = std::mem::replace(&mut keeping.file, full);
+        let over = Voucher {
+            invalidated: Some(5),
+            ..voucher(1)
+        };
+        assert!(
+            keeping
+                .take(&Entry::Voucher(Box::new(over)).line(), true)
+                .is_err()
+        );
+        assert!(
+            keeping
+                .take(&Entry::Voucher(Box::new(voucher(2))).line(), false)
+                .is_err()
+        );
+        assert!(keeping.take("", false).is_err(), "it is not settled");
+        keeping.file = disk;
+        keeping.take("", false).expect("written");
+        let (_, read) = self::keeping(&path);
+        assert_eq!(read.vouchers.len(), 1);
+        assert_eq!(read.vouchers[&voucher(1).id].invalidated, Some(5));
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+
+    /// A minute each for years: the file stays short, and what it says the same.
+    #[test]
+    fn a_file_does_not_grow_for_ever() {
+        let folder = folder("long");
+        let path = folder.join("vouchers");
+        let (mut keeping, _) = keeping(&path);
+        let mut text = journal::write([&voucher(1), &voucher(2)]);
+        for minute in 0..10_000_u64 {
+            let used = BTreeMap::from([(voucher(1).id, minute * 60_000)]);
+            text += &Entry::Used(used).line();
+        }
+        keeping.append(&text).expect("appended");
+        keeping.renew().expect("written anew");
+        assert!(keeping.length < 1024);
+        keeping
+            .append(&Entry::Voucher(Box::new(voucher(3))).line())
+            .expect("appended");
+        let (_, read) = self::keeping(&path);
+        assert_eq!(read.vouchers.len(), 3);
+        assert_eq!(read.vouchers[&voucher(1).id].used, 9_999 * 60_000);
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+}

@@ -1,0 +1,430 @@
+//! What the guests' page says: its title, its text and the community's picture. What is edited is
+//! kept beside the vouchers, and wins over the configuration.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use answers::{NewText, PortalPage, PortalPicture, Preview};
+use api::Problem;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hyper::body::Bytes;
+use portal_core::page::{Shown, html};
+use portal_core::{picture, text};
+use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
+use tracing::{info, warn};
+
+use super::config::{LONGEST_TITLE, is_title};
+use super::routes::aside;
+use super::store;
+
+/// Previews that are kept at once: as many as people who edit.
+const PREVIEWS: usize = 8;
+
+/// Title and text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Words {
+    /// What the page is headed with.
+    pub title: String,
+    /// What it says, in Markdown.
+    pub text: String,
+}
+
+/// What the page's process is told, and shows until that changes.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Told {
+    /// Which it is: another one each time that anything changes.
+    pub version: u64,
+    /// What the page is headed with.
+    pub title: String,
+    /// What it says, as HTML.
+    pub html: String,
+    /// Where more is said of the place.
+    pub venue: Option<String>,
+    /// Media type of the picture, if there is one.
+    pub picture: Option<String>,
+}
+
+/// A picture, as it came.
+struct Framed {
+    octets: Bytes,
+    known: picture::Picture,
+}
+
+/// What the page says, and where that is kept.
+pub struct Welcome {
+    configured: Words,
+    venue: Option<String>,
+    edited: RefCell<Option<Words>>,
+    picture: RefCell<Option<Framed>>,
+    version: Cell<u64>,
+    previews: RefCell<VecDeque<(u64, Preview)>>,
+    text_file: PathBuf,
+    picture_file: PathBuf,
+    /// Who writes: one after the other.
+    writes: Mutex<()>,
+}
+
+impl Welcome {
+    /// As the configuration has it, and with what was edited before: beside this file.
+    pub fn open(beside: &Path, configured: Words, venue: Option<String>) -> Rc<Self> {
+        let (text_file, picture_file) = (
+            beside.with_extension("text"),
+            beside.with_extension("picture"),
+        );
+        let edited = kept(&text_file, |octets| {
+            let words: Words = serde_json::from_slice(octets).map_err(|e| e.to_string())?;
+            fits(&words).map_err(|problem| problem.detail)?;
+            Ok(words)
+        });
+        let picture = kept(&picture_file, |octets| {
+            let known = picture::look(octets).map_err(|unfit| unfit.to_string())?;
+            let octets = Bytes::copy_from_slice(octets);
+            Ok(Framed { octets, known })
+        });
+        Rc::new(Self {
+            configured,
+            venue,
+            edited: RefCell::new(edited),
+            picture: RefCell::new(picture),
+            version: Cell::new(1),
+            previews: RefCell::default(),
+            text_file,
+            picture_file,
+            writes: Mutex::default(),
+        })
+    }
+
+    fn words(&self) -> Words {
+        let edited = self.edited.borrow();
+        edited.as_ref().unwrap_or(&self.configured).clone()
+    }
+
+    /// What the page is headed with.
+    pub fn title(&self) -> String {
+        self.words().title
+    }
+
+    /// Which it is.
+    pub fn version(&self) -> u64 {
+        self.version.get()
+    }
+
+    /// For the page's process.
+    pub fn told(&self) -> Told {
+        let Words { title, text } = self.words();
+        let picture = self.picture.borrow();
+        let picture = picture.as_ref().map(|framed| framed.known.kind.media());
+        Told {
+            version: self.version.get(),
+            title,
+            // It was looked at when it was taken.
+            html: text::shown(&text).unwrap_or_default(),
+            venue: self.venue.clone(),
+            picture: picture.map(str::to_owned),
+        }
+    }
+
+    /// The picture, with its media type.
+    pub fn picture(&self) -> Option<(&'static str, Bytes)> {
+        let picture = self.picture.borrow();
+        let framed = picture.as_ref()?;
+        Some((framed.known.kind.media(), framed.octets.clone()))
+    }
+
+    /// As the API has it.
+    pub fn page(&self) -> PortalPage {
+        let Words { title, text } = self.words();
+        let picture = self.picture.borrow();
+        let shown = |framed: &Framed| PortalPicture {
+            media: framed.known.kind.media().to_owned(),
+            width: framed.known.width,
+            height: framed.known.height,
+            bytes: framed.octets.len(),
+            version: self.version.get(),
+        };
+        PortalPage {
+            title,
+            text,
+            edited: self.edited.borrow().is_some(),
+            picture: picture.as_ref().map(shown),
+        }
+    }
+
+    /// Something changed: whoever shows it asks anew.
+    fn changed(&self, what: &str) -> PortalPage {
+        info!(what, "the guests' page was changed");
+        self.version.set(self.version.get() + 1);
+        self.page()
+    }
+
+    /// Another title and text.
+    pub async fn edit(self: Rc<Self>, new: NewText) -> Result<PortalPage, Problem> {
+        let _one = self.writes.lock().await;
+        let words = Words {
+            title: new.title.unwrap_or_else(|| self.title()),
+            text: new.text,
+        };
+        fits(&words)?;
+        let (file, octets) = (
+            self.text_file.clone(),
+            serde_json::to_vec(&words).unwrap_or_default(),
+        );
+        write(move || store::replace(&file, &octets).map(drop)).await?;
+        self.edited.replace(Some(words));
+        Ok(self.changed("text"))
+    }
+
+    /// Back to the configuration's title and text.
+    pub async fn reset(self: Rc<Self>) -> Result<PortalPage, Problem> {
+        let _one = self.writes.lock().await;
+        let file = self.text_file.clone();
+        write(move || store::remove(&file)).await?;
+        self.edited.replace(None);
+        Ok(self.changed("text"))
+    }
+
+    /// Another picture, in base64.
+    pub async fn frame(self: Rc<Self>, picture: String) -> Result<PortalPage, Problem> {
+        let hint = "take a PNG, JPEG or WebP of 100 KiB and 4096 by 4096 pixels at most";
+        let unfit = |why: String| {
+            let detail = format!("this picture is not taken: {why}");
+            Problem::new(400, "wrong_picture", detail, hint)
+        };
+        let octets = STANDARD.decode(&picture);
+        let octets = octets.map_err(|_| unfit("it is no base64".to_owned()))?;
+        let known = picture::look(&octets).map_err(|error| unfit(error.to_string()))?;
+        let octets = Bytes::from(octets);
+        let _one = self.writes.lock().await;
+        let (file, same) = (self.picture_file.clone(), octets.clone());
+        write(move || store::replace(&file, &same).map(drop)).await?;
+        self.picture.replace(Some(Framed { octets, known }));
+        Ok(self.changed("picture"))
+    }
+
+    /// No picture.
+    pub async fn unframe(self: Rc<Self>) -> Result<PortalPage, Problem> {
+        let _one = self.writes.lock().await;
+        let file = self.picture_file.clone();
+        write(move || store::remove(&file)).await?;
+        self.picture.replace(None);
+        Ok(self.changed("picture"))
+    }
+
+    /// Keeps what the page would say for a while. The number of it.
+    pub fn keep_preview(&self, preview: Preview) -> Result<u64, Problem> {
+        fits(&Words {
+            title: preview.title.clone(),
+            text: preview.text.clone(),
+        })?;
+        let mut previews = self.previews.borrow_mut();
+        let number = previews.back().map_or(1, |(number, _)| number + 1);
+        if previews.len() >= PREVIEWS {
+            previews.pop_front();
+        }
+        previews.push_back((number, preview));
+        Ok(number)
+    }
+
+    /// The page as a guest would see it, who comes first.
+    pub fn preview(&self, number: u64) -> Option<String> {
+        let previews = self.previews.borrow();
+        let (_, preview) = previews.iter().find(|(one, _)| *one == number)?;
+        // It is shown where nothing can be asked for.
+        let picture = self
+            .picture()
+            .map(|(media, octets)| format!("data:{media};base64,{}", STANDARD.encode(octets)));
+        Some(html(&Shown {
+            network: &preview.title,
+            text: &text::shown(&preview.text).unwrap_or_default(),
+            picture: picture.as_deref(),
+            venue: self.venue.as_deref(),
+            languages: &preview.languages,
+            ..Shown::default()
+        }))
+    }
+}
+
+/// Whether the page has room for this.
+fn fits(words: &Words) -> Result<(), Problem> {
+    if !is_title(&words.title) {
+        let what = format!("the title is one line of at most {LONGEST_TITLE} bytes");
+        return Err(Problem::new(400, "wrong_title", what, "take a shorter one"));
+    }
+    let sign = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    if words.text.chars().any(sign) {
+        let what = "this text is not taken: it has control characters";
+        return Err(Problem::new(
+            400,
+            "wrong_text",
+            what,
+            "write it as plain text, in UTF-8",
+        ));
+    }
+    text::shown(&words.text).map(drop).map_err(|error| {
+        let detail = format!("this text is not taken: {error}");
+        Problem::new(400, "wrong_text", detail, "say it in fewer words")
+    })
+}
+
+/// What a file holds, if it is there. One that is damaged is passed over.
+fn kept<T>(file: &Path, read: impl FnOnce(&[u8]) -> Result<T, String>) -> Option<T> {
+    let octets = match std::fs::read(file) {
+        Ok(octets) => Ok(octets),
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        Err(error) => Err(error.to_string()),
+    };
+    octets
+        .and_then(|octets| read(&octets))
+        .map_err(|error| {
+            let file = file.display();
+            warn!(%file, error, "what was edited of the guests' page cannot be read");
+        })
+        .ok()
+}
+
+/// Disks take their time.
+async fn write(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> Result<(), Problem> {
+    aside(work).await?.map_err(|error| {
+        let detail = format!("it is not kept: {error}");
+        Problem::new(500, "not_written", detail, "make room on the disk")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let name = format!("weir-welcome-{name}-{}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            std::fs::create_dir_all(&folder).expect("a folder");
+            Self(folder)
+        }
+
+        fn welcome(&self) -> Rc<Welcome> {
+            let configured = Words {
+                title: "configured".into(),
+                text: "from a file".into(),
+            };
+            Welcome::open(&self.0.join("vouchers"), configured, None)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn block_on<T>(work: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.expect("a runtime").block_on(work)
+    }
+
+    fn new(title: Option<&str>, text: &str) -> NewText {
+        NewText {
+            title: title.map(str::to_owned),
+            text: text.to_owned(),
+        }
+    }
+
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x02\0\0\0\x03";
+
+    /// It wins over the configuration, also when weir starts anew, until it is taken back.
+    #[test]
+    fn what_is_edited_stays_until_it_is_taken_back() {
+        let folder = Folder::new("edited");
+        let welcome = folder.welcome();
+        let before = welcome.version();
+        let page = block_on(Rc::clone(&welcome).edit(new(Some("Us"), "# New"))).expect("taken");
+        assert!(page.edited && page.title == "Us" && welcome.version() > before);
+        assert!(welcome.told().html.contains("<h2>New</h2>"));
+        let page = block_on(welcome.edit(new(None, "newer"))).expect("taken");
+        assert_eq!((page.title.as_str(), page.text.as_str()), ("Us", "newer"));
+        let again = folder.welcome();
+        assert_eq!(again.page(), page);
+        let page = block_on(again.reset()).expect("taken back");
+        assert!(!page.edited && page.title == "configured");
+        assert_eq!(folder.welcome().page(), page);
+    }
+
+    #[test]
+    fn a_picture_is_kept_as_it_came() {
+        let folder = Folder::new("picture");
+        let welcome = folder.welcome();
+        let framed = block_on(Rc::clone(&welcome).frame(STANDARD.encode(PNG))).expect("taken");
+        let known = framed.picture.expect("a picture");
+        assert_eq!((known.width, known.height, known.bytes), (2, 3, PNG.len()));
+        let again = folder.welcome();
+        assert_eq!(again.picture(), Some(("image/png", PNG.into())));
+        for wrong in ["<svg/>", "GIF89a"] {
+            let refused = block_on(Rc::clone(&again).frame(STANDARD.encode(wrong)));
+            assert_eq!(refused.expect_err("refused").error, "wrong_picture");
+        }
+        assert!(again.picture().is_some());
+        block_on(again.unframe()).expect("taken away");
+        assert!(folder.welcome().picture().is_none());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told() {
+        let folder = Folder::new("long");
+        let welcome = folder.welcome();
+        for (new, error) in [
+            (new(None, &"x".repeat(text::LONGEST + 1)), "wrong_text"),
+            (new(None, "a\u{0}b"), "wrong_text"),
+            (new(Some(&"x".repeat(LONGEST_TITLE + 1)), ""), "wrong_title"),
+            (new(Some("two\nlines"), ""), "wrong_title"),
+        ] {
+            let refused = block_on(Rc::clone(&welcome).edit(new));
+            assert_eq!(refused.expect_err("refused").error, error);
+        }
+        assert!(!welcome.page().edited);
+    }
+
+    /// Half a file, or somebody else's, is passed over.
+    #[test]
+    fn what_is_damaged_is_passed_over() {
+        let folder = Folder::new("damaged");
+        std::fs::write(folder.0.join("vouchers.text"), "{\"title\":\"x").expect("written");
+        std::fs::write(folder.0.join("vouchers.picture"), "<svg/>").expect("written");
+        let page = folder.welcome().page();
+        assert!(!page.edited && page.title == "configured" && page.picture.is_none());
+    }
+
+    #[test]
+    fn a_preview_is_what_guests_would_see() {
+        let folder = Folder::new("preview");
+        let welcome = folder.welcome();
+        block_on(Rc::clone(&welcome).frame(STANDARD.encode(PNG))).expect("taken");
+        let shown = |number: u64| {
+            let preview = Preview {
+                title: format!("<{number}>"),
+                text: "<script>alert(1)</script>".into(),
+                languages: "de".into(),
+            };
+            welcome.keep_preview(preview).expect("kept")
+        };
+        let first = shown(0);
+        let page = welcome.preview(first).expect("kept");
+        assert!(page.contains("&lt;0&gt;") && page.contains("Verbinden"));
+        assert!(page.contains("src=\"data:image/png;base64,") && !page.contains("<script"));
+        let later: Vec<_> = (0..PREVIEWS).map(|number| shown(number as u64)).collect();
+        assert!(welcome.preview(first).is_none());
+        assert!(
+            later
+                .iter()
+                .all(|number| welcome.preview(*number).is_some())
+        );
+        assert!(!welcome.page().edited);
+    }
+}

@@ -1,0 +1,19 @@
+//! Transmit power that follows throughput ([`power`]), and access points that find each other, prove
+//! a secret and have a key for each two of them ([`peering`]).
+//!
+//! Pure: what the kernel counts of stations, what a radio hears and the time go in; a power, or
+//! what is to be done with peers, comes out. It opens no socket and reads no clock. Times are
+//! milliseconds of a clock that never goes back; powers are dBm.
+//!
+//! ```
+//! use radio_core::power::{Controller, Reading, Settings};
+//!
+//! let mut controller = Controller::new(Settings::default(), vec![5, 10, 15, 20])?;
+//! // Nobody is there: all that the radio may.
+//! let entry = controller.step(0, &Reading::default());
+//! assert_eq!(entry.map(|entry| entry.power), Some(20));
+//! # Ok::<(), radio_core::power::NoLadder>(())
+//! ```
+
+pub mod peering;
+pub mod power;

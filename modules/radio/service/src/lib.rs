@@ -1,0 +1,192 @@
+//! Radios: transmit power that follows throughput, and access points that are each other's peers.
+
+mod again;
+mod check;
+mod command;
+pub mod config;
+pub mod metrics;
+pub mod peering;
+mod power;
+mod show;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use answers::{RadioLogQuery, Status};
+use api::metrics::Text;
+use api::{Route, Who};
+use kernel::Event;
+
+use config::Mode;
+use peering::Peering;
+use power::{Learned, Powers, WayBack};
+use runtime::Error;
+use runtime::daemon::{Face, Finding, Module, Needs, Router, Setup, Value, Work};
+use runtime::registry::{Command, Entry, Group};
+
+/// Radios.
+pub const ENTRY: Entry = Entry {
+    choice: Some("Transmit power that follows throughput; access points that are peers"),
+    sections: &config::SECTIONS,
+    commands: || {
+        vec![
+            Command::printing(Group::See, "radio", command::run),
+            Command::printing(Group::Internal, power::COMMAND, command::way_back),
+        ]
+    },
+    check: check::check,
+    early: Some(begin),
+    ..Entry::named("radio")
+};
+
+/// It, as the daemon has it.
+struct Running {
+    mode: Mode,
+    powers: Option<RefCell<Powers>>,
+    /// Devices that came or changed since the last second.
+    changed: RefCell<BTreeSet<u32>>,
+    peering: Option<Peering>,
+}
+
+/// Makes it: no power is changed yet, but peers are looked for already. Those of before lose their
+/// way through us for as long as none are.
+///
+/// # Errors
+/// The secret of peers cannot be read, or is none; or the node's key cannot be read or made; or
+/// there is no thread for peers.
+pub fn begin(setup: &Setup<'_>) -> Result<Rc<dyn Module>, Error> {
+    let config = setup.effective.of::<config::Power>();
+    let mode = match setup.wanted {
+        true => *config.mode,
+        false => Mode::Off,
+    };
+    let back = || match mode {
+        Mode::Control => WayBack::start(),
+        Mode::Off | Mode::Watch => WayBack::none(),
+    };
+    // Who only watches learns nothing.
+    let learned = match mode {
+        Mode::Control => config.learned(),
+        Mode::Off | Mode::Watch => None,
+    };
+    let powers = (mode != Mode::Off).then(|| {
+        RefCell::new(Powers::new(
+            config,
+            back(),
+            Learned::open(learned.as_deref()),
+        ))
+    });
+    let changed = RefCell::new(setup.links.iter().copied().collect());
+    let config = setup.effective.of::<peering::config::Peering>();
+    let device = config.device.as_ref().filter(|_| setup.wanted);
+    let peering = match device {
+        Some(device) => Some(Peering::begin(&device.0, config)?),
+        None => None,
+    };
+    Ok(Rc::new(Running {
+        mode,
+        powers,
+        changed,
+        peering,
+    }))
+}
+
+impl Running {
+    fn shown(&self) -> answers::Radios {
+        let radios = self
+            .powers
+            .as_ref()
+            .map(|powers| show::all(&powers.borrow()));
+        answers::Radios {
+            mode: self.mode.word().to_owned(),
+            radios: radios.unwrap_or_default(),
+        }
+    }
+
+    fn log(&self, asked: &RadioLogQuery) -> answers::RadioLog {
+        let logs = self
+            .powers
+            .as_ref()
+            .map(|powers| show::logs(&powers.borrow(), asked));
+        answers::RadioLog {
+            logs: logs.unwrap_or_default(),
+        }
+    }
+}
+
+impl Module for Running {
+    fn needs(&self) -> Needs {
+        let mut needs = Needs::default();
+        if let Some(powers) = &self.powers {
+            needs.write.extend(powers.borrow().folder());
+        }
+        needs
+    }
+
+    fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
+        let (log, peers) = (Rc::clone(&self), Rc::clone(&self));
+        let peers = move |()| {
+            let shown = peers.peering.as_ref().map(Peering::shown);
+            Ok(shown.unwrap_or_default())
+        };
+        vec![
+            Route::get("/v1/radio", Who::User, move |()| Ok(self.shown())),
+            Route::get("/v1/radio/log", Who::User, move |asked: RadioLogQuery| {
+                Ok(log.log(&asked))
+            }),
+            Route::get("/v1/radio/peers", Who::User, peers),
+        ]
+    }
+
+    fn heard(&self, event: &Event, _: &mut Router) {
+        if let Event::Link(link) = event
+            && self.powers.is_some()
+        {
+            self.changed.borrow_mut().insert(link.index);
+        }
+    }
+
+    /// A device that came is an access point some time later only: whoever makes it one says so to
+    /// the kernel, which tells of the device again.
+    fn second(&self, router: &mut Router) {
+        let Some(powers) = &self.powers else { return };
+        let changed = std::mem::take(&mut *self.changed.borrow_mut());
+        for link in router.core.links() {
+            if link.up && changed.contains(&link.index) {
+                powers.borrow_mut().begin(link.index, &link.name);
+            }
+        }
+    }
+
+    fn metrics(&self, _: &mut Router, text: &mut Text) {
+        metrics::write(text, &self.shown().radios);
+        if let Some(peering) = &self.peering {
+            let told = peering.shown();
+            metrics::write_peers(text, &told);
+            metrics::write_count(text, &told);
+        }
+    }
+
+    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
+        let powers = self.powers.as_ref();
+        let file = powers.and_then(|powers| powers.borrow().unwritten());
+        findings.extend(file.map(|file| {
+            let finding = Finding::new("unwritten", "radio", "radio").of(&file);
+            finding.with("file", Value::Text(file))
+        }));
+    }
+
+    fn status(&self, _: &mut Router, status: &mut Status) {
+        if self.powers.is_some() || self.peering.is_some() {
+            status.modules.push("radio".to_owned());
+        }
+    }
+
+    fn stop(&self, _: &mut Router) -> Option<Work> {
+        if let Some(powers) = &self.powers {
+            powers.borrow_mut().stop();
+        }
+        self.peering.as_ref()?.stop()
+    }
+}

@@ -1,0 +1,93 @@
+//! Peers' devices are put into what carries frames beyond the next peer. Nothing of it has to be
+//! undone: it goes with the devices, which the kernel removes when weir ends or is killed.
+
+use kernel::Mac;
+use kernel::io::{Batadv, Device, RequestError};
+use kernel::route::attach::Tagged;
+use nix::net::if_::if_nametoindex;
+use radio_core::peering::attach::{Mesh, TAG_ID, tagged_address, tagged_name};
+
+/// With batman-adv's headers and the tag, frames of 1,500 octets fit in one.
+const MTU: u32 = 1560;
+
+/// Where they are put.
+#[derive(Clone, Debug)]
+pub struct Carrier {
+    pub mesh: Mesh,
+    pub device: String,
+}
+
+impl Carrier {
+    /// Puts one there. Gives the index of what it is in then.
+    ///
+    /// # Errors
+    /// A sentence: it is not there, takes no such devices, or is a bridge without spanning tree.
+    pub fn put(&self, own: Mac, peer: Mac, link: u32, name: &str) -> Result<u32, String> {
+        let Self { mesh, device } = self;
+        let missing = |_| match mesh {
+            Mesh::Bridge => format!("there is no {device}: ip link add {device} type bridge"),
+            _ => format!("there is no {device}: ip link add {device} type batadv"),
+        };
+        let master = if_nametoindex(device.as_str()).map_err(missing)?;
+        let failed = |error| format!("{name} cannot be put into {device}: {error}");
+        let mut below = Device::open(link).map_err(failed)?;
+        match mesh {
+            Mesh::Batman => {
+                // Else batman-adv takes frames apart: slower, and no harm.
+                let _ = below.up(MTU);
+                Device::make(Tagged {
+                    below: link,
+                    name: &tagged_name(name),
+                    mac: tagged_address(own, peer),
+                    id: TAG_ID,
+                    master,
+                })
+            }
+            Mesh::Bridge => {
+                let bridge = Device::open(master).and_then(|mut device| device.bridging());
+                if !bridge.map_err(failed)?.tree {
+                    return Err(format!(
+                        "{device} is no bridge with spanning tree, so {name} is not put into it: \
+                         three access points would be a loop; ip link set {device} type bridge \
+                         stp_state 1"
+                    ));
+                }
+                below.put_into(master)
+            }
+            // It takes devices as they are.
+            Mesh::Babel => Ok(()),
+        }
+        .map_err(failed)?;
+        Ok(master)
+    }
+
+    /// Whether what was made for a peer's device of this name is there no longer: somebody took it
+    /// away, and what it was in stayed.
+    pub fn is_lost(&self, name: &str) -> bool {
+        self.mesh == Mesh::Batman && if_nametoindex(tagged_name(name).as_str()).is_err()
+    }
+
+    /// Tells batman-adv, in whose device of this index it is, what a peer's device gets through,
+    /// bits a second. Its own look is for a station of the neighbour's address, and that is the
+    /// address of the device with the tag: it finds none, and takes the link for one of nothing.
+    /// `None`: nobody knows.
+    ///
+    /// # Errors
+    /// A sentence: it is not there any more, or refused.
+    pub fn expect(&self, master: u32, name: &str, bits: Option<u64>) -> Result<(), String> {
+        if self.mesh != Mesh::Batman {
+            return Ok(());
+        }
+        let name = tagged_name(name);
+        let failed = |error: RequestError| {
+            let why = error.of_radio(&name);
+            format!("batman-adv does not know what gets through by {why}")
+        };
+        let gone = |_| format!("{name} is gone from {}", self.device);
+        let link = if_nametoindex(name.as_str()).map_err(gone)?;
+        match Batadv::open().map_err(failed)? {
+            Some(mut kernel) => kernel.set_throughput(master, link, bits).map_err(failed),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What peers need besides the radio, and what is insecure about them.
+
+use std::error::Error;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use radio_core::peering::Secret;
+
+use super::config::{Compat, Peering};
+use super::{ALLOW_HINT, ANYBODY, SECRET_HINT};
+use runtime::check::Feature;
+use runtime::secret::first_line;
+
+/// What is wrong, and what to do.
+type Wrong = (String, String);
+
+/// Nothing, where no access point has peers.
+pub fn check(config: &Peering) -> Vec<Feature> {
+    let Some(device) = config.device.as_ref() else {
+        let what = "[radio.peering] has a `secret` and no `device`, so nobody becomes a peer";
+        let hint = "name the access point, as device = \"wlan0\"; or take the section out";
+        let none = || Feature {
+            name: "peers".into(),
+            why_needed: "Links access points without cables.".into(),
+            ..told(Err((what.into(), hint.into())))
+        };
+        return config.secret.0.is_some().then(none).into_iter().collect();
+    };
+    let clear = *config.compat == Compat::Apup;
+    let file = config.secret.0.as_deref();
+    let mut all = Vec::new();
+    if file.is_some() || !clear {
+        all.push(Feature {
+            name: "the secret of peers".into(),
+            why_needed: "Peers prove it to each other, and nobody else becomes one.".into(),
+            ..told(secret(file))
+        });
+    }
+    if file.is_some() {
+        all.push(Feature {
+            name: "hostapd's control socket".into(),
+            why_needed: "Has the beacon say who this node is.".into(),
+            ..told(hostapd(&config.hostapd.join(&device.0)))
+        });
+    }
+    if clear {
+        let hint = match config.allow.0.is_empty() {
+            true => ALLOW_HINT,
+            false => "who takes the address of one in `allow` is one: use `secret` where you can",
+        };
+        all.push(Feature {
+            name: "peers in clear".into(),
+            why_needed: "Takes access points that prove nothing.".into(),
+            ..told(Ok(Some((ANYBODY.into(), hint.into()))))
+        });
+    }
+    all
+}
+
+/// Whether it is what peers can prove, and nobody else reads it.
+fn secret(file: Option<&Path>) -> Result<Option<Wrong>, Wrong> {
+    let hint = || SECRET_HINT.to_owned();
+    let file = file.ok_or_else(|| ("none is named".to_owned(), hint()))?;
+    let failed = |error: &dyn Error| {
+        let what = format!("{} cannot be used: {error}", file.display());
+        (what, hint())
+    };
+    let line = first_line(file).map_err(|error| failed(&error))?;
+    Secret::new(&line).map_err(|error| failed(&error))?;
+    let mode = file.metadata().map_err(|error| failed(&error))?.mode();
+    let file = file.display();
+    let open = || {
+        let what = format!("{file} can be read or written by everybody");
+        (what, format!("chmod o= {file}"))
+    };
+    Ok((mode & 0o006 != 0).then(open))
+}
+
+/// Whether there is a socket. Whether hostapd answers is told by the daemon.
+fn hostapd(socket: &Path) -> Result<Option<Wrong>, Wrong> {
+    let is_socket = |it: std::fs::Metadata| it.file_type().is_socket();
+    match socket.metadata().map(is_socket) {
+        Ok(true) => Ok(None),
+        _ => Err((
+            format!("there is no {}", socket.display()),
+            format!(
+                "start hostapd with ctrl_interface={} in hostapd.conf; `hostapd` under \
+                 [radio.peering] names another directory",
+                socket.parent().unwrap_or(socket).display()
+            ),
+        )),
+    }
+}
+
+/// `Err`: it is not there. `Ok` with something wrong: it is there.
+fn told(found: Result<Option<Wrong>, Wrong>) -> Feature {
+    let present = found.is_ok();
+    let (detail, hint) = found.unwrap_or_else(Some).unzip();
+    Feature {
+        name: String::new(),
+        min_version: None,
+        present,
+        required: false,
+        why_needed: String::new(),
+        detail,
+        hint,
+    }
+}

@@ -1,0 +1,120 @@
+//! `[radio.peering]`.
+
+use std::path::PathBuf;
+
+use radio_core::peering::attach::Mesh;
+
+use serde_json::Value;
+use toml::de::DeValue;
+
+use runtime::config::{DeviceName, FileValue, Macs, Said, Wrong, table, words};
+
+table! {
+    /// `[radio.peering]`: access points of one network that become each other's peers.
+    Peering {
+        /// The device of hostapd whose access point has peers; "": none has.
+        Restart device: Option<DeviceName> = None;
+        /// What carries frames beyond the next peer: "batman", "babel", or "bridge", where a
+        /// bridge without spanning tree gets one peer only.
+        Restart mesh: Mesh as MESH = Mesh::Batman;
+        /// What weir puts peers' devices into: batman-adv's device with "batman", a bridge with
+        /// spanning tree with "bridge"; "": you do that.
+        Restart into: Option<DeviceName> = None;
+        /// "apup" takes access points that have the same name and prove nothing, too, as OpenWrt's
+        /// APuP does. INSECURE: all that is said to them is in clear, and whoever sends a beacon with
+        /// that name gets a port. List yours in allow.
+        Restart compat: Compat = Compat::Off;
+        /// So the devices of peers in clear begin, 11 octets at most; "": the access point's device,
+        /// and ".sta".
+        Restart prefix: Prefix = Prefix::default();
+        /// Only access points of these addresses become peers; none: all with the secret.
+        Restart allow: Macs = Macs::default();
+        /// Access points of these addresses do not.
+        Restart deny: Macs = Macs::default();
+        /// File with the network's secret in its first line, 16 octets or more, the same at every
+        /// access point. With compat = "apup" there may be none: all peers are in clear then.
+        Restart secret: Said = Said::default();
+        /// The directory of hostapd's control sockets (`ctrl_interface` there).
+        Restart hostapd: PathBuf = "/var/run/hostapd".into();
+        /// File with the node's own key, which is made if there is none.
+        Restart key: PathBuf = "/var/lib/weir/radio.key".into();
+    }
+}
+
+/// Who is taken besides those that prove the secret.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compat {
+    /// Nobody.
+    #[default]
+    Off,
+    /// Whoever has the network's name, in clear.
+    Apup,
+}
+
+words!(Compat, "\"off\" or \"apup\"", "off" => Self::Off, "apup" => Self::Apup);
+
+/// How names of peers' devices begin.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prefix(pub String);
+
+impl Prefix {
+    /// The octets that a number of four digits leaves of a device's name.
+    const LONGEST: usize = 11;
+
+    /// What names begin with beside this access point. A longer name of that is cut: no other
+    /// access point has peers here.
+    pub fn beside(&self, device: &str) -> String {
+        let usual = format!("{device}.sta");
+        let mut octets = if self.0.is_empty() { &usual } else { &self.0 }.chars();
+        octets.by_ref().take(Self::LONGEST).collect()
+    }
+}
+
+impl FileValue for Prefix {
+    const ALLOWED: &'static str = "the beginning of a device's name, 11 octets at most, in quotes";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Option<Wrong>> {
+        let fits = |text: &&str| {
+            let plain = |octet: u8| octet.is_ascii_graphic() && !b"/:%*\"\\".contains(&octet);
+            text.len() <= Self::LONGEST && !text.starts_with('-') && text.bytes().all(plain)
+        };
+        let text = value.as_str().filter(fits).ok_or(None)?;
+        Ok(Self(text.to_owned()))
+    }
+
+    fn show(&self) -> Value {
+        self.0.clone().into()
+    }
+}
+
+words!(const MESH: Mesh, "\"batman\", \"babel\" or \"bridge\"",
+    "batman" => Mesh::Batman, "babel" => Mesh::Babel, "bridge" => Mesh::Bridge);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_peers_in_clear_have_room_for_their_number() {
+        let usual = Prefix::default();
+        assert_eq!(usual.beside("wlan0"), "wlan0.sta");
+        assert_eq!(usual.beside("phy0-ap0"), "phy0-ap0.st");
+        assert_eq!(usual.beside("fifteen-octets0"), "fifteen-oct");
+        assert_eq!(Prefix("wlan0_peer".into()).beside("wlan0"), "wlan0_peer");
+        let read = |text: &str| Prefix::read(&DeValue::String(text.into()));
+        assert!(read("wlan0_peer").is_ok() && read("").is_ok());
+        for text in [
+            "twelve octet",
+            "a/b",
+            "a b",
+            "\u{e9}",
+            "a:b",
+            "%d",
+            "-x",
+            "a*",
+            "wlan0_peers0",
+        ] {
+            assert!(read(text).is_err(), "{text}");
+        }
+    }
+}

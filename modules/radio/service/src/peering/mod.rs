@@ -1,0 +1,272 @@
+//! Peers of one access point, in the kernel and on the air. What is decided is decided in
+//! [`radio_core::peering`]; here it is done.
+
+mod attach;
+pub mod check;
+pub mod config;
+mod hostapd;
+mod kept;
+mod session;
+pub mod show;
+#[cfg(test)]
+mod tests;
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use answers::RadioPeers;
+use caps::Capability;
+use kernel::Mac;
+use kernel::io::Device;
+use kernel::route::attach::Bridging;
+use radio_core::peering::attach::{LOOP, Mesh};
+use radio_core::peering::{Instance, NodeKey, Secret};
+use tracing::{info, warn};
+
+use attach::Carrier;
+use config::Compat;
+use hostapd::{Denied, Hostapd};
+use runtime::Error;
+use runtime::daemon::{Beside, Work};
+use runtime::secret::{first_line, seed};
+use session::Session;
+
+/// After something failed, until it is tried again.
+const AGAIN: Duration = Duration::from_millis(500);
+/// Peers at most.
+const MOST: usize = 8;
+
+/// What to do without a secret.
+pub const SECRET_HINT: &str = "write 16 octets or more into the first line of a file, the same at every \
+    access point, and name that as `secret` under [radio.peering]";
+/// Why compat = "apup" is insecure.
+pub const ANYBODY: &str = "compat = \"apup\" is INSECURE: peers in clear prove nothing, all that is \
+    said to them can be read and changed, and whoever sends a beacon with this network's name and \
+    an address that may be a peer's gets a port";
+/// What to do about that.
+pub const ALLOW_HINT: &str = "list your own access points in `allow` under [radio.peering]";
+
+/// What is told where nobody looks for peers any more.
+const BROKE_OFF: &str = "what looks for peers broke off by a fault of weir, which its log has: \
+    restart weir";
+
+/// For stations and devices, and for what is said to an access point by those it does not know,
+/// which comes by a packet socket.
+const KEPT: &[Capability] = &[Capability::CAP_NET_ADMIN, Capability::CAP_NET_RAW];
+
+/// Peers of one access point, as the daemon has them: all is done by a thread.
+pub struct Peering {
+    device: String,
+    shown: Shown,
+    thread: RefCell<Option<Beside>>,
+}
+
+/// What is known, to be told.
+#[derive(Clone, Default)]
+struct Shown(Arc<Mutex<RadioPeers>>);
+
+impl Shown {
+    fn set(&self, peers: RadioPeers) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = peers;
+    }
+
+    fn get(&self) -> RadioPeers {
+        let shown = self.0.lock();
+        shown.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Peering {
+    /// Begins to look for those of a device. To be called with all rights.
+    ///
+    /// # Errors
+    /// What is secret cannot be read or made, or is none; or there is no thread.
+    pub fn begin(device: &str, config: &config::Peering) -> Result<Self, Error> {
+        let peered = Peered::open(device, config)?;
+        let shown = Shown::default();
+        let told = shown.clone();
+        let hostapd = peered.hostapd();
+        let work = move || async move { peered.run(&told).await };
+        // Nobody is told of us any more, nor denied for us, where hostapd is still there. What is
+        // in the kernel goes with its socket.
+        let after = move || {
+            if let Some(mut hostapd) = hostapd {
+                let _ = hostapd.say(&[]).and_then(|()| hostapd.deny_nobody());
+            }
+        };
+        let thread = Beside::begin("radio-peering", KEPT, work, after)?;
+        Ok(Self {
+            device: device.to_owned(),
+            shown,
+            thread: RefCell::new(Some(thread)),
+        })
+    }
+
+    /// All that are known.
+    pub fn shown(&self) -> RadioPeers {
+        let mut shown = self.shown.get();
+        shown.device.clone_from(&self.device);
+        let thread = self.thread.borrow();
+        if thread.as_ref().is_some_and(Beside::broke_off) {
+            // What was known is not true any more.
+            (shown.peers, shown.notices) = (Vec::new(), vec![BROKE_OFF.to_owned()]);
+        }
+        shown
+    }
+
+    /// The end: what comes back is waited for.
+    pub fn stop(&self) -> Option<Work> {
+        Some(self.thread.take()?.end())
+    }
+}
+
+/// How one access point has peers.
+struct Peered {
+    device: String,
+    mesh: Mesh,
+    carrier: Option<Carrier>,
+    allow: Vec<Mac>,
+    deny: Vec<Mac>,
+    directory: PathBuf,
+    secret: Secret,
+    /// Whether that is what others have, too: else the beacon says nothing.
+    proves: bool,
+    /// How devices of peers in clear begin, if there may be some.
+    clear: Option<String>,
+    /// Who proved the secret while there was an access point before.
+    proven: RefCell<BTreeSet<Mac>>,
+    /// Whom hostapd was told to deny.
+    denied: Denied,
+    node: NodeKey,
+}
+
+impl Peered {
+    /// Reads what is secret; the node's key is made where there is none.
+    fn open(device: &str, config: &config::Peering) -> Result<Self, Error> {
+        let hint = SECRET_HINT;
+        let clear = *config.compat == Compat::Apup;
+        let file = config.secret.0.as_deref();
+        let secret = match file {
+            Some(file) => {
+                let what = format!("the secret in {} cannot be used", file.display());
+                let failed = |error: &dyn std::error::Error| Error::because(&what, error, hint);
+                let secret = first_line(file).map_err(|error| failed(&error))?;
+                Secret::new(&secret).map_err(|error| failed(&error))?
+            }
+            // One that nobody has: whoever says that he can prove one is not believed.
+            None if clear => unknown()?,
+            None => {
+                let what = "access points that peer without a secret would let anybody in";
+                let hint = format!(
+                    "{hint}; compat = \"apup\" there does without, in clear, and does let anybody in"
+                );
+                return Err(Error::new(what, hint));
+            }
+        };
+        let key = seed(&config.key).map_err(|error| {
+            let what = format!("{} cannot be read or made", config.key.display());
+            let hint = "see `key` under [radio.peering]; without the file, a new key is made";
+            Error::because(&what, &error, hint)
+        })?;
+        Ok(Self {
+            device: device.to_owned(),
+            mesh: *config.mesh,
+            carrier: config.into.as_ref().map(|device| Carrier {
+                mesh: *config.mesh,
+                device: device.0.clone(),
+            }),
+            allow: config.allow.0.clone(),
+            deny: config.deny.0.clone(),
+            directory: (*config.hostapd).clone(),
+            secret,
+            proves: file.is_some(),
+            clear: clear.then(|| config.prefix.beside(device)),
+            proven: RefCell::default(),
+            denied: Denied::default(),
+            node: NodeKey::from_seed(key),
+        })
+    }
+
+    /// Has peers for as long as there is an access point, and waits for one else.
+    async fn run(&self, shown: &Shown) {
+        let mut told = String::new();
+        loop {
+            let why = match Session::open(self) {
+                Ok(mut session) => {
+                    info!(device = self.device, "looks for peers");
+                    if let Some(why) = self.insecure() {
+                        warn!(device = self.device, why, "insecure");
+                    }
+                    told.clear();
+                    let why = session.run(shown).await;
+                    self.proven.replace(session.proven());
+                    why
+                }
+                Err(error) => error,
+            };
+            let why = why.to_string();
+            if why != told {
+                warn!(device = self.device, why, "no peers");
+                told.clone_from(&why);
+            }
+            let notices = vec![why];
+            shown.set(RadioPeers {
+                notices,
+                ..RadioPeers::default()
+            });
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    /// `None`: there is nothing to be said by it.
+    fn hostapd(&self) -> Option<Hostapd> {
+        let hostapd = || Hostapd::of(&self.directory, &self.device, self.denied.clone());
+        self.proves.then(hostapd)
+    }
+
+    /// What is to be said of peers in clear, where there may be some.
+    fn insecure(&self) -> Option<String> {
+        self.clear.as_ref().map(|_| match self.allow.is_empty() {
+            true => format!("{ANYBODY}; {ALLOW_HINT}"),
+            false => ANYBODY.to_owned(),
+        })
+    }
+
+    /// Peers at most, and what is to be said of that.
+    fn most(&self, link: u32) -> (usize, Option<&'static str>) {
+        let bridging = |link| Device::open(link).and_then(|mut device| device.bridging());
+        let bridge = match &self.carrier {
+            Some(carrier) => nix::net::if_::if_nametoindex(carrier.device.as_str()).ok(),
+            None => bridging(link).ok().and_then(|own: Bridging| own.master),
+        };
+        let tree = |bridge| bridging(bridge).is_ok_and(|bridge| bridge.tree);
+        let most = self.mesh.most(MOST, bridge.is_some_and(tree));
+        (most, (most < MOST).then_some(LOOP))
+    }
+}
+
+/// A secret that nobody has.
+fn unknown() -> Result<Secret, Error> {
+    let mut octets = [0; 32];
+    let made = getrandom::fill(&mut octets).map_err(io::Error::other);
+    let made = made.and_then(|()| Secret::new(&octets).map_err(io::Error::other));
+    let hint = "start weir again; see the kernel's log where that does not help";
+    made.map_err(|error| Error::because("there is no random number", &error, hint))
+}
+
+/// One that was never used before.
+fn instance() -> io::Result<Instance> {
+    let mut octets = [0; 8];
+    getrandom::fill(&mut octets).map_err(io::Error::other)?;
+    Ok(Instance(octets))
+}
+
+/// An address, as people write it.
+fn text(mac: Mac) -> String {
+    let octets = mac.map(|octet| format!("{octet:02x}"));
+    octets.join(":")
+}

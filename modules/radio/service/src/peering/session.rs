@@ -1,0 +1,387 @@
+//! One access point, from when it is there until it is gone.
+
+mod deny;
+mod told;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+use std::time::{Duration, Instant};
+
+use kernel::Mac;
+use kernel::io::{Beacons, Ear, Peers};
+use kernel::nl80211::AccessPoint;
+use radio_core::peering::frame::Frame;
+use radio_core::peering::metric::{Metric, expected};
+use radio_core::peering::{Action, Beacon, Event, Machine, Settings};
+use tracing::{debug, info, warn};
+
+use super::super::again::Again;
+use super::attach::Carrier;
+use super::hostapd::Hostapd;
+use super::kept::Kept;
+use super::{Peered, Shown, instance, text};
+
+/// The machine's clock.
+const TICK: Duration = Duration::from_millis(50);
+/// Peers are counted, and told that we are there.
+const LOOK: Duration = Duration::from_secs(1);
+/// hostapd is told again what its beacon has to say: one that read its file anew forgot it.
+const SAY: Duration = Duration::from_secs(10);
+
+/// One access point with its peers.
+pub struct Session {
+    machine: Machine,
+    settings: Settings,
+    access_point: AccessPoint,
+    link: u32,
+    kept: Kept,
+    beacons: Beacons,
+    ear: Option<Ear>,
+    /// Action frames are to be heard.
+    listens: bool,
+    again: Again,
+    /// Why they are not heard.
+    deaf: Option<String>,
+    carrier: Option<Carrier>,
+    /// Why a peer's device is not where it belongs, or what it is in does not know what it carries.
+    trouble: Option<String>,
+    /// Why the last one that was to become a peer is none.
+    refused: Option<String>,
+    /// `None`: the beacon has nothing to say.
+    hostapd: Option<Hostapd>,
+    /// Why somebody may be a client by a peer's address.
+    open: Option<String>,
+    notices: Vec<String>,
+    metrics: BTreeMap<Mac, Metric>,
+    begun: Instant,
+    looked: Instant,
+    said: Instant,
+    /// When a hostapd that did not answer is told again.
+    tells: Again,
+}
+
+/// What is yet to be told to the machine.
+type Results = VecDeque<(Mac, bool)>;
+
+impl Session {
+    /// Begins where there is an access point.
+    ///
+    /// # Errors
+    /// There is none, hostapd does not answer, or the kernel refused something.
+    pub fn open(peered: &Peered) -> io::Result<Self> {
+        let device = &peered.device;
+        let none = || io::Error::other(format!("{device} is no access point that runs"));
+        let wifi = || io::Error::other("this kernel has no Wi-Fi");
+        let link = nix::net::if_::if_nametoindex(device.as_str()).map_err(|_| none())?;
+        let mut kernel = Peers::open().map_err(io::Error::other)?.ok_or_else(wifi)?;
+        let access_point = kernel
+            .access_point(link)
+            .map_err(io::Error::other)?
+            .ok_or_else(none)?;
+        let radio = access_point.radio;
+        let beacons = Beacons::open(radio)
+            .map_err(io::Error::other)?
+            .ok_or_else(wifi)?;
+        let AccessPoint {
+            mac,
+            ssid,
+            frequency,
+            ..
+        } = &access_point;
+        let mut settings = Settings::new(device, *mac, ssid, *frequency);
+        let (most, notice) = peered.most(link);
+        settings.most = most;
+        settings.allow.clone_from(&peered.allow);
+        settings.deny.clone_from(&peered.deny);
+        settings.clear.clone_from(&peered.clear);
+        let (secret, node) = (peered.secret.clone(), peered.node.clone());
+        let machine = Machine::new(settings.clone(), secret, node, instance()?)
+            .remembering(peered.proven.borrow().clone());
+        let mut hostapd = peered.hostapd();
+        let element = machine.element().octets();
+        let said = hostapd.as_mut().map_or(Ok(()), |it| it.say(&element));
+        said.map_err(|error| {
+            let text = format!("hostapd's control socket for {device} does not do it: {error}");
+            io::Error::other(text)
+        })?;
+        let now = Instant::now();
+        let mut session = Self {
+            kept: Kept::new(kernel, link, *mac),
+            machine,
+            settings,
+            link,
+            beacons,
+            ear: None,
+            listens: false,
+            again: Again::new(),
+            deaf: None,
+            carrier: peered.carrier.clone(),
+            trouble: None,
+            refused: None,
+            hostapd,
+            open: None,
+            notices: notice
+                .map(str::to_owned)
+                .into_iter()
+                .chain(peered.insecure())
+                .collect(),
+            metrics: BTreeMap::new(),
+            access_point,
+            begun: now,
+            looked: now,
+            said: now,
+            tells: Again::new(),
+        };
+        session.deny(true);
+        Ok(session)
+    }
+
+    /// Who proved the secret at any time.
+    pub fn proven(&self) -> BTreeSet<Mac> {
+        self.machine.proven().clone()
+    }
+
+    /// Goes on until the access point is gone: gives why.
+    pub async fn run(&mut self, shown: &Shown) -> io::Error {
+        let mut clock = tokio::time::interval(TICK);
+        clock.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let (mut heard, mut frames) = (Vec::new(), Vec::new());
+        loop {
+            let ear = async {
+                match &mut self.ear {
+                    Some(ear) => ear.recv(&mut frames).await,
+                    None => std::future::pending().await,
+                }
+            };
+            let done = tokio::select! {
+                done = self.beacons.recv(&mut heard) => done,
+                done = ear => {
+                    self.hears(done);
+                    Ok(())
+                }
+                _ = clock.tick() => Ok(()),
+            };
+            if let Err(error) = done {
+                return error;
+            }
+            // What a peer said comes before what only names itself, and before it is too late.
+            let waits = self.ear.as_mut().map(|ear| ear.take(&mut frames));
+            waits.into_iter().for_each(|done| self.hears(done));
+            for frame in frames.drain(..) {
+                if let Some(Frame { from, kind, .. }) = Frame::read(&frame) {
+                    debug!(peer = text(from), ?kind, "hears");
+                }
+                self.happen(Event::Frame(&frame));
+            }
+            for one in heard.drain(..) {
+                if one.radio == self.access_point.radio
+                    && let Some(beacon) = Beacon::read(&one.frame)
+                {
+                    self.happen(Event::Beacon(&beacon, one.signal));
+                }
+            }
+            self.happen(Event::Tick);
+            self.deny(false);
+            self.hear();
+            if self.looked.elapsed() >= LOOK {
+                self.looked = Instant::now();
+                if let Err(error) = self.look() {
+                    return error;
+                }
+            }
+            shown.set(self.shown());
+        }
+    }
+
+    /// What an ear told of itself.
+    fn hears(&mut self, done: io::Result<()>) {
+        if let Err(error) = done {
+            debug!(%error, "its ear is gone");
+            self.ear = None;
+            self.again.failed(Instant::now());
+        }
+    }
+
+    fn happen(&mut self, event: Event<'_>) {
+        let now = self.begun.elapsed().as_millis() as u64;
+        let mut results = Results::new();
+        let actions = self.machine.handle(now, event);
+        self.act(actions, &mut results);
+        while let Some((mac, done)) = results.pop_front() {
+            let now = self.begun.elapsed().as_millis() as u64;
+            let actions = self.machine.handle(now, Event::Installed(mac, done));
+            self.act(actions, &mut results);
+        }
+    }
+
+    fn act(&mut self, actions: Vec<Action>, results: &mut Results) {
+        for action in actions {
+            match action {
+                Action::Send(frame) => {
+                    if let Some(Frame { to, kind, .. }) = Frame::read(&frame) {
+                        debug!(peer = text(to), ?kind, "says");
+                    }
+                    if let Err(error) = self.kept.kernel().send(self.link, &frame) {
+                        debug!(%error, "a frame is not sent");
+                    }
+                }
+                Action::Install {
+                    mac,
+                    name,
+                    aid,
+                    abilities,
+                    key,
+                } => {
+                    let done = self.kept.install(mac, &name, aid, &abilities, key.as_ref());
+                    let refused = done.as_ref().err();
+                    self.refused = refused.map(|error| error.of_radio(&name));
+                    match &self.refused {
+                        None if key.is_none() => warn!(
+                            peer = text(mac),
+                            device = name,
+                            "a peer in clear, which proves nothing: INSECURE"
+                        ),
+                        None => info!(peer = text(mac), device = name, "a peer"),
+                        Some(why) => warn!(peer = text(mac), why, "no peer"),
+                    }
+                    results.push_back((mac, done.is_ok()));
+                    self.carry();
+                }
+                Action::Rekey(mac, key) => {
+                    let done = self.kept.rekey(mac, &key);
+                    if let Err(error) = &done {
+                        warn!(peer = text(mac), %error, "its key stays as it was");
+                    }
+                    results.push_back((mac, done.is_ok()));
+                }
+                Action::Remove(mac, name, why) => {
+                    info!(peer = text(mac), device = name, ?why, "a peer no longer");
+                    self.metrics.remove(&mac);
+                    if let Err(error) = self.kept.remove(mac) {
+                        debug!(%error, "its device was gone");
+                    }
+                }
+                Action::Listen(listens) => {
+                    debug!(listens, "action frames");
+                    self.listens = listens;
+                    self.hear();
+                }
+                Action::Renew => {
+                    if let Ok(instance) = instance() {
+                        self.machine.renew(instance);
+                        self.say();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Has an ear where there is to be one, as soon as it may be tried again.
+    fn hear(&mut self) {
+        let now = Instant::now();
+        if !self.listens {
+            self.ear = None;
+            self.kept.deafen();
+            self.deaf = None;
+        } else if self.ear.is_none() && self.again.may(now) {
+            match self.kept.listen() {
+                Ok(ear) => {
+                    self.ear = Some(ear);
+                    self.again.done(now);
+                    if self.deaf.take().is_some() {
+                        info!("what is said to this access point is heard again");
+                    }
+                }
+                Err(error) => {
+                    self.kept.deafen();
+                    self.again.failed(now);
+                    let why = format!(
+                        "what is said to this access point cannot be heard, so nobody new becomes \
+                         a peer: {error}; it is tried again"
+                    );
+                    if self.deaf.as_ref() != Some(&why) {
+                        warn!(why, "no ear");
+                    }
+                    self.deaf = Some(why);
+                }
+            }
+        }
+    }
+
+    /// Peers' devices are put where they belong, also into what came later than they, and that is
+    /// told what they carry.
+    fn carry(&mut self) {
+        let Some(carrier) = &self.carrier else { return };
+        let trouble = self.kept.put(carrier, &self.metrics);
+        if let Some(why) = trouble.as_ref().filter(|_| trouble != self.trouble) {
+            warn!(why, "a peer's device is not as it should be");
+        }
+        self.trouble = trouble;
+    }
+
+    fn say(&mut self) {
+        self.said = Instant::now();
+        let Some(hostapd) = &mut self.hostapd else {
+            return;
+        };
+        let element = self.machine.element().octets();
+        match hostapd.say(&element) {
+            Ok(()) => {
+                self.tells.done(self.said);
+                self.deny(true);
+            }
+            Err(error) => {
+                self.tells.failed(self.said);
+                debug!(%error, "hostapd does not say who we are");
+            }
+        }
+    }
+
+    /// Once a second: whether all is as it was.
+    fn look(&mut self) -> io::Result<()> {
+        let now = self
+            .kept
+            .kernel()
+            .access_point(self.link)
+            .map_err(io::Error::other)?;
+        let Some(now) = now else {
+            return Err(io::Error::other("the access point is gone"));
+        };
+        if (now.mac, &now.ssid, now.radio)
+            != (
+                self.access_point.mac,
+                &self.access_point.ssid,
+                self.access_point.radio,
+            )
+        {
+            return Err(io::Error::other("the access point is another one"));
+        }
+        if now.frequency != self.settings.frequency {
+            self.settings.frequency = now.frequency;
+            self.happen(Event::Channel(now.frequency));
+        }
+        self.kept.kernel().sweep();
+        self.carry();
+        self.kept.speak();
+        for (mac, silence) in self.kept.silences() {
+            match self.kept.counted(mac) {
+                Ok(told) => {
+                    let expected = told.as_ref().and_then(expected);
+                    self.metrics.entry(mac).or_default().look(expected);
+                    let told = told.map(|station| {
+                        let idle = silence.as_millis() as u64;
+                        (idle, station.failed.unwrap_or_default())
+                    });
+                    self.happen(Event::Counted(mac, told));
+                }
+                Err(error) => debug!(%error, "a peer is not counted"),
+            }
+        }
+        let is_new =
+            self.hostapd.as_ref().is_some_and(Hostapd::is_new) && self.tells.may(Instant::now());
+        if is_new || self.said.elapsed() >= SAY {
+            self.say();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,212 @@
+//! An access point as the search sees it: its radio, its stations, its power.
+
+use std::time::Instant;
+
+use kernel::io::{Nl80211, RequestError, StationEvents};
+use kernel::nl80211::{Power, Setting, Station, StationPower, WirelessKind};
+use nix::errno::Errno;
+use radio_core::power::Mac;
+
+use super::roster::Roster;
+use super::search::Driver;
+
+/// Hundredths of a dBm in one.
+pub const HUNDREDTHS: i32 = 100;
+
+/// An access point.
+pub struct Device {
+    nl80211: Nl80211,
+    link: u32,
+    /// It, and the devices of its radio that have stations of it: VLANs.
+    links: Vec<u32>,
+    /// Who comes and goes; `None`: the kernel does not tell.
+    events: Option<StationEvents>,
+    roster: Roster,
+    /// The roster's time counts from then.
+    begun: Instant,
+}
+
+/// What a device had before weir.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Former {
+    /// Its power, dBm.
+    pub power: i32,
+    /// What gives it back.
+    pub setting: Setting,
+    /// Whether its driver sends to single stations with a power of their own.
+    pub stations: bool,
+}
+
+/// What a worker asks of an access point.
+pub trait AccessPoint: Driver {
+    /// Whether it is still one.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    fn is_access_point(&mut self) -> Result<bool, RequestError>;
+
+    /// All stations of it.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    fn stations(&mut self) -> Result<Vec<Station>, RequestError>;
+
+    /// What it sends with, hundredths of a dBm.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    fn level(&mut self) -> Result<Option<i32>, RequestError>;
+
+    /// What it has now, and what gives that back. `None`: its driver does not tell.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    fn former(&mut self) -> Result<Option<Former>, RequestError>;
+}
+
+impl AccessPoint for Device {
+    fn is_access_point(&mut self) -> Result<bool, RequestError> {
+        Self::is_access_point(self)
+    }
+
+    fn stations(&mut self) -> Result<Vec<Station>, RequestError> {
+        Self::stations(self)
+    }
+
+    fn level(&mut self) -> Result<Option<i32>, RequestError> {
+        Ok(self.power()?.level)
+    }
+
+    fn former(&mut self) -> Result<Option<Former>, RequestError> {
+        Self::former(self)
+    }
+}
+
+impl Device {
+    /// Opens it. `None`: it is no access point.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn open(link: u32) -> Result<Option<Self>, RequestError> {
+        let Some(nl80211) = Nl80211::open()? else {
+            return Ok(None);
+        };
+        let mut device = Self {
+            nl80211,
+            link,
+            links: vec![link],
+            events: StationEvents::open()?,
+            roster: Roster::default(),
+            begun: Instant::now(),
+        };
+        Ok(device.is_access_point()?.then_some(device))
+    }
+
+    /// Whether it is still one; its VLANs are found anew.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn is_access_point(&mut self) -> Result<bool, RequestError> {
+        let devices = self.nl80211.devices()?;
+        let own = devices.iter().find(|device| device.link == self.link);
+        if own.is_none_or(|device| device.kind != WirelessKind::AccessPoint) {
+            return Ok(false);
+        }
+        let radio = self.nl80211.power(self.link)?.radio;
+        self.links = vec![self.link];
+        for device in devices {
+            if device.kind == WirelessKind::AccessPointVlan
+                && self.nl80211.power(device.link)?.radio == radio
+            {
+                self.links.push(device.link);
+            }
+        }
+        Ok(true)
+    }
+
+    /// All stations of it; those that nothing is sent to as they were up to a second ago.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn stations(&mut self) -> Result<Vec<Station>, RequestError> {
+        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        // Where the kernel tells of nobody, or no more, somebody may always have come.
+        let changed = self.events.as_mut().map(StationEvents::changed);
+        if changed.is_none_or(|changed| changed.unwrap_or(true)) {
+            self.roster.is_stale();
+        }
+        if !self.roster.is_due(now) {
+            for (link, mac) in self.roster.busy(now) {
+                match self.nl80211.station(link, mac) {
+                    Ok(station) => self.roster.read(now, mac, station),
+                    // Its driver tells of all of them alone.
+                    Err(RequestError::Refused {
+                        errno: Errno::EOPNOTSUPP,
+                        ..
+                    }) => self.events = None,
+                    Err(error) => return Err(error),
+                }
+            }
+            return Ok(self.roster.stations());
+        }
+        let mut all = Vec::new();
+        for link in self.links.clone() {
+            self.nl80211.stations(link, &mut all)?;
+        }
+        self.roster.read_all(now, all);
+        Ok(self.roster.stations())
+    }
+
+    /// What it sends with.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn power(&mut self) -> Result<Power, RequestError> {
+        self.nl80211.power(self.link)
+    }
+
+    /// What it has now, and what gives that back: where it is all that its channel allows, all that
+    /// the next one allows, too.
+    ///
+    /// # Errors
+    /// The kernel refused, or its answer was not understood.
+    pub fn former(&mut self) -> Result<Option<Former>, RequestError> {
+        let now = self.power()?;
+        let Some(level) = now.level else {
+            return Ok(None);
+        };
+        let radios = self.nl80211.radios()?;
+        let radio = radios.iter().find(|radio| Some(radio.index) == now.radio);
+        let stations = radio.is_some_and(|radio| radio.station_power);
+        let channels = radio.into_iter().flat_map(|radio| &radio.channels);
+        let mut same = channels.filter(|channel| Some(channel.frequency) == now.frequency);
+        let most = same.next().and_then(|channel| channel.most);
+        let most = most.and_then(|most| i32::try_from(most).ok());
+        let setting = match most.is_some_and(|most| level >= most) {
+            true => Setting::Automatic,
+            false => Setting::Fixed(level),
+        };
+        let power = level.div_euclid(HUNDREDTHS);
+        Ok(Some(Former {
+            power,
+            setting,
+            stations,
+        }))
+    }
+
+    /// Has it send with another power.
+    ///
+    /// # Errors
+    /// The kernel or the driver refused.
+    pub fn set(&mut self, setting: Setting) -> Result<(), RequestError> {
+        self.nl80211.set_power(self.link, setting)
+    }
+
+    /// Has it send to one of its stations, those of VLANs too, with another power.
+    ///
+    /// # Errors
+    /// The kernel or the driver refused.
+    pub fn set_station(&mut self, mac: Mac, power: StationPower) -> Result<(), RequestError> {
+        self.nl80211.set_station_power(self.link, mac.0, power)
+    }
+}

@@ -1,0 +1,204 @@
+//! What is searched for, and how it is set: one power for all stations, or one for each, where the
+//! driver has that.
+
+use std::collections::BTreeMap;
+
+use kernel::io::RequestError;
+use kernel::nl80211::{Setting, StationPower};
+use nix::errno::Errno;
+use radio_core::power::{Controller, Each, Entry, Mac, Reading};
+
+use super::device::{Device, HUNDREDTHS};
+
+/// Refusals in a row after which a driver is let alone.
+const REFUSALS: u32 = 5;
+
+/// What is told to a driver.
+pub trait Driver {
+    /// All is sent with that.
+    ///
+    /// # Errors
+    /// The kernel or the driver refused.
+    fn set(&mut self, setting: Setting) -> Result<(), RequestError>;
+
+    /// One station is sent to with that.
+    ///
+    /// # Errors
+    /// The kernel or the driver refused.
+    fn set_station(&mut self, mac: Mac, power: StationPower) -> Result<(), RequestError>;
+}
+
+impl Driver for Device {
+    fn set(&mut self, setting: Setting) -> Result<(), RequestError> {
+        Self::set(self, setting)
+    }
+
+    fn set_station(&mut self, mac: Mac, power: StationPower) -> Result<(), RequestError> {
+        Self::set_station(self, mac, power)
+    }
+}
+
+/// A search, and what was set last.
+pub struct Search {
+    of: Of,
+    /// The greatest power.
+    most: i32,
+    /// What the device has.
+    set: i32,
+    /// What stations have that have another.
+    stations: BTreeMap<Mac, i32>,
+    refused: u32,
+}
+
+enum Of {
+    All(Controller),
+    Each(Each),
+}
+
+impl Search {
+    /// For a power of all that is sent; `most` is set.
+    pub fn of_all(controller: Controller, most: i32) -> Self {
+        Self::new(Of::All(controller), most)
+    }
+
+    /// For a power of each station; the device keeps `most`.
+    pub fn of_each(each: Each, most: i32) -> Self {
+        Self::new(Of::Each(each), most)
+    }
+
+    fn new(of: Of, most: i32) -> Self {
+        Self {
+            of,
+            most,
+            set: most,
+            stations: BTreeMap::new(),
+            refused: 0,
+        }
+    }
+
+    /// What was enough at this time of former days.
+    pub fn expect(&mut self, power: Option<i32>) {
+        match &mut self.of {
+            Of::All(controller) => controller.expect(power),
+            Of::Each(each) => each.expect(power),
+        }
+    }
+
+    /// What was found to be enough for all.
+    pub fn enough(&self) -> Option<i32> {
+        match &self.of {
+            Of::All(controller) => controller.enough(),
+            Of::Each(each) => each.enough(),
+        }
+    }
+
+    /// Milliseconds until it wants to be asked again.
+    pub fn soon(&self) -> u64 {
+        match &self.of {
+            Of::All(controller) => controller.soon(),
+            Of::Each(each) => each.soon(),
+        }
+    }
+
+    /// What the device sends with, dBm.
+    pub fn power(&self) -> i32 {
+        self.set
+    }
+
+    /// What a station is sent to with, dBm.
+    pub fn power_of(&self, mac: Mac) -> i32 {
+        self.stations.get(&mac).copied().unwrap_or(self.set)
+    }
+
+    /// A look at all stations: what was decided.
+    pub fn step(&mut self, now: u64, reading: &Reading) -> Vec<Entry> {
+        match &mut self.of {
+            Of::All(controller) => controller.step(now, reading).into_iter().collect(),
+            Of::Each(each) => each.step(now, reading),
+        }
+    }
+
+    /// Sets what is another now. Says whether the device's was.
+    ///
+    /// # Errors
+    /// The driver refused for the fifth time.
+    pub fn set(&mut self, driver: &mut impl Driver) -> Result<bool, RequestError> {
+        let done = match &self.of {
+            Of::All(controller) if controller.power() == self.set => return Ok(false),
+            Of::All(controller) => {
+                let power = controller.power();
+                let setting = Setting::Fixed(power * HUNDREDTHS);
+                driver.set(setting).map(|()| {
+                    self.set = power;
+                    true
+                })
+            }
+            Of::Each(each) => {
+                let wanted = each.powers().collect();
+                self.set_stations(driver, &wanted).map(|()| false)
+            }
+        };
+        match done {
+            Ok(done) => {
+                self.refused = 0;
+                Ok(done)
+            }
+            Err(error) => {
+                self.refused += 1;
+                tracing::debug!(%error, "another power is refused");
+                match self.was_refused() {
+                    false => Ok(false),
+                    true => Err(error),
+                }
+            }
+        }
+    }
+
+    /// Whether the driver refused too often.
+    pub fn was_refused(&self) -> bool {
+        self.refused >= REFUSALS
+    }
+
+    fn set_stations(
+        &mut self,
+        driver: &mut impl Driver,
+        wanted: &BTreeMap<Mac, i32>,
+    ) -> Result<(), RequestError> {
+        self.stations.retain(|mac, _| wanted.contains_key(mac));
+        for (&mac, &power) in wanted {
+            if self.power_of(mac) == power {
+                continue;
+            }
+            let limit = i16::try_from(power).unwrap_or(i16::MAX);
+            let setting = match power < self.most {
+                true => StationPower::Limited(limit),
+                false => StationPower::Automatic,
+            };
+            match driver.set_station(mac, setting) {
+                Ok(()) if power < self.most => drop(self.stations.insert(mac, power)),
+                // It has what the device has; or it left, and who comes again begins with that.
+                Ok(())
+                | Err(RequestError::Refused {
+                    errno: Errno::ENOENT,
+                    ..
+                }) => drop(self.stations.remove(&mac)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Stations have what the device has.
+    pub fn give_back(&mut self, driver: &mut impl Driver) {
+        for mac in std::mem::take(&mut self.stations).into_keys() {
+            if let Err(error) = driver.set_station(mac, StationPower::Automatic) {
+                // It may be gone.
+                tracing::debug!(%error, %mac, "its power is not given back");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "search_tests.rs"]
+mod tests;

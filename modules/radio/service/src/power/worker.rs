@@ -1,0 +1,356 @@
+//! The thread of one access point.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::park_timeout;
+use std::time::{Duration, Instant};
+
+use kernel::io::RequestError;
+use radio_core::power::{Controller, Each, Entry, Ladder, Log, Mac, Reading, Reason, Settings};
+use tokio::runtime::Handle;
+use tracing::{debug, info, warn};
+
+use super::device::{AccessPoint, Device, Former, HUNDREDTHS};
+use super::failures::Failures;
+use super::heard::{Tallies, WATCHES};
+use super::search::Search;
+use super::{Known, Learned, STEPS, Shared, WayBack, lock};
+use runtime::daemon::unix_seconds;
+
+/// How often it is looked whether the device is still an access point, and what its power is.
+const LOOKS: Duration = Duration::from_secs(2);
+/// What is told where stations cannot have powers of their own.
+const ONE_FOR_ALL: &str = "its driver has no power of single stations: one for all of them";
+
+/// What a thread has.
+pub struct Worker {
+    /// The kernel's answers are awaited by its event loop.
+    pub runtime: Handle,
+    pub link: u32,
+    pub name: String,
+    /// Whether power is changed.
+    pub control: bool,
+    /// Whether each station has a power of its own, where the driver can.
+    pub stations: bool,
+    pub settings: Settings,
+    pub least: i32,
+    pub step: u32,
+    pub shared: Shared,
+    pub back: Arc<Mutex<WayBack>>,
+    pub learned: Arc<Mutex<Learned>>,
+    pub ends: Arc<AtomicBool>,
+}
+
+/// How a device's time ended.
+enum End {
+    /// Weir ends.
+    Asked,
+    /// Somebody else set a power, dBm: the search begins anew below that.
+    Other,
+    /// It is gone, or an access point no more.
+    Gone,
+    /// Its driver takes no other power.
+    Refused(RequestError),
+}
+
+impl Worker {
+    /// Until the end, or until there is no such access point.
+    pub fn run(self) {
+        self.run_on(Device::open);
+    }
+
+    fn run_on<D: AccessPoint>(&self, open: impl Fn(u32) -> Result<Option<D>, RequestError>) {
+        let _inside = self.runtime.enter();
+        let mut failures = Failures::new();
+        loop {
+            match self.device(&open, &mut failures) {
+                Ok(End::Other) => {}
+                Ok(End::Asked | End::Gone) => break,
+                Ok(End::Refused(error)) => {
+                    warn!(%error, device = self.name, "its power is left alone");
+                    self.note(|known| {
+                        known.trouble = Some(format!("its power is left alone: {error}"));
+                    });
+                    return;
+                }
+                // What is still owed, the way back gives.
+                Err(_) if self.ends() => break,
+                Err(error) => self.pause(&mut failures, &error),
+            }
+        }
+        lock(&self.shared).remove(&self.name);
+    }
+
+    /// Something failed that may work again: that is told once, and waited for.
+    fn pause(&self, failures: &mut Failures, error: &RequestError) {
+        let told = match (self.control, failures.owed) {
+            (false, _) => "it is tried again",
+            (true, None) => "all of its power until this works again",
+            (true, Some(_)) => "its power cannot be given back yet, which is tried again",
+        };
+        let (wait, first) = failures.failed(Instant::now());
+        if first {
+            warn!(%error, device = self.name, "{told}");
+        }
+        self.note(|known| {
+            known.trouble = Some(format!("{told}: {error}"));
+            known.stations.clear();
+            known.enough = None;
+            if self.control && failures.owed.is_none() {
+                (known.power, known.reason) = (Some(known.most), Reason::Begin);
+            }
+        });
+        park_timeout(wait);
+    }
+
+    fn device<D: AccessPoint>(
+        &self,
+        open: impl Fn(u32) -> Result<Option<D>, RequestError>,
+        failures: &mut Failures,
+    ) -> Result<End, RequestError> {
+        let Some(mut device) = open(self.link)? else {
+            return Ok(End::Gone);
+        };
+        if let Some(setting) = failures.owed {
+            device.set(setting)?;
+            failures.owed = None;
+            self.back_of(|back| back.forget(self.link));
+        }
+        let Some(former) = device.former()? else {
+            debug!(device = self.name, "its driver tells no power");
+            return Ok(End::Gone);
+        };
+        let begun = self.told(&former);
+        let end = match self.control {
+            true => self.control(&mut device, &former, begun, failures),
+            false => self.watch(&mut device, failures),
+        };
+        if self.control {
+            self.give_back(&mut device, &former, &end, failures);
+        }
+        end
+    }
+
+    /// It is known from now on. Says since when it is, as steps of a search before count on.
+    fn told(&self, former: &Former) -> Instant {
+        let mut shared = lock(&self.shared);
+        let (begun, log, trouble) = match shared.remove(&self.name) {
+            Some(known) => (known.begun, known.log, known.trouble),
+            None => (Instant::now(), Log::new(STEPS), None),
+        };
+        let known = Known {
+            power: Some(former.power),
+            most: former.power,
+            enough: None,
+            reason: Reason::Begin,
+            stations: Vec::new(),
+            begun,
+            log,
+            trouble,
+        };
+        shared.insert(self.name.clone(), known);
+        begun
+    }
+
+    fn note(&self, note: impl FnOnce(&mut Known)) {
+        if let Some(known) = lock(&self.shared).get_mut(&self.name) {
+            note(known);
+        }
+    }
+
+    /// The device has again what it had, unless somebody set something else.
+    fn give_back(
+        &self,
+        device: &mut impl AccessPoint,
+        former: &Former,
+        end: &Result<End, RequestError>,
+        failures: &mut Failures,
+    ) {
+        let kept = matches!(end, Ok(End::Other));
+        if !kept && let Err(error) = device.set(former.setting) {
+            // It may be gone.
+            debug!(%error, device = self.name, "its power is not given back");
+            if end.is_err() {
+                failures.owed = Some(former.setting);
+                return;
+            }
+        }
+        self.back_of(|back| back.forget(self.link));
+    }
+
+    /// Its stations were read.
+    fn works(&self, failures: &mut Failures) {
+        if failures.works(Instant::now()) {
+            info!(device = self.name, "it works again");
+            self.note(|known| known.trouble = None);
+        }
+    }
+
+    fn back_of(&self, what: impl FnOnce(&mut WayBack)) {
+        what(&mut lock(&self.back));
+    }
+
+    /// Gives what was enough at this hour of former days.
+    fn learn(&self, enough: Option<i32>) -> Option<i32> {
+        lock(&self.learned).learn(&self.name, unix_seconds() / 3600, enough)
+    }
+
+    fn ends(&self) -> bool {
+        self.ends.load(Ordering::Acquire)
+    }
+
+    fn watch(
+        &self,
+        device: &mut impl AccessPoint,
+        failures: &mut Failures,
+    ) -> Result<End, RequestError> {
+        let mut tallies = Tallies::default();
+        loop {
+            if self.ends() {
+                return Ok(End::Asked);
+            }
+            if !device.is_access_point()? {
+                return Ok(End::Gone);
+            }
+            let power = device.level()?;
+            let stations = device.stations()?;
+            tallies.look(&Reading::of(&stations));
+            let heard = tallies.heard(stations);
+            self.works(failures);
+            self.note(|known| {
+                known.power = power.map(|level| level.div_euclid(HUNDREDTHS));
+                known.stations = heard;
+            });
+            park_timeout(WATCHES);
+        }
+    }
+
+    fn control(
+        &self,
+        device: &mut impl AccessPoint,
+        former: &Former,
+        begin: Instant,
+        failures: &mut Failures,
+    ) -> Result<End, RequestError> {
+        info!(
+            device = self.name,
+            most = former.power,
+            "power follows throughput"
+        );
+        if self.stations && former.stations {
+            // Drivers refuse 0.
+            let powers = self.powers(self.least.max(1), former);
+            let Ok(each) = Each::new(self.settings.clone(), powers) else {
+                return Ok(End::Gone);
+            };
+            self.back_of(|back| back.remember_stations(self.link));
+            let mut search = Search::of_each(each, former.power);
+            let end = self.follow(device, &mut search, begin, failures);
+            search.give_back(device);
+            match end {
+                Err(error @ RequestError::Refused { .. }) if search.was_refused() => {
+                    warn!(%error, device = self.name, "{ONE_FOR_ALL}");
+                }
+                end => return end,
+            }
+        } else if self.stations {
+            info!(device = self.name, "{ONE_FOR_ALL}");
+        }
+        let powers = self.powers(self.least, former);
+        let Ok(controller) = Controller::new(self.settings.clone(), powers) else {
+            return Ok(End::Gone);
+        };
+        // Whoever ends weir hard does not end this.
+        self.back_of(|back| back.remember(self.link, former.setting));
+        let mut search = Search::of_all(controller, former.power);
+        match self.follow(device, &mut search, begin, failures) {
+            Err(error) if search.was_refused() => Ok(End::Refused(error)),
+            end => end,
+        }
+    }
+
+    fn powers(&self, least: i32, former: &Former) -> Vec<i32> {
+        let ladder = Ladder::between(least, former.power, self.step);
+        ladder.powers().to_vec()
+    }
+
+    fn follow(
+        &self,
+        device: &mut impl AccessPoint,
+        search: &mut Search,
+        begin: Instant,
+        failures: &mut Failures,
+    ) -> Result<End, RequestError> {
+        search.expect(self.learn(None));
+        let mut tallies = Tallies::default();
+        // When stations were told of, and how many.
+        let mut shown = None;
+        let mut looked = Instant::now();
+        // What the kernel told after the last change. Of drivers without channel contexts it tells
+        // what was set with the channel, whatever came after (net/mac80211/cfg.c,
+        // ieee80211_get_tx_power).
+        let mut told = device.level()?;
+        loop {
+            if self.ends() {
+                return Ok(End::Asked);
+            }
+            if looked.elapsed() >= LOOKS {
+                looked = Instant::now();
+                search.expect(self.learn(search.enough()));
+                if !device.is_access_point()? {
+                    return Ok(End::Gone);
+                }
+                let level = device.level()?;
+                let other = changed(told, level);
+                if other {
+                    info!(device = self.name, ?level, "somebody else set its power");
+                    return Ok(End::Other);
+                }
+            }
+            let stations = device.stations()?;
+            self.works(failures);
+            let reading = Reading::of(&stations);
+            let now = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let entries = search.step(now, &reading);
+            if search.set(device)? {
+                told = device.level()?;
+            }
+            tallies.look(&reading);
+            // Who asks wants no more than one answer a second, and many stations are many to tell of.
+            let telling = shown.is_none_or(|(at, count): (Instant, usize)| {
+                at.elapsed() >= WATCHES || count != stations.len()
+            });
+            let heard = telling.then(|| {
+                shown = Some((Instant::now(), stations.len()));
+                tallies.heard(stations)
+            });
+            self.note(|known| {
+                known.power = Some(search.power());
+                known.enough = search.enough();
+                known.stations = heard.unwrap_or_else(|| std::mem::take(&mut known.stations));
+                for heard in &mut known.stations {
+                    heard.power = Some(search.power_of(Mac(heard.station.mac)));
+                }
+                for entry in entries {
+                    step(known, entry);
+                }
+            });
+            park_timeout(Duration::from_millis(search.soon()));
+        }
+    }
+}
+
+/// Whether another power is told. A driver may round; whole dBm are something else.
+fn changed(before: Option<i32>, now: Option<i32>) -> bool {
+    let pair = before.zip(now);
+    pair.is_some_and(|(before, now)| (before - now).abs() >= HUNDREDTHS)
+}
+
+fn step(known: &mut Known, entry: Entry) {
+    known.reason = entry.reason;
+    known.log.push(entry);
+}
+
+#[cfg(test)]
+#[path = "worker_tests.rs"]
+mod tests;

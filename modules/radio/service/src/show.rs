@@ -1,0 +1,81 @@
+//! What is known, as it is told.
+
+use answers::{Radio, RadioLogQuery, RadioStation, RadioStep, RadioSteps};
+use radio_core::power::{Entry, Mac};
+
+use super::power::{Heard, Known, Powers};
+
+/// Access points in the order of their names.
+pub fn all(powers: &Powers) -> Vec<Radio> {
+    let known = powers.known();
+    known.iter().map(|(name, known)| one(name, known)).collect()
+}
+
+/// What was tried with each that is asked for.
+pub fn logs(powers: &Powers, asked: &RadioLogQuery) -> Vec<RadioSteps> {
+    let known = powers.known();
+    let wanted = known.iter().filter(|(name, _)| {
+        let device = asked.device.as_ref();
+        device.is_none_or(|device| device == *name)
+    });
+    let each = wanted.map(|(name, known)| {
+        let now_ms = known.now();
+        let span = asked.seconds.unwrap_or(u64::MAX).saturating_mul(1000);
+        let steps = known.log.since(now_ms.saturating_sub(span));
+        RadioSteps {
+            device: name.clone(),
+            now_ms,
+            steps: steps.map(step).collect(),
+        }
+    });
+    each.collect()
+}
+
+fn one(name: &str, known: &Known) -> Radio {
+    let mut stations: Vec<_> = known.stations.iter().map(|it| station(it, known)).collect();
+    stations.sort_by(|a, b| a.mac.cmp(&b.mac));
+    Radio {
+        device: name.to_owned(),
+        power_dbm: known.power,
+        most_dbm: known.most,
+        enough_dbm: known.enough,
+        reason: known.reason.word().to_owned(),
+        trouble: known.trouble.clone(),
+        stations,
+    }
+}
+
+fn station(heard: &Heard, known: &Known) -> RadioStation {
+    let it = &heard.station;
+    let mac = Mac(it.mac);
+    // The last thing that was decided for its sake.
+    let mut steps = known.log.entries().rev();
+    let decision = steps.find(|entry| entry.station == Some(mac));
+    RadioStation {
+        mac: mac.to_string(),
+        arrives_mbit: heard.throughput.map(megabits),
+        expected_mbit: it.expected.map(|bits| megabits(bits as f64 / 1000.0)),
+        power_dbm: heard.power.or(known.power),
+        decision: decision.map(|entry| entry.reason.word().to_owned()),
+        signal: it.signal.map(i32::from),
+        ack_signal: it.ack_signal.map(i32::from).filter(|&signal| signal != 0),
+        silent_ms: it.inactive,
+    }
+}
+
+/// Of kbit/s, to a tenth of a hundredth.
+fn megabits(kilobits: f64) -> f64 {
+    kilobits.round() / 1000.0
+}
+
+fn step(entry: &Entry) -> RadioStep {
+    RadioStep {
+        at_ms: entry.at,
+        power_dbm: entry.power,
+        reason: entry.reason.word().to_owned(),
+        station: entry.station.map(|mac| mac.to_string()),
+        arrives_mbit: entry.throughput.map(megabits),
+        reference_mbit: entry.reference.map(megabits),
+        rate_mbit: entry.rate.map(megabits),
+    }
+}

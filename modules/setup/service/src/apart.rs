@@ -1,0 +1,57 @@
+//! What is asked is done beside all else, and what fails is told as a page or the daemon reads it.
+
+use api::{Later, Problem};
+
+use super::place::IN_A_TERMINAL;
+use runtime::Error;
+
+/// Does something in a thread of its own, as it waits for disks and services.
+pub fn apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Later<T> {
+    told_apart(move || work().map_err(|error| problem(&error)))
+}
+
+/// The same, of what says by itself how the daemon is told.
+pub fn told_apart<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Later<T> {
+    Box::pin(async move {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(done) => done,
+            Err(error) => Err(Problem::new(
+                500,
+                "failed",
+                error.to_string(),
+                "report this",
+            )),
+        }
+    })
+}
+
+/// What is said, without what it takes a terminal for: who sits before a page may have none.
+fn without_commands(said: &str) -> String {
+    match said.split_once(IN_A_TERMINAL) {
+        Some((said, _)) => said.to_owned(),
+        None => said.to_owned(),
+    }
+}
+
+/// An error, as the page is told it.
+pub fn problem(error: &Error) -> Problem {
+    match error {
+        Error::Told {
+            what,
+            why,
+            fields,
+            hint,
+            ..
+        } => {
+            let mut problem = Problem::new(409, "setup", what.clone(), without_commands(hint));
+            problem.errors = why.iter().map(|line| without_commands(line)).collect();
+            problem.fields = fields.clone().into();
+            problem
+        }
+        other => Problem::new(500, "setup", other.to_string(), "report this"),
+    }
+}

@@ -1,0 +1,217 @@
+//! A change is made, waits, and stays or goes.
+
+use std::io;
+use std::path::Path;
+
+use setup_core::{Change, Line, Trouble, Wish};
+
+use super::guard;
+use super::place::{Place, Waiting, trouble};
+use super::ruleset::Ruleset;
+use runtime::Error;
+use runtime::output::units::duration;
+use runtime::output::{Output, Tone, harmless};
+
+/// How a change is to be made.
+pub struct How<'a> {
+    pub why: &'a str,
+    /// Who makes it.
+    pub who: String,
+    /// Seconds in which it has to be confirmed.
+    pub within: u64,
+    pub config: Option<&'a Path>,
+}
+
+/// Makes a change, and leaves somebody behind who undoes it. Comes back with the change, and a note
+/// where there is nobody to tell services.
+pub fn make(
+    place: &Place,
+    waiting: &Waiting,
+    how: &How<'_>,
+) -> Result<(Change, Option<String>), Error> {
+    let change = put(place, waiting, how)?;
+    let note = tell(place, &change)?;
+    Ok((change, note))
+}
+
+/// Puts the files of a change in place, and leaves somebody behind who undoes it. Services do not
+/// know yet.
+pub fn put(place: &Place, waiting: &Waiting, how: &How<'_>) -> Result<Change, Error> {
+    if waiting.files.is_empty() {
+        return Err(Error::new(
+            "nothing waits to be applied",
+            "change something first (in a terminal: `weir uci set …`, or `uci set …`)",
+        ));
+    }
+    place.recover()?;
+    let wish = Wish {
+        why: how.why.to_owned(),
+        who: how.who.clone(),
+        within: how.within,
+        lines: waiting.lines.iter().map(Line::to_string).collect(),
+    };
+    // A ruleset that was refused before is no fault of this change. By the kernel, where `fw4` reads
+    // what this change brings from `uci` already. The time to confirm does not run yet.
+    let is_staged = place.is_staged(waiting);
+    let ruleset = place.ruleset(waiting.files.iter().map(|file| &*file.path));
+    let ruleset = ruleset.filter(|it| it.check().is_ok() || is_staged && it.is_loaded());
+    let pending = place
+        .journal
+        .begin(&wish, &waiting.files)
+        .map_err(trouble)?;
+    // From here on the former files come back whatever happens, at the next start if not before.
+    let number = pending.change.number;
+    guard::start(how.config, number)
+        .map_err(|error| undone(place, "it cannot be guarded", &error))?;
+    if let Err(error) = place.journal.apply(&pending) {
+        return Err(undone(place, "the files cannot be put in place", &error));
+    }
+    // A firewall that receives such rules keeps the former ones, and loads none at the next start.
+    if let Some(Err(error)) = ruleset.map(|ruleset| ruleset.check()) {
+        return Err(undone(place, "the firewall refuses its new rules", &error));
+    }
+    Ok(pending.change)
+}
+
+/// Tells services of a change; where they do not take it, it is undone.
+pub fn tell(place: &Place, change: &Change) -> Result<Option<String>, Error> {
+    let ruleset = place.ruleset(change.files.iter().map(|entry| &*entry.path));
+    let ruleset = ruleset.filter(Ruleset::is_loaded);
+    let note = place.reload(change).map_err(|error| {
+        let what = "services do not take the new configuration";
+        undone(place, what, &error)
+    })?;
+    if ruleset.is_some_and(|ruleset| !ruleset.becomes_loaded()) {
+        let cause = io::Error::other("its rules are not in the kernel any more");
+        return Err(undone(place, "the firewall does not run", &cause));
+    }
+    match place.journal.finish(change.number) {
+        Ok(()) => Ok(note),
+        Err(Trouble::Nothing) => Err(Error::new(
+            format!(
+                "change {} is taken back already: services took too long",
+                change.number
+            ),
+            "give it more time (in a terminal: `--within SECONDS`)",
+        )),
+        Err(error) => Err(undone(place, "the change cannot be finished", &error)),
+    }
+}
+
+/// Makes a change, and says so.
+pub fn apply(
+    place: &Place,
+    waiting: &Waiting,
+    how: &How<'_>,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    let (change, note) = make(place, waiting, how)?;
+    print(&waiting.lines, output)?;
+    if let Some(note) = note {
+        output.line(&harmless(&note))?;
+    }
+    for note in &waiting.notes {
+        output.line(&output.toned(Tone::Warn, &harmless(note)))?;
+    }
+    let text = format!(
+        "change {} is made. Confirm it within {}: weir setup confirm",
+        change.number,
+        duration(how.within)
+    );
+    Ok(output.line(&output.toned(Tone::Warn, &text))?)
+}
+
+/// Puts the former files back, and tells why.
+fn undone(place: &Place, what: &str, cause: &dyn std::error::Error) -> Error {
+    let hint = match place.journal.undo() {
+        Ok(change) => match place.reload(&change) {
+            Ok(_) => "the former configuration is back",
+            Err(_) => "the former files are back, but services have not taken them",
+        },
+        Err(Trouble::Refused { change, .. }) => match place.reload(&change) {
+            Ok(_) => "the former files are back, but for one that weir may not change",
+            Err(_) => {
+                "the former files are back, but for one that weir may not change, and services \
+                 have not taken them"
+            }
+        },
+        // The guard was faster, and reloads services.
+        Err(Trouble::Nothing) => "the former configuration is back",
+        Err(_) => "the former files could not be put back: the next start does it",
+    };
+    Error::because(what, cause, hint)
+}
+
+/// Keeps the change that waits.
+pub fn confirm(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
+    place.recover()?;
+    let change = place.journal.confirm().map_err(trouble)?;
+    Ok(output.line(&format!("change {} stays", change.number))?)
+}
+
+/// Takes back the change that waits.
+pub fn take_back(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
+    let (change, note) = place.undo()?;
+    if let Some(note) = note {
+        output.line(&harmless(&note))?;
+    }
+    let text = format!("change {} is taken back", change.number);
+    output.line(&text)?;
+    for found in place.found(change.number) {
+        let text = format!(
+            "what was written by hand meanwhile is in {}",
+            found.display()
+        );
+        output.line(&output.toned(Tone::Warn, &harmless(&text)))?;
+    }
+    Ok(())
+}
+
+/// Puts the former files back, where a change was not confirmed before the machine went off.
+pub fn recover(place: &Place, output: &mut Output<'_>) -> Result<(), Error> {
+    let recovered = match place.put_back_late() {
+        // The change is put aside: the next start goes on without a word.
+        Err(ref refused @ Trouble::Refused { ref change, .. }) => {
+            output.line(&output.toned(Tone::Warn, &harmless(&refused.to_string())))?;
+            Some(Change::clone(change))
+        }
+        // A journal that another user may have written is not read, and every start says so. A
+        // damaged one is put aside.
+        Err(other @ (Trouble::Outside(_) | Trouble::Damaged { .. })) => {
+            output.line(&output.toned(Tone::Warn, &harmless(&other.to_string())))?;
+            None
+        }
+        recovered => recovered.map_err(trouble)?,
+    };
+    match recovered {
+        Some(change) => {
+            // Other services start with the files; LibreMesh's with what it made of the former ones.
+            place.follow(&change)?;
+            let text = format!(
+                "change {} was not confirmed: it is taken back",
+                change.number
+            );
+            Ok(output.line(&text)?)
+        }
+        None => Ok(()),
+    }
+}
+
+/// The lines of a difference, what comes green and what goes red.
+pub fn print(lines: &[Line], output: &mut Output<'_>) -> io::Result<()> {
+    for line in lines {
+        let tone = if line.added { Tone::Good } else { Tone::Bad };
+        let text = output.toned(tone, &harmless(&line.to_string()));
+        output.line(&text)?;
+    }
+    Ok(())
+}
+
+/// Who is at the keyboard, as far as it can be told.
+pub fn who() -> String {
+    let named = ["SUDO_USER", "USER", "LOGNAME"].into_iter();
+    let name = named
+        .filter_map(|name| std::env::var(name).ok())
+        .find(|name| !name.is_empty());
+    name.unwrap_or_else(|| format!("user {}", nix::unistd::getuid()))
+}

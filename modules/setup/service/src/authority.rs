@@ -1,0 +1,388 @@
+//! The authority of this router's OpenVPN: who it certified may be a client of it. Keys and
+//! certificates are made where they are missing or of no use, and never again.
+
+use std::io;
+use std::path::Path;
+
+use setup_core::File;
+use setup_core::openvpn::{SERVER, is_static_key, mark_of, static_key};
+
+use super::keys::random;
+use super::place::read;
+use runtime::Error;
+
+/// The authority's certificate and key; the server's; the key that all clients have.
+const CA: [&str; 2] = ["ca.crt", "ca.key"];
+const OWN: [&str; 2] = ["server.crt", "server.key"];
+const SHARED: &str = "tls-crypt.key";
+
+/// An authority, and the files that make it one.
+pub struct Authority {
+    /// Its certificate.
+    pub certificate: String,
+    key: String,
+    /// The key that the server and all clients have.
+    pub tls_crypt: String,
+    /// What tells all that the server has from any other: of no use to whoever reads it.
+    pub mark: String,
+    /// Whether no file that a client was told lets it in any more.
+    pub is_new: bool,
+    /// What is missing, or of no use.
+    pub files: Vec<File>,
+}
+
+/// A certificate and its key, as PEM.
+pub struct Certified {
+    pub certificate: String,
+    pub key: String,
+}
+
+impl Authority {
+    /// Reads what there is in a folder, and makes what is missing. Nothing is written.
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        let mut files = Vec::new();
+        let known = |name: &str| -> Result<Option<String>, Error> {
+            let text = read(&folder.join(name))?;
+            Ok(text.map(|text| String::from_utf8_lossy(&text).into_owned()))
+        };
+        let mut put = |name: &str, text: &str| -> Result<(), Error> {
+            let path = folder.join(name);
+            files.push(File {
+                before: read(&path)?,
+                path,
+                after: Some(text.into()),
+            });
+            Ok(())
+        };
+        let known_pair = (known(CA[0])?, known(CA[1])?);
+        let ([certificate, key], another) = match known_pair {
+            (Some(certificate), Some(key)) if x509::belong(&certificate, &key) => {
+                ([certificate, key], false)
+            }
+            _ => {
+                let made = x509::authority().map_err(failed)?;
+                put(CA[0], &made.certificate)?;
+                put(CA[1], &made.key)?;
+                ([made.certificate, made.key], true)
+            }
+        };
+        let server = match (known(OWN[0])?, known(OWN[1])?) {
+            (Some(own), Some(secret))
+                if !another && x509::belong(&own, &secret) && x509::is_by(&own, &key) =>
+            {
+                own
+            }
+            _ => {
+                let made = certified(folder, &key, SERVER, x509::Purpose::Server)?;
+                put(OWN[0], &made.certificate)?;
+                put(OWN[1], &made.key)?;
+                made.certificate
+            }
+        };
+        // Whoever read the former authority's key read this one, too.
+        let shared = known(SHARED)?.filter(|text| !another && is_static_key(text));
+        let is_new = another || shared.is_none();
+        let tls_crypt = match shared {
+            Some(text) => text,
+            None => {
+                let made = static_key(&random().map_err(failed)?);
+                put(SHARED, &made)?;
+                made
+            }
+        };
+        Ok(Self {
+            mark: mark_of(&[&*certificate, &*server, &*tls_crypt].concat()),
+            certificate,
+            key,
+            tls_crypt,
+            is_new,
+            files,
+        })
+    }
+
+    /// Makes a key for a client, and certifies it.
+    pub fn client(&self, folder: &Path, common_name: &str) -> Result<Certified, Error> {
+        certified(folder, &self.key, common_name, x509::Purpose::Client)
+    }
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::because("no certificate could be made", &error, "try again")
+}
+
+fn certified(
+    folder: &Path,
+    authority: &str,
+    common_name: &str,
+    purpose: x509::Purpose,
+) -> Result<Certified, Error> {
+    x509::certify(authority, common_name, purpose).map_err(|error| {
+        let what = format!("{} certifies nothing", folder.join(CA[1]).display());
+        let hint = "take it and ca.crt away: another authority is made then, and each client needs \
+                    a new file";
+        Error::because(what, &error, hint)
+    })
+}
+
+#[cfg(feature = "openvpn")]
+mod x509 {
+    use std::io;
+
+    use base64::Engine;
+    use rcgen::{
+        BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
+        KeyPair, KeyUsagePurpose, PublicKeyData, date_time_ymd,
+    };
+
+    use super::Certified;
+
+    /// What a certificate is for.
+    pub enum Purpose {
+        Server,
+        Client,
+    }
+
+    /// Whether a key is a certificate's. Both are PEM, and what is neither belongs to nothing.
+    pub fn belong(certificate: &str, key: &str) -> bool {
+        let pair = KeyPair::from_pem(key).ok();
+        pair.is_some_and(|pair| holds(certificate, &pair.subject_public_key_info()))
+    }
+
+    /// Whether a certificate names an authority's key as the one that it is certified by.
+    pub fn is_by(certificate: &str, authority: &str) -> bool {
+        let pair = KeyPair::from_pem(authority).ok();
+        pair.is_some_and(|pair| holds(certificate, &of_authority().key_identifier(&pair)))
+    }
+
+    /// Whether some octets stand in a certificate.
+    fn holds(certificate: &str, octets: &[u8]) -> bool {
+        let text = || {
+            let (_, rest) = certificate.split_once("-----BEGIN CERTIFICATE-----")?;
+            let (body, _) = rest.split_once("-----END CERTIFICATE-----")?;
+            let body: String = body.split_whitespace().collect();
+            base64::engine::general_purpose::STANDARD.decode(body).ok()
+        };
+        text().is_some_and(|text| text.windows(octets.len()).any(|part| part == octets))
+    }
+
+    fn wrong(error: rcgen::Error) -> io::Error {
+        io::Error::other(error)
+    }
+
+    /// From the beginning of time: a router without a clock takes it for 1970 when it starts, and
+    /// lets its clients in all the same.
+    fn params(common_name: &str) -> CertificateParams {
+        let mut params = CertificateParams::default();
+        params.distinguished_name.remove(DnType::CommonName);
+        params
+            .distinguished_name
+            .push(DnType::CommonName, common_name);
+        params.not_before = date_time_ymd(1970, 1, 1);
+        params.not_after = date_time_ymd(2049, 12, 31);
+        params.use_authority_key_identifier_extension = true;
+        params
+    }
+
+    /// The same for each: what tells one from another is its key.
+    fn of_authority() -> CertificateParams {
+        let mut params = params("weir-authority");
+        params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        params
+    }
+
+    pub fn authority() -> io::Result<Certified> {
+        let pair = KeyPair::generate().map_err(wrong)?;
+        let made = of_authority().self_signed(&pair).map_err(wrong)?;
+        Ok(Certified {
+            certificate: made.pem(),
+            key: pair.serialize_pem(),
+        })
+    }
+
+    /// Certifies a new key.
+    pub fn certify(authority: &str, name: &str, purpose: Purpose) -> io::Result<Certified> {
+        let issuer = KeyPair::from_pem(authority).map_err(wrong)?;
+        let issuer = Issuer::new(of_authority(), issuer);
+        let pair = KeyPair::generate().map_err(wrong)?;
+        let mut params = params(name);
+        params.is_ca = IsCa::ExplicitNoCa;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![match purpose {
+            Purpose::Server => ExtendedKeyUsagePurpose::ServerAuth,
+            Purpose::Client => ExtendedKeyUsagePurpose::ClientAuth,
+        }];
+        let made = params.signed_by(&pair, &issuer).map_err(wrong)?;
+        Ok(Certified {
+            certificate: made.pem(),
+            key: pair.serialize_pem(),
+        })
+    }
+}
+
+/// Without the feature nobody comes here: the plan says what is lacking.
+#[cfg(not(feature = "openvpn"))]
+mod x509 {
+    use std::io;
+
+    use super::Certified;
+
+    pub enum Purpose {
+        Server,
+        Client,
+    }
+
+    pub fn belong(_: &str, _: &str) -> bool {
+        false
+    }
+
+    pub fn is_by(_: &str, _: &str) -> bool {
+        false
+    }
+
+    pub fn authority() -> io::Result<Certified> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub fn certify(_: &str, _: &str, _: Purpose) -> io::Result<Certified> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(all(test, feature = "openvpn"))]
+mod tests {
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+
+    use super::Authority;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let folder = format!("weir-authority-{name}-{}", std::process::id());
+            let folder = std::env::temp_dir().join(folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            Self(folder)
+        }
+
+        fn write(&self, authority: &Authority) {
+            for file in &authority.files {
+                std::fs::write(&file.path, file.after.as_ref().unwrap()).unwrap();
+            }
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn verifies(folder: &Path, file: &str, purpose: &str, time: &str) -> bool {
+        let done = Command::new("openssl")
+            .args(["verify", "-x509_strict", "-attime", time])
+            .args(["-purpose", purpose, "-CAfile"])
+            .arg(folder.join("ca.crt"))
+            .arg(folder.join(file))
+            .output()
+            .unwrap();
+        done.status.success()
+    }
+
+    /// By openssl's judgement, in the first minute of 1970 and in 2049.
+    #[test]
+    fn certificates_are_for_what_they_are_made_for() {
+        let folder = Folder::new("whole");
+        let authority = Authority::open(&folder.0).unwrap();
+        folder.write(&authority);
+        let client = authority.client(&folder.0, "ana-0011").unwrap();
+        std::fs::write(folder.0.join("client.crt"), &client.certificate).unwrap();
+        for time in ["60", "2524521600", "2524000000"] {
+            for (file, server, client) in [("server.crt", true, false), ("client.crt", false, true)]
+            {
+                let until = time != "2524521600";
+                let verifies = |purpose| verifies(&folder.0, file, purpose, time);
+                assert_eq!(verifies("sslserver"), server && until, "{file} at {time}");
+                assert_eq!(verifies("sslclient"), client && until, "{file} at {time}");
+            }
+        }
+        // No client certifies another one.
+        let other = Folder::new("other");
+        std::fs::write(other.0.join("ca.crt"), &client.certificate).unwrap();
+        std::fs::write(other.0.join("ca.key"), &client.key).unwrap();
+        let below = Authority::open(&other.0).unwrap();
+        let forged = below.client(&other.0, "forged-1").unwrap().certificate;
+        std::fs::write(folder.0.join("forged.crt"), forged).unwrap();
+        assert!(!verifies(&folder.0, "forged.crt", "sslclient", "60"));
+    }
+
+    #[test]
+    fn what_is_there_stays() {
+        let folder = Folder::new("twice");
+        let first = Authority::open(&folder.0).unwrap();
+        assert_eq!(first.files.len(), 5);
+        folder.write(&first);
+        let second = Authority::open(&folder.0).unwrap();
+        assert!(second.files.is_empty());
+        assert_eq!(second.certificate, first.certificate);
+        // The server's alone: the authority stays, and so does who it certified.
+        std::fs::remove_file(folder.0.join("server.key")).unwrap();
+        let third = Authority::open(&folder.0).unwrap();
+        assert_eq!(third.files.len(), 2);
+        assert_eq!(third.certificate, first.certificate);
+        // Without its key it certifies nothing: another one comes in its place, with a server of
+        // its own.
+        std::fs::remove_file(folder.0.join("ca.key")).unwrap();
+        let fourth = Authority::open(&folder.0).unwrap();
+        assert_eq!(fourth.files.len(), 5);
+        assert_ne!(fourth.certificate, first.certificate);
+        assert_ne!(fourth.tls_crypt, first.tls_crypt);
+        assert!(first.is_new && !second.is_new && !third.is_new && fourth.is_new);
+        assert_eq!(first.mark, second.mark);
+        assert!(first.mark != third.mark && third.mark != fourth.mark);
+    }
+
+    #[test]
+    fn what_is_of_no_use_is_made_anew() {
+        let folder = Folder::new("broken");
+        folder.write(&Authority::open(&folder.0).unwrap());
+        let other = Folder::new("stranger");
+        other.write(&Authority::open(&other.0).unwrap());
+        let stranger = |name: &str| std::fs::read_to_string(other.0.join(name)).unwrap();
+        for (name, files, is_new) in [
+            ("ca.crt", 5, true),
+            ("ca.key", 5, true),
+            ("server.crt", 2, false),
+            ("server.key", 2, false),
+            ("tls-crypt.key", 1, true),
+        ] {
+            let before = std::fs::read(folder.0.join(name)).unwrap();
+            let half = String::from_utf8_lossy(&before[..before.len() / 2]).into_owned();
+            for text in [String::new(), "nonsense".to_owned(), half, stranger(name)] {
+                // Another key that all have is none the worse.
+                if name == "tls-crypt.key" && text == stranger(name) {
+                    continue;
+                }
+                std::fs::write(folder.0.join(name), &text).unwrap();
+                let mended = Authority::open(&folder.0).unwrap();
+                assert_eq!(
+                    (mended.files.len(), mended.is_new),
+                    (files, is_new),
+                    "{name}"
+                );
+            }
+            std::fs::write(folder.0.join(name), before).unwrap();
+            assert!(
+                Authority::open(&folder.0).unwrap().files.is_empty(),
+                "{name}"
+            );
+        }
+        // A server of another authority, key and all.
+        for name in ["server.crt", "server.key"] {
+            std::fs::write(folder.0.join(name), stranger(name)).unwrap();
+        }
+        let mended = Authority::open(&folder.0).unwrap();
+        assert_eq!((mended.files.len(), mended.is_new), (2, false));
+    }
+}

@@ -1,0 +1,279 @@
+//! `weir setup`.
+
+use std::path::PathBuf;
+
+use answers::{SetupChange, SetupDifference, SetupLine, SetupStates, SetupWay};
+use clap::{Args, Subcommand};
+use setup_core::{Change, Instant, Trouble};
+
+use super::apply::{self, How, print};
+use super::config::Setup;
+use super::debian::{self, DebianArgs};
+use super::desk::Desk;
+use super::detect::command::{DetectArgs, detect};
+use super::document::{self, ExportArgs, ImportArgs};
+use super::guard;
+use super::place::{Place, trouble};
+use super::reach;
+use super::serve;
+use runtime::Error;
+use runtime::command::Format;
+use runtime::config::Source;
+use runtime::output::units::duration;
+use runtime::output::{Align, Cell, Output, Table, Tone, harmless};
+use runtime::registry::Context;
+
+/// Change the router's configuration; what does not work is undone
+///
+/// What `weir uci` or `uci` changed is put into the files all at once, and services are told.
+/// Unless somebody confirms that in time, the former files come back: after the time, or with the
+/// next start of the machine, wherever it was stopped.
+#[derive(Args, Debug)]
+#[command(after_long_help = "Examples:
+  weir uci set network.lan.ipaddr=192.168.7.1
+  weir setup diff                  what would change
+  weir setup apply                 change it; confirm within two minutes
+  weir setup confirm
+  weir setup revert 4              as it was before change 4
+
+Documents: `weir setup export` writes one, `weir setup import FILE` makes the router what it \
+says; a part that it lacks is not touched. {mac} in `name` of [router] is the end of the \
+router's hardware address, and in `address` of [lan], 10.23.{mac}/16, it stands for an address \
+of its own: one document for many nodes. Two may meet.
+
+Reach: While a change waits, `weir setup show` and the page say how far the router gets: no \
+default route, a gateway that does not answer, no names, or all the way. It decides nothing.
+
+OpenVPN: The page lets clients in, and tells each one's file once; `import` lets no new ones in. \
+The keys are in /etc/openvpn/weir. Whoever is taken out of the list stays out, by `revert 4`, \
+too.")]
+pub struct SetupArgs {
+    #[command(subcommand)]
+    what: What,
+    /// Configuration file of weir; has to exist [default: /etc/weir/weir.toml, where it exists]
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// What waits to be confirmed, and what was changed before
+    Show(Format),
+    /// What waits to be applied, line by line
+    Diff(Format),
+    /// Find out what is at the uplink: asks in all ways at once, and says what to use, and why
+    Detect(DetectArgs),
+    /// Put into the files what waits, and tell services
+    Apply(ApplyArgs),
+    /// Keep the change that was made
+    Confirm,
+    /// Take back the change that waits to be confirmed; or make the configuration what it was
+    /// before a change
+    Revert(RevertArgs),
+    /// Write what the wizard would ask as one document, for another router
+    Export(ExportArgs),
+    /// Make the router what a document says
+    Import(ImportArgs),
+    /// Change the configuration for the web page, which may not itself
+    Serve,
+    /// Take back what was not confirmed before the machine went off. For the start, before the
+    /// network
+    Recover,
+    /// Make Debian's services what the configuration says
+    Debian(DebianArgs),
+    /// Wait for a change to be confirmed
+    #[command(hide = true)]
+    Guard {
+        /// Its number
+        number: u64,
+    },
+}
+
+/// How long a change may wait: time enough to log in again, and no more than a day.
+pub fn seconds() -> clap::builder::RangedU64ValueParser {
+    clap::value_parser!(u64).range(5..=86_400)
+}
+
+#[derive(Args, Debug)]
+struct ApplyArgs {
+    /// Seconds in which it has to be confirmed
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = seconds())]
+    within: u64,
+    /// What the change is for, to be found again by
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    why: String,
+}
+
+#[derive(Args, Debug)]
+struct RevertArgs {
+    /// The number of a confirmed change: the configuration becomes what it was before
+    number: Option<u64>,
+    /// Seconds in which that has to be confirmed
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, requires = "number", value_parser = seconds())]
+    within: u64,
+}
+
+pub fn run(args: &SetupArgs, context: &mut Context<'_, '_>) -> Result<(), Error> {
+    let source = Source {
+        file: args.config.clone(),
+        ..context.registry.source()
+    };
+    let effective = source.load()?;
+    let setup = effective.of::<Setup>();
+    let place = Place::new(setup);
+    let output = &mut *context.output;
+    let how = |why, within| How {
+        why,
+        who: apply::who(),
+        within,
+        config: args.config.as_deref(),
+    };
+    match &args.what {
+        What::Show(format) => show(&place, *format, output),
+        What::Diff(format) => diff(&place, *format, output),
+        What::Detect(args) => detect(args, effective.of::<Setup>(), output),
+        What::Apply(args) => {
+            let how = how(&args.why, args.within);
+            apply::apply(&place, &place.waiting()?, &how, output)
+        }
+        What::Confirm => apply::confirm(&place, output),
+        What::Revert(RevertArgs { number: None, .. }) => apply::take_back(&place, output),
+        What::Revert(RevertArgs {
+            number: Some(number),
+            within,
+        }) => {
+            let why = format!("as before change {number}");
+            apply::apply(&place, &place.former(*number)?, &how(&why, *within), output)
+        }
+        What::Export(args) => document::export(&Desk::new(effective.of::<Setup>()), args, output),
+        What::Import(args) => {
+            let how = how(&args.why, args.within);
+            document::import(&Desk::new(effective.of::<Setup>()), args, &how, output)
+        }
+        What::Serve => serve::run(effective.of::<Setup>(), args.config.as_deref()),
+        What::Recover => apply::recover(&place, output),
+        What::Debian(args) => debian::run(args, &setup.root, output),
+        What::Guard { number } => guard::run(&place, *number),
+    }
+}
+
+fn diff(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
+    let waiting = place.waiting()?;
+    if format.json {
+        let lines = waiting.lines.into_iter().map(|line| SetupLine {
+            added: line.added,
+            address: line.address,
+            value: line.value,
+            list: line.list,
+        });
+        let difference = SetupDifference {
+            lines: lines.collect(),
+        };
+        return Ok(output.json(&difference)?);
+    }
+    if waiting.lines.is_empty() {
+        return Ok(output.line("nothing waits to be applied")?);
+    }
+    Ok(print(&waiting.lines, output)?)
+}
+
+/// What waits to be confirmed, and what was changed before.
+pub fn states(place: &Place) -> Result<SetupStates, Error> {
+    let now = Instant::now().map_err(trouble)?;
+    let pending = place.journal.pending().map_err(trouble)?;
+    let states = place.journal.states().map_err(trouble)?;
+    Ok(SetupStates {
+        reach: pending.as_ref().and_then(|_| reach::look(place)),
+        pending: pending.map(|pending| {
+            let left = pending.change.until.left(&now).unwrap_or(0);
+            told(pending.change, Some(left))
+        }),
+        undone: place.journal.undone().map(|change| told(change, None)),
+        states: states
+            .into_iter()
+            .map(|state| told(state.change, None))
+            .collect(),
+    })
+}
+
+fn show(place: &Place, format: Format, output: &mut Output<'_>) -> Result<(), Error> {
+    let shown = states(place)?;
+    if format.json {
+        return Ok(output.json(&shown)?);
+    }
+    if let Some(change) = &shown.pending {
+        let left = change.left.unwrap_or(0);
+        let text = format!(
+            "change {} of {} waits to be confirmed, {} more: {}",
+            change.number,
+            change.who,
+            duration(left),
+            change.why
+        );
+        output.line(&harmless(&text))?;
+        for line in &change.lines {
+            output.line(&harmless(&format!("  {line}")))?;
+        }
+        let pending = place.journal.pending().map_err(trouble)?;
+        if let Some(pending) = pending.filter(|pending| !pending.is_finished()) {
+            let text = trouble(Trouble::Unfinished(Box::new(pending.change))).to_string();
+            output.line(&output.toned(Tone::Warn, &harmless(&text)))?;
+        }
+    }
+    if let Some(reach) = &shown.reach {
+        let tone = match reach.way {
+            SetupWay::Reached => Tone::Good,
+            _ => Tone::Warn,
+        };
+        output.line(&output.toned(tone, &harmless(&reach.says)))?;
+    }
+    if let Some(change) = &shown.undone {
+        let text = format!(
+            "change {} of {} was taken back, the configuration is as before: {}",
+            change.number, change.who, change.why
+        );
+        output.line(&output.toned(Tone::Warn, &harmless(&text)))?;
+    }
+    if shown.states.is_empty() {
+        return Ok(output.line("no change was confirmed yet")?);
+    }
+    let mut table = Table::new([
+        ("change", Align::Right),
+        ("when", Align::Left),
+        ("who", Align::Left),
+        ("lines", Align::Right),
+        ("why", Align::Left),
+    ]);
+    for state in &shown.states {
+        let when = i64::try_from(state.when).unwrap_or(0);
+        let when = jiff::Timestamp::from_second(when).map_or_else(
+            |_| String::new(),
+            |when| when.strftime("%Y-%m-%d %H:%M UTC").to_string(),
+        );
+        let row = [
+            state.number.to_string(),
+            when,
+            state.who.clone(),
+            state.lines.len().to_string(),
+            state.why.clone(),
+        ];
+        table.row(row.map(Cell::from), output)?;
+    }
+    Ok(table.finish(output)?)
+}
+
+pub fn told(change: Change, left: Option<u64>) -> SetupChange {
+    SetupChange {
+        number: change.number,
+        why: change.why,
+        who: change.who,
+        when: change.when,
+        left,
+        files: change
+            .files
+            .iter()
+            .map(|entry| entry.path.to_string_lossy().into_owned())
+            .collect(),
+        lines: change.lines,
+    }
+}

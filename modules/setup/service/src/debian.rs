@@ -1,0 +1,219 @@
+//! `weir setup debian`: what the configuration says becomes what Debian's services do.
+
+mod machine;
+mod write;
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ::uci::Package;
+use clap::Args;
+use setup_core::debian::{
+    self, Access, Content, Machine, Outcome, PACKAGES, Packages, Service, commands,
+};
+
+use runtime::Error;
+use runtime::output::{Output, harmless};
+
+#[derive(Args, Debug)]
+pub struct DebianArgs {
+    /// Packages that changed: what is not rendered is told of these alone [default: all]
+    packages: Vec<String>,
+    /// Folder that stands for / where files are written
+    #[arg(long, value_name = "DIR", default_value = "/")]
+    root: PathBuf,
+    /// Show the files, without secrets, and what would be run
+    #[arg(long, conflicts_with = "files")]
+    dry_run: bool,
+    /// Write files, and tell nobody: for the start of the machine, before services
+    #[arg(long)]
+    files: bool,
+    /// Give each command to PROGRAM, as its arguments, where systemd does not run the services
+    #[arg(long, value_name = "PROGRAM")]
+    run: Option<PathBuf>,
+}
+
+/// Renders the configuration in `config`, and tells services whose files changed.
+///
+/// A service that could not be told is told by the next call, whether or not its files change then:
+/// when the former configuration comes back, everything that was touched takes it.
+pub fn run(args: &DebianArgs, config: &Path, output: &mut Output<'_>) -> Result<(), Error> {
+    let outcome = render(config)?;
+    let named = |at: &str| {
+        let package = at.split('.').next().unwrap_or_default();
+        args.packages.is_empty() || args.packages.iter().any(|name| name == package)
+    };
+    for note in outcome.notes.iter().filter(|note| named(&note.at)) {
+        // Whoever applies a change sees what this says as an error, and nothing else.
+        eprintln!("{}", harmless(&note.to_string()));
+    }
+    zones(&args.root, &outcome)?;
+    let difference = write::difference(&args.root, &outcome)?;
+    let present = outcome.services();
+    if args.dry_run {
+        return show(args, &outcome, &difference.services, output);
+    }
+    let untold = write::Untold::open(&args.root)?;
+    let mut services = untold.services()?;
+    services.extend(difference.services.iter().cloned());
+    // Before the first file: whoever is killed below has the next one tell them.
+    untold.set(&services)?;
+    difference.write(&args.root)?;
+    if !args.files {
+        tell(args, &outcome, &services, &present)?;
+    }
+    untold.set(&BTreeSet::new())
+}
+
+/// What becomes of the packages in a folder.
+fn render(config: &Path) -> Result<Outcome, Error> {
+    let mut packages = Packages::new();
+    for name in PACKAGES {
+        let path = config.join(name);
+        let text = match std::fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => {
+                let what = format!("{} cannot be read", path.display());
+                return Err(Error::because(what, &error, "run it as root"));
+            }
+        };
+        let package = Package::read(name, &text).map_err(|error| {
+            let what = format!("{name} cannot be read");
+            Error::because(what, &error, "mend the file")
+        })?;
+        packages.insert(name.to_owned(), package);
+    }
+    if packages.is_empty() {
+        let what = format!("there is no configuration in {}", config.display());
+        return Err(Error::new(what, "name the folder: `root` under [setup]"));
+    }
+    debian::render(&packages, &machine::facts()).map_err(|faults| {
+        let lines: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        let cause = io::Error::other(lines.join("\n"));
+        let what = "the configuration cannot be rendered: nothing was written";
+        Error::because(what, &cause, "change these by `weir uci set`")
+    })
+}
+
+/// Refuses a time zone that the machine does not know.
+fn zones(root: &Path, outcome: &Outcome) -> Result<(), Error> {
+    for file in &outcome.files {
+        if let Content::Link(to) = &file.content
+            && !Path::new(to).exists()
+            && !write::under(root, to).exists()
+        {
+            let what = format!("system.zonename: there is no {to}");
+            return Err(Error::new(
+                what,
+                "install the package tzdata, or name another",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The commands that tell services.
+fn words(
+    args: &DebianArgs,
+    outcome: &Outcome,
+    services: &BTreeSet<Service>,
+    present: &BTreeSet<Service>,
+) -> Vec<Vec<String>> {
+    let mut files = outcome.files.iter();
+    let host = files.find_map(|file| match &file.content {
+        Content::Text(text) if file.path == "etc/hostname" => Some(text.trim()),
+        _ => None,
+    });
+    let root = args.root.to_string_lossy();
+    let machine = Machine {
+        root: root.trim_end_matches('/'),
+        host,
+        devices: machine::devices(),
+    };
+    commands(services, present, &machine)
+}
+
+/// Tells services. One that fails does not keep others from being told.
+fn tell(
+    args: &DebianArgs,
+    outcome: &Outcome,
+    services: &BTreeSet<Service>,
+    present: &BTreeSet<Service>,
+) -> Result<(), Error> {
+    let mut failed = Vec::new();
+    for words in words(args, outcome, services, present) {
+        let (may_fail, words) = match words.split_first() {
+            Some((first, rest)) if first == "-" => (true, rest),
+            _ => (false, &words[..]),
+        };
+        let told = one(args.run.as_deref(), words);
+        if let Some(why) = told.err().filter(|_| !may_fail) {
+            failed.push(format!("{}: {why}", words.join(" ")));
+        }
+    }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    let cause = io::Error::other(failed.join("\n"));
+    let hint = "the next `weir setup debian` tells all of them again";
+    Err(Error::because(
+        "services do not take their files",
+        &cause,
+        hint,
+    ))
+}
+
+/// Runs one command.
+fn one(runner: Option<&Path>, words: &[String]) -> io::Result<()> {
+    let Some((program, arguments)) = words.split_first() else {
+        return Ok(());
+    };
+    let mut command = match runner {
+        Some(runner) => {
+            let mut command = Command::new(runner);
+            command.arg(program);
+            command
+        }
+        None => Command::new(program),
+    };
+    let done = command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .output()?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    let said = said.trim();
+    Err(io::Error::other(format!("{}: {said}", done.status)))
+}
+
+/// What would be written and run.
+fn show(
+    args: &DebianArgs,
+    outcome: &Outcome,
+    services: &BTreeSet<Service>,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    for file in &outcome.files {
+        let access = match file.access {
+            Access::All => "0644",
+            Access::Root => "0600",
+            Access::Network => "0640, group systemd-network",
+        };
+        output.line(&format!("/{} ({access})", file.path))?;
+        for line in file.shown().lines() {
+            output.line(&format!("  {}", harmless(&line.replace('\t', "    "))))?;
+        }
+    }
+    for words in words(args, outcome, services, &outcome.services()) {
+        let words = words.strip_prefix(&["-".to_owned()]).unwrap_or(&words);
+        output.line(&format!("run: {}", words.join(" ")))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! What the machine has: its radios and devices, as `/sys` shows them.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use setup_core::debian::{Facts, Radio};
+
+const DEVICES: &str = "/sys/class/net";
+
+/// The network devices.
+pub fn devices() -> BTreeSet<String> {
+    let entries = fs::read_dir(DEVICES).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.collect()
+}
+
+/// The radios, in the order of the kernel's numbers. Of several devices of one the first counts:
+/// others have been made by hostapd.
+pub fn facts() -> Facts {
+    let mut radios: Vec<Radio> = Vec::new();
+    for device in devices() {
+        let folder = format!("{DEVICES}/{device}");
+        let text = |name: &str| {
+            let text = fs::read_to_string(format!("{folder}/{name}")).unwrap_or_default();
+            text.trim().to_owned()
+        };
+        let phy = text("phy80211/name");
+        if phy.is_empty() || radios.iter().any(|radio| radio.phy == phy) {
+            continue;
+        }
+        let path = fs::canonicalize(format!("{folder}/device")).unwrap_or_default();
+        radios.push(Radio {
+            mac: text("phy80211/macaddress"),
+            path: path.to_string_lossy().into_owned(),
+            device,
+            phy,
+        });
+    }
+    let number = |radio: &Radio| {
+        let digits = radio.phy.trim_start_matches(|c: char| !c.is_ascii_digit());
+        digits.parse::<u32>().unwrap_or(u32::MAX)
+    };
+    radios.sort_by_key(number);
+    Facts { radios }
+}

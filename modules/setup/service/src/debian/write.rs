@@ -1,0 +1,178 @@
+//! Files of services, as they are and as they are to be.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::{Flock, FlockArg};
+use nix::unistd::Group;
+use setup_core::debian::{Access, Content, Outcome, Rendered, Service, is_ours};
+
+use runtime::Error;
+
+/// Begins the names of files that are not in their place yet. dnsmasq and networkd look at none
+/// with a dot.
+const NEW: &str = ".weir-setup-new";
+
+/// What changes.
+pub struct Difference<'a> {
+    write: Vec<&'a Rendered>,
+    remove: Vec<String>,
+    /// Whose files change.
+    pub services: BTreeSet<Service>,
+}
+
+/// A path below a root.
+pub fn under(root: &Path, path: &str) -> PathBuf {
+    root.join(path.trim_start_matches('/'))
+}
+
+fn trouble(what: &str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let what = format!("{} cannot be {what}", path.display());
+    |error| Error::because(what, &error, "run it as root; see whether there is room")
+}
+
+/// What differs from what is there.
+pub fn difference<'a>(root: &Path, outcome: &'a Outcome) -> Result<Difference<'a>, Error> {
+    let mut difference = Difference {
+        write: Vec::new(),
+        remove: Vec::new(),
+        services: BTreeSet::new(),
+    };
+    for file in &outcome.files {
+        let path = under(root, &file.path);
+        if !same(file, &path).map_err(trouble("read", &path))? {
+            difference.write.push(file);
+            difference.services.extend(Service::of(&file.path));
+        }
+    }
+    for folder in Service::FOLDERS {
+        let path = under(root, folder);
+        let entries = match fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(trouble("read", &path)(error)),
+        };
+        for entry in entries.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = format!("{folder}/{name}");
+            let wanted = outcome.files.iter().any(|file| file.path == path);
+            if !wanted && (is_ours(&path) || name.starts_with(NEW)) {
+                difference.services.extend(Service::of(&path));
+                difference.remove.push(path);
+            }
+        }
+    }
+    Ok(difference)
+}
+
+fn same(file: &Rendered, path: &Path) -> io::Result<bool> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
+    match &file.content {
+        Content::Link(to) => Ok(found.is_symlink() && fs::read_link(path)? == Path::new(to)),
+        Content::Text(text) => Ok(found.is_file()
+            && found.permissions().mode() & 0o7777 == mode(file.access)
+            && fs::read(path)? == text.as_bytes()),
+    }
+}
+
+fn mode(access: Access) -> u32 {
+    match access {
+        Access::All => 0o644,
+        Access::Root => 0o600,
+        Access::Network => 0o640,
+    }
+}
+
+impl Difference<'_> {
+    /// Makes it so, each file at once: nobody ever reads half of one.
+    pub fn write(&self, root: &Path) -> Result<(), Error> {
+        let mut folders = BTreeSet::new();
+        for file in &self.write {
+            let path = under(root, &file.path);
+            replace(file, &path).map_err(trouble("written", &path))?;
+            folders.extend(path.parent().map(Path::to_path_buf));
+        }
+        for path in &self.remove {
+            let path = under(root, path);
+            fs::remove_file(&path).map_err(trouble("removed", &path))?;
+            folders.extend(path.parent().map(Path::to_path_buf));
+        }
+        for folder in folders {
+            let synced = File::open(&folder).and_then(|folder| folder.sync_all());
+            synced.map_err(trouble("brought to the disk", &folder))?;
+        }
+        Ok(())
+    }
+}
+
+fn replace(file: &Rendered, path: &Path) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    fs::create_dir_all(folder)?;
+    let new = folder.join(NEW);
+    match fs::remove_file(&new) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    match &file.content {
+        Content::Link(to) => symlink(to, &new)?,
+        Content::Text(text) => {
+            // Nobody else reads it before it has its owner.
+            let mut open = OpenOptions::new();
+            let mut out = open.write(true).create_new(true).mode(0o600).open(&new)?;
+            out.write_all(text.as_bytes())?;
+            if file.access == Access::Network {
+                let group = Group::from_name("systemd-network")?.ok_or_else(|| {
+                    io::Error::other("there is no group systemd-network: is networkd there?")
+                })?;
+                chown(&new, None, Some(group.gid.as_raw()))?;
+            }
+            out.set_permissions(Permissions::from_mode(mode(file.access)))?;
+            out.sync_all()?;
+        }
+    }
+    fs::rename(&new, path)
+}
+
+/// Services whose files changed and that may not have been told: in `/run`, for after a start of
+/// the machine all of them have read their files. One process at a time has it open.
+pub struct Untold {
+    path: PathBuf,
+    _lock: Flock<File>,
+}
+
+impl Untold {
+    pub fn open(root: &Path) -> Result<Self, Error> {
+        let folder = under(root, "run/weir-setup");
+        fs::create_dir_all(&folder).map_err(trouble("made", &folder))?;
+        let path = folder.join("lock");
+        let file = File::create(&path).map_err(trouble("written", &path))?;
+        let lock = Flock::lock(file, FlockArg::LockExclusive)
+            .map_err(|(_, error)| trouble("locked", &path)(error.into()))?;
+        Ok(Self {
+            path: folder.join("untold"),
+            _lock: lock,
+        })
+    }
+
+    pub fn services(&self) -> Result<BTreeSet<Service>, Error> {
+        match fs::read_to_string(&self.path) {
+            Ok(text) => Ok(text.lines().filter_map(Service::from_word).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeSet::new()),
+            Err(error) => Err(trouble("read", &self.path)(error)),
+        }
+    }
+
+    pub fn set(&self, services: &BTreeSet<Service>) -> Result<(), Error> {
+        let words: Vec<String> = services.iter().map(Service::word).collect();
+        let new = self.path.with_extension("new");
+        let written = fs::write(&new, words.join("\n")).and_then(|()| fs::rename(&new, &self.path));
+        written.map_err(trouble("written", &self.path))
+    }
+}

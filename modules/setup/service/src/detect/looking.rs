@@ -1,0 +1,70 @@
+//! A look at the uplink that somebody else watches: it goes on in a thread of its own.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use answers::SetupDetection;
+
+use super::{Look, answer, choose, evidence, run};
+use crate::config::Setup;
+use runtime::Error;
+
+/// For how long it listens.
+const SECONDS: u64 = 5;
+
+/// What is seen of it so far. Copies are the same.
+#[derive(Clone, Default)]
+pub struct Looking(Arc<Mutex<SetupDetection>>);
+
+impl Looking {
+    fn seen<T>(&self, look: impl FnOnce(&mut SetupDetection) -> T) -> T {
+        // Nothing is ever half written.
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What is seen so far.
+    pub fn so_far(&self) -> SetupDetection {
+        self.seen(|seen| seen.clone())
+    }
+
+    /// Begins, unless it goes on already.
+    ///
+    /// # Errors
+    /// It is not known where to look.
+    pub fn begin(&self, port: Option<String>, setup: &Setup) -> Result<SetupDetection, Error> {
+        let (port, lans) = choose(port, None, setup)?;
+        let began = self.seen(|seen| {
+            if seen.running {
+                return false;
+            }
+            *seen = SetupDetection {
+                running: true,
+                port: port.clone(),
+                ..SetupDetection::default()
+            };
+            true
+        });
+        if began {
+            let looking = self.clone();
+            thread::spawn(move || {
+                let look = Look {
+                    port: &port,
+                    lans: &lans,
+                    seconds: SECONDS,
+                    untagged: false,
+                };
+                let found = run(look, &mut |heard| {
+                    looking.seen(|seen| seen.evidence.push(evidence(heard)));
+                });
+                looking.seen(|seen| {
+                    seen.running = false;
+                    match found {
+                        Ok(found) => seen.suggestion = Some(answer(&found).suggestion),
+                        Err(error) => seen.failed = Some(error.to_string()),
+                    }
+                });
+            });
+        }
+        Ok(self.so_far())
+    }
+}

@@ -1,0 +1,32 @@
+//! What is at the uplink: asked for and answered.
+
+mod answer;
+pub mod command;
+pub mod looking;
+
+use ::detect::Network;
+
+pub use answer::{answer, evidence};
+
+use super::config::Setup;
+use super::interfaces::Interfaces;
+use runtime::Error;
+use runtime::uplink::{Found, Look, devices, run};
+
+/// Where to look, and the networks of the LAN: what was named, else what the configuration says.
+///
+/// # Errors
+/// Neither says where.
+pub fn choose(
+    port: Option<String>,
+    lan: Option<Network>,
+    setup: &Setup,
+) -> Result<(String, Vec<Network>), Error> {
+    let configured = Interfaces::read(&setup.root, &setup.changes);
+    let Some(port) = port.or(configured.wan) else {
+        let root = setup.root.display();
+        let what = format!("which port is the uplink? There is no network.wan.device in {root}");
+        return Err(Error::new(what, devices()?));
+    };
+    Ok((port, lan.or(configured.lan).into_iter().collect()))
+}

@@ -1,0 +1,189 @@
+//! `weir setup export` and `weir setup import`: what is decided, as one document.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use setup_core::choices::{Choices, FORMAT};
+
+use super::apply::{self, How, print};
+use super::command::seconds;
+use super::desk::{Desk, without_secrets};
+use runtime::Error;
+use runtime::output::qr;
+use runtime::output::{Output, Tone, harmless};
+
+/// Bytes of the longest document.
+const LONGEST: u64 = 256 * 1024;
+
+/// What `export` takes.
+#[derive(Args, Debug)]
+pub struct ExportArgs {
+    /// Leave out passwords and keys: what the document says may be read by anybody
+    #[arg(long)]
+    without_secrets: bool,
+    /// Only what another node needs to join this one's mesh
+    #[arg(long, conflicts_with = "without_secrets")]
+    mesh: bool,
+    /// As a QR code, to be read by the other node's wizard
+    #[arg(long, requires = "mesh")]
+    qr: bool,
+}
+
+/// What `import` takes.
+#[derive(Args, Debug)]
+pub struct ImportArgs {
+    /// The document; `-`: standard input
+    file: PathBuf,
+    /// Only show what would change
+    #[arg(long)]
+    dry_run: bool,
+    /// Seconds in which it has to be confirmed
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = seconds())]
+    pub within: u64,
+    /// What the change is for, to be found again by
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub why: String,
+}
+
+pub fn export(desk: &Desk, args: &ExportArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let mut choices = desk.look()?.choices.for_others();
+    if args.without_secrets {
+        choices = without_secrets(choices).0;
+    }
+    if args.mesh {
+        choices = choices.to_join().ok_or_else(|| {
+            let hint = "join one first: [mesh] of a document, or the wizard";
+            Error::new("this router is in no mesh", hint)
+        })?;
+    }
+    let text = toml::to_string(&choices)
+        .map_err(|error| Error::because("the document cannot be written", &error, "report this"))?;
+    if !args.qr {
+        return Ok(output.line(text.trim_end())?);
+    }
+    let rows = qr::rows(text.trim_end(), output.has_colour()).ok_or_else(|| {
+        let hint = "leave out --qr, and carry the document over as a file";
+        let length = text.trim_end().len();
+        let what = format!("that is too long for a QR code: {length} bytes, and 2331 are the most");
+        Error::new(what, hint)
+    })?;
+    for row in rows {
+        output.line(&row)?;
+    }
+    Ok(())
+}
+
+pub fn import(
+    desk: &Desk,
+    args: &ImportArgs,
+    how: &How<'_>,
+    output: &mut Output<'_>,
+) -> Result<(), Error> {
+    let choices = read(&args.file)?;
+    let planned = desk.plan(&choices)?;
+    let waiting = desk.files(&planned);
+    if args.dry_run && planned.plan.problems.is_empty() {
+        for sentence in &planned.plan.sentences {
+            output.line(&harmless(&sentence.says))?;
+        }
+        print(&planned.lines, output)?;
+    }
+    if let Some(client) = planned.without_key() {
+        return Err(Error::new(
+            format!("{client} has no public key"),
+            "make a pair by `wg genkey` and `wg pubkey`, and name the public one: a private key \
+             made here would be lost",
+        ));
+    }
+    if let Some(client) = planned.without_certificate() {
+        return Err(Error::new(
+            format!("{client} has no certificate"),
+            "let it in by the page, which tells its file once: a private key made here would be \
+             lost",
+        ));
+    }
+    let waiting = waiting?;
+    if waiting.files.is_empty() {
+        return Ok(output.line("the router is that already: nothing changes")?);
+    }
+    if args.dry_run {
+        return Ok(());
+    }
+    for sentence in &planned.plan.sentences {
+        output.line(&output.toned(Tone::Good, &harmless(&sentence.says)))?;
+    }
+    apply::apply(&desk.place, &waiting, how, output)
+}
+
+/// Reads a document.
+fn read(file: &Path) -> Result<Choices, Error> {
+    let shown = if file == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        file.display().to_string()
+    };
+    let broken = |cause: &dyn std::error::Error, hint: &str| {
+        Error::because(format!("{shown} cannot be read"), cause, hint)
+    };
+    let mut text = Vec::new();
+    let opened: std::io::Result<Box<dyn Read>> = if file == Path::new("-") {
+        Ok(Box::new(std::io::stdin()))
+    } else {
+        std::fs::File::open(file).map(|file| Box::new(file) as Box<dyn Read>)
+    };
+    opened
+        .and_then(|opened| opened.take(LONGEST + 1).read_to_end(&mut text))
+        .map_err(|error| broken(&error, "name a document of `weir setup export`"))?;
+    // Half a document is another one.
+    if u64::try_from(text.len()).unwrap_or(u64::MAX) > LONGEST {
+        let hint = "name a document of `weir setup export`; what is long in it are comments";
+        // A pipe may have no end.
+        let whole = std::fs::metadata(file).map_or(0, |data| data.len());
+        let length = match whole > LONGEST {
+            true => format!("has {whole} bytes"),
+            false => "has more".to_owned(),
+        };
+        let what = format!("{shown} {length}, and {LONGEST} are the most");
+        return Err(Error::new(what, hint));
+    }
+    let text = String::from_utf8(text)
+        .map_err(|error| broken(&error, "name a document of `weir setup export`"))?;
+    understood(&shown, &text)
+}
+
+/// Understands a document.
+pub fn understood(shown: &str, text: &str) -> Result<Choices, Error> {
+    let choices: Choices = toml::from_str(text).map_err(|error| {
+        // By its number: the line itself may be as long as the document.
+        let line = error.span().map_or(0, |span| {
+            text.as_bytes()[..span.start.min(text.len())]
+                .iter()
+                .filter(|&&c| c == b'\n')
+                .count()
+        });
+        let cause = std::io::Error::other(format!("line {}: {}", line + 1, error.message()));
+        let hint = "docs/setup.md has all of it (in a terminal: `weir setup export` writes one to \
+                    look at)";
+        Error::because(format!("{shown} cannot be read"), &cause, hint)
+    })?;
+    let keys: toml::Table = toml::from_str(text).unwrap_or_default();
+    if !keys.contains_key("format") {
+        let what = match keys.is_empty() {
+            true => format!("{shown} is empty"),
+            false => format!("{shown} has no `format`"),
+        };
+        let hint = format!(
+            "a document begins with `format = {FORMAT}`, and has parts such as [wifi] after it (in \
+             a terminal: `weir setup export` writes one to look at)"
+        );
+        return Err(Error::new(what, hint));
+    }
+    if choices.format != FORMAT {
+        return Err(Error::new(
+            format!("{shown} is of format {}", choices.format),
+            format!("this weir reads format {FORMAT}: write `format = {FORMAT}` first"),
+        ));
+    }
+    Ok(choices)
+}

@@ -1,0 +1,487 @@
+//! Where the configuration is, what waits to be put into it, and who takes it.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use ::uci::{Opened, Package, Store};
+use answers::SetupClient;
+use setup_core::openvpn::{Server, keep_out};
+use setup_core::plan::Config;
+use setup_core::{Bounds, Change, File, Instant, Journal, Line, Trouble, difference};
+
+use super::authority::Authority;
+use super::clients;
+use super::config::Setup;
+use super::ruleset::{Ruleset, concerns};
+use runtime::Error;
+
+/// The folder of OpenVPN, beside that of the configuration.
+pub const OPENVPN: &str = "openvpn/weir";
+/// The folder of files that override those of the configuration, below the root.
+const OVERRIDES: &str = "var/run/uci";
+
+/// Packages that the wizard reads and writes. Any other file may be one that is not UCI at all.
+const PACKAGES: [&str; 9] = [
+    "dhcp",
+    "firewall",
+    "https-dns-proxy",
+    "lime-node",
+    "luci",
+    "network",
+    "openvpn",
+    "system",
+    "wireless",
+];
+
+/// A router's configuration.
+pub struct Place {
+    root: PathBuf,
+    changes: PathBuf,
+    reload: PathBuf,
+    pub journal: Journal,
+}
+
+/// What waits to be put into the files.
+pub struct Waiting {
+    pub files: Vec<File>,
+    pub lines: Vec<Line>,
+    /// What is told once to whoever applies it: it is kept nowhere.
+    pub once: Vec<SetupClient>,
+    /// What whoever applies it has to know besides.
+    pub notes: Vec<String>,
+}
+
+impl Place {
+    pub fn new(setup: &Setup) -> Self {
+        let (root, changes) = (setup.root.to_path_buf(), setup.changes.to_path_buf());
+        let etc = root.parent().unwrap_or(Path::new("/"));
+        let openvpn = etc.join(OPENVPN);
+        let clients = openvpn.join("clients");
+        let folders = [root.clone(), changes.clone(), openvpn, clients];
+        let bounds = Bounds::new(folders, [etc.join("shadow")]);
+        Self {
+            reload: setup.reload.to_path_buf(),
+            journal: Journal::new(setup.state.to_path_buf(), bounds),
+            root,
+            changes,
+        }
+    }
+
+    /// The folder above the configuration: `/etc`.
+    pub fn etc(&self) -> &Path {
+        self.root.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// Changes made by `uci` that are not committed.
+    pub fn waiting(&self) -> Result<Waiting, Error> {
+        let store = Store::new(&self.root, &self.changes);
+        let names = store.list().map_err(no_configuration)?;
+        let mut waiting = Waiting {
+            files: Vec::new(),
+            lines: Vec::new(),
+            once: Vec::new(),
+            notes: Vec::new(),
+        };
+        for name in names {
+            let Some(opened) = open(&store, &name)? else {
+                continue;
+            };
+            if opened.changes.is_empty() {
+                continue;
+            }
+            self.not_overridden(&name)?;
+            let before = read(opened.path())?.unwrap_or_default();
+            let former = Package::read(&name, &before)
+                .map_err(|error| Error::because(format!("{name} cannot be read"), &error, ""))?;
+            waiting.lines.extend(difference(&former, &opened.package));
+            waiting.files.push(File {
+                path: opened.path().to_path_buf(),
+                before: Some(before),
+                after: Some(opened.package.text()),
+            });
+            // What waited is done with the change, and waits again where that is undone.
+            let path = self.changes.join(&name);
+            let before = read(&path)?;
+            waiting.files.push(File {
+                path,
+                before,
+                after: None,
+            });
+        }
+        Ok(waiting)
+    }
+
+    /// A package in which changes of `uci` wait.
+    pub fn uncommitted(&self) -> Result<Option<String>, Error> {
+        if !self.root.is_dir() {
+            return Ok(None);
+        }
+        let store = Store::new(&self.root, &self.changes);
+        for name in store.list().unwrap_or_default() {
+            if open(&store, &name)?.is_some_and(|opened| !opened.changes.is_empty()) {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+
+    /// All packages, as they are.
+    ///
+    /// # Errors
+    /// One cannot be read, or changes of `uci` wait: what is made of the files would lose them.
+    pub fn config(&self) -> Result<Config, Error> {
+        let store = Store::new(&self.root, &self.changes);
+        // A folder with nothing in it is a machine that was never set up.
+        let names = match store.list() {
+            Err(_) if self.root.is_dir() => Vec::new(),
+            listed => listed.map_err(no_configuration)?,
+        };
+        let mut packages = Vec::new();
+        for name in names {
+            let Some(opened) = open(&store, &name)? else {
+                continue;
+            };
+            if !opened.changes.is_empty() {
+                return Err(Error::new(
+                    format!("changes of `uci` wait in {name}"),
+                    "apply or revert them where they were made, and try again (in a terminal: \
+                     `weir setup apply`, `weir uci revert`)",
+                ));
+            }
+            packages.push(opened.package);
+        }
+        Ok(Config::new(packages))
+    }
+
+    /// Refuses a package that libuci takes from elsewhere: what is changed here would do nothing.
+    fn not_overridden(&self, name: &str) -> Result<(), Error> {
+        let mut store = Store::new(&self.root, &self.changes);
+        let root = self.etc().parent().unwrap_or(Path::new("/"));
+        store.set_overrides(root.join(OVERRIDES));
+        let Some(path) = store.overriding(name) else {
+            return Ok(());
+        };
+        let file = self.root.join(name);
+        let what = format!(
+            "cannot change {}: {} overrides that file",
+            file.display(),
+            path.display()
+        );
+        let hint = "change it where the other file is made, or remove that one";
+        Err(Error::new(what, hint))
+    }
+
+    /// What differs from one configuration to the other, as files.
+    pub fn files(&self, before: &Config, after: &Config) -> Result<Vec<File>, Error> {
+        let mut files = Vec::new();
+        for package in after.packages() {
+            let former = before.package(package.name()).map(Package::text);
+            let text = package.text();
+            if former.as_ref() == Some(&text) || former.is_none() && text.is_empty() {
+                continue;
+            }
+            self.not_overridden(package.name())?;
+            let path = self.root.join(package.name());
+            if path.is_symlink() && !path.exists() {
+                let what = format!("cannot change {}: it is a link to no file", path.display());
+                let hint = "remove the link, or make the file that it leads to";
+                return Err(Error::new(what, hint));
+            }
+            files.push(File {
+                before: read(&path)?,
+                path,
+                after: Some(text),
+            });
+        }
+        Ok(files)
+    }
+
+    /// What has to change for the files to be as they were before a change.
+    pub fn former(&self, number: u64) -> Result<Waiting, Error> {
+        // Of OpenVPN's files some follow from the configuration. Its keys do not: with those of
+        // before nobody could come in who may by now.
+        let ours = |path: &Path| path.starts_with(&self.root);
+        let mut files = self.journal.before(number, ours).map_err(trouble)?;
+        let (server, notes) = self.keep_out(&mut files)?;
+        let mut lines = Vec::new();
+        for file in &files {
+            let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+            let package = |text: &Option<Vec<u8>>| {
+                let text = text.as_deref().unwrap_or_default();
+                Package::read_as(&name, text, ::uci::Strictness::Lenient)
+            };
+            if let (Ok(before), Ok(after)) = (package(&file.before), package(&file.after)) {
+                lines.extend(difference(&before, &after));
+            }
+        }
+        let folder = self.etc().join(OPENVPN);
+        files.extend(clients::following(&folder, server.as_ref())?);
+        Ok(Waiting {
+            files,
+            lines,
+            once: Vec::new(),
+            notes,
+        })
+    }
+
+    /// Takes out of former files who may not come in by OpenVPN now. Gives the server that they
+    /// make, and what is to be said.
+    fn keep_out(&self, files: &mut Vec<File>) -> Result<(Option<Server>, Vec<String>), Error> {
+        let (mut now, mut former) = (Vec::new(), Vec::new());
+        for name in ["network", "openvpn"] {
+            let path = self.root.join(name);
+            let text = read(&path)?;
+            let file = files.iter().find(|file| file.path == path);
+            let after = file.map_or(&text, |file| &file.after);
+            let package = |text: &Option<Vec<u8>>| {
+                let text = text.as_deref().unwrap_or_default();
+                Package::read_as(name, text, ::uci::Strictness::Lenient).ok()
+            };
+            former.extend(package(after));
+            now.extend(package(&text));
+        }
+        let (now, mut former) = (Config::new(now), Config::new(former));
+        let before = former.clone();
+        let folder = self.etc().join(OPENVPN);
+        let authority = Server::of(&former).and_then(|_| Authority::open(&folder).ok());
+        let keys = authority.map_or_else(String::new, |authority| authority.mark);
+        let gone = keep_out(&now, &mut former, &keys);
+        for changed in self.files(&before, &former)? {
+            files.retain(|file| file.path != changed.path);
+            files.push(changed);
+        }
+        files.retain(|file| file.before != file.after);
+        let note = |name: String| {
+            format!(
+                "{name} stays out: it is no client of OpenVPN now, and its file lets it in no \
+                 more. The page lets it in, and tells a new file"
+            )
+        };
+        Ok((Server::of(&former), gone.into_iter().map(note).collect()))
+    }
+
+    /// Puts the former files back where nobody confirmed a change in time, and makes services take
+    /// them: nobody else does, if this is faster than the guard.
+    pub fn recover(&self) -> Result<Option<Change>, Error> {
+        match self.put_back_late().transpose() {
+            Some(back) => Ok(Some(self.reload_back(back)?.0)),
+            None => Ok(None),
+        }
+    }
+
+    /// Puts the former files back where nobody confirmed a change in time; services are not reloaded.
+    /// The error carries the change, if a file stays as it is.
+    pub fn put_back_late(&self) -> Result<Option<Change>, Trouble> {
+        self.journal.recover(&Instant::now()?)
+    }
+
+    /// Takes back the change that waits, and makes services take the former files.
+    pub fn undo(&self) -> Result<(Change, Option<String>), Error> {
+        self.reload_back(self.journal.undo())
+    }
+
+    /// Makes services take the files of a change that was taken back, as far as it was.
+    fn reload_back(
+        &self,
+        back: Result<Change, Trouble>,
+    ) -> Result<(Change, Option<String>), Error> {
+        match back {
+            Ok(change) => {
+                let note = self.reload(&change)?;
+                Ok((change, note))
+            }
+            Err(refused) => {
+                if let Trouble::Refused { change, .. } = &refused {
+                    self.reload(change)?;
+                }
+                Err(trouble(refused))
+            }
+        }
+    }
+
+    /// What was found in the files of a change that is taken back, written by somebody else since.
+    pub fn found(&self, number: u64) -> Vec<PathBuf> {
+        let begin = format!("found-{number}-");
+        let entries = std::fs::read_dir(self.journal.folder())
+            .into_iter()
+            .flatten();
+        let mut found: Vec<PathBuf> = entries
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(&begin))
+            .map(|entry| entry.path())
+            .collect();
+        found.sort();
+        found
+    }
+
+    /// Returns true if a change takes away what waits by `uci`. Until then the firewall reads what
+    /// waits, too.
+    pub fn is_staged(&self, waiting: &Waiting) -> bool {
+        let mut files = waiting.files.iter();
+        files.any(|file| file.after.is_none() && file.path.starts_with(&self.changes))
+    }
+
+    /// OpenWrt's firewall, if it is here and makes its rules of these files.
+    pub fn ruleset<'a>(&self, paths: impl Iterator<Item = &'a Path>) -> Option<Ruleset> {
+        if !concerns(&self.root, paths) {
+            return None;
+        }
+        Ruleset::of(self.etc().parent().unwrap_or(Path::new("/")))
+    }
+
+    /// Makes services take what changed. Gives a note where there is nobody to do that.
+    pub fn reload(&self, change: &Change) -> Result<Option<String>, Error> {
+        if !self.reload.exists() {
+            let reload = self.reload.display();
+            return Ok(Some(format!(
+                "there is no {reload}: services have not been told"
+            )));
+        }
+        if self.follow(change)? {
+            run(&self.lime("lime-apply"), [])?;
+        }
+        let names = change
+            .files
+            .iter()
+            .filter(|entry| entry.path.starts_with(&self.root))
+            .filter_map(|entry| entry.path.file_name());
+        run(&self.reload, names).map(|()| None)
+    }
+
+    /// Has LibreMesh make its files anew, where what it makes them of changed. Whether it did.
+    pub fn follow(&self, change: &Change) -> Result<bool, Error> {
+        let node = self.root.join("lime-node");
+        if !change.files.iter().any(|entry| entry.path == node) {
+            return Ok(false);
+        }
+        run(&self.lime("lime-config"), []).map(|()| true)
+    }
+
+    fn lime(&self, program: &str) -> PathBuf {
+        let root = self.etc().parent().unwrap_or(Path::new("/"));
+        root.join("usr/bin").join(program)
+    }
+}
+
+/// Runs a program that makes services take what changed.
+fn run<'a>(program: &Path, words: impl IntoIterator<Item = &'a OsStr>) -> Result<(), Error> {
+    let done = Command::new(program)
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .status();
+    let what = format!("{} failed", program.display());
+    let hint = "see `reload` under [setup] (in a terminal: run it by hand to see why)";
+    match done {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(Error::because(
+            what,
+            &io::Error::other(status.to_string()),
+            hint,
+        )),
+        Err(error) => Err(Error::because(what, &error, hint)),
+    }
+}
+
+fn no_configuration(error: ::uci::Error) -> Error {
+    let hint = "name the folder: `root` under [setup]";
+    Error::because("there is no configuration", &error, hint)
+}
+
+/// Opens a package. `None`: it belongs to another program, and is not UCI. That file stays as it is.
+/// A link to no file is a package that is not there, as libuci has it.
+fn open(store: &Store, name: &str) -> Result<Option<Opened>, Error> {
+    match store.open(name) {
+        Ok(opened) => Ok(Some(opened)),
+        Err(::uci::Error::NotFound(_)) => Ok(None),
+        Err(_) if !PACKAGES.contains(&name) => Ok(None),
+        Err(error) => Err(unreadable(name, &error)),
+    }
+}
+
+fn unreadable(name: &str, error: &::uci::Error) -> Error {
+    let what = format!("{name} cannot be read");
+    Error::because(what, error, "mend the file, or take it out of the folder")
+}
+
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match std::fs::read(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            let what = format!("{} cannot be read", path.display());
+            Err(Error::because(what, &error, "run it as root"))
+        }
+    }
+}
+
+/// What begins the end of a hint, where that is of use to whoever has a terminal: the page is not
+/// told it.
+pub const IN_A_TERMINAL: &str = " (in a terminal: ";
+
+/// What a journal could not do, as a person is told it.
+pub fn trouble(trouble: Trouble) -> Error {
+    let hint = match &trouble {
+        Trouble::Waits(_) => {
+            "confirm it or take it back, and try again (in a terminal: `weir setup confirm`, \
+             `weir setup revert`)"
+        }
+        Trouble::Unfinished(_) => {
+            "wait a moment, or take it back (in a terminal: `weir setup revert`)"
+        }
+        Trouble::Nothing => "look at what was changed (in a terminal: `weir setup show`)",
+        Trouble::NoState(_) => "take one that is kept (in a terminal: `weir setup show`)",
+        Trouble::Changed(_) => {
+            "look at what would change, and apply it again (in a terminal: `weir setup diff`)"
+        }
+        Trouble::Damaged { .. } => {
+            "look at the configuration, and set up what is wrong anew (in a terminal: `ls` of that \
+             folder)"
+        }
+        Trouble::Outside(_) | Trouble::Refused { .. } => {
+            "see whether it is a link, or another user may write into its folder (in a terminal: \
+             `ls -la`, `chown root FOLDER`)"
+        }
+        Trouble::Io { .. } => {
+            "see whether the flash is full or read-only (in a terminal: run it as root)"
+        }
+    };
+    let what = match &trouble {
+        Trouble::Refused { .. } => "a change is not taken back whole",
+        _ => "nothing was changed",
+    };
+    Error::because(what, &trouble, hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, Setup};
+    use std::fs;
+
+    #[test]
+    fn files_that_are_not_uci_are_left_alone() {
+        let folder = std::env::temp_dir().join(format!("weir-place-{}", std::process::id()));
+        let root = folder.join("config");
+        fs::create_dir_all(&root).expect("a folder");
+        let write = |name: &str, text: &[u8]| fs::write(root.join(name), text).expect("a file");
+        write("system", b"config system\n\toption hostname 'OpenWrt'\n");
+        write("vendor_blob", b"{\"not\": \"uci\"}\n\0\xff");
+        let mut setup = Setup::default();
+        setup.root.value.clone_from(&root);
+        setup.changes.value = folder.join("changes");
+        setup.state.value = folder.join("state");
+        let place = Place::new(&setup);
+        let config = place.config().expect("the rest can be read");
+        let names: Vec<&str> = config.packages().map(::uci::Package::name).collect();
+        assert_eq!(names, ["system"]);
+        assert!(place.uncommitted().expect("nothing waits").is_none());
+        assert!(place.waiting().expect("nothing waits").files.is_empty());
+        assert!(place.files(&config, &config).expect("files").is_empty());
+        // The wizard has to read the files whole that it writes itself.
+        write("network", b"{\"not\": \"uci\"}\n");
+        assert!(place.config().is_err());
+        fs::remove_dir_all(&folder).expect("the folder goes");
+    }
+}

@@ -1,0 +1,123 @@
+//! What ports are used for: told to the daemon, and changed where it finds out something else.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use answers::{SetupDone, SetupPorts, SetupPortsWish};
+use api::{Asked, Method, Nothing, Problem, Route, Who};
+use setup_core::plan::ports::{Refusal, change, is_lime, uses};
+
+use super::apart::{apart, problem, told_apart};
+use super::apply::{self, How};
+use super::command::told;
+use super::config::Setup;
+use super::desk::{Desk, lines};
+use super::place::{Waiting, trouble};
+use super::serve::BOUNDS;
+use runtime::Error;
+
+/// Who changes ports, as the journal has it.
+const WHO: &str = "weir cables";
+/// Seconds in which a change has to be confirmed, where nobody says.
+const WITHIN: u64 = 60;
+
+/// Where the daemon asks.
+pub fn routes(setup: &Setup, config: Option<&Path>) -> [Route; 2] {
+    let (setup, config) = (Arc::new(setup.clone()), config.map(Path::to_owned));
+    let same = Arc::clone(&setup);
+    [
+        Route::later(
+            Method::GET,
+            "/v1/setup/ports",
+            Who::Root,
+            move |_: Asked<(), Nothing>| {
+                let setup = Arc::clone(&same);
+                apart(move || look(&setup))
+            },
+        ),
+        Route::later(
+            Method::POST,
+            "/v1/setup/ports",
+            Who::Root,
+            move |asked: Asked<(), SetupPortsWish>| {
+                let (setup, config) = (Arc::clone(&setup), config.clone());
+                told_apart(move || make(&setup, config.as_deref(), &asked.body))
+            },
+        ),
+    ]
+}
+
+/// Tells what each port is used for.
+fn look(setup: &Setup) -> Result<SetupPorts, Error> {
+    let looked = Desk::new(setup).look()?;
+    let system = match is_lime(&looked.config) {
+        true => "libremesh".to_owned(),
+        false => looked.board.release.name.to_lowercase(),
+    };
+    Ok(SetupPorts {
+        system,
+        ports: uses(&looked.config, &looked.board.facts),
+    })
+}
+
+/// Changes what ports are used for. The change waits to be confirmed.
+fn make(
+    setup: &Setup,
+    config: Option<&Path>,
+    asked: &SetupPortsWish,
+) -> Result<SetupDone, Problem> {
+    let told_as = |error: Error| problem(&error);
+    let desk = Desk::new(setup);
+    desk.place.recover().map_err(told_as)?;
+    let pending = desk.place.journal.pending().map_err(trouble);
+    if let Some(pending) = pending.map_err(told_as)? {
+        return Err(Problem::new(
+            409,
+            "waits",
+            format!(
+                "change {} of {} waits to be confirmed",
+                pending.change.number, pending.change.who
+            ),
+            "confirm it or take it back, and try again",
+        ));
+    }
+    let waits = desk.place.uncommitted().map_err(told_as)?;
+    if let Some(package) = waits {
+        let what = format!("changes of `uci` wait in {package}");
+        let hint = "commit or revert them, and try again";
+        return Err(Problem::new(409, "waits", what, hint));
+    }
+    let looked = desk.look().map_err(told_as)?;
+    looked.board.known().map_err(told_as)?;
+    let after = change(&asked.ports, &looked.config, &looked.board.facts).map_err(refused)?;
+    let waiting = Waiting {
+        files: desk.place.files(&looked.config, &after).map_err(told_as)?,
+        lines: lines(&looked.config, &after),
+        once: Vec::new(),
+        notes: Vec::new(),
+    };
+    if waiting.files.is_empty() {
+        let what = "the ports are used so already";
+        return Err(Problem::new(409, "nothing", what, "nothing is to be done"));
+    }
+    let how = How {
+        why: &asked.why,
+        who: WHO.to_owned(),
+        within: asked.within.unwrap_or(WITHIN).clamp(BOUNDS.0, BOUNDS.1),
+        config,
+    };
+    let (change, _) = apply::make(&desk.place, &waiting, &how).map_err(told_as)?;
+    Ok(SetupDone {
+        change: told(change, Some(how.within)),
+        address: None,
+        once: Vec::new(),
+    })
+}
+
+/// Why ports cannot be used so, as it is told.
+fn refused(refusals: Vec<Refusal>) -> Problem {
+    let hint = refusals.first().map_or("", |first| first.hint());
+    let mut problem = Problem::new(409, "setup", "nothing was changed", hint);
+    problem.errors = refusals.iter().map(ToString::to_string).collect();
+    problem
+}

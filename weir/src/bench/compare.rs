@@ -1,0 +1,89 @@
+//! `weir bench compare`: two reports, and what can be told apart.
+
+use std::path::{Path as File, PathBuf};
+
+use bench::closed::{self, Change, Report};
+use bench::verdict::Verdict;
+use clap::Args;
+
+use runtime::Error;
+use runtime::command::Format;
+use runtime::output::{Align, Cell, Output, Table, Tone};
+
+/// Say what became faster or slower from one measurement to another
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Both are files that `weir bench lab --json` wrote, on the same machine. A change is told where \
+all rounds of one are beyond all rounds of the other, and by more than the noise of both.
+
+Example:
+  weir bench compare before.json after.json")]
+pub struct CompareArgs {
+    /// What was measured first
+    before: PathBuf,
+    /// What was measured then
+    after: PathBuf,
+    #[command(flatten)]
+    format: Format,
+}
+
+fn read(file: &File) -> Result<Report, Error> {
+    let name = file.display();
+    let text = std::fs::read(file)
+        .map_err(|error| Error::because(format!("{name} cannot be read"), &error, ""))?;
+    let report: Report = serde_json::from_slice(&text).map_err(|error| {
+        let hint = "it has to be what `weir bench lab --json` wrote";
+        Error::because(format!("{name} is no report"), &error, hint)
+    })?;
+    match report.schema == closed::SCHEMA {
+        true => Ok(report),
+        false => Err(Error::new(
+            format!(
+                "{name} is of the kind {}, and this weir reads {}",
+                report.schema,
+                closed::SCHEMA
+            ),
+            "measure again with this weir",
+        )),
+    }
+}
+
+pub(super) fn run(args: &CompareArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let (before, after) = (read(&args.before)?, read(&args.after)?);
+    let changes = closed::changes(&before, &after);
+    if args.format.json {
+        return Ok(output.json(&changes)?);
+    }
+    for (name, of) in [("before", &before), ("after", &after)] {
+        output.field(name, &format!("{}; weir {}", of.machine, of.machine.weir))?;
+    }
+    if before.load != after.load {
+        let warning = "What was sent is not the same: what follows is no answer.";
+        output.line(&output.toned(Tone::Warn, warning))?;
+    }
+    output.line("")?;
+    let mut table = Table::new([
+        ("SCENARIO", Align::Left),
+        ("BEFORE, K/S", Align::Right),
+        ("AFTER, K/S", Align::Right),
+        ("VERDICT", Align::Left),
+    ]);
+    for Change { name, pps, verdict } in &changes {
+        let [was, now] = pps.map(|spread| format!("{:.0}", spread.median / 1e3));
+        let verdict = match verdict {
+            Verdict::Faster(ratio) => {
+                Cell::toned(format!("{:+.1} %", (ratio - 1.0) * 100.0), Tone::Good)
+            }
+            Verdict::Slower(ratio) => {
+                Cell::toned(format!("{:+.1} %", (ratio - 1.0) * 100.0), Tone::Bad)
+            }
+            Verdict::Undecided => Cell::toned("undecided", Tone::Dim),
+        };
+        table.row(
+            [name.as_str().into(), was.into(), now.into(), verdict],
+            output,
+        )?;
+    }
+    table.finish(output)?;
+    Ok(())
+}

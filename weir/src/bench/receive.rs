@@ -1,0 +1,97 @@
+//! `weir bench receive`: counts what `weir bench send` sends from the other side of a router.
+
+use std::io::Write;
+use std::net::{Ipv6Addr, SocketAddr};
+
+use bench::wires::PORT;
+use bench::wires::reach::own_addresses;
+use bench::wires::receiver::{Event, Receiver};
+use bench::wires::report::thousands;
+use bench::wires::session::Ended;
+use clap::Args;
+
+use super::wire_trouble;
+use runtime::Error;
+use runtime::output::Output;
+
+/// Wait for `weir bench send` on the other side of a router, and count
+///
+/// Shows a one-time code and serves senders that know it, one after the other, until Ctrl-C. Needs
+/// no root; as root, or with a larger net.core.rmem_max, its sockets hold more and it counts
+/// faster.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+It listens at all addresses, so that other machines reach it: TCP, and UDP at the same port \
+while a sender measures. Who does not know the code is refused, has nothing counted and nothing \
+answered.
+The code itself is never sent. Nothing else is secret.
+
+Examples:
+  weir bench receive
+  weir bench receive --once --listen 192.0.2.7:9467")]
+pub struct ReceiveArgs {
+    /// Where to listen [default: all addresses, port 9467]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// End when the first sender is done
+    #[arg(long)]
+    once: bool,
+}
+
+pub(super) fn run(args: &ReceiveArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let receiver = match args.listen {
+        Some(address) => Receiver::listen(address),
+        // Without IPv6, by IPv4 alone.
+        None => Receiver::listen((Ipv6Addr::UNSPECIFIED, PORT).into())
+            .or_else(|_| Receiver::listen(([0, 0, 0, 0], PORT).into())),
+    };
+    let receiver = receiver.map_err(wire_trouble)?;
+    let bound = receiver.address();
+    let port = bound.map_or(PORT, |bound| bound.port());
+    let addresses = match bound.map(|bound| bound.ip()) {
+        Some(ip) if !ip.is_unspecified() => vec![ip],
+        _ => own_addresses(),
+    };
+    for ip in addresses {
+        output.field("address", &SocketAddr::from((ip, port)).to_string())?;
+    }
+    output.field("code", &receiver.code().to_string())?;
+    output.line("")?;
+    output.line("On the other side of the router: weir bench send ADDRESS. Ctrl-C ends this.")?;
+    output.flush()?;
+    bench::end_gently();
+    receiver
+        .run(args.once, &tell, &bench::asked_to_end)
+        .map_err(wire_trouble)
+}
+
+/// On standard error: it goes on whether somebody reads or not.
+fn tell(event: Event) {
+    let text = match event {
+        Event::Began(from) => format!("{from}: measures"),
+        Event::Trial(from, counted) => {
+            let dropped = counted.socket_dropped + counted.device_dropped;
+            let dropped = match dropped {
+                0 => String::new(),
+                _ => format!("; {} found no room here", thousands(dropped as f64)),
+            };
+            format!(
+                "{from}: {} packets{dropped}",
+                thousands(counted.packets as f64)
+            )
+        }
+        Event::Ended(from, how) => {
+            let how = match how {
+                Ended::Done => "is done",
+                Ended::WrongCode => "has a wrong code, and was refused",
+                Ended::Stranger => "is no sender of this version, and was refused",
+                Ended::Busy => "was refused: another sender measures",
+                Ended::Vanished => "went away in the middle; waiting for the next",
+                Ended::Stopped => "was left",
+                Ended::NoSocket => "was refused: the UDP port is taken; another one: --listen",
+            };
+            format!("{from}: {how}")
+        }
+    };
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

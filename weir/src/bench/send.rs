@@ -1,0 +1,275 @@
+//! `weir bench send`: to a receiver on the other side of a real router.
+
+use std::io::{self, BufRead, IsTerminal, Read, Write};
+use std::path::{Path as File, PathBuf};
+
+use bench::machine::processors;
+use bench::wires::code::Code;
+use bench::wires::judge::Judgement;
+use bench::wires::reach::{Settings, reach, target};
+use bench::wires::report::{Report, Trial, thousands};
+use bench::wires::{MOST_FLOWS, MOST_RATE, MOST_SECONDS, frame, sender};
+use clap::Args;
+
+use super::bar::Bar;
+use super::wire_trouble;
+use runtime::Error;
+use runtime::command::Format;
+use runtime::output::{Align, Cell, Output, Table, Tone, WIDTH, wrap};
+
+/// More than any code has.
+const LONGEST_CODE: u64 = 256;
+
+/// Measure a real router: send through it to `weir bench receive`
+///
+/// Sends UDP packets to a machine on the other side of a router, counts what arrives, and searches
+/// for the highest rate at which nothing is lost (RFC 2544). Needs no root. It floods the way to
+/// HOST: do not use it over a network that others need.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+The receiver shows a code. It is asked for on the terminal, or read from --code-file.
+With no --rate, the rate goes up by doubling until something is lost, then the gap is halved \
+until it is 2 %; a longer trial at that rate confirms it and measures latency: of a round trip, \
+in which the way back carries only the answers. LOST is what was lost on the way. What the \
+receiver's own sockets dropped is counted apart, and where sender or receiver are slower than \
+the router, that is said in place of a figure. A PC sends some 500,000 to 1,000,000 packets a \
+second by sockets.
+Ctrl-C ends it; what was measured by then is told.
+
+Examples:
+  weir bench send 192.0.2.7
+  weir bench send 192.0.2.7 --rate 100000 --seconds 10
+  weir bench send [2001:db8::7]:9467 --code-file code --json > after.json")]
+pub struct SendArgs {
+    /// Where the receiver is: HOST, HOST:PORT or [ADDRESS]:PORT
+    #[arg(value_name = "HOST[:PORT]", value_parser = target)]
+    host: (String, u16),
+    /// Read the code from the first line of this file; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    code_file: Option<PathBuf>,
+    /// Packets a second, up to 20,000,000 [default: search for the highest without loss]
+    #[arg(long, value_name = "PPS", value_parser = rate)]
+    rate: Option<f64>,
+    /// Seconds of each trial, 0.1 to 60
+    #[arg(long, default_value_t = 2.0, value_parser = seconds)]
+    seconds: f64,
+    /// Per cent of the packets that may be lost, 0 to 50
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = loss)]
+    loss: f64,
+    /// Flows, each from a port of its own; they take turns
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_FLOWS)))]
+    flows: u32,
+    /// Bytes of a frame, without checksum, up to 1514 [default: the shortest, 60; with IPv6 80]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(i64::from(frame::SHORTEST)..=i64::from(frame::LONGEST)))]
+    length: Option<u16>,
+    /// Threads that send
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    threads: u16,
+    /// Send by this device [default: as the routes say]
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// Mbit/s of its link [default: as its driver says]
+    #[arg(long, value_name = "MBIT", value_parser = link)]
+    link: Option<f64>,
+    /// Flood a device that carries your own SSH session, too
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    format: Format,
+}
+
+fn number(text: &str, from: f64, to: f64, what: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok();
+    number
+        .filter(|number| (from..=to).contains(number))
+        .ok_or_else(|| what.into())
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    number(text, 1.0, MOST_RATE, "packets a second, 1 to 20000000")
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    number(text, 0.1, MOST_SECONDS, "a number from 0.1 to 60")
+}
+
+fn loss(text: &str) -> Result<f64, String> {
+    number(text, 0.0, 50.0, "per cent, 0 to 50")
+}
+
+fn link(text: &str) -> Result<f64, String> {
+    number(text, 0.01, 1e6, "Mbit/s, 0.01 to 1000000")
+}
+
+/// The first line of a file or of standard input, or what is typed.
+fn code(file: Option<&File>) -> Result<Code, Error> {
+    let failed = |name: &str, error: &io::Error| {
+        Error::because(
+            format!("the code cannot be read from {name}"),
+            error,
+            "write it to a file, in one line",
+        )
+    };
+    let first = |input: &mut dyn Read, name: &str| {
+        let mut line = String::new();
+        let mut input = io::BufReader::new(input.take(LONGEST_CODE));
+        let read = input.read_line(&mut line);
+        read.map_err(|error| failed(name, &error)).map(|_| line)
+    };
+    let line = match file {
+        Some(file) if file == File::new("-") => first(&mut io::stdin().lock(), "standard input")?,
+        Some(file) => {
+            let name = file.display().to_string();
+            let mut opened = std::fs::File::open(file).map_err(|error| failed(&name, &error))?;
+            first(&mut opened, &name)?
+        }
+        None if io::stdin().is_terminal() => {
+            // Nobody is to wait for a prompt that did not show.
+            let _ = write!(io::stderr(), "Code that the receiver shows: ");
+            let _ = io::stderr().flush();
+            first(&mut io::stdin().lock(), "the terminal")?
+        }
+        None => {
+            return Err(Error::new(
+                "the receiver's code is asked for on a terminal, and there is none",
+                "--code-file FILE, or --code-file - for standard input",
+            ));
+        }
+    };
+    line.parse()
+        .map_err(|error| Error::because("that is no code", &error, "`weir bench receive` shows it"))
+}
+
+pub(super) fn run(args: &SendArgs, output: &mut Output<'_>) -> Result<(), Error> {
+    let threads = usize::from(args.threads);
+    if threads > processors() {
+        return Err(Error::usage(
+            format!("{threads} threads would share {} processors", processors()),
+            format!("--threads 1 to {}", processors()),
+        ));
+    }
+    let settings = Settings {
+        host: args.host.0.clone(),
+        port: args.host.1,
+        flows: args.flows,
+        length: args.length,
+        rate: args.rate,
+        seconds: args.seconds,
+        loss: args.loss / 100.0,
+        threads,
+        device: args.device.clone(),
+        link: args.link,
+        force: args.force,
+    };
+    // Before anyone types: whether it is there at all.
+    let reached = reach(&settings).map_err(wire_trouble)?;
+    let code = code(args.code_file.as_deref())?;
+    let mut bar = Bar::new();
+    bench::end_gently();
+    let report = sender::run(
+        &settings,
+        &reached,
+        &code,
+        &mut |progress| bar.show(progress),
+        &bench::asked_to_end,
+    );
+    bar.clear();
+    let report = report.map_err(wire_trouble)?;
+    match args.format.json {
+        true => output.json(&report)?,
+        false => print(&report, output)?,
+    }
+    match &report.trouble {
+        Some(trouble) => {
+            output.flush()?;
+            Err(Error::new(trouble, "measure again"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn print(report: &Report, output: &mut Output<'_>) -> Result<(), Error> {
+    output.field("sender", &report.sender.to_string())?;
+    output.field("receiver", &report.receiver.to_string())?;
+    output.field(
+        "way",
+        &format!("{} to {} ({})", report.device, report.host, report.address),
+    )?;
+    output.field(
+        "packets",
+        &format!(
+            "{} UDP flows, frames of {} bytes without checksum, {} s each trial",
+            report.flows, report.length, report.seconds
+        ),
+    )?;
+    let link = match (report.link_mbit, report.link_pps) {
+        (Some(mbit), Some(pps)) => format!("{mbit} Mbit/s: {} packets/s", thousands(pps)),
+        _ => "not known; --link says it".into(),
+    };
+    output.field("link", &link)?;
+    output.line("")?;
+    let mut table = Table::new([
+        ("ASKED, /S", Align::Right),
+        ("SENT, /S", Align::Right),
+        ("ARRIVED, /S", Align::Right),
+        ("MBIT/S", Align::Right),
+        ("OF LINK", Align::Right),
+        ("LOST", Align::Right),
+        ("AT RECEIVER", Align::Right),
+        ("LATE", Align::Right),
+        ("AGAIN", Align::Right),
+        ("SAYS", Align::Left),
+    ]);
+    for trial in &report.trials {
+        table.row(row(report, trial), output)?;
+    }
+    table.finish(output)?;
+    if let Some(latency) = report.trials.iter().rev().find_map(|trial| trial.latency) {
+        output.line("")?;
+        output.field(
+            "round trip",
+            &format!(
+                "p50 {:.0} us, p99 {:.0} us, p99.9 {:.0} us, max {:.0} us, of {} answers; both \
+                    machines included",
+                latency.p50, latency.p99, latency.p999, latency.max, latency.answers
+            ),
+        )?;
+    }
+    for sentence in report.says() {
+        output.line("")?;
+        for line in wrap(&sentence, WIDTH) {
+            output.line(&line)?;
+        }
+    }
+    Ok(())
+}
+
+fn row(report: &Report, trial: &Trial) -> [Cell; 10] {
+    let (text, tone) = match trial.judgement {
+        Judgement::Passed => ("passed", Tone::Good),
+        Judgement::Lost => ("lost", Tone::Bad),
+        Judgement::SenderLimit => ("sender's limit", Tone::Warn),
+        Judgement::ReceiverLimit => ("receiver's limit", Tone::Warn),
+        Judgement::LinkFlapped => ("link flapped", Tone::Warn),
+    };
+    let arrived = trial.received_pps;
+    let link = report
+        .link_pps
+        .zip(arrived)
+        .map(|(most, pps)| format!("{:.1} %", pps / most * 100.0));
+    // On the wire, with checksum, preamble and gap: what is to be compared with the link.
+    let mbit = arrived.map(|pps| format!("{:.1}", pps * frame::bits(report.length) / 1e6));
+    let lost = arrived.map(|_| thousands(trial.lost as f64));
+    [
+        thousands(trial.asked_pps).into(),
+        thousands(trial.sent_pps).into(),
+        Cell::or_dash(arrived.map(thousands)),
+        Cell::or_dash(mbit),
+        Cell::or_dash(link),
+        Cell::or_dash(lost),
+        thousands(trial.receiver_dropped as f64).into(),
+        thousands(trial.reordered as f64).into(),
+        thousands(trial.duplicates as f64).into(),
+        Cell::toned(text, tone),
+    ]
+}
