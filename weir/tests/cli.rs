@@ -166,7 +166,11 @@ fn the_pictures_of_the_documentation_are_true() {
         "talks",
         "history-by",
     ] {
-        let picture = read(&format!("tests/golden/{name}.txt"));
+        let folder = match name.starts_with("top-") {
+            true => "../modules/monitor/service/",
+            false => "",
+        };
+        let picture = read(&format!("{folder}tests/golden/{name}.txt"));
         // Empty rows in a row are one there.
         let mut rows: Vec<&str> = picture.lines().collect();
         rows.dedup_by(|next, row| next.is_empty() && row.is_empty());

@@ -1,6 +1,6 @@
 //! What weir is made of: its modules by value, and what each adds to the configuration, to the
 //! command line and to the daemon. Nothing outside a module's folder names it but the list in
-//! [`modules`](crate::modules).
+//! `weir/src/lib.rs`.
 
 use std::ffi::OsString;
 use std::io;

@@ -28,8 +28,8 @@ impl Router {
         let prepare = || -> std::io::Result<()> {
             let config = folder.join("etc/config");
             std::fs::create_dir_all(&config)?;
-            let fresh =
-                Path::new(env!("CARGO_MANIFEST_DIR")).join("../modules/setup/core/tests/fresh/24.10");
+            let fresh = Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("../modules/setup/core/tests/fresh/24.10");
             for file in std::fs::read_dir(fresh)? {
                 let file = file?;
                 std::fs::copy(file.path(), config.join(file.file_name()))?;

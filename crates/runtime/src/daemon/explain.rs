@@ -6,6 +6,7 @@ use offload_core::{PortPlan, PortReason};
 
 use super::face::witness;
 use super::flows::flow;
+use super::module::Event;
 use super::router::Router;
 
 /// Tells all that is known of one flow.
@@ -14,8 +15,14 @@ pub fn explain(router: &mut Router, asked: &FlowQuery) -> Explanation {
     let shown = ids.first().and_then(|id| flow(router, *id));
     let Some(shown) = shown else {
         let modules = router.modules.clone();
-        let said = (modules.iter()).find_map(|module| module.explain(asked, router));
-        return said.unwrap_or_else(|| unknown(router, asked));
+        let mut answer = None;
+        for module in modules.iter() {
+            module.on_event(Event::Explain(asked, &mut answer), router);
+            if answer.is_some() {
+                break;
+            }
+        }
+        return answer.unwrap_or_else(|| unknown(router, asked));
     };
     let details = router.path.inspect(ids[0].0);
 

@@ -1,7 +1,7 @@
 //! The daemon's face: what the API shows, made from the core's and the packet path's knowledge when
 //! asked.
 
-use std::cell::{RefCell, RefMut};
+use std::cell::{OnceCell, RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::{Instant, SystemTime};
@@ -11,15 +11,15 @@ use answers::{
     HopCounts, Mode, PacketCounts, Port, Reloaded, Selection, ShadowCounts, Status, Trouble,
     Witness, WitnessName,
 };
-use api::Problem;
 use api::metrics::Text;
+use api::{Problem, Routes};
 use datapath::Encapsulation;
 
 use super::Settings;
 use super::conditions::{self, Registry};
 use super::flows::{behind, bridged, flow};
 use super::metrics;
-use super::module::Modules;
+use super::module::{Modules, Report};
 use super::router::{NO_EVENTS, NO_EVENTS_HINT, Router};
 use crate::config::Log;
 
@@ -31,6 +31,8 @@ pub struct Face {
     pub settings: Rc<RefCell<Settings>>,
     /// What it does.
     pub modules: Modules,
+    /// Rows of the API, once all are known.
+    pub routes: OnceCell<Routes>,
     /// Conditions that need attention.
     pub conditions: RefCell<Registry>,
     /// When it began, by a clock that does not jump.
@@ -148,21 +150,30 @@ impl Face {
             ..Status::default()
         };
         status.troubles.extend(own_trouble(router));
+        self.report(router, status).status
+    }
+
+    /// Adds what all modules report.
+    fn report(&self, router: &mut Router, status: Status) -> Report {
+        let mut report = Report {
+            status,
+            findings: Vec::new(),
+        };
         for module in self.modules.iter() {
-            module.status(router, &mut status);
+            module.status(router, &mut report);
         }
-        status
+        report
     }
 
     /// Looks for conditions; due every second.
     pub fn look_for_conditions(&self) {
         let router = &mut *self.router.borrow_mut();
-        let (mut status, mut findings) = (Status::default(), Vec::new());
+        let mut status = Status::default();
         status.troubles.extend(own_trouble(router));
-        for module in self.modules.iter() {
-            module.status(router, &mut status);
-            module.conditions(router, &mut findings);
-        }
+        let Report {
+            status,
+            mut findings,
+        } = self.report(router, status);
         let shadow = self.settings.borrow().shadow;
         conditions::own(router, shadow, status, &mut findings);
         let now = self.began.elapsed();

@@ -28,7 +28,7 @@ pub mod settings;
 pub mod surroundings;
 pub mod syscalls;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ use answers::Reloaded;
 use api::{Limits, Listener, Routes};
 use datapath::{Datapath, Sizes};
 use kernel::io::{Events, Policy, Requests, RoutesError, SetEvents};
-use kernel::{Event, Link, SetEvent, Source};
+use kernel::{Link, SetEvent, Source};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 use tracing::{error, info, warn};
@@ -49,7 +49,7 @@ use config::Offload;
 pub use counters::netdev;
 pub use face::{Face, names, unix_seconds, witness};
 pub use firewall::Firewall;
-pub use module::{Begin, Early, Module, Modules, Needs, Part, Setup, Work};
+pub use module::{Begin, Early, Event, Module, Modules, Part, Privileges, Report, Setup, Work};
 pub use nest::Nest;
 pub use router::{Forwarded, Router};
 pub use ruleset::RulesetText;
@@ -198,16 +198,15 @@ impl Daemon {
             router: Rc::clone(&router),
             settings: Rc::new(RefCell::new(settings)),
             modules,
+            routes: OnceCell::new(),
             conditions: RefCell::default(),
             began: Instant::now(),
             started: face::unix_seconds(),
             netns: netns_inode(),
         });
         let routes = routes::routes(&face);
-        for module in face.modules.iter() {
-            module.serve(&face, &routes);
-        }
-        let mut needs = face.modules.needs();
+        let _ = face.routes.set(routes.clone());
+        let mut needs = face.modules.privileges();
         needs.sealed.push(options.config.clone());
         let (write, refused) = confine::unsealed(needs.write, &needs.sealed);
         needs.write = write;
@@ -225,7 +224,8 @@ impl Daemon {
         });
         privileges::drop_privileges(&options.config, &needs.capabilities);
         for module in face.modules.iter() {
-            module.start(&face.settings.borrow().effective, &mut face.router());
+            let effective = &face.settings.borrow().effective;
+            module.on_event(Event::Started(effective), &mut face.router());
         }
         Ok(Self {
             router,
@@ -276,7 +276,7 @@ impl Daemon {
         };
         let (mut tick, mut beat, mut count) = (every(TICK), every(BEAT), every(COUNT));
         // One for each socket, as all are waited for at once.
-        let mut found: [Vec<Event>; 5] = Default::default();
+        let mut found: [Vec<kernel::Event>; 5] = Default::default();
         let mut sets_changed: Vec<SetEvent> = Vec::new();
         let ruleset = RefCell::new(None);
 
@@ -333,7 +333,7 @@ impl Daemon {
                 () = tokio::task::yield_now(), if router.borrow().counting() => {
                     router.borrow_mut().count_some();
                 }
-                () = until(face.modules.turn_at()) => face.modules.turn(&mut router.borrow_mut()),
+                () = until(face.modules.poll_at()) => face.modules.poll(&mut router.borrow_mut()),
                 _ = hang_up.recv() => match face.reload() {
                     Ok(Reloaded { changed }) => {
                         let waits = changed.iter().filter(|change| change.after_restart);
@@ -390,7 +390,7 @@ impl Daemon {
 }
 
 /// Events of a source that this kernel may lack; for ever where it does.
-async fn heard(events: &mut Option<Events>, found: &mut Vec<Event>) -> std::io::Result<()> {
+async fn heard(events: &mut Option<Events>, found: &mut Vec<kernel::Event>) -> std::io::Result<()> {
     match events {
         Some(events) => events.recv(found).await,
         None => std::future::pending().await,

@@ -1,11 +1,10 @@
 //! The seam: what the daemon asks of a module, and when.
 //!
-//! A module is made by its [`Begin`] or [`Early`] while weir still has all rights, says what it
-//! [`needs`](Module::needs) and what can be [asked](Module::routes) of it, and
-//! [starts](Module::start) once rights are dropped. From then on it hears what happens in the
-//! kernel *before* the packet path acts upon it, and may look at, and steer, what the [`Router`]
-//! holds. Everything runs in one thread: nothing here may wait. What takes longer is its own
-//! [`work`](Module::work), or a thread.
+//! The daemon makes a module by its [`Begin`] or [`Early`] while weir still has all rights, asks for its
+//! [routes](Module::routes) and for the [privileges](Module::privileges) to keep, drops all others, and sends
+//! [`Event::Started`]. From then on the module receives [events](Module::on_event), those of the kernel *before* the
+//! packet path acts upon them, and may steer what the [`Router`] holds. Everything runs in one thread: no method may
+//! wait. Longer work is the module's own [`work`](Module::work), or a thread.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -14,11 +13,11 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use answers::{Explanation, FlowQuery, Status};
+use api::Route;
 use api::metrics::Text;
-use api::{Route, Routes};
 use caps::Capability;
 use datapath::Options;
-use kernel::{Event, Link, SetEvent, Source};
+use kernel::{Link, SetEvent, Source};
 
 use super::conditions::Finding;
 use super::face::Face;
@@ -75,9 +74,9 @@ pub struct Setup<'a> {
     pub devices: &'a [Link],
 }
 
-/// What a module comes back to after rights were dropped.
+/// Privileges that a module keeps when the daemon drops all others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Needs {
+pub struct Privileges {
     /// Files that it reads.
     pub read: Vec<PathBuf>,
     /// Directories in which it writes.
@@ -92,89 +91,83 @@ pub struct Needs {
     pub capabilities: Vec<Capability>,
 }
 
-/// One thing that weir does. All has a default: a module says what concerns it.
+/// Something that a module receives. Events come in the order in which they happen.
+pub enum Event<'a> {
+    /// Privileges are dropped: threads that begin now have no more of them.
+    Started(&'a Effective),
+    /// The kernel reports a change; the packet path does not know it yet.
+    Kernel(&'a kernel::Event),
+    /// A batch of the kernel's events is known, and the proofs have ended that they end.
+    Settled,
+    /// Sets of addresses or rules changed.
+    Sets(&'a [SetEvent]),
+    /// The daemon asks the kernel for everything again.
+    Dump(Source),
+    /// The daemon begins to read the ruleset.
+    RulesetReading,
+    /// The ruleset, or the reason why it is unknown.
+    Ruleset(Result<&'a RulesetText, &'a str>),
+    /// Packets were forwarded since the last event of this kind.
+    Forwarded(&'a [Forwarded<'a>]),
+    /// Packets of this second were reported by [`Event::Forwarded`], all of them.
+    Counted,
+    /// Counters are read by somebody, or are about to count for other devices: read them now.
+    Count,
+    /// A quarter of a second went by.
+    Tick,
+    /// A second went by. Packets forwarded in it are reported after this.
+    Second,
+    /// A user asks about packets that belong to no flow of the packet path. The first module that answers ends it.
+    Explain(&'a FlowQuery, &'a mut Option<Explanation>),
+}
+
+/// A module's part of the daemon's status.
+#[derive(Default)]
+pub struct Report {
+    /// Figures and problems, as the API shows them.
+    pub status: Status,
+    /// Conditions that the module sees now. The daemon asks every second.
+    pub findings: Vec<Finding>,
+}
+
+/// A capability of weir. Each method has a default: a module has those that concern it.
 pub trait Module {
-    /// What it comes back to after rights were dropped.
-    fn needs(&self) -> Needs {
-        Needs::default()
+    /// Prepares all that needs the rights of root, and returns those to keep.
+    fn privileges(&self) -> Privileges {
+        Privileges::default()
     }
 
-    /// What can be asked of it, row by row.
+    /// Returns the rows of the API that the module answers. Comes before [`Module::privileges`].
     fn routes(self: Rc<Self>, _face: &Rc<Face>) -> Vec<Route> {
         Vec::new()
     }
 
-    /// All that can be asked of weir. The last thing that comes before rights are dropped.
-    fn serve(&self, _face: &Rc<Face>, _routes: &Routes) {}
-
-    /// Rights are dropped: threads that begin now have no more of them.
-    fn start(&self, _effective: &Effective, _router: &mut Router) {}
-
-    /// What it does beside the loop.
+    /// Returns what the module does beside the loop.
     fn work(self: Rc<Self>) -> Option<Work> {
         None
     }
 
-    /// The configuration was read anew.
+    /// Takes over a configuration that was read again.
     fn configure(&self, _effective: &Effective, _router: &mut Router) {}
 
-    /// Something happened in the kernel; the packet path does not know it yet.
-    fn heard(&self, _event: &Event, _router: &mut Router) {}
+    /// Receives an event.
+    fn on_event(&self, _event: Event<'_>, _router: &mut Router) {}
 
-    /// Something happened to sets of addresses, or to rules.
-    fn sets_changed(&self, _events: &[SetEvent], _router: &mut Router) {}
-
-    /// All that some events said is known, and the proofs have ended that they end.
-    fn settled(&self, _router: &mut Router) {}
-
-    /// Everything is asked for again.
-    fn asked(&self, _source: Source) {}
-
-    /// The ruleset begins to be read.
-    fn ruleset_reading(&self) {}
-
-    /// The ruleset was read, or could not be.
-    fn ruleset_read(&self, _read: Result<&RulesetText, &str>, _router: &mut Router) {}
-
-    /// So much was forwarded since this was last told.
-    fn forwarded(&self, _all: &[Forwarded<'_>], _core: &offload_core::Core) {}
-
-    /// What was forwarded in this second is told, all of it.
-    fn counted(&self, _router: &mut Router) {}
-
-    /// Somebody asks, or what packets are counted by is about to change: what was counted so far is
-    /// to be read.
-    fn count(&self) {}
-
-    /// Time goes by: four times a second.
-    fn tick(&self, _router: &mut Router) {}
-
-    /// A second went by. What was forwarded in it is told after this.
-    fn second(&self, _router: &mut Router) {}
-
-    /// When it wants a [`turn`](Module::turn), if it does.
-    fn turn_at(&self) -> Option<Instant> {
+    /// Returns the time at which the module wants to be [polled](Module::poll), if it does.
+    fn poll_at(&self) -> Option<Instant> {
         None
     }
 
-    /// The time has come.
-    fn turn(&self, _router: &mut Router) {}
+    /// Acts, as the time has come.
+    fn poll(&self, _now: Instant, _router: &mut Router) {}
 
-    /// Adds how it is doing.
-    fn status(&self, _router: &mut Router, _status: &mut Status) {}
+    /// Adds figures, problems and conditions.
+    fn status(&self, _router: &mut Router, _report: &mut Report) {}
 
-    /// Adds conditions that it sees now: every second.
-    fn conditions(&self, _router: &mut Router, _findings: &mut Vec<Finding>) {}
-
-    /// Adds what it measures.
+    /// Adds samples of what the module measures.
     fn metrics(&self, _router: &mut Router, _text: &mut Text) {}
 
-    /// What it has to say of packets that belong to no flow the packet path knows.
-    fn explain(&self, _asked: &FlowQuery, _router: &mut Router) -> Option<Explanation> {
-        None
-    }
-
-    /// The end: takes away what it put into the kernel. What comes back is waited for.
+    /// Takes away what the module put into the kernel. The daemon waits for the work that comes back.
     fn stop(&self, _router: &mut Router) -> Option<Work> {
         None
     }
@@ -195,19 +188,19 @@ impl Modules {
         self.0.iter()
     }
 
-    /// What all of them need.
-    pub fn needs(&self) -> Needs {
-        let mut all = Needs::default();
-        for needs in self.iter().map(|module| module.needs()) {
+    /// Privileges of all of them.
+    pub fn privileges(&self) -> Privileges {
+        let mut all = Privileges::default();
+        for privileges in self.iter().map(|module| module.privileges()) {
             // Each of them, so that none is forgotten.
-            let Needs {
+            let Privileges {
                 read,
                 write,
                 sealed,
                 devices,
                 programs,
                 capabilities,
-            } = needs;
+            } = privileges;
             all.read.extend(read);
             all.write.extend(write);
             all.sealed.extend(sealed);
@@ -218,18 +211,18 @@ impl Modules {
         all
     }
 
-    /// The next time at which one of them wants a turn.
-    pub fn turn_at(&self) -> Option<Instant> {
-        self.iter().filter_map(|module| module.turn_at()).min()
+    /// The next time at which one of them wants to be polled.
+    pub fn poll_at(&self) -> Option<Instant> {
+        self.iter().filter_map(|module| module.poll_at()).min()
     }
 
-    /// Gives a turn to those whose time has come.
-    pub fn turn(&self, router: &mut Router) {
+    /// Polls those whose time has come.
+    pub fn poll(&self, router: &mut Router) {
         let now = Instant::now();
-        let due = |module: &&Rc<dyn Module>| module.turn_at().is_some_and(|at| at <= now);
+        let due = |module: &&Rc<dyn Module>| module.poll_at().is_some_and(|at| at <= now);
         self.iter()
             .filter(due)
-            .for_each(|module| module.turn(router));
+            .for_each(|module| module.poll(now, router));
     }
 
     /// What they do beside the loop, all of it; for ever.

@@ -17,7 +17,7 @@ use tracing::{info, warn};
 
 use super::account::{Account, DeviceNews};
 use super::expiry;
-use super::module::Modules;
+use super::module::{self, Modules};
 use super::surroundings::Surroundings;
 
 /// Ends of connections remembered during a dump; beyond that, one that ended may come back until
@@ -178,7 +178,7 @@ impl Router {
         for event in events.drain(..) {
             devices.heard(&event);
             for module in modules.iter() {
-                module.heard(&event, self);
+                module.on_event(module::Event::Kernel(&event), self);
             }
             match &event {
                 Event::Overrun(source) => {
@@ -204,7 +204,7 @@ impl Router {
         self.core.flush_proofs(&mut actions);
         self.end_proofs(&mut actions);
         for module in modules.iter() {
-            module.settled(self);
+            module.on_event(module::Event::Settled, self);
         }
         // Once, however often each was told of.
         for index in self.surroundings.take_unlisted() {
@@ -241,7 +241,7 @@ impl Router {
             self.hold_proofs();
         }
         for module in self.modules.clone().iter() {
-            module.sets_changed(events, self);
+            module.on_event(module::Event::Sets(events), self);
         }
         events.clear();
     }
@@ -420,7 +420,7 @@ impl Router {
             warn!(%error, "cannot tidy the tables");
         }
         for module in self.modules.clone().iter() {
-            module.tick(self);
+            module.on_event(module::Event::Tick, self);
         }
     }
 

@@ -22,13 +22,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use answers::{Cable, CableEvents, CableEventsQuery, CableRole, Status, Trouble};
+use answers::{Cable, CableEvents, CableEventsQuery, CableRole, Trouble};
 use api::metrics::Text;
 use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
 use cables_core::Role;
 use caps::Capability;
 use datapath::cable::Cables;
-use kernel::Event;
 use serde_json::Value;
 use tracing::error;
 
@@ -38,7 +37,9 @@ use config::{Mode, Servers};
 use greeting::Keys;
 use runtime::Error;
 use runtime::config::Effective;
-use runtime::daemon::{Face, Finding, Module, Needs, Router, Setup, Value as Named};
+use runtime::daemon::{
+    Event, Face, Finding, Module, Privileges, Report, Router, Setup, Value as Named,
+};
 use runtime::registry::{Command, Entry, Group};
 use watch::{Wanted, Watch};
 
@@ -198,15 +199,15 @@ fn end_proofs(shut: bool, router: &mut Router) {
 }
 
 impl Module for Running {
-    fn needs(&self) -> Needs {
+    fn privileges(&self) -> Privileges {
         match &self.open {
             // It asks at ports by packet sockets.
-            Some(open) => Needs {
+            Some(open) => Privileges {
                 write: vec![open.borrow().choices.folder()],
                 capabilities: vec![Capability::CAP_NET_RAW],
-                ..Needs::default()
+                ..Privileges::default()
             },
-            None => Needs::default(),
+            None => Privileges::default(),
         }
     }
 
@@ -248,40 +249,36 @@ impl Module for Running {
         ]
     }
 
-    fn tick(&self, router: &mut Router) {
-        if let Some(open) = &self.open {
-            let shut = open.borrow_mut().watch.tick(router.core.links());
-            end_proofs(shut, router);
-        }
-    }
-
-    fn heard(&self, event: &Event, router: &mut Router) {
+    fn on_event(&self, event: Event<'_>, router: &mut Router) {
         let Some(open) = &self.open else { return };
-        let watch = &mut open.borrow_mut().watch;
-        match event {
+        let shut = match event {
             // A cable that is pulled is known before another is plugged in.
-            Event::Link(link) => {
-                let shut = watch.changed(link, router.core.links());
-                end_proofs(shut, router);
+            Event::Kernel(kernel::Event::Link(link)) => {
+                let watch = &mut open.borrow_mut().watch;
+                watch.changed(link, router.core.links())
             }
-            Event::LinkGone(index) => watch.gone(*index),
-            Event::Fdb(told) => watch.administrator.station(told),
-            _ => {}
-        }
-    }
-
-    fn second(&self, router: &mut Router) {
-        if let Some(open) = &self.open {
-            let (links, neighbours) = (router.core.links(), router.core.neighbours());
-            open.borrow_mut().watch.second(links, neighbours);
-        }
+            Event::Kernel(kernel::Event::LinkGone(index)) => {
+                return open.borrow_mut().watch.gone(*index);
+            }
+            Event::Kernel(kernel::Event::Fdb(told)) => {
+                return open.borrow_mut().watch.administrator.station(told);
+            }
+            Event::Tick => open.borrow_mut().watch.tick(router.core.links()),
+            Event::Second => {
+                let (links, neighbours) = (router.core.links(), router.core.neighbours());
+                return open.borrow_mut().watch.second(links, neighbours);
+            }
+            _ => return,
+        };
+        end_proofs(shut, router);
     }
 
     fn metrics(&self, _: &mut Router, text: &mut Text) {
         metrics::write(text, &self.shown().cables);
     }
 
-    fn status(&self, _: &mut Router, status: &mut Status) {
+    fn status(&self, _: &mut Router, report: &mut Report) {
+        let Report { status, findings } = report;
         if self.open.is_some() {
             status.modules.push("cables".to_owned());
         }
@@ -292,9 +289,6 @@ impl Module for Running {
                 hint: "`weir check` shows what the kernel lacks".to_owned(),
             });
         }
-    }
-
-    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
         if let Some(open) = &self.open {
             let open = &mut *open.borrow_mut();
             conditions::all(&mut open.watch, findings);
@@ -312,7 +306,7 @@ mod tests {
 
     #[test]
     fn the_pages_own_port_is_one_that_administrators_come_by() {
-        let ports = page(&Effective::defaults(&config::SECTIONS));
+        let ports = page(&Effective::defaults(&page::config::SECTIONS));
         assert_eq!(ports, [web::DEFAULT_LISTEN.port()]);
     }
 

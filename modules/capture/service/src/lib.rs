@@ -44,7 +44,7 @@ impl Captures {
     /// [`api::Drain`] is dropped.
     fn open(&self, router: &mut Router, asked: &CaptureQuery) -> Result<api::Drain, Problem> {
         // Its client may have gone a moment ago.
-        self.turn(router);
+        self.poll(Instant::now(), router);
         let mut slot = self.0.borrow_mut();
         if slot.is_some() {
             let detail = "a capture runs already, and one at a time is all";
@@ -85,13 +85,13 @@ impl Module for Captures {
         ]
     }
 
-    fn turn_at(&self) -> Option<Instant> {
+    fn poll_at(&self) -> Option<Instant> {
         let running = self.0.borrow();
         running.as_ref().map(Running::turn_at)
     }
 
     /// Takes what was captured since the last time, and ends what is to end.
-    fn turn(&self, router: &mut Router) {
+    fn poll(&self, _: Instant, router: &mut Router) {
         let mut slot = self.0.borrow_mut();
         let Some(running) = slot.as_mut() else { return };
         if running.turn(router)

@@ -10,14 +10,12 @@ mod state;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use answers::{Explanation, FlowQuery, Status};
 use api::{Route, Who};
-use kernel::{Event, SetEvent};
 
 use keeper::{DropSettings, Keeper};
 use runtime::Error;
 use runtime::config::Effective;
-use runtime::daemon::{Face, Module, Router, RulesetText, Setup};
+use runtime::daemon::{Event, Face, Module, Report, Router, Setup};
 use runtime::registry::{Command, Entry, Group};
 
 /// What is dropped early.
@@ -60,44 +58,32 @@ impl Module for Drops {
         self.0.borrow_mut().configure(settings, &mut router.path);
     }
 
-    fn heard(&self, event: &Event, router: &mut Router) {
-        self.0.borrow_mut().heard(event, &mut router.path);
-    }
-
-    fn sets_changed(&self, events: &[SetEvent], router: &mut Router) {
-        self.0.borrow_mut().changed(events, &mut router.path);
-    }
-
-    fn settled(&self, router: &mut Router) {
-        let Router { core, path, .. } = router;
-        self.0.borrow_mut().permit(core, path, true);
-    }
-
-    fn ruleset_reading(&self) {
-        self.0.borrow_mut().rules_reading();
-    }
-
-    fn ruleset_read(&self, read: Result<&RulesetText, &str>, router: &mut Router) {
+    fn on_event(&self, event: Event<'_>, router: &mut Router) {
+        // Events may come while another module steers the router: borrowed for those of the module alone.
+        let keeper = || self.0.borrow_mut();
         let legacy = router.core.has_legacy_firewall();
-        let rules = read.map(|text| &text.rules);
-        (self.0.borrow_mut()).rules(rules, legacy, &mut router.path);
-    }
-
-    fn tick(&self, router: &mut Router) {
         let Router { core, path, .. } = router;
-        let mut keeper = self.0.borrow_mut();
-        if keeper.wanted() {
-            keeper.tick(path);
-            keeper.permit(core, path, false);
-            keeper.ports(core.ports().map(|plan| (plan.link, &*plan.name)), path);
+        match event {
+            Event::Kernel(event) => keeper().heard(event, path),
+            Event::Settled => keeper().permit(core, path, true),
+            Event::Sets(events) => keeper().changed(events, path),
+            Event::RulesetReading => keeper().rules_reading(),
+            Event::Ruleset(read) => keeper().rules(read.map(|text| &text.rules), legacy, path),
+            Event::Tick => {
+                let mut keeper = keeper();
+                if !keeper.wanted() {
+                    return;
+                }
+                keeper.tick(path);
+                keeper.permit(core, path, false);
+                keeper.ports(core.ports().map(|plan| (plan.link, &*plan.name)), path);
+            }
+            Event::Explain(asked, answer) => *answer = show::explain(&keeper(), router, asked),
+            _ => {}
         }
     }
 
-    fn status(&self, router: &mut Router, status: &mut Status) {
-        status.drops = show::counts(&self.0.borrow(), router);
-    }
-
-    fn explain(&self, asked: &FlowQuery, router: &mut Router) -> Option<Explanation> {
-        show::explain(&self.0.borrow(), router, asked)
+    fn status(&self, router: &mut Router, report: &mut Report) {
+        report.status.drops = show::counts(&self.0.borrow(), router);
     }
 }

@@ -31,10 +31,10 @@ use std::cell::{Cell, RefCell, RefMut};
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use answers::{DeviceLabel, DeviceLabelled, HistoryQuery, Status, TalksQuery, Trouble};
+use answers::{DeviceLabel, DeviceLabelled, HistoryQuery, TalksQuery, Trouble};
 use api::metrics::Text;
 use api::{Asked, Later, Method, Nothing, Problem, Route, Who};
-use kernel::{Event, Source};
+use kernel::Source;
 use tracing::warn;
 
 use history::firewall;
@@ -44,9 +44,7 @@ use metrics::Metrics;
 use runtime::Error;
 use runtime::config::Effective;
 use runtime::daemon::Firewall;
-use runtime::daemon::{
-    Face, Finding, Forwarded, Module, Needs, Nest, Router, RulesetText, Setup, Work, names,
-};
+use runtime::daemon::{Event, Face, Module, Nest, Privileges, Report, Router, Setup, Work, names};
 use runtime::registry::{Doubt, Entry};
 
 /// Who uses the network.
@@ -172,10 +170,25 @@ impl Monitor {
             self.firewall.borrow_mut().tell(rules);
         }
     }
+
+    /// Rules for quotas are in the ruleset, or are not.
+    fn rules_seen(&self, there: bool) {
+        if self.loads.get() != self.firewall.borrow().loads() {
+            return;
+        }
+        match self.keeper() {
+            Some(mut keeper) => {
+                keeper.rules_seen(there);
+                self.cut(&mut keeper);
+            }
+            None if there => self.firewall.borrow_mut().tell(history_core::nft::remove()),
+            None => {}
+        }
+    }
 }
 
 impl Module for Monitor {
-    fn needs(&self) -> Needs {
+    fn privileges(&self) -> Privileges {
         let directory = self.history.as_deref().and_then(|file| file.parent());
         if let Some(directory) = directory
             && let Err(error) = std::fs::create_dir_all(directory)
@@ -185,14 +198,14 @@ impl Module for Monitor {
         let labels = self
             .keeper()
             .and_then(|keeper| keeper.labels().choices().folder());
-        Needs {
+        Privileges {
             read: self.leases.clone(),
             write: directory
                 .map(PathBuf::from)
                 .into_iter()
                 .chain(labels)
                 .collect(),
-            ..Needs::default()
+            ..Privileges::default()
         }
     }
 
@@ -224,16 +237,6 @@ impl Module for Monitor {
         ]
     }
 
-    fn start(&self, effective: &Effective, router: &mut Router) {
-        if self.keeper.borrow().is_some() {
-            router.account.share();
-        }
-        let parts = (&self.history, self.keeper(), self.nest.take());
-        if let (Some(file), Some(mut keeper), Some(nest)) = parts {
-            keeper.keep_history(file, effective, nest);
-        }
-    }
-
     fn work(self: Rc<Self>) -> Option<Work> {
         Some(Box::pin(async move {
             loop {
@@ -257,86 +260,48 @@ impl Module for Monitor {
         }
     }
 
-    fn heard(&self, event: &Event, router: &mut Router) {
-        if let Some(mut keeper) = self.keeper() {
-            keeper.heard(event, &router.core);
+    fn on_event(&self, event: Event<'_>, router: &mut Router) {
+        match event {
+            Event::RulesetReading => self.loads.set(self.firewall.borrow().loads()),
+            Event::Ruleset(Ok(text)) => self.rules_seen(firewall::has_quotas(&text.text)),
+            _ => {}
         }
-    }
-
-    fn settled(&self, router: &mut Router) {
-        if let Some(mut keeper) = self.keeper() {
-            keeper.settled(router.core.links());
-        }
-    }
-
-    fn asked(&self, source: Source) {
-        if source == Source::Conntrack
-            && let Some(mut keeper) = self.keeper()
-        {
-            keeper.dump_asked();
-        }
-    }
-
-    fn ruleset_reading(&self) {
-        self.loads.set(self.firewall.borrow().loads());
-    }
-
-    fn ruleset_read(&self, read: Result<&RulesetText, &str>, _: &mut Router) {
-        let Ok(text) = read else { return };
-        if self.loads.get() != self.firewall.borrow().loads() {
-            return;
-        }
-        let there = firewall::has_quotas(&text.text);
-        match self.keeper() {
-            Some(mut keeper) => {
-                keeper.rules_seen(there);
-                self.cut(&mut keeper);
-            }
-            None if there => self.firewall.borrow_mut().tell(history_core::nft::remove()),
-            None => {}
-        }
-    }
-
-    fn forwarded(&self, all: &[Forwarded<'_>], core: &offload_core::Core) {
         let Some(mut keeper) = self.keeper() else {
             return;
         };
-        // A port has its sums from the first packet on, also before the first second is over.
-        keeper.look(core.links());
-        for forwarded in all {
-            keeper.forwarded(forwarded);
+        match event {
+            Event::Started(effective) => {
+                router.account.share();
+                if let (Some(file), Some(nest)) = (&self.history, self.nest.take()) {
+                    keeper.keep_history(file, effective, nest);
+                }
+            }
+            Event::Kernel(event) => keeper.heard(event, &router.core),
+            Event::Settled => keeper.settled(router.core.links()),
+            Event::Dump(Source::Conntrack) => keeper.dump_asked(),
+            Event::Forwarded(all) => {
+                // A port has its sums from the first packet on, also before the first second is over.
+                keeper.look(router.core.links());
+                for forwarded in all {
+                    keeper.forwarded(forwarded);
+                }
+            }
+            Event::Counted => keeper.time(router),
+            Event::Count => keeper.read(),
+            Event::Tick => keeper.tick(),
+            Event::Second => {
+                keeper.look(router.core.links());
+                keeper.read_due();
+                keeper.turn(&router.core);
+                keeper.look_at_lines(router.core.links());
+                self.cut(&mut keeper);
+            }
+            _ => {}
         }
     }
 
-    fn counted(&self, router: &mut Router) {
-        if let Some(mut keeper) = self.keeper() {
-            keeper.time(router);
-        }
-    }
-
-    fn count(&self) {
-        if let Some(mut keeper) = self.keeper() {
-            keeper.read();
-        }
-    }
-
-    fn tick(&self, _: &mut Router) {
-        if let Some(mut keeper) = self.keeper() {
-            keeper.tick();
-        }
-    }
-
-    fn second(&self, router: &mut Router) {
-        if let Some(mut keeper) = self.keeper() {
-            keeper.look(router.core.links());
-            keeper.read_due();
-            keeper.turn(&router.core);
-            keeper.look_at_lines(router.core.links());
-            self.cut(&mut keeper);
-        }
-    }
-
-    fn status(&self, _: &mut Router, status: &mut Status) {
+    fn status(&self, _: &mut Router, report: &mut Report) {
+        let Report { status, findings } = report;
         if self.failed {
             status.troubles.push(Trouble {
                 part: "monitor".to_owned(),
@@ -345,6 +310,7 @@ impl Module for Monitor {
             });
         }
         let Some(keeper) = self.keeper() else { return };
+        keeper.conditions(findings);
         status.modules.push("monitor".to_owned());
         status.monitor = Some(keeper.remembered());
         let history = keeper.history_fails().map(|what| {
@@ -370,12 +336,6 @@ impl Module for Monitor {
                 what,
                 hint,
             }));
-    }
-
-    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
-        if let Some(keeper) = self.keeper() {
-            keeper.conditions(findings);
-        }
     }
 
     fn metrics(&self, router: &mut Router, text: &mut Text) {

@@ -13,14 +13,14 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use answers::{Status, Trouble};
+use answers::Trouble;
 use api::metrics::Text;
 use api::{Route, Who};
 
 use running::Running;
 use runtime::Error;
 use runtime::config::Effective;
-use runtime::daemon::{Face, Finding, Module, Needs, Router, Setup, Work};
+use runtime::daemon::{Event, Face, Module, Privileges, Report, Router, Setup, Work};
 use runtime::registry::{Command, Entry, Group};
 
 /// Several uplinks as one.
@@ -73,10 +73,10 @@ impl Multipath {
 }
 
 impl Module for Multipath {
-    fn needs(&self) -> Needs {
+    fn privileges(&self) -> Privileges {
         match self.running {
-            Some(_) => running::needs(&self.folder),
-            None => Needs::default(),
+            Some(_) => running::privileges(&self.folder),
+            None => Privileges::default(),
         }
     }
 
@@ -86,8 +86,10 @@ impl Module for Multipath {
         })]
     }
 
-    fn start(&self, effective: &Effective, router: &mut Router) {
-        self.configure(effective, router);
+    fn on_event(&self, event: Event<'_>, router: &mut Router) {
+        if let Event::Started(effective) = event {
+            self.configure(effective, router);
+        }
     }
 
     fn configure(&self, effective: &Effective, _: &mut Router) {
@@ -96,8 +98,11 @@ impl Module for Multipath {
         }
     }
 
-    fn status(&self, _: &mut Router, status: &mut Status) {
-        status.multipath = self.shown().status();
+    fn status(&self, _: &mut Router, report: &mut Report) {
+        let shown = self.shown();
+        report.findings.extend(conditions::of(&shown));
+        let status = &mut report.status;
+        status.multipath = shown.status();
         if status.multipath.is_some() {
             status.modules.push("multipath".to_owned());
         }
@@ -108,10 +113,6 @@ impl Module for Multipath {
             what,
             hint: "`weir check` shows what is missing; uplinks are used as routes say".to_owned(),
         }));
-    }
-
-    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
-        findings.extend(conditions::of(&self.shown()));
     }
 
     fn metrics(&self, _: &mut Router, text: &mut Text) {

@@ -19,7 +19,7 @@ use super::config::{self, Fallback, Multipath as Config};
 use super::exposed::exposed;
 use super::tun;
 use runtime::config::Effective;
-use runtime::daemon::Needs;
+use runtime::daemon::Privileges;
 
 /// Of the router's end of the tunnel.
 pub const DEVICE: &str = "weir-tunnel";
@@ -304,15 +304,15 @@ fn device(fall_back: bool) -> Option<TunDevice> {
 
 /// Where it writes: a folder beside the API's socket, and the kernel's settings; and the device
 /// that it opens.
-pub fn needs(folder: &Path) -> Needs {
+pub fn privileges(folder: &Path) -> Privileges {
     if let Err(error) = std::fs::create_dir_all(folder) {
         error!(%error, folder = %folder.display(), "cannot be made: what multipath changes is not \
             put back if weir is killed");
     }
-    Needs {
+    Privileges {
         write: vec![folder.to_owned(), "/proc/sys/net/mptcp".into()],
         devices: vec!["/dev/net/tun".into()],
-        ..Needs::default()
+        ..Privileges::default()
     }
 }
 

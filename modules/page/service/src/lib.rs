@@ -12,8 +12,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use answers::{PageClaim, Status, Trouble};
-use api::{Problem, Route, Routes, Who};
+use answers::{PageClaim, Trouble};
+use api::{Problem, Route, Who};
 use tokio::sync::Notify;
 use tracing::warn;
 use web::{Warden, WebError};
@@ -22,7 +22,7 @@ use config::Web;
 use running::{Running, make_folders, read, refused, write};
 use runtime::Error;
 use runtime::config::Effective;
-use runtime::daemon::{Face, Module, Needs, Router, Setup, Work, apart};
+use runtime::daemon::{Face, Module, Privileges, Report, Router, Setup, Work, apart};
 use runtime::registry::{Command, Doubt, Entry, Group};
 
 /// The web page.
@@ -56,7 +56,7 @@ const AGAIN: Duration = Duration::from_secs(10);
 struct Page {
     config: Web,
     /// Of what it is made; `None`: it is switched off.
-    parts: RefCell<Option<(Rc<Face>, Routes)>>,
+    face: RefCell<Option<Rc<Face>>>,
     running: RefCell<Option<Running>>,
     warden: RefCell<Option<Rc<Warden>>>,
     /// Why it is not served.
@@ -71,7 +71,7 @@ struct Page {
 pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error> {
     Ok(Rc::new(Page {
         config: setup.effective.of::<Web>().clone(),
-        parts: RefCell::default(),
+        face: RefCell::default(),
         running: RefCell::default(),
         warden: RefCell::default(),
         failed: RefCell::default(),
@@ -82,8 +82,9 @@ pub fn begin(setup: &Setup<'_>, _: &mut Router) -> Result<Rc<dyn Module>, Error>
 impl Page {
     /// Opens it, or notes why it cannot be. The same reason is told once.
     fn open(&self) {
-        let parts = self.parts.borrow();
-        let Some((face, routes)) = parts.as_ref() else {
+        let face = self.face.borrow();
+        let Some(face) = face.as_ref() else { return };
+        let Some(routes) = face.routes.get() else {
             return;
         };
         let failed = match Running::open(&self.config, face, routes) {
@@ -117,20 +118,24 @@ fn said(error: &WebError) -> String {
 }
 
 impl Module for Page {
-    fn needs(&self) -> Needs {
-        let mut needs = Needs {
+    /// Binds, reads or makes the certificate.
+    fn privileges(&self) -> Privileges {
+        let mut privileges = Privileges {
             read: read(&self.config),
             write: write(&self.config),
-            ..Needs::default()
+            ..Privileges::default()
         };
-        if self.parts.borrow().is_some() {
-            needs.programs.extend(std::env::current_exe());
-            needs.capabilities.extend(apart::CAPABILITIES);
+        if *self.config.enabled {
+            make_folders(&self.config);
+            self.open();
+            privileges.programs.extend(std::env::current_exe());
+            privileges.capabilities.extend(apart::CAPABILITIES);
         }
-        needs
+        privileges
     }
 
-    fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
+    fn routes(self: Rc<Self>, face: &Rc<Face>) -> Vec<Route> {
+        *self.face.borrow_mut() = Some(Rc::clone(face));
         vec![Route::get(CLAIM, Who::Root, move |()| {
             let warden = self.warden.borrow();
             let warden = warden.as_ref().ok_or_else(|| {
@@ -145,18 +150,8 @@ impl Module for Page {
         })]
     }
 
-    /// Binds, reads or makes the certificate.
-    fn serve(&self, face: &Rc<Face>, routes: &Routes) {
-        if !*self.config.enabled {
-            return;
-        }
-        make_folders(&self.config);
-        *self.parts.borrow_mut() = Some((Rc::clone(face), routes.clone()));
-        self.open();
-    }
-
     fn work(self: Rc<Self>) -> Option<Work> {
-        if self.parts.borrow().is_none() {
+        if !*self.config.enabled {
             return None;
         }
         Some(Box::pin(async move {
@@ -181,7 +176,8 @@ impl Module for Page {
         }
     }
 
-    fn status(&self, _: &mut Router, status: &mut Status) {
+    fn status(&self, _: &mut Router, report: &mut Report) {
+        let status = &mut report.status;
         if let Some(error) = &*self.failed.borrow() {
             status.troubles.push(Trouble {
                 part: "page".to_owned(),

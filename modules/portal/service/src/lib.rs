@@ -36,9 +36,7 @@ use std::rc::Rc;
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-use answers::Status;
 use api::{Problem, Route, Routes};
-use kernel::Event;
 use portal_core::rules;
 use portal_core::text;
 use tokio::time::timeout;
@@ -48,8 +46,7 @@ use keeper::{Days, Keeper, Node};
 use runtime::Error;
 use runtime::config::Effective;
 use runtime::daemon::{
-    Face, Finding, Firewall, Forwarded, Module, Needs, Router, RulesetText, Setup, Value, Work,
-    apart,
+    Event, Face, Finding, Firewall, Module, Privileges, Report, Router, Setup, Value, Work, apart,
 };
 use runtime::registry::{Command, Entry as ModuleEntry, Group};
 use sockets::Sockets;
@@ -200,6 +197,27 @@ impl Portal {
         })
     }
 
+    /// Brings the table back whoever took it away.
+    fn table_seen(&self, ruleset: &str) {
+        // Read while it was on its way.
+        let loads = self.loads();
+        if loads % 2 == 1 || self.loads.get() != loads {
+            return;
+        }
+        match (&self.open, check::is_whole(ruleset)) {
+            (Some(open), None) => {
+                warn!("the portal's table is gone; it comes anew");
+                open.keeper.borrow_mut().table();
+            }
+            (Some(open), Some(false)) => {
+                warn!("somebody changed rules in the portal's table; it comes anew");
+                open.keeper.borrow_mut().table();
+            }
+            (None, Some(_)) => self.former.borrow_mut().tell(rules::remove()),
+            _ => {}
+        }
+    }
+
     fn loads(&self) -> u64 {
         match &self.open {
             Some(open) => open.keeper.borrow().firewall.loads(),
@@ -217,10 +235,10 @@ impl Portal {
 }
 
 impl Module for Portal {
-    fn needs(&self) -> Needs {
+    fn privileges(&self) -> Privileges {
         match &self.open {
-            None => Needs::default(),
-            Some(open) => Needs {
+            None => Privileges::default(),
+            Some(open) => Privileges {
                 read: open
                     .read
                     .iter()
@@ -230,7 +248,7 @@ impl Module for Portal {
                 write: open.folder.clone(),
                 programs: std::env::current_exe().into_iter().collect(),
                 capabilities: apart::CAPABILITIES.to_vec(),
-                ..Needs::default()
+                ..Privileges::default()
             },
         }
     }
@@ -241,17 +259,6 @@ impl Module for Portal {
             *open.routes.borrow_mut() = server::routes(&open.keeper, known, &open.radius, face);
         }
         routes::all(&self, face)
-    }
-
-    fn start(&self, effective: &Effective, _: &mut Router) {
-        if let Some(open) = &self.open {
-            let mut keeper = open.keeper.borrow_mut();
-            keeper.store.start();
-            keeper.days.start();
-            keeper.table();
-            keeper.plant(effective.of::<config::Portal>());
-            info!(devices = ?keeper.portal.devices, "the portal is open");
-        }
     }
 
     fn configure(&self, effective: &Effective, router: &mut Router) {
@@ -294,85 +301,60 @@ impl Module for Portal {
         }))
     }
 
-    fn heard(&self, event: &Event, router: &mut Router) {
-        let Some(open) = &self.open else { return };
+    fn on_event(&self, event: Event<'_>, router: &mut Router) {
         match event {
-            Event::Neighbour(neighbour) => open.keeper.borrow_mut().heard(neighbour, router),
-            Event::Connection(connection) => {
-                let mut keeper = open.keeper.borrow_mut();
+            Event::RulesetReading => self.loads.set(self.loads()),
+            Event::Ruleset(Ok(text)) => self.table_seen(&text.text),
+            _ => {}
+        }
+        let Some(open) = &self.open else { return };
+        let keeper = || open.keeper.borrow_mut();
+        match event {
+            Event::Started(effective) => {
+                let mut keeper = keeper();
+                keeper.store.start();
+                keeper.days.start();
+                keeper.table();
+                keeper.plant(effective.of::<config::Portal>());
+                info!(devices = ?keeper.portal.devices, "the portal is open");
+            }
+            Event::Kernel(kernel::Event::Neighbour(neighbour)) => keeper().heard(neighbour, router),
+            Event::Kernel(kernel::Event::Connection(connection)) => {
+                let mut keeper = keeper();
                 keeper.connected(connection);
                 keeper.began(connection.id.original.source, router);
             }
-            Event::ConnectionGone(id) => open.keeper.borrow_mut().gone(id),
-            Event::Link(_) | Event::LinkGone(_) => {
-                open.keeper.borrow_mut().devices_changed = true;
+            Event::Kernel(kernel::Event::ConnectionGone(id)) => keeper().gone(id),
+            Event::Kernel(kernel::Event::Link(_) | kernel::Event::LinkGone(_)) => {
+                keeper().devices_changed = true;
+            }
+            Event::Forwarded(all) => keeper().forwarded(all),
+            Event::Second => {
+                let mut keeper = keeper();
+                keeper.look_for_devices(router);
+                keeper.second(router);
+                keeper.hold_open(router);
             }
             _ => {}
         }
     }
 
-    fn ruleset_reading(&self) {
-        self.loads.set(self.loads());
-    }
-
-    /// Whoever took the table away, it comes again.
-    fn ruleset_read(&self, read: Result<&RulesetText, &str>, _: &mut Router) {
-        let Ok(text) = read else { return };
-        // Read while it was on its way.
-        let loads = self.loads();
-        if loads % 2 == 1 || self.loads.get() != loads {
-            return;
-        }
-        match (&self.open, check::is_whole(&text.text)) {
-            (Some(open), None) => {
-                warn!("the portal's table is gone; it comes anew");
-                open.keeper.borrow_mut().table();
-            }
-            (Some(open), Some(false)) => {
-                warn!("somebody changed rules in the portal's table; it comes anew");
-                open.keeper.borrow_mut().table();
-            }
-            (None, Some(_)) => self.former.borrow_mut().tell(rules::remove()),
-            _ => {}
-        }
-    }
-
-    fn forwarded(&self, all: &[Forwarded<'_>], _: &offload_core::Core) {
-        if let Some(open) = &self.open {
-            open.keeper.borrow_mut().forwarded(all);
-        }
-    }
-
-    fn second(&self, router: &mut Router) {
-        if let Some(open) = &self.open {
-            let mut keeper = open.keeper.borrow_mut();
-            keeper.look_for_devices(router);
-            keeper.second(router);
-            keeper.hold_open(router);
-        }
-    }
-
-    fn turn_at(&self) -> Option<Instant> {
+    fn poll_at(&self) -> Option<Instant> {
         Some(self.open.as_ref()?.keeper.borrow().turn_at())
     }
 
-    fn turn(&self, router: &mut Router) {
+    fn poll(&self, _: Instant, router: &mut Router) {
         if let Some(open) = &self.open {
             open.keeper.borrow_mut().turn(router);
         }
     }
 
-    fn status(&self, _: &mut Router, status: &mut Status) {
-        if self.open.is_some() {
-            status.modules.push("portal".to_owned());
-        }
-    }
-
-    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
+    fn status(&self, _: &mut Router, report: &mut Report) {
         let Some(open) = &self.open else { return };
+        report.status.modules.push("portal".to_owned());
         let keeper = open.keeper.borrow();
         for file in [keeper.store.unwritten(), keeper.days_unwritten()] {
-            findings.extend(file.map(|file| {
+            report.findings.extend(file.map(|file| {
                 let finding = Finding::new("unwritten", "portal", "vouchers").of(&file);
                 finding.with("file", Value::Text(file))
             }));

@@ -13,16 +13,17 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use answers::{RadioLogQuery, Status};
+use answers::RadioLogQuery;
 use api::metrics::Text;
 use api::{Route, Who};
-use kernel::Event;
 
 use config::Mode;
 use peering::Peering;
 use power::{Learned, Powers, WayBack};
 use runtime::Error;
-use runtime::daemon::{Face, Finding, Module, Needs, Router, Setup, Value, Work};
+use runtime::daemon::{
+    Event, Face, Finding, Module, Privileges, Report, Router, Setup, Value, Work,
+};
 use runtime::registry::{Command, Entry, Group};
 
 /// Radios.
@@ -116,12 +117,12 @@ impl Running {
 }
 
 impl Module for Running {
-    fn needs(&self) -> Needs {
-        let mut needs = Needs::default();
+    fn privileges(&self) -> Privileges {
+        let mut privileges = Privileges::default();
         if let Some(powers) = &self.powers {
-            needs.write.extend(powers.borrow().folder());
+            privileges.write.extend(powers.borrow().folder());
         }
-        needs
+        privileges
     }
 
     fn routes(self: Rc<Self>, _: &Rc<Face>) -> Vec<Route> {
@@ -139,23 +140,22 @@ impl Module for Running {
         ]
     }
 
-    fn heard(&self, event: &Event, _: &mut Router) {
-        if let Event::Link(link) = event
-            && self.powers.is_some()
-        {
-            self.changed.borrow_mut().insert(link.index);
-        }
-    }
-
-    /// A device that came is an access point some time later only: whoever makes it one says so to
-    /// the kernel, which tells of the device again.
-    fn second(&self, router: &mut Router) {
+    /// A new device becomes an access point some time later only, and the kernel reports it again then.
+    fn on_event(&self, event: Event<'_>, router: &mut Router) {
         let Some(powers) = &self.powers else { return };
-        let changed = std::mem::take(&mut *self.changed.borrow_mut());
-        for link in router.core.links() {
-            if link.up && changed.contains(&link.index) {
-                powers.borrow_mut().begin(link.index, &link.name);
+        match event {
+            Event::Kernel(kernel::Event::Link(link)) => {
+                self.changed.borrow_mut().insert(link.index);
             }
+            Event::Second => {
+                let changed = std::mem::take(&mut *self.changed.borrow_mut());
+                for link in router.core.links() {
+                    if link.up && changed.contains(&link.index) {
+                        powers.borrow_mut().begin(link.index, &link.name);
+                    }
+                }
+            }
+            _ => {}
         }
     }
 
@@ -168,19 +168,16 @@ impl Module for Running {
         }
     }
 
-    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
+    fn status(&self, _: &mut Router, report: &mut Report) {
+        if self.powers.is_some() || self.peering.is_some() {
+            report.status.modules.push("radio".to_owned());
+        }
         let powers = self.powers.as_ref();
         let file = powers.and_then(|powers| powers.borrow().unwritten());
-        findings.extend(file.map(|file| {
+        report.findings.extend(file.map(|file| {
             let finding = Finding::new("unwritten", "radio", "radio").of(&file);
             finding.with("file", Value::Text(file))
         }));
-    }
-
-    fn status(&self, _: &mut Router, status: &mut Status) {
-        if self.powers.is_some() || self.peering.is_some() {
-            status.modules.push("radio".to_owned());
-        }
     }
 
     fn stop(&self, _: &mut Router) -> Option<Work> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Duration;
 
-use answers::{SetupChange, Status};
+use answers::SetupChange;
 use api::{Asked, Body, Later, Method, Nothing, Problem, Route, Who, client};
 use history_core::Calendar;
 use http_body_util::{BodyExt, Full, Limited};
@@ -21,7 +21,7 @@ use super::config::Setup as Section;
 use super::serve::{LONGEST, PENDING};
 use runtime::Error;
 use runtime::daemon::{
-    Face, Finding, Module, Needs, Router, Setup, Value as Named, Work, unix_seconds,
+    Face, Finding, Module, Privileges, Report, Router, Setup, Value as Named, Work, unix_seconds,
 };
 
 /// How long a change may take: services have to come up.
@@ -70,16 +70,10 @@ impl Body for Anything {
 }
 
 impl Module for Running {
-    fn needs(&self) -> Needs {
-        Needs {
+    fn privileges(&self) -> Privileges {
+        Privileges {
             sealed: self.sealed.clone(),
-            ..Needs::default()
-        }
-    }
-
-    fn status(&self, _: &mut Router, status: &mut Status) {
-        if self.socket.exists() {
-            status.modules.push("setup".to_owned());
+            ..Privileges::default()
         }
     }
 
@@ -96,7 +90,10 @@ impl Module for Running {
         }))
     }
 
-    fn conditions(&self, _: &mut Router, findings: &mut Vec<Finding>) {
+    fn status(&self, _: &mut Router, report: &mut Report) {
+        if self.socket.exists() {
+            report.status.modules.push("setup".to_owned());
+        }
         let Some(change) = &*self.pending.borrow() else {
             return;
         };
@@ -107,7 +104,7 @@ impl Module for Running {
                 .offset_minutes(i64::try_from(until).unwrap_or_default()),
         );
         let waits = Finding::new("change-waits", "setup", "setup").of(&change.number.to_string());
-        findings.push(
+        report.findings.push(
             waits
                 .with("until", until)
                 .with("what", Named::Text(change.why.clone())),

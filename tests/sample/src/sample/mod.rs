@@ -9,14 +9,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use answers::Status;
 use api::metrics::{Kind, Metric, Text};
 use api::{Asked, Body, Method, Problem, Route, Who};
-use kernel::Event;
 use runtime::Error;
 use runtime::check::Feature;
 use runtime::config::Effective;
-use runtime::daemon::{Face, Module, Router, Setup, Work};
+use runtime::daemon::{Event, Face, Module, Report, Router, Setup, Work};
 use runtime::registry::{Command, Entry, Group};
 use serde::{Deserialize, Serialize};
 
@@ -132,24 +130,26 @@ impl Module for Sample {
         self.take(effective);
     }
 
-    fn heard(&self, event: &Event, _: &mut Router) {
-        self.shown.borrow_mut().devices += u64::from(matches!(event, Event::Link(_)));
+    fn on_event(&self, event: Event<'_>, _: &mut Router) {
+        let mut shown = self.shown.borrow_mut();
+        match event {
+            Event::Kernel(kernel::Event::Link(_)) => shown.devices += 1,
+            Event::Second => shown.seconds += 1,
+            _ => {}
+        }
     }
 
-    fn second(&self, _: &mut Router) {
-        self.shown.borrow_mut().seconds += 1;
-    }
-
-    fn turn_at(&self) -> Option<Instant> {
+    fn poll_at(&self) -> Option<Instant> {
         Some(self.next.get())
     }
 
-    fn turn(&self, _: &mut Router) {
+    fn poll(&self, now: Instant, _: &mut Router) {
         self.shown.borrow_mut().turns += 1;
-        self.next.set(Instant::now() + EVERY);
+        self.next.set(now + EVERY);
     }
 
-    fn status(&self, _: &mut Router, status: &mut Status) {
+    fn status(&self, _: &mut Router, report: &mut Report) {
+        let status = &mut report.status;
         status.modules.push("sample".to_owned());
         let greeted = serde_json::json!({ "greeted": self.shown.borrow().greeted });
         status.more.insert("sample".to_owned(), greeted);

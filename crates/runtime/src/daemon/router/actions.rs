@@ -8,6 +8,7 @@ use offload_core::{Action, Decline, Millis};
 use tracing::{debug, info, warn};
 
 use super::{Router, readings};
+use crate::daemon::module;
 
 // Said by the one, meant by the other.
 const _: () = assert!(offload_core::stack::OVER_PPP == datapath::STACK_PPP);
@@ -136,7 +137,7 @@ impl Router {
         for id in gone {
             let event = Event::ConnectionGone(id);
             for module in self.modules.clone().iter() {
-                module.heard(&event, self);
+                module.on_event(module::Event::Kernel(&event), self);
             }
             self.core.handle(event, now, more);
         }
@@ -191,8 +192,8 @@ impl Router {
                 if source == Source::Conntrack {
                     self.gone = Some(HashSet::new());
                 }
-                for module in self.modules.iter() {
-                    module.asked(source);
+                for module in self.modules.clone().iter() {
+                    module.on_event(module::Event::Dump(source), self);
                 }
                 self.dumps.push(source);
             }

@@ -4,6 +4,7 @@ use datapath::Hop;
 use offload_core::FlowId;
 
 use super::{Forwarded, Router};
+use crate::daemon::module::Event;
 
 /// Flows whose counters are read at one go, in about a millisecond.
 const COUNTS: usize = 2_048;
@@ -17,7 +18,7 @@ impl Router {
         }
         self.hops.clear();
         for module in self.modules.clone().iter() {
-            module.second(self);
+            module.on_event(Event::Second, self);
         }
         if !self.counting() {
             self.settle();
@@ -34,8 +35,8 @@ impl Router {
             self.count_some();
         }
         self.settle();
-        for module in self.modules.iter() {
-            module.count();
+        for module in self.modules.clone().iter() {
+            module.on_event(Event::Count, self);
         }
     }
 
@@ -67,7 +68,7 @@ impl Router {
         account.settle(path);
         self.share();
         for module in self.modules.clone().iter() {
-            module.counted(self);
+            module.on_event(Event::Counted, self);
         }
     }
 
@@ -80,15 +81,18 @@ impl Router {
         {
             self.learn_hops();
         }
+        // Modules get the router beside this.
+        let hops = std::mem::take(&mut self.hops);
         let whole = |growth| Forwarded {
             growth,
             into: self.account.port_of(growth.came_in.port),
-            out: self.hops.get(&growth.hop),
+            out: hops.get(&growth.hop),
         };
         let all: Vec<_> = grown.iter().map(whole).collect();
-        for module in self.modules.iter().filter(|_| !all.is_empty()) {
-            module.forwarded(&all, &self.core);
+        for module in self.modules.clone().iter().filter(|_| !all.is_empty()) {
+            module.on_event(Event::Forwarded(&all), self);
         }
+        self.hops = hops;
     }
 
     /// A hop, by its number.

@@ -9,6 +9,7 @@ use offload_core::ruleset::Concern;
 use tracing::{info, warn};
 
 use super::Router;
+use crate::daemon::module::Event;
 use crate::daemon::ruleset::RulesetText;
 
 /// Nothing is proven for longer than this because rules are not read yet: `nft` takes some 20 ms,
@@ -21,8 +22,8 @@ impl Router {
     /// The ruleset begins to be read.
     pub fn ruleset_reading(&mut self) {
         self.surroundings.reading();
-        for module in self.modules.iter() {
-            module.ruleset_reading();
+        for module in self.modules.clone().iter() {
+            module.on_event(Event::RulesetReading, self);
         }
     }
 
@@ -30,7 +31,7 @@ impl Router {
     pub fn ruleset_read(&mut self, read: Result<RulesetText, String>) {
         self.surroundings.read();
         for module in self.modules.clone().iter() {
-            module.ruleset_read(read.as_ref().map_err(String::as_str), self);
+            module.on_event(Event::Ruleset(read.as_ref().map_err(String::as_str)), self);
         }
         if self.forwards {
             let silent = read.as_ref().map(|text| &text.silent);
