@@ -349,5 +349,4 @@ fn not_for(who: Who) -> Problem {
 }
 
 #[cfg(test)]
-#[path = "route_tests.rs"]
 mod tests;

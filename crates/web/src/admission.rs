@@ -197,5 +197,4 @@ impl Admission {
 }
 
 #[cfg(test)]
-#[path = "admission_tests.rs"]
 mod tests;

@@ -130,5 +130,4 @@ fn is_fair(common: Bucket, allowed: Allowance, count: f64, now: Duration) -> boo
 }
 
 #[cfg(test)]
-#[path = "rate_tests.rs"]
 mod tests;

@@ -330,5 +330,4 @@ fn clipped(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "asked/tests.rs"]
 mod tests;

@@ -272,5 +272,4 @@ pub fn identification(own: &Node, asks: bool) -> Vec<u8> {
 }
 
 #[cfg(test)]
-#[path = "envelope_tests.rs"]
 mod tests;

@@ -301,5 +301,4 @@ fn bluetooth(address: &Address) -> String {
 }
 
 #[cfg(test)]
-#[path = "module_tests.rs"]
 mod tests;

@@ -456,5 +456,4 @@ impl<D: Disk> Queue<D> {
 }
 
 #[cfg(test)]
-#[path = "queue_tests.rs"]
 mod tests;

@@ -461,5 +461,4 @@ impl Room {
 }
 
 #[cfg(test)]
-#[path = "room_tests.rs"]
 mod tests;

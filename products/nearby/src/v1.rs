@@ -127,5 +127,4 @@ fn read(body: &[u8]) -> Result<(Id, Vec<u8>), Error> {
 }
 
 #[cfg(test)]
-#[path = "v1_tests.rs"]
 mod tests;

@@ -321,5 +321,4 @@ impl Beacons {
 }
 
 #[cfg(test)]
-#[path = "peers_tests.rs"]
 mod tests;

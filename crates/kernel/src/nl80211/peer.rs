@@ -261,5 +261,4 @@ fn flags(encoder: &mut Encoder, mask: u32, set: u32) {
 }
 
 #[cfg(test)]
-#[path = "peer_tests.rs"]
 mod tests;

@@ -335,5 +335,4 @@ pub(crate) fn dump_rules(family: u16, sequence: u32) -> Vec<u8> {
 }
 
 #[cfg(test)]
-#[path = "wiphy_tests.rs"]
 mod tests;

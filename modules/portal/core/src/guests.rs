@@ -456,5 +456,4 @@ impl Guests {
 }
 
 #[cfg(test)]
-#[path = "guests_tests.rs"]
 mod tests;

@@ -277,5 +277,4 @@ pub fn double(voucher: &Voucher, one: (&Note, i64), two: (&Note, i64)) -> Option
 }
 
 #[cfg(test)]
-#[path = "notes_tests.rs"]
 mod tests;

@@ -356,5 +356,4 @@ pub fn escaped(text: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "page_tests.rs"]
 mod tests;

@@ -294,5 +294,4 @@ fn hidden(password: &[u8], secret: &Secret, random: &[u8; 16]) -> Vec<u8> {
 }
 
 #[cfg(test)]
-#[path = "radius_tests.rs"]
 mod tests;

@@ -10,19 +10,17 @@ mod figures;
 mod garden;
 mod keeper;
 mod names;
-mod passage;
-#[cfg(feature = "radius")]
-mod radius;
 #[cfg(not(feature = "radius"))]
-#[path = "no_radius.rs"]
+mod no_radius;
+mod passage;
+#[cfg(not(feature = "tls"))]
+mod plain;
+#[cfg(feature = "radius")]
 mod radius;
 mod resolver;
 mod routes;
 mod secrets;
 #[cfg(feature = "tls")]
-mod secure;
-#[cfg(not(feature = "tls"))]
-#[path = "plain.rs"]
 mod secure;
 mod server;
 mod sheet;
@@ -43,6 +41,10 @@ use tokio::time::timeout;
 use tracing::{error, info, warn};
 
 use keeper::{Days, Keeper, Node};
+#[cfg(not(feature = "radius"))]
+use no_radius as radius;
+#[cfg(not(feature = "tls"))]
+use plain as secure;
 use runtime::Error;
 use runtime::config::Effective;
 use runtime::daemon::{

@@ -171,7 +171,7 @@ fn a_document_carries_over_to_another_node() {
 /// Real routers, configured by hand: what the wizard reads it may write back, and nothing changes.
 #[test]
 fn routers_configured_by_hand_stay_as_they_are() {
-    let routers = here("../../../weir/tests/uci/routers");
+    let routers = here("../../../../weir/tests/uci/routers");
     for (release, year) in RELEASES {
         let by_hand = router(&routers.join(release));
         // Packages that are not among those by hand are as they come.

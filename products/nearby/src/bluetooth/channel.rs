@@ -406,5 +406,4 @@ async fn read<S: AsyncRead + Unpin>(
 }
 
 #[cfg(test)]
-#[path = "channel_tests.rs"]
 mod tests;

@@ -331,5 +331,4 @@ fn same(one: &Message, other: &Message) -> bool {
 }
 
 #[cfg(test)]
-#[path = "model_tests.rs"]
 mod tests;

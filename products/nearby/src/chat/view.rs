@@ -278,5 +278,4 @@ fn style(tone: &Tone, look: Look) -> Style {
 }
 
 #[cfg(test)]
-#[path = "view_tests.rs"]
 mod tests;

@@ -342,5 +342,4 @@ fn said(state: &State, say: &Say) -> Result<Answer, Problem> {
 }
 
 #[cfg(test)]
-#[path = "answer_tests.rs"]
 mod tests;

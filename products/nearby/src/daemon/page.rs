@@ -119,5 +119,4 @@ fn wrong(error: &SecretError) -> String {
 }
 
 #[cfg(test)]
-#[path = "page_tests.rs"]
 mod tests;

@@ -65,5 +65,4 @@ impl Room {
 }
 
 #[cfg(test)]
-#[path = "far_tests.rs"]
 mod tests;

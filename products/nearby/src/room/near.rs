@@ -186,5 +186,4 @@ impl Room {
 }
 
 #[cfg(test)]
-#[path = "near_tests.rs"]
 mod tests;

@@ -75,5 +75,4 @@ pub fn written(frame: &[u8]) -> Vec<u8> {
 }
 
 #[cfg(test)]
-#[path = "channel_tests.rs"]
 mod tests;

@@ -252,5 +252,4 @@ fn control(kind: u8, rest: &[u8]) -> Result<Control, Error> {
 }
 
 #[cfg(test)]
-#[path = "frame_tests.rs"]
 mod tests;

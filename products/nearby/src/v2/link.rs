@@ -242,5 +242,4 @@ fn outcome((number, done): Outcome) -> Event {
 }
 
 #[cfg(test)]
-#[path = "link_tests.rs"]
 mod tests;

@@ -219,5 +219,4 @@ impl Exchange {
 }
 
 #[cfg(test)]
-#[path = "exchange_tests.rs"]
 mod tests;

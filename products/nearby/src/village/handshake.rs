@@ -247,5 +247,4 @@ fn write(state: &mut HandshakeState) -> Result<Vec<u8>, HandshakeError> {
 }
 
 #[cfg(test)]
-#[path = "handshake_tests.rs"]
 mod tests;

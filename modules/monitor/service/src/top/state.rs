@@ -403,5 +403,4 @@ fn walk<C: Copy + PartialEq, I: Clone + PartialEq>(place: &mut Place<C, I>, key:
 }
 
 #[cfg(test)]
-#[path = "state_tests.rs"]
 pub(in crate::top) mod tests;

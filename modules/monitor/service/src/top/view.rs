@@ -355,5 +355,4 @@ fn empty(state: &State, area: Rect, why: &str, pen: &mut Pen<'_>) {
 }
 
 #[cfg(test)]
-#[path = "view_tests.rs"]
 mod tests;

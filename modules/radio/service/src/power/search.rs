@@ -200,5 +200,4 @@ impl Search {
 }
 
 #[cfg(test)]
-#[path = "search_tests.rs"]
 mod tests;

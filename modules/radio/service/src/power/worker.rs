@@ -352,5 +352,4 @@ fn step(known: &mut Known, entry: Entry) {
 }
 
 #[cfg(test)]
-#[path = "worker_tests.rs"]
 mod tests;

@@ -135,5 +135,4 @@ impl Drop for Inner {
 }
 
 #[cfg(test)]
-#[path = "keeps_tests.rs"]
 mod tests;

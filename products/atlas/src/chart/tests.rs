@@ -296,7 +296,7 @@ fn many_rows_are_read_coarser() {
 
 #[test]
 fn the_documentation_has_each() {
-    let docs = include_str!("../../../../../docs/atlas-charts.md");
+    let docs = include_str!("../../../../docs/atlas-charts.md");
     for chart in ALL {
         let name = chart.name();
         let row = docs

@@ -24,4 +24,4 @@ pub(crate) use whole::{is_damage, probe, whole};
 pub use writer::{Digest, Known, Writer};
 
 /// The tables.
-pub const SCHEMA: &str = include_str!("schema.sql");
+pub const SCHEMA: &str = include_str!("store/schema.sql");

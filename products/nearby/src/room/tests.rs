@@ -4,7 +4,6 @@ use super::near::ADDRESSES;
 use super::*;
 use crate::envelope::{Key, feed};
 
-#[path = "room/kept_tests.rs"]
 mod kept;
 
 /// Rooms that hear each other, and connections that are made up.
