@@ -93,8 +93,7 @@ ROUTERS = $(ROOT_RUNNER) scripts/system-tests $(CARGO) test $(WORKSPACE) --test 
 
 # The cores and parsers; then a router that agrees with the kernel packet by packet, outlives its daemon, says what is
 # wrong with its configuration, and keeps its page to those who may see it.
-SHORT := concerns connections entries members model network pairs ruleset stack transmit upkeep decode parser refused \
-	check cli hostile login server
+SHORT := offload decode parser refused check cli hostile login server
 SHORT_ROUTERS := oracle:: failopen::
 
 system-short: ## those of `system` that tell most in two minutes

@@ -1,0 +1,16 @@
+//! The core of the fast path, by what it is told and what it asks for.
+
+mod common;
+mod concerns;
+mod connections;
+mod entries;
+mod expiry;
+mod members;
+mod model;
+mod network;
+mod pairs;
+mod ruleset;
+mod stack;
+mod stations;
+mod transmit;
+mod upkeep;

@@ -1,0 +1,77 @@
+//! What weir leaves alone, and says so.
+
+use weir_setup_core::plan::ports::{Kind, Refusal, Used, Wish, change};
+
+use crate::ports::{INSIDE, facts, found, refused, router, wish};
+
+#[test]
+fn what_weir_does_not_change() {
+    let refusal = |text: &str, asked: Wish| refused(&[asked], &router(text)).to_string();
+    for (more, asked, why) in [
+        (
+            "config interface 'guest'\n option device 'eth5'\n option proto 'static'\n",
+            wish("eth5", Used::Uplink),
+            "eth5 belongs to network.guest",
+        ),
+        (
+            "config interface 'mesh0'\n option device 'eth5'\n option proto 'batadv_hardif'\n",
+            wish("eth5", Used::Lan),
+            "eth5 belongs to network.mesh0",
+        ),
+        (
+            "config bridge-vlan\n option device 'br-lan'\n option vlan '1'\n",
+            wish("eth1", Used::None),
+            "eth1 is in a network by VLANs",
+        ),
+        (
+            "config interface 'wan'\n option proto 'qmi'\n option device '/dev/cdc-wdm0'\n",
+            wish("eth1", Used::Uplink),
+            "eth1: the Internet is chosen to come otherwise (network.wan.proto qmi)",
+        ),
+        (
+            "config interface 'wan'\n option proto 'none'\n",
+            wish("eth1", Used::Uplink),
+            "eth1: the Internet is chosen to come otherwise (network.wan.proto none)",
+        ),
+        (
+            "config interface 'mesh_eth_1'\n option proto 'none'\n",
+            wish("eth-1", Used::Mesh),
+            "eth-1: there is a section network.mesh_eth_1 already",
+        ),
+        (
+            "config interface 'cable_eth1'\n option proto 'none'\n",
+            wish("eth1", Used::None),
+            "eth1: there is a section network.cable_eth1 already",
+        ),
+        (
+            "",
+            wish("eth1.5", Used::Lan),
+            "eth1.5 is in a network by VLANs",
+        ),
+        ("", wish("../x", Used::Lan), "\"../x\" is no name of a port"),
+        (
+            "",
+            Wish {
+                vxlan: Some(1 << 24),
+                ..wish("eth1", Used::Mesh)
+            },
+            "eth1: 16777216 is no number of a VXLAN",
+        ),
+        (
+            "",
+            found("eth1", Kind::Dhcp, Some(4095)),
+            "eth1: internet.vlan: it is out of range",
+        ),
+    ] {
+        let text = INSIDE.replace("\npackage firewall", &format!("\n{more}\npackage firewall"));
+        let said = refusal(&text, asked);
+        assert!(said.starts_with(why), "{said}");
+    }
+    let two = [wish("eth1", Used::Uplink), wish("eth2", Used::Uplink)];
+    assert!(change(&two, &router(INSIDE), &facts()).is_err());
+    let loopback = "package network\nconfig interface 'loopback'\n option device 'lo'\n";
+    assert_eq!(
+        refusal(loopback, wish("eth1", Used::Lan)),
+        Refusal::NoNetwork.to_string()
+    );
+}
